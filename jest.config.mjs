@@ -1,0 +1,20 @@
+/**
+ * One configuration for every package: tests import the sources, so nothing has to be built first
+ * (suites that drive the built gateway say so, and `npm test` builds before it runs them).
+ */
+export default {
+  testMatch: ['<rootDir>/{packages,apps}/*/test/**/*.test.ts'],
+  testEnvironment: 'node',
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      { jsc: { parser: { syntax: 'typescript' }, target: 'es2023' }, module: { type: 'commonjs' } },
+    ],
+  },
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+    '^@gateway/([a-z-]+)$': '<rootDir>/packages/$1/src/index.ts',
+    '^@gateway/([a-z-]+)/([a-z-]+)$': '<rootDir>/packages/$1/src/$2/index.ts',
+  },
+  testTimeout: 60_000,
+};

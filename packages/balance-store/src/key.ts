@@ -1,0 +1,41 @@
+/** API keys: their record, their credential's form and its keyed hash. */
+
+export interface KeyLimits {
+  /** Requests of this key in flight at once. */
+  readonly concurrency: number;
+  /** Requests that may start at once after a pause. */
+  readonly burst: number;
+  /** Sustained rate at which the burst refills. */
+  readonly requestsPerMinute: number;
+}
+
+export type KeyState = 'active' | 'suspended' | 'revoked';
+
+export interface KeyRecord {
+  /** `key_` and a sortable id: safe in logs. */
+  readonly id: string;
+  readonly name: string;
+  /** First and last characters of the credential, for people: `gw_Ab3d…9xYz`. */
+  readonly hint: string;
+  /** What an operator decided. Whether the key works also depends on expiry and balance. */
+  readonly state: KeyState;
+  readonly expiresAt: Date | null;
+  readonly limits: KeyLimits;
+  /** In units of 10^-14 USD; may be negative. */
+  readonly balance: bigint;
+  /** Sum of all charges so far, in units of 10^-14 USD. */
+  readonly spent: bigint;
+  /** Sum of all top-ups so far, in units of 10^-14 USD. */
+  readonly credited: bigint;
+  /** Not suspended or revoked, not expired, balance above zero, by the database's clock. */
+  readonly isActive: boolean;
+  readonly createdAt: Date;
+  /** When the last charge from upstream usage was recorded. */
+  readonly lastChargedAt: Date | null;
+}
+
+export interface NewKey {
+  readonly name: string;
+  readonly limits: KeyLimits;
+  readonly expiresAt: Date | null;
+}

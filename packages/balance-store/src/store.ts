@@ -1,0 +1,149 @@
+/**
+ * What a balance store does, whatever database it stands on.
+ *
+ * Money is `bigint` in units of 10^-14 USD throughout; token counts are integers. Expected outcomes
+ * are values of a discriminated union, faults throw {@link StoreUnavailableError}.
+ */
+
+import type { KeyLimits, KeyRecord, NewKey } from './key.js';
+import type { EntryFilter, EntryPage, LedgerEntry } from './ledger-entry.js';
+import type { AuditReport } from './audit.js';
+
+/** The four token classes of one finished request, and the one-hour part of the cache writes. */
+export interface SettledUsage {
+  /** Prompt tokens that neither came from the cache nor were written to it. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadInputTokens: number;
+  /** All cache writes, of either lifetime. */
+  readonly cacheCreationInputTokens: number;
+  /** The part of `cacheCreationInputTokens` with a lifetime of one hour. */
+  readonly cacheCreation1hInputTokens: number;
+}
+
+/**
+ * The rates one request was priced at, per token, in units of 10^-14 USD. Recorded with the entry, so
+ * that an audit can recompute the amount whatever happened to the price table since.
+ */
+export interface SettledRates {
+  readonly inputPerToken: bigint;
+  readonly outputPerToken: bigint;
+  readonly cacheReadPerToken: bigint;
+  readonly cacheWrite5mPerToken: bigint;
+  readonly cacheWrite1hPerToken: bigint;
+}
+
+export interface Settlement {
+  /** Made by the gateway before the first attempt and reused on every retry. Unique for ever. */
+  readonly requestId: string;
+  readonly keyId: string;
+  /** What the request costs, in units of 10^-14 USD. Never negative. */
+  readonly amount: bigint;
+  readonly model: string;
+  readonly usage: SettledUsage;
+  readonly rates: SettledRates;
+  /** Which format the client spoke: `messages` or `chat.completions`. */
+  readonly endpoint: string;
+  readonly streamed: boolean;
+  /** The upstream's own id of the message, when it gave one. */
+  readonly upstreamId: string | undefined;
+}
+
+export interface BalanceAfter {
+  /** Balance after this entry, in units of 10^-14 USD; may be negative. */
+  readonly balance: bigint;
+  /** Whether the key may go on: not suspended or revoked, not expired, balance above zero. */
+  readonly isActive: boolean;
+}
+
+export type SettleOutcome =
+  | ({ readonly outcome: 'settled' } & BalanceAfter)
+  /** The same request was settled before with the same contents: nothing changed. */
+  | ({ readonly outcome: 'replayed' } & BalanceAfter)
+  /** The request id is in the ledger with other contents: nothing charged, an alarm row written. */
+  | { readonly outcome: 'conflict' }
+  /** The database refuses this row as malformed: set aside in the quarantine, nothing charged. */
+  | { readonly outcome: 'quarantined'; readonly reason: string };
+
+export interface TopUp {
+  /** Chosen by the caller; a replay with the same id credits nothing. */
+  readonly topUpId: string;
+  readonly keyId: string;
+  /** In units of 10^-14 USD. Above zero. */
+  readonly amount: bigint;
+  /** Who did it, for the audit trail: never a secret. */
+  readonly actor: string;
+}
+
+export type TopUpOutcome =
+  | ({ readonly outcome: 'credited' } & BalanceAfter)
+  | ({ readonly outcome: 'replayed' } & BalanceAfter)
+  /** The top-up id was used before for another key or amount. */
+  | { readonly outcome: 'conflict' }
+  | { readonly outcome: 'unknown_key' };
+
+/** What admission needs to know, read from the authority. */
+export type Standing =
+  | { readonly standing: 'active'; readonly balance: bigint }
+  | { readonly standing: 'exhausted'; readonly balance: bigint }
+  | { readonly standing: 'suspended' | 'revoked' | 'expired'; readonly balance: bigint }
+  | { readonly standing: 'unknown' };
+
+/** A request whose cost upstream will never be charged, kept for the operator. */
+export interface QuarantinedUsage {
+  readonly requestId: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly reason: string;
+}
+
+export interface BalanceStore {
+  /** Creates a key. The plaintext credential is in the answer and nowhere else, ever. */
+  createKey(key: NewKey): Promise<{ readonly record: KeyRecord; readonly credential: string }>;
+  /** Finds the key of a credential. `undefined` for anything that was never issued. */
+  findKeyByCredential(credential: string): Promise<KeyRecord | undefined>;
+  getKey(keyId: string): Promise<KeyRecord | undefined>;
+  /** Newest first. `after` is the id of the last key of the page before. */
+  listKeys(page: { readonly limit: number; readonly after?: string }): Promise<readonly KeyRecord[]>;
+  suspendKey(keyId: string): Promise<KeyRecord | undefined>;
+  /** Lifts a suspension. A revoked key stays revoked. */
+  resumeKey(keyId: string): Promise<KeyRecord | undefined>;
+  /** For good. */
+  revokeKey(keyId: string): Promise<KeyRecord | undefined>;
+  updateKey(
+    keyId: string,
+    change: { readonly limits?: Partial<KeyLimits>; readonly expiresAt?: Date | null; readonly name?: string },
+  ): Promise<KeyRecord | undefined>;
+
+  /** The authoritative admission read. Reads of one event-loop turn are folded into one query. */
+  readStanding(keyId: string): Promise<Standing>;
+
+  /**
+   * Makes the charge of one finished request durable, once. Resolves only when the ledger entry is
+   * committed; waits through outages of the database for at most `deadlineMs`.
+   *
+   * @throws {StoreUnavailableError} The commit may or may not have happened: settle again with the same `requestId`.
+   */
+  settle(settlement: Settlement, options: { readonly deadlineMs: number }): Promise<SettleOutcome>;
+  /** Sets aside a usage document that cannot be trusted. Never charges. */
+  quarantine(usage: QuarantinedUsage): Promise<void>;
+  topUp(topUp: TopUp): Promise<TopUpOutcome>;
+
+  /** One entry by its request id, only if it belongs to `keyId`. */
+  findEntry(keyId: string, requestId: string): Promise<LedgerEntry | undefined>;
+  listEntries(filter: EntryFilter): Promise<EntryPage>;
+  /** Recomputes the whole ledger; streams rows, so memory stays bounded. */
+  audit(): Promise<AuditReport>;
+
+  /** Resolves when the database answers; throws {@link StoreUnavailableError} otherwise. */
+  ping(): Promise<void>;
+  /** Settlements taken but not yet durable. */
+  pendingSettlements(): number;
+  /** Waits for pending settlements, then closes. */
+  close(): Promise<void>;
+}
+
+/** The database did not answer. Whether the work was done is unknown unless the method says otherwise. */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError';
+}

@@ -1,0 +1,3 @@
+export type Decision =
+  | { readonly outcome: 'allowed'; readonly remaining: number }
+  | { readonly outcome: 'denied'; readonly retryAfterMs: number };

@@ -1,0 +1,37 @@
+/**
+ * What a limiter does, whatever it keeps its state in.
+ *
+ * A denial is a value; it changes nothing and costs nothing. Methods of the memory backend answer at
+ * once, those of Redis after one round trip: callers `await` either.
+ */
+
+import type { LogPolicy, Policy } from './policy.js';
+import type { Decision } from './decision.js';
+
+export interface Limiter {
+  /**
+   * Takes one concurrency lease and one burst permit for `subject`, both or neither.
+   *
+   * @param subject - Whose limit it is, such as an API key's id. Kept as given.
+   */
+  admit(subject: string, policy: Policy): Admission | Promise<Admission>;
+  /** Counts one event against a sliding log: at most `limit` in any window of `windowMs`. */
+  record(subject: string, policy: LogPolicy): Decision | Promise<Decision>;
+  /** Leases of `subject` in flight, for tests and metrics. */
+  leases(subject: string): number | Promise<number>;
+  close(): void | Promise<void>;
+}
+
+export type Admission =
+  | { readonly outcome: 'admitted'; readonly lease: Lease }
+  | {
+      readonly outcome: 'denied';
+      readonly limit: 'concurrency' | 'rate';
+      /** How long to wait. Exact for `rate`; for `concurrency` a guess, at least 1,000. */
+      readonly retryAfterMs: number;
+    };
+
+export interface Lease {
+  /** Gives the lease back. Calling it again does nothing; it never throws. */
+  release(): void;
+}
