@@ -1,0 +1,169 @@
+/**
+ * Real PostgreSQL and Redis for the tests: those named by TEST_DATABASE_URL and TEST_REDIS_URL, else
+ * servers found on this machine, else installed from the system's packages where that is possible.
+ */
+
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { step } from './setup.mjs';
+
+const isRoot = process.getuid?.() === 0;
+
+/** @returns addresses for the tests, the environment they need, and how to stop what was started */
+export async function startServers() {
+  const needsPostgres = process.env.TEST_DATABASE_URL === undefined;
+  const needsRedis = process.env.TEST_REDIS_URL === undefined;
+  installMissing({
+    postgresql: needsPostgres && findPostgres() === undefined,
+    'redis-server': needsRedis && findOnPath('redis-server') === undefined,
+  });
+  const postgres = needsPostgres ? await startPostgres(findPostgres()) : undefined;
+  const redis = needsRedis ? await startRedis(findOnPath('redis-server')) : undefined;
+  return {
+    env: {
+      TEST_DATABASE_URL: postgres?.url ?? process.env.TEST_DATABASE_URL,
+      TEST_REDIS_URL: redis?.url ?? process.env.TEST_REDIS_URL,
+      PATH: [...new Set([findPostgres(), process.env.PATH])].filter(Boolean).join(delimiter),
+    },
+    stop() {
+      postgres?.stop();
+      redis?.stop();
+    },
+  };
+}
+
+function installMissing(wanted) {
+  const packages = Object.keys(wanted).filter((name) => wanted[name]);
+  if (packages.length === 0) return;
+  const prefix = isRoot ? [] : ['sudo', '-n'];
+  if (findOnPath('apt-get') === undefined || (!isRoot && !succeeds('sudo', ['-n', 'true']))) {
+    throw new Error(
+      `the tests need ${packages.join(' and ')}: install them, or name running servers with ` +
+        'TEST_DATABASE_URL and TEST_REDIS_URL',
+    );
+  }
+  step(`Installing ${packages.join(' and ')} for the tests`);
+  const apt = (...args) => {
+    const [command, ...rest] = [
+      ...prefix,
+      'env',
+      'DEBIAN_FRONTEND=noninteractive',
+      'apt-get',
+      ...args,
+    ];
+    execFileSync(command, rest, { stdio: ['ignore', 'ignore', 'inherit'] });
+  };
+  apt('update', '-qq');
+  apt('install', '-y', '-qq', '--no-install-recommends', ...packages);
+}
+
+async function startPostgres(bin) {
+  const owner = unprivilegedUser('postgres');
+  const dir = ownedDir('gateway-postgres-', owner);
+  const data = join(dir, 'data');
+  const port = await freePort();
+  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8'], {
+    ...owner,
+    stdio: 'ignore',
+    cwd: dir,
+  });
+  const server = spawn(
+    join(bin, 'postgres'),
+    [
+      '-D',
+      data,
+      '-p',
+      String(port),
+      '-k',
+      dir,
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      'max_connections=200',
+    ],
+    { ...owner, stdio: 'ignore', cwd: dir },
+  );
+  const isReady = () =>
+    succeeds(join(bin, 'pg_isready'), ['-q', '-h', '127.0.0.1', '-p', String(port)]);
+  await until(isReady, 'PostgreSQL');
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    stop: () => stop(server, 'SIGINT', dir),
+  };
+}
+
+async function startRedis(bin) {
+  const dir = ownedDir('gateway-redis-', {});
+  const port = await freePort();
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir];
+  const server = spawn(bin, args, { stdio: 'ignore' });
+  await until(() => succeeds('redis-cli', ['-p', String(port), 'ping']), 'Redis');
+  return { url: `redis://127.0.0.1:${port}`, stop: () => stop(server, 'SIGTERM', dir) };
+}
+
+function stop(server, signal, dir) {
+  server.kill(signal);
+  server.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+}
+
+/** Where `initdb` and `postgres` are: not always on the path. */
+function findPostgres() {
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian)
+    ? readdirSync(debian).sort((a, b) => Number(b) - Number(a))
+    : [];
+  const candidates = [
+    ...versions.map((version) => join(debian, version, 'bin')),
+    ...(process.env.PATH ?? '').split(delimiter),
+  ];
+  return candidates.find(
+    (dir) => existsSync(join(dir, 'initdb')) && existsSync(join(dir, 'postgres')),
+  );
+}
+
+function findOnPath(name) {
+  const dir = (process.env.PATH ?? '')
+    .split(delimiter)
+    .find((path) => existsSync(join(path, name)));
+  return dir === undefined ? undefined : join(dir, name);
+}
+
+/** PostgreSQL refuses to run as root. */
+function unprivilegedUser(name) {
+  if (!isRoot) return {};
+  const id = (flag) => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+function ownedDir(prefix, { uid, gid }) {
+  const dir = mkdtempSync(join(tmpdir(), prefix));
+  if (uid !== undefined) chownSync(dir, uid, gid);
+  return dir;
+}
+
+function succeeds(command, args) {
+  return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
+}
+
+async function until(isTrue, name) {
+  for (let tries = 0; tries < 300; tries += 1) {
+    if (isTrue()) return;
+    await sleep(100);
+  }
+  throw new Error(`${name} did not start`);
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address();
+      probe.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,92 @@
+/**
+ * What every command of this repository needs first: dependencies installed, packages built. Both are
+ * done only when something changed since the last time. Needs nothing but Node 20 and npm.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('..', import.meta.url));
+/** The Node version that the project runs on, from its own dependencies. */
+export const node = join(root, 'node_modules', 'node', 'bin', 'node');
+
+const PNPM = 'pnpm@12.21.0';
+const INSTALL_STAMP = join(root, 'node_modules', '.installed');
+const BUILD_STAMP = join(root, 'node_modules', '.built');
+
+/** Prints a heading, so that a person sees what takes the time. */
+export function step(text) {
+  process.stdout.write(`\n▸ ${text}\n`);
+}
+
+/** Runs a command, showing its output; ends this process when it fails. */
+export function run(command, args, options = {}) {
+  const result = spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options });
+  if (result.status === 0) return;
+  process.stderr.write(`\n${[command, ...args].join(' ')} failed\n`);
+  process.exit(result.status ?? 1);
+}
+
+export function pnpm(...args) {
+  run('npx', ['-y', PNPM, ...args]);
+}
+
+export function ensureInstalled() {
+  const wanted = digest([join(root, 'pnpm-lock.yaml'), join(root, 'pnpm-workspace.yaml')]);
+  if (existsSync(node) && readStamp(INSTALL_STAMP) === wanted) return;
+  step('Installing dependencies (once)');
+  pnpm('install', '--frozen-lockfile');
+  writeFileSync(INSTALL_STAMP, wanted);
+}
+
+export function ensureBuilt() {
+  const wanted = digest(sources());
+  if (readStamp(BUILD_STAMP) === wanted && packageDirs().every(isBuilt)) return;
+  step('Building the packages');
+  pnpm('run', 'build');
+  writeFileSync(BUILD_STAMP, wanted);
+}
+
+export function packageDirs() {
+  return ['packages', 'apps'].flatMap((group) =>
+    readdirSync(join(root, group)).map((name) => join(root, group, name)),
+  );
+}
+
+function isBuilt(dir) {
+  return existsSync(join(dir, 'dist'));
+}
+
+function sources() {
+  const configs = ['package.json', 'tsup.config.ts', 'tsconfig.json', 'prisma.config.ts'];
+  return [
+    join(root, 'pnpm-lock.yaml'),
+    join(root, 'tsconfig.base.json'),
+    ...packageDirs().flatMap((dir) => [
+      ...configs.map((name) => join(dir, name)).filter(existsSync),
+      ...files(join(dir, 'src')),
+      ...files(join(dir, 'prisma')),
+    ]),
+  ];
+}
+
+function files(dir) {
+  if (!existsSync(dir)) return [];
+  return readdirSync(dir, { recursive: true })
+    .map((name) => join(dir, name))
+    .filter((path) => !path.includes('generated') && statSync(path).isFile())
+    .sort();
+}
+
+function digest(paths) {
+  const hash = createHash('sha256');
+  for (const path of paths) hash.update(relative(root, path)).update(readFileSync(path));
+  return hash.digest('hex');
+}
+
+function readStamp(path) {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}

@@ -1,0 +1,19 @@
+/** `npm start`: install, build, serve. */
+
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { ensureBuilt, ensureInstalled, node, root, step } from './setup.mjs';
+
+ensureInstalled();
+ensureBuilt();
+step('Starting the gateway');
+const gateway = spawn(node, [join(root, 'apps/gateway/dist/main.js'), 'serve'], {
+  cwd: root,
+  stdio: 'inherit',
+});
+// A terminal sends its interrupt to both processes; only a signal sent to this one is handed on.
+process.on('SIGTERM', () => gateway.kill('SIGTERM'));
+process.on('SIGINT', () => {});
+gateway.on('exit', (code, signal) => {
+  process.exit(code ?? (signal === null ? 1 : 128));
+});

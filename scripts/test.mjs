@@ -1,0 +1,41 @@
+/**
+ * `npm test`: install and build what is missing, start real servers, run every test.
+ * Arguments go to jest, such as `npm test -- packages/billing`.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startServers } from './servers.mjs';
+import { ensureBuilt, ensureInstalled, node, root, step } from './setup.mjs';
+
+ensureInstalled();
+ensureBuilt();
+const servers = await startServers();
+const scratch = mkdtempSync(join(tmpdir(), 'gateway-tests-'));
+const report = join(scratch, 'report.json');
+step('Testing');
+const jest = spawnSync(
+  node,
+  [
+    join(root, 'node_modules/jest/bin/jest.js'),
+    '--ci',
+    '--json',
+    `--outputFile=${report}`,
+    ...process.argv.slice(2),
+  ],
+  { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, ...servers.env } },
+);
+servers.stop();
+process.stdout.write(`\n${summary()}\n`);
+rmSync(scratch, { recursive: true, force: true });
+process.exitCode = jest.status ?? 1;
+
+function summary() {
+  const { numPassedTests, numFailedTests, numRuntimeErrorTestSuites } = JSON.parse(
+    readFileSync(report, 'utf8'),
+  );
+  // A suite that cannot even be loaded runs no test; it must not look like a pass.
+  return `${numPassedTests} passed, ${numFailedTests + numRuntimeErrorTestSuites} failed`;
+}
