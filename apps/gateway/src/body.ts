@@ -1,0 +1,100 @@
+/**
+ * A request's body as one buffer, never larger than the cap, decompressed when the client compressed
+ * it. Nothing beyond the cap is kept in memory.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import type { Refusal } from './refusal.js';
+
+export type BodyReading =
+  | { readonly outcome: 'read'; readonly body: Buffer }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal }
+  /** The client went away before its request was complete: there is nobody to answer. */
+  | { readonly outcome: 'gone' };
+
+const DECODERS = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress),
+} as const;
+
+export async function readBody(
+  req: IncomingMessage,
+  limits: { readonly maxBytes: number },
+): Promise<BodyReading> {
+  const contentType = req.headers['content-type'];
+  if (contentType === undefined || !/^application\/json\s*(;|$)/i.test(contentType)) {
+    return refused(415, 'content-type: must be application/json');
+  }
+  if (Number(req.headers['content-length'] ?? 0) > limits.maxBytes) {
+    return tooLarge(limits.maxBytes);
+  }
+  const received = await collect(req, limits.maxBytes);
+  if (received === 'gone') return { outcome: 'gone' };
+  if (received === 'too_large') return tooLarge(limits.maxBytes);
+  return decode(received, req.headers['content-encoding'], limits.maxBytes);
+}
+
+function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer | 'too_large' | 'gone'> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const finish = (result: Buffer | 'too_large' | 'gone'): void => {
+      req.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
+      resolve(result);
+    };
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) {
+        req.pause();
+        finish('too_large');
+        return;
+      }
+      chunks.push(chunk);
+    };
+    const onEnd = (): void => {
+      const [only] = chunks;
+      finish(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, bytes));
+    };
+    const onGone = (): void => {
+      finish('gone');
+    };
+    req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
+  });
+}
+
+async function decode(
+  received: Buffer,
+  encoding: string | undefined,
+  maxBytes: number,
+): Promise<BodyReading> {
+  const name = encoding?.trim().toLowerCase() ?? 'identity';
+  if (name === 'identity' || name === '') return { outcome: 'read', body: received };
+  if (!isDecodable(name)) {
+    return refused(415, `content-encoding: must be one of ${Object.keys(DECODERS).join(', ')}`);
+  }
+  try {
+    const body = await DECODERS[name](received, { maxOutputLength: maxBytes });
+    return { outcome: 'read', body };
+  } catch (error) {
+    if (error instanceof RangeError) return tooLarge(maxBytes);
+    return refused(400, `content-encoding: the body is not valid ${name}`);
+  }
+}
+
+function isDecodable(name: string): name is keyof typeof DECODERS {
+  return Object.hasOwn(DECODERS, name);
+}
+
+function refused(status: number, message: string): BodyReading {
+  return { outcome: 'refused', refusal: { status, type: 'invalid_request_error', message } };
+}
+
+function tooLarge(maxBytes: number): BodyReading {
+  const message = `request body: exceeds the maximum of ${String(maxBytes)} bytes`;
+  return { outcome: 'refused', refusal: { status: 413, type: 'request_too_large', message } };
+}

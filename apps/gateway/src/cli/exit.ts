@@ -1,0 +1,46 @@
+/** Exit codes that scripts can rely on, and the one line that explains each failure. */
+
+import {
+  EmbeddedStoreLockedError,
+  SchemaTooNewError,
+  StoreUnavailableError,
+} from '@gateway/balance-store';
+import { ConfigError } from '../config.js';
+import { OperationError } from '../operations/operations.js';
+
+export const EXIT = {
+  ok: 0,
+  /** The operation was refused, or an audit found a difference. */
+  refused: 1,
+  /** The command or the configuration cannot be used. */
+  usage: 2,
+  /** The gateway or its database cannot be reached. */
+  unavailable: 3,
+} as const;
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof ConfigError) return EXIT.usage;
+  if (error instanceof OperationError) return error.status >= 500 ? EXIT.unavailable : EXIT.refused;
+  if (
+    error instanceof StoreUnavailableError ||
+    error instanceof EmbeddedStoreLockedError ||
+    error instanceof SchemaTooNewError
+  ) {
+    return EXIT.unavailable;
+  }
+  return EXIT.refused;
+}
+
+export function reportFailure(error: unknown): void {
+  const isExpected =
+    error instanceof ConfigError ||
+    error instanceof OperationError ||
+    exitCodeOf(error) === EXIT.unavailable;
+  const text =
+    error instanceof Error
+      ? isExpected
+        ? error.message
+        : (error.stack ?? error.message)
+      : 'failed';
+  process.stderr.write(`gateway: ${text}\n`);
+}

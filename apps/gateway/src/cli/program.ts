@@ -1,0 +1,206 @@
+/** The tree of commands. What they do is in `operations/`; this file only parses and prints. */
+
+import { randomUUID } from 'node:crypto';
+import { Command, InvalidArgumentError } from 'commander';
+import type { CallOperation } from '../operations/operations.js';
+import { EXIT } from './exit.js';
+import { withOperations } from './operations-access.js';
+import { serve } from './serve.js';
+import {
+  printAudit,
+  printCreatedKey,
+  printKey,
+  printKeys,
+  printLedger,
+  printModels,
+  printTopUp,
+} from './print.js';
+
+interface JsonOption {
+  readonly json?: boolean;
+}
+
+export function createProgram(): Command {
+  const program = new Command('gateway')
+    .description("Prepaid gateway to Anthropic's Messages API")
+    .exitOverride()
+    .showHelpAfterError();
+  program
+    .command('serve', { isDefault: true })
+    .description('run the gateway (configured by environment variables, see .env.example)')
+    .action(serve);
+  addKeys(program.command('keys').description('API keys and their balances'));
+  addLedger(program.command('ledger').description('the record of every charge and top-up'));
+  program
+    .command('models')
+    .description('what is offered, and at what price')
+    .command('list')
+    .description('list models and rates')
+    .option('--json', 'print JSON')
+    .action((options: JsonOption) => run(options, (call) => call('listModels', {}), printModels));
+  return program;
+}
+
+interface CreateOptions extends JsonOption {
+  readonly name: string;
+  readonly balance?: string;
+  readonly concurrency?: number;
+  readonly burst?: number;
+  readonly requestsPerMinute?: number;
+  readonly expiresAt?: string;
+}
+
+function addKeys(keys: Command): void {
+  keys
+    .command('create')
+    .description('create a key; its credential is shown this once')
+    .requiredOption('--name <name>', 'what people call it')
+    .option('--balance <usd>', 'first credit, such as 5 or 0.25')
+    .option('--concurrency <n>', 'requests in flight at once', integer)
+    .option('--burst <n>', 'requests at once after a pause', integer)
+    .option('--requests-per-minute <n>', 'sustained rate', integer)
+    .option('--expires-at <time>', 'such as 2026-12-31T23:59:59Z')
+    .option('--json', 'print JSON')
+    .action((options: CreateOptions) =>
+      run(
+        options,
+        (call) =>
+          call('createKey', {
+            name: options.name,
+            balance_usd: options.balance,
+            concurrency: options.concurrency,
+            burst: options.burst,
+            requests_per_minute: options.requestsPerMinute,
+            expires_at: options.expiresAt,
+            actor: 'cli',
+          }),
+        printCreatedKey,
+      ),
+    );
+  keys
+    .command('list')
+    .description('list keys, newest first')
+    .option('--limit <n>', 'at most this many', integer, 100)
+    .option('--after <key_id>', 'continue after this key')
+    .option('--json', 'print JSON')
+    .action((options: JsonOption & { readonly limit: number; readonly after?: string }) =>
+      run(
+        options,
+        (call) => call('listKeys', { limit: options.limit, after: options.after }),
+        printKeys,
+      ),
+    );
+  keys
+    .command('show')
+    .argument('<key_id>')
+    .description('show one key')
+    .option('--json', 'print JSON')
+    .action((keyId: string, options: JsonOption) =>
+      run(options, (call) => call('showKey', { key_id: keyId }), printKey),
+    );
+  keys
+    .command('top-up')
+    .argument('<key_id>')
+    .argument('<usd>', 'amount, such as 10 or 0.5')
+    .description('add credit, at once')
+    .option('--id <id>', 'id of this top-up: repeating it never credits twice')
+    .option('--json', 'print JSON')
+    .action((keyId: string, amount: string, options: JsonOption & { readonly id?: string }) =>
+      run(
+        options,
+        (call) =>
+          call('topUp', {
+            key_id: keyId,
+            top_up_id: options.id ?? randomUUID(),
+            amount_usd: amount,
+            actor: 'cli',
+          }),
+        printTopUp,
+      ),
+    );
+  const changes = [
+    ['suspend', 'suspendKey', 'stop a key until it is resumed'],
+    ['resume', 'resumeKey', 'lift a suspension'],
+    ['revoke', 'revokeKey', 'stop a key for good'],
+  ] as const;
+  for (const [name, operation, description] of changes) {
+    keys
+      .command(name)
+      .argument('<key_id>')
+      .description(description)
+      .option('--json', 'print JSON')
+      .action((keyId: string, options: JsonOption) =>
+        run(options, (call) => call(operation, { key_id: keyId }), printKey),
+      );
+  }
+}
+
+interface LedgerOptions extends JsonOption {
+  readonly key?: string;
+  readonly kind?: 'charge' | 'top_up';
+  readonly model?: string;
+  readonly from?: string;
+  readonly until?: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+function addLedger(ledger: Command): void {
+  ledger
+    .command('list')
+    .description('list entries, newest first')
+    .option('--key <key_id>', 'of one key')
+    .option('--kind <kind>', 'charge or top_up')
+    .option('--model <model>', 'charges of one model')
+    .option('--from <time>', 'not before, such as 2026-01-01T00:00:00Z')
+    .option('--until <time>', 'before')
+    .option('--limit <n>', 'at most this many', integer, 50)
+    .option('--cursor <cursor>', 'continue from the page before')
+    .option('--json', 'print JSON')
+    .action((options: LedgerOptions) =>
+      run(
+        options,
+        (call) =>
+          call('listLedger', {
+            key_id: options.key,
+            kind: options.kind,
+            model: options.model,
+            from: options.from,
+            until: options.until,
+            limit: options.limit,
+            cursor: options.cursor,
+          }),
+        printLedger,
+      ),
+    );
+  ledger
+    .command('audit')
+    .description('recompute every amount, sequence and balance; exits with 1 on any difference')
+    .option('--json', 'print JSON')
+    .action((options: JsonOption) =>
+      run(
+        options,
+        async (call) => {
+          const audit = await call('auditLedger', {});
+          if (!audit.is_sound) process.exitCode = EXIT.refused;
+          return audit;
+        },
+        printAudit,
+      ),
+    );
+}
+
+async function run<Result>(
+  options: JsonOption,
+  operate: (call: CallOperation) => Promise<Result>,
+  print: (result: Result) => string,
+): Promise<void> {
+  const result = await withOperations(operate);
+  const text = options.json === true ? JSON.stringify(result, null, 2) : print(result);
+  process.stdout.write(`${text}\n`);
+}
+
+function integer(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('must be a whole number.');
+  return Number(text);
+}

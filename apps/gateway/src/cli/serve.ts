@@ -1,0 +1,100 @@
+/** `gateway serve`: start, say what there is to know, serve until told to stop. */
+
+import { formatUsd, parseUsd } from '@gateway/billing';
+import { startGateway } from '../compose.js';
+import type { RunningGateway } from '../compose.js';
+import { readConfig } from '../config.js';
+import type { Config } from '../config.js';
+
+const DEMO_BALANCE = parseUsd('5');
+
+export async function serve(): Promise<void> {
+  const config = readConfig(process.env);
+  const gateway = await startGateway(config);
+  const demoKey = await ensureDemoKey(gateway, config);
+  process.stdout.write(banner(gateway, config, demoKey));
+
+  let stopping = false;
+  const stop = (signal: NodeJS.Signals): void => {
+    if (stopping) return;
+    stopping = true;
+    gateway.services.log.info({ signal, running: gateway.services.activity.running }, 'draining');
+    void gateway.stop().then(({ abandoned }) => {
+      gateway.services.log.info({ abandoned }, 'stopped');
+      process.exit(0);
+    });
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+/** On the embedded default, the first start makes a key to try things with. */
+async function ensureDemoKey(
+  { dataDir, services }: RunningGateway,
+  config: Config,
+): Promise<string | undefined> {
+  if (dataDir === undefined) return undefined;
+  const known = dataDir.readDemoKey();
+  if (known !== undefined) return known;
+  const keys = await services.store.listKeys({ limit: 1 });
+  if (keys.length > 0) return undefined;
+  const { record, credential } = await services.store.createKey({
+    name: 'demo',
+    limits: config.keyLimits,
+    expiresAt: null,
+  });
+  await services.store.topUp({
+    topUpId: `initial:${record.id}`,
+    keyId: record.id,
+    amount: DEMO_BALANCE,
+    actor: 'first start',
+  });
+  dataDir.writeDemoKey(credential);
+  return credential;
+}
+
+function banner(gateway: RunningGateway, config: Config, demoKey: string | undefined): string {
+  const { url, adminUrl, isSimulated } = gateway;
+  const lines = [
+    '',
+    `  The gateway is ready:  ${url}/v1`,
+    '',
+    isSimulated
+      ? '  Upstream:  the bundled SIMULATOR. No model answers; set UPSTREAM_API_KEY for the real API.'
+      : `  Upstream:  ${config.upstream?.url ?? ''}`,
+    config.databaseUrl === undefined
+      ? `  Ledger:    embedded, in ${config.dataDir}. It survives a crash of this process, not a power cut;\n             production uses PostgreSQL (DATABASE_URL).`
+      : '  Ledger:    PostgreSQL',
+    `  Limits:    ${config.redisUrl === undefined ? 'in memory' : 'Redis'}`,
+    ...(adminUrl === ''
+      ? []
+      : [`  Admin:     ${adminUrl} (token required), metrics at ${adminUrl}/metrics`]),
+    '',
+  ];
+  if (demoKey === undefined) {
+    lines.push('  Create a key:  npm run gateway -- keys create --name me --balance 5', '');
+    return `${lines.join('\n')}\n`;
+  }
+  const model = gateway.services.prices.list()[0]?.id ?? '';
+  const ask = (path: string, headers: string): string =>
+    `  curl -s ${url}${path} -H "Authorization: Bearer ${demoKey}" ${headers}-H "content-type: application/json" ` +
+    `-d '{"model":"${model}","max_tokens":100,"messages":[{"role":"user","content":"Hello"}]}'`;
+  lines.push(
+    `  Demo key:  ${demoKey}   (started with ${formatUsd(DEMO_BALANCE)} USD)`,
+    '',
+    '  Try it, in either format:',
+    '',
+    ask('/v1/messages', '-H "anthropic-version: 2023-06-01" '),
+    '',
+    ask('/v1/chat/completions', ''),
+    '',
+    '  Anthropic SDK:  new Anthropic({ baseURL: ' + `'${url}', apiKey: '${demoKey}' })`,
+    '  OpenAI SDK:     new OpenAI({ baseURL: ' + `'${url}/v1', apiKey: '${demoKey}' })`,
+    '',
+    '  Balance:        ' +
+      `curl -s ${url}/v1/dashboard/balance -H "Authorization: Bearer ${demoKey}"`,
+    '  Top up, audit:  npm run gateway -- keys list   (then keys top-up, ledger list, ledger audit)',
+    '',
+  );
+  return `${lines.join('\n')}\n`;
+}

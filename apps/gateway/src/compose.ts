@@ -1,0 +1,217 @@
+/** The one place where the parts meet: configuration in, a serving gateway out. */
+
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Redis } from 'ioredis';
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+import type { BalanceStore } from '@gateway/balance-store';
+import { openEmbeddedStore } from '@gateway/balance-store/embedded';
+import { openPostgresStore } from '@gateway/balance-store/postgres';
+import { defaultPriceTable, parsePriceTable } from '@gateway/billing';
+import type { PriceTable } from '@gateway/billing';
+import { createMemoryLimiter } from '@gateway/rate-limiter';
+import type { Limiter } from '@gateway/rate-limiter';
+import { createRedisLimiter } from '@gateway/rate-limiter/redis';
+import { startUpstreamSimulator } from '@gateway/upstream-simulator';
+import { createActivity } from './activity.js';
+import { createAdminApp } from './admin-app.js';
+import { createApp } from './app.js';
+import { ConfigError } from './config.js';
+import type { Config } from './config.js';
+import { openDataDir } from './data-dir.js';
+import type { DataDir } from './data-dir.js';
+import type { Services } from './services.js';
+import { createMetrics } from './telemetry/metrics.js';
+import { createTelemetry } from './telemetry/telemetry.js';
+import { createUpstreamClient } from './upstream/client.js';
+
+export interface RunningGateway {
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly services: Services;
+  /** Present when the embedded default is in use. */
+  readonly dataDir: DataDir | undefined;
+  readonly isSimulated: boolean;
+  /** Takes no new work, lets what runs finish and be charged, then closes everything. */
+  stop(): Promise<{ readonly abandoned: number }>;
+}
+
+const DRAIN_DEADLINE_MS = 120_000;
+const SIMULATOR_KEY = 'simulator';
+
+export async function startGateway(config: Config): Promise<RunningGateway> {
+  const log = pino({
+    level: config.logLevel,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+  });
+  const prices = loadPriceTable(config.priceTablePath);
+  const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
+  const store = await openStore(config, dataDir);
+  const limiter = openLimiter(config, log);
+  const simulator =
+    config.upstream === undefined
+      ? await startUpstreamSimulator({ apiKey: SIMULATOR_KEY })
+      : undefined;
+  const upstream = createUpstreamClient(
+    config.upstream ?? { url: simulator?.url ?? '', apiKey: SIMULATOR_KEY },
+  );
+  const activity = createActivity();
+  const metrics = createMetrics({
+    running: () => activity.running,
+    pendingSettlements: () => store.pendingSettlements(),
+  });
+  const services: Services = {
+    store,
+    limiter,
+    prices,
+    upstream,
+    telemetry: createTelemetry(log, metrics),
+    log,
+    activity,
+    maxBodyBytes: config.maxBodyBytes,
+    trustedProxies: config.trustedProxies,
+    allowedFeatures: config.allowedFeatures,
+    now: Date.now,
+  };
+  const server = createHttpServer(createApp(services));
+  await listen(server, { host: config.host, port: config.port });
+
+  const adminToken = config.adminToken ?? dataDir?.secret('admin-token');
+  const adminServer =
+    adminToken === undefined
+      ? undefined
+      : createHttpServer(
+          createAdminApp({
+            store,
+            prices,
+            defaultLimits: config.keyLimits,
+            adminToken,
+            metrics,
+            activity,
+            log,
+          }),
+        );
+  if (adminServer !== undefined && adminToken !== undefined) {
+    await listen(adminServer, { host: config.host, port: config.adminPort });
+    dataDir?.announceAdmin({ url: urlOf(adminServer), token: adminToken });
+  } else {
+    log.warn('ADMIN_TOKEN is not set: no admin API and no metrics');
+  }
+
+  return {
+    url: urlOf(server),
+    adminUrl: adminServer === undefined ? '' : urlOf(adminServer),
+    services,
+    dataDir,
+    isSimulated: simulator !== undefined,
+    async stop() {
+      const idle = activity.drain(DRAIN_DEADLINE_MS);
+      const closed = close(server);
+      server.closeIdleConnections();
+      const { abandoned } = await idle;
+      server.closeAllConnections();
+      await closed;
+      if (adminServer !== undefined) {
+        const adminClosed = close(adminServer);
+        adminServer.closeAllConnections();
+        await adminClosed;
+      }
+      dataDir?.withdrawAdmin();
+      await upstream.close();
+      await store.close();
+      await limiter.close();
+      await simulator?.close();
+      return { abandoned };
+    },
+  };
+}
+
+/** The ledger that the configuration names. The command line opens it too, when no gateway runs. */
+export function openStore(config: Config, dataDir: DataDir | undefined): Promise<BalanceStore> {
+  if (dataDir !== undefined) {
+    const pepper = config.keyPepper ?? dataDir.secret('key-pepper');
+    return openEmbeddedStore({ dataDir: dataDir.databaseDir, pepper });
+  }
+  return openPostgresStore({
+    connectionString: config.databaseUrl ?? '',
+    pepper: config.keyPepper ?? '',
+  });
+}
+
+export function loadPriceTable(path: string | undefined): PriceTable {
+  if (path === undefined) return defaultPriceTable();
+  try {
+    return parsePriceTable(JSON.parse(readFileSync(path, 'utf8')));
+  } catch (error) {
+    throw new ConfigError([
+      `PRICE_TABLE: ${error instanceof Error ? error.message : 'unreadable'}`,
+    ]);
+  }
+}
+
+function openLimiter(config: Config, log: Logger): Limiter {
+  if (config.redisUrl === undefined) return createMemoryLimiter();
+  const redis = new Redis(config.redisUrl, {
+    enableAutoPipelining: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: 100,
+  });
+  // Each failed call is dealt with where it was made; without a listener the process would stop.
+  redis.on('error', (error: Error) => {
+    log.warn({ reason: error.message }, 'redis connection');
+  });
+  return createRedisLimiter({
+    redis,
+    replicas: config.replicas,
+    onStateChange: (state) => {
+      log.warn({ state }, 'limits');
+    },
+  });
+}
+
+function createHttpServer(app: RequestListener): Server {
+  const server = createServer(
+    { joinDuplicateHeaders: true, connectionsCheckingInterval: 2_000, noDelay: true },
+    app,
+  );
+  server.headersTimeout = 10_000;
+  server.requestTimeout = 60_000;
+  server.keepAliveTimeout = 75_000;
+  return server;
+}
+
+function listen(
+  server: Server,
+  at: { readonly host: string; readonly port: number },
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => {
+      const name = 'code' in error ? String(error.code) : error.message;
+      reject(
+        new ConfigError([
+          `PORT, ADMIN_PORT: cannot listen on ${at.host}:${String(at.port)} (${name})`,
+        ]),
+      );
+    });
+    server.listen(at.port, at.host, resolve);
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+  });
+}
+
+function urlOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  const reachable = address === '0.0.0.0' || address === '::' ? 'localhost' : address;
+  return `http://${family === 'IPv6' && reachable !== 'localhost' ? `[${reachable}]` : reachable}:${String(port)}`;
+}

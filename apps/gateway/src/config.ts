@@ -1,0 +1,152 @@
+/**
+ * The gateway's configuration: environment variables, checked once at start. Every problem is told
+ * with the name of its variable; nothing is clamped or guessed.
+ */
+
+import { z } from 'zod';
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const positive = z.coerce.number().int().min(1);
+const text = z.string().trim().min(1);
+
+const PRICED_FEATURES = [
+  'web_search',
+  'code_execution',
+  'fast_mode',
+  'inference_geo',
+  'fallbacks',
+  'mcp',
+  'advisor',
+  'compaction',
+] as const;
+
+const environment = z.object({
+  HOST: text.default('127.0.0.1'),
+  PORT: port.default(8080),
+  ADMIN_PORT: port.default(8081),
+  ADMIN_TOKEN: text.min(16, 'must have at least 16 characters').optional(),
+  DATA_DIR: text.default('./.data'),
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
+    .optional(),
+  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// URL' }).optional(),
+  REPLICAS: positive.max(10_000).default(1),
+  UPSTREAM_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' }).optional(),
+  UPSTREAM_API_KEY: text.optional(),
+  PRICE_TABLE: text.optional(),
+  KEY_PEPPER: text.min(16, 'must have at least 16 characters').optional(),
+  TRUST_PROXY: z.coerce.number().int().min(0).max(32).default(0),
+  MAX_BODY_BYTES: positive.max(1024 * 1024 * 1024).default(32 * 1024 * 1024),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  KEY_CONCURRENCY: positive.max(100_000).default(20),
+  KEY_BURST: positive.max(1_000_000).default(60),
+  KEY_REQUESTS_PER_MINUTE: positive.max(10_000_000).default(600),
+  ALLOW_FEATURES: z
+    .string()
+    .default('')
+    .transform((list) =>
+      list
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => name !== ''),
+    )
+    .pipe(z.array(z.enum(PRICED_FEATURES))),
+});
+
+export type PricedFeature = (typeof PRICED_FEATURES)[number];
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly adminPort: number;
+  readonly adminToken: string | undefined;
+  readonly dataDir: string;
+  readonly databaseUrl: string | undefined;
+  readonly redisUrl: string | undefined;
+  /** How many replicas share the limits; each takes its share while Redis is away. */
+  readonly replicas: number;
+  /** `undefined`: the bundled simulator serves. */
+  readonly upstream: { readonly url: string; readonly apiKey: string } | undefined;
+  readonly priceTablePath: string | undefined;
+  readonly keyPepper: string | undefined;
+  /** Number of reverse proxies in front, whose `X-Forwarded-For` entries are believed. */
+  readonly trustedProxies: number;
+  readonly maxBodyBytes: number;
+  readonly logLevel: string;
+  readonly keyLimits: {
+    readonly concurrency: number;
+    readonly burst: number;
+    readonly requestsPerMinute: number;
+  };
+  readonly allowedFeatures: ReadonlySet<PricedFeature>;
+}
+
+const PROVIDER_URL = 'https://api.anthropic.com';
+
+/**
+ * @param env - The process environment. Empty variables count as absent.
+ * @throws {ConfigError} One line per variable that cannot be used. Values are never repeated.
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
+  );
+  const parsed = environment.safeParse(given);
+  if (!parsed.success) {
+    throw new ConfigError(
+      parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${problemOf(issue)}`),
+    );
+  }
+  const v = parsed.data;
+  const problems: string[] = [];
+  if (v.DATABASE_URL !== undefined && v.KEY_PEPPER === undefined) {
+    problems.push('KEY_PEPPER: is needed with DATABASE_URL, the same on every replica');
+  }
+  if (v.UPSTREAM_URL !== undefined && v.UPSTREAM_API_KEY === undefined) {
+    problems.push('UPSTREAM_API_KEY: is needed when UPSTREAM_URL is set');
+  }
+  if (v.PORT !== 0 && v.PORT === v.ADMIN_PORT) {
+    problems.push('ADMIN_PORT: must differ from PORT');
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return {
+    host: v.HOST,
+    port: v.PORT,
+    adminPort: v.ADMIN_PORT,
+    adminToken: v.ADMIN_TOKEN,
+    dataDir: v.DATA_DIR,
+    databaseUrl: v.DATABASE_URL,
+    redisUrl: v.REDIS_URL,
+    replicas: v.REPLICAS,
+    upstream:
+      v.UPSTREAM_API_KEY === undefined
+        ? undefined
+        : { url: v.UPSTREAM_URL ?? PROVIDER_URL, apiKey: v.UPSTREAM_API_KEY },
+    priceTablePath: v.PRICE_TABLE,
+    keyPepper: v.KEY_PEPPER,
+    trustedProxies: v.TRUST_PROXY,
+    maxBodyBytes: v.MAX_BODY_BYTES,
+    logLevel: v.LOG_LEVEL,
+    keyLimits: {
+      concurrency: v.KEY_CONCURRENCY,
+      burst: v.KEY_BURST,
+      requestsPerMinute: v.KEY_REQUESTS_PER_MINUTE,
+    },
+    allowedFeatures: new Set(v.ALLOW_FEATURES),
+  };
+}
+
+/** zod quotes what it received for some problems; a secret must not reach a terminal that way. */
+function problemOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return `must be a ${issue.expected}`;
+  return issue.message;
+}
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(`configuration cannot be used:\n${problems.map((line) => `  ${line}`).join('\n')}`);
+    this.problems = problems;
+  }
+}

@@ -1,0 +1,53 @@
+/** Two ways to call an operation: in this process, or over the admin API of a running gateway. */
+
+import { request } from 'undici';
+import { z } from 'zod';
+import { OperationError, operations, runOperation } from './operations.js';
+import type {
+  CallOperation,
+  OperationContext,
+  OperationName,
+  OperationOutput,
+} from './operations.js';
+
+export function createLocalCaller(context: OperationContext): CallOperation {
+  return async <Name extends OperationName>(name: Name, input: unknown) =>
+    (await runOperation(name, input, context)) as OperationOutput<Name>;
+}
+
+const errorBody = z.object({ error: z.object({ type: z.string(), message: z.string() }) });
+
+export function createRemoteCaller(admin: {
+  readonly url: string;
+  readonly token: string;
+}): CallOperation {
+  return async <Name extends OperationName>(name: Name, input: object) => {
+    const { method, path } = operations[name];
+    const rest: Record<string, unknown> = { ...input };
+    const filled = path.replace(/:(\w+)/g, (_all, member: string) => {
+      const value = encodeURIComponent(String(rest[member]));
+      delete rest[member];
+      return value;
+    });
+    const given = Object.entries(rest).filter(([, value]) => value !== undefined);
+    const url = new URL(filled, admin.url);
+    if (method === 'GET') {
+      for (const [member, value] of given) url.searchParams.set(member, String(value));
+    }
+    const response = await request(url, {
+      method,
+      headers: { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' },
+      ...(method === 'GET' ? {} : { body: JSON.stringify(Object.fromEntries(given)) }),
+      // An audit reads the whole ledger before it answers.
+      headersTimeout: 600_000,
+      bodyTimeout: 600_000,
+    });
+    const answer: unknown = await response.body.json();
+    if (response.statusCode < 300) return answer as OperationOutput<Name>;
+    const parsed = errorBody.safeParse(answer);
+    const { type, message } = parsed.success
+      ? parsed.data.error
+      : { type: 'api_error', message: 'the admin API answered with something unreadable' };
+    throw new OperationError(response.statusCode, type, message);
+  };
+}

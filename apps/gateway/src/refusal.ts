@@ -1,0 +1,71 @@
+/** What the gateway answers when it does not serve a request, and how that is written. */
+
+import type { Response } from 'express';
+import { errorBody } from '@gateway/translator';
+
+/** The two request formats: they differ in two extra members of an error. */
+export type Dialect = 'messages' | 'chat.completions';
+
+export interface Refusal {
+  readonly status: number;
+  readonly type: string;
+  readonly message: string;
+  /** Path of the field at fault, for chat-completions clients. */
+  readonly param?: string | null;
+  readonly code?: string | null;
+  readonly retryAfterSeconds?: number;
+  /** Tells SDKs whether trying again can help, where the status alone would mislead them. */
+  readonly shouldRetry?: boolean;
+}
+
+/** Writes a refusal. Nothing may have been sent before. */
+export function sendRefusal(
+  res: Response,
+  refusal: Refusal,
+  context: { readonly dialect: Dialect; readonly requestId: string },
+): void {
+  const body = errorBody({
+    type: refusal.type,
+    message: refusal.message,
+    param: refusal.param ?? null,
+    code: refusal.code ?? null,
+    requestId: context.requestId,
+    dialect: context.dialect,
+  });
+  setRequestIds(res, context.requestId);
+  res.writeHead(refusal.status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    ...retryHeaders(refusal),
+  });
+  res.end(body);
+}
+
+/** What tells an SDK when, and whether, to try again. */
+export function retryHeaders(refusal: Refusal): Record<string, string> {
+  return {
+    ...(refusal.retryAfterSeconds === undefined
+      ? {}
+      : { 'retry-after': String(refusal.retryAfterSeconds) }),
+    ...(refusal.shouldRetry === undefined ? {} : { 'x-should-retry': String(refusal.shouldRetry) }),
+  };
+}
+
+/** The names under which either SDK family looks for a request's id, and the gateway's own. */
+export function setRequestIds(res: Response, requestId: string, upstreamRequestId?: string): void {
+  res.setHeader('x-gateway-request-id', requestId);
+  res.setHeader('x-request-id', requestId);
+  res.setHeader('request-id', upstreamRequestId ?? requestId);
+}
+
+/** Rounds a wait up, so that waiting exactly that long is enough. */
+export function retryAfterSeconds(waitMs: number): number {
+  return Math.max(1, Math.ceil(waitMs / 1000));
+}
+
+export const STORE_UNAVAILABLE: Refusal = {
+  status: 503,
+  type: 'api_error',
+  message: 'the gateway cannot reach its ledger at the moment; nothing was charged',
+  retryAfterSeconds: 5,
+};

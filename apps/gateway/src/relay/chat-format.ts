@@ -1,0 +1,34 @@
+/** The chat-completions format: the upstream's message or events, translated. */
+
+import {
+  CHAT_KEEP_ALIVE,
+  chatErrorEvent,
+  createChatStream,
+  translateResponse,
+} from '@gateway/translator';
+import type { ResponseContext } from '@gateway/translator';
+import type { ResponseFormat } from './format.js';
+
+export function chatFormat(
+  response: ResponseContext,
+  { created }: { /** Unix seconds. */ readonly created: number },
+): ResponseFormat {
+  const context = { ...response, created };
+  return {
+    dialect: 'chat.completions',
+    createPipe: () => createChatStream(context),
+    readResponse(upstreamBody) {
+      const translation = translateResponse(upstreamBody, context);
+      return translation.outcome === 'malformed'
+        ? translation
+        : {
+            outcome: 'read',
+            body: translation.body,
+            usage: translation.usage,
+            messageId: translation.messageId,
+          };
+    },
+    errorEvent: chatErrorEvent,
+    keepAlive: CHAT_KEEP_ALIVE,
+  };
+}

@@ -1,0 +1,39 @@
+/** The native format: the upstream's bytes, untouched; usage is read on the way past. */
+
+import {
+  MESSAGE_KEEP_ALIVE,
+  createMessageStreamTap,
+  messageErrorEvent,
+  readUsage,
+} from '@gateway/translator';
+import { z } from 'zod';
+import type { ResponseFormat } from './format.js';
+
+const message = z.object({ id: z.string().optional(), usage: z.unknown() });
+
+export const nativeFormat: ResponseFormat = {
+  dialect: 'messages',
+  createPipe: () => createMessageStreamTap(),
+  readResponse(upstreamBody) {
+    let parsed: z.infer<typeof message>;
+    try {
+      parsed = message.parse(JSON.parse(upstreamBody.toString()));
+    } catch {
+      return { outcome: 'malformed', reason: 'the body is not a message' };
+    }
+    return {
+      outcome: 'read',
+      body: upstreamBody,
+      usage: readUsage(parsed.usage),
+      messageId: parsed.id,
+    };
+  },
+  errorEvent: messageErrorEvent,
+  keepAlive: MESSAGE_KEEP_ALIVE,
+};
+
+/** Counting tokens is answered by the upstream in plain JSON, and is free. */
+export const tokenCountFormat: ResponseFormat = {
+  ...nativeFormat,
+  readResponse: (upstreamBody) => ({ outcome: 'free', body: upstreamBody }),
+};

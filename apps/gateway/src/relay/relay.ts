@@ -1,0 +1,429 @@
+/**
+ * One exchange with the upstream, from the sent request to the last byte at the client.
+ *
+ * The usage object is the bill, so its charge is durable before the bytes that carry it leave: the
+ * whole body of a plain response, the final usage event and what follows it in a stream. Everything
+ * before flows as it comes. A client that leaves changes nothing: the upstream is read to its end and
+ * the exact usage charged.
+ */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Response } from 'express';
+import type { Dispatcher } from 'undici';
+import { StoreUnavailableError } from '@gateway/balance-store';
+import type { BalanceStore, SettleOutcome } from '@gateway/balance-store';
+import { chargeOf, formatUsd } from '@gateway/billing';
+import type { ModelPrice } from '@gateway/billing';
+import type { Lease } from '@gateway/rate-limiter';
+import type { StreamEnd, StreamPipe, Usage, UsageReading } from '@gateway/translator';
+import { retryHeaders, sendRefusal, setRequestIds } from '../refusal.js';
+import type { Refusal } from '../refusal.js';
+import type { UpstreamClient, UpstreamRequest } from '../upstream/client.js';
+import { readUpstreamFailure, refusalOfConnectionError } from '../upstream/errors.js';
+import type { ResponseFormat } from './format.js';
+
+export interface Exchange {
+  readonly requestId: string;
+  readonly keyId: string;
+  readonly price: ModelPrice;
+  readonly upstream: UpstreamRequest;
+  readonly format: ResponseFormat;
+  readonly res: Response;
+  /** Given back once the charge is durable, or nothing will be charged. */
+  readonly lease: Lease;
+}
+
+export interface RelayServices {
+  readonly store: BalanceStore;
+  readonly upstream: UpstreamClient;
+  readonly now: () => number;
+}
+
+/** Why a request that may have cost the operator was charged nothing. */
+export type LossReason =
+  | 'error_event'
+  | 'truncated'
+  | 'malformed'
+  | 'too_large'
+  | 'invalid_usage'
+  | 'ledger_unavailable'
+  | 'ledger_refused';
+
+export interface ExchangeReport {
+  /** Status sent, or the one that would have been sent to a client that had left. */
+  readonly status: number;
+  readonly streamed: boolean;
+  readonly clientLeft: boolean;
+  readonly usage: Usage | undefined;
+  /** Units of 10^-14 USD. */
+  readonly charge: bigint | undefined;
+  readonly loss: LossReason | undefined;
+  readonly operatorMustAct: boolean;
+  readonly upstreamStatus: number | undefined;
+  readonly upstreamRequestId: string | undefined;
+  /** From sending the request to the first byte of the response's body. */
+  readonly upstreamFirstByteMs: number | undefined;
+}
+
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+const SETTLE_DEADLINE_MS = 90_000;
+const KEEP_ALIVE_MS = 10_000;
+/** How long an upstream is read after its client left. */
+const DRAIN_MS = 600_000;
+/** How long a client may take no byte at all while bytes wait for it. */
+const CLIENT_STALL_MS = 120_000;
+
+/** Resolves when the exchange is over: charged or not, answered or abandoned. */
+export function relay(exchange: Exchange, services: RelayServices): Promise<ExchangeReport> {
+  return new Promise((resolve, reject) => {
+    const running = new Relay(exchange, services, resolve, reject);
+    services.upstream.send(exchange.upstream, running);
+  });
+}
+
+class Relay implements Dispatcher.DispatchHandler {
+  readonly #exchange: Exchange;
+  readonly #services: RelayServices;
+  readonly #resolve: (report: ExchangeReport) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #sentAt: number;
+
+  #controller: Dispatcher.DispatchController | undefined;
+  #status: number | undefined;
+  #headers: IncomingHttpHeaders = {};
+  #firstByteAt: number | undefined;
+  /** Set while the response is an event stream. */
+  #pipe: StreamPipe | undefined;
+  /** Collects any other response. */
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  /** The upstream's part is over: nothing that still arrives matters. */
+  #upstreamDone = false;
+  #clientLeft = false;
+  /** Runs while a slow client blocks the upstream, or after the client left. */
+  #patience: NodeJS.Timeout | undefined;
+
+  constructor(
+    exchange: Exchange,
+    services: RelayServices,
+    resolve: (report: ExchangeReport) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#exchange = exchange;
+    this.#services = services;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#sentAt = services.now();
+    exchange.res.on('close', this.#onClientClose);
+    exchange.res.on('error', ignoreSocketError);
+    if (exchange.res.destroyed) this.#onClientClose();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (status < 200) return;
+    this.#controller = controller;
+    this.#status = status;
+    this.#headers = headers;
+    if (status === 200 && headers['content-type']?.startsWith('text/event-stream') === true) {
+      this.#pipe = this.#exchange.format.createPipe();
+      this.#beginStream();
+    }
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#upstreamDone) return;
+    this.#firstByteAt ??= this.#services.now();
+    if (this.#pipe === undefined) {
+      this.#collect(chunk);
+      return;
+    }
+    const ready = this.#pipe.push(chunk);
+    if (ready.length > 0) this.#write(ready);
+    if (this.#pipe.isFinished) this.#finishUpstream();
+  }
+
+  onResponseEnd(): void {
+    this.#finishUpstream();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#upstreamDone) return;
+    if (this.#pipe !== undefined) {
+      this.#finishUpstream();
+      return;
+    }
+    this.#upstreamDone = true;
+    this.#refuse(refusalOfConnectionError(error), {});
+  }
+
+  #collect(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes <= MAX_RESPONSE_BYTES) {
+      this.#chunks.push(chunk);
+      return;
+    }
+    this.#upstreamDone = true;
+    this.#chunks = [];
+    this.#controller?.abort(new Error('the response exceeds the cap'));
+    this.#refuse(RESPONSE_UNUSABLE, { loss: 'too_large' });
+  }
+
+  #beginStream(): void {
+    const { res, requestId } = this.#exchange;
+    setRequestIds(res, requestId, this.#upstreamRequestId());
+    res.writeHead(200, STREAM_HEADERS);
+  }
+
+  /** Sends, and lets a slow client slow the upstream down. */
+  #write(bytes: Uint8Array): void {
+    if (this.#clientLeft) return;
+    if (this.#exchange.res.write(bytes)) return;
+    if (this.#upstreamDone || this.#controller === undefined || this.#controller.paused) return;
+    this.#controller.pause();
+    this.#exchange.res.once('drain', this.#onClientDrained);
+    this.#setPatience(CLIENT_STALL_MS, () => this.#exchange.res.destroy());
+  }
+
+  readonly #onClientDrained = (): void => {
+    this.#clearPatience();
+    if (!this.#upstreamDone) this.#controller?.resume();
+  };
+
+  readonly #onClientClose = (): void => {
+    if (this.#clientLeft || this.#exchange.res.writableFinished) return;
+    this.#clientLeft = true;
+    this.#exchange.res.off('drain', this.#onClientDrained);
+    if (this.#upstreamDone) return;
+    if (this.#controller?.paused === true) this.#controller.resume();
+    this.#setPatience(DRAIN_MS, () => this.#controller?.abort(new Error('drained long enough')));
+  };
+
+  #finishUpstream(): void {
+    if (this.#upstreamDone) return;
+    this.#upstreamDone = true;
+    this.#clearPatience();
+    const work =
+      this.#pipe === undefined ? this.#finishBody() : this.#finishStream(this.#pipe.end());
+    work.catch(this.#reject);
+  }
+
+  async #finishStream(end: StreamEnd): Promise<void> {
+    if (end.outcome === 'failed') {
+      this.#close(end.tail, { loss: end.cause });
+      return;
+    }
+    const { format, requestId } = this.#exchange;
+    const keepAlive = setInterval(() => {
+      this.#write(format.keepAlive);
+    }, KEEP_ALIVE_MS);
+    const bill = await this.#charge(end.usage, end.messageId).finally(() => {
+      clearInterval(keepAlive);
+    });
+    this.#exchange.lease.release();
+    if (bill.outcome === 'charged') {
+      this.#close(end.tail, { usage: bill.usage, charge: bill.charge });
+    } else {
+      this.#close(format.errorEvent(bill.refusal, requestId), { loss: bill.loss });
+    }
+  }
+
+  async #finishBody(): Promise<void> {
+    const [only] = this.#chunks;
+    const body =
+      this.#chunks.length === 1 && only !== undefined
+        ? only
+        : Buffer.concat(this.#chunks, this.#bytes);
+    if (this.#status !== 200) {
+      this.#relayFailure(body);
+      return;
+    }
+    const reading = this.#exchange.format.readResponse(body);
+    if (reading.outcome === 'malformed') {
+      await this.#quarantine(reading.reason);
+      this.#refuse(RESPONSE_UNUSABLE, { loss: 'malformed' });
+      return;
+    }
+    if (reading.outcome === 'free') {
+      this.#closeWithBody(reading.body, {}, {});
+      return;
+    }
+    const bill = await this.#charge(reading.usage, reading.messageId);
+    this.#exchange.lease.release();
+    if (bill.outcome === 'lost') {
+      this.#refuse(bill.refusal, { loss: bill.loss });
+      return;
+    }
+    this.#closeWithBody(
+      reading.body,
+      {
+        'x-gateway-charge-usd': formatUsd(bill.charge),
+        'x-gateway-balance-usd': formatUsd(bill.balance),
+      },
+      { usage: bill.usage, charge: bill.charge },
+    );
+  }
+
+  /** An answer that is not a success: nothing is charged. */
+  #relayFailure(body: Buffer): void {
+    const failure = readUpstreamFailure(this.#status ?? 502, this.#headers, body);
+    if (failure.outcome === 'replace') {
+      this.#refuse(failure.refusal, { operatorMustAct: failure.operatorMustAct });
+      return;
+    }
+    if (this.#exchange.format.dialect === 'chat.completions') {
+      this.#refuse(failure.refusal, {});
+      return;
+    }
+    const { refusal } = failure;
+    this.#closeWithBody(body, retryHeaders(refusal), { status: refusal.status });
+  }
+
+  async #charge(
+    reading: UsageReading,
+    messageId: string | undefined,
+  ): Promise<
+    | { outcome: 'charged'; usage: Usage; charge: bigint; balance: bigint }
+    | { outcome: 'lost'; loss: LossReason; refusal: Refusal }
+  > {
+    if (reading.outcome === 'invalid') {
+      await this.#quarantine(reading.reason);
+      return { outcome: 'lost', loss: 'invalid_usage', refusal: RESPONSE_UNUSABLE };
+    }
+    const { price, keyId, requestId, format } = this.#exchange;
+    const charge = chargeOf(reading.usage, price.rates);
+    let settled: SettleOutcome;
+    try {
+      settled = await this.#services.store.settle(
+        {
+          requestId,
+          keyId,
+          amount: charge,
+          model: price.id,
+          usage: reading.usage,
+          rates: price.rates,
+          endpoint: format.dialect,
+          streamed: this.#pipe !== undefined,
+          upstreamId: messageId,
+        },
+        { deadlineMs: SETTLE_DEADLINE_MS },
+      );
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      return { outcome: 'lost', loss: 'ledger_unavailable', refusal: LEDGER_UNAVAILABLE };
+    }
+    switch (settled.outcome) {
+      case 'settled':
+      case 'replayed':
+        return { outcome: 'charged', usage: reading.usage, charge, balance: settled.balance };
+      case 'conflict':
+      case 'quarantined':
+        return { outcome: 'lost', loss: 'ledger_refused', refusal: RESPONSE_UNUSABLE };
+    }
+  }
+
+  async #quarantine(reason: string): Promise<void> {
+    const { requestId, keyId, price } = this.#exchange;
+    try {
+      await this.#services.store.quarantine({ requestId, keyId, model: price.id, reason });
+    } catch (error) {
+      // The loss is counted and logged all the same; the row was for the operator's convenience.
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    }
+  }
+
+  #refuse(refusal: Refusal, facts: Partial<ExchangeReport>): void {
+    this.#exchange.lease.release();
+    const { res, requestId, format } = this.#exchange;
+    if (!this.#clientLeft) sendRefusal(res, refusal, { dialect: format.dialect, requestId });
+    this.#report({ status: refusal.status, ...facts });
+  }
+
+  #closeWithBody(
+    body: Uint8Array | string,
+    headers: Readonly<Record<string, string>>,
+    facts: Partial<ExchangeReport>,
+  ): void {
+    const { res, requestId } = this.#exchange;
+    if (!this.#clientLeft) {
+      setRequestIds(res, requestId, this.#upstreamRequestId());
+      res.writeHead(facts.status ?? 200, {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        ...headers,
+      });
+    }
+    this.#close(body, facts);
+  }
+
+  #close(lastBytes: Uint8Array | string, facts: Partial<ExchangeReport>): void {
+    this.#exchange.lease.release();
+    if (!this.#clientLeft) this.#exchange.res.end(lastBytes);
+    this.#report(facts);
+  }
+
+  #report(facts: Partial<ExchangeReport>): void {
+    this.#clearPatience();
+    this.#resolve({
+      status: 200,
+      streamed: this.#pipe !== undefined,
+      clientLeft: this.#clientLeft,
+      usage: undefined,
+      charge: undefined,
+      loss: undefined,
+      operatorMustAct: false,
+      upstreamStatus: this.#status,
+      upstreamRequestId: this.#upstreamRequestId(),
+      upstreamFirstByteMs:
+        this.#firstByteAt === undefined ? undefined : this.#firstByteAt - this.#sentAt,
+      ...facts,
+    });
+  }
+
+  #upstreamRequestId(): string | undefined {
+    const id = this.#headers['request-id'];
+    return typeof id === 'string' && /^[\w-]{1,128}$/.test(id) ? id : undefined;
+  }
+
+  #setPatience(ms: number, act: () => void): void {
+    this.#clearPatience();
+    this.#patience = setTimeout(act, ms);
+  }
+
+  #clearPatience(): void {
+    clearTimeout(this.#patience);
+    this.#patience = undefined;
+  }
+}
+
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+  'x-accel-buffering': 'no',
+} as const;
+
+const RESPONSE_UNUSABLE: Refusal = {
+  status: 502,
+  type: 'api_error',
+  message: 'the upstream answered with something that cannot be billed; nothing was charged',
+  shouldRetry: false,
+};
+
+const LEDGER_UNAVAILABLE: Refusal = {
+  status: 503,
+  type: 'api_error',
+  message: 'the charge of this response could not be recorded; nothing was charged',
+  shouldRetry: false,
+};
+
+/** A broken client socket is also told by `close`, where it is dealt with. */
+function ignoreSocketError(): void {
+  // Nothing to do: see above.
+}

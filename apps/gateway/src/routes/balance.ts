@@ -1,0 +1,27 @@
+/** `GET /v1/dashboard/balance` (specification sections 2.6 and 4.3). */
+
+import type { RequestHandler } from 'express';
+import { formatUsd } from '@gateway/billing';
+import type { Services } from '../services.js';
+import { keyRoute } from './key-route.js';
+
+const POLICY = { limit: 30, windowMs: 60_000 } as const;
+
+export function balanceRoute(services: Services): RequestHandler {
+  return keyRoute(
+    { endpoint: 'balance', accepted: 'bearer', limit: POLICY },
+    services,
+    async ({ id }) => {
+      const key = await services.store.getKey(id);
+      if (key === undefined) throw new Error('an authenticated key has no record');
+      const { expiresAt, lastChargedAt, createdAt } = key;
+      // The number is printed from the exact decimal: a float would lose digits.
+      return {
+        contentType: 'application/json',
+        text: `{"object":"balance","balance_usd":${formatUsd(key.balance)},"expires_at":${JSON.stringify(
+          expiresAt?.toISOString() ?? null,
+        )},"is_active":${String(key.isActive)},"last_synced_at":"${(lastChargedAt ?? createdAt).toISOString()}"}`,
+      };
+    },
+  );
+}

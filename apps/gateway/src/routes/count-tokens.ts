@@ -1,0 +1,26 @@
+/** `POST /v1/messages/count_tokens`: passed through, free of charge, under the key's limits. */
+
+import type { RequestHandler } from 'express';
+import { inspectCountTokensRequest } from '../message-request.js';
+import { tokenCountFormat } from '../relay/native-format.js';
+import type { Services } from '../services.js';
+import { exchangeRoute } from './exchange.js';
+import { prepareNative } from './messages.js';
+import { checkNativeHeaders } from './native-headers.js';
+
+export function countTokensRoute(services: Services): RequestHandler {
+  return exchangeRoute(
+    {
+      endpoint: 'count_tokens',
+      dialect: 'messages',
+      checkHeaders: checkNativeHeaders,
+      prepare: (body, req) =>
+        prepareNative(
+          inspectCountTokensRequest(body, { allow: services.allowedFeatures }),
+          { req, path: '/v1/messages/count_tokens', format: tokenCountFormat },
+          services,
+        ),
+    },
+    services,
+  );
+}

@@ -1,0 +1,104 @@
+/**
+ * The path that both message endpoints share: credential, body, what the request asks for, limits,
+ * balance, upstream. A route brings only what differs, as a {@link Preparation}.
+ */
+
+import type { Request, RequestHandler, Response } from 'express';
+import type { ModelPrice } from '@gateway/billing';
+import { admitKey, authenticate } from '../admission.js';
+import { readBody } from '../body.js';
+import { sendRefusal } from '../refusal.js';
+import type { Dialect, Refusal } from '../refusal.js';
+import { relay } from '../relay/relay.js';
+import type { ExchangeReport } from '../relay/relay.js';
+import type { ResponseFormat } from '../relay/format.js';
+import { newRequestId } from '../request-id.js';
+import type { Services } from '../services.js';
+import type { UpstreamRequest } from '../upstream/client.js';
+
+export type Preparation =
+  | {
+      readonly outcome: 'prepared';
+      readonly price: ModelPrice;
+      readonly upstream: UpstreamRequest;
+      readonly format: ResponseFormat;
+    }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal };
+
+export interface ExchangeRoute {
+  readonly endpoint: string;
+  readonly dialect: Dialect;
+  /** Judged before the body is read. */
+  readonly checkHeaders: (req: Request) => Refusal | undefined;
+  readonly prepare: (body: Buffer, req: Request, res: Response) => Preparation;
+}
+
+export function exchangeRoute(route: ExchangeRoute, services: Services): RequestHandler {
+  return async function serveExchange(req, res) {
+    const startedAt = services.now();
+    const requestId = newRequestId(startedAt);
+    const context = { dialect: route.dialect, requestId };
+    services.activity.begin();
+    try {
+      const result = await answer(req, res, requestId);
+      services.telemetry.requestFinished({
+        requestId,
+        endpoint: route.endpoint,
+        durationMs: services.now() - startedAt,
+        ...result,
+      });
+    } finally {
+      services.activity.end();
+    }
+
+    async function answer(req: Request, res: Response, requestId: string): Promise<Result> {
+      const headerRefusal = route.checkHeaders(req);
+      if (headerRefusal !== undefined) return refuse(headerRefusal);
+      const authentication = await authenticate(req, services, 'bearer_or_x_api_key');
+      if (authentication.outcome === 'refused') return refuse(authentication.refusal);
+      const keyId = authentication.key.id;
+
+      const reading = await readBody(req, { maxBytes: services.maxBodyBytes });
+      if (reading.outcome === 'gone') return { status: 499, keyId };
+      if (reading.outcome === 'refused') return { keyId, ...refuse(reading.refusal) };
+      const preparation = route.prepare(reading.body, req, res);
+      if (preparation.outcome === 'refused') {
+        return { keyId, ...refuse(preparation.refusal) };
+      }
+      const model = preparation.price.id;
+
+      const admission = await admitKey(authentication.key, services);
+      if (admission.outcome === 'refused') {
+        return { keyId, model, limited: admission.limit, ...refuse(admission.refusal) };
+      }
+      const report = await relay(
+        {
+          requestId,
+          keyId,
+          price: preparation.price,
+          upstream: preparation.upstream,
+          format: preparation.format,
+          res,
+          lease: admission.lease,
+        },
+        services,
+      );
+      return { keyId, model, status: report.status, report };
+    }
+
+    function refuse(refusal: Refusal): Result {
+      // What is left of a body that nobody will read must not be taken for the next request.
+      if (!req.complete) res.setHeader('connection', 'close');
+      sendRefusal(res, refusal, context);
+      return { status: refusal.status };
+    }
+  };
+}
+
+interface Result {
+  readonly status: number;
+  readonly keyId?: string;
+  readonly model?: string;
+  readonly limited?: 'concurrency' | 'rate' | undefined;
+  readonly report?: ExchangeReport;
+}

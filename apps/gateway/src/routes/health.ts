@@ -1,0 +1,27 @@
+/** For load balancers: alive at all, and fit for new work. */
+
+import type { RequestHandler } from 'express';
+import { StoreUnavailableError } from '@gateway/balance-store';
+import type { Services } from '../services.js';
+
+export function livenessRoute(): RequestHandler {
+  return (_req, res) => {
+    res.json({ status: 'ok' });
+  };
+}
+
+export function readinessRoute(services: Pick<Services, 'store' | 'activity'>): RequestHandler {
+  return async (_req, res) => {
+    if (services.activity.isDraining) {
+      res.status(503).json({ status: 'draining' });
+      return;
+    }
+    try {
+      await services.store.ping();
+      res.json({ status: 'ready' });
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      res.status(503).json({ status: 'ledger unavailable' });
+    }
+  };
+}

@@ -1,0 +1,71 @@
+/** The path of every endpoint that only reads on behalf of a key: balance, usage, models. */
+
+import type { Request, RequestHandler } from 'express';
+import { StoreUnavailableError } from '@gateway/balance-store';
+import type { KeyRecord } from '@gateway/balance-store';
+import type { LogPolicy } from '@gateway/rate-limiter';
+import { authenticate, rateLimited } from '../admission.js';
+import { addressGroup } from '../client-address.js';
+import { STORE_UNAVAILABLE, sendRefusal, setRequestIds } from '../refusal.js';
+import type { Refusal } from '../refusal.js';
+import { newRequestId } from '../request-id.js';
+import type { Services } from '../services.js';
+
+export type KeyAnswer =
+  | { readonly json: unknown }
+  /** A body that is JSON text already, or another type altogether. */
+  | { readonly text: string; readonly contentType: string; readonly next?: string | undefined }
+  | { readonly refusal: Refusal };
+
+/** Where a body has no place for the next page's cursor. */
+const NEXT_CURSOR = 'x-gateway-next-cursor';
+
+export function keyRoute(
+  route: {
+    readonly endpoint: string;
+    readonly accepted: 'bearer_or_x_api_key' | 'bearer';
+    /** Requests per address, counted before the credential is looked at. */
+    readonly limit: LogPolicy | undefined;
+  },
+  services: Services,
+  read: (key: KeyRecord, req: Request) => KeyAnswer | Promise<KeyAnswer>,
+): RequestHandler {
+  return async function serveKey(req, res) {
+    const startedAt = services.now();
+    const requestId = newRequestId(startedAt);
+    const answer = await answerOf(req);
+    if ('refusal' in answer) {
+      sendRefusal(res, answer.refusal, { dialect: 'chat.completions', requestId });
+    } else {
+      setRequestIds(res, requestId);
+      if ('next' in answer && answer.next !== undefined) res.setHeader(NEXT_CURSOR, answer.next);
+      res.setHeader('content-type', 'text' in answer ? answer.contentType : 'application/json');
+      res.end('text' in answer ? answer.text : JSON.stringify(answer.json));
+    }
+    services.telemetry.requestFinished({
+      requestId,
+      endpoint: route.endpoint,
+      status: res.statusCode,
+      durationMs: services.now() - startedAt,
+    });
+  };
+
+  async function answerOf(req: Request): Promise<KeyAnswer> {
+    if (route.limit !== undefined) {
+      const subject = `${route.endpoint}:${addressGroup(req.ip)}`;
+      const decision = await services.limiter.record(subject, route.limit);
+      if (decision.outcome === 'denied') {
+        const what = `this endpoint takes ${String(route.limit.limit)} requests per minute from one address`;
+        return { refusal: rateLimited(what, decision.retryAfterMs) };
+      }
+    }
+    const authentication = await authenticate(req, services, route.accepted);
+    if (authentication.outcome === 'refused') return { refusal: authentication.refusal };
+    try {
+      return await read(authentication.key, req);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      return { refusal: STORE_UNAVAILABLE };
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/** Headers of the native format: which version a client speaks, which betas, and what is refused. */
+
+import type { Request } from 'express';
+import type { Refusal } from '../refusal.js';
+
+const VERSIONS = ['2023-06-01', '2026-10-21'];
+/** They choose whose account of the upstream pays or is seen, and that account is the operator's. */
+const ACCOUNT_HEADERS = ['anthropic-workspace-id', 'anthropic-user-profile-id'];
+
+export function checkNativeHeaders(req: Request): Refusal | undefined {
+  const version = versionOf(req);
+  if (version === undefined) {
+    return invalid(`anthropic-version: the header is required (${VERSIONS.join(' or ')})`);
+  }
+  if (!VERSIONS.includes(version)) {
+    return invalid(`anthropic-version: must be ${VERSIONS.join(' or ')}`);
+  }
+  const other = req.headers['vendor-version'];
+  if (other !== undefined && other !== version) {
+    return invalid('vendor-version: differs from anthropic-version');
+  }
+  const account = ACCOUNT_HEADERS.find((name) => req.headers[name] !== undefined);
+  if (account !== undefined) return invalid(`${account}: is not supported by this gateway`);
+  return undefined;
+}
+
+/** What the upstream is told of the client's headers: the version and the betas, nothing else. */
+export function nativeHeaders(req: Request): Record<string, string> {
+  const beta = req.headers['anthropic-beta'];
+  return {
+    'anthropic-version': versionOf(req) ?? '',
+    ...(beta === undefined ? {} : { 'anthropic-beta': String(beta) }),
+  };
+}
+
+function versionOf(req: Request): string | undefined {
+  const version = req.headers['anthropic-version'] ?? req.headers['vendor-version'];
+  return version === undefined ? undefined : String(version);
+}
+
+function invalid(message: string): Refusal {
+  return { status: 400, type: 'invalid_request_error', message };
+}

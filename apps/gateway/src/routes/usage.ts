@@ -1,0 +1,109 @@
+/**
+ * `GET /v1/dashboard/usage` and `GET /v1/dashboard/usage/{request_id}`: what a key was charged, entry
+ * by entry, for that key only. Amounts are exact decimal strings.
+ */
+
+import type { RequestHandler } from 'express';
+import { z } from 'zod';
+import type { EntryFilter } from '@gateway/balance-store';
+import type { Services } from '../services.js';
+import { usageCsv, usageView } from '../operations/views.js';
+import { keyRoute } from './key-route.js';
+import type { KeyAnswer } from './key-route.js';
+
+const POLICY = { limit: 120, windowMs: 60_000 } as const;
+const ROUTE = { endpoint: 'usage', accepted: 'bearer', limit: POLICY } as const;
+
+const DAY_MS = 86_400_000;
+const day = z.iso
+  .date('must be a day such as 2026-01-31')
+  .transform((text) => new Date(`${text}T00:00:00Z`));
+
+const usageQuery = z
+  .strictObject({
+    day: day.optional(),
+    from: day.optional(),
+    until: day.optional(),
+    model: z.string().min(1).max(200).optional(),
+    limit: z.coerce.number().int().min(1).max(1000).default(100),
+    cursor: z.string().min(1).max(200).optional(),
+    format: z.enum(['json', 'csv']).default('json'),
+  })
+  .refine((query) => query.day === undefined || (query.from ?? query.until) === undefined, {
+    path: ['day'],
+    message: 'cannot be combined with from or until',
+  });
+
+export function listUsageRoute(services: Services): RequestHandler {
+  return keyRoute(ROUTE, services, async (key, req): Promise<KeyAnswer> => {
+    const query = usageQuery.safeParse(req.query);
+    if (!query.success) {
+      const [issue] = query.error.issues;
+      return { refusal: invalidQuery(issue) };
+    }
+    const { day: on, from, until, model, limit, cursor, format } = query.data;
+    const filter: EntryFilter = {
+      keyId: key.id,
+      kind: 'charge',
+      limit,
+      ...(model === undefined ? {} : { model }),
+      ...(cursor === undefined ? {} : { cursor }),
+      ...range(on ?? from, on ?? until),
+    };
+    const page = await services.store.listEntries(filter);
+    const charges = page.entries.filter((entry) => entry.kind === 'charge');
+    if (format === 'csv') {
+      return { text: usageCsv(charges), contentType: 'text/csv; charset=utf-8', next: page.next };
+    }
+    return {
+      json: {
+        object: 'list',
+        data: charges.map(usageView),
+        has_more: page.next !== undefined,
+        next_cursor: page.next ?? null,
+      },
+    };
+  });
+}
+
+export function getUsageRoute(services: Services): RequestHandler {
+  return keyRoute(ROUTE, services, async (key, req): Promise<KeyAnswer> => {
+    const requestId = String(req.params['request_id']);
+    const entry = await services.store.findEntry(key.id, requestId);
+    if (entry?.kind === 'charge') return { json: usageView(entry) };
+    return {
+      refusal: {
+        status: 404,
+        type: 'not_found_error',
+        message: 'request_id: no charge of this key has this id',
+        param: 'request_id',
+      },
+    };
+  });
+}
+
+/** Both days belong to the range. */
+function range(
+  first: Date | undefined,
+  last: Date | undefined,
+): Pick<EntryFilter, 'from' | 'until'> {
+  return {
+    ...(first === undefined ? {} : { from: first }),
+    ...(last === undefined ? {} : { until: new Date(last.getTime() + DAY_MS) }),
+  };
+}
+
+function invalidQuery(issue: z.core.$ZodIssue | undefined): {
+  status: number;
+  type: string;
+  message: string;
+  param: string;
+} {
+  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
+  const param = unknown ?? issue?.path.join('.') ?? '';
+  const message =
+    unknown === undefined
+      ? (issue?.message ?? 'is invalid')
+      : 'is not a parameter of this endpoint';
+  return { status: 400, type: 'invalid_request_error', message: `${param}: ${message}`, param };
+}

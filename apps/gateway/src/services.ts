@@ -1,0 +1,25 @@
+/** What the routes are composed of. Built once in `compose.ts`; tests build their own. */
+
+import type { Logger } from 'pino';
+import type { BalanceStore } from '@gateway/balance-store';
+import type { PriceTable } from '@gateway/billing';
+import type { Limiter } from '@gateway/rate-limiter';
+import type { Activity } from './activity.js';
+import type { PricedFeature } from './config.js';
+import type { Telemetry } from './telemetry/telemetry.js';
+import type { UpstreamClient } from './upstream/client.js';
+
+export interface Services {
+  readonly store: BalanceStore;
+  readonly limiter: Limiter;
+  readonly prices: PriceTable;
+  readonly upstream: UpstreamClient;
+  readonly telemetry: Telemetry;
+  readonly log: Logger;
+  readonly activity: Activity;
+  readonly maxBodyBytes: number;
+  readonly trustedProxies: number;
+  readonly allowedFeatures: ReadonlySet<PricedFeature>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}

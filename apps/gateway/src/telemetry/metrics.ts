@@ -1,0 +1,106 @@
+/** Prometheus metrics. Labels come from closed sets (endpoints, statuses, models of the price table). */
+
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import type { FinishedRequest } from './telemetry.js';
+
+export interface Metrics {
+  readonly contentType: string;
+  observe(request: FinishedRequest): void;
+  text(): Promise<string>;
+}
+
+const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+const USD_UNITS = 1e14;
+
+export function createMetrics(gauges: {
+  readonly running: () => number;
+  readonly pendingSettlements: () => number;
+}): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: 'gateway_requests_total',
+    help: 'Requests answered, by endpoint and status',
+    labelNames: ['endpoint', 'status'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'gateway_request_duration_seconds',
+    help: 'From the request head to the last byte handed to the socket',
+    labelNames: ['endpoint'],
+    buckets: DURATION_BUCKETS,
+    registers,
+  });
+  const firstBytes = new Histogram({
+    name: 'gateway_upstream_first_byte_seconds',
+    help: 'From sending a request upstream to the first byte of its response body',
+    labelNames: ['endpoint'],
+    buckets: DURATION_BUCKETS,
+    registers,
+  });
+  const tokens = new Counter({
+    name: 'gateway_tokens_total',
+    help: 'Tokens charged, by model and token class',
+    labelNames: ['model', 'class'],
+    registers,
+  });
+  const charged = new Counter({
+    name: 'gateway_charged_usd_total',
+    help: 'USD charged, by model; approximate, the ledger is exact',
+    labelNames: ['model'],
+    registers,
+  });
+  const limited = new Counter({
+    name: 'gateway_rate_limited_total',
+    help: 'Requests refused by a limit of their key',
+    labelNames: ['limit'],
+    registers,
+  });
+  const lost = new Counter({
+    name: 'gateway_unbilled_total',
+    help: 'Responses that may have cost the operator and were charged to nobody',
+    labelNames: ['reason'],
+    registers,
+  });
+  const refused = new Counter({
+    name: 'gateway_upstream_account_refused_total',
+    help: "Responses in which the upstream refused the operator's own credential or account",
+    registers,
+  });
+  gauge('gateway_requests_running', 'Exchanges under way', gauges.running);
+  gauge('gateway_settlements_pending', 'Charges not yet durable', gauges.pendingSettlements);
+
+  function gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
+  return {
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+    observe({ endpoint, status, durationMs, model, limited: limit, report }) {
+      requests.inc({ endpoint, status });
+      durations.observe({ endpoint }, durationMs / 1000);
+      if (limit !== undefined) limited.inc({ limit });
+      if (report === undefined) return;
+      if (report.upstreamFirstByteMs !== undefined) {
+        firstBytes.observe({ endpoint }, report.upstreamFirstByteMs / 1000);
+      }
+      if (report.loss !== undefined) lost.inc({ reason: report.loss });
+      if (report.operatorMustAct) refused.inc();
+      if (report.usage === undefined || model === undefined) return;
+      tokens.inc({ model, class: 'input' }, report.usage.inputTokens);
+      tokens.inc({ model, class: 'output' }, report.usage.outputTokens);
+      tokens.inc({ model, class: 'cache_read' }, report.usage.cacheReadInputTokens);
+      tokens.inc({ model, class: 'cache_creation' }, report.usage.cacheCreationInputTokens);
+      charged.inc({ model }, Number(report.charge ?? 0n) / USD_UNITS);
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/**
+ * The connection to the model API: one keep-alive pool, no redirects, no decompression, no stream
+ * wrappers. Bytes are handed on in the callback that received them.
+ */
+
+import { Pool } from 'undici';
+import type { Dispatcher } from 'undici';
+
+export interface UpstreamRequest {
+  /** Path and query, as the client sent the query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | string;
+}
+
+export interface UpstreamClient {
+  send(request: UpstreamRequest, handler: Dispatcher.DispatchHandler): void;
+  close(): Promise<void>;
+}
+
+/** Until the first byte of the response head: a long answer that is not streamed is silent until then. */
+const HEADERS_TIMEOUT_MS = 600_000;
+/** Between two bytes of a response: the upstream pings its streams far more often. */
+const SILENCE_TIMEOUT_MS = 120_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+
+export function createUpstreamClient(upstream: {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly silenceTimeoutMs?: number;
+}): UpstreamClient {
+  const { origin, pathname } = new URL(upstream.url);
+  const prefix = pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
+  const pool = new Pool(origin, {
+    connections: null,
+    pipelining: 1,
+    keepAliveTimeout: 30_000,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    bodyTimeout: upstream.silenceTimeoutMs ?? SILENCE_TIMEOUT_MS,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+  });
+  return {
+    send(request, handler) {
+      pool.dispatch(
+        {
+          method: 'POST',
+          path: prefix + request.path,
+          headers: {
+            ...request.headers,
+            'x-api-key': upstream.apiKey,
+            'content-type': 'application/json',
+            'accept-encoding': 'identity',
+          },
+          body: request.body,
+        },
+        handler,
+      );
+    },
+    close: () => pool.destroy(),
+  };
+}

@@ -1,0 +1,134 @@
+/**
+ * What an upstream failure means for a client. Most errors pass as they are; those that speak of the
+ * operator's own account (its credential, quota or bill) would mislead a client or leak, and are
+ * replaced.
+ */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
+import type { Refusal } from '../refusal.js';
+
+const MAX_RETRY_AFTER_SECONDS = 60;
+
+const upstreamErrorBody = z.object({
+  error: z.object({
+    type: z.string(),
+    message: z.string(),
+    details: z.object({ error_code: z.string() }).partial().nullish(),
+  }),
+});
+
+export type UpstreamFailure =
+  /** The upstream's own JSON error may be shown; on the native endpoint byte for byte. */
+  | { readonly outcome: 'relay'; readonly refusal: Refusal }
+  | { readonly outcome: 'replace'; readonly refusal: Refusal; readonly operatorMustAct: boolean };
+
+export function readUpstreamFailure(
+  status: number,
+  headers: IncomingHttpHeaders,
+  body: Uint8Array,
+): UpstreamFailure {
+  const parsed = upstreamErrorBody.safeParse(parseJson(body));
+  const error = parsed.success ? parsed.data.error : undefined;
+  if (status === 402 || isSpendLimit(status, error)) {
+    return replace(OUT_OF_SERVICE, { operatorMustAct: true });
+  }
+  if (status === 401 || status === 403)
+    return replace(CREDENTIAL_REFUSED, { operatorMustAct: true });
+  if (status === 429) {
+    return replace(
+      { ...OVERLOADED, retryAfterSeconds: retryAfter(headers) ?? 5 },
+      { operatorMustAct: false },
+    );
+  }
+  if (status === 413) return replace(TOO_LARGE, { operatorMustAct: false });
+  if (status < 400 || error === undefined) return replace(UNREADABLE, { operatorMustAct: false });
+  const wait = retryAfter(headers);
+  return {
+    outcome: 'relay',
+    refusal: {
+      status,
+      type: error.type,
+      message: error.message,
+      ...(wait === undefined ? {} : { retryAfterSeconds: wait }),
+      ...(headers['x-should-retry'] === 'false' ? { shouldRetry: false } : {}),
+    },
+  };
+}
+
+/** No response at all: refused, reset, timed out, or larger than anything sensible. */
+export function refusalOfConnectionError(error: Error): Refusal {
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+    return { status: 504, type: 'timeout_error', message: 'the upstream did not answer in time' };
+  }
+  return { status: 502, type: 'api_error', message: 'the upstream cannot be reached' };
+}
+
+const CREDENTIAL_REFUSED: Refusal = {
+  status: 502,
+  type: 'api_error',
+  message: "the upstream refused the gateway's own credential; your key is fine",
+  shouldRetry: false,
+};
+const OUT_OF_SERVICE: Refusal = {
+  status: 503,
+  type: 'api_error',
+  message: 'the upstream is out of service for this gateway at the moment',
+  shouldRetry: false,
+};
+const OVERLOADED: Refusal = {
+  status: 529,
+  type: 'overloaded_error',
+  message: 'the upstream is overloaded; wait before trying again',
+};
+const TOO_LARGE: Refusal = {
+  status: 413,
+  type: 'request_too_large',
+  message: 'request body: exceeds the maximum that the upstream accepts',
+};
+const UNREADABLE: Refusal = {
+  status: 502,
+  type: 'api_error',
+  message: 'the upstream answered with something that is not a response',
+};
+
+function replace(
+  refusal: Refusal,
+  { operatorMustAct }: { readonly operatorMustAct: boolean },
+): UpstreamFailure {
+  return { outcome: 'replace', refusal, operatorMustAct };
+}
+
+function isSpendLimit(
+  status: number,
+  error: z.infer<typeof upstreamErrorBody>['error'] | undefined,
+): boolean {
+  if (error === undefined) return false;
+  const code = error.details?.error_code ?? '';
+  if (error.type === 'billing_error') return true;
+  if (status === 429) return code.endsWith('_spend_limit_reached');
+  // The upstream gives this case no code of its own, only this text.
+  return (
+    status === 400 &&
+    (code === 'organization_on_hold' ||
+      /specified API usage limits|credit balance is too low/i.test(error.message))
+  );
+}
+
+/** Seconds from `retry-after`, within 1 and the cap; `undefined` when there is none that can be read. */
+function retryAfter(headers: IncomingHttpHeaders): number | undefined {
+  const value = headers['retry-after'];
+  if (value === undefined) return undefined;
+  const seconds = Number(value);
+  if (!Number.isFinite(seconds)) return undefined;
+  return Math.min(MAX_RETRY_AFTER_SECONDS, Math.max(1, Math.ceil(seconds)));
+}
+
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,300 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { MODEL, postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+
+const MAX_BODY_BYTES = 64 * 1024;
+
+let gateway: TestGateway;
+let apiKey: string;
+let keyId: string;
+beforeAll(async () => {
+  gateway = await startTestGateway({ env: { MAX_BODY_BYTES: String(MAX_BODY_BYTES) } });
+  ({ apiKey, id: keyId } = await gateway.createKey());
+});
+afterAll(() => gateway.stop());
+beforeEach(() => {
+  gateway.simulator.reset();
+});
+
+/** Nothing went upstream and nothing was charged. */
+async function expectNothingHappened(): Promise<void> {
+  expect(gateway.simulator.journal.requests()).toHaveLength(0);
+  const { data } = await gateway.call('listLedger', { key_id: keyId, kind: 'charge' });
+  expect(data).toHaveLength(0);
+}
+
+const content = { messages: [{ role: 'user', content: 'Hello' }] };
+const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+describe.each([
+  ['messages', postMessages],
+  ['chat.completions', postChat],
+] as const)('%s refuses', (dialect, post) => {
+  const bodies: [what: string, body: unknown, status: number, field: string][] = [
+    ['no body', '', 400, ''],
+    ['invalid JSON', '{"model": ', 400, ''],
+    ['an array', '[]', 400, ''],
+    ['a byte order mark', `\ufeff${JSON.stringify(userMessage('Hello'))}`, 400, ''],
+    ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400, ''],
+    ['NaN', '{"model": NaN}', 400, ''],
+    ['bytes after the end', `${JSON.stringify(userMessage('Hello'))}{}`, 400, ''],
+    ['a member twice', `{"model":"a","model":"b"}`, 400, 'model'],
+    ['a member twice, once escaped', `{"model":"a","mod\\u0065l":"b"}`, 400, 'model'],
+    ['depth beyond 200', `{"model":"${MODEL}","x":${deep(201)}}`, 400, ''],
+    ['depth of 20,000', `{"model":"${MODEL}","x":${deep(20_000)}}`, 400, ''],
+    ['no model', content, 400, 'model'],
+    ['a model that is a number', { ...content, model: 5 }, 400, 'model'],
+    [
+      'a model that is not offered',
+      { ...userMessage('Hello'), model: 'gpt-unknown' },
+      404,
+      'model',
+    ],
+    [
+      'a model with a line break',
+      { ...userMessage('Hello'), model: 'a\r\nx-injected: 1' },
+      404,
+      'model',
+    ],
+    ['no messages', { model: MODEL, max_tokens: 5 }, 400, 'messages'],
+    ['messages that are no array', { ...userMessage('Hello'), messages: {} }, 400, 'messages'],
+    ['empty messages', { ...userMessage('Hello'), messages: [] }, 400, 'messages'],
+    ['max_tokens as text', { ...userMessage('Hello'), max_tokens: '5' }, 400, 'max_tokens'],
+    ['negative max_tokens', { ...userMessage('Hello'), max_tokens: -1 }, 400, 'max_tokens'],
+    ['fractional max_tokens', { ...userMessage('Hello'), max_tokens: 1.5 }, 400, 'max_tokens'],
+    ['temperature as text', { ...userMessage('Hello'), temperature: 'hot' }, 400, 'temperature'],
+    [
+      'an unknown tool_choice',
+      { ...userMessage('Hello'), tools: [], tool_choice: 'sometimes' },
+      400,
+      'tool_choice',
+    ],
+  ];
+  it.each(bodies)('%s', async (_what, body, status, field) => {
+    const response = await post(gateway, apiKey, body);
+    const answer = await response.json();
+    expect(response.status).toBe(status);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(answer).toMatchObject({
+      type: 'error',
+      error: { type: status === 404 ? 'not_found_error' : 'invalid_request_error' },
+      request_id: response.headers.get('x-gateway-request-id'),
+    });
+    expect(answer.error.message).toContain(field);
+    if (dialect === 'chat.completions') {
+      expect(answer.error).toHaveProperty('code');
+      if (field !== '') expect(answer.error.param).toBe(field);
+    }
+    await expectNothingHappened();
+  });
+
+  it('a body beyond the cap: declared, chunked or compressed', async () => {
+    const large = JSON.stringify(userMessage('x'.repeat(MAX_BODY_BYTES)));
+    const answers = [
+      await post(gateway, apiKey, large),
+      await sendChunked(dialect === 'messages' ? '/v1/messages' : '/v1/chat/completions', large),
+      await post(gateway, apiKey, gzipSync(JSON.stringify(userMessage('x'.repeat(20_000_000)))), {
+        'content-encoding': 'gzip',
+      }),
+    ];
+    for (const answer of answers) {
+      expect(answer.status).toBe(413);
+      if (answer instanceof Response) {
+        expect(await answer.json()).toMatchObject({ error: { type: 'request_too_large' } });
+      }
+    }
+    await expectNothingHappened();
+  });
+
+  it('an encoding it cannot read, a body that is not what its encoding says, another content type', async () => {
+    const body = userMessage('Hello');
+    expect((await post(gateway, apiKey, body, { 'content-encoding': 'rot13' })).status).toBe(415);
+    expect((await post(gateway, apiKey, body, { 'content-encoding': 'gzip' })).status).toBe(400);
+    expect((await post(gateway, apiKey, body, { 'content-type': 'text/plain' })).status).toBe(415);
+    await expectNothingHappened();
+  });
+
+  it('credentials that are missing, doubled or odd, all with the same words', async () => {
+    const path = dialect === 'messages' ? '/v1/messages' : '/v1/chat/completions';
+    const send = (headers: Record<string, string>): Promise<Response> =>
+      fetch(gateway.url + path, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'anthropic-version': '2023-06-01',
+          ...headers,
+        },
+        body: JSON.stringify(userMessage('Hello')),
+      });
+    const both = await send({ authorization: `Bearer ${apiKey}`, 'x-api-key': apiKey });
+    expect(both.status).toBe(400);
+    expect((await both.json()).error).toMatchObject({ type: 'invalid_request_error' });
+
+    const odd: Record<string, string>[] = [
+      {},
+      { authorization: apiKey },
+      { authorization: `Basic ${apiKey}` },
+      { authorization: 'Bearer' },
+      { authorization: `Bearer ${apiKey} ${apiKey}` },
+      { authorization: `Bearer ${apiKey.toLowerCase()}` },
+      { authorization: `Bearer ${apiKey}x` },
+      { authorization: `Bearer ${apiKey.slice(0, -1)}${apiKey.endsWith('0') ? '1' : '0'}` },
+      { authorization: `Bearer ${'x'.repeat(10_000)}` },
+      { 'x-api-key': '' },
+      { 'x-api-key': `${apiKey}, ${apiKey}` },
+    ];
+    const messages = new Set<string>();
+    for (const headers of odd) {
+      const response = await send(headers);
+      expect(response.status).toBe(401);
+      const { error } = await response.json();
+      expect(error.type).toBe('authentication_error');
+      messages.add(error.message);
+    }
+    expect(messages.size).toBe(1);
+    await expectNothingHappened();
+  });
+
+  it('nothing for __proto__ members, which stay inert', async () => {
+    const text = JSON.stringify(userMessage('Hello')).replace(
+      '{',
+      '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},',
+    );
+    const response = await post(gateway, apiKey, text);
+    await response.text();
+    expect(response.status).toBeLessThan(500);
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+});
+
+describe('the native endpoint refuses', () => {
+  it.each([
+    ['temperature above 1', { temperature: 1.5 }, 'temperature'],
+    ['top_p above 1', { top_p: 1.01 }, 'top_p'],
+    ['no max_tokens', { max_tokens: undefined }, 'max_tokens'],
+    ['stop_sequences that are no array', { stop_sequences: 'END' }, 'stop_sequences'],
+    ['stream that is no boolean', { stream: 'yes' }, 'stream'],
+    ['five cache points', { system: cachePoints(5) }, 'cache_control'],
+  ])('%s', async (_what, more, field) => {
+    const response = await postMessages(gateway, apiKey, userMessage('Hello', more));
+    expect(response.status).toBe(400);
+    expect((await response.json()).error.message).toContain(field);
+    await expectNothingHappened();
+  });
+
+  it.each([
+    ['no version', {}],
+    ['an unknown version', { 'anthropic-version': '2020-01-01' }],
+    [
+      'two versions that differ',
+      { 'anthropic-version': '2023-06-01', 'vendor-version': '2026-10-21' },
+    ],
+    [
+      "a workspace of the operator's account",
+      { 'anthropic-version': '2023-06-01', 'anthropic-workspace-id': 'w' },
+    ],
+  ])('%s', async (_what, headers) => {
+    const response = await fetch(`${gateway.url}/v1/messages`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        'content-type': 'application/json',
+        ...headers,
+      },
+      body: JSON.stringify(userMessage('Hello')),
+    });
+    expect(response.status).toBe(400);
+    await expectNothingHappened();
+  });
+
+  it('nothing for four cache points, either version, either name of the version header', async () => {
+    const body = userMessage('Hello', { system: cachePoints(4) });
+    for (const headers of [
+      { 'anthropic-version': '2023-06-01' },
+      { 'anthropic-version': '2026-10-21' },
+      { 'vendor-version': '2023-06-01' },
+    ]) {
+      const response = await fetch(`${gateway.url}/v1/messages?beta=true`, {
+        method: 'POST',
+        headers: {
+          'x-api-key': (await gateway.createKey()).apiKey,
+          'content-type': 'application/json',
+          ...headers,
+        },
+        body: JSON.stringify(body),
+      });
+      expect(response.status).toBe(200);
+    }
+  });
+});
+
+describe('paths and methods', () => {
+  it.each([
+    ['GET', '/v1/messages', 405],
+    ['DELETE', '/v1/chat/completions', 405],
+    ['POST', '/v1/dashboard/balance', 405],
+    ['POST', '/v1/messages/batches', 404],
+    ['GET', '/v1/files', 404],
+    ['GET', '/v1/organizations/me', 404],
+    ['POST', '/v1/responses', 404],
+    ['POST', '/v1/messages/', 404],
+    ['POST', '/V1/messages', 404],
+    ['POST', '/v1//messages', 404],
+    ['GET', '/v1/dashboard/usage/%E0%A4%A', 400],
+    ['GET', '/admin/keys', 404],
+    ['GET', '/', 404],
+  ])('%s %s is %i in JSON', async (method, path, status) => {
+    const response = await fetch(gateway.url + path, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ type: 'error' });
+    expect(gateway.simulator.journal.requests()).toHaveLength(0);
+  });
+
+  it('answers /v1/v1/messages like /v1/messages', async () => {
+    const { apiKey: other } = await gateway.createKey();
+    const response = await fetch(`${gateway.url}/v1/v1/messages`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${other}`,
+        'content-type': 'application/json',
+        'anthropic-version': '2023-06-01',
+      },
+      body: JSON.stringify(userMessage('Hello')),
+    });
+    expect(response.status).toBe(200);
+  });
+});
+
+function cachePoints(count: number) {
+  return Array.from({ length: count }, (_, i) => ({
+    type: 'text',
+    text: `part ${i}`,
+    cache_control: { type: 'ephemeral' },
+  }));
+}
+
+/** Without a declared length, in pieces; the server may answer before the end. */
+async function sendChunked(path: string, body: string): Promise<{ status: number }> {
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect(Number(port), hostname);
+  let received = '';
+  socket.on('data', (chunk) => (received += chunk.toString()));
+  socket.on('error', () => {});
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer ${apiKey}\r\n` +
+      'anthropic-version: 2023-06-01\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+  );
+  for (let at = 0; at < body.length; at += 10_000) {
+    const piece = body.slice(at, at + 10_000);
+    socket.write(`${piece.length.toString(16)}\r\n${piece}\r\n`);
+  }
+  socket.write('0\r\n\r\n');
+  await once(socket, 'close');
+  return { status: Number(/^HTTP\/1\.1 (\d+)/.exec(received)?.[1]) };
+}

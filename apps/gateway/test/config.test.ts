@@ -1,0 +1,69 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConfigError, readConfig } from '../src/config.js';
+
+function problemsOf(env: Record<string, string>): readonly string[] {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('readConfig', () => {
+  it('needs nothing', () => {
+    expect(readConfig({})).toMatchObject({
+      host: '127.0.0.1',
+      port: 8080,
+      dataDir: './.data',
+      upstream: undefined,
+      databaseUrl: undefined,
+      maxBodyBytes: 33_554_432,
+    });
+  });
+
+  it('counts empty variables as absent', () => {
+    expect(readConfig({ PORT: '', DATABASE_URL: ' ' })).toEqual(readConfig({}));
+  });
+
+  it.each([
+    ['PORT', 'eighty'],
+    ['PORT', '70000'],
+    ['ADMIN_PORT', '-1'],
+    ['ADMIN_TOKEN', 'short'],
+    ['DATABASE_URL', 'mysql://db'],
+    ['REDIS_URL', 'localhost:6379'],
+    ['UPSTREAM_URL', 'ftp://upstream'],
+    ['KEY_PEPPER', 'short'],
+    ['TRUST_PROXY', 'true'],
+    ['MAX_BODY_BYTES', '0'],
+    ['LOG_LEVEL', 'loud'],
+    ['KEY_CONCURRENCY', '0'],
+    ['KEY_BURST', '1.5'],
+    ['KEY_REQUESTS_PER_MINUTE', 'many'],
+    ['ALLOW_FEATURES', 'teleport'],
+    ['REPLICAS', '0'],
+  ])('names %s when it is %s', (name, value) => {
+    const problems = problemsOf({ [name]: value });
+    expect(problems.some((problem) => problem.startsWith(name))).toBe(true);
+  });
+
+  it('tells every problem at once and repeats no value', () => {
+    const problems = problemsOf({ KEY_PEPPER: 'hunter2', ADMIN_TOKEN: 'letmein', PORT: 'x' });
+    expect(problems).toHaveLength(3);
+    expect(problems.join()).not.toMatch(/hunter2|letmein/);
+  });
+
+  it('asks for what PostgreSQL and another upstream need', () => {
+    expect(problemsOf({ DATABASE_URL: 'postgres://db/gateway' })).toEqual([
+      expect.stringMatching(/^KEY_PEPPER/),
+    ]);
+    expect(problemsOf({ UPSTREAM_URL: 'https://upstream.test' })).toEqual([
+      expect.stringMatching(/^UPSTREAM_API_KEY/),
+    ]);
+    expect(problemsOf({ PORT: '9000', ADMIN_PORT: '9000' })).toEqual([
+      expect.stringMatching(/^ADMIN_PORT/),
+    ]);
+  });
+});

@@ -1,0 +1,239 @@
+/** The built gateway as a process of its own: first start, second start, signals, the command line. */
+
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { parseUsd } from '@gateway/billing';
+import { startUpstreamSimulator } from '@gateway/upstream-simulator';
+import type { UpstreamSimulator } from '@gateway/upstream-simulator';
+import { MODEL, postChat, postMessages, userMessage } from './support/gateway.js';
+
+const MAIN = join(__dirname, '../dist/main.js');
+const UPSTREAM_KEY = 'upstream-credential-canary';
+
+let dataDir: string;
+let simulator: UpstreamSimulator;
+const children = new Set<ChildProcess>();
+
+beforeAll(async () => {
+  // `npm test` builds before it tests; run alone, this suite needs `npm run build` first.
+  expect(existsSync(MAIN)).toBe(true);
+  dataDir = mkdtempSync(join(tmpdir(), 'gateway-process-'));
+  simulator = await startUpstreamSimulator({ apiKey: UPSTREAM_KEY, eventDelayMs: 20 });
+});
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL');
+  children.clear();
+});
+afterAll(async () => {
+  await simulator.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+function environment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env['PATH'],
+    PORT: '0',
+    ADMIN_PORT: '0',
+    DATA_DIR: dataDir,
+    UPSTREAM_URL: simulator.url,
+    UPSTREAM_API_KEY: UPSTREAM_KEY,
+    ...extra,
+  };
+}
+
+interface Served {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly demoKey: string;
+  readonly output: () => string;
+}
+
+async function serve(extra?: Record<string, string>): Promise<Served> {
+  const child = spawn(process.execPath, [MAIN], { env: environment(extra), stdio: 'pipe' });
+  children.add(child);
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  while (!output.includes('ledger audit')) {
+    if (child.exitCode !== null) throw new Error(`the gateway ended: ${output}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return {
+    child,
+    url: /ready: {2}(http\S+)\/v1/.exec(output)![1]!,
+    demoKey: /Demo key: {2}(\S+)/.exec(output)![1]!,
+    output: () => output,
+  };
+}
+
+async function cli(
+  args: readonly string[],
+  extra?: Record<string, string>,
+): Promise<{ code: number; out: string; err: string }> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: environment(extra),
+    stdio: 'pipe',
+  });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, out, err };
+}
+
+describe('gateway serve', () => {
+  it('prints a ready key on first start, keeps it and its balance on the second, and drains on SIGTERM', async () => {
+    const first = await serve();
+    expect(first.output()).toContain(`curl -s ${first.url}/v1/messages`);
+    expect(first.output()).toContain(`curl -s ${first.url}/v1/chat/completions`);
+    expect(statSync(join(dataDir, 'demo-key')).mode & 0o077).toBe(0);
+
+    const plain = await postMessages(first, first.demoKey, userMessage('Hello'));
+    const balance = plain.headers.get('x-gateway-balance-usd')!;
+    expect(parseUsd(balance)).toBeLessThan(parseUsd('5'));
+
+    const streamed = await postChat(
+      first,
+      first.demoKey,
+      userMessage('Tell me something', { stream: true }),
+    );
+    first.child.kill('SIGTERM');
+    const text = await streamed.text();
+    expect(text).toContain('data: [DONE]');
+    const [code] = (await once(first.child, 'exit')) as [number];
+    expect(code).toBe(0);
+
+    const second = await serve();
+    expect(second.demoKey).toBe(first.demoKey);
+    const entries = await (
+      await fetch(`${second.url}/v1/dashboard/usage`, {
+        headers: { authorization: `Bearer ${second.demoKey}` },
+      })
+    ).json();
+    expect(entries.data).toHaveLength(2);
+    expect(entries.data[1].balance_after_usd).toBe(balance);
+    expect(entries.data[0]).toMatchObject({ streamed: true, endpoint: 'chat.completions' });
+    second.child.kill('SIGTERM');
+    await once(second.child, 'exit');
+  });
+
+  it('loses and doubles nothing that a client saw when it is killed', async () => {
+    const seen: { id: string; output: number }[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const gateway = await serve({ LOG_LEVEL: 'silent' });
+      const clients = Array.from({ length: 8 }, async () => {
+        for (;;) {
+          const response = await postMessages(gateway, gateway.demoKey, userMessage('Hello'));
+          const { usage } = await response.json();
+          seen.push({
+            id: response.headers.get('x-gateway-request-id')!,
+            output: usage.output_tokens,
+          });
+        }
+      });
+      setTimeout(() => gateway.child.kill('SIGKILL'), 400);
+      await Promise.allSettled(clients);
+      if (gateway.child.exitCode === null && gateway.child.signalCode === null)
+        await once(gateway.child, 'exit');
+    }
+    expect(seen.length).toBeGreaterThan(20);
+    const entries = new Map<string, { usage: { output_tokens: number } }>();
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page = await cli([
+        ...['ledger', 'list', '--kind', 'charge', '--limit', '1000', '--json'],
+        ...(cursor === '' ? [] : ['--cursor', cursor]),
+      ]);
+      const { data, next_cursor } = JSON.parse(page.out);
+      for (const entry of data) entries.set(entry.id, entry);
+      cursor = next_cursor;
+    }
+    for (const { id, output } of seen) {
+      expect(entries.get(id)).toMatchObject({ usage: { output_tokens: output } });
+    }
+    const audit = await cli(['ledger', 'audit', '--json']);
+    expect(audit.code).toBe(0);
+    expect(JSON.parse(audit.out)).toMatchObject({ is_sound: true, gap_usd: '0' });
+  });
+
+  it('names the variable it cannot use, and exits with 2', async () => {
+    const result = await cli([], { PORT: 'eighty' });
+    expect(result.code).toBe(2);
+    expect(result.err).toContain('PORT');
+  });
+
+  it('refuses to share its data directory, in plain words', async () => {
+    await serve();
+    const result = await cli([]);
+    expect(result.code).toBe(3);
+    expect(result.err).toMatch(/already|another/);
+  });
+
+  it('writes no credential, prompt or completion to its log', async () => {
+    const gateway = await serve({ LOG_LEVEL: 'trace' });
+    const banner = gateway.output().length;
+    const canary = 'canary-prompt-5d1f';
+    await (await postMessages(gateway, gateway.demoKey, userMessage(canary))).text();
+    await (
+      await postChat(gateway, gateway.demoKey, userMessage(canary, { stream: true, user: canary }))
+    ).text();
+    await (await postMessages(gateway, `${gateway.demoKey}x`, userMessage(canary))).text();
+    await (await postMessages(gateway, gateway.demoKey, `{"model":"${canary}"`)).text();
+    await fetch(`${gateway.url}/${canary}?key=${gateway.demoKey}`);
+    const admin = JSON.parse(readFileSync(join(dataDir, 'admin.json'), 'utf8'));
+    const metrics = await (await fetch(`${admin.url}/metrics`)).text();
+    gateway.child.kill('SIGTERM');
+    await once(gateway.child, 'exit');
+
+    const log = gateway.output().slice(banner);
+    expect(log).toContain('"key_id"');
+    expect(metrics).toContain(`gateway_tokens_total{model="${MODEL}",class="input"}`);
+    for (const secret of [canary, gateway.demoKey, UPSTREAM_KEY, admin.token]) {
+      expect(log + metrics).not.toContain(secret);
+    }
+  });
+});
+
+describe('the command line', () => {
+  const life = async (): Promise<void> => {
+    const created = await cli(['keys', 'create', '--name', 'alice', '--balance', '1.5', '--json']);
+    expect(created.code).toBe(0);
+    const key = JSON.parse(created.out);
+    expect(key).toMatchObject({ name: 'alice', balance_usd: '1.5', is_active: true });
+
+    const topUp = ['keys', 'top-up', key.id, '0.00000000000001', '--id', `invoice-${key.id}`];
+    expect((await cli(topUp)).out).toContain('Credited.');
+    expect((await cli(topUp)).out).toContain('Already credited before');
+    expect((await cli(['keys', 'top-up', key.id, '7', '--id', `invoice-${key.id}`])).code).toBe(1);
+    expect((await cli(['keys', 'show', key.id])).out).toContain('1.50000000000001');
+
+    expect(JSON.parse((await cli(['keys', 'suspend', key.id, '--json'])).out).state).toBe(
+      'suspended',
+    );
+    expect(JSON.parse((await cli(['keys', 'resume', key.id, '--json'])).out).state).toBe('active');
+    expect(JSON.parse((await cli(['keys', 'revoke', key.id, '--json'])).out).state).toBe('revoked');
+    expect((await cli(['keys', 'list'])).out).toContain('alice');
+    expect((await cli(['ledger', 'list', '--key', key.id])).out).toContain('top_up');
+    expect((await cli(['models', 'list'])).out).toContain(MODEL);
+    expect((await cli(['ledger', 'audit'])).out).toContain('The ledger is sound.');
+
+    expect((await cli(['keys', 'show', 'key_nobody'])).code).toBe(1);
+    expect((await cli(['keys', 'top-up', key.id, 'ten'])).err).toContain('amount_usd');
+    expect((await cli(['keys', 'top-up', key.id])).code).toBe(2);
+    expect((await cli(['keys', 'frobnicate'])).code).toBe(2);
+  };
+
+  it('works while the embedded gateway runs', async () => {
+    await serve();
+    await life();
+  });
+
+  it('works while no gateway runs', async () => {
+    await life();
+  });
+});

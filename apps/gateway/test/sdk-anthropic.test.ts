@@ -1,0 +1,186 @@
+/** Anthropic's own SDK, both generations, against the running gateway. */
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import Anthropic from '@anthropic-ai/sdk';
+import Anthropic0 from 'anthropic-sdk-0';
+import { MODEL, startTestGateway } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+
+let gateway: TestGateway;
+let apiKey: string;
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  ({ apiKey } = await gateway.createKey());
+});
+afterAll(() => gateway.stop());
+
+const weather = {
+  name: 'get_weather',
+  description: 'Tells the weather of a city',
+  input_schema: {
+    type: 'object' as const,
+    properties: { city: { type: 'string' } },
+    required: ['city'],
+  },
+};
+const question = { role: 'user' as const, content: 'Please call get_weather for Paris' };
+
+describe.each([
+  [
+    '1.x',
+    (options: { baseURL: string; apiKey: string }) => new Anthropic({ ...options, maxRetries: 0 }),
+  ],
+  [
+    '0.137',
+    // The part of the two generations used here has one shape.
+    (options: { baseURL: string; apiKey: string }) =>
+      new Anthropic0({ ...options, maxRetries: 0 }) as unknown as Anthropic,
+  ],
+] as const)('@anthropic-ai/sdk %s', (_generation, create) => {
+  let client: Anthropic;
+  beforeAll(() => {
+    client = create({ baseURL: gateway.url, apiKey });
+  });
+
+  it('creates a message', async () => {
+    const message = await client.messages.create({
+      model: MODEL,
+      max_tokens: 100,
+      messages: [{ role: 'user', content: 'Hello' }],
+    });
+    expect(message).toMatchObject({ type: 'message', role: 'assistant', stop_reason: 'end_turn' });
+    expect(message.content[0]).toMatchObject({ type: 'text' });
+    expect(message.usage.output_tokens).toBeGreaterThan(0);
+  });
+
+  it('streams a message that its helper accumulates to the same as without a stream', async () => {
+    const params = {
+      model: MODEL,
+      max_tokens: 100,
+      messages: [{ role: 'user' as const, content: 'Tell me something' }],
+    };
+    const plain = await client.messages.create(params);
+    const events: string[] = [];
+    const stream = client.messages.stream(params);
+    stream.on('streamEvent', (event) => events.push(event.type));
+    const final = await stream.finalMessage();
+    expect(final.content).toEqual(plain.content);
+    expect(final.usage.output_tokens).toBe(plain.usage.output_tokens);
+    expect(events[0]).toBe('message_start');
+    expect(events.at(-1)).toBe('message_stop');
+  });
+
+  it('runs a tool loop: call, result, answer', async () => {
+    const first = await client.messages.create({
+      model: MODEL,
+      max_tokens: 200,
+      tools: [weather],
+      messages: [question],
+    });
+    expect(first.stop_reason).toBe('tool_use');
+    const call = first.content.find((block) => block.type === 'tool_use');
+    expect(call).toMatchObject({ name: 'get_weather', input: { city: expect.any(String) } });
+    const second = await client.messages.create({
+      model: MODEL,
+      max_tokens: 200,
+      tools: [weather],
+      messages: [
+        question,
+        { role: 'assistant', content: first.content },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: call!.id, content: 'sunny' }],
+        },
+      ],
+    });
+    expect(second.stop_reason).toBe('end_turn');
+  });
+
+  it('counts tokens, free of charge', async () => {
+    const before = await gateway.call('listLedger', { kind: 'charge', limit: 1000 });
+    const count = await client.messages.countTokens({
+      model: MODEL,
+      messages: [{ role: 'user', content: 'Hello' }],
+    });
+    expect(count.input_tokens).toBeGreaterThan(0);
+    const after = await gateway.call('listLedger', { kind: 'charge', limit: 1000 });
+    expect(after.data).toHaveLength(before.data.length);
+  });
+
+  it('lists and retrieves models', async () => {
+    const ids: string[] = [];
+    for await (const model of client.models.list()) ids.push(model.id);
+    expect(ids).toContain(MODEL);
+    expect(await client.models.retrieve(MODEL)).toMatchObject({ id: MODEL, type: 'model' });
+    await expect(client.models.retrieve('nothing')).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('uses its beta surface', async () => {
+    const message = await client.beta.messages.create({
+      model: MODEL,
+      max_tokens: 100,
+      betas: ['interleaved-thinking-2025-05-14'],
+      messages: [{ role: 'user', content: 'Hello' }],
+    });
+    expect(message.type).toBe('message');
+    const [request] = gateway.simulator.journal.requests().slice(-1);
+    expect(request?.headers['anthropic-beta']).toBe('interleaved-thinking-2025-05-14');
+  });
+
+  it('reads errors by class, type and request id', async () => {
+    const stranger = create({ baseURL: gateway.url, apiKey: 'gw_nobody' });
+    const params = {
+      model: MODEL,
+      max_tokens: 10,
+      messages: [{ role: 'user' as const, content: 'Hello' }],
+    };
+    await expect(stranger.messages.create(params)).rejects.toMatchObject({
+      name: expect.any(String),
+      status: 401,
+      requestID: expect.stringMatching(/^req_/),
+      error: { error: { type: 'authentication_error' } },
+    });
+    await expect(client.messages.create({ ...params, model: 'nothing' })).rejects.toMatchObject({
+      status: 404,
+      error: { error: { type: 'not_found_error' } },
+    });
+    await expect(client.messages.create({ ...params, messages: [] })).rejects.toMatchObject({
+      status: 400,
+    });
+  });
+
+  it('retries what can be cured by it, and nothing else', async () => {
+    const { apiKey: limited } = await gateway.createKey({ burst: 1, requests_per_minute: 60 });
+    const patient = create({ baseURL: gateway.url, apiKey: limited }).withOptions({
+      maxRetries: 2,
+    });
+    const params = {
+      model: MODEL,
+      max_tokens: 10,
+      messages: [{ role: 'user' as const, content: 'Hello' }],
+    };
+    await patient.messages.create(params);
+    expect(await patient.messages.create(params)).toMatchObject({ type: 'message' });
+
+    gateway.simulator.reset();
+    gateway.simulator.script({
+      status: 401,
+      error: { type: 'authentication_error', message: 'invalid x-api-key' },
+    });
+    const retrying = create({ baseURL: gateway.url, apiKey }).withOptions({ maxRetries: 2 });
+    await expect(retrying.messages.create(params)).rejects.toMatchObject({ status: 502 });
+    expect(gateway.simulator.journal.requests()).toHaveLength(1);
+  });
+
+  it('sees an error amid a stream as an error', async () => {
+    gateway.simulator.script({
+      streamError: { afterEvents: 3, type: 'overloaded_error', message: 'Overloaded' },
+    });
+    const stream = client.messages.stream({
+      model: MODEL,
+      max_tokens: 100,
+      messages: [{ role: 'user', content: 'Tell me something' }],
+    });
+    await expect(stream.finalMessage()).rejects.toMatchObject({ type: 'overloaded_error' });
+  });
+});

@@ -1,0 +1,35 @@
+/** The packages know nothing of each other: this pins that their types still meet. Checked by `npm run types`. */
+
+import { expect, it } from '@jest/globals';
+import type { SettledRates, SettledUsage, Settlement } from '@gateway/balance-store';
+import { chargeOf, defaultPriceTable } from '@gateway/billing';
+import type { ChargeableUsage, ModelPrice, Rates } from '@gateway/billing';
+import type { KeyLimits } from '@gateway/balance-store';
+import type { Policy } from '@gateway/rate-limiter';
+import type { ModelTraits, Usage } from '@gateway/translator';
+
+/** Compiles only when every `From` can be used as a `To`. */
+type Assignable<From extends To, To> = From;
+
+export type Seams = [
+  Assignable<Usage, ChargeableUsage>,
+  Assignable<Usage, SettledUsage>,
+  Assignable<Rates, SettledRates>,
+  Assignable<ReturnType<typeof chargeOf>, Settlement['amount']>,
+  Assignable<ModelPrice['traits'], ModelTraits>,
+  Assignable<KeyLimits, Policy>,
+];
+
+it('prices what the translator reads', () => {
+  const usage: Usage = {
+    inputTokens: 1,
+    outputTokens: 1,
+    cacheReadInputTokens: 1,
+    cacheCreationInputTokens: 1,
+    cacheCreation1hInputTokens: 0,
+    thinkingTokens: 1,
+  };
+  const price = defaultPriceTable().find('claude-sonnet-4-6')!;
+  // 3 USD and 15 USD per million: 3 + 15 + 0.3 + 3.75 microdollars.
+  expect(chargeOf(usage, price.rates)).toBe(2_205_000_000n);
+});

@@ -1,0 +1,122 @@
+/** A gateway in this process, in front of a simulator that journals what it served. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startUpstreamSimulator } from '@gateway/upstream-simulator';
+import type { UpstreamSimulator, UpstreamSimulatorOptions } from '@gateway/upstream-simulator';
+import { startGateway } from '../../src/compose.js';
+import type { RunningGateway } from '../../src/compose.js';
+import { readConfig } from '../../src/config.js';
+import { createRemoteCaller } from '../../src/operations/callers.js';
+import type { CallOperation, OperationInput } from '../../src/operations/operations.js';
+
+export const UPSTREAM_KEY = 'upstream-credential-canary';
+export const MODEL = 'claude-sonnet-4-6';
+
+export interface TestGateway {
+  /** Root of the client-facing server, without `/v1`. */
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly running: RunningGateway;
+  readonly simulator: UpstreamSimulator;
+  /** The operator's operations, over the admin API. */
+  readonly call: CallOperation;
+  createKey(
+    input?: Partial<OperationInput<'createKey'>>,
+  ): Promise<{ readonly id: string; readonly apiKey: string }>;
+  stop(): Promise<void>;
+}
+
+export async function startTestGateway(
+  options: {
+    readonly env?: Readonly<Record<string, string>>;
+    readonly simulator?: UpstreamSimulatorOptions;
+  } = {},
+): Promise<TestGateway> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
+  const simulator = await startUpstreamSimulator({
+    apiKey: UPSTREAM_KEY,
+    allowScriptText: true,
+    ...options.simulator,
+  });
+  const running = await startGateway(
+    readConfig({
+      PORT: '0',
+      ADMIN_PORT: '0',
+      DATA_DIR: dataDir,
+      LOG_LEVEL: 'silent',
+      UPSTREAM_URL: simulator.url,
+      UPSTREAM_API_KEY: UPSTREAM_KEY,
+      KEY_CONCURRENCY: '1000',
+      KEY_BURST: '100000',
+      KEY_REQUESTS_PER_MINUTE: '1000000',
+      ...options.env,
+    }),
+  );
+  const admin = running.dataDir?.readAdmin();
+  if (admin === undefined) throw new Error('the admin API was not announced');
+  const call = createRemoteCaller(admin);
+  return {
+    url: running.url,
+    adminUrl: running.adminUrl,
+    running,
+    simulator,
+    call,
+    async createKey(input) {
+      const key = await call('createKey', { name: 'test', balance_usd: '100', ...input });
+      return { id: key.id, apiKey: key.api_key };
+    },
+    async stop() {
+      await running.stop();
+      await simulator.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A plain request in the native format; `body` may be any bytes. */
+export function postMessages(
+  gateway: Pick<TestGateway, 'url'>,
+  apiKey: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return post(`${gateway.url}/v1/messages`, apiKey, body, {
+    'anthropic-version': '2023-06-01',
+    ...headers,
+  });
+}
+
+export function postChat(
+  gateway: Pick<TestGateway, 'url'>,
+  apiKey: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return post(`${gateway.url}/v1/chat/completions`, apiKey, body, headers);
+}
+
+function post(
+  url: string,
+  apiKey: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      'content-type': 'application/json',
+      ...headers,
+    },
+    body:
+      typeof body === 'string' || body instanceof Uint8Array
+        ? (body as BodyInit)
+        : JSON.stringify(body),
+  });
+}
+
+export function userMessage(text: string, more: Readonly<Record<string, unknown>> = {}) {
+  return { model: MODEL, max_tokens: 200, messages: [{ role: 'user', content: text }], ...more };
+}
