@@ -1,0 +1,191 @@
+/**
+ * The table used when the operator brings none: the models with a published list price, newest first.
+ *
+ * Rates are Anthropic's public list prices of October 2026, limits and traits those of its model pages.
+ * `created_at` is the day an Anthropic SDK release first named the model. A model that has two prices
+ * depending on the prompt's length is listed at the higher one.
+ */
+
+import type { PriceTable, PriceTableJson } from './price-table.js';
+import { parsePriceTable } from './price-table.js';
+
+type ModelEntry = PriceTableJson['models'][number];
+type Traits = ModelEntry['traits'];
+
+/** Where a model page names no limits, these of its generation are taken. */
+const MILLION_CONTEXT = { context_window: 1_000_000, max_output_tokens: 128_000 };
+const CONTEXT_200K = { context_window: 200_000, max_output_tokens: 64_000 };
+
+const ALWAYS_THINKING: Traits = {
+  sampling: 'refused',
+  forced_tool_choice: 'accepted',
+  effort: ['low', 'medium', 'high', 'xhigh', 'max'],
+  thinking_off: 'never',
+};
+const ALWAYS_THINKING_UNFORCED: Traits = { ...ALWAYS_THINKING, forced_tool_choice: 'refused' };
+const THINKING_BY_DEFAULT: Traits = { ...ALWAYS_THINKING, thinking_off: 'disabled' };
+const THINKING_ON_REQUEST: Traits = { ...ALWAYS_THINKING, thinking_off: 'omit' };
+const GENERATION_4_6: Traits = {
+  sampling: 'accepted',
+  forced_tool_choice: 'accepted',
+  effort: ['low', 'medium', 'high', 'max'],
+  thinking_off: 'omit',
+};
+const GENERATION_4_5: Traits = { ...GENERATION_4_6, effort: [] };
+
+export const defaultPriceTableJson: PriceTableJson = {
+  models: [
+    {
+      id: 'claude-haiku-5-5',
+      display_name: 'Claude Haiku 5.5',
+      created_at: '2026-10-07T00:00:00Z',
+      // The price of prompts beyond 100,000 tokens: shorter ones cost 0.10 and 0.50.
+      rate_in: '0.50',
+      rate_out: '2.50',
+      ...MILLION_CONTEXT,
+      traits: { ...ALWAYS_THINKING, effort: ['low', 'medium', 'high', 'max'] },
+    },
+    {
+      id: 'claude-sonnet-5-5',
+      display_name: 'Claude Sonnet 5.5',
+      created_at: '2026-09-28T00:00:00Z',
+      rate_in: '2.00',
+      rate_out: '10.00',
+      ...MILLION_CONTEXT,
+      traits: ALWAYS_THINKING_UNFORCED,
+    },
+    {
+      id: 'claude-fable-5-1',
+      display_name: 'Claude Fable 5.1',
+      rate_in: '10.00',
+      rate_out: '50.00',
+      ...MILLION_CONTEXT,
+      traits: ALWAYS_THINKING_UNFORCED,
+    },
+    {
+      id: 'claude-opus-5-5',
+      display_name: 'Claude Opus 5.5',
+      created_at: '2026-09-22T00:00:00Z',
+      rate_in: '4.00',
+      rate_out: '20.00',
+      ...MILLION_CONTEXT,
+      traits: ALWAYS_THINKING_UNFORCED,
+    },
+    {
+      id: 'claude-mythos-5-1',
+      display_name: 'Claude Mythos 5.1',
+      rate_in: '10.00',
+      rate_out: '50.00',
+      ...MILLION_CONTEXT,
+      traits: ALWAYS_THINKING_UNFORCED,
+    },
+    {
+      id: 'claude-sonnet-5',
+      display_name: 'Claude Sonnet 5',
+      created_at: '2026-06-30T00:00:00Z',
+      rate_in: '2.00',
+      rate_out: '10.00',
+      ...MILLION_CONTEXT,
+      traits: THINKING_BY_DEFAULT,
+    },
+    {
+      id: 'claude-fable-5',
+      display_name: 'Claude Fable 5',
+      created_at: '2026-06-09T00:00:00Z',
+      rate_in: '10.00',
+      rate_out: '50.00',
+      ...MILLION_CONTEXT,
+      traits: ALWAYS_THINKING,
+    },
+    {
+      id: 'claude-mythos-5',
+      display_name: 'Claude Mythos 5',
+      created_at: '2026-06-09T00:00:00Z',
+      rate_in: '10.00',
+      rate_out: '50.00',
+      ...MILLION_CONTEXT,
+      traits: ALWAYS_THINKING,
+    },
+    {
+      id: 'claude-opus-5',
+      display_name: 'Claude Opus 5',
+      created_at: '2026-07-24T00:00:00Z',
+      rate_in: '5.00',
+      rate_out: '25.00',
+      ...MILLION_CONTEXT,
+      traits: THINKING_BY_DEFAULT,
+    },
+    {
+      id: 'claude-opus-4-8',
+      display_name: 'Claude Opus 4.8',
+      created_at: '2026-05-28T00:00:00Z',
+      rate_in: '5.00',
+      rate_out: '25.00',
+      ...MILLION_CONTEXT,
+      traits: THINKING_ON_REQUEST,
+    },
+    {
+      id: 'claude-opus-4-7',
+      display_name: 'Claude Opus 4.7',
+      created_at: '2026-04-16T00:00:00Z',
+      rate_in: '5.00',
+      rate_out: '25.00',
+      ...MILLION_CONTEXT,
+      traits: THINKING_ON_REQUEST,
+    },
+    {
+      id: 'claude-opus-4-6',
+      display_name: 'Claude Opus 4.6',
+      created_at: '2026-02-05T00:00:00Z',
+      rate_in: '5.00',
+      rate_out: '25.00',
+      ...MILLION_CONTEXT,
+      traits: GENERATION_4_6,
+    },
+    {
+      id: 'claude-sonnet-4-6',
+      display_name: 'Claude Sonnet 4.6',
+      created_at: '2026-02-17T00:00:00Z',
+      rate_in: '3.00',
+      rate_out: '15.00',
+      ...MILLION_CONTEXT,
+      traits: GENERATION_4_6,
+    },
+    {
+      id: 'claude-haiku-4-5',
+      aliases: ['claude-haiku-4-5-20251001'],
+      display_name: 'Claude Haiku 4.5',
+      created_at: '2025-10-15T00:00:00Z',
+      rate_in: '1.00',
+      rate_out: '5.00',
+      ...CONTEXT_200K,
+      traits: GENERATION_4_5,
+    },
+    {
+      id: 'claude-opus-4-5',
+      aliases: ['claude-opus-4-5-20251101'],
+      display_name: 'Claude Opus 4.5',
+      created_at: '2025-11-24T00:00:00Z',
+      rate_in: '5.00',
+      rate_out: '25.00',
+      ...CONTEXT_200K,
+      traits: { ...GENERATION_4_5, effort: ['low', 'medium', 'high'] },
+    },
+    {
+      id: 'claude-sonnet-4-5',
+      aliases: ['claude-sonnet-4-5-20250929'],
+      display_name: 'Claude Sonnet 4.5',
+      created_at: '2025-09-29T00:00:00Z',
+      deprecated: true,
+      rate_in: '3.00',
+      rate_out: '15.00',
+      ...CONTEXT_200K,
+      traits: GENERATION_4_5,
+    },
+  ],
+};
+
+/** The default table, ready for use. */
+export function defaultPriceTable(): PriceTable {
+  return parsePriceTable(defaultPriceTableJson);
+}

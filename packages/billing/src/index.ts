@@ -1,0 +1,21 @@
+export { formatUsd, parseUsd, USD_DECIMALS, UsdFormatError } from './usd.js';
+export { readRates, SPECIFIED_FACTORS } from './rates.js';
+export type {
+  CacheFactors,
+  PublishedRates,
+  RateField,
+  RateProblem,
+  Rates,
+  RatesReading,
+} from './rates.js';
+export { chargeOf, MAX_TOKENS, usageProblem, worstCaseCharge } from './cost.js';
+export type { ChargeableUsage, TokenCeiling } from './cost.js';
+export { parsePriceTable, PriceTableError } from './price-table.js';
+export type {
+  EffortLevel,
+  ModelPrice,
+  ModelTraits,
+  PriceTable,
+  PriceTableJson,
+} from './price-table.js';
+export { defaultPriceTable, defaultPriceTableJson } from './default-price-table.js';

@@ -1,0 +1,226 @@
+/**
+ * The price table: which models may be called, what they cost, and what they accept.
+ *
+ * It is the allow-list: a model that is not in it has no price, and cannot be sold.
+ */
+
+import { z } from 'zod';
+import { readDecimal } from './decimal.js';
+import type { RateField, Rates } from './rates.js';
+import { FACTOR_DECIMALS, RATE_DECIMALS, readRates, SPECIFIED_FACTORS } from './rates.js';
+
+export type EffortLevel = 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+
+/** What one upstream model accepts, as far as translation must respect it. */
+export interface ModelTraits {
+  /** Whether `temperature` and `top_p` may be sent. */
+  readonly sampling: 'accepted' | 'refused';
+  /** Whether `tool_choice` of type `any` and `tool` may be sent. */
+  readonly forcedToolChoice: 'accepted' | 'refused';
+  /** Levels of `output_config.effort`; empty when the model has no effort control. */
+  readonly effort: readonly EffortLevel[];
+  /** How thinking is turned off: it is off when omitted, by `thinking: {type: "disabled"}`, or it cannot be. */
+  readonly thinkingOff: 'omit' | 'disabled' | 'never';
+}
+
+export interface ModelPrice {
+  /** What clients call it. */
+  readonly id: string;
+  /** Other names of the same model at the same price, such as a dated snapshot. */
+  readonly aliases: readonly string[];
+  /** The id to send upstream when it is not the one the client used. */
+  readonly upstreamId?: string;
+  readonly displayName: string;
+  /** ISO 8601 UTC; the Unix epoch when unknown. */
+  readonly createdAt: string;
+  /** Still served, but announced to go. */
+  readonly deprecated: boolean;
+  /** USD per million tokens, as the table's author wrote it. */
+  readonly rateIn: string;
+  readonly rateOut: string;
+  readonly rates: Rates;
+  /** Tokens that one reply may have at most: the highest `max_tokens`. */
+  readonly maxOutputTokens: number;
+  /** Tokens of prompt and reply together. */
+  readonly contextWindow: number;
+  readonly traits: ModelTraits;
+}
+
+export interface PriceTable {
+  /** The model of this id or alias, or undefined: then it must not be called. Case matters. */
+  find(id: string): ModelPrice | undefined;
+  /** All models, in the table's order, each once. */
+  list(): readonly ModelPrice[];
+}
+
+/** The table cannot be used. The message has one line per problem, each beginning with its path. */
+export class PriceTableError extends Error {
+  override readonly name = 'PriceTableError';
+  /** Such as `models[2].rate_in: has 7 decimals, at most 6 are exact`. Never empty. */
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`the price table is invalid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+/** Printable ASCII: an id travels in URLs, headers and log lines. */
+const modelId = z.string().regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable characters');
+
+const decimal = (decimals: number) =>
+  z.string('must be a decimal string, such as "3.00"').superRefine((text, context) => {
+    const reading = readDecimal(text, { decimals, sign: 'unsigned' });
+    if (reading.outcome === 'invalid') {
+      context.addIssue({ code: 'custom', message: reading.problem });
+    }
+  });
+
+const tokenCount = z.int('must be an integer').min(1).max(100_000_000);
+
+const modelJson = z.strictObject({
+  id: modelId,
+  aliases: z.array(modelId).default([]),
+  upstream_id: modelId.optional(),
+  display_name: z.string().min(1).max(200),
+  created_at: z.iso.datetime('must be an ISO 8601 UTC time').default('1970-01-01T00:00:00Z'),
+  deprecated: z.boolean().default(false),
+  rate_in: decimal(RATE_DECIMALS),
+  rate_out: decimal(RATE_DECIMALS),
+  cache_read: decimal(FACTOR_DECIMALS).default(SPECIFIED_FACTORS.cacheRead),
+  cache_write: decimal(FACTOR_DECIMALS).default(SPECIFIED_FACTORS.cacheWrite),
+  cache_write_1h: decimal(FACTOR_DECIMALS).default(SPECIFIED_FACTORS.cacheWrite1h),
+  max_output_tokens: tokenCount,
+  context_window: tokenCount,
+  traits: z.strictObject({
+    sampling: z.enum(['accepted', 'refused']),
+    forced_tool_choice: z.enum(['accepted', 'refused']),
+    effort: z.array(z.enum(['low', 'medium', 'high', 'xhigh', 'max'])),
+    thinking_off: z.enum(['omit', 'disabled', 'never']),
+  }),
+});
+
+const priceTableJson = z.strictObject({ models: z.array(modelJson).min(1) });
+
+type ModelJson = z.output<typeof modelJson>;
+
+/** A price table as it is written in a file: what {@link parsePriceTable} accepts. */
+export type PriceTableJson = z.input<typeof priceTableJson>;
+
+/**
+ * Checks a price table and prepares it for use.
+ *
+ * @param json - The parsed file: {@link PriceTableJson}. Unknown fields are refused, because a misspelt
+ * `cache_write` would otherwise sell at another price than was meant.
+ * @throws {PriceTableError} naming every problem: a wrong shape, a rate with more than six decimals, a
+ * factor that would make one token cost a fraction of 10^-14 USD, an id or alias used twice.
+ */
+export function parsePriceTable(json: unknown): PriceTable {
+  const parsed = priceTableJson.safeParse(json);
+  if (!parsed.success) throw new PriceTableError(parsed.error.issues.flatMap(describeIssue));
+
+  const problems: string[] = [];
+  const models = parsed.data.models.map((model, index) =>
+    toModelPrice(model, `models[${index}]`, problems),
+  );
+  const byName = indexByName(models, problems);
+  if (problems.length > 0) throw new PriceTableError(problems);
+
+  return {
+    find: (id) => byName.get(id),
+    list: () => models,
+  };
+}
+
+const JSON_FIELD: Record<RateField, keyof ModelJson> = {
+  rateIn: 'rate_in',
+  rateOut: 'rate_out',
+  cacheRead: 'cache_read',
+  cacheWrite: 'cache_write',
+  cacheWrite1h: 'cache_write_1h',
+};
+
+const NO_RATES: Rates = {
+  inputPerToken: 0n,
+  outputPerToken: 0n,
+  cacheReadPerToken: 0n,
+  cacheWrite5mPerToken: 0n,
+  cacheWrite1hPerToken: 0n,
+};
+
+function toModelPrice(model: ModelJson, path: string, problems: string[]): ModelPrice {
+  const reading = readRates({
+    rateIn: model.rate_in,
+    rateOut: model.rate_out,
+    factors: {
+      cacheRead: model.cache_read,
+      cacheWrite: model.cache_write,
+      cacheWrite1h: model.cache_write_1h,
+    },
+  });
+  if (reading.outcome === 'invalid') {
+    for (const { field, problem } of reading.problems) {
+      problems.push(`${path}.${JSON_FIELD[field]}: ${problem}`);
+    }
+  }
+  if (model.max_output_tokens > model.context_window) {
+    problems.push(`${path}.max_output_tokens: is more than context_window`);
+  }
+  return {
+    id: model.id,
+    aliases: model.aliases,
+    ...(model.upstream_id === undefined ? {} : { upstreamId: model.upstream_id }),
+    displayName: model.display_name,
+    createdAt: model.created_at,
+    deprecated: model.deprecated,
+    rateIn: model.rate_in,
+    rateOut: model.rate_out,
+    // Never sold at: a problem was noted, and the table is refused.
+    rates: reading.outcome === 'read' ? reading.rates : NO_RATES,
+    maxOutputTokens: model.max_output_tokens,
+    contextWindow: model.context_window,
+    traits: {
+      sampling: model.traits.sampling,
+      forcedToolChoice: model.traits.forced_tool_choice,
+      effort: model.traits.effort,
+      thinkingOff: model.traits.thinking_off,
+    },
+  };
+}
+
+function indexByName(
+  models: readonly ModelPrice[],
+  problems: string[],
+): ReadonlyMap<string, ModelPrice> {
+  const byName = new Map<string, ModelPrice>();
+  const pathOf = new Map<string, string>();
+  const add = (name: string, path: string, model: ModelPrice): void => {
+    const earlier = pathOf.get(name);
+    if (earlier !== undefined) problems.push(`${path}: "${name}" is already used by ${earlier}`);
+    pathOf.set(name, path);
+    byName.set(name, model);
+  };
+  for (const [index, model] of models.entries()) {
+    add(model.id, `models[${index}].id`, model);
+    for (const [position, alias] of model.aliases.entries()) {
+      add(alias, `models[${index}].aliases[${position}]`, model);
+    }
+  }
+  return byName;
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => `${formatPath([...issue.path, key])}: unknown field`);
+  }
+  return [`${formatPath(issue.path)}: ${issue.message}`];
+}
+
+function formatPath(path: readonly PropertyKey[]): string {
+  let text = '';
+  for (const part of path) {
+    if (typeof part === 'number') text += `[${part}]`;
+    else text += text === '' ? String(part) : `.${String(part)}`;
+  }
+  return text === '' ? '(the whole table)' : text;
+}

@@ -1,0 +1,117 @@
+/** What one token of each class costs, derived from published rates without rounding. */
+
+import { readDecimal } from './decimal.js';
+import { USD_DECIMALS } from './usd.js';
+
+/** Prices per token, in units of 10^-14 USD. */
+export interface Rates {
+  readonly inputPerToken: bigint;
+  readonly outputPerToken: bigint;
+  readonly cacheReadPerToken: bigint;
+  /** Cache writes that live five minutes. */
+  readonly cacheWrite5mPerToken: bigint;
+  /** Cache writes that live one hour. */
+  readonly cacheWrite1hPerToken: bigint;
+}
+
+/** Rates as published: decimal strings. */
+export interface PublishedRates {
+  /** USD per million input tokens, at most six decimals. */
+  readonly rateIn: string;
+  /** USD per million output tokens, at most six decimals. */
+  readonly rateOut: string;
+  /** Multiples of the input rate. */
+  readonly factors: CacheFactors;
+}
+
+/** Price of cached tokens as multiples of the input rate, as decimal strings with at most six decimals. */
+export interface CacheFactors {
+  readonly cacheRead: string;
+  readonly cacheWrite: string;
+  readonly cacheWrite1h: string;
+}
+
+/** Specification section 2.7: reads at 10 %, writes at 125 %, whatever their lifetime. */
+export const SPECIFIED_FACTORS: CacheFactors = {
+  cacheRead: '0.10',
+  cacheWrite: '1.25',
+  cacheWrite1h: '1.25',
+};
+
+/** Decimals that a published rate may have. */
+export const RATE_DECIMALS = 6;
+/** Decimals that a factor may be written with; whether it is exact depends on the rate. */
+export const FACTOR_DECIMALS = 6;
+
+const FACTOR_SCALE = 10n ** BigInt(FACTOR_DECIMALS);
+/** A rate is read in units of 10^-6 USD per 10^6 tokens, which is 10^-12 USD per token. */
+const UNITS_PER_RATE_STEP = 100n;
+
+export type RateField = 'rateIn' | 'rateOut' | keyof CacheFactors;
+
+export interface RateProblem {
+  readonly field: RateField;
+  readonly problem: string;
+}
+
+export type RatesReading =
+  | { readonly outcome: 'read'; readonly rates: Rates }
+  | { readonly outcome: 'invalid'; readonly problems: readonly RateProblem[] };
+
+/**
+ * Turns published rates into prices per token, or says which of them cannot be exact.
+ *
+ * Exactness is proven here, once, so that no charge has to be rounded later: a factor is refused when
+ * one token at that price would need a finer unit than 10^-14 USD.
+ */
+export function readRates(published: PublishedRates): RatesReading {
+  const problems: RateProblem[] = [];
+
+  const inputPerToken = readRate('rateIn', published.rateIn, problems);
+  const outputPerToken = readRate('rateOut', published.rateOut, problems);
+  const cached = (field: keyof CacheFactors): bigint =>
+    priceAtFactor(field, published.factors[field], inputPerToken, problems);
+  const rates: Rates = {
+    inputPerToken: inputPerToken ?? 0n,
+    outputPerToken: outputPerToken ?? 0n,
+    cacheReadPerToken: cached('cacheRead'),
+    cacheWrite5mPerToken: cached('cacheWrite'),
+    cacheWrite1hPerToken: cached('cacheWrite1h'),
+  };
+  return problems.length === 0 ? { outcome: 'read', rates } : { outcome: 'invalid', problems };
+}
+
+function readRate(
+  field: 'rateIn' | 'rateOut',
+  text: string,
+  problems: RateProblem[],
+): bigint | undefined {
+  const reading = readDecimal(text, { decimals: RATE_DECIMALS, sign: 'unsigned' });
+  if (reading.outcome === 'read') return reading.scaled * UNITS_PER_RATE_STEP;
+  problems.push({ field, problem: reading.problem });
+  return undefined;
+}
+
+/** The price is 0 when a problem was noted: it is never used then. */
+function priceAtFactor(
+  field: keyof CacheFactors,
+  text: string,
+  inputPerToken: bigint | undefined,
+  problems: RateProblem[],
+): bigint {
+  const reading = readDecimal(text, { decimals: FACTOR_DECIMALS, sign: 'unsigned' });
+  if (reading.outcome === 'invalid') {
+    problems.push({ field, problem: reading.problem });
+    return 0n;
+  }
+  if (inputPerToken === undefined) return 0n;
+  const product = inputPerToken * reading.scaled;
+  if (product % FACTOR_SCALE !== 0n) {
+    problems.push({
+      field,
+      problem: `times the input rate needs more than ${USD_DECIMALS} decimals of a USD per token`,
+    });
+    return 0n;
+  }
+  return product / FACTOR_SCALE;
+}
