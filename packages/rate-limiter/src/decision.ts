@@ -1,3 +1,12 @@
+/** What became of one event that was counted against a sliding log. */
 export type Decision =
-  | { readonly outcome: 'allowed'; readonly remaining: number }
-  | { readonly outcome: 'denied'; readonly retryAfterMs: number };
+  | {
+      readonly outcome: 'allowed';
+      /** Events that would still be allowed right now. */
+      readonly remaining: number;
+    }
+  | {
+      readonly outcome: 'denied';
+      /** The exact wait, rounded up to a whole millisecond: after it the event is allowed. */
+      readonly retryAfterMs: number;
+    };

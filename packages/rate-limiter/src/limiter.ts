@@ -13,12 +13,20 @@ export interface Limiter {
    * Takes one concurrency lease and one burst permit for `subject`, both or neither.
    *
    * @param subject - Whose limit it is, such as an API key's id. Kept as given.
+   * @throws {RangeError} when the policy makes no sense, such as a burst of 0.
    */
   admit(subject: string, policy: Policy): Admission | Promise<Admission>;
-  /** Counts one event against a sliding log: at most `limit` in any window of `windowMs`. */
+  /**
+   * Counts one event against a sliding log: at most `limit` in any window of `windowMs`.
+   *
+   * Logs are apart from admissions, even under the same subject.
+   *
+   * @throws {RangeError} when the policy makes no sense, such as a limit of 0.
+   */
   record(subject: string, policy: LogPolicy): Decision | Promise<Decision>;
   /** Leases of `subject` in flight, for tests and metrics. */
   leases(subject: string): number | Promise<number>;
+  /** Gives back every lease that is still held and stops all timers. The last call to make. */
   close(): void | Promise<void>;
 }
 

@@ -13,3 +13,58 @@ export interface LogPolicy {
   readonly limit: number;
   readonly windowMs: number;
 }
+
+const MICROSECONDS_PER_MINUTE = 60_000_000;
+
+/** Some 31 years: a time that far ahead of any clock is still an exact integer in a double. */
+const MAX_SPAN_US = 1e15;
+
+/**
+ * Microseconds until one permit comes back. Whole, so that sums of it are exact; rounded up, so that no
+ * more permits come back than the policy allows.
+ */
+export function permitIntervalUs(policy: Policy): number {
+  return Math.ceil(MICROSECONDS_PER_MINUTE / policy.requestsPerMinute);
+}
+
+/** @throws {RangeError} when a limit is not a positive number, or not an integer where it counts. */
+export function assertPolicy(policy: Policy): void {
+  assertCount('concurrency', policy.concurrency);
+  assertCount('burst', policy.burst);
+  if (!(policy.requestsPerMinute > 0 && policy.requestsPerMinute < Infinity)) {
+    throw new RangeError(`requestsPerMinute is ${policy.requestsPerMinute}, not a number above 0`);
+  }
+  if (policy.burst * permitIntervalUs(policy) > MAX_SPAN_US) {
+    throw new RangeError('burst takes more than 30 years to come back at requestsPerMinute');
+  }
+}
+
+/** @throws {RangeError} when the limit or the window is not a positive integer. */
+export function assertLogPolicy(policy: LogPolicy): void {
+  assertCount('limit', policy.limit);
+  assertCount('windowMs', policy.windowMs);
+  if (policy.windowMs * 1_000 > MAX_SPAN_US) throw new RangeError('windowMs is beyond 30 years');
+}
+
+function assertCount(name: string, value: number): void {
+  if (Number.isSafeInteger(value) && value >= 1) return;
+  throw new RangeError(`${name} is ${value}, not an integer of at least 1`);
+}
+
+/** One replica's part of a limit that `replicas` share without talking to each other; at least 1 of each. */
+export function shareOfPolicy(policy: Policy, replicas: number): Policy {
+  return {
+    concurrency: shareOf(policy.concurrency, replicas),
+    burst: shareOf(policy.burst, replicas),
+    requestsPerMinute: policy.requestsPerMinute / replicas,
+  };
+}
+
+/** As {@link shareOfPolicy}, for a sliding log. */
+export function shareOfLogPolicy(policy: LogPolicy, replicas: number): LogPolicy {
+  return { limit: shareOf(policy.limit, replicas), windowMs: policy.windowMs };
+}
+
+function shareOf(count: number, replicas: number): number {
+  return Math.max(1, Math.floor(count / replicas));
+}

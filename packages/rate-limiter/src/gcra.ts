@@ -1,0 +1,37 @@
+/**
+ * The burst limit: the generic cell rate algorithm, a token bucket kept in a single number.
+ *
+ * That number is the theoretical arrival time (TAT): when the bucket will be full again. Each permit
+ * moves it one interval ahead; a permit that would move it more than `burst` intervals ahead of now is
+ * denied. All times are whole microseconds on one clock, so the arithmetic is exact.
+ */
+
+import type { Policy } from './policy.js';
+import { permitIntervalUs } from './policy.js';
+
+export type PermitDecision =
+  | { readonly outcome: 'allowed'; readonly tatUs: number }
+  | { readonly outcome: 'denied'; readonly waitUs: number };
+
+/**
+ * Whether a permit may be taken now, and the state after it. A denial leaves the state as it is.
+ *
+ * Exactly `burst` permits are allowed at once from a full bucket. A TAT further ahead than the policy can
+ * have put it (the clock stepped back, or the limits were lowered) counts as a bucket about to give one
+ * permit: that permit brings the state back into range, so nobody is locked out by a clock.
+ *
+ * @param tatUs - State left by the last allowed permit; undefined for a full bucket.
+ */
+export function takePermit(
+  tatUs: number | undefined,
+  nowUs: number,
+  policy: Policy,
+): PermitDecision {
+  const intervalUs = permitIntervalUs(policy);
+  const spanUs = policy.burst * intervalUs;
+  const startUs = Math.max(tatUs ?? nowUs, nowUs);
+  if (startUs > nowUs + spanUs) return { outcome: 'allowed', tatUs: nowUs + spanUs };
+  const nextUs = startUs + intervalUs;
+  if (nextUs > nowUs + spanUs) return { outcome: 'denied', waitUs: nextUs - nowUs - spanUs };
+  return { outcome: 'allowed', tatUs: nextUs };
+}

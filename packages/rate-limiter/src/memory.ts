@@ -1,0 +1,128 @@
+/** The limiter of one process: the pure functions of this package and three maps. */
+
+import { decideAdmission, leaseRetryAfterMs } from './admission.js';
+import type { Decision } from './decision.js';
+import { createFadingMap } from './fading-map.js';
+import type { Admission, Lease, Limiter } from './limiter.js';
+import type { LogPolicy, Policy } from './policy.js';
+import { assertLogPolicy, assertPolicy } from './policy.js';
+import { takeSlot } from './sliding-log.js';
+
+export interface MemoryLimiterOptions {
+  /** Monotonic clock in milliseconds; fractions count. Default: `performance.now`. */
+  readonly now?: () => number;
+  /** Uniform in [0, 1), to spread the retries of clients denied together. Default: `Math.random`. */
+  readonly random?: () => number;
+  /**
+   * Subjects without a lease whose permits are remembered, and sliding logs kept: the least recently used
+   * are forgotten beyond this many of each. Subjects with a lease are always kept. Default: 100,000.
+   */
+  readonly maxSubjects?: number;
+}
+
+/** A {@link Limiter} that answers at once. */
+export interface MemoryLimiter extends Limiter {
+  admit(subject: string, policy: Policy): Admission;
+  record(subject: string, policy: LogPolicy): Decision;
+  leases(subject: string): number;
+  close(): void;
+  /** Counts a lease that some other authority has granted: it is not asked for and cannot be denied. */
+  hold(subject: string): Lease;
+  /** Subjects and logs held in memory, for tests and metrics. */
+  size(): number;
+}
+
+/** A subject with leases in flight. */
+interface BusySubject {
+  leases: number;
+  tatUs: number | undefined;
+}
+
+/**
+ * Limits for one process, or for one replica's share.
+ *
+ * A lease lives until it is released. Subjects whose permits are all back and that hold no lease take no
+ * memory. State ends with the process.
+ */
+export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryLimiter {
+  const { now = () => performance.now(), random = Math.random, maxSubjects = 100_000 } = options;
+  /** Bounded by the leases in flight. */
+  const busy = new Map<string, BusySubject>();
+  /** TAT of subjects without a lease; worthless once every permit is back. */
+  const resting = createFadingMap<number>(maxSubjects);
+  const logs = createFadingMap<readonly number[]>(maxSubjects);
+
+  const nowUs = (): number => Math.floor(now() * 1_000);
+
+  function grant(subject: string, state: BusySubject): Lease {
+    busy.set(subject, state);
+    resting.delete(subject);
+    let isHeld = true;
+    return {
+      release() {
+        if (!isHeld) return;
+        isHeld = false;
+        giveBack(subject);
+      },
+    };
+  }
+
+  function giveBack(subject: string): void {
+    const state = busy.get(subject);
+    // Absent after close.
+    if (state === undefined) return;
+    state.leases -= 1;
+    if (state.leases > 0) return;
+    busy.delete(subject);
+    if (state.tatUs !== undefined) resting.put(subject, state.tatUs, state.tatUs, nowUs());
+  }
+
+  return {
+    admit(subject, policy) {
+      assertPolicy(policy);
+      const time = nowUs();
+      const current = busy.get(subject);
+      const state = current ?? { leases: 0, tatUs: resting.get(subject, time) };
+      const decision = decideAdmission(state, time, policy);
+      if (decision.outcome === 'admitted') {
+        state.leases = decision.state.leases;
+        state.tatUs = decision.state.tatUs;
+        return { outcome: 'admitted', lease: grant(subject, state) };
+      }
+      const retryAfterMs =
+        decision.limit === 'rate' ? Math.ceil(decision.waitUs / 1_000) : leaseRetryAfterMs(random);
+      return { outcome: 'denied', limit: decision.limit, retryAfterMs };
+    },
+
+    hold(subject) {
+      const state = busy.get(subject) ?? { leases: 0, tatUs: resting.get(subject, nowUs()) };
+      state.leases += 1;
+      return grant(subject, state);
+    },
+
+    record(subject, policy) {
+      assertLogPolicy(policy);
+      const time = nowUs();
+      const decision = takeSlot(logs.get(subject, time) ?? [], time, policy);
+      if (decision.outcome === 'denied') {
+        return { outcome: 'denied', retryAfterMs: Math.ceil(decision.waitUs / 1_000) };
+      }
+      logs.put(subject, decision.log, time + policy.windowMs * 1_000, time);
+      return { outcome: 'allowed', remaining: decision.remaining };
+    },
+
+    leases(subject) {
+      return busy.get(subject)?.leases ?? 0;
+    },
+
+    size() {
+      return busy.size + resting.size() + logs.size();
+    },
+
+    close() {
+      busy.clear();
+      resting.clear();
+      logs.clear();
+    },
+  };
+}

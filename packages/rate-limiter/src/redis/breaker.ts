@@ -1,0 +1,82 @@
+/**
+ * Decides when Redis is not worth asking.
+ *
+ * It opens after three failures within a second, or three in a row. While it is open callers use their
+ * local limits; after two seconds one probe runs in the background, so no caller ever waits for a Redis
+ * that was found broken. It closes when the probe succeeds.
+ */
+
+const FAILURES_TO_OPEN = 3;
+const FAILURE_WINDOW_MS = 1_000;
+const OPEN_MS = 2_000;
+
+/** Which limits decide: those in Redis, or this replica's share of them. */
+export type RedisLimiterState =
+  { readonly deciding: 'redis' } | { readonly deciding: 'local'; readonly error: unknown };
+
+export interface BreakerOptions {
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** Resolves when Redis works again. */
+  readonly probe: () => Promise<void>;
+  readonly onStateChange: (state: RedisLimiterState) => void;
+}
+
+export interface Breaker {
+  /** Whether to ask Redis. When not, and the time has come, a probe is started. */
+  isClosed(): boolean;
+  succeeded(): void;
+  failed(error: unknown): void;
+}
+
+export function createBreaker({ now, probe, onStateChange }: BreakerOptions): Breaker {
+  let failureTimes: number[] = [];
+  let failuresInARow = 0;
+  /** Undefined while closed. */
+  let probeAt: number | undefined;
+  let isProbing = false;
+
+  function open(error: unknown): void {
+    probeAt = now() + OPEN_MS;
+    onStateChange({ deciding: 'local', error });
+  }
+
+  function close(): void {
+    probeAt = undefined;
+    failureTimes = [];
+    failuresInARow = 0;
+    onStateChange({ deciding: 'redis' });
+  }
+
+  function startProbe(): void {
+    isProbing = true;
+    probe()
+      .then(close, () => {
+        probeAt = now() + OPEN_MS;
+      })
+      .finally(() => {
+        isProbing = false;
+      });
+  }
+
+  return {
+    isClosed() {
+      if (probeAt === undefined) return true;
+      if (!isProbing && now() >= probeAt) startProbe();
+      return false;
+    },
+    succeeded() {
+      failuresInARow = 0;
+    },
+    failed(error) {
+      if (probeAt !== undefined) return;
+      const time = now();
+      failuresInARow += 1;
+      failureTimes = [...failureTimes, time].slice(-FAILURES_TO_OPEN);
+      const earliest = failureTimes[0] ?? time;
+      const areDense =
+        failureTimes.length === FAILURES_TO_OPEN && time - earliest <= FAILURE_WINDOW_MS;
+      if (areDense || failuresInARow >= FAILURES_TO_OPEN) open(error);
+    },
+  };
+}

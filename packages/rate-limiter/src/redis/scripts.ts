@@ -1,0 +1,88 @@
+/**
+ * The same decisions as `admission.ts` and `sliding-log.ts`, in Lua.
+ *
+ * Times are whole microseconds of Redis's own clock, so the clocks of the replicas do not matter. Numbers in
+ * Lua are doubles: exact to 2^53, but `tostring` prints 14 digits only, hence `%.0f`. Denials write nothing.
+ *
+ * Per subject there are three keys with one hash tag, so that they share a slot of a Redis Cluster:
+ * `…:l`, a sorted set of lease ids by the time they lapse; `…:g`, the TAT of the burst limit; `…:r`, a sorted
+ * set of the events of the sliding log. Each expires by itself when it no longer means anything.
+ */
+
+import { createHash } from 'node:crypto';
+
+export interface Script {
+  readonly source: string;
+  readonly sha: string;
+}
+
+function script(source: string): Script {
+  return { source, sha: createHash('sha1').update(source).digest('hex') };
+}
+
+const NOW = `
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local function text(number) return string.format('%.0f', number) end
+`;
+
+/** First elements of the reply to {@link ADMIT}. */
+export const ADMIT_REPLY = { admitted: 0, deniedConcurrency: 1, deniedRate: 2 } as const;
+
+/**
+ * KEYS: leases, TAT. ARGV: concurrency, burst, permit interval in microseconds, lease id, lease TTL in
+ * milliseconds, leases that the caller itself holds.
+ *
+ * Answers {outcome, wait in microseconds, leases found}. Leases found below leases held means that Redis
+ * has lost some: the caller's own count then stands in until they are asserted again.
+ */
+export const ADMIT = script(`${NOW}
+local concurrency, burst, interval = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local found = redis.call('ZCOUNT', KEYS[1], '(' .. text(now), '+inf')
+if math.max(found, tonumber(ARGV[6])) >= concurrency then return {1, 0, found} end
+
+local span = burst * interval
+local tat = tonumber(redis.call('GET', KEYS[2]) or now)
+local start = math.max(tat, now)
+local after = start + interval
+if start > now + span then
+  after = now + span
+elseif after > now + span then
+  return {2, after - now - span, found}
+end
+
+redis.call('SET', KEYS[2], text(after), 'PX', math.ceil((after - now) / 1000) + 1)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', text(now))
+redis.call('ZADD', KEYS[1], text(now + ARGV[5] * 1000), ARGV[4])
+redis.call('PEXPIRE', KEYS[1], ARGV[5])
+return {0, 0, found}
+`);
+
+/**
+ * KEYS: leases. ARGV: lease TTL in milliseconds, lease ids. Prolongs the leases, and puts them back when they are
+ * gone: after a flush or a failover the streams that are still running count again.
+ */
+export const ASSERT_LEASES = script(`${NOW}
+local lapses = text(now + ARGV[1] * 1000)
+for i = 2, #ARGV do redis.call('ZADD', KEYS[1], lapses, ARGV[i]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return #ARGV - 1
+`);
+
+/** KEYS: leases. Answers how many are in flight. */
+export const COUNT_LEASES = script(`${NOW}
+return redis.call('ZCOUNT', KEYS[1], '(' .. text(now), '+inf')
+`);
+
+/** KEYS: log. ARGV: limit, window in milliseconds, event id. Answers {0, remaining} or {1, wait in microseconds}. */
+export const RECORD = script(`${NOW}
+local limit, window = tonumber(ARGV[1]), ARGV[2] * 1000
+local blocking = redis.call('ZREVRANGE', KEYS[1], limit - 1, limit - 1, 'WITHSCORES')
+if blocking[2] and tonumber(blocking[2]) > now - window then
+  return {1, tonumber(blocking[2]) + window - now}
+end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', text(now - window))
+redis.call('ZADD', KEYS[1], text(now), ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return {0, limit - redis.call('ZCARD', KEYS[1])}
+`);

@@ -1,0 +1,40 @@
+/**
+ * The sliding log: the times of the events that were allowed, nothing else.
+ *
+ * It holds the limit in every window, wherever it begins. A token bucket of 30 that refills in a minute
+ * would let 59 events pass in its first minute.
+ */
+
+import type { LogPolicy } from './policy.js';
+
+export type LogDecision =
+  | { readonly outcome: 'allowed'; readonly log: readonly number[]; readonly remaining: number }
+  | { readonly outcome: 'denied'; readonly waitUs: number };
+
+/**
+ * Whether one more event may happen now, and the log after it. A denied event is not logged.
+ *
+ * A window is half open: an event counts until exactly `windowMs` after it.
+ *
+ * @param log - Times of earlier events in microseconds, oldest first.
+ */
+export function takeSlot(log: readonly number[], nowUs: number, policy: LogPolicy): LogDecision {
+  const windowUs = policy.windowMs * 1_000;
+  const live = log.slice(firstAfter(log, nowUs - windowUs));
+  const blocking = live[live.length - policy.limit];
+  if (blocking !== undefined) return { outcome: 'denied', waitUs: blocking + windowUs - nowUs };
+  live.push(nowUs);
+  return { outcome: 'allowed', log: live, remaining: policy.limit - live.length };
+}
+
+/** Index of the first time later than `timeUs`, by bisection. */
+function firstAfter(log: readonly number[], timeUs: number): number {
+  let low = 0;
+  let high = log.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((log[middle] ?? Infinity) > timeUs) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

@@ -1,0 +1,340 @@
+/**
+ * What every limiter must do, as a suite to run against any backend, yours included.
+ *
+ * It takes the runner's own functions, so it works under Jest, Vitest and `node:test` alike.
+ */
+
+import assert from 'node:assert/strict';
+import type { Admission, Lease, Limiter } from '../limiter.js';
+import type { Policy } from '../policy.js';
+
+/** One limiter under test, and the clock it lives by. */
+export interface LimiterHarness {
+  readonly limiter: Limiter;
+  /**
+   * Moves the limiter's clock ahead. Nothing else may move it during a test, and leases must not lapse:
+   * the suite states waits to the millisecond, and holds leases for an hour of that clock.
+   */
+  readonly advance: (ms: number) => void | Promise<void>;
+}
+
+export interface LimiterContractOptions {
+  /** Names the suite. */
+  readonly name: string;
+  readonly describe: (name: string, body: () => void) => void;
+  readonly it: (name: string, body: () => Promise<void>) => void;
+  /** Makes a limiter without any state, before each test. */
+  readonly create: () => LimiterHarness | Promise<LimiterHarness>;
+}
+
+/** One permit a second, and never short of leases. */
+const SECONDLY: Policy = { concurrency: 10_000, burst: 3, requestsPerMinute: 60 };
+/** Never short of permits. */
+const TWO_LEASES: Policy = { concurrency: 2, burst: 10_000, requestsPerMinute: 600_000 };
+
+/** Declares the tests. */
+export function limiterContract({ name, describe, it, create }: LimiterContractOptions): void {
+  function fact(statement: string, body: (harness: LimiterHarness) => Promise<void>): void {
+    it(statement, async () => {
+      const harness = await create();
+      try {
+        await body(harness);
+      } finally {
+        await harness.limiter.close();
+      }
+    });
+  }
+
+  describe(`${name}: leases`, () => {
+    fact('exactly the concurrency passes', async ({ limiter }) => {
+      const attempts = Array.from({ length: 7 }, async () => limiter.admit('a', TWO_LEASES));
+      const admissions = await Promise.all(attempts);
+      assert.equal(admittedOf(admissions).length, 2);
+      for (const denial of deniedOf(admissions)) {
+        assert.equal(denial.limit, 'concurrency');
+        assert.ok(Number.isInteger(denial.retryAfterMs));
+        assert.ok(denial.retryAfterMs >= 1_000 && denial.retryAfterMs <= 2_000);
+      }
+      assert.equal(await limiter.leases('a'), 2);
+    });
+
+    fact('a released lease can be taken again', async ({ limiter }) => {
+      const [first] = await take(limiter, 'a', TWO_LEASES, 2);
+      first?.release();
+      assert.equal(await limiter.leases('a'), 1);
+      await take(limiter, 'a', TWO_LEASES, 1);
+      await assertDenied(limiter, 'a', TWO_LEASES, 'concurrency');
+    });
+
+    fact('releasing twice gives back one', async ({ limiter }) => {
+      const [first] = await take(limiter, 'a', TWO_LEASES, 2);
+      first?.release();
+      first?.release();
+      await take(limiter, 'a', TWO_LEASES, 1);
+      first?.release();
+      await assertDenied(limiter, 'a', TWO_LEASES, 'concurrency');
+      assert.equal(await limiter.leases('a'), 2);
+    });
+
+    fact('a lease lives as long as it is held', async ({ limiter, advance }) => {
+      await take(limiter, 'a', TWO_LEASES, 2);
+      await advance(3_600_000);
+      await assertDenied(limiter, 'a', TWO_LEASES, 'concurrency');
+    });
+
+    fact('a denial for concurrency spends no permit', async ({ limiter }) => {
+      const policy = { ...SECONDLY, concurrency: 1 };
+      const [only] = await take(limiter, 'a', policy, 1);
+      for (let attempt = 0; attempt < 10; attempt += 1) {
+        await assertDenied(limiter, 'a', policy, 'concurrency');
+      }
+      only?.release();
+      await take(limiter, 'a', SECONDLY, 2);
+      await assertDenied(limiter, 'a', SECONDLY, 'rate');
+    });
+
+    fact('close gives every lease back', async ({ limiter }) => {
+      const [first] = await take(limiter, 'a', TWO_LEASES, 2);
+      await limiter.close();
+      assert.equal(await limiter.leases('a'), 0);
+      first?.release();
+      assert.equal(await limiter.leases('a'), 0);
+    });
+  });
+
+  describe(`${name}: permits`, () => {
+    fact('of 500 attempts at once exactly the burst passes', async ({ limiter }) => {
+      const policy = { concurrency: 1_000, burst: 30, requestsPerMinute: 30 };
+      const attempts = Array.from({ length: 500 }, async () => limiter.admit('a', policy));
+      const admissions = await Promise.all(attempts);
+      assert.equal(admittedOf(admissions).length, 30);
+      for (const denial of deniedOf(admissions)) {
+        assert.deepEqual(
+          { limit: denial.limit, retryAfterMs: denial.retryAfterMs },
+          { limit: 'rate', retryAfterMs: 2_000 },
+        );
+      }
+    });
+
+    fact('a burst of one passes one', async ({ limiter }) => {
+      const policy = { ...SECONDLY, burst: 1 };
+      await take(limiter, 'a', policy, 1);
+      await assertDenied(limiter, 'a', policy, 'rate', 1_000);
+    });
+
+    fact('waiting as long as told succeeds, a millisecond less does not', async (harness) => {
+      const { limiter, advance } = harness;
+      await take(limiter, 'a', SECONDLY, 3);
+      await advance(300);
+      await assertDenied(limiter, 'a', SECONDLY, 'rate', 700);
+      await advance(699);
+      await assertDenied(limiter, 'a', SECONDLY, 'rate', 1);
+      await advance(1);
+      await take(limiter, 'a', SECONDLY, 1);
+      await assertDenied(limiter, 'a', SECONDLY, 'rate', 1_000);
+    });
+
+    fact('a wait of a fraction of a millisecond is rounded up', async ({ limiter, advance }) => {
+      const policy = { concurrency: 10, burst: 1, requestsPerMinute: 7 };
+      await take(limiter, 'a', policy, 1);
+      // 60 s / 7 = 8,571.43 ms
+      await assertDenied(limiter, 'a', policy, 'rate', 8_572);
+      await advance(8_571);
+      await assertDenied(limiter, 'a', policy, 'rate', 1);
+      await advance(1);
+      await take(limiter, 'a', policy, 1);
+    });
+
+    fact('a pause brings back no more than the burst', async ({ limiter, advance }) => {
+      await take(limiter, 'a', SECONDLY, 3);
+      await advance(2_000);
+      await take(limiter, 'a', SECONDLY, 2);
+      await assertDenied(limiter, 'a', SECONDLY, 'rate', 1_000);
+      await advance(86_400_000);
+      await take(limiter, 'a', SECONDLY, 3);
+      await assertDenied(limiter, 'a', SECONDLY, 'rate', 1_000);
+    });
+
+    fact('the steady rate passes for ever', async ({ limiter, advance }) => {
+      const policy = { ...SECONDLY, burst: 1 };
+      for (let second = 0; second < 50; second += 1) {
+        const [lease] = await take(limiter, 'a', policy, 1);
+        lease?.release();
+        await advance(1_000);
+      }
+    });
+
+    fact('a denial for the rate takes no lease and delays nothing', async (harness) => {
+      const { limiter, advance } = harness;
+      const policy = { ...SECONDLY, concurrency: 4 };
+      await take(limiter, 'a', policy, 3);
+      for (let attempt = 0; attempt < 20; attempt += 1) {
+        await assertDenied(limiter, 'a', policy, 'rate', 1_000);
+      }
+      assert.equal(await limiter.leases('a'), 3);
+      await advance(1_000);
+      await take(limiter, 'a', policy, 1);
+    });
+
+    fact('a released lease does not bring its permit back', async ({ limiter }) => {
+      for (const lease of await take(limiter, 'a', SECONDLY, 3)) lease.release();
+      await assertDenied(limiter, 'a', SECONDLY, 'rate', 1_000);
+    });
+  });
+
+  describe(`${name}: subjects and policies`, () => {
+    fact('subjects do not share limits, whatever their names', async ({ limiter }) => {
+      const odd = ['a', 'A', 'a ', '', '}', '{', '{a}', 'a}:g', 'ä', '\u0000', 'a:b', '10.0.0.1'];
+      for (const subject of odd) {
+        await take(limiter, subject, SECONDLY, 3);
+        await assertDenied(limiter, subject, SECONDLY, 'rate', 1_000);
+        assert.equal(await limiter.leases(subject), 3);
+      }
+    });
+
+    fact('a changed concurrency holds from the next call on', async ({ limiter }) => {
+      await take(limiter, 'a', TWO_LEASES, 2);
+      await take(limiter, 'a', { ...TWO_LEASES, concurrency: 3 }, 1);
+      await assertDenied(limiter, 'a', { ...TWO_LEASES, concurrency: 1 }, 'concurrency');
+    });
+
+    fact('a raised burst holds from the next call on', async ({ limiter }) => {
+      await take(limiter, 'a', SECONDLY, 3);
+      await take(limiter, 'a', { ...SECONDLY, burst: 5 }, 2);
+      await assertDenied(limiter, 'a', { ...SECONDLY, burst: 5 }, 'rate', 1_000);
+    });
+
+    fact('lowered limits lock nobody out', async ({ limiter }) => {
+      const generous = { ...SECONDLY, burst: 600 };
+      await take(limiter, 'a', generous, 600);
+      await take(limiter, 'a', SECONDLY, 1);
+      await assertDenied(limiter, 'a', SECONDLY, 'rate', 1_000);
+    });
+
+    fact('a policy that makes no sense is a fault', async ({ limiter }) => {
+      const bad: Partial<Policy>[] = [
+        { concurrency: 0 },
+        { concurrency: 1.5 },
+        { burst: 0 },
+        { burst: Number.NaN },
+        { requestsPerMinute: 0 },
+        { requestsPerMinute: Infinity },
+        { burst: 1e9, requestsPerMinute: 1 },
+      ];
+      for (const change of bad) {
+        await assert.rejects(
+          async () => limiter.admit('a', { ...SECONDLY, ...change }),
+          RangeError,
+        );
+      }
+      for (const limit of [0, -1, 2.5]) {
+        await assert.rejects(async () => limiter.record('a', { limit, windowMs: 1 }), RangeError);
+      }
+      await assert.rejects(async () => limiter.record('a', { limit: 1, windowMs: 0 }), RangeError);
+    });
+  });
+
+  describe(`${name}: sliding log`, () => {
+    const THREE = { limit: 3, windowMs: 60_000 };
+
+    fact('counts down, then denies until the oldest event leaves the window', async (harness) => {
+      const { limiter, advance } = harness;
+      assert.deepEqual(await limiter.record('ip', THREE), { outcome: 'allowed', remaining: 2 });
+      await advance(10_000);
+      assert.deepEqual(await limiter.record('ip', THREE), { outcome: 'allowed', remaining: 1 });
+      assert.deepEqual(await limiter.record('ip', THREE), { outcome: 'allowed', remaining: 0 });
+      await advance(10_000);
+      const denied = { outcome: 'denied', retryAfterMs: 40_000 };
+      assert.deepEqual(await limiter.record('ip', THREE), denied);
+      await advance(39_999);
+      assert.deepEqual(await limiter.record('ip', THREE), { outcome: 'denied', retryAfterMs: 1 });
+      await advance(1);
+      assert.deepEqual(await limiter.record('ip', THREE), { outcome: 'allowed', remaining: 0 });
+      // The second and third came at 10 s: the window moves event by event.
+      assert.deepEqual(await limiter.record('ip', THREE), {
+        outcome: 'denied',
+        retryAfterMs: 10_000,
+      });
+    });
+
+    fact('30 a minute means 30 in every minute', async ({ limiter, advance }) => {
+      const policy = { limit: 30, windowMs: 60_000 };
+      const allowedAt: number[] = [];
+      for (let timeMs = 0; timeMs < 200_000; timeMs += 730) {
+        const decision = await limiter.record('ip', policy);
+        if (decision.outcome === 'allowed') allowedAt.push(timeMs);
+        await advance(730);
+      }
+      for (const [index, timeMs] of allowedAt.entries()) {
+        const thirtyFirst = allowedAt[index + 30];
+        assert.ok(thirtyFirst === undefined || thirtyFirst - timeMs >= 60_000);
+      }
+      assert.ok(allowedAt.length >= 4 * 30 - 10);
+    });
+
+    fact('of 100 attempts at once exactly the limit passes', async ({ limiter }) => {
+      const attempts = Array.from({ length: 100 }, async () => limiter.record('ip', THREE));
+      const decisions = await Promise.all(attempts);
+      assert.equal(decisions.filter(({ outcome }) => outcome === 'allowed').length, 3);
+    });
+
+    fact('a lowered limit holds from the next call on', async ({ limiter, advance }) => {
+      await limiter.record('ip', THREE);
+      await advance(1_000);
+      await limiter.record('ip', THREE);
+      await advance(1_000);
+      const one = { ...THREE, limit: 1 };
+      assert.deepEqual(await limiter.record('ip', one), {
+        outcome: 'denied',
+        retryAfterMs: 59_000,
+      });
+    });
+
+    fact('is apart from admissions of the same subject', async ({ limiter }) => {
+      await take(limiter, 'a', SECONDLY, 3);
+      assert.deepEqual(await limiter.record('a', THREE), { outcome: 'allowed', remaining: 2 });
+      assert.equal(await limiter.leases('a'), 3);
+    });
+  });
+}
+
+function admittedOf(admissions: readonly Admission[]): Lease[] {
+  return admissions.flatMap((admission) =>
+    admission.outcome === 'admitted' ? [admission.lease] : [],
+  );
+}
+
+function deniedOf(admissions: readonly Admission[]) {
+  return admissions.filter((admission) => admission.outcome === 'denied');
+}
+
+/** Takes `count` leases, or fails. */
+async function take(
+  limiter: Limiter,
+  subject: string,
+  policy: Policy,
+  count: number,
+): Promise<Lease[]> {
+  const leases: Lease[] = [];
+  for (let taken = 0; taken < count; taken += 1) {
+    const admission = await limiter.admit(subject, policy);
+    if (admission.outcome === 'denied') {
+      assert.fail(`denied by ${admission.limit} after ${taken} of ${count}`);
+    }
+    leases.push(admission.lease);
+  }
+  return leases;
+}
+
+async function assertDenied(
+  limiter: Limiter,
+  subject: string,
+  policy: Policy,
+  limit: 'concurrency' | 'rate',
+  retryAfterMs?: number,
+): Promise<void> {
+  const admission = await limiter.admit(subject, policy);
+  if (admission.outcome === 'admitted') assert.fail(`admitted, not denied by ${limit}`);
+  assert.equal(admission.limit, limit);
+  if (retryAfterMs !== undefined) assert.equal(admission.retryAfterMs, retryAfterMs);
+}

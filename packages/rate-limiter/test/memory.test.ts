@@ -1,0 +1,89 @@
+import { describe, expect, it } from '@jest/globals';
+import { createMemoryLimiter } from '../src/memory.js';
+import { limiterContract } from '../src/testing/index.js';
+import { createManualClock } from './clock.js';
+import { limiterModel } from './model.js';
+
+function createHarness() {
+  const clock = createManualClock();
+  return { limiter: createMemoryLimiter({ now: clock.now }), advance: clock.advance };
+}
+
+limiterContract({ name: 'memory limiter', describe, it, create: createHarness });
+
+limiterModel({ name: 'memory limiter', runs: 300, create: createHarness });
+
+describe('memory limiter: what it remembers', () => {
+  const POLICY = { concurrency: 5, burst: 2, requestsPerMinute: 60 };
+
+  function admit(limiter: ReturnType<typeof createMemoryLimiter>, subject: string) {
+    const admission = limiter.admit(subject, POLICY);
+    if (admission.outcome === 'denied') throw new Error(`denied by ${admission.limit}`);
+    return admission.lease;
+  }
+
+  it('forgets subjects whose permits are back', () => {
+    const clock = createManualClock();
+    const limiter = createMemoryLimiter({ now: clock.now });
+    for (let n = 0; n < 1_000; n += 1) admit(limiter, `old-${n}`).release();
+    expect(limiter.size()).toBe(1_000);
+    clock.advance(1_000);
+    for (let n = 0; n < 1_000; n += 1) admit(limiter, `new-${n}`).release();
+    expect(limiter.size()).toBe(1_000);
+    clock.advance(1_000);
+    const lease = admit(limiter, 'late');
+    clock.advance(1_000);
+    lease.release();
+    expect(limiter.size()).toBeLessThan(1_000);
+  });
+
+  it('keeps at most maxSubjects, the most recently used', () => {
+    const clock = createManualClock();
+    const limiter = createMemoryLimiter({ now: clock.now, maxSubjects: 100 });
+    for (let n = 0; n < 1_000; n += 1) {
+      admit(limiter, `s-${n}`).release();
+      admit(limiter, `s-${n}`).release();
+    }
+    expect(limiter.size()).toBe(100);
+    expect(limiter.admit('s-950', POLICY)).toMatchObject({ outcome: 'denied', limit: 'rate' });
+    expect(limiter.admit('s-899', POLICY).outcome).toBe('admitted');
+  });
+
+  it('never forgets a subject that holds a lease', () => {
+    const limiter = createMemoryLimiter({ now: () => 0, maxSubjects: 10 });
+    const leases = Array.from({ length: 100 }, (_, n) => admit(limiter, `busy-${n}`));
+    for (let n = 0; n < 1_000; n += 1) admit(limiter, `s-${n}`).release();
+    for (let n = 0; n < 100; n += 1) expect(limiter.leases(`busy-${n}`)).toBe(1);
+    for (const lease of leases) lease.release();
+    expect(limiter.size()).toBe(10);
+  });
+
+  it('bounds sliding logs apart from admissions', () => {
+    const clock = createManualClock();
+    const limiter = createMemoryLimiter({ now: clock.now, maxSubjects: 10 });
+    for (let n = 0; n < 1_000; n += 1) limiter.record(`ip-${n}`, { limit: 3, windowMs: 1_000 });
+    expect(limiter.size()).toBe(10);
+    clock.advance(1_000);
+    for (let n = 0; n < 6; n += 1) limiter.record(`new-${n}`, { limit: 3, windowMs: 1_000 });
+    expect(limiter.size()).toBeLessThanOrEqual(6);
+  });
+
+  it('counts leases granted elsewhere against the concurrency', () => {
+    const limiter = createMemoryLimiter({ now: () => 0 });
+    const held = Array.from({ length: 5 }, () => limiter.hold('a'));
+    expect(limiter.admit('a', POLICY)).toMatchObject({ outcome: 'denied', limit: 'concurrency' });
+    held[0]?.release();
+    expect(limiter.admit('a', POLICY).outcome).toBe('admitted');
+    expect(limiter.leases('a')).toBe(5);
+  });
+
+  it('spreads the retries of a denied concurrency over one to two seconds', () => {
+    const retryWith = (random: number): unknown => {
+      const limiter = createMemoryLimiter({ now: () => 0, random: () => random });
+      limiter.hold('a');
+      return limiter.admit('a', { ...POLICY, concurrency: 1 });
+    };
+    expect(retryWith(0)).toMatchObject({ retryAfterMs: 1_000 });
+    expect(retryWith(0.9999999)).toMatchObject({ retryAfterMs: 2_000 });
+  });
+});

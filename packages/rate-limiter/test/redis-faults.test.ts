@@ -1,0 +1,334 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import type { Admission, Lease, Limiter } from '../src/limiter.js';
+import type { Policy } from '../src/policy.js';
+import type { RedisLimiterOptions, RedisLimiterState } from '../src/redis/index.js';
+import { createRedisLimiter } from '../src/redis/index.js';
+import { createManualClock } from './clock.js';
+import type { FaultProxy } from './fault-proxy.js';
+import { startFaultProxy } from './fault-proxy.js';
+import type { RedisServer } from './redis-server.js';
+import { startRedisServer } from './redis-server.js';
+
+/** Never short of permits, whatever a replica's share of them is. */
+const TEN_LEASES: Policy = { concurrency: 10, burst: 1_000_000, requestsPerMinute: 60_000_000 };
+
+let server: RedisServer;
+let redis: Redis;
+let prefixes = 0;
+const cleanups: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  server = await startRedisServer();
+  redis = server.connect();
+});
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+afterAll(async () => {
+  await server.stop();
+});
+
+function newPrefix(): string {
+  prefixes += 1;
+  return `faults:${process.pid}:${Date.now()}:${prefixes}:`;
+}
+
+function limiterOn(client: Redis, options: Partial<RedisLimiterOptions>): Limiter {
+  const limiter = createRedisLimiter({ redis: client, ...options });
+  cleanups.push(async () => limiter.close());
+  return limiter;
+}
+
+/** A limiter whose link to Redis can be broken, and what it told about it. */
+async function breakable(options: Partial<RedisLimiterOptions> = {}) {
+  const proxy: FaultProxy = await startFaultProxy(server.address);
+  cleanups.push(() => proxy.close());
+  const client = server.connectThrough(proxy.port, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => 20,
+  });
+  await until(() => client.status === 'ready');
+  const clock = createManualClock();
+  const states: RedisLimiterState['deciding'][] = [];
+  const limiter = limiterOn(client, {
+    prefix: newPrefix(),
+    now: clock.now,
+    onStateChange: ({ deciding }) => states.push(deciding),
+    ...options,
+  });
+  return { proxy, client, clock, states, limiter };
+}
+
+/** Empties what the limiters of one prefix have written: to them, the same as FLUSHALL. */
+async function flush(prefix: string): Promise<void> {
+  const keys = await redis.keys(`${prefix}*`);
+  if (keys.length > 0) await redis.del(...keys);
+}
+
+async function until(isTrue: () => boolean | Promise<boolean>, timeoutMs = 5_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await isTrue())) {
+    if (Date.now() > deadline) throw new Error(`not within ${timeoutMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+async function attempt(limiter: Limiter, count: number, policy: Policy): Promise<Admission[]> {
+  return Promise.all(Array.from({ length: count }, async () => limiter.admit('key', policy)));
+}
+
+function leasesOf(admissions: readonly Admission[]): Lease[] {
+  return admissions.flatMap((admission) =>
+    admission.outcome === 'admitted' ? [admission.lease] : [],
+  );
+}
+
+describe('Redis limiter: leases in time', () => {
+  it('prolongs a lease as long as it is held, and no longer', async () => {
+    const prefix = newPrefix();
+    const limiter = limiterOn(redis, { prefix, leaseTtlMs: 150, heartbeatMs: 30 });
+    const [kept, given] = leasesOf(await attempt(limiter, 2, TEN_LEASES));
+    given?.release();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(await limiter.leases('key')).toBe(1);
+    kept?.release();
+    expect(await limiter.leases('key')).toBe(0);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(await limiter.leases('key')).toBe(0);
+  });
+
+  it('lets the leases of a process that died lapse', async () => {
+    const prefix = newPrefix();
+    // Its heartbeat never comes within the test: as good as dead.
+    const dead = limiterOn(redis, { prefix, leaseTtlMs: 200, heartbeatMs: 199 });
+    const client = server.connect();
+    const dying = limiterOn(client, { prefix, leaseTtlMs: 200, heartbeatMs: 199 });
+    await attempt(dying, 10, TEN_LEASES);
+    client.disconnect();
+    expect(await dead.admit('key', TEN_LEASES)).toMatchObject({ limit: 'concurrency' });
+    await until(async () => (await dead.leases('key')) === 0, 1_000);
+    expect((await dead.admit('key', TEN_LEASES)).outcome).toBe('admitted');
+  });
+
+  it('gives its leases back when it is closed', async () => {
+    const prefix = newPrefix();
+    const closing = createRedisLimiter({ redis, prefix });
+    const other = limiterOn(redis, { prefix });
+    await attempt(closing, 10, TEN_LEASES);
+    await closing.close();
+    expect(await other.leases('key')).toBe(0);
+  });
+});
+
+describe('Redis limiter: a flush', () => {
+  it('heals by the heartbeat alone', async () => {
+    const prefix = newPrefix();
+    const limiter = limiterOn(redis, { prefix, leaseTtlMs: 5_000, heartbeatMs: 30 });
+    await attempt(limiter, 10, TEN_LEASES);
+    await flush(prefix);
+    await until(async () => (await limiter.leases('key')) === 10);
+    expect(await limiter.admit('key', TEN_LEASES)).toMatchObject({ limit: 'concurrency' });
+  });
+
+  it('lets no replica exceed the concurrency by itself, and heals at its next admission', async () => {
+    const prefix = newPrefix();
+    const limiter = limiterOn(redis, { prefix });
+    const other = limiterOn(server.connect(), { prefix });
+    await attempt(limiter, 10, TEN_LEASES);
+    await flush(prefix);
+    const admissions = await attempt(limiter, 50, TEN_LEASES);
+    expect(leasesOf(admissions)).toHaveLength(0);
+    await until(async () => (await other.leases('key')) === 10, 1_000);
+    expect(await other.admit('key', TEN_LEASES)).toMatchObject({ limit: 'concurrency' });
+  });
+
+  it('lets at most twice the concurrency be in flight over all replicas', async () => {
+    const prefix = newPrefix();
+    const limiters = Array.from({ length: 4 }, () => limiterOn(server.connect(), { prefix }));
+    const before = await Promise.all(limiters.map((limiter) => attempt(limiter, 10, TEN_LEASES)));
+    expect(leasesOf(before.flat())).toHaveLength(10);
+    await flush(prefix);
+    const after = await Promise.all(limiters.map((limiter) => attempt(limiter, 30, TEN_LEASES)));
+    expect(leasesOf(after.flat()).length).toBeLessThanOrEqual(10);
+    for (const lease of leasesOf(before.flat())) lease.release();
+    for (const lease of leasesOf(after.flat())) lease.release();
+    await until(async () => (await limiters[0]?.leases('key')) === 0, 1_000);
+  });
+});
+
+describe('Redis limiter: a clock that steps', () => {
+  it('locks nobody out when Redis comes back with an earlier clock', async () => {
+    const prefix = newPrefix();
+    const limiter = limiterOn(redis, { prefix });
+    const policy = { concurrency: 10, burst: 2, requestsPerMinute: 60 };
+    await attempt(limiter, 2, policy);
+    // What a node 30 s ahead has left behind.
+    const ahead = String((Date.now() + 32_000) * 1_000);
+    await redis.set(`${prefix}{k:key}:g`, ahead, 'PX', 32_000);
+    expect((await limiter.admit('key', policy)).outcome).toBe('admitted');
+    const denied = await limiter.admit('key', policy);
+    expect(denied).toMatchObject({ outcome: 'denied', limit: 'rate' });
+    if (denied.outcome === 'denied') expect(denied.retryAfterMs).toBeLessThanOrEqual(1_000);
+  });
+
+  it('keeps leases through a later clock that makes them lapse', async () => {
+    const prefix = newPrefix();
+    const limiter = limiterOn(redis, { prefix });
+    await attempt(limiter, 10, TEN_LEASES);
+    const ids = await redis.zrange(`${prefix}{k:key}:l`, '0', '-1');
+    for (const id of ids) await redis.zadd(`${prefix}{k:key}:l`, 1, id);
+    expect(await limiter.leases('key')).toBe(0);
+    expect(await limiter.admit('key', TEN_LEASES)).toMatchObject({ limit: 'concurrency' });
+    await until(async () => (await limiter.leases('key')) === 10, 1_000);
+  });
+});
+
+describe('Redis limiter: without Redis', () => {
+  it('goes on with its share of the limits, at once', async () => {
+    const { proxy, client, states, limiter } = await breakable({ replicas: 3 });
+    proxy.cut();
+    await until(() => client.status !== 'ready');
+    const startedAt = performance.now();
+    const admissions = await attempt(limiter, 50, TEN_LEASES);
+    expect(performance.now() - startedAt).toBeLessThan(100);
+    expect(leasesOf(admissions)).toHaveLength(3);
+    expect(states).toEqual(['local']);
+    const burst = { concurrency: 100, burst: 10, requestsPerMinute: 6 };
+    const others = await Promise.all(
+      Array.from({ length: 20 }, async () => limiter.admit('other', burst)),
+    );
+    expect(leasesOf(others)).toHaveLength(3);
+    const denied = others.find(({ outcome }) => outcome === 'denied');
+    // 6 a minute for three replicas are 2 a minute for this one.
+    expect(denied).toEqual({ outcome: 'denied', limit: 'rate', retryAfterMs: 30_000 });
+    for (let n = 0; n < 10; n += 1) {
+      expect(await limiter.record('ip', { limit: 30, windowMs: 60_000 })).toEqual({
+        outcome: 'allowed',
+        remaining: 9 - n,
+      });
+    }
+    expect((await limiter.record('ip', { limit: 30, windowMs: 60_000 })).outcome).toBe('denied');
+    expect(await limiter.leases('key')).toBe(3);
+  });
+
+  it('starts without Redis, and takes it up when it comes', async () => {
+    const proxy = await startFaultProxy(server.address);
+    cleanups.push(() => proxy.close());
+    proxy.cut();
+    const client = server.connectThrough(proxy.port, {
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      retryStrategy: () => 20,
+    });
+    const clock = createManualClock();
+    const states: string[] = [];
+    const prefix = newPrefix();
+    const limiter = limiterOn(client, {
+      prefix,
+      now: clock.now,
+      onStateChange: ({ deciding }) => states.push(deciding),
+    });
+    expect(leasesOf(await attempt(limiter, 11, TEN_LEASES))).toHaveLength(10);
+    proxy.heal();
+    await until(() => client.status === 'ready');
+    clock.advance(2_000);
+    await until(async () => {
+      await limiter.leases('key');
+      return states.at(-1) === 'redis';
+    });
+    expect(states).toEqual(['local', 'redis']);
+    // What was admitted meanwhile counts in Redis from then on.
+    expect(await redis.zcard(`${prefix}{k:key}:l`)).toBe(10);
+  });
+
+  it('adds no more than its timeout to a request when Redis stalls, and nothing afterwards', async () => {
+    const { proxy, states, limiter } = await breakable({ timeoutMs: 100 });
+    proxy.stall();
+    const startedAt = performance.now();
+    const first = await attempt(limiter, 20, TEN_LEASES);
+    const waitedMs = performance.now() - startedAt;
+    expect(leasesOf(first)).toHaveLength(10);
+    expect(waitedMs).toBeGreaterThan(90);
+    expect(waitedMs).toBeLessThan(250);
+    expect(states).toEqual(['local']);
+    const laterAt = performance.now();
+    for (let n = 0; n < 100; n += 1) await limiter.admit(`key-${n}`, TEN_LEASES);
+    expect(performance.now() - laterAt).toBeLessThan(50);
+  });
+
+  it('asks a stalled Redis in vain at most three times in a row, however far apart', async () => {
+    const { proxy, clock, states, limiter } = await breakable({ timeoutMs: 20 });
+    proxy.stall();
+    for (let n = 0; n < 3; n += 1) {
+      expect(states).toEqual([]);
+      await limiter.admit('key', TEN_LEASES);
+      clock.advance(1_500);
+    }
+    expect(states).toEqual(['local']);
+  });
+
+  it('counts the leases that were granted before Redis was lost', async () => {
+    const { proxy, client, limiter } = await breakable({ replicas: 2 });
+    const held = leasesOf(await attempt(limiter, 7, TEN_LEASES));
+    expect(held).toHaveLength(7);
+    proxy.cut();
+    await until(() => client.status !== 'ready');
+    expect(leasesOf(await attempt(limiter, 10, TEN_LEASES))).toHaveLength(0);
+    for (const lease of held.slice(0, 3)) lease.release();
+    expect(leasesOf(await attempt(limiter, 10, TEN_LEASES))).toHaveLength(1);
+  });
+
+  it('leaves nothing behind of admissions that Redis answered too late', async () => {
+    const prefix = newPrefix();
+    const { proxy, clock, states, limiter } = await breakable({
+      prefix,
+      timeoutMs: 30,
+      replicas: 5,
+    });
+    proxy.stall();
+    const admissions = await attempt(limiter, 10, TEN_LEASES);
+    const leases = leasesOf(admissions);
+    expect(leases).toHaveLength(2);
+    leases[0]?.release();
+    proxy.heal();
+    clock.advance(2_000);
+    await until(async () => {
+      await limiter.leases('key');
+      return states.at(-1) === 'redis';
+    });
+    await until(async () => (await redis.zcard(`${prefix}{k:key}:l`)) === 1);
+    expect(await limiter.leases('key')).toBe(1);
+  });
+
+  it('probes in the background: no request waits for a Redis that is still stalled', async () => {
+    const { proxy, clock, states, limiter } = await breakable({ timeoutMs: 50 });
+    proxy.stall();
+    await attempt(limiter, 3, TEN_LEASES);
+    clock.advance(2_000);
+    const startedAt = performance.now();
+    await limiter.admit('key', TEN_LEASES);
+    await limiter.admit('key', TEN_LEASES);
+    expect(performance.now() - startedAt).toBeLessThan(40);
+    expect(states).toEqual(['local']);
+  });
+
+  it('names what was wrong with Redis', async () => {
+    const prefix = newPrefix();
+    const told: RedisLimiterState[] = [];
+    const limiter = limiterOn(redis, { prefix, onStateChange: (state) => told.push(state) });
+    await redis.set(`${prefix}{k:key}:l`, 'not a sorted set', 'PX', 10_000);
+    for (let n = 0; n < 3; n += 1) {
+      expect((await limiter.admit('key', TEN_LEASES)).outcome).toBe('admitted');
+    }
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatchObject({
+      deciding: 'local',
+      error: { message: expect.stringContaining('WRONGTYPE') },
+    });
+    await redis.del(`${prefix}{k:key}:l`);
+  });
+});

@@ -1,0 +1,111 @@
+/** A real Redis for tests: the one named by TEST_REDIS_URL, or one of our own for the time of the suite. */
+
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import type { RedisOptions } from 'ioredis';
+
+type Address = { readonly path: string } | { readonly host: string; readonly port: number };
+
+interface Credentials {
+  readonly username?: string;
+  readonly password?: string;
+}
+
+export interface RedisServer {
+  /** Where it listens, for proxies. */
+  readonly address: Address;
+  readonly connect: (options?: RedisOptions) => Redis;
+  /** As `connect`, through a proxy on this local port. */
+  readonly connectThrough: (port: number, options?: RedisOptions) => Redis;
+  /** Disconnects every client made here, and ends the server if it is ours. */
+  readonly stop: () => Promise<void>;
+}
+
+/** @throws when there is neither TEST_REDIS_URL nor a `redis-server` on the PATH. */
+export async function startRedisServer(): Promise<RedisServer> {
+  const url = process.env['TEST_REDIS_URL'];
+  const { address, credentials, end } =
+    url === undefined || url === '' ? await startOwn() : existing(new URL(url));
+  const clients: Redis[] = [];
+
+  function open(options: RedisOptions): Redis {
+    const client = new Redis({ ...credentials, ...options, replyMapping: 'legacy' });
+    // Tests cut connections on purpose; their outcome is what is asserted.
+    client.on('error', () => {});
+    clients.push(client);
+    return client;
+  }
+
+  const connect = (options: RedisOptions = {}): Redis => open({ ...address, ...options });
+
+  async function stop(): Promise<void> {
+    for (const client of clients) client.disconnect();
+    await end();
+  }
+
+  try {
+    await connect({ retryStrategy: (attempt) => (attempt < 100 ? 20 : null) }).ping();
+  } catch (error) {
+    await stop();
+    throw new Error('the Redis server for tests does not answer', { cause: error });
+  }
+  return {
+    address,
+    connect,
+    connectThrough: (port, options = {}) => open({ host: '127.0.0.1', port, ...options }),
+    stop,
+  };
+}
+
+interface Endpoint {
+  readonly address: Address;
+  readonly credentials: Credentials;
+  readonly end: () => Promise<void>;
+}
+
+function existing({ hostname, port, username, password }: URL): Endpoint {
+  return {
+    address: { host: hostname, port: Number(port === '' ? '6379' : port) },
+    credentials: {
+      ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    },
+    end: async () => {},
+  };
+}
+
+async function startOwn(): Promise<Endpoint> {
+  const directory = await mkdtemp(join(tmpdir(), 'gateway-redis-'));
+  const path = join(directory, 'redis.sock');
+  const child = spawn(
+    'redis-server',
+    ['--port', '0', '--unixsocket', path, '--save', '', '--appendonly', 'no', '--dir', directory],
+    { stdio: 'ignore' },
+  );
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  try {
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+  } catch (error) {
+    await rm(directory, { recursive: true, force: true });
+    throw new Error(
+      'these tests need a real Redis: set TEST_REDIS_URL, or put redis-server on the PATH ' +
+        '(Debian and Ubuntu: apt-get install redis-server)',
+      { cause: error },
+    );
+  }
+  return {
+    address: { path },
+    credentials: {},
+    async end() {
+      child.kill('SIGKILL');
+      await ended;
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

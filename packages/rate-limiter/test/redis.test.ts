@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import type { Lease } from '../src/limiter.js';
+import { createRedisLimiter } from '../src/redis/index.js';
+import { limiterContract } from '../src/testing/index.js';
+import { freeze } from './frozen-redis.js';
+import { limiterModel } from './model.js';
+import type { RedisServer } from './redis-server.js';
+import { startRedisServer } from './redis-server.js';
+
+let server: RedisServer;
+let redis: Redis;
+let prefixes = 0;
+
+beforeAll(async () => {
+  server = await startRedisServer();
+  redis = server.connect({ enableAutoPipelining: true });
+});
+
+afterAll(async () => {
+  await server.stop();
+});
+
+/** No test sees the keys of another, nor of another run. */
+function newPrefix(): string {
+  prefixes += 1;
+  return `test:${process.pid}:${Date.now()}:${prefixes}:`;
+}
+
+async function createFrozenHarness() {
+  const prefix = newPrefix();
+  const { client, advance } = await freeze(redis, `${prefix}clock`);
+  const leaseTtlMs = 100 * 86_400_000;
+  const limiter = createRedisLimiter({
+    redis: client,
+    prefix,
+    leaseTtlMs,
+    heartbeatMs: 3_600_000,
+    timeoutMs: 10_000,
+  });
+  return { limiter, advance };
+}
+
+limiterContract({ name: 'Redis limiter', describe, it, create: createFrozenHarness });
+
+limiterModel({ name: 'Redis limiter', runs: 60, create: createFrozenHarness });
+
+describe('Redis limiter: several replicas', () => {
+  it('admits exactly the burst of 500 attempts at once from four clients', async () => {
+    const prefix = newPrefix();
+    const limiters = Array.from({ length: 4 }, () =>
+      createRedisLimiter({ redis: server.connect(), prefix, timeoutMs: 10_000 }),
+    );
+    const policy = { concurrency: 1_000, burst: 30, requestsPerMinute: 1 };
+    const admissions = await Promise.all(
+      limiters.flatMap((limiter) =>
+        Array.from({ length: 125 }, async () => limiter.admit('key', policy)),
+      ),
+    );
+    expect(admissions.filter(({ outcome }) => outcome === 'admitted')).toHaveLength(30);
+    await Promise.all(limiters.map(async (limiter) => limiter.close()));
+  });
+
+  it('never exceeds the concurrency in 5,000 attempts from four clients', async () => {
+    const prefix = newPrefix();
+    const limiters = Array.from({ length: 4 }, () =>
+      createRedisLimiter({ redis: server.connect(), prefix, timeoutMs: 10_000 }),
+    );
+    const policy = { concurrency: 20, burst: 1_000_000, requestsPerMinute: 60_000_000 };
+    let inFlight = 0;
+    let peak = 0;
+    let admitted = 0;
+    let attempts = 0;
+
+    async function work(n: number): Promise<void> {
+      const limiter = limiters[n % limiters.length];
+      while (attempts < 5_000) {
+        attempts += 1;
+        const admission = await limiter?.admit('key', policy);
+        if (admission?.outcome !== 'admitted') continue;
+        admitted += 1;
+        inFlight += 1;
+        peak = Math.max(peak, inFlight);
+        await new Promise(setImmediate);
+        inFlight -= 1;
+        admission.lease.release();
+      }
+    }
+
+    await Promise.all(Array.from({ length: 64 }, (_, n) => work(n)));
+    expect(peak).toBe(20);
+    expect(admitted).toBeGreaterThan(1_000);
+    expect(await limiters[0]?.leases('key')).toBe(0);
+    await Promise.all(limiters.map(async (limiter) => limiter.close()));
+  });
+
+  it('shares leases, permits and logs between replicas', async () => {
+    const prefix = newPrefix();
+    const [a, b] = [0, 1].map(() => createRedisLimiter({ redis: server.connect(), prefix }));
+    if (a === undefined || b === undefined) throw new Error('two limiters');
+    const policy = { concurrency: 1, burst: 2, requestsPerMinute: 1 };
+    const first = await a.admit('key', policy);
+    expect(await b.admit('key', policy)).toMatchObject({ outcome: 'denied', limit: 'concurrency' });
+    expect(await b.leases('key')).toBe(1);
+    if (first.outcome === 'admitted') first.lease.release();
+    expect(await a.leases('key')).toBe(0);
+    expect((await b.admit('key', policy)).outcome).toBe('admitted');
+    const many = { ...policy, concurrency: 10 };
+    expect(await a.admit('key', many)).toMatchObject({ outcome: 'denied', limit: 'rate' });
+
+    expect((await a.record('ip', { limit: 1, windowMs: 60_000 })).outcome).toBe('allowed');
+    expect((await b.record('ip', { limit: 1, windowMs: 60_000 })).outcome).toBe('denied');
+    await a.close();
+    await b.close();
+  });
+});
+
+describe('Redis limiter: what it writes', () => {
+  const POLICY = { concurrency: 2, burst: 3, requestsPerMinute: 60 };
+
+  async function keysOf(prefix: string): Promise<string[]> {
+    const found: string[] = [];
+    for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1_000 })) {
+      found.push(...(keys as string[]));
+    }
+    return found.sort();
+  }
+
+  it('gives every key a time to live, and one hash tag per subject', async () => {
+    const prefix = newPrefix();
+    const limiter = createRedisLimiter({ redis, prefix });
+    for (let n = 0; n < 50; n += 1) {
+      await limiter.admit(`key-${n}`, POLICY);
+      await limiter.record(`ip-${n}`, { limit: 30, windowMs: 60_000 });
+    }
+    const keys = await keysOf(prefix);
+    expect(keys).toHaveLength(150);
+    for (const key of keys) {
+      expect(key).toMatch(/^[^{}]*\{k:[^{}]+\}:[lgr]$/);
+      const ttlMs = await redis.pttl(key);
+      expect(ttlMs).toBeGreaterThan(0);
+      expect(ttlMs).toBeLessThanOrEqual(60_000);
+    }
+    await limiter.close();
+  });
+
+  it('writes nothing when it denies', async () => {
+    const prefix = newPrefix();
+    const limiter = createRedisLimiter({ redis, prefix });
+    const slow = { ...POLICY, requestsPerMinute: 1 };
+    const log = { limit: 2, windowMs: 60_000 };
+    for (let n = 0; n < 2; n += 1) {
+      await limiter.admit('leases', slow);
+      await limiter.record('ip', log);
+    }
+    for (let n = 0; n < 3; n += 1) {
+      const admission = await limiter.admit('permits', slow);
+      if (admission.outcome === 'admitted') admission.lease.release();
+    }
+    const contents = async (): Promise<unknown[]> =>
+      Promise.all((await keysOf(prefix)).map((key) => redis.dumpBuffer(key)));
+    const before = await contents();
+    expect(await limiter.admit('leases', slow)).toMatchObject({ limit: 'concurrency' });
+    expect(await limiter.admit('permits', slow)).toMatchObject({ limit: 'rate' });
+    expect((await limiter.record('ip', log)).outcome).toBe('denied');
+    expect(await contents()).toEqual(before);
+    await limiter.close();
+  });
+
+  it('needs one round trip, and two when the server does not know the script', async () => {
+    await redis.script('FLUSH');
+    let evalshas = 0;
+    let evals = 0;
+    const limiter = createRedisLimiter({
+      prefix: newPrefix(),
+      redis: {
+        evalsha: (sha, count, ...args) => {
+          evalshas += 1;
+          return redis.evalsha(sha, count, ...args);
+        },
+        eval: (script, count, ...args) => {
+          evals += 1;
+          return redis.eval(script, count, ...args);
+        },
+        zrem: (key, ...members) => redis.zrem(key, ...members),
+      },
+    });
+    const leases: Lease[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      const admission = await limiter.admit(`key-${n}`, POLICY);
+      if (admission.outcome === 'admitted') leases.push(admission.lease);
+    }
+    expect(leases).toHaveLength(3);
+    expect({ evalshas, evals }).toEqual({ evalshas: 3, evals: 1 });
+    await limiter.close();
+  });
+
+  it.each(['a{b', 'a}b:'])('refuses the prefix %s, which would break the hash tag', (prefix) => {
+    expect(() => createRedisLimiter({ redis, prefix })).toThrow(RangeError);
+  });
+
+  it('refuses options under which leases would lapse while they are held', () => {
+    expect(() => createRedisLimiter({ redis, leaseTtlMs: 100, heartbeatMs: 100 })).toThrow(
+      RangeError,
+    );
+    expect(() => createRedisLimiter({ redis, replicas: 0 })).toThrow(RangeError);
+  });
+});
