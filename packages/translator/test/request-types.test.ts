@@ -1,0 +1,83 @@
+/** What the compiler has to accept: these tests fail at `tsc`, not at run time. */
+
+import type Anthropic from '@anthropic-ai/sdk';
+import type Anthropic0 from 'anthropic-sdk-0';
+import type OpenAI from 'openai';
+import type OpenAI6 from 'openai-6';
+import { describe, expect, it } from '@jest/globals';
+import { REQUEST_FIELDS } from '../src/index.js';
+import type { NativeRequest } from '../src/native-request.js';
+
+type Accepts<Wide, Narrow extends Wide> = Narrow extends Wide ? true : never;
+
+/** `stream` tells two overloads apart in the SDK, so it is compared on its own. */
+type Body = Omit<NativeRequest, 'stream'>;
+type Params = Anthropic.MessageCreateParamsNonStreaming;
+type Params0 = Anthropic0.MessageCreateParamsNonStreaming;
+
+const acceptedByCurrentSdk: Accepts<Params, Body> = true;
+const acceptedByOlderSdk: Accepts<Params0, Body> = true;
+
+/**
+ * Members of ours that an SDK does not have would be refused upstream; sampling left with version
+ * 2026-10-21.
+ */
+const knownToCurrentSdk: Accepts<keyof Params | 'temperature' | 'top_p', keyof NativeRequest> =
+  true;
+const knownToOlderSdk: Accepts<keyof Params0, keyof NativeRequest> = true;
+
+type ChatField = keyof OpenAI.ChatCompletionCreateParams;
+const olderHasNoMoreFields: Accepts<ChatField, keyof OpenAI6.ChatCompletionCreateParams> = true;
+
+/** Fails to compile when an SDK's request has a member that is not listed here. */
+const CHAT_FIELDS: Record<ChatField, true> = {
+  messages: true,
+  model: true,
+  audio: true,
+  frequency_penalty: true,
+  function_call: true,
+  functions: true,
+  logit_bias: true,
+  logprobs: true,
+  max_completion_tokens: true,
+  max_tokens: true,
+  metadata: true,
+  modalities: true,
+  moderation: true,
+  n: true,
+  parallel_tool_calls: true,
+  prediction: true,
+  presence_penalty: true,
+  prompt_cache_key: true,
+  prompt_cache_options: true,
+  prompt_cache_retention: true,
+  reasoning_effort: true,
+  response_format: true,
+  safety_identifier: true,
+  seed: true,
+  service_tier: true,
+  stop: true,
+  store: true,
+  stream: true,
+  stream_options: true,
+  temperature: true,
+  tool_choice: true,
+  tools: true,
+  top_logprobs: true,
+  top_p: true,
+  user: true,
+  verbosity: true,
+  web_search_options: true,
+};
+
+describe('the types of both formats', () => {
+  it('accept what is produced, and know every member of it', () => {
+    expect([acceptedByCurrentSdk, acceptedByOlderSdk]).toEqual([true, true]);
+    expect([knownToCurrentSdk, knownToOlderSdk, olderHasNoMoreFields]).toEqual([true, true, true]);
+  });
+
+  it('hold no request member whose fate is unsaid', () => {
+    for (const field of Object.keys(CHAT_FIELDS))
+      expect([...REQUEST_FIELDS.keys()]).toContain(field);
+  });
+});

@@ -1,0 +1,108 @@
+/** Drives the vectors in `vectors/request`: one file per case, readable by eye. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { translateRequest, type ModelTraits } from '../src/index.js';
+
+interface Vector {
+  readonly why: string;
+  readonly source: string;
+  /** One of {@link TRAITS}; `classic` when absent. */
+  readonly traits?: string;
+  /** Whether end users are told upstream. */
+  readonly endUserId?: boolean;
+  readonly chat: unknown;
+  /** The expected body, its keys in order. */
+  readonly native?: unknown;
+  /** Pieces of the body's text, where its very bytes matter. */
+  readonly contains?: readonly string[];
+  /** Path and reason of every expected note. */
+  readonly notes?: readonly { readonly path: string; readonly reason: string }[];
+  readonly stream?: boolean;
+  readonly includeUsage?: boolean;
+  readonly legacyFunctions?: boolean;
+  readonly refused?: {
+    readonly param: string | null;
+    readonly code: string;
+    readonly message?: string;
+  };
+}
+
+const TRAITS: Readonly<Record<string, ModelTraits>> = {
+  classic: {
+    sampling: 'accepted',
+    forcedToolChoice: 'accepted',
+    effort: ['low', 'medium', 'high'],
+    thinkingOff: 'omit',
+  },
+  current: {
+    sampling: 'refused',
+    forcedToolChoice: 'refused',
+    effort: ['low', 'medium', 'high', 'xhigh', 'max'],
+    thinkingOff: 'never',
+  },
+  switchable: {
+    sampling: 'refused',
+    forcedToolChoice: 'accepted',
+    effort: ['low', 'medium', 'high', 'xhigh', 'max'],
+    thinkingOff: 'disabled',
+  },
+  'max-without-xhigh': {
+    sampling: 'accepted',
+    forcedToolChoice: 'accepted',
+    effort: ['low', 'medium', 'high', 'max'],
+    thinkingOff: 'omit',
+  },
+  plain: {
+    sampling: 'accepted',
+    forcedToolChoice: 'accepted',
+    effort: [],
+    thinkingOff: 'omit',
+  },
+};
+
+const FOLDER = join(__dirname, 'vectors/request');
+
+describe('translateRequest, by vectors', () => {
+  for (const file of readdirSync(FOLDER).sort()) {
+    const text = readFileSync(join(FOLDER, file), 'utf8');
+    const vector: Vector = JSON.parse(text);
+    it(`${file.replace('.json', '')}: ${vector.why}`, () => {
+      check(vector);
+    });
+  }
+});
+
+function check(vector: Vector): void {
+  const traits = TRAITS[vector.traits ?? 'classic'];
+  if (traits === undefined) throw new Error(`unknown traits ${String(vector.traits)}`);
+  expect(vector.source).toEqual(expect.any(String));
+  const before = JSON.stringify(vector.chat);
+  const result = translateRequest(vector.chat, {
+    model: 'claude-test',
+    traits,
+    maxOutputTokens: 8192,
+    ...(vector.endUserId === true ? { endUserId: (value: string) => `opaque(${value})` } : {}),
+  });
+  expect(JSON.stringify(vector.chat)).toBe(before);
+
+  if (vector.refused) {
+    const { message = '', ...rest } = vector.refused;
+    expect(result).toMatchObject({ outcome: 'refused', problem: rest });
+    if (result.outcome === 'refused') expect(result.problem.message).toContain(message);
+    return;
+  }
+  if (result.outcome === 'refused') throw new Error(JSON.stringify(result.problem));
+  const body: unknown = JSON.parse(result.body);
+  expect(body).toEqual(vector.native);
+  expect(JSON.stringify(body)).toBe(JSON.stringify(vector.native));
+  for (const piece of vector.contains ?? []) expect(result.body).toContain(piece);
+  expect(result.notes.map(({ path, reason }) => ({ path, reason }))).toEqual(vector.notes ?? []);
+  expect(result.stream).toBe(vector.stream ?? false);
+  expect(result.response).toEqual({
+    model: 'my-model',
+    includeUsage: vector.includeUsage ?? false,
+    legacyFunctions: vector.legacyFunctions ?? false,
+  });
+}

@@ -1,0 +1,228 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  REQUEST_FIELDS,
+  translateRequest,
+  type ModelTraits,
+  type RequestTranslation,
+} from '../src/index.js';
+import { isAllowedToken, toAllowedToken } from '../src/tool-ids.js';
+
+const TRAITS: ModelTraits = {
+  sampling: 'accepted',
+  forcedToolChoice: 'accepted',
+  effort: [],
+  thinkingOff: 'omit',
+};
+
+function translate(chat: unknown): RequestTranslation {
+  return translateRequest(chat, { model: 'claude-test', traits: TRAITS, maxOutputTokens: 8192 });
+}
+
+function bodyOf(chat: unknown): string {
+  const result = translate(chat);
+  if (result.outcome === 'refused') throw new Error(JSON.stringify(result.problem));
+  return result.body;
+}
+
+const user = (content: unknown) => ({ role: 'user', content });
+
+describe('translateRequest', () => {
+  it('writes the cached prefix in order: tools, system, messages, then what varies', () => {
+    const body = bodyOf({
+      stream: true,
+      temperature: 0.5,
+      stop: 'END',
+      tool_choice: 'auto',
+      messages: [{ role: 'system', content: 'S' }, user('Hi')],
+      tools: [{ type: 'function', function: { name: 'f' } }],
+      model: 'm',
+    });
+    expect(Object.keys(JSON.parse(body) as object)).toEqual([
+      'model',
+      'max_tokens',
+      'tools',
+      'system',
+      'messages',
+      'tool_choice',
+      'stop_sequences',
+      'temperature',
+      'stream',
+    ]);
+  });
+
+  it('gives a longer conversation the very bytes of its beginning', () => {
+    const call = (id: string) => ({
+      role: 'assistant',
+      tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{"n": 1}' } }],
+    });
+    const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'ok' });
+    const beginning = [user('Go'), call('a:b'), result('a:b'), call('a:b'), result('a:b')];
+    const shorter = bodyOf({ model: 'm', messages: beginning });
+    const longer = bodyOf({ model: 'm', messages: [...beginning, call('a:b'), result('a:b')] });
+    expect(longer.startsWith(shorter.slice(0, shorter.indexOf(']}],"tool_choice"')))).toBe(true);
+  });
+
+  it('escapes unpaired surrogates in arguments, which UTF-8 cannot carry', () => {
+    const calls = [
+      { id: 'c', function: { name: 'f', arguments: '{"a":"\ud83d","b":"\ud83d\ude00"}' } },
+    ];
+    const body = bodyOf({
+      model: 'm',
+      messages: [
+        user('Go'),
+        { role: 'assistant', tool_calls: calls },
+        { role: 'tool', tool_call_id: 'c', content: 'ok' },
+      ],
+    });
+    expect(body).toContain('"input":{"a":"\\ud83d","b":"\ud83d\ude00"}');
+  });
+
+  it('tells at most a hundred notes, and how many more there were', () => {
+    const unknown = Object.fromEntries(Array.from({ length: 250 }, (_, i) => [`x${String(i)}`, 1]));
+    const result = translate({ model: 'm', messages: [user('Hi')], ...unknown });
+    if (result.outcome === 'refused') throw new Error(result.problem.message);
+    expect(result.notes).toHaveLength(101);
+    expect(result.notes.at(-1)).toEqual({
+      path: '',
+      reason: 'dropped',
+      detail: '150 more notes were left out',
+    });
+  });
+
+  it('never repeats the text of a prompt in notes or problems', () => {
+    const secret = 'canary-7f3a';
+    const chats = [
+      {
+        model: 'm',
+        messages: [user(secret), { role: 'assistant', content: secret, name: secret }],
+      },
+      { model: 'm', messages: [user([{ type: 'text', text: [secret] }])] },
+      { model: 'm', messages: [user({ text: secret })] },
+      { model: 'm', messages: [user([{ type: 'file', file: { file_data: secret } }])] },
+      { model: 'm', messages: [user([{ type: 'image_url', image_url: { url: secret } }])] },
+      { model: 'm', messages: [user('Hi')], stop: [secret], user: secret, metadata: { a: secret } },
+    ];
+    for (const chat of chats) {
+      const result = translate(chat);
+      const told = result.outcome === 'refused' ? result.problem : result.notes;
+      expect(JSON.stringify(told)).not.toContain(secret);
+    }
+  });
+
+  it('reads schemas and arguments 200 levels deep, and arguments of any depth', () => {
+    let schema: unknown = { type: 'object' };
+    for (let i = 0; i < 190; i += 1) schema = { type: 'object', properties: { a: schema } };
+    const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+    const body = bodyOf({
+      model: 'm',
+      tools: [{ type: 'function', function: { name: 'f', parameters: schema } }],
+      messages: [
+        user('Go'),
+        { role: 'assistant', tool_calls: [{ id: 'c', function: { name: 'f', arguments: deep } }] },
+        { role: 'tool', tool_call_id: 'c', content: 'ok' },
+      ],
+    });
+    expect(body).toContain(JSON.stringify(schema));
+    expect(body).toContain('"id":"c"');
+  });
+
+  it.each([
+    [
+      'parts',
+      { messages: [user(Array.from({ length: 300_000 }, () => ({ type: 'text', text: 'a' })))] },
+    ],
+    ['messages', { messages: Array.from({ length: 300_000 }, () => user('a')) }],
+    [
+      'unknown members',
+      {
+        messages: [user('a')],
+        ...Object.fromEntries(Array.from({ length: 300_000 }, (_, i) => [`k${String(i)}`, i])),
+      },
+    ],
+    [
+      'cache points',
+      {
+        messages: [
+          user(
+            Array.from({ length: 100_000 }, () => ({
+              type: 'text',
+              text: 'a',
+              cache_control: { type: 'ephemeral' },
+            })),
+          ),
+        ],
+      },
+    ],
+    [
+      'padding',
+      {
+        messages: [
+          user([
+            {
+              type: 'image_url',
+              image_url: { url: `data:image/png;base64,iVBORw0K${'='.repeat(20_000_000)}x` },
+            },
+          ]),
+        ],
+      },
+    ],
+    [
+      'base64',
+      {
+        messages: [
+          user([
+            {
+              type: 'image_url',
+              image_url: { url: `data:image/png;base64,iVBORw0K${'A'.repeat(20_000_000)}` },
+            },
+          ]),
+        ],
+      },
+    ],
+    ['white space', { messages: [user(' '.repeat(20_000_000)), user('a')] }],
+  ])('takes time in proportion to its input: many %s', (_, chat) => {
+    const start = performance.now();
+    translate({ model: 'm', ...chat });
+    expect(performance.now() - start).toBeLessThan(5_000);
+  });
+
+  it('takes time in proportion to its input: many calls of one id, each answered twice', () => {
+    const calls = Array.from({ length: 50_000 }, () => ({ id: 'c', function: { name: 'f' } }));
+    const results = Array.from({ length: 100_000 }, () => ({
+      role: 'tool',
+      tool_call_id: 'c',
+      content: 'x',
+    }));
+    const start = performance.now();
+    const result = translate({
+      model: 'm',
+      messages: [user('Go'), { role: 'assistant', tool_calls: calls }, ...results],
+    });
+    expect(result.outcome).toBe('translated');
+    expect(performance.now() - start).toBeLessThan(5_000);
+  });
+});
+
+describe('REQUEST_FIELDS', () => {
+  it('says of each of the 37 fields of the chat format, and of cache_control, what becomes of it', () => {
+    expect(REQUEST_FIELDS.size).toBe(38);
+  });
+});
+
+describe('toAllowedToken', () => {
+  it('leaves what upstream accepts', () => {
+    expect(toAllowedToken('toolu_01-AZ')).toBe('toolu_01-AZ');
+  });
+
+  it.each(['', ' ', 'a b', 'ä', 'x'.repeat(65), '\ud83d', 'a\n'])(
+    'makes %j acceptable, always alike',
+    (text) => {
+      expect(isAllowedToken(toAllowedToken(text))).toBe(true);
+      expect(toAllowedToken(text)).toBe(toAllowedToken(text));
+    },
+  );
+
+  it('keeps apart what differs only in replaced characters', () => {
+    expect(toAllowedToken('a:b')).not.toBe(toAllowedToken('a.b'));
+  });
+});
