@@ -17,12 +17,9 @@ const isRoot = process.getuid?.() === 0;
 export async function startServers() {
   const needsPostgres = process.env.TEST_DATABASE_URL === undefined;
   const needsRedis = process.env.TEST_REDIS_URL === undefined;
-  installMissing({
-    postgresql: needsPostgres && findPostgres() === undefined,
-    'redis-server': needsRedis && findOnPath('redis-server') === undefined,
-  });
-  const postgres = needsPostgres ? await startPostgres(findPostgres()) : undefined;
-  const redis = needsRedis ? await startRedis(findOnPath('redis-server')) : undefined;
+  installServers({ postgres: needsPostgres, redis: needsRedis });
+  const postgres = needsPostgres ? await startPostgres() : undefined;
+  const redis = needsRedis ? await startRedis() : undefined;
   return {
     env: {
       TEST_DATABASE_URL: postgres?.url ?? process.env.TEST_DATABASE_URL,
@@ -36,8 +33,12 @@ export async function startServers() {
   };
 }
 
-function installMissing(wanted) {
-  const packages = Object.keys(wanted).filter((name) => wanted[name]);
+/** Installs what is needed and not there, where the system's package manager can be used. */
+export function installServers({ postgres, redis }) {
+  const packages = [
+    ...(postgres && findPostgres() === undefined ? ['postgresql'] : []),
+    ...(redis && findOnPath('redis-server') === undefined ? ['redis-server'] : []),
+  ];
   if (packages.length === 0) return;
   const prefix = isRoot ? [] : ['sudo', '-n'];
   if (findOnPath('apt-get') === undefined || (!isRoot && !succeeds('sudo', ['-n', 'true']))) {
@@ -61,7 +62,8 @@ function installMissing(wanted) {
   apt('install', '-y', '-qq', '--no-install-recommends', ...packages);
 }
 
-async function startPostgres(bin) {
+/** A server of its own, with its files in a new folder; `crash` stops it as a power failure would. */
+export async function startPostgres(bin = findPostgres()) {
   const owner = unprivilegedUser('postgres');
   const dir = ownedDir('gateway-postgres-', owner);
   const data = join(dir, 'data');
@@ -71,43 +73,61 @@ async function startPostgres(bin) {
     stdio: 'ignore',
     cwd: dir,
   });
-  const server = spawn(
-    join(bin, 'postgres'),
-    [
-      '-D',
-      data,
-      '-p',
-      String(port),
-      '-k',
-      dir,
-      '-c',
-      'listen_addresses=127.0.0.1',
-      '-c',
-      'max_connections=200',
-    ],
-    { ...owner, stdio: 'ignore', cwd: dir },
-  );
+  const options = [
+    '-p',
+    port,
+    '-k',
+    dir,
+    '-c',
+    'listen_addresses=127.0.0.1',
+    '-c',
+    'max_connections=200',
+  ];
   const isReady = () =>
     succeeds(join(bin, 'pg_isready'), ['-q', '-h', '127.0.0.1', '-p', String(port)]);
-  await until(isReady, 'PostgreSQL');
+  let server;
+  async function start() {
+    const args = ['-D', data, ...options.map(String)];
+    server = spawn(join(bin, 'postgres'), args, { ...owner, stdio: 'ignore', cwd: dir });
+    await until(isReady, 'PostgreSQL');
+  }
+  await start();
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    start,
+    crash: () => ended(server, 'SIGQUIT'),
     stop: () => stop(server, 'SIGINT', dir),
   };
 }
 
-async function startRedis(bin) {
+export async function startRedis(bin = findOnPath('redis-server')) {
   const dir = ownedDir('gateway-redis-', {});
   const port = await freePort();
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir];
-  const server = spawn(bin, args, { stdio: 'ignore' });
-  await until(() => succeeds('redis-cli', ['-p', String(port), 'ping']), 'Redis');
-  return { url: `redis://127.0.0.1:${port}`, stop: () => stop(server, 'SIGTERM', dir) };
+  let server;
+  async function start() {
+    server = spawn(bin, args, { stdio: 'ignore' });
+    await until(() => succeeds('redis-cli', ['-p', String(port), 'ping']), 'Redis');
+  }
+  await start();
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    start,
+    crash: () => ended(server, 'SIGKILL'),
+    stop: () => stop(server, 'SIGTERM', dir),
+  };
+}
+
+function ended(server, signal) {
+  return new Promise((resolve) => {
+    server.once('exit', resolve);
+    server.kill(signal);
+  });
 }
 
 function stop(server, signal, dir) {
-  server.kill(signal);
   server.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+  server.kill(signal);
 }
 
 /** Where `initdb` and `postgres` are: not always on the path. */
@@ -157,7 +177,7 @@ async function until(isTrue, name) {
   throw new Error(`${name} did not start`);
 }
 
-function freePort() {
+export function freePort() {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', reject);

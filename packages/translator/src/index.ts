@@ -12,3 +12,5 @@ export {
   type NativeToolChoice,
   type ToolChoiceNormalization,
 } from './tool-choice.js';
+export { scanTopLevel } from './json-members.js';
+export type { JsonScan, JsonShape, JsonSpan, ScanOptions } from './json-members.js';

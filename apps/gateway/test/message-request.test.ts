@@ -1,0 +1,167 @@
+import { describe, expect, it } from '@jest/globals';
+import type { PricedFeature } from '../src/config.js';
+import { inspectCountTokensRequest, inspectMessageRequest } from '../src/message-request.js';
+
+const base = { model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'a' }] };
+const nothing = { allow: new Set<PricedFeature>() };
+const inspect = (body: unknown, allow: PricedFeature[] = []) =>
+  inspectMessageRequest(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), {
+    allow: new Set(allow),
+  });
+const withBlock = (block: unknown) => ({ ...base, messages: [{ role: 'user', content: [block] }] });
+const point = { type: 'ephemeral' };
+const marked = { type: 'text', text: 'a', cache_control: point };
+const imageOf = (source: unknown) => ({ type: 'image', source });
+const toolResult = (content: unknown) => ({ type: 'tool_result', tool_use_id: 't', content });
+
+describe('inspectMessageRequest', () => {
+  it('hands back the very buffer it was given', () => {
+    const body = Buffer.from(JSON.stringify({ ...base, tool_choice: { type: 'auto' } }));
+    const inspection = inspectMessageRequest(body, nothing);
+    expect(inspection).toMatchObject({ outcome: 'accepted', model: 'm' });
+    expect(inspection.outcome === 'accepted' && inspection.body).toBe(body);
+  });
+
+  it.each<[string, unknown]>([
+    ['max_tokens of 0, which only warms the cache', { ...base, max_tokens: 0 }],
+    ['an escaped member name', '{"m\\u006fdel":"m","max_tokens":1,"messages":[1]}'],
+    ['temperature and top_p at both ends', { ...base, temperature: 0, top_p: 1 }],
+    ['images by URL and as data', withBlock(imageOf({ type: 'url', url: 'https://a.test/' }))],
+    [
+      'client tools that upstream defines',
+      { ...base, tools: [{ type: 'bash_20250124', name: 'bash' }] },
+    ],
+    ['web fetch, which costs tokens only', { ...base, tools: [{ type: 'web_fetch_20250910' }] }],
+    ['four cache points', { ...base, system: [marked, marked, marked, marked] }],
+    ['a cache_control of null', { ...base, system: [{ ...marked, cache_control: null }] }],
+    [
+      'look-alikes inside data',
+      withBlock({
+        type: 'tool_use',
+        id: 't',
+        name: 'n',
+        input: { content: [marked, marked, marked], source: { type: 'file' }, cache_control: 1 },
+      }),
+    ],
+    [
+      'look-alikes inside a schema',
+      {
+        ...base,
+        tools: [
+          {
+            name: 'n',
+            input_schema: { properties: { cache_control: {}, type: { type: 'file' } } },
+          },
+        ],
+      },
+    ],
+    ['members that are null', { ...base, container: null, mcp_servers: null, speed: null }],
+    ['fields nobody knows yet', { ...base, hologram: { resolution: 4 } }],
+  ])('accepts %s', (_what, body) => {
+    expect(inspect(body)).toMatchObject({ outcome: 'accepted' });
+  });
+
+  it.each<[string, unknown]>([
+    ['max_tokens', { ...base, max_tokens: 9_007_199_254_740_993 }],
+    ['max_tokens', { ...base, max_tokens: 1e12 }],
+    ['max_tokens', { ...base, max_tokens: null }],
+    ['system', { ...base, system: 5 }],
+    ['tools', { ...base, tools: {} }],
+    ['messages', '{"model":"m","max_tokens":1,"messages":[ \n ]}'],
+    ['model', { ...base, model: '' }],
+    ['top_k', { ...base, top_k: 1.5 }],
+    ['service_tier', { ...base, service_tier: 'flex' }],
+    ['tool_choice', { ...base, tool_choice: { type: 'sometimes' } }],
+    [
+      'cache_control',
+      { ...base, cache_control: point, system: [marked, marked], tools: [marked, marked] },
+    ],
+    [
+      'cache_control',
+      {
+        ...base,
+        messages: [
+          { role: 'user', content: [toolResult([marked, marked, marked, marked]), marked] },
+        ],
+      },
+    ],
+    [
+      'system.0.cache_control',
+      { ...base, system: [{ ...marked, cache_control: { type: 'eternal' } }] },
+    ],
+    ['messages.0.content.0.source.type', withBlock(imageOf({ type: 'file', file_id: 'f' }))],
+    [
+      'messages.0.content.0.content.0.source.type',
+      withBlock(toolResult([imageOf({ type: 'file' })])),
+    ],
+    [
+      'messages.0.content.0.source.content.0.source.type',
+      withBlock({
+        type: 'document',
+        source: { type: 'content', content: [imageOf({ type: 'file' })] },
+      }),
+    ],
+    [
+      'messages.0.content.0.source.type',
+      '{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"image","sour\\u0063e":{"type":"\\u0066ile"}}]}]}',
+    ],
+    ['messages.0.content.0.type', withBlock({ type: 'container_upload', file_id: 'f' })],
+    ['container', { ...base, container: 'c' }],
+    ['thread', { ...base, thread: {} }],
+    ['diagnostics.previous_message_id', { ...base, diagnostics: { previous_message_id: 'msg_1' } }],
+  ])('refuses, naming %s', (field, body) => {
+    expect(inspect(body)).toMatchObject({
+      outcome: 'refused',
+      status: 400,
+      type: 'invalid_request_error',
+      message: expect.stringContaining(field),
+    });
+  });
+
+  it.each<[PricedFeature, string, unknown]>([
+    [
+      'web_search',
+      'tools.0.type',
+      { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+    ],
+    ['code_execution', 'tools.0.type', { tools: [{ type: 'code_execution_20250825' }] }],
+    ['advisor', 'tools.0.type', { tools: [{ type: 'advisor_20260301' }] }],
+    ['mcp', 'mcp_servers', { mcp_servers: [] }],
+    ['fast_mode', 'speed', { speed: 'fast' }],
+    ['inference_geo', 'inference_geo', { inference_geo: 'us' }],
+    ['fallbacks', 'fallbacks', { fallbacks: [] }],
+    ['compaction', 'compaction', { compaction: {} }],
+    [
+      'compaction',
+      'context_management.edits.0.type',
+      { context_management: { edits: [{ type: 'compact_20260112' }] } },
+    ],
+  ])('refuses %s at %s unless the operator allows it', (feature, field, more) => {
+    const body = { ...base, ...(more as object) };
+    expect(inspect(body)).toMatchObject({
+      outcome: 'refused',
+      message: expect.stringContaining(field),
+    });
+    expect(inspect(body, [feature])).toMatchObject({ outcome: 'accepted' });
+  });
+
+  it('replaces a foreign tool_choice and not one byte around it', () => {
+    const before = '{"n":12345678901234567890, "tool_choice" :\t';
+    const after =
+      ',"model":"m" ,"max_tokens":1,"messages":[{"role":"user","content":"\\u00e9é"}]} ';
+    const inspection = inspect(`${before}"required"${after}`);
+    expect(inspection).toMatchObject({ outcome: 'accepted' });
+    const sent = inspection.outcome === 'accepted' ? Buffer.from(inspection.body).toString() : '';
+    expect(sent).toBe(`${before}{"type":"any"}${after}`);
+  });
+});
+
+describe('inspectCountTokensRequest', () => {
+  it('needs no max_tokens and keeps the account closed', () => {
+    const { max_tokens: _unused, ...body } = base;
+    const count = (value: unknown) =>
+      inspectCountTokensRequest(Buffer.from(JSON.stringify(value)), nothing);
+    expect(count(body)).toMatchObject({ outcome: 'accepted' });
+    expect(count({ ...body, container: 'c' })).toMatchObject({ outcome: 'refused' });
+  });
+});

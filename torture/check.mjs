@@ -1,0 +1,125 @@
+/** Compares what the clients saw, what the upstream served and what the ledger says. */
+
+import pg from 'pg';
+
+/** USD per million tokens, written down apart from the price table of the product. */
+export const MODELS = [
+  { id: 'claude-opus-5-5', rateIn: 4n, rateOut: 20n },
+  { id: 'claude-sonnet-4-6', rateIn: 3n, rateOut: 15n },
+  { id: 'claude-haiku-4-5', rateIn: 1n, rateOut: 5n },
+];
+/** One USD per million tokens is this many units of 10^-14 USD per token. */
+const PER_TOKEN = 10n ** 8n;
+
+export function chargeOf({ model, input, output, read, written }) {
+  const { rateIn, rateOut } = MODELS.find(({ id }) => id === model);
+  const units = (tokens, rate) => BigInt(tokens) * rate * PER_TOKEN;
+  return (
+    units(input, rateIn) +
+    units(output, rateOut) +
+    units(read, rateIn) / 10n +
+    (units(written, rateIn) * 5n) / 4n
+  );
+}
+
+/** Reads the whole ledger by plain SQL, not by the code under test. */
+export async function readLedger(databaseUrl) {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query(
+      `select id, key_id, kind, seq::text, delta::text, balance_after::text, model, upstream_id,
+              input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens
+         from ledger order by key_id, seq`,
+    );
+    const keys = await client.query('select id, balance::text from api_key');
+    return { entries: rows, balances: new Map(keys.rows.map((row) => [row.id, row.balance])) };
+  } finally {
+    await client.end();
+  }
+}
+
+/** Units of 10^-14 USD of an exact decimal. */
+export function toUnits(decimal) {
+  const [whole, fraction = ''] = decimal.replace('-', '').split('.');
+  const units = BigInt(whole + fraction.padEnd(14, '0').slice(0, 14));
+  return decimal.startsWith('-') ? -units : units;
+}
+
+/** @returns one line per invariant: its name, what was compared, how many violations and examples */
+export function checkInvariants({ ledger, seen, refused, served, floorPerKey }) {
+  const charges = new Map(
+    ledger.entries.filter((entry) => entry.kind === 'charge').map((entry) => [entry.id, entry]),
+  );
+  const lines = [];
+  const check = (name, what, violations) => {
+    lines.push({ name, what, violations: violations.length, examples: violations.slice(0, 3) });
+  };
+
+  const deltas = ledger.entries.reduce((sum, entry) => sum + toUnits(entry.delta), 0n);
+  const balances = [...ledger.balances.values()].reduce((sum, text) => sum + toUnits(text), 0n);
+  check('I1', `sum of entries = sum of balances (${ledger.entries.length} entries)`, [
+    ...(deltas === balances ? [] : [`${deltas} != ${balances}`]),
+  ]);
+  check(
+    'I2',
+    `each usage a client saw is charged once, exactly (${seen.length} seen)`,
+    seen.filter((usage) => {
+      const entry = charges.get(usage.requestId);
+      return (
+        entry === undefined ||
+        entry.input_tokens !== usage.input ||
+        entry.output_tokens !== usage.output ||
+        entry.cache_read_input_tokens !== usage.read ||
+        entry.cache_creation_input_tokens !== usage.written ||
+        toUnits(entry.delta) !== -chargeOf(usage)
+      );
+    }),
+  );
+  const byMessage = new Map(served.map((usage) => [usage.messageId, usage]));
+  check(
+    'I3',
+    `each charge is a usage the upstream served (${charges.size} charges, ${served.length} served)`,
+    [...charges.values()].filter((entry) => {
+      const usage = byMessage.get(entry.upstream_id);
+      return (
+        usage === undefined ||
+        usage.input !== entry.input_tokens ||
+        usage.output !== entry.output_tokens
+      );
+    }),
+  );
+  const upstreamIds = [...charges.values()].map((entry) => entry.upstream_id);
+  check('I3b', 'no response is charged twice', duplicatesOf(upstreamIds));
+  check(
+    'I4',
+    `no refused request is charged (${refused.length} refused)`,
+    refused.filter(({ requestId }) => charges.has(requestId)),
+  );
+  check('I5', 'sequences are gap-free, running balances exact', brokenChains(ledger.entries));
+  check(
+    'I6',
+    'no balance below its bound',
+    [...ledger.balances].filter(([, balance]) => toUnits(balance) < -floorPerKey),
+  );
+  return lines;
+}
+
+function duplicatesOf(values) {
+  const known = new Set();
+  return values.filter((value) => known.size === known.add(value).size);
+}
+
+function brokenChains(entries) {
+  const broken = [];
+  let key;
+  let seq = 0n;
+  let balance = 0n;
+  for (const entry of entries) {
+    if (entry.key_id !== key) [key, seq, balance] = [entry.key_id, 0n, 0n];
+    seq += 1n;
+    balance += toUnits(entry.delta);
+    if (BigInt(entry.seq) !== seq || toUnits(entry.balance_after) !== balance) broken.push(entry);
+  }
+  return broken;
+}

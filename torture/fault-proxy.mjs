@@ -1,0 +1,70 @@
+/**
+ * A TCP proxy that misbehaves on demand, in the vocabulary of toxiproxy: latency, reset, slices, stall.
+ * It stands between two parts of the system and changes nothing while its fault is `none`.
+ */
+
+import { connect, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export async function startFaultProxy(target) {
+  let fault = 'none';
+  const sockets = new Set();
+  const server = createServer({ noDelay: true }, (near) => {
+    const far = connect({ host: target.host, port: target.port, noDelay: true });
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        near.destroy();
+        far.destroy();
+      });
+    }
+    void pump(near, far);
+    void pump(far, near);
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+
+  async function pump(from, to) {
+    try {
+      for await (const chunk of from) {
+        while (fault === 'stall') await sleep(20);
+        if (fault === 'latency') await sleep(30);
+        for (const piece of fault === 'slices' ? slices(chunk) : [chunk]) {
+          if (!to.write(piece)) await drained(to);
+          if (fault === 'slices') await sleep(0);
+        }
+      }
+      to.end();
+    } catch {
+      to.destroy();
+    }
+  }
+
+  return {
+    port: server.address().port,
+    set(next) {
+      fault = next;
+      if (next !== 'reset') return;
+      for (const socket of sockets) socket.resetAndDestroy();
+      fault = 'none';
+    },
+    stop() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+function slices(chunk) {
+  const pieces = [];
+  for (let at = 0; at < chunk.length; at += 97) pieces.push(chunk.subarray(at, at + 97));
+  return pieces;
+}
+
+function drained(socket) {
+  return new Promise((resolve) => {
+    socket.once('drain', resolve);
+    socket.once('close', resolve);
+  });
+}

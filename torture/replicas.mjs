@@ -1,0 +1,83 @@
+/** Gateway processes that come back when they are killed. */
+
+import { spawn } from 'node:child_process';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { node, root } from '../scripts/setup.mjs';
+
+const MAIN = join(root, 'apps/gateway/dist/main.js');
+
+export function createReplica(name, { port, adminPort, env }) {
+  let child;
+  let output = '';
+  function spawnGateway() {
+    output = '';
+    child = spawn(node, [MAIN, 'serve'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: process.env.PATH,
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        ADMIN_PORT: String(adminPort),
+        LOG_LEVEL: 'error',
+        ...env,
+      },
+    });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        output = (output + chunk.toString()).slice(-20_000);
+      });
+    }
+  }
+  const exited = (process) =>
+    process.exitCode === null && process.signalCode === null
+      ? new Promise((resolve) => process.once('exit', resolve))
+      : Promise.resolve();
+
+  return {
+    name,
+    url: `http://127.0.0.1:${port}`,
+    output: () => output,
+    async start() {
+      spawnGateway();
+      for (let tries = 0; tries < 600; tries += 1) {
+        if (child.exitCode !== null) throw new Error(`${name} ended:\n${output}`);
+        if (await isReady(port)) return;
+        await sleep(50);
+      }
+      throw new Error(`${name} did not become ready:\n${output}`);
+    },
+    /** Sends SIGKILL or SIGTERM and starts again once the process is gone; tells its exit code. */
+    async restart(signal) {
+      const dying = child;
+      dying.kill(signal);
+      await exited(dying);
+      const code = dying.exitCode;
+      spawnGateway();
+      return code;
+    },
+    pause: () => child.kill('SIGSTOP'),
+    resume: () => child.kill('SIGCONT'),
+    isRunning: () => child.exitCode === null && child.signalCode === null,
+    isReady: () => isReady(port),
+    async stop() {
+      child.kill('SIGCONT');
+      child.kill('SIGTERM');
+      await exited(child);
+      return child.exitCode;
+    },
+  };
+}
+
+function isReady(port) {
+  return new Promise((resolve) => {
+    const probe = request({ host: '127.0.0.1', port, path: '/readyz', timeout: 3000 }, (res) => {
+      res.resume();
+      resolve(res.statusCode === 200);
+    });
+    probe.on('timeout', () => probe.destroy());
+    probe.on('error', () => resolve(false));
+    probe.end();
+  });
+}
