@@ -1,0 +1,32 @@
+#!/usr/bin/env node
+/** `upstream-simulator [--port 8090] [--api-key KEY] [--latency-ms 0] [--event-delay-ms 0] [--journal FILE]` */
+
+import { parseArgs } from 'node:util';
+import { startUpstreamSimulator } from './server.js';
+
+const { values } = parseArgs({
+  options: {
+    host: { type: 'string', default: '127.0.0.1' },
+    port: { type: 'string', default: '8090' },
+    'api-key': { type: 'string' },
+    'latency-ms': { type: 'string', default: '0' },
+    'event-delay-ms': { type: 'string', default: '0' },
+    journal: { type: 'string' },
+  },
+});
+const simulator = await startUpstreamSimulator({
+  host: values.host,
+  port: Number(values.port),
+  latencyMs: Number(values['latency-ms']),
+  eventDelayMs: Number(values['event-delay-ms']),
+  allowScriptHeader: true,
+  allowScriptText: true,
+  ...(values['api-key'] === undefined ? {} : { apiKey: values['api-key'] }),
+  ...(values.journal === undefined ? {} : { journalFile: values.journal }),
+});
+process.stdout.write(`The upstream simulator listens on ${simulator.url}\n`);
+const stop = (): void => {
+  void simulator.close();
+};
+process.on('SIGTERM', stop);
+process.on('SIGINT', stop);

@@ -1,0 +1,67 @@
+/** The models that the simulator knows, and what each refuses. */
+
+import type { JsonObject } from './message.js';
+import type { ValidationRules } from './validate.js';
+
+const CREATED_AT = '2026-01-01T00:00:00Z';
+
+export const MODEL_IDS: readonly string[] = [
+  'claude-fable-5-2',
+  'claude-mythos-5-2',
+  'claude-haiku-5-5',
+  'claude-sonnet-5-5',
+  'claude-fable-5-1',
+  'claude-opus-5-5',
+  'claude-mythos-5-1',
+  'claude-sonnet-5',
+  'claude-fable-5',
+  'claude-mythos-5',
+  'claude-opus-5',
+  'claude-opus-4-8',
+  'claude-opus-4-7',
+  'claude-mythos-preview',
+  'claude-opus-4-6',
+  'claude-sonnet-4-6',
+  'claude-haiku-4-5',
+  'claude-haiku-4-5-20251001',
+  'claude-opus-4-5',
+  'claude-opus-4-5-20251101',
+  'claude-sonnet-4-5',
+  'claude-sonnet-4-5-20250929',
+];
+
+const WITH_SAMPLING = new Set(MODEL_IDS.filter((id) => /-(4-5|4-6)(-\d{8})?$/.test(id)));
+const WITH_PREFILL = new Set(MODEL_IDS.filter((id) => /-4-5(-\d{8})?$/.test(id)));
+
+export const MODEL_RULES: ValidationRules = {
+  withoutSampling: without(WITH_SAMPLING),
+  withoutForcedTools: new Set([
+    'claude-fable-5-1',
+    'claude-mythos-5-1',
+    'claude-fable-5-2',
+    'claude-mythos-5-2',
+    'claude-opus-5-5',
+    'claude-sonnet-5-5',
+  ]),
+  withoutPrefill: without(WITH_PREFILL),
+};
+
+export function modelInfo(id: string): JsonObject {
+  return {
+    id,
+    type: 'model',
+    display_name: id.replace(/-/g, ' '),
+    created_at: CREATED_AT,
+    max_input_tokens: 1_000_000,
+    max_tokens: 128_000,
+    capabilities: null,
+    lifecycle: 'active',
+    deprecated_at: null,
+    retires_at: null,
+    line: null,
+  };
+}
+
+function without(accepting: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set(MODEL_IDS.filter((id) => !accepting.has(id)));
+}

@@ -1,0 +1,186 @@
+/**
+ * What the simulator answers to a request, worked out from the request alone: the same request gets
+ * the same text, the same tool calls and, but for its cache, the same usage.
+ */
+
+import { createHash } from 'node:crypto';
+import type { ContentBlock, JsonObject, MessageUsage } from './message.js';
+import type { PromptCache } from './prompt-cache.js';
+import { CHARS_PER_TOKEN, asArray, asObject, isObject, tokensOf } from './message.js';
+
+export interface Reply {
+  readonly content: readonly ContentBlock[];
+  readonly stopReason: string;
+  readonly stopSequence: string | null;
+  readonly stopDetails: JsonObject | null;
+  readonly usage: MessageUsage;
+}
+
+/** @param cache - Remembers prompt prefixes between requests, as the real API does. */
+export function composeReply(request: JsonObject, cache: PromptCache): Reply {
+  const prompt = cache.account(request);
+  const thinking = thinkingBlocks(request);
+  const calls = toolCalls(request);
+  const budget = Number(request['max_tokens']);
+  const text = calls.length > 0 ? 'Let me look that up.' : answerText(request);
+  const stopped = stopAt(text, asArray(request['stop_sequences']).map(String));
+  const thinkingTokens = thinking.length === 0 ? 0 : 12;
+  const callTokens = calls.reduce((sum, call) => sum + tokensOf(JSON.stringify(call)), 0);
+  const textTokens = Math.max(1, tokensOf(stopped.text));
+  const isCut = thinkingTokens + textTokens + callTokens > budget;
+  const shownText = isCut
+    ? stopped.text.slice(0, Math.max(0, (budget - thinkingTokens) * CHARS_PER_TOKEN))
+    : stopped.text;
+  const blocks: ContentBlock[] = [
+    ...thinking,
+    ...(shownText === '' ? [] : [{ type: 'text', text: shownText, citations: null }]),
+    ...(isCut ? [] : calls),
+  ];
+  return {
+    content: budget === 0 ? [] : blocks,
+    stopReason: isCut
+      ? 'max_tokens'
+      : calls.length > 0
+        ? 'tool_use'
+        : stopped.sequence === null
+          ? 'end_turn'
+          : 'stop_sequence',
+    stopSequence: isCut ? null : stopped.sequence,
+    stopDetails: null,
+    usage: {
+      ...prompt,
+      output_tokens: isCut ? budget : thinkingTokens + textTokens + callTokens,
+      output_tokens_details: { thinking_tokens: Math.min(thinkingTokens, budget) },
+    },
+  };
+}
+
+/** Ids that a request always gets again, unless the caller numbers its requests. */
+export function idOf(prefix: string, ...parts: readonly string[]): string {
+  const digest = createHash('sha256').update(parts.join('\0')).digest('base64url');
+  return `${prefix}_01${digest.replace(/[-_]/g, 'x').slice(0, 22)}`;
+}
+
+function thinkingBlocks(request: JsonObject): ContentBlock[] {
+  const type = asObject(request['thinking'])['type'];
+  if (type !== 'enabled' && type !== 'adaptive') return [];
+  const signature = createHash('sha256').update(lastUserText(request)).digest('base64');
+  return [{ type: 'thinking', thinking: 'The user wants an answer. I will give one.', signature }];
+}
+
+function answerText(request: JsonObject): string {
+  if (wantsJson(request)) return '{"answer":"simulated","ok":true}';
+  const results = lastToolResults(request);
+  if (results.length > 0) return `The tool said: ${results.join('; ')}`;
+  const asked = lastUserText(request);
+  const shown = asked.length > 80 ? `${asked.slice(0, 80)}…` : asked;
+  return (
+    `This is the upstream simulator, not a model. You said: "${shown}". ` +
+    'It answers every request in the format of the real API, and counts tokens as if they cost money.'
+  );
+}
+
+function wantsJson(request: JsonObject): boolean {
+  const { system } = request;
+  const text =
+    typeof system === 'string'
+      ? system
+      : asArray(system)
+          .map((block) => String(asObject(block)['text']))
+          .join('\n');
+  return /\bJSON object\b/.test(text);
+}
+
+/** A tool is called when the request forces it, or when the user's last text names it. */
+function toolCalls(request: JsonObject): ContentBlock[] {
+  const tools = asArray(request['tools'])
+    .map(asObject)
+    .filter((tool) => isObject(tool['input_schema']));
+  if (tools.length === 0 || lastToolResults(request).length > 0) return [];
+  const choice = asObject(request['tool_choice']);
+  const asked = lastUserText(request);
+  const named = tools.filter((tool) => asked.includes(String(tool['name'])));
+  const [first] = tools;
+  const chosen =
+    choice['type'] === 'none'
+      ? []
+      : choice['type'] === 'tool'
+        ? tools.filter((tool) => tool['name'] === choice['name'])
+        : named.length === 0 && choice['type'] === 'any' && first !== undefined
+          ? [first]
+          : named;
+  const allowed = choice['disable_parallel_tool_use'] === true ? chosen.slice(0, 1) : chosen;
+  return allowed.map((tool, index) => ({
+    type: 'tool_use',
+    id: idOf('toolu', String(tool['name']), String(index), asked),
+    name: String(tool['name']),
+    input: sampleOf(asObject(tool['input_schema'])),
+    caller: { type: 'direct' },
+  }));
+}
+
+/** A value that the schema accepts, with its required members. */
+function sampleOf(schema: JsonObject): JsonObject {
+  const properties = asObject(schema['properties']);
+  return Object.fromEntries(
+    asArray(schema['required'])
+      .map(String)
+      .map((name) => [name, sampleValue(asObject(properties[name]))]),
+  );
+}
+
+function sampleValue(schema: JsonObject): unknown {
+  const [option] = asArray(schema['enum']);
+  if (option !== undefined) return option;
+  switch (schema['type']) {
+    case 'number':
+    case 'integer':
+      return 42;
+    case 'boolean':
+      return true;
+    case 'array':
+      return [];
+    case 'object':
+      return sampleOf(schema);
+    default:
+      return 'Paris';
+  }
+}
+
+export function lastUserText(request: JsonObject): string {
+  const messages = asArray(request['messages']).map(asObject);
+  const last = messages.filter((message) => message['role'] === 'user').at(-1);
+  const content = last?.['content'];
+  if (typeof content === 'string') return content;
+  return asArray(content)
+    .map(asObject)
+    .filter((block) => block['type'] === 'text')
+    .map((block) => String(block['text']))
+    .join('\n');
+}
+
+function lastToolResults(request: JsonObject): string[] {
+  const last = asObject(asArray(request['messages']).at(-1));
+  return asArray(last['content'])
+    .map(asObject)
+    .filter((block) => block['type'] === 'tool_result')
+    .map(({ content }) =>
+      typeof content === 'string'
+        ? content
+        : asArray(content)
+            .map((part) => String(asObject(part)['text'] ?? ''))
+            .join(''),
+    );
+}
+
+function stopAt(
+  text: string,
+  sequences: readonly string[],
+): { readonly text: string; readonly sequence: string | null } {
+  let found: { text: string; sequence: string | null } = { text, sequence: null };
+  for (const sequence of sequences) {
+    const at = found.text.indexOf(sequence);
+    if (at !== -1) found = { text: found.text.slice(0, at), sequence };
+  }
+  return found;
+}

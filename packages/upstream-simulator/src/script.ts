@@ -1,0 +1,157 @@
+/** What a test can make the simulator do instead of its own reply. */
+
+import type { ContentBlock, JsonObject } from './message.js';
+
+export type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'billing_error'
+  | 'permission_error'
+  | 'not_found_error'
+  | 'conflict_error'
+  | 'request_too_large'
+  | 'rate_limit_error'
+  | 'api_error'
+  | 'timeout_error'
+  | 'overloaded_error';
+
+/** Every member is optional and independent: what is not given is as without a script. */
+export interface ScriptedReply {
+  /** One of {@link SCENARIOS}: a ready set of the members below, which override it. */
+  readonly scenario?: string;
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The exact body, instead of a message. */
+  readonly body?: string | Uint8Array;
+  /** An error body of this type, with the status that the API gives it unless `status` says otherwise. */
+  readonly error?: {
+    readonly type: ErrorType;
+    readonly message?: string;
+    readonly errorCode?: string;
+  };
+  readonly content?: readonly ContentBlock[];
+  readonly stopReason?: string;
+  readonly stopSequence?: string | null;
+  readonly stopDetails?: JsonObject | null;
+  /** Replaces members of `usage`; `undefined` in a value removes the member. Any JSON is served as given. */
+  readonly usage?: Readonly<Record<string, unknown>>;
+  /** Serves no `usage` at all. */
+  readonly withoutUsage?: boolean;
+  /** Exact events instead of those of the message; `usage` of the journal is then what they say. */
+  readonly events?: readonly JsonObject[];
+  /** Before the response head. */
+  readonly delayMs?: number;
+  /** Between two events. */
+  readonly eventDelayMs?: number;
+  /** An `error` event after this many events; the stream ends with it. */
+  readonly streamError?: {
+    readonly afterEvents: number;
+    readonly type: ErrorType;
+    readonly message?: string;
+  };
+  /** Ends the connection after this many events: cleanly, or with a reset. */
+  readonly cut?: { readonly afterEvents: number; readonly how?: 'end' | 'reset' };
+  /** Falls silent for ever after this many events. */
+  readonly stallAfterEvents?: number;
+  /** Bytes that are no event, sent after this many events. */
+  readonly garbage?: { readonly afterEvents: number; readonly bytes: string };
+  /** Sends the body in pieces of this size. */
+  readonly splitBytes?: number;
+  readonly lineEnd?: '\n' | '\r\n' | '\r';
+  /** Several `message_delta` events, with growing usage. */
+  readonly messageDeltas?: number;
+  /** `ping` events between any two others. */
+  readonly pings?: number;
+}
+
+const text = (value: string): ContentBlock => ({ type: 'text', text: value, citations: null });
+
+/** Replies that a client must be able to live with, by name. */
+export const SCENARIOS: Readonly<Record<string, ScriptedReply>> = {
+  refusal: {
+    content: [],
+    stopReason: 'refusal',
+    stopDetails: { type: 'refusal', category: 'cyber', explanation: 'This cannot be answered.' },
+  },
+  refusal_after_text: {
+    content: [text('Well, ')],
+    stopReason: 'refusal',
+    stopDetails: { type: 'refusal', category: null, explanation: null },
+  },
+  pause_turn: { stopReason: 'pause_turn' },
+  context_window_exceeded: { stopReason: 'model_context_window_exceeded' },
+  unknown_stop_reason: { stopReason: 'hologram_projected' },
+  empty: { content: [] },
+  redacted_thinking: {
+    content: [{ type: 'redacted_thinking', data: 'c2VjcmV0' }, text('After some thought: yes.')],
+  },
+  thinking_only: { content: [{ type: 'thinking', thinking: '', signature: 'c2lnbmVk' }] },
+  server_tool: {
+    content: [
+      { type: 'server_tool_use', id: 'srvtoolu_01', name: 'web_search', input: { query: 'a' } },
+      {
+        type: 'web_search_tool_result',
+        tool_use_id: 'srvtoolu_01',
+        content: [
+          {
+            type: 'web_search_result',
+            url: 'https://example.com/',
+            title: 'Example',
+            encrypted_content: 'eA==',
+            page_age: null,
+          },
+        ],
+      },
+      {
+        type: 'text',
+        text: 'Found it.',
+        citations: [
+          {
+            type: 'web_search_result_location',
+            url: 'https://example.com/',
+            title: 'Example',
+            encrypted_index: 'eA==',
+            cited_text: 'it',
+          },
+        ],
+      },
+    ],
+  },
+  unknown_block: { content: [{ type: 'hologram', resolution: 4 }, text('See above.')] },
+  tool_without_arguments: {
+    content: [{ type: 'tool_use', id: 'toolu_01empty', name: 'now', input: {} }],
+    stopReason: 'tool_use',
+  },
+  several_message_deltas: { messageDeltas: 3 },
+  ping_storm: { pings: 50 },
+};
+
+export const ERROR_STATUS: Readonly<Record<ErrorType, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  conflict_error: 409,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
+
+/** Resolves the scenario, if one is named. */
+export function resolveScript(script: ScriptedReply): ScriptedReply {
+  if (script.scenario === undefined) return script;
+  const scenario = SCENARIOS[script.scenario];
+  if (scenario === undefined) throw new Error(`unknown scenario: ${script.scenario}`);
+  return { ...scenario, ...script };
+}
+
+const MARKER = /^\[\[script:(\{.*\})\]\]/s;
+
+/** The script in a user's text, `[[script:{…}]]`, or in a header: for clients that reach the simulator through a gateway. */
+export function readScript(source: string, from: 'text' | 'header'): ScriptedReply | undefined {
+  const json = from === 'header' ? source : MARKER.exec(source)?.[1];
+  return json === undefined ? undefined : (JSON.parse(json) as ScriptedReply);
+}
