@@ -2,12 +2,7 @@
 
 export interface AuditDifference {
   readonly check:
-    | 'amount'
-    | 'sequence'
-    | 'running_balance'
-    | 'key_balance'
-    | 'key_totals'
-    | 'total';
+    'amount' | 'sequence' | 'running_balance' | 'key_balance' | 'key_totals' | 'total';
   readonly keyId: string | undefined;
   /** The entry at fault, when one is. */
   readonly entryId: string | undefined;

@@ -100,11 +100,19 @@ export interface QuarantinedUsage {
 export interface BalanceStore {
   /** Creates a key. The plaintext credential is in the answer and nowhere else, ever. */
   createKey(key: NewKey): Promise<{ readonly record: KeyRecord; readonly credential: string }>;
-  /** Finds the key of a credential. `undefined` for anything that was never issued. */
+  /**
+   * Finds the key of a credential. `undefined` for anything that was never issued.
+   *
+   * The record may be up to one second old, except for changes made through this store to anything but
+   * its balance: whether the key may go on is for {@link BalanceStore.readStanding} to say.
+   */
   findKeyByCredential(credential: string): Promise<KeyRecord | undefined>;
   getKey(keyId: string): Promise<KeyRecord | undefined>;
   /** Newest first. `after` is the id of the last key of the page before. */
-  listKeys(page: { readonly limit: number; readonly after?: string }): Promise<readonly KeyRecord[]>;
+  listKeys(page: {
+    readonly limit: number;
+    readonly after?: string;
+  }): Promise<readonly KeyRecord[]>;
   suspendKey(keyId: string): Promise<KeyRecord | undefined>;
   /** Lifts a suspension. A revoked key stays revoked. */
   resumeKey(keyId: string): Promise<KeyRecord | undefined>;
@@ -112,7 +120,11 @@ export interface BalanceStore {
   revokeKey(keyId: string): Promise<KeyRecord | undefined>;
   updateKey(
     keyId: string,
-    change: { readonly limits?: Partial<KeyLimits>; readonly expiresAt?: Date | null; readonly name?: string },
+    change: {
+      readonly limits?: Partial<KeyLimits>;
+      readonly expiresAt?: Date | null;
+      readonly name?: string;
+    },
   ): Promise<KeyRecord | undefined>;
 
   /** The authoritative admission read. Reads of one event-loop turn are folded into one query. */

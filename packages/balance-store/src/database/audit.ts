@@ -1,0 +1,295 @@
+/**
+ * Recomputes the ledger from its rows, independently of what the SQL functions computed: the amount of
+ * each charge from its tokens and rates, the numbers, the running balances, the keys' totals.
+ *
+ * It needs no snapshot and blocks nobody: a key's row is read first, and the entries it counts are
+ * final, because entries are numbered without gaps and never change.
+ */
+
+import type { Pool } from 'pg';
+import type { AuditDifference, AuditReport } from '../audit.js';
+import { unitsFromNumeric } from '../numeric.js';
+import { queryArrays, queryRows } from './query.js';
+
+const KEYS_PER_PAGE = 500;
+/** Small, because an embedded database serves nothing else meanwhile. */
+const ENTRIES_PER_PAGE = 1_000;
+const MAX_DIFFERENCES = 1_000;
+const PAGE_TIMEOUT_MS = 30_000;
+
+interface KeyTotals {
+  readonly id: string;
+  readonly seq: bigint;
+  readonly balance: bigint;
+  readonly spent: bigint;
+  readonly credited: bigint;
+}
+
+/** What the entries of one key add up to so far. */
+interface Fold {
+  seq: bigint;
+  balance: bigint;
+  spent: bigint;
+  credited: bigint;
+  /** Highest number beyond those the key counted when it was read. */
+  later: bigint;
+}
+
+interface Tally {
+  keys: number;
+  entries: number;
+  credited: bigint;
+  charged: bigint;
+  balances: bigint;
+  differences: AuditDifference[];
+}
+
+export async function auditLedger(pool: Pool): Promise<AuditReport> {
+  const tally: Tally = {
+    keys: 0,
+    entries: 0,
+    credited: 0n,
+    charged: 0n,
+    balances: 0n,
+    differences: [],
+  };
+  let after = '';
+  for (;;) {
+    const keys = await readKeys(pool, after);
+    await auditKeys(pool, { after, keys, tally });
+    const last = keys.at(-1);
+    if (last === undefined) break;
+    after = last.id;
+  }
+  const { credited, charged, balances } = tally;
+  const gap = credited - charged - balances;
+  if (gap !== 0n) {
+    report(tally, {
+      check: 'total',
+      keyId: undefined,
+      entryId: undefined,
+      expected: (credited - charged).toString(),
+      found: balances.toString(),
+    });
+  }
+  const [counts] = await queryRows<{ quarantined: number; conflicts: number }>(pool, {
+    text:
+      'SELECT (SELECT count(*)::int4 FROM quarantine) AS quarantined, ' +
+      '(SELECT count(*)::int4 FROM settle_conflict) AS conflicts',
+    timeoutMs: PAGE_TIMEOUT_MS,
+  });
+  return {
+    ...tally,
+    gap,
+    quarantined: counts?.quarantined ?? 0,
+    conflicts: counts?.conflicts ?? 0,
+    isSound: tally.differences.length === 0,
+  };
+}
+
+async function readKeys(pool: Pool, after: string): Promise<readonly KeyTotals[]> {
+  const rows = await queryArrays<[string, string, string, string, string]>(pool, {
+    text:
+      'SELECT id, seq::text, balance::text, spent::text, credited::text FROM api_key ' +
+      'WHERE id > $1 ORDER BY id LIMIT $2',
+    values: [after, KEYS_PER_PAGE],
+    timeoutMs: PAGE_TIMEOUT_MS,
+  });
+  return rows.map(([id, seq, balance, spent, credited]) => ({
+    id,
+    seq: BigInt(seq),
+    balance: unitsFromNumeric(balance),
+    spent: unitsFromNumeric(spent),
+    credited: unitsFromNumeric(credited),
+  }));
+}
+
+/** Audits all entries whose key id lies above `after` and not above the last key of the page. */
+async function auditKeys(
+  pool: Pool,
+  page: { readonly after: string; readonly keys: readonly KeyTotals[]; readonly tally: Tally },
+): Promise<void> {
+  const { keys, tally } = page;
+  const folds = new Map<string, Fold>(keys.map(({ id }) => [id, emptyFold()]));
+  const counted = new Map(keys.map((key) => [key.id, key.seq]));
+  const strangers = new Map<string, string>();
+
+  for await (const entry of readEntries(pool, page.after, keys.at(-1)?.id)) {
+    const fold = folds.get(entry.keyId);
+    if (fold === undefined) {
+      strangers.set(entry.keyId, entry.id);
+    } else if (entry.seq > (counted.get(entry.keyId) ?? 0n)) {
+      fold.later = entry.seq;
+    } else {
+      auditEntry(entry, fold, tally);
+    }
+  }
+
+  for (const key of keys) auditKey(key, folds.get(key.id) ?? emptyFold(), tally);
+  for (const [keyId, { later }] of folds) {
+    if (later === 0n) continue;
+    // Entered meanwhile, or forged: only then does the key not count it even now.
+    const seq = await readSeq(pool, keyId);
+    if (seq === undefined || seq < later) {
+      report(tally, {
+        check: 'sequence',
+        keyId,
+        entryId: undefined,
+        expected: `no entry after ${String(seq)}`,
+        found: `entry ${String(later)}`,
+      });
+    }
+  }
+  for (const [keyId, entryId] of strangers) {
+    if ((await readSeq(pool, keyId)) !== undefined) continue;
+    report(tally, {
+      check: 'key_balance',
+      keyId,
+      entryId,
+      expected: 'a key with this id',
+      found: 'none',
+    });
+  }
+}
+
+interface AuditedEntry {
+  readonly id: string;
+  readonly keyId: string;
+  readonly seq: bigint;
+  readonly kind: string;
+  readonly delta: bigint;
+  readonly balanceAfter: bigint;
+  /** What the recorded tokens cost at the recorded rates; `undefined` for a top-up. */
+  readonly cost: bigint | undefined;
+}
+
+type EntryRow = [
+  id: string,
+  keyId: string,
+  seq: string,
+  kind: string,
+  delta: string,
+  balanceAfter: string,
+  input: number | null,
+  output: number | null,
+  cacheRead: number | null,
+  cacheWrite: number | null,
+  cacheWrite1h: number | null,
+  inputRate: string | null,
+  outputRate: string | null,
+  cacheReadRate: string | null,
+  cacheWrite5mRate: string | null,
+  cacheWrite1hRate: string | null,
+];
+
+async function* readEntries(
+  pool: Pool,
+  after: string,
+  last: string | undefined,
+): AsyncGenerator<AuditedEntry> {
+  let [keyId, seq] = [after, MAX_SEQ];
+  for (;;) {
+    const rows: readonly EntryRow[] = await queryArrays<EntryRow>(pool, {
+      text: READ_ENTRIES,
+      values: [keyId, seq, last ?? null, ENTRIES_PER_PAGE],
+      timeoutMs: PAGE_TIMEOUT_MS,
+    });
+    for (const row of rows) yield auditedEntryOf(row);
+    const end = rows.at(-1);
+    if (end === undefined || rows.length < ENTRIES_PER_PAGE) return;
+    [, keyId, seq] = end;
+  }
+}
+
+const MAX_SEQ = (2n ** 63n - 1n).toString();
+const READ_ENTRIES =
+  'SELECT id, key_id, seq::text, kind, delta::text, balance_after::text, input_tokens, ' +
+  'output_tokens, cache_read_input_tokens, cache_creation_input_tokens, ' +
+  'cache_creation_1h_input_tokens, input_rate::text, output_rate::text, cache_read_rate::text, ' +
+  'cache_write_5m_rate::text, cache_write_1h_rate::text FROM ledger ' +
+  'WHERE (key_id, ledger.seq) > ($1, $2::int8) AND ($3::text IS NULL OR key_id <= $3) ' +
+  'ORDER BY key_id, ledger.seq LIMIT $4';
+
+function auditedEntryOf(row: EntryRow): AuditedEntry {
+  const [id, keyId, seq, kind, delta, balanceAfter, input, output, read, write, write1h] = row;
+  const [inputRate, outputRate, readRate, write5mRate, write1hRate] = row.slice(11);
+  const times = (tokens: number | null, rate: EntryRow[number] | undefined) =>
+    BigInt(tokens ?? 0) * (typeof rate === 'string' ? unitsFromNumeric(rate) : 0n);
+  const cost =
+    times(input, inputRate) +
+    times(output, outputRate) +
+    times(read, readRate) +
+    times((write ?? 0) - (write1h ?? 0), write5mRate) +
+    times(write1h, write1hRate);
+  return {
+    id,
+    keyId,
+    seq: BigInt(seq),
+    kind,
+    delta: unitsFromNumeric(delta),
+    balanceAfter: unitsFromNumeric(balanceAfter),
+    cost: kind === 'charge' ? cost : undefined,
+  };
+}
+
+function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): void {
+  const { keyId, id: entryId, cost, delta } = entry;
+  const expect = (check: AuditDifference['check'], expected: bigint, found: bigint) => {
+    if (expected === found) return;
+    report(tally, {
+      check,
+      keyId,
+      entryId,
+      expected: expected.toString(),
+      found: found.toString(),
+    });
+  };
+  if (cost !== undefined) expect('amount', -cost, delta);
+  expect('sequence', fold.seq + 1n, entry.seq);
+  expect('running_balance', fold.balance + delta, entry.balanceAfter);
+
+  tally.entries += 1;
+  fold.seq = entry.seq;
+  // Not the recorded one: a tampered entry is then reported once, not with all its successors.
+  fold.balance += delta;
+  if (entry.kind === 'top_up') {
+    fold.credited += delta;
+    tally.credited += delta;
+  } else {
+    fold.spent -= delta;
+    tally.charged -= delta;
+  }
+}
+
+function auditKey(key: KeyTotals, fold: Fold, tally: Tally): void {
+  tally.keys += 1;
+  tally.balances += key.balance;
+  const expect = (check: AuditDifference['check'], expected: string, found: string) => {
+    if (expected === found) return;
+    report(tally, { check, keyId: key.id, entryId: undefined, expected, found });
+  };
+  expect('sequence', fold.seq.toString(), key.seq.toString());
+  expect('key_balance', fold.balance.toString(), key.balance.toString());
+  expect(
+    'key_totals',
+    `credited ${String(fold.credited)}, spent ${String(fold.spent)}`,
+    `credited ${String(key.credited)}, spent ${String(key.spent)}`,
+  );
+}
+
+async function readSeq(pool: Pool, keyId: string): Promise<bigint | undefined> {
+  const [row] = await queryRows<{ seq: string }>(pool, {
+    text: 'SELECT seq::text FROM api_key WHERE id = $1',
+    values: [keyId],
+    timeoutMs: PAGE_TIMEOUT_MS,
+  });
+  return row === undefined ? undefined : BigInt(row.seq);
+}
+
+function report(tally: Tally, difference: AuditDifference): void {
+  if (tally.differences.length < MAX_DIFFERENCES) tally.differences.push(difference);
+}
+
+function emptyFold(): Fold {
+  return { seq: 0n, balance: 0n, spent: 0n, credited: 0n, later: 0n };
+}

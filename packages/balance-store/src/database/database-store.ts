@@ -1,0 +1,137 @@
+/** The one implementation of {@link BalanceStore}, over whatever speaks PostgreSQL's protocol. */
+
+import { createHash } from 'node:crypto';
+import { PrismaPg } from '@prisma/adapter-pg';
+import type { Pool } from 'pg';
+import { Committer } from '../committer.js';
+import { pepperIdOf } from '../credential.js';
+import { PepperMismatchError } from '../errors.js';
+import { PrismaClient } from '../generated/client.js';
+import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
+import { StoreUnavailableError } from '../store.js';
+import type { BalanceStore, TopUp, TopUpOutcome } from '../store.js';
+import { auditLedger } from './audit.js';
+import { TOP_UP_PREFIX, createEntryReader } from './entries.js';
+import { createKeyAdmin } from './key-admin.js';
+import { createKeyFinder } from './key-finder.js';
+import { migrate } from './migrate.js';
+import {
+  READ_TIMEOUT_MS,
+  WRITE_TIMEOUT_MS,
+  isUniqueViolation,
+  queryRows,
+  reachingDatabase,
+} from './query.js';
+import { createSettleDriver, insertQuarantine } from './settle-driver.js';
+import { createStandingReader } from './standing-reader.js';
+
+export interface DatabaseStoreOptions {
+  /** For requests: admission reads, settlements, top-ups. */
+  readonly hot: Pool;
+  /** For operators. May be the same pool. */
+  readonly admin: Pool;
+  readonly pepper: string;
+  /** Batches of settlements in flight at once. */
+  readonly lanes: number;
+  /** Closes the pools, and whatever lies beneath them. */
+  readonly closeDatabase: () => Promise<void>;
+}
+
+/**
+ * Migrates the database and opens the store.
+ *
+ * @throws {StoreUnavailableError} when the database cannot be reached.
+ * @throws {SchemaTooNewError} @throws {PepperMismatchError}
+ */
+export async function openDatabaseStore(options: DatabaseStoreOptions): Promise<BalanceStore> {
+  const { hot, admin, pepper, lanes, closeDatabase } = options;
+  if (pepper === '') throw new RangeError('the pepper is empty');
+  for (const pool of new Set([hot, admin])) {
+    // A connection broke: whoever was waiting for it is told by the query itself, and the pool opens
+    // another when needed. Without listeners the process would end, for idle and busy ones alike.
+    pool.on('error', () => undefined);
+    pool.on('connect', (client) => client.on('error', () => undefined));
+  }
+  await reachingDatabase(async () => {
+    await migrate(admin);
+    await assertPepper(admin, pepper);
+  });
+
+  const prisma = new PrismaClient({ adapter: new PrismaPg(admin) });
+  const committer = new Committer({ driver: createSettleDriver(hot), lanes });
+  const finder = createKeyFinder(hot, pepper, () => performance.now());
+  const keyAdmin = createKeyAdmin({ prisma, pepper, onChange: finder.forget });
+  let closing: Promise<void> | undefined;
+
+  return {
+    ...keyAdmin,
+    ...createEntryReader(prisma),
+    findKeyByCredential: finder.find,
+    readStanding: createStandingReader(hot),
+    settle: (settlement, { deadlineMs }) => committer.settle(settlement, { deadlineMs }),
+    quarantine: (usage) => reachingDatabase(() => insertQuarantine(hot, usage, null)),
+    topUp: (topUp) => reachingDatabase(() => topUpOnce(hot, topUp)),
+    audit: () => reachingDatabase(() => auditLedger(admin)),
+    ping: () =>
+      reachingDatabase(async () => {
+        await queryRows(hot, { text: 'SELECT 1', timeoutMs: READ_TIMEOUT_MS });
+      }),
+    pendingSettlements: () => committer.pending,
+    close() {
+      closing ??= committer
+        .close()
+        .then(() => prisma.$disconnect())
+        .then(closeDatabase);
+      return closing;
+    },
+  };
+}
+
+async function topUpOnce(pool: Pool, topUp: TopUp, attempt = 1): Promise<TopUpOutcome> {
+  const { topUpId, keyId, amount, actor } = topUp;
+  if (amount <= 0n) throw new RangeError('a top-up must be above zero');
+  try {
+    const [row] = await queryRows<TopUpRow>(pool, {
+      text: 'SELECT outcome, balance::text, is_active AS "isActive" FROM top_up($1, $2, $3, $4, $5)',
+      values: [TOP_UP_PREFIX + topUpId, keyId, numericFromUnits(amount), hashOf(topUp), actor],
+      timeoutMs: WRITE_TIMEOUT_MS,
+    });
+    if (row === undefined) throw new StoreUnavailableError('the top-up was not answered');
+    if (row.balance === null) return { outcome: row.outcome };
+    const { outcome, balance, isActive } = row;
+    return { outcome, balance: unitsFromNumeric(balance), isActive };
+  } catch (error) {
+    // The same id was entered for another key at the same moment: a second look tells.
+    if (isUniqueViolation(error) && attempt === 1) return topUpOnce(pool, topUp, 2);
+    throw error;
+  }
+}
+
+type TopUpRow =
+  | { readonly outcome: 'conflict' | 'unknown_key'; readonly balance: null }
+  | {
+      readonly outcome: 'credited' | 'replayed';
+      readonly balance: string;
+      readonly isActive: boolean;
+    };
+
+/** The actor is no part of it: the same top-up may be replayed by another operator. */
+function hashOf({ keyId, amount }: TopUp): Buffer {
+  const contents = JSON.stringify(['top_up', keyId, amount.toString()]);
+  return createHash('sha256').update(contents).digest();
+}
+
+async function assertPepper(pool: Pool, pepper: string): Promise<void> {
+  const [found] = await queryRows<{ has_keys: boolean; has_own: boolean }>(pool, {
+    text:
+      'SELECT EXISTS (SELECT FROM api_key) AS has_keys, ' +
+      'EXISTS (SELECT FROM api_key WHERE pepper_id = $1) AS has_own',
+    values: [pepperIdOf(pepper)],
+    timeoutMs: WRITE_TIMEOUT_MS,
+  });
+  if (found?.has_keys === true && !found.has_own) {
+    throw new PepperMismatchError(
+      'the keys in this database were issued under another pepper: none would be found with this one',
+    );
+  }
+}

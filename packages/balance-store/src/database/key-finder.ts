@@ -1,0 +1,83 @@
+/** From credential to key: the step before every admission. */
+
+import type { Pool } from 'pg';
+import { hashCredential, isWellFormedCredential } from '../credential.js';
+import type { KeyRecord } from '../key.js';
+import { keyRecordOf } from './key-record.js';
+import type { KeyRow } from './key-record.js';
+import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
+
+const MAX_CACHED_KEYS = 10_000;
+/** How long another replica's change of limits may go unnoticed. A key's standing is never cached. */
+const MAX_AGE_MS = 1_000;
+
+export interface KeyFinder {
+  readonly find: (credential: string) => Promise<KeyRecord | undefined>;
+  /** To be called after each write to the key. */
+  readonly forget: (keyId: string) => void;
+}
+
+/**
+ * Remembers keys that were found, for a second at most, so that a busy key costs one look-up per second.
+ * Credentials that nobody was given are never remembered: they cannot fill the memory.
+ *
+ * @param now - Milliseconds of a clock that never goes back.
+ */
+export function createKeyFinder(pool: Pool, pepper: string, now: () => number): KeyFinder {
+  // In order of last look-up, so the first is the one to drop.
+  const cache = new Map<string, { readonly record: KeyRecord; readonly readAt: number }>();
+  const running = new Map<string, Promise<KeyRecord | undefined>>();
+  // Counts writes: an answer read before a write must not be remembered after it.
+  let epoch = 0;
+
+  async function lookUp(credential: string): Promise<KeyRecord | undefined> {
+    const [readAt, readEpoch] = [now(), epoch];
+    const [row] = await reachingDatabase(() =>
+      queryRows<KeyRow>(pool, {
+        ...FIND_KEY,
+        values: [hashCredential(credential, pepper)],
+      }),
+    );
+    const record = row === undefined ? undefined : keyRecordOf(row);
+    if (readEpoch !== epoch) return record;
+    cache.delete(credential);
+    if (record === undefined) return undefined;
+    cache.set(credential, { record, readAt });
+    for (const oldest of cache.keys()) {
+      if (cache.size <= MAX_CACHED_KEYS) break;
+      cache.delete(oldest);
+    }
+    return record;
+  }
+
+  return {
+    async find(credential) {
+      const cached = cache.get(credential);
+      if (cached !== undefined && now() - cached.readAt < MAX_AGE_MS) return cached.record;
+      if (!isWellFormedCredential(credential)) return undefined;
+      let lookup = running.get(credential);
+      if (lookup === undefined) {
+        lookup = lookUp(credential).finally(() => running.delete(credential));
+        running.set(credential, lookup);
+      }
+      return lookup;
+    },
+    forget(keyId) {
+      epoch += 1;
+      running.clear();
+      for (const [credential, { record }] of cache) {
+        if (record.id === keyId) cache.delete(credential);
+      }
+    },
+  };
+}
+
+const FIND_KEY = {
+  name: 'find_key',
+  text:
+    'SELECT id, name, hint, state, expires_at AS "expiresAt", concurrency, burst, ' +
+    'requests_per_minute AS "requestsPerMinute", balance::text, spent::text, credited::text, ' +
+    'created_at AS "createdAt", last_charged_at AS "lastChargedAt", standing ' +
+    'FROM key_standing WHERE credential_hmac = $1',
+  timeoutMs: READ_TIMEOUT_MS,
+} as const;

@@ -1,0 +1,47 @@
+/** A row of the view `key_standing` as a {@link KeyRecord}, whichever way it was read. */
+
+import type { KeyRecord, KeyState } from '../key.js';
+import { unitsFromNumeric } from '../numeric.js';
+
+export interface KeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly hint: string;
+  readonly state: string;
+  readonly expiresAt: Date | null;
+  readonly concurrency: number;
+  readonly burst: number;
+  readonly requestsPerMinute: number;
+  readonly balance: string;
+  readonly spent: string;
+  readonly credited: string;
+  readonly createdAt: Date;
+  readonly lastChargedAt: Date | null;
+  readonly standing: string;
+}
+
+export function keyRecordOf(row: KeyRow): KeyRecord {
+  return {
+    id: row.id,
+    name: row.name,
+    hint: row.hint,
+    state: keyStateOf(row.state),
+    expiresAt: row.expiresAt,
+    limits: {
+      concurrency: row.concurrency,
+      burst: row.burst,
+      requestsPerMinute: row.requestsPerMinute,
+    },
+    balance: unitsFromNumeric(row.balance),
+    spent: unitsFromNumeric(row.spent),
+    credited: unitsFromNumeric(row.credited),
+    isActive: row.standing === 'active',
+    createdAt: row.createdAt,
+    lastChargedAt: row.lastChargedAt,
+  };
+}
+
+function keyStateOf(text: string): KeyState {
+  if (text === 'active' || text === 'suspended' || text === 'revoked') return text;
+  throw new RangeError(`"${text}" is no state of a key`);
+}

@@ -1,0 +1,21 @@
+/** Prisma's errors as the store's. */
+
+import { Prisma } from '../generated/client.js';
+import { reachingDatabase } from './query.js';
+
+/** Runs one Prisma operation; its faults surface as `StoreUnavailableError`. */
+export function throughPrisma<Result>(work: () => Promise<Result>): Promise<Result> {
+  return reachingDatabase(work, isDatabaseFault);
+}
+
+/**
+ * Codes by which Prisma reports that the database refused the contents of a query, see its error
+ * reference. All other errors but those of validation have to do with reaching the database.
+ */
+const REFUSALS = /^P20(0[0-9]|1[0-9]|2[0-3]|25|33|39)$/;
+
+function isDatabaseFault(error: unknown): boolean {
+  if (error instanceof Prisma.PrismaClientValidationError) return false;
+  if (error instanceof Prisma.PrismaClientKnownRequestError) return !REFUSALS.test(error.code);
+  return true;
+}

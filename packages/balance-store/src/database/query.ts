@@ -1,0 +1,113 @@
+/** One query on one pooled connection, and what its failure means. */
+
+import { types } from 'node:util';
+import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import { StoreUnavailableError } from '../store.js';
+
+export interface Query {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+  /** Prepared once per connection under this name. */
+  readonly name?: string;
+  /** After this long without an answer the connection is dropped. */
+  readonly timeoutMs: number;
+}
+
+/** For reads that a client waits for: a database that hangs must not hang admission. */
+export const READ_TIMEOUT_MS = 2_000;
+/** For writes, which may wait for a row lock. */
+export const WRITE_TIMEOUT_MS = 10_000;
+
+export async function queryRows<Row extends QueryResultRow>(
+  pool: Pool,
+  query: Query,
+): Promise<readonly Row[]> {
+  const result = await onConnection(pool, (client) => client.query<Row>(configOf(query)));
+  return result.rows;
+}
+
+/** As {@link queryRows} with each row as an array, which is cheaper for large answers. */
+export async function queryArrays<Row extends unknown[]>(
+  pool: Pool,
+  query: Query,
+): Promise<readonly Row[]> {
+  const result = await onConnection(pool, (client) =>
+    client.query<Row>({ ...configOf(query), rowMode: 'array' as const }),
+  );
+  return result.rows;
+}
+
+/** A connection stays in the pool after an error that the server answered properly. */
+async function onConnection<Result>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  try {
+    const result = await work(client);
+    client.release();
+    return result;
+  } catch (error) {
+    client.release(sqlStateOf(error) === undefined || isUnavailable(error));
+    throw error;
+  }
+}
+
+function configOf({ text, values = [], name, timeoutMs }: Query) {
+  return {
+    text,
+    values: [...values],
+    query_timeout: timeoutMs,
+    ...(name === undefined ? {} : { name }),
+  };
+}
+
+/** The five characters by which PostgreSQL names an error; `undefined` for faults of the connection. */
+function sqlStateOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  if (typeof error.code !== 'string') return undefined;
+  return /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error ? error.code : undefined;
+}
+
+/** Whether a row or a value is at fault: the same statement will fail for ever. */
+export function isDataError(error: unknown): boolean {
+  const state = sqlStateOf(error) ?? '';
+  // 54 is "program limit exceeded": a text too long for its index.
+  return state.startsWith('22') || state.startsWith('23') || state.startsWith('54');
+}
+
+/** Whether an id that was free when looked for was taken when entered, by another replica. */
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlStateOf(error) === '23505';
+}
+
+/**
+ * Whether the database, not the statement, is at fault: no connection, shut down, out of resources,
+ * read-only, lost a deadlock.
+ */
+function isUnavailable(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  if (state !== undefined) return /^(08|40|53|55|57|58|25006)/.test(state);
+  // Faults of a connection are plain errors; any special kind is ours.
+  return types.isNativeError(error) && (error.name === 'Error' || error.name === 'AggregateError');
+}
+
+/**
+ * Runs database work; its faults surface as {@link StoreUnavailableError}, everything else unchanged.
+ *
+ * @param unavailable - Tells a fault of the database from a mistake in the statement.
+ */
+export async function reachingDatabase<Result>(
+  work: () => Promise<Result>,
+  unavailable: (error: unknown) => boolean = isUnavailable,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StoreUnavailableError || !unavailable(error)) throw error;
+    const reason = types.isNativeError(error) ? error.message : String(error);
+    throw new StoreUnavailableError(`the ledger's database is unavailable: ${reason}`, {
+      cause: error,
+    });
+  }
+}

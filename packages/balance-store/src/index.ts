@@ -1,0 +1,23 @@
+export type { AuditDifference, AuditReport } from './audit.js';
+export { isWellFormedCredential } from './credential.js';
+export {
+  EmbeddedStoreLockedError,
+  PepperMismatchError,
+  SchemaMismatchError,
+  SchemaTooNewError,
+} from './errors.js';
+export type { KeyLimits, KeyRecord, KeyState, NewKey } from './key.js';
+export type { EntryFilter, EntryPage, LedgerEntry } from './ledger-entry.js';
+export { StoreUnavailableError } from './store.js';
+export type {
+  BalanceAfter,
+  BalanceStore,
+  QuarantinedUsage,
+  SettledRates,
+  SettledUsage,
+  Settlement,
+  SettleOutcome,
+  Standing,
+  TopUp,
+  TopUpOutcome,
+} from './store.js';

@@ -1,0 +1,29 @@
+/** The one border between `bigint` units of 10^-14 USD and the database's decimal text. */
+
+const DECIMALS = 14;
+const UNITS_PER_USD = 10n ** BigInt(DECIMALS);
+const NUMERIC_TEXT = /^(-?)(\d+)(?:\.(\d+))?$/;
+
+/** Writes units of 10^-14 USD as USD with all 14 decimals: `1n` is `"0.00000000000001"`. */
+export function numericFromUnits(units: bigint): string {
+  const sign = units < 0n ? '-' : '';
+  const magnitude = units < 0n ? -units : units;
+  const fraction = (magnitude % UNITS_PER_USD).toString().padStart(DECIMALS, '0');
+  return `${sign}${(magnitude / UNITS_PER_USD).toString()}.${fraction}`;
+}
+
+/**
+ * Reads USD as the database writes it into units of 10^-14 USD.
+ *
+ * @throws {RangeError} when the text is no plain decimal or is finer than 10^-14 USD: a ledger that
+ * holds such a value is not the one this package wrote, and rounding it would hide that.
+ */
+export function unitsFromNumeric(text: string): bigint {
+  const [, sign, whole = '', decimals = ''] = NUMERIC_TEXT.exec(text) ?? [];
+  const fraction = decimals.slice(0, DECIMALS).padEnd(DECIMALS, '0');
+  if (whole === '' || /[1-9]/.test(decimals.slice(DECIMALS))) {
+    throw new RangeError(`"${text.slice(0, 60)}" is no amount of USD with at most 14 decimals`);
+  }
+  const units = BigInt(whole + fraction);
+  return sign === '-' ? -units : units;
+}

@@ -1,0 +1,644 @@
+/**
+ * What every {@link BalanceStore} does, as tests. They need a test runner but no particular one.
+ *
+ * ```ts
+ * import { afterAll, beforeAll, describe, it } from '@jest/globals';
+ * balanceStoreContract({ name: 'mine', runner: { describe, it, beforeAll, afterAll }, open });
+ * ```
+ */
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { isWellFormedCredential } from '../credential.js';
+import type { LedgerEntry } from '../ledger-entry.js';
+import { StoreUnavailableError } from '../store.js';
+import type { BalanceStore, SettledRates, Settlement } from '../store.js';
+import { sampleLimits, settlement } from './samples.js';
+
+export interface StoreUnderTest {
+  /** The store now open; another one after `tamper`. */
+  readonly store: BalanceStore;
+  /** Runs SQL statements behind the store's back, reopening it if need be. */
+  tamper(sql: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ContractRunner {
+  readonly describe: (name: string, body: () => void) => void;
+  readonly it: (name: string, body: () => Promise<void>) => void;
+  readonly beforeAll: (body: () => Promise<void>) => void;
+  readonly afterAll: (body: () => Promise<void>) => void;
+}
+
+export interface ContractOptions {
+  readonly name: string;
+  readonly runner: ContractRunner;
+  /** Opens a store whose ledger is empty. Called once. */
+  readonly open: () => Promise<StoreUnderTest>;
+}
+
+const USD = 10n ** 14n;
+const DEADLINE = { deadlineMs: 20_000 };
+
+export function balanceStoreContract({ name, runner, open }: ContractOptions): void {
+  const { describe, it, beforeAll, afterAll } = runner;
+
+  describe(`${name}: balance store contract`, () => {
+    let subject: StoreUnderTest;
+    beforeAll(async () => {
+      subject = await open();
+    });
+    afterAll(() => subject.close());
+
+    const newKey = async (balance = 0n) => {
+      const { record } = await subject.store.createKey({
+        name: 'test',
+        limits: sampleLimits,
+        expiresAt: null,
+      });
+      if (balance > 0n) await topUp(record.id, balance);
+      return record.id;
+    };
+    const topUp = (keyId: string, amount: bigint, topUpId: string = randomUUID()) =>
+      subject.store.topUp({ topUpId, keyId, amount, actor: 'tests' });
+    const settle = (charge: Settlement) => subject.store.settle(charge, DEADLINE);
+    const entriesOf = async (keyId: string): Promise<readonly LedgerEntry[]> =>
+      (await subject.store.listEntries({ keyId, limit: 5_000 })).entries;
+    const standingOf = async (keyId: string) => (await subject.store.readStanding(keyId)).standing;
+
+    describe('keys', () => {
+      it('createKey answers the only copy of a credential that finds the key', async () => {
+        const { store } = subject;
+        const expiresAt = new Date('2200-01-01T00:00:00.000Z');
+        const { record, credential } = await store.createKey({
+          name: 'Ünï "quoted" \\ name',
+          limits: { concurrency: 1, burst: 2, requestsPerMinute: 0.5 },
+          expiresAt,
+        });
+        assert.ok(isWellFormedCredential(credential));
+        assert.ok(record.hint.startsWith(credential.slice(0, 7)));
+        assert.ok(!credential.includes(record.hint));
+        assert.equal(record.name, 'Ünï "quoted" \\ name');
+        assert.deepEqual(record.limits, { concurrency: 1, burst: 2, requestsPerMinute: 0.5 });
+        assert.deepEqual(record.expiresAt, expiresAt);
+        assert.equal(record.state, 'active');
+        assert.equal(record.isActive, false);
+        assert.deepEqual([record.balance, record.spent, record.credited], [0n, 0n, 0n]);
+        assert.equal(record.lastChargedAt, null);
+        assert.deepEqual(await store.findKeyByCredential(credential), record);
+        assert.deepEqual(await store.getKey(record.id), record);
+      });
+
+      it('a credential that was never issued finds nothing', async () => {
+        const { credential } = await subject.store.createKey({
+          name: 'test',
+          limits: sampleLimits,
+          expiresAt: null,
+        });
+        const last = credential.endsWith('0') ? '1' : '0';
+        const forged = [
+          '',
+          'gw_',
+          credential.toLowerCase(),
+          ` ${credential}`,
+          `${credential} `,
+          credential.slice(0, -1) + last,
+          'x'.repeat(1_000_000),
+          // Well-formed, of another store.
+          'gw_tuPS0XElxF61vNcnz7ZdoIr1swb3F3oS6tr7QyhZnlM31FaMQ',
+        ];
+        for (const text of forged) {
+          assert.equal(await subject.store.findKeyByCredential(text), undefined);
+        }
+      });
+
+      it('listKeys answers the newest first, page by page', async () => {
+        const ids = [await newKey(), await newKey(), await newKey(), await newKey()];
+        const first = await subject.store.listKeys({ limit: 2 });
+        const after = first.at(-1)?.id ?? '';
+        const second = await subject.store.listKeys({ limit: 2, after });
+        assert.deepEqual([...first, ...second].map(({ id }) => id).reverse(), ids);
+      });
+
+      it('suspension is lifted by resumeKey; revocation is for good', async () => {
+        const { store } = subject;
+        const keyId = await newKey(USD);
+        assert.equal((await store.suspendKey(keyId))?.state, 'suspended');
+        assert.deepEqual(await store.readStanding(keyId), { standing: 'suspended', balance: USD });
+        assert.equal((await store.suspendKey(keyId))?.isActive, false);
+        assert.equal((await store.resumeKey(keyId))?.isActive, true);
+        assert.equal(await standingOf(keyId), 'active');
+        assert.equal((await store.revokeKey(keyId))?.state, 'revoked');
+        assert.equal((await store.resumeKey(keyId))?.state, 'revoked');
+        assert.equal((await store.suspendKey(keyId))?.state, 'revoked');
+        assert.equal(await standingOf(keyId), 'revoked');
+      });
+
+      it('updateKey changes what it is given and nothing else, seen by the next look-up', async () => {
+        const { store } = subject;
+        const { record, credential } = await store.createKey({
+          name: 'before',
+          limits: sampleLimits,
+          expiresAt: null,
+        });
+        await store.findKeyByCredential(credential);
+        const expected = { ...record, limits: { ...sampleLimits, burst: 99 } };
+        assert.deepEqual(await store.updateKey(record.id, { limits: { burst: 99 } }), expected);
+        assert.deepEqual(await store.findKeyByCredential(credential), expected);
+        assert.equal((await store.updateKey(record.id, { name: 'after' }))?.name, 'after');
+        await assert.rejects(store.updateKey(record.id, { limits: { burst: 0 } }), RangeError);
+        await assert.rejects(
+          store.updateKey(record.id, { limits: { concurrency: 1.5 } }),
+          RangeError,
+        );
+      });
+
+      it('an expiry in the past takes effect at once, and null lifts it', async () => {
+        const { store } = subject;
+        const keyId = await newKey(USD);
+        const past = new Date(Date.now() - 60_000);
+        assert.equal((await store.updateKey(keyId, { expiresAt: past }))?.isActive, false);
+        assert.deepEqual(await store.readStanding(keyId), { standing: 'expired', balance: USD });
+        assert.equal((await store.updateKey(keyId, { expiresAt: null }))?.isActive, true);
+        assert.equal(await standingOf(keyId), 'active');
+      });
+
+      it('an unknown key is undefined, or of unknown standing', async () => {
+        const { store } = subject;
+        assert.equal(await store.getKey('key_none'), undefined);
+        assert.equal(await store.suspendKey('key_none'), undefined);
+        assert.equal(await store.resumeKey('key_none'), undefined);
+        assert.equal(await store.revokeKey('key_none'), undefined);
+        assert.equal(await store.updateKey('key_none', { name: 'x' }), undefined);
+        assert.deepEqual(await store.readStanding('key_none'), { standing: 'unknown' });
+      });
+    });
+
+    describe('settle', () => {
+      it('records the whole charge and takes it from the balance', async () => {
+        const keyId = await newKey(USD);
+        const charge = settlement(keyId, {
+          model: 'model "with" \\ {odd, characters} é 🙂',
+          endpoint: 'chat.completions',
+          streamed: true,
+          upstreamId: undefined,
+          usage: {
+            inputTokens: 1_234,
+            outputTokens: 567,
+            cacheReadInputTokens: 89_012,
+            cacheCreationInputTokens: 3_456,
+            cacheCreation1hInputTokens: 456,
+          },
+        });
+        const balance = USD - charge.amount;
+        assert.deepEqual(await settle(charge), { outcome: 'settled', balance, isActive: true });
+        const entry = await subject.store.findEntry(keyId, charge.requestId);
+        assert.ok(entry?.kind === 'charge');
+        const { amount, requestId, ...recorded } = charge;
+        const { createdAt, ...found } = entry;
+        assert.deepEqual(found, {
+          ...recorded,
+          id: requestId,
+          kind: 'charge',
+          delta: -amount,
+          balanceAfter: balance,
+          seq: 2n,
+        });
+        const key = await subject.store.getKey(keyId);
+        assert.deepEqual(key?.lastChargedAt, createdAt);
+        assert.deepEqual([key?.balance, key?.spent, key?.credited], [balance, amount, USD]);
+        assert.deepEqual(await subject.store.readStanding(keyId), { standing: 'active', balance });
+      });
+
+      it('charges a replayed request once', async () => {
+        const keyId = await newKey(USD);
+        const charge = settlement(keyId);
+        const first = await settle(charge);
+        assert.deepEqual(await settle(charge), { ...first, outcome: 'replayed' });
+        assert.equal((await entriesOf(keyId)).length, 2);
+      });
+
+      it('charges a request once that is settled many times at once', async () => {
+        const keyId = await newKey(USD);
+        const charge = settlement(keyId);
+        const outcomes = await Promise.all(Array.from({ length: 50 }, () => settle(charge)));
+        const balance = USD - charge.amount;
+        assert.equal(outcomes.filter(({ outcome }) => outcome === 'settled').length, 1);
+        assert.equal(outcomes.filter(({ outcome }) => outcome === 'replayed').length, 49);
+        assert.ok(outcomes.every((outcome) => 'balance' in outcome && outcome.balance === balance));
+        assert.equal((await subject.store.getKey(keyId))?.balance, balance);
+      });
+
+      it('answers a conflict for the same request with other contents, charges nothing, tells the audit', async () => {
+        const [keyId, otherKey] = [await newKey(USD), await newKey(USD)];
+        const charge = settlement(keyId);
+        const before = (await subject.store.audit()).conflicts;
+        await settle(charge);
+        const others = [
+          { ...charge, amount: charge.amount + 1n },
+          { ...charge, keyId: otherKey },
+          { ...charge, upstreamId: 'msg_other' },
+        ];
+        for (const other of others) assert.deepEqual(await settle(other), { outcome: 'conflict' });
+        const twins = settlement(keyId);
+        const atOnce = await Promise.all([settle(twins), settle({ ...twins, streamed: true })]);
+        assert.deepEqual(atOnce.map(({ outcome }) => outcome).sort(), ['conflict', 'settled']);
+        assert.equal((await subject.store.getKey(keyId))?.balance, USD - 2n * charge.amount);
+        assert.equal((await subject.store.getKey(otherKey))?.balance, USD);
+        assert.equal((await subject.store.audit()).conflicts, before + 4);
+      });
+
+      it('records a request that cost nothing', async () => {
+        const keyId = await newKey(1n);
+        const free = settlement(keyId, { usage: {} });
+        assert.deepEqual(await settle(free), { outcome: 'settled', balance: 1n, isActive: true });
+        assert.equal((await entriesOf(keyId)).length, 2);
+      });
+
+      it('a key is active with 10^-14 USD and exhausted with nothing', async () => {
+        const keyId = await newKey();
+        assert.deepEqual(await subject.store.readStanding(keyId), {
+          standing: 'exhausted',
+          balance: 0n,
+        });
+        await topUp(keyId, 1n);
+        assert.deepEqual(await subject.store.readStanding(keyId), {
+          standing: 'active',
+          balance: 1n,
+        });
+        const last = { usage: { inputTokens: 1 }, rates: { ...NO_RATES, inputPerToken: 1n } };
+        assert.deepEqual(await settle(settlement(keyId, last)), {
+          outcome: 'settled',
+          balance: 0n,
+          isActive: false,
+        });
+        assert.equal(await standingOf(keyId), 'exhausted');
+      });
+
+      it('the charge that crosses zero is taken whole; only a top-up above zero enables the key', async () => {
+        const keyId = await newKey(5n);
+        const charge = settlement(keyId);
+        const debt = 5n - charge.amount;
+        assert.deepEqual(await settle(charge), {
+          outcome: 'settled',
+          balance: debt,
+          isActive: false,
+        });
+        assert.deepEqual(await topUp(keyId, -debt), {
+          outcome: 'credited',
+          balance: 0n,
+          isActive: false,
+        });
+        assert.equal(await standingOf(keyId), 'exhausted');
+        assert.deepEqual(await topUp(keyId, 1n), {
+          outcome: 'credited',
+          balance: 1n,
+          isActive: true,
+        });
+        assert.equal(await standingOf(keyId), 'active');
+      });
+
+      it('is exact for ten million tokens at 1,000 USD per million on a balance of 10^9 USD', async () => {
+        const keyId = await newKey(10n ** 9n * USD);
+        const charge = settlement(keyId, {
+          usage: { inputTokens: 10_000_000 },
+          rates: { ...NO_RATES, inputPerToken: USD / 1_000n },
+        });
+        assert.equal(charge.amount, 10_000n * USD);
+        await settle(charge);
+        await settle(
+          settlement(keyId, {
+            usage: { inputTokens: 1 },
+            rates: { ...NO_RATES, inputPerToken: 1n },
+          }),
+        );
+        assert.equal((await subject.store.getKey(keyId))?.balance, 999_990_000n * USD - 1n);
+      });
+
+      it('charges suspended, revoked and expired keys: the work was done', async () => {
+        const keyId = await newKey(USD);
+        await subject.store.revokeKey(keyId);
+        const charge = settlement(keyId);
+        const balance = USD - charge.amount;
+        assert.deepEqual(await settle(charge), { outcome: 'settled', balance, isActive: false });
+      });
+
+      it('a thousand settlements of one key at once are numbered without gaps', async () => {
+        const keyId = await newKey(USD);
+        const charges = Array.from({ length: 1_000 }, (_, index) =>
+          settlement(keyId, { usage: { inputTokens: index, outputTokens: 1 } }),
+        );
+        const outcomes = await Promise.all(charges.map(settle));
+        assert.ok(outcomes.every(({ outcome }) => outcome === 'settled'));
+        const entries = [...(await entriesOf(keyId))].reverse();
+        let balance = 0n;
+        entries.forEach((entry, index) => {
+          balance += entry.delta;
+          assert.equal(entry.seq, BigInt(index + 1));
+          assert.equal(entry.balanceAfter, balance);
+        });
+        const spent = charges.reduce((sum, charge) => sum + charge.amount, 0n);
+        assert.equal((await subject.store.getKey(keyId))?.balance, USD - spent);
+      });
+
+      it('sets malformed settlements of a full batch aside and settles the rest', async () => {
+        const keyId = await newKey(USD);
+        const before = (await subject.store.audit()).quarantined;
+        const good = Array.from({ length: 490 }, () => settlement(keyId));
+        const malformed = [
+          settlement(keyId, { amount: -1n }),
+          settlement(keyId, { amount: 10n ** 40n }),
+          settlement(keyId, { model: 'a\0b' }),
+          settlement(keyId, { requestId: `req\0${randomUUID()}` }),
+          settlement(keyId, { usage: { inputTokens: -1 }, amount: 1n }),
+          settlement(keyId, { usage: { outputTokens: 2 ** 31 } }),
+          settlement(keyId, { usage: { cacheCreation1hInputTokens: 2 }, amount: 1n }),
+          settlement('key_none'),
+          { ...settlement(keyId), usage: { ...settlement(keyId).usage, inputTokens: 1.5 } },
+          { ...settlement(keyId), usage: { ...settlement(keyId).usage, inputTokens: NaN } },
+        ];
+        const shuffled = [...good, ...malformed].sort((a, b) =>
+          a.requestId < b.requestId ? -1 : 1,
+        );
+        const outcomes = await Promise.all(
+          shuffled.map(async (charge) => ({ charge, outcome: (await settle(charge)).outcome })),
+        );
+        for (const { charge, outcome } of outcomes) {
+          assert.equal(outcome, malformed.includes(charge) ? 'quarantined' : 'settled');
+        }
+        assert.equal((await subject.store.audit()).quarantined, before + malformed.length);
+        assert.equal((await entriesOf(keyId)).length, good.length + 1);
+      });
+    });
+
+    describe('quarantine', () => {
+      it('keeps a usage once and charges nothing', async () => {
+        const keyId = await newKey(USD);
+        const before = (await subject.store.audit()).quarantined;
+        const usage = { requestId: randomUUID(), keyId, model: 'm\0', reason: 'negative tokens' };
+        await subject.store.quarantine(usage);
+        await subject.store.quarantine(usage);
+        assert.equal((await subject.store.audit()).quarantined, before + 1);
+        assert.equal((await subject.store.getKey(keyId))?.balance, USD);
+      });
+    });
+
+    describe('topUp', () => {
+      it('credits once, however often it is replayed', async () => {
+        const keyId = await newKey();
+        const topUpId = randomUUID();
+        const outcomes = await Promise.all(
+          Array.from({ length: 10 }, () => topUp(keyId, 7n * USD, topUpId)),
+        );
+        assert.equal(outcomes.filter(({ outcome }) => outcome === 'credited').length, 1);
+        assert.equal(outcomes.filter(({ outcome }) => outcome === 'replayed').length, 9);
+        const [entry, ...others] = await entriesOf(keyId);
+        assert.equal(others.length, 0);
+        assert.ok(entry?.kind === 'top_up');
+        assert.deepEqual(
+          [entry.id, entry.delta, entry.actor],
+          [`topup:${topUpId}`, 7n * USD, 'tests'],
+        );
+      });
+
+      it('answers a conflict for a used id with another amount or key, and credits nothing', async () => {
+        const [keyId, otherKey] = [await newKey(), await newKey()];
+        const topUpId = randomUUID();
+        await topUp(keyId, 7n, topUpId);
+        assert.deepEqual(await topUp(keyId, 8n, topUpId), { outcome: 'conflict' });
+        assert.deepEqual(await topUp(otherKey, 7n, topUpId), { outcome: 'conflict' });
+        assert.equal((await subject.store.getKey(keyId))?.balance, 7n);
+        assert.equal((await subject.store.getKey(otherKey))?.balance, 0n);
+      });
+
+      it('knows no unknown key and no amount that is not above zero', async () => {
+        assert.deepEqual(await topUp('key_none', 1n), { outcome: 'unknown_key' });
+        const keyId = await newKey();
+        await assert.rejects(topUp(keyId, 0n), RangeError);
+        await assert.rejects(topUp(keyId, -1n), RangeError);
+      });
+
+      it('racing the charge that exhausts a key, is never lost', async () => {
+        for (let round = 0; round < 100; round += 1) {
+          const keyId = await newKey(1n);
+          const charge = settlement(keyId);
+          const [settled, credited] = await Promise.all([
+            settle(charge),
+            topUp(keyId, charge.amount),
+          ]);
+          assert.deepEqual([settled.outcome, credited.outcome], ['settled', 'credited']);
+          assert.deepEqual(await subject.store.readStanding(keyId), {
+            standing: 'active',
+            balance: 1n,
+          });
+        }
+      });
+    });
+
+    describe('entries', () => {
+      it('findEntry answers to the owner alone', async () => {
+        const [keyId, otherKey] = [await newKey(USD), await newKey()];
+        const charge = settlement(keyId);
+        await settle(charge);
+        assert.equal((await subject.store.findEntry(keyId, charge.requestId))?.keyId, keyId);
+        assert.equal(await subject.store.findEntry(otherKey, charge.requestId), undefined);
+        assert.equal(await subject.store.findEntry(keyId, 'req_none'), undefined);
+      });
+
+      it('listEntries pages through everything once, newest first, of one key and of all', async () => {
+        const keyId = await newKey(USD);
+        await Promise.all(Array.from({ length: 24 }, () => settle(settlement(keyId))));
+        const own = await collect(subject.store, { keyId, limit: 7 });
+        assert.deepEqual(
+          own.map(({ seq }) => seq),
+          Array.from({ length: 25 }, (_, i) => 25n - BigInt(i)),
+        );
+        const all = await collect(subject.store, { limit: 400 });
+        const { entries } = await subject.store.audit();
+        assert.equal(all.length, entries);
+        assert.equal(new Set(all.map(({ id }) => id)).size, entries);
+        const times = all.map(({ createdAt }) => createdAt.getTime());
+        assert.deepEqual(
+          times,
+          [...times].sort((a, b) => b - a),
+        );
+      });
+
+      it('listEntries filters by model, kind and time', async () => {
+        const { store } = subject;
+        const keyId = await newKey(USD);
+        const rare = settlement(keyId, { model: `rare-${randomUUID()}` });
+        await settle(settlement(keyId));
+        await settle(rare);
+        const byModel = await store.listEntries({ model: rare.model, limit: 10 });
+        assert.deepEqual(
+          byModel.entries.map(({ id }) => id),
+          [rare.requestId],
+        );
+        assert.equal(byModel.next, undefined);
+        const topUps = await store.listEntries({ keyId, kind: 'top_up', limit: 10 });
+        assert.deepEqual(
+          topUps.entries.map(({ kind }) => kind),
+          ['top_up'],
+        );
+        const at = byModel.entries[0]?.createdAt ?? new Date(0);
+        const next = new Date(at.getTime() + 1);
+        const count = async (from: Date, until: Date) =>
+          (await store.listEntries({ model: rare.model, from, until, limit: 10 })).entries.length;
+        assert.equal(await count(at, next), 1);
+        assert.equal(await count(new Date(0), at), 0);
+        assert.equal(await count(next, new Date(next.getTime() + 1_000)), 0);
+      });
+
+      it('listEntries refuses a cursor that is none of its own', async () => {
+        const keyId = await newKey();
+        for (const cursor of ['', 'x', 'MTIz', '!!']) {
+          await assert.rejects(subject.store.listEntries({ limit: 1, cursor }), RangeError);
+        }
+        await assert.rejects(
+          subject.store.listEntries({ keyId, limit: 1, cursor: 'eHk' }),
+          RangeError,
+        );
+      });
+    });
+
+    describe('audit', () => {
+      it('finds the ledger of all these tests sound, and what was acknowledged in it', async () => {
+        const keyId = await newKey(USD);
+        const before = await subject.store.audit();
+        const charges = Array.from({ length: 200 }, () => settlement(keyId));
+        await Promise.all(charges.map(settle));
+        const after = await subject.store.audit();
+        assert.deepEqual(after.differences, []);
+        assert.ok(after.isSound);
+        assert.equal(after.gap, 0n);
+        const acknowledged = charges.reduce((sum, { amount }) => sum + amount, 0n);
+        assert.equal(after.charged - before.charged, acknowledged);
+        assert.equal(after.entries - before.entries, charges.length);
+      });
+
+      it('stays sound while settlements go on', async () => {
+        const keyId = await newKey(USD);
+        let isRunning = true;
+        const writer = (async () => {
+          while (isRunning) await Promise.all([1, 2, 3, 4].map(() => settle(settlement(keyId))));
+        })();
+        for (let round = 0; round < 3; round += 1) {
+          const { differences } = await subject.store.audit();
+          assert.deepEqual(differences, []);
+        }
+        isRunning = false;
+        await writer;
+      });
+
+      it('reports an amount that its tokens and rates do not come to', async () => {
+        const keyId = await newKey(USD);
+        const wrong = settlement(keyId, { amount: 1n });
+        await settle(wrong);
+        const { isSound, differences } = await subject.store.audit();
+        assert.equal(isSound, false);
+        assert.deepEqual(differences, [
+          {
+            check: 'amount',
+            keyId,
+            entryId: wrong.requestId,
+            expected: (-settlement(keyId).amount).toString(),
+            found: '-1',
+          },
+        ]);
+      });
+
+      it('the database refuses to rewrite entries and to delete keys', async () => {
+        for (const sql of [
+          'UPDATE ledger SET delta = 0',
+          'DELETE FROM ledger',
+          'TRUNCATE ledger',
+          'DELETE FROM api_key',
+        ]) {
+          await assert.rejects(subject.tamper(sql), /refused/);
+        }
+      });
+
+      it('names entries and keys that were tampered with behind the fence', async () => {
+        const known = (await subject.store.audit()).differences.length;
+        const keys = await Promise.all([1, 2, 3, 4, 5].map(() => newKey(USD)));
+        const charges: string[] = [];
+        for (const keyId of keys) {
+          const ids = Array.from({ length: 3 }, () => settlement(keyId));
+          for (const charge of ids) await settle(charge);
+          charges.push(ids[1]?.requestId ?? '');
+        }
+        await subject.tamper(`
+          ALTER TABLE ledger DISABLE TRIGGER USER;
+          UPDATE ledger SET delta = delta + 0.00000000000001 WHERE id = '${charges[0] ?? ''}';
+          UPDATE ledger SET input_tokens = input_tokens + 1 WHERE id = '${charges[1] ?? ''}';
+          DELETE FROM ledger WHERE id = '${charges[2] ?? ''}';
+          INSERT INTO ledger (id, key_id, seq, kind, delta, balance_after, input_hash, created_at, actor)
+            SELECT 'forged', key_id, 99, 'top_up', 1, 1, '', now(), 'x'
+            FROM ledger WHERE id = '${charges[3] ?? ''}';
+          UPDATE api_key SET balance = balance + 1 WHERE id = '${keys[4] ?? ''}';
+          ALTER TABLE ledger ENABLE TRIGGER USER;`);
+        const { differences, gap } = await subject.store.audit();
+        const found = new Set(differences.map(({ check, keyId }) => `${String(keyId)} ${check}`));
+        const expected = [
+          `${keys[0] ?? ''} amount`,
+          `${keys[0] ?? ''} running_balance`,
+          `${keys[0] ?? ''} key_balance`,
+          `${keys[1] ?? ''} amount`,
+          `${keys[2] ?? ''} sequence`,
+          `${keys[2] ?? ''} key_totals`,
+          `${keys[3] ?? ''} sequence`,
+          `${keys[4] ?? ''} key_balance`,
+          'undefined total',
+        ];
+        for (const difference of expected) assert.ok(found.has(difference), difference);
+        assert.ok(differences.length > known);
+        assert.notEqual(gap, 0n);
+      });
+    });
+
+    describe('close', () => {
+      it('waits for what is pending and takes nothing more', async () => {
+        const { store } = subject;
+        const keyId = await newKey(USD);
+        const pending = Array.from({ length: 100 }, () => settle(settlement(keyId)));
+        assert.equal(store.pendingSettlements(), 100);
+        await store.ping();
+        await store.close();
+        assert.equal(store.pendingSettlements(), 0);
+        const outcomes = await Promise.all(pending);
+        assert.ok(outcomes.every(({ outcome }) => outcome === 'settled'));
+        await assert.rejects(settle(settlement(keyId)), StoreUnavailableError);
+        await assert.rejects(store.readStanding(keyId), StoreUnavailableError);
+        await assert.rejects(store.getKey(keyId), StoreUnavailableError);
+        await assert.rejects(store.ping(), StoreUnavailableError);
+        await store.close();
+      });
+    });
+  });
+}
+
+const NO_RATES: SettledRates = {
+  inputPerToken: 0n,
+  outputPerToken: 0n,
+  cacheReadPerToken: 0n,
+  cacheWrite5mPerToken: 0n,
+  cacheWrite1hPerToken: 0n,
+};
+
+async function collect(
+  store: BalanceStore,
+  filter: { readonly keyId?: string; readonly limit: number },
+): Promise<readonly LedgerEntry[]> {
+  const entries: LedgerEntry[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.listEntries({
+      ...filter,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    entries.push(...page.entries);
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return entries;
+}

@@ -1,0 +1,59 @@
+/** Settlements that add up, for tests. */
+
+import { randomUUID } from 'node:crypto';
+import type { KeyLimits } from '../key.js';
+import type { SettledRates, SettledUsage, Settlement } from '../store.js';
+
+export const sampleLimits: KeyLimits = { concurrency: 5, burst: 10, requestsPerMinute: 60 };
+
+/** 3 USD and 15 USD per million tokens, cache reads at 10 %, cache writes at 125 % and 200 %. */
+const SAMPLE_RATES: SettledRates = {
+  inputPerToken: 300_000_000n,
+  outputPerToken: 1_500_000_000n,
+  cacheReadPerToken: 30_000_000n,
+  cacheWrite5mPerToken: 375_000_000n,
+  cacheWrite1hPerToken: 600_000_000n,
+};
+
+const NO_USAGE: SettledUsage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadInputTokens: 0,
+  cacheCreationInputTokens: 0,
+  cacheCreation1hInputTokens: 0,
+};
+
+/** A settlement whose amount is what its usage costs at its rates, unless told otherwise. */
+export function settlement(
+  keyId: string,
+  parts: Partial<Omit<Settlement, 'usage' | 'keyId'>> & {
+    readonly usage?: Partial<SettledUsage>;
+  } = {},
+): Settlement {
+  const usage = { ...NO_USAGE, ...(parts.usage ?? { inputTokens: 100, outputTokens: 10 }) };
+  const rates = parts.rates ?? SAMPLE_RATES;
+  return {
+    requestId: `req_${randomUUID()}`,
+    amount: chargeOf(usage, rates),
+    model: 'claude-test',
+    endpoint: 'messages',
+    streamed: false,
+    upstreamId: 'msg_test',
+    ...parts,
+    keyId,
+    usage,
+    rates,
+  };
+}
+
+/** In units of 10^-14 USD. */
+export function chargeOf(usage: SettledUsage, rates: SettledRates): bigint {
+  const cacheCreation5m = usage.cacheCreationInputTokens - usage.cacheCreation1hInputTokens;
+  return (
+    BigInt(usage.inputTokens) * rates.inputPerToken +
+    BigInt(usage.outputTokens) * rates.outputPerToken +
+    BigInt(usage.cacheReadInputTokens) * rates.cacheReadPerToken +
+    BigInt(cacheCreation5m) * rates.cacheWrite5mPerToken +
+    BigInt(usage.cacheCreation1hInputTokens) * rates.cacheWrite1hPerToken
+  );
+}

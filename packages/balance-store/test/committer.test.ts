@@ -1,0 +1,178 @@
+import { describe, expect, it } from '@jest/globals';
+import { Committer } from '../src/committer.js';
+import type { CommitterOptions, SettleDriver } from '../src/committer.js';
+import { StoreUnavailableError } from '../src/index.js';
+import type { Settlement, SettleOutcome } from '../src/index.js';
+import { settlement } from '../src/testing/index.js';
+
+const DEADLINE = { deadlineMs: 10_000 };
+const settled: SettleOutcome = { outcome: 'settled', balance: 1n, isActive: true };
+
+class Refusal extends Error {}
+class Race extends Error {}
+
+/** A driver whose batches are answered by a script; calls beyond it settle. */
+function scriptedDriver(
+  answer: (batch: readonly Settlement[], call: number) => Promise<void> | void,
+) {
+  const batches: (readonly Settlement[])[] = [];
+  const quarantined: string[] = [];
+  const driver: SettleDriver = {
+    async settleBatch(batch) {
+      batches.push(batch);
+      await answer(batch, batches.length);
+      return batch.map(() => settled);
+    },
+    quarantine({ requestId }) {
+      quarantined.push(requestId);
+      return Promise.resolve();
+    },
+    classify(error) {
+      if (error instanceof Refusal) return 'refused';
+      return error instanceof Race ? 'raced' : 'retry';
+    },
+  };
+  return { driver, batches, quarantined };
+}
+
+function settleAll(committer: Committer, charges: readonly Settlement[]) {
+  return Promise.all(charges.map((charge) => committer.settle(charge, DEADLINE)));
+}
+
+const charges = (count: number) => Array.from({ length: count }, () => settlement('key'));
+const create = (options: Partial<CommitterOptions> & Pick<CommitterOptions, 'driver'>) =>
+  new Committer({ lanes: 2, random: () => 0, ...options });
+
+describe('committer', () => {
+  it('folds settlements made at once into batches of at most the maximum, in order', async () => {
+    const { driver, batches } = scriptedDriver(() => undefined);
+    const all = charges(1_200);
+    await settleAll(create({ driver }), all);
+    expect(batches.map((batch) => batch.length)).toEqual([500, 500, 200]);
+    expect(batches.flat()).toEqual(all);
+  });
+
+  it('has no more batches in flight than lanes, and lets the others gather meanwhile', async () => {
+    const release: (() => void)[] = [];
+    const { driver, batches } = scriptedDriver(
+      () => new Promise((resolve) => release.push(resolve)),
+    );
+    const committer = create({ driver });
+    const outcomes: Promise<unknown>[] = [];
+    for (const charge of charges(10)) {
+      outcomes.push(committer.settle(charge, DEADLINE));
+      await new Promise(setImmediate);
+    }
+    expect(batches.map((batch) => batch.length)).toEqual([1, 1]);
+    expect(committer.pending).toBe(10);
+    release[0]?.();
+    await new Promise(setImmediate);
+    expect(batches.map((batch) => batch.length)).toEqual([1, 1, 8]);
+    release.forEach((resolve) => {
+      resolve();
+    });
+    await Promise.all(outcomes);
+    expect(committer.pending).toBe(0);
+  });
+
+  it('sends the same settlements again after a fault', async () => {
+    const { driver, batches } = scriptedDriver((_, call) => {
+      if (call <= 3) throw new Error('connection lost');
+    });
+    const all = charges(3);
+    await settleAll(create({ driver }), all);
+    expect(batches).toEqual([all, all, all, all]);
+  });
+
+  it('isolates a malformed settlement of a full batch in few calls and settles the others', async () => {
+    const all = charges(500);
+    const bad = all[321];
+    const { driver, batches, quarantined } = scriptedDriver((batch) => {
+      if (bad !== undefined && batch.includes(bad)) throw new Refusal('value out of range');
+    });
+    const outcomes = await settleAll(create({ driver }), all);
+    expect(outcomes.filter(({ outcome }) => outcome === 'settled').length).toBe(499);
+    expect(outcomes[321]).toEqual({ outcome: 'quarantined', reason: 'value out of range' });
+    expect(quarantined).toEqual([bad?.requestId]);
+    expect(batches.length).toBeLessThanOrEqual(20);
+  });
+
+  it('takes a race that is lost again and again for a malformed settlement', async () => {
+    const { driver, quarantined } = scriptedDriver(() => {
+      throw new Race('duplicate key');
+    });
+    const [outcome] = await settleAll(create({ driver }), charges(1));
+    expect(outcome?.outcome).toBe('quarantined');
+    expect(quarantined.length).toBe(1);
+  });
+
+  it('gives up at the deadline, wherever the settlement is then, and never sends it again', async () => {
+    let isUp = false;
+    const { driver, batches } = scriptedDriver(() => {
+      if (!isUp) throw new Error('down');
+    });
+    const committer = create({ driver, lanes: 1 });
+    const [retried, queued, patient] = charges(3);
+    if (!retried || !queued || !patient) throw new Error('no charges');
+    const first = committer.settle(retried, { deadlineMs: 60 });
+    await new Promise(setImmediate);
+    const second = committer.settle(queued, { deadlineMs: 30 });
+    const third = committer.settle(patient, DEADLINE);
+    await expect(second).rejects.toThrow(StoreUnavailableError);
+    await expect(first).rejects.toThrow(StoreUnavailableError);
+    expect(committer.pending).toBe(1);
+    isUp = true;
+    expect(await third).toEqual(settled);
+    expect(batches.at(-1)).toEqual([patient]);
+    expect(batches.flat()).not.toContain(queued);
+  });
+
+  it('refuses more than may wait, at once', async () => {
+    let release: () => void = () => undefined;
+    const { driver } = scriptedDriver(() => new Promise((resolve) => (release = resolve)));
+    const committer = create({ driver, lanes: 1, maxWaiting: 2 });
+    const first = committer.settle(settlement('key'), DEADLINE);
+    await new Promise(setImmediate);
+    const others = charges(2).map((charge) => committer.settle(charge, DEADLINE));
+    await expect(committer.settle(settlement('key'), DEADLINE)).rejects.toThrow(
+      StoreUnavailableError,
+    );
+    release();
+    await first;
+    await new Promise(setImmediate);
+    release();
+    await Promise.all(others);
+  });
+
+  it('retries the quarantine itself', async () => {
+    const { driver } = scriptedDriver(() => {
+      throw new Refusal('bad');
+    });
+    let attempts = 0;
+    const flaky: SettleDriver = {
+      ...driver,
+      quarantine() {
+        attempts += 1;
+        return attempts < 3 ? Promise.reject(new Error('down')) : Promise.resolve();
+      },
+    };
+    const [outcome] = await settleAll(create({ driver: flaky }), charges(1));
+    expect(outcome).toEqual({ outcome: 'quarantined', reason: 'bad' });
+    expect(attempts).toBe(3);
+  });
+
+  it('close waits for what is pending and refuses what comes later', async () => {
+    const { driver } = scriptedDriver((_, call) => {
+      if (call === 1) throw new Error('down');
+    });
+    const committer = create({ driver });
+    const outcomes = settleAll(committer, charges(5));
+    await new Promise(setImmediate);
+    await committer.close();
+    expect(committer.pending).toBe(0);
+    expect((await outcomes).length).toBe(5);
+    await expect(committer.settle(settlement('key'), DEADLINE)).rejects.toThrow(
+      StoreUnavailableError,
+    );
+  });
+});

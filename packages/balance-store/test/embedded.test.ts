@@ -1,0 +1,144 @@
+/** The contract on the embedded database, and what concerns its directory. */
+
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Pool } from 'pg';
+import { openEmbeddedStore } from '../src/embedded/index.js';
+import { startPglite } from '../src/embedded/pglite.js';
+import { EmbeddedStoreLockedError, StoreUnavailableError } from '../src/index.js';
+import { balanceStoreContract } from '../src/testing/index.js';
+import { expectAllOnce, spawnWriter } from './writer-process.js';
+
+const PEPPER = 'pepper of the tests';
+
+const directories: string[] = [];
+function newDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'balance-store-'));
+  directories.push(directory);
+  return directory;
+}
+afterAll(() => {
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+});
+
+balanceStoreContract({
+  name: 'embedded',
+  runner: { describe, it, beforeAll, afterAll },
+  async open() {
+    const dataDir = newDirectory();
+    let store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
+    return {
+      get store() {
+        return store;
+      },
+      async tamper(sql) {
+        await store.close();
+        const pglite = startPglite(join(dataDir, 'pglite'));
+        const pool = new Pool({ stream: pglite.connect, user: 'postgres', max: 1 });
+        try {
+          await pool.query(sql);
+        } finally {
+          await pool.end();
+          await pglite.stop();
+          store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
+        }
+      },
+      close: () => store.close(),
+    };
+  },
+});
+
+describe('embedded: the directory', () => {
+  it('a second opener is refused within a second, and the first goes on unharmed', async () => {
+    const dataDir = newDirectory();
+    const store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
+    for (let attempt = 0; attempt < 20; attempt += 1) {
+      const start = performance.now();
+      await expect(openEmbeddedStore({ dataDir, pepper: PEPPER })).rejects.toThrow(
+        EmbeddedStoreLockedError,
+      );
+      expect(performance.now() - start).toBeLessThan(1_000);
+    }
+    await store.ping();
+    await store.close();
+    await (await openEmbeddedStore({ dataDir, pepper: PEPPER })).close();
+  });
+
+  it('of two that open at once, one is refused', async () => {
+    const dataDir = newDirectory();
+    const results = await Promise.allSettled([
+      openEmbeddedStore({ dataDir, pepper: PEPPER }),
+      openEmbeddedStore({ dataDir, pepper: PEPPER }),
+    ]);
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    for (const result of results) if (result.status === 'fulfilled') await result.value.close();
+  });
+
+  it('loses and doubles nothing when its process is killed again and again', async () => {
+    const dataDir = newDirectory();
+    const acknowledged = new Map<string, bigint>();
+    for (let kill = 1; kill <= 3; kill += 1) {
+      const writer = spawnWriter(['embedded', dataDir, '100'], acknowledged);
+      await writer.hasAcknowledged(7_000);
+      await writer.kill();
+    }
+    expect(acknowledged.size).toBeGreaterThanOrEqual(20_000);
+    const store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
+    await expectAllOnce(store, acknowledged);
+    await store.close();
+  });
+
+  it('the lock of a killed process is free at once', async () => {
+    const dataDir = newDirectory();
+    const holder = spawn(process.execPath, ['-e', HOLD_SOCKET, join(dataDir, 'lock')]);
+    await new Promise((resolve) => holder.stdout.once('data', resolve));
+    // As a container that shares the directory but not the network namespace would hold it.
+    await expect(openEmbeddedStore({ dataDir, pepper: PEPPER })).rejects.toThrow(
+      EmbeddedStoreLockedError,
+    );
+    const exited = new Promise((resolve) => holder.once('exit', resolve));
+    holder.kill('SIGKILL');
+    await exited;
+    await (await openEmbeddedStore({ dataDir, pepper: PEPPER })).close();
+  });
+});
+
+describe('embedded: connections', () => {
+  it('a new connection finds nothing of one that broke off, and errors leave it usable', async () => {
+    const pglite = startPglite(newDirectory());
+    const pool = new Pool({ stream: pglite.connect, user: 'postgres', max: 1 });
+    const first = await pool.connect();
+    await first.query('CREATE TABLE kept (id INTEGER)');
+    await first.query('BEGIN');
+    await first.query({ name: 'insert', text: 'INSERT INTO kept VALUES ($1)', values: [1] });
+    first.release(true);
+    const rows = await pool.query({
+      name: 'insert',
+      text: 'SELECT id FROM kept WHERE id = $1',
+      values: [1],
+    });
+    expect(rows.rows).toEqual([]);
+    await expect(pool.query('SELECT 1 / $1::int', [0])).rejects.toMatchObject({ code: '22012' });
+    await expect(pool.query('SELECT nonsense; SELECT 1')).rejects.toMatchObject({ code: '42703' });
+    expect((await pool.query('SELECT $1::text AS said', ['x'.repeat(1_000_000)])).rows[0]).toEqual({
+      said: 'x'.repeat(1_000_000),
+    });
+    await pool.end();
+    await pglite.stop();
+  });
+
+  it('a directory that holds no database fails to open with a clear fault, and frees the lock', async () => {
+    const dataDir = newDirectory();
+    writeFileSync(join(dataDir, 'pglite'), 'not a directory');
+    const open = () => openEmbeddedStore({ dataDir, pepper: PEPPER });
+    await expect(open()).rejects.toThrow(StoreUnavailableError);
+    rmSync(join(dataDir, 'pglite'));
+    await (await open()).close();
+  });
+});
+
+const HOLD_SOCKET =
+  "require('node:net').createServer().listen(process.argv[1], () => process.stdout.write('held'))";

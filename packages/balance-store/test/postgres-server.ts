@@ -1,0 +1,172 @@
+/**
+ * A PostgreSQL for tests: the server of TEST_DATABASE_URL, or one of our own in a temporary directory.
+ *
+ * The server's programs refuse to run as root; started by root they run as `postgres` or `nobody`.
+ */
+
+import { execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+
+export interface PostgresServer {
+  /** Creates an empty database and answers its connection string. */
+  createDatabase(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** A server of our own, which may be restarted. */
+export interface OwnPostgresServer extends PostgresServer {
+  /** Stops as a power cut would, without a checkpoint, and starts again. */
+  restartImmediately(): Promise<void>;
+  /** Stops as above and stays down. */
+  stopImmediately(): Promise<void>;
+  start(): Promise<void>;
+  /** Freezes and unfreezes the server and all its sessions. */
+  freeze(signal: 'SIGSTOP' | 'SIGCONT'): void;
+}
+
+export async function usePostgresServer(): Promise<PostgresServer> {
+  const url = process.env['TEST_DATABASE_URL'];
+  if (url === undefined || url === '') return startPostgresServer();
+  return { createDatabase: () => createDatabase(url), stop: () => Promise.resolve() };
+}
+
+export async function startPostgresServer(): Promise<OwnPostgresServer> {
+  const bin = programsDirectory();
+  const directory = mkdtempSync(join(tmpdir(), 'balance-store-pg-'));
+  const data = join(directory, 'data');
+  const account = serverAccount();
+  if (account !== undefined) {
+    chownSync(directory, account.uid, account.gid);
+    chmodSync(directory, 0o755);
+  }
+  const run = (program: string, args: readonly string[]) =>
+    execFileSync(join(bin, program), args, { ...account, cwd: directory, stdio: 'pipe' });
+
+  run('initdb', ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync']);
+  const port = await freePort();
+  const start = async () => {
+    const args = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', directory];
+    const server = spawn(join(bin, 'postgres'), [...args, '-c', 'max_connections=200'], {
+      ...account,
+      cwd: directory,
+      stdio: 'ignore',
+    });
+    server.unref();
+    const url = `postgres://postgres@127.0.0.1:${String(port)}/postgres`;
+    await waitUntilReady(url);
+    return { server, url };
+  };
+  let { server, url } = await start();
+  const stopped = () =>
+    new Promise<void>((resolve) => {
+      server.ref();
+      if (server.exitCode !== null || server.signalCode !== null) resolve();
+      else
+        server.once('exit', () => {
+          resolve();
+        });
+    });
+
+  const own: OwnPostgresServer = {
+    createDatabase: () => createDatabase(url),
+    async stop() {
+      await own.stopImmediately();
+      rmSync(directory, { recursive: true, force: true });
+    },
+    async stopImmediately() {
+      server.kill('SIGQUIT');
+      await stopped();
+    },
+    async start() {
+      ({ server, url } = await start());
+    },
+    async restartImmediately() {
+      await own.stopImmediately();
+      await own.start();
+    },
+    freeze(signal) {
+      const sessions = execFileSync('ps', ['-o', 'pid=', '--ppid', String(server.pid)], {
+        encoding: 'utf8',
+      });
+      for (const pid of [...sessions.trim().split(/\s+/), String(server.pid)]) {
+        process.kill(Number(pid), signal);
+      }
+    },
+  };
+  return own;
+}
+
+async function createDatabase(serverUrl: string): Promise<string> {
+  const name = `balance_store_${randomBytes(6).toString('hex')}`;
+  const client = new Client({ connectionString: serverUrl });
+  await client.connect();
+  await client.query(`CREATE DATABASE ${name}`);
+  await client.end();
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+function programsDirectory(): string {
+  const root = '/usr/lib/postgresql';
+  const versions = existsSync(root) ? readdirSync(root).sort() : [];
+  for (const version of versions.reverse()) {
+    const bin = join(root, version, 'bin');
+    if (existsSync(join(bin, 'postgres'))) return bin;
+  }
+  for (const bin of (process.env['PATH'] ?? '').split(':')) {
+    if (existsSync(join(bin, 'postgres')) && existsSync(join(bin, 'initdb'))) return bin;
+  }
+  throw new Error(
+    'These tests need PostgreSQL: set TEST_DATABASE_URL to a server where databases may be created, ' +
+      'or install its server programs.',
+  );
+}
+
+function serverAccount(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  for (const user of ['postgres', 'nobody']) {
+    try {
+      const id = (flag: string) =>
+        Number(execFileSync('id', [flag, user], { encoding: 'utf8', stdio: 'pipe' }));
+      return { uid: id('-u'), gid: id('-g') };
+    } catch {
+      // No such account: the next one.
+    }
+  }
+  throw new Error('PostgreSQL refuses to run as root, and there is no user "postgres" or "nobody"');
+}
+
+async function waitUntilReady(url: string): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    const client = new Client({ connectionString: url, connectionTimeoutMillis: 1_000 });
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => {
+        resolve(port);
+      });
+    });
+  });
+}

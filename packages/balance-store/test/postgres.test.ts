@@ -1,0 +1,213 @@
+/** The contract on PostgreSQL, and what only several processes sharing a database can show. */
+
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+import { PepperMismatchError, SchemaMismatchError, SchemaTooNewError } from '../src/index.js';
+import { openPostgresStore } from '../src/postgres/index.js';
+import { balanceStoreContract, sampleLimits, settlement } from '../src/testing/index.js';
+import { usePostgresServer } from './postgres-server.js';
+import type { PostgresServer } from './postgres-server.js';
+
+const PEPPER = 'pepper of the tests';
+const USD = 10n ** 14n;
+const DEADLINE = { deadlineMs: 20_000 };
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await usePostgresServer();
+});
+afterAll(() => server.stop());
+
+balanceStoreContract({
+  name: 'PostgreSQL',
+  runner: { describe, it, beforeAll, afterAll },
+  async open() {
+    const connectionString = await server.createDatabase();
+    const store = await openPostgresStore({ connectionString, pepper: PEPPER });
+    return { store, tamper: (sql) => execute(connectionString, sql), close: () => store.close() };
+  },
+});
+
+describe('PostgreSQL: many replicas', () => {
+  it('replicas that lock the same keys in opposite order never wait in a circle, and charge duplicates once', async () => {
+    const connectionString = await server.createDatabase();
+    const replicas = await Promise.all(
+      Array.from({ length: 3 }, () => openPostgresStore({ connectionString, pepper: PEPPER })),
+    );
+    const [first] = replicas;
+    if (first === undefined) throw new Error('no replica');
+    const keys: string[] = [];
+    for (let index = 0; index < 20; index += 1) {
+      const { record } = await first.createKey({
+        name: 'k',
+        limits: sampleLimits,
+        expiresAt: null,
+      });
+      keys.push(record.id);
+    }
+    const counts = { settled: 0, replayed: 0, conflict: 0, quarantined: 0 };
+    for (let round = 0; round < 30; round += 1) {
+      const charges = keys.flatMap((keyId) => [settlement(keyId), settlement(keyId)]);
+      const orders = [
+        charges,
+        [...charges].reverse(),
+        [...charges].sort(() => Math.random() - 0.5),
+      ];
+      const outcomes = await Promise.all(
+        replicas.flatMap((replica, index) =>
+          (orders[index] ?? []).map((charge) => replica.settle(charge, DEADLINE)),
+        ),
+      );
+      for (const { outcome } of outcomes) counts[outcome] += 1;
+    }
+    expect(counts).toEqual({ settled: 1_200, replayed: 2_400, conflict: 0, quarantined: 0 });
+    const report = await first.audit();
+    expect(report).toMatchObject({ isSound: true, entries: 1_200, conflicts: 0, quarantined: 0 });
+    const [row] = await query(
+      connectionString,
+      'SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()',
+    );
+    expect(row).toEqual({ deadlocks: 0 });
+    await Promise.all(replicas.map((replica) => replica.close()));
+  });
+
+  it('one id settled for two keys by two replicas at once is charged to one of them', async () => {
+    const connectionString = await server.createDatabase();
+    const open = () => openPostgresStore({ connectionString, pepper: PEPPER });
+    const [a, b] = await Promise.all([open(), open()]);
+    const newKey = async () =>
+      (await a.createKey({ name: 'k', limits: sampleLimits, expiresAt: null })).record.id;
+    const [keyA, keyB] = [await newKey(), await newKey()];
+    for (let round = 0; round < 50; round += 1) {
+      const charge = settlement(keyA);
+      const outcomes = await Promise.all([
+        a.settle(charge, DEADLINE),
+        b.settle({ ...charge, keyId: keyB }, DEADLINE),
+      ]);
+      expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(['conflict', 'settled']);
+      const topUps = await Promise.all([
+        a.topUp({ topUpId: String(round), keyId: keyA, amount: 1n, actor: 'a' }),
+        b.topUp({ topUpId: String(round), keyId: keyB, amount: 1n, actor: 'b' }),
+      ]);
+      expect(topUps.map(({ outcome }) => outcome).sort()).toEqual(['conflict', 'credited']);
+    }
+    expect((await a.audit()).isSound).toBe(true);
+    await Promise.all([a.close(), b.close()]);
+  });
+
+  it("another replica's suspension stops the next admission, its limits apply within a second", async () => {
+    const connectionString = await server.createDatabase();
+    const open = () => openPostgresStore({ connectionString, pepper: PEPPER });
+    const [a, b] = await Promise.all([open(), open()]);
+    const { record, credential } = await a.createKey({
+      name: 'k',
+      limits: sampleLimits,
+      expiresAt: null,
+    });
+    await a.topUp({ topUpId: '1', keyId: record.id, amount: USD, actor: 'a' });
+    expect((await a.findKeyByCredential(credential))?.id).toBe(record.id);
+    await b.suspendKey(record.id);
+    await b.updateKey(record.id, { limits: { burst: 77 } });
+    expect(await a.readStanding(record.id)).toEqual({ standing: 'suspended', balance: USD });
+    await new Promise((resolve) => setTimeout(resolve, 1_050));
+    const found = await a.findKeyByCredential(credential);
+    expect(found).toMatchObject({ state: 'suspended', limits: { burst: 77 } });
+    await Promise.all([a.close(), b.close()]);
+  });
+});
+
+describe('PostgreSQL: opening', () => {
+  it('several replicas that start at once on an empty database migrate it once', async () => {
+    const connectionString = await server.createDatabase();
+    const stores = await Promise.all(
+      Array.from({ length: 5 }, () => openPostgresStore({ connectionString, pepper: PEPPER })),
+    );
+    await Promise.all(stores.map((store) => store.close()));
+    const rows = await query(
+      connectionString,
+      'SELECT migration_name, checksum, applied_steps_count, logs, rolled_back_at, ' +
+        'finished_at >= started_at AS is_finished, length(id) AS id_length ' +
+        'FROM _prisma_migrations ORDER BY migration_name',
+    );
+    const folder = join(__dirname, '..', 'prisma', 'migrations');
+    const names = readdirSync(folder)
+      .filter((name) => /^\d{14}_/.test(name))
+      .sort();
+    expect(rows).toEqual(
+      names.map((name) => ({
+        migration_name: name,
+        checksum: createHash('sha256')
+          .update(readFileSync(join(folder, name, 'migration.sql')))
+          .digest('hex'),
+        applied_steps_count: 1,
+        logs: null,
+        rolled_back_at: null,
+        is_finished: true,
+        id_length: 36,
+      })),
+    );
+  });
+
+  it('refuses a database that a newer version has migrated, or whose migration was changed', async () => {
+    const connectionString = await server.createDatabase();
+    await (await openPostgresStore({ connectionString, pepper: PEPPER })).close();
+    await execute(connectionString, "UPDATE _prisma_migrations SET checksum = 'x'");
+    await expect(openPostgresStore({ connectionString, pepper: PEPPER })).rejects.toThrow(
+      SchemaMismatchError,
+    );
+    await execute(
+      connectionString,
+      "INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('i', 'c', '99990101000000_later', now())",
+    );
+    await expect(openPostgresStore({ connectionString, pepper: PEPPER })).rejects.toThrow(
+      SchemaTooNewError,
+    );
+  });
+
+  it('refuses a pepper under which none of the keys was issued', async () => {
+    const connectionString = await server.createDatabase();
+    const store = await openPostgresStore({ connectionString, pepper: PEPPER });
+    const { credential } = await store.createKey({
+      name: 'k',
+      limits: sampleLimits,
+      expiresAt: null,
+    });
+    await store.close();
+    await expect(openPostgresStore({ connectionString, pepper: 'other' })).rejects.toThrow(
+      PepperMismatchError,
+    );
+    const again = await openPostgresStore({ connectionString, pepper: PEPPER });
+    expect(await again.findKeyByCredential(credential)).toBeDefined();
+    await again.close();
+  });
+
+  it('the database holds no credential, only its keyed hash', async () => {
+    const connectionString = await server.createDatabase();
+    const store = await openPostgresStore({ connectionString, pepper: PEPPER });
+    const { credential } = await store.createKey({
+      name: 'k',
+      limits: sampleLimits,
+      expiresAt: null,
+    });
+    await store.close();
+    const rows = await query(connectionString, 'SELECT * FROM api_key');
+    expect(JSON.stringify(rows)).not.toContain(credential.slice(3, 20));
+  });
+});
+
+async function query(connectionString: string, sql: string): Promise<readonly unknown[]> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function execute(connectionString: string, sql: string): Promise<void> {
+  await query(connectionString, sql);
+}

@@ -1,0 +1,11 @@
+// Lets Node run these sources unbuilt, for tests that need processes of their own: imports are written
+// with the suffix of the built file.
+
+import { registerHooks } from 'node:module';
+
+registerHooks({
+  resolve(specifier, context, nextResolve) {
+    const isSource = specifier.startsWith('.') && context.parentURL?.endsWith('.ts') === true;
+    return nextResolve(isSource ? specifier.replace(/\.js$/, '.ts') : specifier, context);
+  },
+});

@@ -1,0 +1,77 @@
+/** Processes that settle charges until they are killed, and the check of what they were told. */
+
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect } from '@jest/globals';
+import type { BalanceStore } from '../src/index.js';
+
+export interface WriterProcess {
+  /** Resolves once the process was told of so many charges. */
+  hasAcknowledged(count: number): Promise<void>;
+  /** SIGKILL. Resolves when the process is gone and all it said was heard. */
+  kill(): Promise<void>;
+}
+
+/**
+ * @param args - Of `writer.ts`.
+ * @param acknowledged - Gets the amount of each charge by its request id.
+ */
+export function spawnWriter(
+  args: readonly string[],
+  acknowledged: Map<string, bigint>,
+): WriterProcess {
+  const hooks = join(__dirname, 'run-typescript.mjs');
+  const program = join(__dirname, 'writer.ts');
+  const writer = spawn(process.execPath, ['--import', hooks, program, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: writer.stdout });
+  const exited = new Promise((resolve) => writer.once('exit', resolve));
+  const heard = new Promise((resolve) => lines.once('close', resolve));
+  let count = 0;
+  lines.on('line', (line) => {
+    const [requestId, amount] = line.split(' ');
+    // The last line may have been cut off with the process.
+    if (requestId === undefined || amount === undefined || !amount.endsWith(';')) return;
+    acknowledged.set(requestId, BigInt(amount.slice(0, -1)));
+    count += 1;
+  });
+  return {
+    async hasAcknowledged(goal) {
+      while (count < goal) {
+        if (writer.exitCode !== null) throw new Error('the writer has ended by itself');
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    },
+    async kill() {
+      writer.kill('SIGKILL');
+      await Promise.all([exited, heard]);
+    },
+  };
+}
+
+/** Every acknowledged charge is in the ledger with its amount, once, and the ledger is sound. */
+export async function expectAllOnce(
+  store: BalanceStore,
+  acknowledged: ReadonlyMap<string, bigint>,
+): Promise<void> {
+  const report = await store.audit();
+  expect(report).toMatchObject({ isSound: true, gap: 0n, conflicts: 0, quarantined: 0 });
+  const found = new Map<string, bigint>();
+  let rows = 0;
+  let cursor: string | undefined;
+  do {
+    const page = await store.listEntries({
+      kind: 'charge',
+      limit: 5_000,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    for (const entry of page.entries) found.set(entry.id, -entry.delta);
+    rows += page.entries.length;
+    cursor = page.next;
+  } while (cursor !== undefined);
+  expect(found.size).toBe(rows);
+  const lost = [...acknowledged].filter(([id, amount]) => found.get(id) !== amount);
+  expect(lost).toEqual([]);
+}

@@ -1,0 +1,44 @@
+/**
+ * Settles charges until it is killed.
+ *
+ * Arguments: `embedded` and a directory, or `postgres` and a connection string; how many settlements to
+ * have in flight. Prints the request id and amount of each charge once it is acknowledged. One charge in
+ * nine is settled twice at once.
+ */
+
+import { openEmbeddedStore } from '../src/embedded/index.js';
+import { openPostgresStore } from '../src/postgres/index.js';
+import { sampleLimits, settlement } from '../src/testing/index.js';
+
+const [kind = '', place = '', inFlight = '1'] = process.argv.slice(2);
+const PEPPER = 'pepper of the tests';
+
+const store =
+  kind === 'embedded'
+    ? await openEmbeddedStore({ dataDir: place, pepper: PEPPER })
+    : await openPostgresStore({ connectionString: place, pepper: PEPPER });
+
+const keyIds = (await store.listKeys({ limit: 20 })).map(({ id }) => id);
+while (keyIds.length < 20) {
+  const { record } = await store.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
+  keyIds.push(record.id);
+}
+
+async function settleForEver(): Promise<never> {
+  for (;;) {
+    const keyId = keyIds[Math.floor(Math.random() * keyIds.length)] ?? '';
+    const charge = settlement(keyId, {
+      usage: { inputTokens: Math.floor(Math.random() * 10_000) },
+    });
+    const copies = Math.random() < 1 / 9 ? [charge, charge] : [charge];
+    const outcomes = await Promise.all(
+      copies.map((copy) => store.settle(copy, { deadlineMs: 60_000 })),
+    );
+    for (const { outcome } of outcomes) {
+      if (outcome !== 'settled' && outcome !== 'replayed') throw new Error(outcome);
+    }
+    process.stdout.write(`${charge.requestId} ${charge.amount.toString()};\n`);
+  }
+}
+
+await Promise.all(Array.from({ length: Number(inFlight) }, settleForEver));
