@@ -62,12 +62,25 @@ export async function tortureHttp(options, random, say) {
       limits: { concurrency: 1000, burst: 100_000, requestsPerMinute: 1_000_000 },
       expiresAt: null,
     });
-    await store.topUp({ topUpId: `credit-${i}`, keyId: record.id, amount: CREDIT, actor: 'torture' });
+    await store.topUp({
+      topUpId: `credit-${i}`,
+      keyId: record.id,
+      amount: CREDIT,
+      actor: 'torture',
+    });
     keys.push({ id: record.id, credential });
   }
   await Promise.all(replicas.map((replica) => replica.start()));
 
-  const done = { kills: 0, terms: 0, pauses: 0, databaseCrashes: 0, redisFaults: 0, linkFaults: 0, badExits: 0 };
+  const done = {
+    kills: 0,
+    terms: 0,
+    pauses: 0,
+    databaseCrashes: 0,
+    redisFaults: 0,
+    linkFaults: 0,
+    badExits: 0,
+  };
   let lastSaid = Date.now();
   const clients = createClients({
     replicas,
@@ -79,7 +92,9 @@ export async function tortureHttp(options, random, say) {
     onProgress(tally) {
       if (Date.now() - lastSaid < 10_000) return;
       lastSaid = Date.now();
-      say(`${tally.complete} complete, ${tally.cut} cut, ${tally.refused} refused; ${done.kills} kills`);
+      say(
+        `${tally.complete} complete, ${tally.cut} cut, ${tally.refused} refused; ${done.kills} kills`,
+      );
     },
   });
   const running = clients.run();

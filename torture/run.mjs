@@ -40,7 +40,9 @@ const { tortureHttp } = await import('./http.mjs');
 step(`Torture, seed ${seed}: ${JSON.stringify(options)}`);
 const startedAt = Date.now();
 const say = (text) => {
-  process.stdout.write(`  ${((Date.now() - startedAt) / 1000).toFixed(0).padStart(4)} s  ${text}\n`);
+  process.stdout.write(
+    `  ${((Date.now() - startedAt) / 1000).toFixed(0).padStart(4)} s  ${text}\n`,
+  );
 };
 const { lines, tally, done } = await tortureHttp(options, createRandom(seed), say);
 say(`clients: ${JSON.stringify(tally)}`);

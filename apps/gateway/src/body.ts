@@ -81,7 +81,9 @@ async function decode(
     const body = await DECODERS[name](received, { maxOutputLength: maxBytes });
     return { outcome: 'read', body };
   } catch (error) {
-    if (error instanceof RangeError) return tooLarge(maxBytes);
+    const isTooLarge =
+      error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+    if (isTooLarge) return tooLarge(maxBytes);
     return refused(400, `content-encoding: the body is not valid ${name}`);
   }
 }

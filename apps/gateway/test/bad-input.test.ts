@@ -159,11 +159,12 @@ describe.each([
   });
 
   it('nothing for __proto__ members, which stay inert', async () => {
+    const { apiKey: own } = await gateway.createKey();
     const text = JSON.stringify(userMessage('Hello')).replace(
       '{',
       '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},',
     );
-    const response = await post(gateway, apiKey, text);
+    const response = await post(gateway, own, text);
     await response.text();
     expect(response.status).toBeLessThan(500);
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();

@@ -140,6 +140,7 @@ describe('a charge', () => {
       ['day=yesterday', 'day'],
       [`day=${today}&from=${today}`, 'day'],
       ['colour=red', 'colour'],
+      ['cursor=nonsense', 'cursor'],
     ] as const) {
       const refused = await list(query);
       expect(refused.status).toBe(400);

@@ -62,7 +62,7 @@ describe('inspectMessageRequest', () => {
   });
 
   it.each<[string, unknown]>([
-    ['max_tokens', { ...base, max_tokens: 9_007_199_254_740_993 }],
+    ['max_tokens', '{"model":"m","max_tokens":9007199254740993,"messages":[1]}'],
     ['max_tokens', { ...base, max_tokens: 1e12 }],
     ['max_tokens', { ...base, max_tokens: null }],
     ['system', { ...base, system: 5 }],

@@ -14,3 +14,22 @@ export {
 } from './tool-choice.js';
 export { scanTopLevel } from './json-members.js';
 export type { JsonScan, JsonShape, JsonSpan, ScanOptions } from './json-members.js';
+export {
+  CHAT_KEEP_ALIVE,
+  MESSAGE_KEEP_ALIVE,
+  chatErrorEvent,
+  errorBody,
+  messageErrorEvent,
+  type ErrorDetails,
+} from './errors.js';
+export { finishReason, type FinishReason } from './finish-reason.js';
+export { createMessageStreamTap, type TapOptions } from './message-stream-tap.js';
+export {
+  translateResponse,
+  type ResponseTranslation,
+  type TranslateResponseContext,
+} from './response.js';
+export { createSseParser, type ServerSentEvent, type SseParser } from './sse.js';
+export type { StreamEnd, StreamPipe } from './stream-pipe.js';
+export { createChatStream, type ChatStreamOptions } from './stream.js';
+export { chatUsage, readUsage, type Usage, type UsageReading } from './usage.js';

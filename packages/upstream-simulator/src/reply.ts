@@ -168,9 +168,13 @@ function lastToolResults(request: JsonObject): string[] {
       typeof content === 'string'
         ? content
         : asArray(content)
-            .map((part) => String(asObject(part)['text'] ?? ''))
+            .map((part) => textOf(asObject(part)))
             .join(''),
     );
+}
+
+function textOf({ text }: JsonObject): string {
+  return typeof text === 'string' ? text : '';
 }
 
 function stopAt(

@@ -2,6 +2,8 @@
 
 import {
   EmbeddedStoreLockedError,
+  PepperMismatchError,
+  SchemaMismatchError,
   SchemaTooNewError,
   StoreUnavailableError,
 } from '@gateway/balance-store';
@@ -24,6 +26,8 @@ export function exitCodeOf(error: unknown): number {
   if (
     error instanceof StoreUnavailableError ||
     error instanceof EmbeddedStoreLockedError ||
+    error instanceof PepperMismatchError ||
+    error instanceof SchemaMismatchError ||
     error instanceof SchemaTooNewError
   ) {
     return EXIT.unavailable;

@@ -271,7 +271,7 @@ export async function runOperation(
   // One entry's input and run belong together; the table's union of entries cannot tell that.
   const chosen = operations[name] as Operation<z.ZodType, unknown>;
   const parsed = chosen.input.safeParse(input);
-  if (parsed.success) return chosen.run(parsed.data, context);
+  if (parsed.success) return chosen.run(parsed.data, context).catch(refuseBadCursor);
   const [issue] = parsed.error.issues;
   const field =
     issue?.code === 'unrecognized_keys' ? issue.keys.join(', ') : (issue?.path.join('.') ?? '');
@@ -280,6 +280,14 @@ export async function runOperation(
     'invalid_request_error',
     `${field === '' ? 'input' : field}: ${issue?.message ?? 'is invalid'}`,
   );
+}
+
+/** The store made the cursor, so only the store can tell whether it is one. */
+function refuseBadCursor(error: unknown): never {
+  if (error instanceof RangeError) {
+    throw new OperationError(400, 'invalid_request_error', `cursor: ${error.message}`);
+  }
+  throw error;
 }
 
 function operation<Input extends z.ZodType, Output>(

@@ -5,7 +5,8 @@
 
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
-import type { EntryFilter } from '@gateway/balance-store';
+import type { EntryFilter, EntryPage } from '@gateway/balance-store';
+import type { Refusal } from '../refusal.js';
 import type { Services } from '../services.js';
 import { usageCsv, usageView } from '../operations/views.js';
 import { keyRoute } from './key-route.js';
@@ -38,8 +39,7 @@ export function listUsageRoute(services: Services): RequestHandler {
   return keyRoute(ROUTE, services, async (key, req): Promise<KeyAnswer> => {
     const query = usageQuery.safeParse(req.query);
     if (!query.success) {
-      const [issue] = query.error.issues;
-      return { refusal: invalidQuery(issue) };
+      return { refusal: refusalOf(query.error.issues[0]) };
     }
     const { day: on, from, until, model, limit, cursor, format } = query.data;
     const filter: EntryFilter = {
@@ -50,7 +50,9 @@ export function listUsageRoute(services: Services): RequestHandler {
       ...(cursor === undefined ? {} : { cursor }),
       ...range(on ?? from, on ?? until),
     };
-    const page = await services.store.listEntries(filter);
+    const page = await readPage(services, filter);
+    if (page === undefined)
+      return { refusal: invalidQuery('cursor', 'is not one of this endpoint') };
     const charges = page.entries.filter((entry) => entry.kind === 'charge');
     if (format === 'csv') {
       return { text: usageCsv(charges), contentType: 'text/csv; charset=utf-8', next: page.next };
@@ -93,17 +95,23 @@ function range(
   };
 }
 
-function invalidQuery(issue: z.core.$ZodIssue | undefined): {
-  status: number;
-  type: string;
-  message: string;
-  param: string;
-} {
+/** `undefined` when the cursor is none that the store made. */
+async function readPage(services: Services, filter: EntryFilter): Promise<EntryPage | undefined> {
+  try {
+    return await services.store.listEntries(filter);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function refusalOf(issue: z.core.$ZodIssue | undefined): Refusal {
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
-  const param = unknown ?? issue?.path.join('.') ?? '';
-  const message =
-    unknown === undefined
-      ? (issue?.message ?? 'is invalid')
-      : 'is not a parameter of this endpoint';
+  return unknown === undefined
+    ? invalidQuery(issue?.path.join('.') ?? '', issue?.message ?? 'is invalid')
+    : invalidQuery(unknown, 'is not a parameter of this endpoint');
+}
+
+function invalidQuery(param: string, message: string): Refusal {
   return { status: 400, type: 'invalid_request_error', message: `${param}: ${message}`, param };
 }

@@ -1,0 +1,137 @@
+/**
+ * The native stream on its way to a native client: bytes pass untouched, the usage is read on the way
+ * past, and the bytes that tell it finally are kept back.
+ */
+
+import { ByteQueue, NO_BYTES, concatenate } from './bytes.js';
+import { messageErrorEvent } from './errors.js';
+import { EventSplitter } from './event-splitter.js';
+import {
+  MALFORMED,
+  MessageState,
+  TOO_LARGE,
+  TRUNCATED,
+  errorOf,
+  parseEvent,
+} from './message-state.js';
+import { MAX_EVENT_BYTES, readEvent } from './sse.js';
+import type { StreamEnd, StreamPipe } from './stream-pipe.js';
+
+export interface TapOptions {
+  /** Larger events end the stream as failed. Default: 32 MiB. */
+  readonly maxEventBytes?: number;
+}
+
+type Failure = (StreamEnd & { readonly outcome: 'failed' })['cause'];
+
+/**
+ * Passes a native stream on, event by whole event. Kept back, from its first byte on, is the first
+ * `message_delta` that carries usage and everything after it. For a complete stream, what
+ * {@link StreamPipe.push} returned and the final `tail` are together exactly what came in.
+ */
+export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
+  const splitter = new EventSplitter(options.maxEventBytes ?? MAX_EVENT_BYTES);
+  const state = new MessageState();
+  const held = new ByteQueue();
+  let isHolding = false;
+  let isFinished = false;
+  let failure: { cause: Failure; error: { type: string; message: string } } | undefined;
+  let ready: Uint8Array[] = [];
+
+  function onEvent(event: Uint8Array): void {
+    if (!isFinished && !isOfNoInterest(event)) judge(event);
+    if (isHolding) held.append(event);
+    else ready.push(event);
+  }
+
+  function judge(bytes: Uint8Array): void {
+    const { event: name, data } = readEvent(bytes);
+    if (data === '') return;
+    const event = parseEvent(data);
+    if (event === undefined) {
+      if (name === '' || !/^(message_|error)/.test(name)) return;
+      fail('malformed', MALFORMED);
+      return;
+    }
+    const type = typeof event['type'] === 'string' ? event['type'] : name;
+    switch (type) {
+      case 'message_start':
+        state.start(event);
+        return;
+      case 'message_delta':
+        state.delta(event);
+        if (event['usage'] != null) isHolding = true;
+        return;
+      case 'message_stop':
+        isHolding = true;
+        isFinished = true;
+        return;
+      case 'error':
+        isHolding = true;
+        fail('error_event', errorOf(event));
+        return;
+    }
+  }
+
+  function fail(cause: Failure, error: { type: string; message: string }): void {
+    failure = { cause, error };
+    isFinished = true;
+    isHolding = true;
+  }
+
+  return {
+    get isFinished() {
+      return isFinished;
+    },
+    push(chunk) {
+      ready = [];
+      if (!splitter.push(chunk, onEvent)) fail('too_large', TOO_LARGE);
+      return joinReady(ready, chunk);
+    },
+    end() {
+      const rest = splitter.takeRest();
+      if (!isFinished && rest.length > 0) onEvent(rest);
+      const { messageId, stopReason } = state;
+      if (isFinished && failure === undefined) {
+        return {
+          outcome: 'complete',
+          usage: state.usage(),
+          tail: held.take(),
+          messageId,
+          stopReason,
+        };
+      }
+      const { cause, error } = failure ?? { cause: 'truncated', error: TRUNCATED };
+      // An error event of the upstream goes out as it is; other failures have none yet.
+      const tail = cause === 'error_event' ? held.take() : messageErrorEvent(error);
+      return { outcome: 'failed', error, cause, tail, messageId };
+    },
+  };
+}
+
+/**
+ * Content events and pings are the bulk of a stream and tell nothing of the whole: their name is
+ * enough. Anything else, and any event that does not begin with its name, is looked at closely.
+ */
+function isOfNoInterest(event: Uint8Array): boolean {
+  // `event:` and a blank, then `c` of content_block_… or `p` of ping.
+  return (
+    event[0] === 0x65 &&
+    event[5] === 0x3a &&
+    event[6] === 0x20 &&
+    ((event[7] === 0x63 && event[14] === 0x5f) || (event[7] === 0x70 && event[8] === 0x69))
+  );
+}
+
+/** Events that stand side by side in the chunk are one view of it; nothing is copied then. */
+function joinReady(events: readonly Uint8Array[], chunk: Uint8Array): Uint8Array {
+  const [first] = events;
+  const last = events.at(-1);
+  if (first === undefined || last === undefined) return NO_BYTES;
+  if (events.length === 1) return first;
+  if (first.buffer === chunk.buffer && last.buffer === chunk.buffer) {
+    const length = last.byteOffset + last.length - first.byteOffset;
+    return chunk.subarray(first.byteOffset - chunk.byteOffset).subarray(0, length);
+  }
+  return concatenate(events, { length: events.reduce((sum, event) => sum + event.length, 0) });
+}
