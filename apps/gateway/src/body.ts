@@ -6,6 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import { errorCode } from './error-code.js';
 import type { Refusal } from './refusal.js';
 
 export type BodyReading =
@@ -81,9 +82,7 @@ async function decode(
     const body = await DECODERS[name](received, { maxOutputLength: maxBytes });
     return { outcome: 'read', body };
   } catch (error) {
-    const isTooLarge =
-      error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
-    if (isTooLarge) return tooLarge(maxBytes);
+    if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') return tooLarge(maxBytes);
     return refused(400, `content-encoding: the body is not valid ${name}`);
   }
 }

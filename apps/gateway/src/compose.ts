@@ -23,6 +23,7 @@ import { ConfigError } from './config.js';
 import type { Config } from './config.js';
 import { openDataDir } from './data-dir.js';
 import type { DataDir } from './data-dir.js';
+import { errorCode } from './error-code.js';
 import type { Services } from './services.js';
 import { createMetrics } from './telemetry/metrics.js';
 import { createTelemetry } from './telemetry/telemetry.js';
@@ -191,7 +192,7 @@ function listen(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => {
-      const name = 'code' in error ? String(error.code) : error.message;
+      const name = errorCode(error) ?? error.message;
       reject(
         new ConfigError([
           `PORT, ADMIN_PORT: cannot listen on ${at.host}:${String(at.port)} (${name})`,

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { errorCode } from './error-code.js';
 
 const PRIVATE_FILE = 0o600;
 const PRIVATE_DIR = 0o700;
@@ -35,7 +36,7 @@ export function openDataDir(path: string): DataDir {
     try {
       return readFileSync(file(name), 'utf8').trim();
     } catch (error) {
-      if (isCode(error, 'ENOENT')) return undefined;
+      if (errorCode(error) === 'ENOENT') return undefined;
       throw error;
     }
   }
@@ -49,7 +50,7 @@ export function openDataDir(path: string): DataDir {
         writeFileSync(file(name), `${made}\n`, { mode: PRIVATE_FILE, flag: 'wx' });
         return made;
       } catch (error) {
-        if (!isCode(error, 'EEXIST')) throw error;
+        if (errorCode(error) !== 'EEXIST') throw error;
         return read(name) ?? '';
       }
     },
@@ -68,8 +69,4 @@ export function openDataDir(path: string): DataDir {
       return text === undefined ? undefined : adminAddress.safeParse(JSON.parse(text)).data;
     },
   };
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

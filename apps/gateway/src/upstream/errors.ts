@@ -6,6 +6,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
+import { errorCode } from '../error-code.js';
 import type { Refusal } from '../refusal.js';
 
 const MAX_RETRY_AFTER_SECONDS = 60;
@@ -58,7 +59,7 @@ export function readUpstreamFailure(
 
 /** No response at all: refused, reset, timed out, or larger than anything sensible. */
 export function refusalOfConnectionError(error: Error): Refusal {
-  const code = 'code' in error ? error.code : undefined;
+  const code = errorCode(error);
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
     return { status: 504, type: 'timeout_error', message: 'the upstream did not answer in time' };
   }
