@@ -30,7 +30,7 @@ export async function readLedger(databaseUrl) {
     const { rows } = await client.query(
       `select id, key_id, kind, seq::text, delta::text, balance_after::text, model, upstream_id,
               input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens
-         from ledger order by key_id, seq`,
+         from ledger order by ledger.key_id, ledger.seq`,
     );
     const keys = await client.query('select id, balance::text from api_key');
     return { entries: rows, balances: new Map(keys.rows.map((row) => [row.id, row.balance])) };

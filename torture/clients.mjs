@@ -6,7 +6,7 @@
 import { Agent, request } from 'undici';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export function createClients({ replicas, keys, models, requests, parallel, random, onProgress }) {
+export function createClients({ replicas, keys, models, parallel, random, onProgress }) {
   const seen = [];
   /** Answered with a refusal: such a request must have no ledger entry. */
   const refused = [];
@@ -16,7 +16,7 @@ export function createClients({ replicas, keys, models, requests, parallel, rand
   let stopped = false;
 
   async function client() {
-    while (!stopped && tally.complete < requests) {
+    while (!stopped) {
       const i = started++;
       const outcome = await one(i);
       tally[outcome] += 1;

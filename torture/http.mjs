@@ -33,7 +33,7 @@ export async function tortureHttp(options, random, say) {
     apiKey: UPSTREAM_KEY,
     keepBodies: false,
     eventDelayMs: 1,
-    maxJournalEntries: requests * 4,
+    maxJournalEntries: requests * 20,
   });
   const links = {
     postgres: await startFaultProxy(addressOf(postgres.url)),
@@ -86,7 +86,6 @@ export async function tortureHttp(options, random, say) {
     replicas,
     keys,
     models: MODELS,
-    requests,
     parallel,
     random,
     onProgress(tally) {
@@ -98,21 +97,19 @@ export async function tortureHttp(options, random, say) {
     },
   });
   const running = clients.run();
-  let finished = false;
-  void running.then(() => (finished = true));
-
-  // The next fault is due when the clients have come as far as the faults so far are of all faults.
+  // A fault is due when the clients have come as far as the faults so far are of all faults.
   const plan = faultPlan();
   for (const [index, fault] of plan.entries()) {
-    const due = Math.floor(((index + 0.5) / plan.length) * requests);
-    while (!finished && clients.tally.complete < due) await sleep(10);
-    if (finished) break;
+    await clientsReach(Math.floor((index / plan.length) * requests));
     await fault();
   }
+  await clientsReach(requests);
+  clients.stop();
   await running;
 
   say('healing: all faults off, every replica drains');
   for (const link of Object.values(links)) link.set('none');
+  await Promise.all(replicas.map((replica) => replica.untilReady()));
   const exits = await Promise.all(replicas.map((replica) => replica.stop()));
   done.badExits += exits.filter((code) => code !== 0).length;
   const audit = await store.audit();
@@ -145,6 +142,10 @@ export async function tortureHttp(options, random, say) {
   });
   return { lines, tally: clients.tally, done };
 
+  async function clientsReach(count) {
+    while (clients.tally.complete < count) await sleep(10);
+  }
+
   function faultPlan() {
     const faults = [
       ...times(kills, () => killReplica('SIGKILL')),
@@ -161,6 +162,8 @@ export async function tortureHttp(options, random, say) {
     const replica = random.pick(replicas);
     if (!replica.isRunning()) return;
     if (signal === 'SIGTERM') {
+      // Before it is ready a process has no streams to finish: it just ends.
+      await replica.untilReady();
       done.terms += 1;
       if ((await replica.restart(signal)) !== 0) done.badExits += 1;
     } else {

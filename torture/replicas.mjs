@@ -20,7 +20,7 @@ export function createReplica(name, { port, adminPort, env }) {
         HOST: '127.0.0.1',
         PORT: String(port),
         ADMIN_PORT: String(adminPort),
-        LOG_LEVEL: 'error',
+        LOG_LEVEL: process.env.TORTURE_LOG ?? 'error',
         ...env,
       },
     });
@@ -29,6 +29,14 @@ export function createReplica(name, { port, adminPort, env }) {
         output = (output + chunk.toString()).slice(-20_000);
       });
     }
+  }
+  async function untilReady() {
+    for (let tries = 0; tries < 600; tries += 1) {
+      if (child.exitCode !== null) throw new Error(`${name} ended:\n${output}`);
+      if (await isReady(port)) return;
+      await sleep(50);
+    }
+    throw new Error(`${name} did not become ready:\n${output}`);
   }
   const exited = (process) =>
     process.exitCode === null && process.signalCode === null
@@ -41,13 +49,9 @@ export function createReplica(name, { port, adminPort, env }) {
     output: () => output,
     async start() {
       spawnGateway();
-      for (let tries = 0; tries < 600; tries += 1) {
-        if (child.exitCode !== null) throw new Error(`${name} ended:\n${output}`);
-        if (await isReady(port)) return;
-        await sleep(50);
-      }
-      throw new Error(`${name} did not become ready:\n${output}`);
+      await untilReady();
     },
+    untilReady,
     /** Sends SIGKILL or SIGTERM and starts again once the process is gone; tells its exit code. */
     async restart(signal) {
       const dying = child;
@@ -60,7 +64,6 @@ export function createReplica(name, { port, adminPort, env }) {
     pause: () => child.kill('SIGSTOP'),
     resume: () => child.kill('SIGCONT'),
     isRunning: () => child.exitCode === null && child.signalCode === null,
-    isReady: () => isReady(port),
     async stop() {
       child.kill('SIGCONT');
       child.kill('SIGTERM');

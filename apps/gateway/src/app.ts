@@ -1,7 +1,7 @@
 /** The client-facing Express application: one table of routes, and JSON for everything else. */
 
 import express from 'express';
-import type { ErrorRequestHandler, Express, Request, Response } from 'express';
+import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
 import { sendRefusal } from './refusal.js';
 import type { Dialect, Refusal } from './refusal.js';
 import { newRequestId } from './request-id.js';
@@ -23,6 +23,7 @@ export function createApp(services: Services): Express {
   app.set('query parser', 'simple');
   app.set('trust proxy', services.trustedProxies);
 
+  app.use('/v1', refuseWhileDraining(services));
   // `/v1/v1/…` is what an SDK calls whose base address was given with `/v1` although it adds its own.
   app
     .route(['/v1/messages', '/v1/v1/messages'])
@@ -54,6 +55,26 @@ export function createApp(services: Services): Express {
   app.use(notFound);
   app.use(failed(services));
   return app;
+}
+
+/**
+ * A connection that is kept alive outlives the listening socket: without this, a busy client would
+ * keep a draining process at work for ever.
+ */
+function refuseWhileDraining({ activity }: Services): RequestHandler {
+  return function checkDraining(req, res, next) {
+    if (!activity.isDraining) {
+      next();
+      return;
+    }
+    res.setHeader('connection', 'close');
+    refuse(req, res, {
+      status: 503,
+      type: 'api_error',
+      message: 'this gateway is shutting down; try again at once',
+      retryAfterSeconds: 1,
+    });
+  };
 }
 
 function methodNotAllowed(allowed: 'GET' | 'POST') {
@@ -103,5 +124,5 @@ function refuse(req: Request, res: Response, refusal: Refusal): void {
 
 /** The chat form of an error is a superset, so it also serves paths that belong to neither format. */
 function dialectOf(req: Request): Dialect {
-  return /^\/v1\/(v1\/)?messages/.test(req.path) ? 'messages' : 'chat.completions';
+  return /^\/v1\/(v1\/)?messages/.test(req.originalUrl) ? 'messages' : 'chat.completions';
 }

@@ -4,9 +4,11 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
+import { StoreUnavailableError } from '@gateway/balance-store';
 import type { BalanceStore } from '@gateway/balance-store';
 import { openEmbeddedStore } from '@gateway/balance-store/embedded';
 import { openPostgresStore } from '@gateway/balance-store/postgres';
@@ -41,6 +43,10 @@ export interface RunningGateway {
 }
 
 const DRAIN_DEADLINE_MS = 120_000;
+/** While draining: connections whose response is done are closed this often. */
+const IDLE_SWEEP_MS = 100;
+const DATABASE_PATIENCE_MS = 60_000;
+const DATABASE_RETRY_MS = 1_000;
 const SIMULATOR_KEY = 'simulator';
 
 export async function startGateway(config: Config): Promise<RunningGateway> {
@@ -51,7 +57,7 @@ export async function startGateway(config: Config): Promise<RunningGateway> {
   });
   const prices = loadPriceTable(config.priceTablePath);
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
-  const store = await openStore(config, dataDir);
+  const store = await openStoreWhenReachable(config, dataDir, log);
   const limiter = openLimiter(config, log);
   const simulator =
     config.upstream === undefined
@@ -112,8 +118,11 @@ export async function startGateway(config: Config): Promise<RunningGateway> {
     async stop() {
       const idle = activity.drain(DRAIN_DEADLINE_MS);
       const closed = close(server);
-      server.closeIdleConnections();
+      const sweep = setInterval(() => {
+        server.closeIdleConnections();
+      }, IDLE_SWEEP_MS);
       const { abandoned } = await idle;
+      clearInterval(sweep);
       server.closeAllConnections();
       await closed;
       if (adminServer !== undefined) {
@@ -141,6 +150,24 @@ export function openStore(config: Config, dataDir: DataDir | undefined): Promise
     connectionString: config.databaseUrl ?? '',
     pepper: config.keyPepper ?? '',
   });
+}
+
+/** A database that starts together with the gateway, or restarts, is waited for. */
+async function openStoreWhenReachable(
+  config: Config,
+  dataDir: DataDir | undefined,
+  log: Logger,
+): Promise<BalanceStore> {
+  for (let waitedMs = 0; ; waitedMs += DATABASE_RETRY_MS) {
+    try {
+      return await openStore(config, dataDir);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError) || waitedMs >= DATABASE_PATIENCE_MS)
+        throw error;
+      log.warn({ reason: error.message }, 'waiting for the database');
+      await sleep(DATABASE_RETRY_MS);
+    }
+  }
 }
 
 export function loadPriceTable(path: string | undefined): PriceTable {

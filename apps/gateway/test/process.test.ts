@@ -87,6 +87,10 @@ async function cli(
   return { code, out, err };
 }
 
+async function waitFor(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
 describe('gateway serve', () => {
   it('prints a ready key on first start, keeps it and its balance on the second, and drains on SIGTERM', async () => {
     const first = await serve();
@@ -121,6 +125,28 @@ describe('gateway serve', () => {
     expect(entries.data[0]).toMatchObject({ streamed: true, endpoint: 'chat.completions' });
     second.child.kill('SIGTERM');
     await once(second.child, 'exit');
+  });
+
+  it('ends on SIGTERM although clients keep their connections busy, and gives none of them half an answer', async () => {
+    const gateway = await serve({ LOG_LEVEL: 'silent' });
+    let isOver = false;
+    const statuses = new Set<number>();
+    const clients = Promise.allSettled(
+      Array.from({ length: 8 }, async () => {
+        while (!isOver) {
+          const response = await postMessages(gateway, gateway.demoKey, userMessage('Hello'));
+          await response.json();
+          statuses.add(response.status);
+        }
+      }),
+    );
+    await waitFor(() => statuses.size > 0);
+    gateway.child.kill('SIGTERM');
+    const [code] = (await once(gateway.child, 'exit')) as [number];
+    isOver = true;
+    await clients;
+    expect(code).toBe(0);
+    expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
   });
 
   it('loses and doubles nothing that a client saw when it is killed', async () => {

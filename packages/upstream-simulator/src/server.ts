@@ -81,11 +81,12 @@ export async function startUpstreamSimulator(
   const { address, port } = server.address() as AddressInfo;
 
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    // Numbered before anything is awaited: ids must be unique among requests that run at once.
     requestCount += 1;
-    const body = await readBody(req);
     const url = req.url ?? '';
-    const { pathname } = new URL(url, 'http://simulator');
     const requestId = idOf('req', String(requestCount), url);
+    const body = await readBody(req);
+    const { pathname } = new URL(url, 'http://simulator');
     journal.addRequest({
       id: requestId,
       method: req.method ?? '',

@@ -211,6 +211,13 @@ describe('the simulator', () => {
     expect(elsewhere.status).toBe(404);
   });
 
+  it('gives requests that run at once ids of their own', async () => {
+    const responses = await Promise.all(Array.from({ length: 50 }, () => send(ask('Hello'))));
+    const messages = await Promise.all(responses.map((response) => response.json()));
+    expect(new Set(messages.map(({ id }) => id)).size).toBe(50);
+    expect(new Set(responses.map(({ headers }) => headers.get('request-id'))).size).toBe(50);
+  });
+
   it('journals the bytes of a request and none of its credentials', async () => {
     await send(ask('Hello'), { 'x-custom': 'kept' });
     const [request] = simulator.journal.requests();

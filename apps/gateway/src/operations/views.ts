@@ -3,10 +3,6 @@
 import type { AuditReport, KeyRecord, LedgerEntry } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 
-export type KeyView = ReturnType<typeof keyView>;
-export type EntryView = ReturnType<typeof entryView>;
-export type AuditView = ReturnType<typeof auditView>;
-
 export function keyView(key: KeyRecord) {
   return {
     object: 'api_key' as const,
