@@ -10,7 +10,7 @@ for (const dir of packageDirs()) {
   const manifest = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'));
   if (manifest.private === true) continue;
   step(`Checking ${manifest.name}`);
-  run(join(root, 'node_modules/.bin/publint'), ['--strict', dir]);
+  run(join(root, 'node_modules/.bin/publint'), ['--strict', '--pack', 'npm', dir]);
   pnpm('--dir', dir, 'pack', '--pack-destination', scratch);
   const [tarball] = readdirSync(scratch);
   // Node's oldest resolution knows no subpath exports; packages with subpaths are not for it.
