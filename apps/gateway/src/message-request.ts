@@ -55,6 +55,10 @@ function inspect(
     const complaint = check(span === undefined ? undefined : { body, span });
     if (complaint !== undefined) return refuse(`${name}: ${complaint}`);
   }
+  // Its own code: SDKs that hold conversations on the server fall back to sending them whole.
+  if (members.has('thread') && valueOf('thread') !== null) {
+    return { ...refuse(`thread: ${SHARED_ACCOUNT}`), errorCode: 'thread_unsupported_request' };
+  }
   const accountProblem = findProblem(members, valueOf, allow) ?? findings.problem();
   if (accountProblem !== undefined) return refuse(accountProblem);
   const toolChoice = members.get('tool_choice');
@@ -155,7 +159,7 @@ const costs = (feature: PricedFeature): string =>
   `is not enabled on this gateway: it costs more than tokens (${feature})`;
 
 /** Members whose mere presence, other than null, addresses the account or costs more than tokens. */
-const ACCOUNT_MEMBERS = ['container', 'thread', 'billing_policy', 'fallback_credit_token'];
+const ACCOUNT_MEMBERS = ['container', 'billing_policy', 'fallback_credit_token'];
 const PRICED_MEMBERS: Readonly<Record<string, PricedFeature>> = {
   fallbacks: 'fallbacks',
   mcp_servers: 'mcp',
@@ -311,6 +315,6 @@ function isBlank(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-function refuse(message: string): Inspection {
+function refuse(message: string): Inspection & { readonly outcome: 'refused' } {
   return { outcome: 'refused', status: 400, type: 'invalid_request_error', message };
 }

@@ -13,6 +13,8 @@ export interface Refusal {
   /** Path of the field at fault, for chat-completions clients. */
   readonly param?: string | null;
   readonly code?: string | null;
+  /** One of the provider's stable codes, on which its SDKs act. */
+  readonly errorCode?: string;
   readonly retryAfterSeconds?: number;
   /** Tells SDKs whether trying again can help, where the status alone would mislead them. */
   readonly shouldRetry?: boolean;
@@ -29,6 +31,7 @@ export function sendRefusal(
     message: refusal.message,
     param: refusal.param ?? null,
     code: refusal.code ?? null,
+    errorCode: refusal.errorCode,
     requestId: context.requestId,
     dialect: context.dialect,
   });

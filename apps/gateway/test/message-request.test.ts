@@ -145,6 +145,13 @@ describe('inspectMessageRequest', () => {
     expect(inspect(body, [feature])).toMatchObject({ outcome: 'accepted' });
   });
 
+  it('refuses threads with the code on which SDKs fall back to whole conversations', () => {
+    expect(inspect({ ...base, thread: { type: 'create' } })).toMatchObject({
+      outcome: 'refused',
+      errorCode: 'thread_unsupported_request',
+    });
+  });
+
   it('replaces a foreign tool_choice and not one byte around it', () => {
     const before = '{"n":12345678901234567890, "tool_choice" :\t';
     const after =

@@ -96,6 +96,28 @@ describe.each([
     expect(second.stop_reason).toBe('end_turn');
   });
 
+  it('runs tools to the end with its own runner, which first asks for a conversation held by the server', async () => {
+    const cities: unknown[] = [];
+    const final = await client.beta.messages.toolRunner({
+      model: MODEL,
+      max_tokens: 200,
+      messages: [question],
+      tools: [
+        {
+          ...weather,
+          type: 'custom',
+          parse: (input: unknown) => input,
+          run: (input: unknown) => {
+            cities.push(input);
+            return 'sunny';
+          },
+        },
+      ],
+    });
+    expect(cities).toEqual([{ city: 'Paris' }]);
+    expect(final.content).toMatchObject([{ type: 'text', text: 'The tool said: sunny' }]);
+  });
+
   it('counts tokens, free of charge', async () => {
     const before = await gateway.call('listLedger', { kind: 'charge', limit: 1000 });
     const count = await client.messages.countTokens({

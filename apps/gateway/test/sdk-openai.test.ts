@@ -154,6 +154,62 @@ describe.each([
     expect(schema.choices[0]!.message.content).toEqual(expect.any(String));
   });
 
+  it('parses with its own helper, and hands its errors on', async () => {
+    const parsed = await client.chat.completions.parse({
+      model: MODEL,
+      messages: [{ role: 'user', content: 'Please call get_weather for Paris' }],
+      tools: [
+        { ...tool('get_weather'), function: { ...tool('get_weather').function, strict: true } },
+      ],
+    });
+    expect(parsed.choices[0]!.message.tool_calls).toMatchObject([
+      { function: { name: 'get_weather', parsed_arguments: { city: expect.any(String) } } },
+    ]);
+    const prose = client.chat.completions.parse({
+      model: MODEL,
+      messages: [{ role: 'user', content: 'Give me an object' }],
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'thing', strict: true, schema: { type: 'object' } },
+      },
+    });
+    // A schema is ignored, so the model may answer in prose, which the helper cannot parse.
+    await expect(prose).rejects.toMatchObject({ name: 'SyntaxError' });
+  });
+
+  it('replays a conversation with system messages, parallel calls and their results', async () => {
+    const call = (id: string, name: string) => ({
+      id,
+      type: 'function' as const,
+      function: { name, arguments: '{"city":"Paris","n":12345678901234567890}' },
+    });
+    const completion = await client.chat.completions.create({
+      model: MODEL,
+      stop: ['\n\nHuman:', ''],
+      tools: [tool('get_weather'), tool('get_time')],
+      messages: [
+        { role: 'system', content: 'First.' },
+        { role: 'user', content: 'Weather and time?' },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [call('call:1', 'get_weather'), call('call:2', 'get_time')],
+        },
+        { role: 'tool', tool_call_id: 'call:2', content: 'noon' },
+        { role: 'tool', tool_call_id: 'call:1', content: 'sunny' },
+        { role: 'developer', content: 'Second.' },
+      ],
+    });
+    expect(completion.choices[0]!.message.content).toContain('sunny; noon');
+    const [request] = gateway.simulator.journal.requests().slice(-1);
+    const sent = request!.body!.toString();
+    expect(JSON.parse(sent)).toMatchObject({
+      system: [{ text: 'First.' }, { text: 'Second.' }],
+      stop_sequences: ['\n\nHuman:'],
+    });
+    expect(sent).toContain('12345678901234567890');
+  });
+
   it('sends images by URL and as data', async () => {
     const png =
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';

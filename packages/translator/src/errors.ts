@@ -13,6 +13,8 @@ export interface ErrorDetails {
   readonly param?: string | null;
   /** Told to chat clients. */
   readonly code?: string | null;
+  /** One of the provider's stable codes, such as `thread_unsupported_request`: SDKs act on them. */
+  readonly errorCode?: string | undefined;
   readonly requestId: string;
   readonly dialect: 'messages' | 'chat.completions';
 }
@@ -26,14 +28,16 @@ export function errorBody({
   message,
   param,
   code,
+  errorCode,
   requestId,
   dialect,
 }: ErrorDetails): string {
   const chatMembers =
     dialect === 'chat.completions' ? { param: param ?? null, code: code ?? null } : {};
+  const details = errorCode === undefined ? {} : { details: { error_code: errorCode } };
   return JSON.stringify({
     type: 'error',
-    error: { type, message, ...chatMembers },
+    error: { type, message, ...chatMembers, ...details },
     request_id: requestId,
   });
 }
