@@ -12,6 +12,11 @@ export class EventSplitter {
     this.#maxEventBytes = maxEventBytes;
   }
 
+  /** Whether an LF that comes next would still belong to the event that just ended. */
+  get awaitsLineFeed(): boolean {
+    return this.#boundaries.awaitsLineFeed;
+  }
+
   /**
    * Calls `onEvent` with the bytes of each event that the chunk completes, blank line included.
    * Concatenated they are the stream. Answers false when an event grew beyond the bound.

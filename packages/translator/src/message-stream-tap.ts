@@ -81,7 +81,8 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
 
   return {
     get isFinished() {
-      return isFinished;
+      // The last byte of a CRLF may still be on its way, and must not be lost.
+      return isFinished && !splitter.awaitsLineFeed;
     },
     push(chunk) {
       ready = [];
@@ -90,7 +91,7 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
     },
     end() {
       const rest = splitter.takeRest();
-      if (!isFinished && rest.length > 0) onEvent(rest);
+      if (rest.length > 0) onEvent(rest);
       const { messageId, stopReason } = state;
       if (isFinished && failure === undefined) {
         return {

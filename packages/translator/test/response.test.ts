@@ -1,0 +1,93 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { errorBody, translateResponse } from '../src/index.js';
+
+interface ResponseVector {
+  readonly context: {
+    readonly includeUsage: boolean;
+    readonly legacyFunctions?: boolean;
+    readonly reasoning?: 'thinking_blocks';
+  };
+  readonly native: string | object;
+  readonly message: object;
+  readonly finish: string;
+  readonly usage: Record<string, number>;
+}
+
+const FOLDER = join(__dirname, 'vectors/response');
+const vectors = readdirSync(FOLDER).map(
+  (file) =>
+    [
+      file.replace('.json', ''),
+      JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as ResponseVector,
+    ] as const,
+);
+const translate = (native: string | Uint8Array, context: Partial<ResponseVector['context']> = {}) =>
+  translateResponse(native, {
+    model: 'asked-for',
+    created: 1_700_000_000,
+    includeUsage: false,
+    legacyFunctions: false,
+    ...context,
+  });
+
+describe('translateResponse', () => {
+  it.each(vectors)('%s', (_name, vector) => {
+    const native =
+      typeof vector.native === 'string' ? vector.native : JSON.stringify(vector.native);
+    const result = translate(new TextEncoder().encode(native), vector.context);
+    if (result.outcome === 'malformed') throw new Error(result.reason);
+    const { cached, written, reasoning, ...totals } = vector.usage;
+    expect(JSON.parse(result.body)).toEqual({
+      id: 'chatcmpl-msg_1',
+      object: 'chat.completion',
+      created: 1_700_000_000,
+      model: 'asked-for',
+      choices: [
+        { index: 0, message: vector.message, logprobs: null, finish_reason: vector.finish },
+      ],
+      usage: {
+        ...totals,
+        prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
+        completion_tokens_details: { reasoning_tokens: reasoning },
+      },
+    });
+    expect(result).toMatchObject({ messageId: 'msg_1', usage: { outcome: 'read' } });
+  });
+
+  it.each(['', '{', '[]', 'null', '<html>', '{"content":5}', '{"content":"a"}'])(
+    'says that %j is no message',
+    (body) => {
+      expect(translate(body)).toMatchObject({ outcome: 'malformed' });
+    },
+  );
+
+  it('hands on usage that cannot be trusted as such', () => {
+    const body = '{"id":"msg_1","content":[],"usage":{"input_tokens":-5,"output_tokens":1}}';
+    expect(translate(body)).toMatchObject({ outcome: 'translated', usage: { outcome: 'invalid' } });
+  });
+});
+
+describe('errorBody', () => {
+  const error = { type: 'not_found_error', message: 'No.', requestId: 'req_1' } as const;
+
+  it('has the members that both SDK families read', () => {
+    expect(JSON.parse(errorBody({ ...error, dialect: 'messages' }))).toEqual({
+      type: 'error',
+      error: { type: 'not_found_error', message: 'No.' },
+      request_id: 'req_1',
+    });
+    const chat = errorBody({ ...error, dialect: 'chat.completions', param: 'model', code: 'gone' });
+    expect(JSON.parse(chat)).toEqual({
+      type: 'error',
+      error: { type: 'not_found_error', message: 'No.', param: 'model', code: 'gone' },
+      request_id: 'req_1',
+    });
+  });
+
+  it('carries a stable code where there is one', () => {
+    const body = errorBody({ ...error, dialect: 'messages', errorCode: 'thread_not_found' });
+    expect(JSON.parse(body).error.details).toEqual({ error_code: 'thread_not_found' });
+  });
+});

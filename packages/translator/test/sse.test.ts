@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { createSseParser } from '../src/index.js';
+import type { ServerSentEvent } from '../src/index.js';
+
+function parse(pieces: readonly Uint8Array[]): ServerSentEvent[] {
+  const events: ServerSentEvent[] = [];
+  const parser = createSseParser((event) => events.push(event));
+  for (const piece of pieces) parser.push(piece);
+  parser.end();
+  return events;
+}
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+describe('createSseParser', () => {
+  it.each<[string, string, ServerSentEvent[]]>([
+    ['a named event', 'event: a\ndata: 1\n\n', [{ event: 'a', data: '1' }]],
+    [
+      'CRLF and CR, mixed',
+      'event: a\r\ndata: 1\r\r\ndata: 2\n\n',
+      [
+        { event: 'a', data: '1' },
+        { event: '', data: '2' },
+      ],
+    ],
+    ['several data lines', 'data: 1\ndata: 2\n\n', [{ event: '', data: '1\n2' }]],
+    ['comments and other fields', ': hi\nid: 7\nretry: 1\ndata:x\n\n', [{ event: '', data: 'x' }]],
+    ['one blank after the colon, no more', 'data:  x\n\n', [{ event: '', data: ' x' }]],
+    ['a byte order mark', '\ufeffdata: x\n\n', [{ event: '', data: 'x' }]],
+    ['U+2028, which ends no line', 'data: a\u2028b\n\n', [{ event: '', data: 'a\u2028b' }]],
+    ['events without data', 'event: a\n\nevent: b\ndata\n\n', []],
+    ['a last event without its blank line', 'data: x', [{ event: '', data: 'x' }]],
+  ])('reads %s', (_what, text, events) => {
+    expect(parse([encode(text)])).toEqual(events);
+  });
+
+  it('reads the same events at any split, inside characters and line ends too', () => {
+    const event = fc.record({
+      name: fc.constantFrom('', 'a', 'message_delta'),
+      data: fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 3 }),
+      lineEnd: fc.constantFrom('\n', '\r\n', '\r'),
+    });
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 6 }), fc.array(fc.nat(500)), (list, cuts) => {
+        const text = list
+          .map(({ name, data, lineEnd }) => {
+            const clean = data.map((line) => `data: ${line.replace(/[\r\n]/g, ' ')}`);
+            return [`event: ${name}`, ...clean, '', ''].join(lineEnd);
+          })
+          .join('');
+        const bytes = encode(text);
+        const at = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
+        const pieces = [0, ...at].map((from, i) => bytes.subarray(from, at[i] ?? bytes.length));
+        expect(parse(pieces)).toEqual(parse([bytes]));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('reads a line of 5 MB, and refuses one beyond its bound', () => {
+    const long = `data: ${'x'.repeat(5_000_000)}\n\n`;
+    expect(parse([encode(long)])[0]?.data).toHaveLength(5_000_000);
+    const parser = createSseParser(() => undefined, { maxEventBytes: 1000 });
+    expect(() => {
+      parser.push(encode(long.slice(0, -2)));
+    }).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { chatUsage, readUsage } from '../src/index.js';
+import { overlayUsage } from '../src/usage.js';
+
+describe('readUsage', () => {
+  it('reads every class of tokens', () => {
+    const native = {
+      input_tokens: 1,
+      output_tokens: 2,
+      cache_read_input_tokens: 3,
+      cache_creation_input_tokens: 9,
+      cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 5 },
+      output_tokens_details: { thinking_tokens: 2 },
+    };
+    expect(readUsage(native)).toEqual({
+      outcome: 'read',
+      usage: {
+        inputTokens: 1,
+        outputTokens: 2,
+        cacheReadInputTokens: 3,
+        cacheCreationInputTokens: 9,
+        cacheCreation1hInputTokens: 5,
+        thinkingTokens: 2,
+      },
+    });
+  });
+
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['a number', 5],
+    ['an array', []],
+    ['no output', { input_tokens: 1 }],
+    ['no input', { output_tokens: 1 }],
+    ['null input', { input_tokens: null, output_tokens: 1 }],
+    ['a negative count', { input_tokens: -1, output_tokens: 1 }],
+    ['a fraction', { input_tokens: 1, output_tokens: 0.5 }],
+    ['text', { input_tokens: '1', output_tokens: 1 }],
+    ['an absurd count', { input_tokens: 1e30, output_tokens: 1 }],
+    ['more than 2^31-1', { input_tokens: 2 ** 31, output_tokens: 1 }],
+    ['a boolean', { input_tokens: true, output_tokens: 1 }],
+    ['a negative cache read', { input_tokens: 1, output_tokens: 1, cache_read_input_tokens: -1 }],
+    [
+      'parts that exceed their whole',
+      {
+        input_tokens: 1,
+        output_tokens: 1,
+        cache_creation_input_tokens: 5,
+        cache_creation: { ephemeral_5m_input_tokens: 5, ephemeral_1h_input_tokens: 1 },
+      },
+    ],
+    [
+      'parts of nothing',
+      {
+        input_tokens: 1,
+        output_tokens: 1,
+        cache_creation: { ephemeral_5m_input_tokens: 5, ephemeral_1h_input_tokens: 0 },
+      },
+    ],
+  ])('refuses %s', (_what, native) => {
+    expect(readUsage(native)).toMatchObject({ outcome: 'invalid' });
+  });
+
+  it('takes zero for a count, and absent or null cache counts for zero', () => {
+    expect(
+      readUsage({ input_tokens: 0, output_tokens: 0, cache_read_input_tokens: null }),
+    ).toMatchObject({ outcome: 'read', usage: { inputTokens: 0, cacheReadInputTokens: 0 } });
+  });
+});
+
+describe('overlayUsage', () => {
+  const counts = fc.record(
+    {
+      input_tokens: fc.option(fc.nat(1000)),
+      output_tokens: fc.nat(1000),
+      cache_read_input_tokens: fc.option(fc.nat(1000)),
+      cache_creation_input_tokens: fc.option(fc.nat(1000)),
+    },
+    { requiredKeys: ['output_tokens'] },
+  );
+
+  it('takes the last value that is present and not null, and never adds', () => {
+    fc.assert(
+      fc.property(fc.array(counts, { minLength: 1 }), (events) => {
+        const merged = events.reduce<Record<string, unknown>>(
+          (earlier, later) => overlayUsage(earlier, later),
+          {},
+        );
+        for (const name of Object.keys(merged)) {
+          const values = events.map((event) => (event as Record<string, unknown>)[name]);
+          expect(merged[name]).toBe(values.filter((value) => value != null).at(-1));
+        }
+      }),
+    );
+  });
+
+  it('drops a split of cache writes that another total made void', () => {
+    const earlier = {
+      cache_creation_input_tokens: 5,
+      cache_creation: { ephemeral_5m_input_tokens: 5, ephemeral_1h_input_tokens: 0 },
+    };
+    expect(overlayUsage(earlier, { cache_creation_input_tokens: 5 })).toHaveProperty(
+      'cache_creation',
+    );
+    expect(overlayUsage(earlier, { cache_creation_input_tokens: 7 })).not.toHaveProperty(
+      'cache_creation',
+    );
+  });
+});
+
+describe('chatUsage', () => {
+  it('adds up, so that the bill can be recomputed from it', () => {
+    fc.assert(
+      fc.property(fc.nat(), fc.nat(), fc.nat(), fc.nat(), (input, output, read, written) => {
+        const usage = chatUsage({
+          inputTokens: input,
+          outputTokens: output,
+          cacheReadInputTokens: read,
+          cacheCreationInputTokens: written,
+          cacheCreation1hInputTokens: 0,
+          thinkingTokens: 0,
+        });
+        const { cached_tokens, cache_write_tokens } = usage.prompt_tokens_details;
+        expect(usage.total_tokens).toBe(usage.prompt_tokens + usage.completion_tokens);
+        expect(usage.prompt_tokens - cached_tokens - cache_write_tokens).toBe(input);
+      }),
+    );
+  });
+});
