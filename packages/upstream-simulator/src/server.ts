@@ -252,13 +252,14 @@ export async function startUpstreamSimulator(
       else res.end(whole);
       return !res.destroyed;
     }
-    for (const part of parts) {
+    for (const [index, part] of parts.entries()) {
       for (const piece of splitBytes === undefined ? [part] : split(part, splitBytes)) {
         if (res.destroyed) return false;
         if (!res.write(piece)) await drained(res);
         if (splitBytes !== undefined) await new Promise(setImmediate);
       }
-      if (delayMs > 0) await sleep(delayMs);
+      // Not after the last: the journal must know of a usage before its client can act on it.
+      if (delayMs > 0 && index < parts.length - 1) await sleep(delayMs);
     }
     if (script.isOpenEnded !== true) res.end();
     return !res.destroyed;

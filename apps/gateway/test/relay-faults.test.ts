@@ -1,0 +1,217 @@
+/**
+ * What goes wrong between upstream and client, and what it costs: compared with what the upstream
+ * served and what the ledger says.
+ */
+
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { formatUsd, parseUsd } from '@gateway/billing';
+import type { ScriptedReply } from '@gateway/upstream-simulator';
+import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway();
+});
+afterAll(() => gateway.stop());
+beforeEach(() => {
+  gateway.simulator.reset();
+});
+
+async function spentBy(keyId: string): Promise<string> {
+  return (await gateway.call('showKey', { key_id: keyId })).spent_usd;
+}
+
+async function unbilled(reason: string): Promise<number> {
+  const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  const line = text
+    .split('\n')
+    .find((each) => each.startsWith(`gateway_unbilled_total{reason="${reason}"}`));
+  return Number(line?.split(' ')[1] ?? 0);
+}
+
+async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+describe.each([
+  ['messages', postMessages],
+  ['chat.completions', postChat],
+] as const)('a %s stream', (dialect, post) => {
+  const broken: [what: string, script: ScriptedReply, loss: string][] = [
+    [
+      'with an error event',
+      { streamError: { afterEvents: 4, type: 'overloaded_error' } },
+      'error_event',
+    ],
+    [
+      'with an error as its first event',
+      { streamError: { afterEvents: 0, type: 'api_error' } },
+      'error_event',
+    ],
+    ['that ends too early', { cut: { afterEvents: 5 } }, 'truncated'],
+    ['that is reset', { cut: { afterEvents: 5, how: 'reset' }, eventDelayMs: 5 }, 'truncated'],
+    ['that ends before its stop', { cut: { afterEvents: 0 } }, 'truncated'],
+    ['with negative usage', { usage: { output_tokens: -5 } }, 'invalid_usage'],
+    ['with fractional usage', { usage: { output_tokens: 1.5 } }, 'invalid_usage'],
+    ['with usage as text', { usage: { output_tokens: '5' } }, 'invalid_usage'],
+    ['with absurd usage', { usage: { input_tokens: 1e30 } }, 'invalid_usage'],
+    ['without usage', { withoutUsage: true }, 'invalid_usage'],
+  ];
+  it.each(broken)(
+    '%s is an error to the client, charged to nobody and counted',
+    async (_what, script, loss) => {
+      const { id, apiKey } = await gateway.createKey();
+      const before = await unbilled(loss);
+      gateway.simulator.script(script);
+      const response = await post(gateway, apiKey, userMessage('Hello', { stream: true }));
+      const text = await response.text();
+      expect(text).toMatch(
+        dialect === 'messages' ? /event: error\ndata: \{"type":"error"/ : /data: \{"error":\{/,
+      );
+      expect(text).not.toMatch(/message_stop|\[DONE\]|"finish_reason":"/);
+      expect(await spentBy(id)).toBe('0');
+      expect(await unbilled(loss)).toBe(before + 1);
+    },
+  );
+
+  it.each<[string, ScriptedReply]>([
+    ['several final usages', { messageDeltas: 4 }],
+    ['one byte at a time', { splitBytes: 1 }],
+    ['a ping storm', { pings: 20 }],
+    ['CRLF line ends', { lineEnd: '\r\n', splitBytes: 3 }],
+    ['unknown events', { scenario: 'unknown_block' }],
+  ])('with %s is charged once, as the upstream served it', async (_what, script) => {
+    const { id, apiKey } = await gateway.createKey();
+    gateway.simulator.script(script);
+    await (await post(gateway, apiKey, userMessage('Hello', { stream: true }))).text();
+    const { usage } = gateway.simulator.journal.usages()[0]!;
+    const charge =
+      BigInt(Number(usage['input_tokens'])) * 300_000_000n +
+      BigInt(Number(usage['output_tokens'])) * 1_500_000_000n;
+    expect(await spentBy(id)).toBe(formatUsd(charge));
+  });
+
+  it.each([0, 1, 3, 8])(
+    'whose client leaves after %i pieces is read to its end and charged exactly, and holds its lease until then',
+    async (pieces) => {
+      const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
+      gateway.simulator.script({ eventDelayMs: 10 });
+      const path = dialect === 'messages' ? '/v1/messages' : '/v1/chat/completions';
+      await leaveAfter(pieces, apiKey, path);
+
+      // The key has one lease, and the abandoned request still holds it.
+      expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(429);
+      await until(async () => (await spentBy(id)) !== '0');
+      const [served] = gateway.simulator.journal.usages();
+      const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+      expect(data).toMatchObject([
+        {
+          streamed: true,
+          upstream_id: served!.messageId,
+          usage: { output_tokens: served!.usage['output_tokens'] },
+        },
+      ]);
+      await until(async () => (await post(gateway, apiKey, userMessage('Hello'))).status === 200);
+    },
+  );
+});
+
+describe('a plain response', () => {
+  it.each<[string, ScriptedReply, number]>([
+    ['without usage', { withoutUsage: true }, 502],
+    ['with negative usage', { usage: { input_tokens: -1 } }, 502],
+    ['that is no JSON', { body: '{"content": [' }, 502],
+    ['that is HTML', { body: '<html>', headers: { 'content-type': 'text/html' } }, 502],
+    ['that redirects', { status: 302, body: '', headers: { location: 'http://127.0.0.1/' } }, 502],
+    ['that is rate limited upstream', { error: { type: 'rate_limit_error' } }, 529],
+    ['that is overloaded', { error: { type: 'overloaded_error' } }, 529],
+    ['that times out upstream', { error: { type: 'timeout_error' } }, 504],
+  ])('%s is an error in either format, and charged to nobody', async (_what, script, status) => {
+    for (const post of [postMessages, postChat]) {
+      const { id, apiKey } = await gateway.createKey();
+      gateway.simulator.script(script);
+      const response = await post(gateway, apiKey, userMessage('Hello'));
+      expect(response.status).toBe(status);
+      expect(await response.json()).toMatchObject({ type: 'error' });
+      expect(await spentBy(id)).toBe('0');
+    }
+  });
+
+  it('whose client leaves is charged exactly all the same', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    gateway.simulator.script({ delayMs: 200 });
+    await new Promise<void>((resolve) => {
+      const call = open(apiKey, '/v1/messages', userMessage('Hello'));
+      call.on('error', () => undefined);
+      call.on('close', resolve);
+      setTimeout(() => call.destroy(), 50);
+    });
+    await until(async () => (await spentBy(id)) !== '0');
+    expect(gateway.simulator.journal.usages()).toHaveLength(1);
+  });
+});
+
+describe('a slow reader', () => {
+  it('slows the upstream down and loses nothing', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    const large = 'word '.repeat(400_000);
+    gateway.simulator.script({ content: [{ type: 'text', text: large, citations: null }] });
+    const received = await new Promise<string>((resolve, reject) => {
+      const call = open(apiKey, '/v1/messages', userMessage('Hello', { stream: true }));
+      call.on('error', reject);
+      call.on('response', (response: IncomingMessage) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (piece: string) => {
+          text += piece;
+          response.pause();
+          setTimeout(() => response.resume(), 1);
+        });
+        response.on('end', () => {
+          resolve(text);
+        });
+      });
+    });
+    const words = [...received.matchAll(/"text_delta","text":"([^"]*)"/g)].map(([, text]) => text);
+    expect(words.join('')).toBe(large);
+    expect(parseUsd(await spentBy(id))).toBeGreaterThan(0n);
+  });
+});
+
+function open(apiKey: string, path: string, body: unknown) {
+  const { hostname, port } = new URL(gateway.url);
+  const call = httpRequest({
+    hostname,
+    port,
+    path,
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      'anthropic-version': '2023-06-01',
+      'content-type': 'application/json',
+    },
+  });
+  call.end(JSON.stringify(body));
+  return call;
+}
+
+/** Breaks the connection once that many pieces of the response have arrived. */
+function leaveAfter(pieces: number, apiKey: string, path: string): Promise<void> {
+  return new Promise((resolve) => {
+    const call = open(apiKey, path, userMessage('Hello', { stream: true }));
+    call.on('error', () => undefined);
+    call.on('close', resolve);
+    let seen = 0;
+    call.on('response', (response: IncomingMessage) => {
+      response.on('error', () => undefined);
+      if (pieces === 0) call.destroy();
+      response.on('data', () => {
+        seen += 1;
+        if (seen === pieces) call.destroy();
+      });
+    });
+  });
+}
