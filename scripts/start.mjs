@@ -7,7 +7,8 @@ import { ensureBuilt, ensureInstalled, node, root, step } from './setup.mjs';
 ensureInstalled();
 ensureBuilt();
 step('Starting the gateway');
-const gateway = spawn(node, [join(root, 'apps/gateway/dist/main.js'), 'serve'], {
+const main = join(root, 'apps/gateway/dist/main.js');
+const gateway = spawn(node, ['--env-file-if-exists=.env', main, 'serve'], {
   cwd: root,
   stdio: 'inherit',
 });
