@@ -10,9 +10,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Response } from 'express';
 import type { Dispatcher } from 'undici';
-import { StoreUnavailableError } from '@gateway/balance-store';
-import type { BalanceStore, SettleOutcome } from '@gateway/balance-store';
-import { chargeOf, formatUsd } from '@gateway/billing';
+import type { BalanceStore } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
 import type { ModelPrice } from '@gateway/billing';
 import type { Lease } from '@gateway/rate-limiter';
 import type { StreamEnd, StreamPipe, Usage, UsageReading } from '@gateway/translator';
@@ -20,6 +19,8 @@ import { retryHeaders, sendRefusal, setRequestIds } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import type { UpstreamClient, UpstreamRequest } from '../upstream/client.js';
 import { readUpstreamFailure, refusalOfConnectionError } from '../upstream/errors.js';
+import { RESPONSE_UNUSABLE, quarantine, settle } from './bill.js';
+import type { Bill, LossReason } from './bill.js';
 import type { ResponseFormat } from './format.js';
 
 export interface Exchange {
@@ -39,16 +40,6 @@ export interface RelayServices {
   readonly now: () => number;
 }
 
-/** Why a request that may have cost the operator was charged nothing. */
-export type LossReason =
-  | 'error_event'
-  | 'truncated'
-  | 'malformed'
-  | 'too_large'
-  | 'invalid_usage'
-  | 'ledger_unavailable'
-  | 'ledger_refused';
-
 export interface ExchangeReport {
   /** Status sent, or the one that would have been sent to a client that had left. */
   readonly status: number;
@@ -66,7 +57,6 @@ export interface ExchangeReport {
 }
 
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
-const SETTLE_DEADLINE_MS = 90_000;
 const KEEP_ALIVE_MS = 10_000;
 /** How long an upstream is read after its client left. */
 const DRAIN_MS = 600_000;
@@ -224,7 +214,7 @@ class Relay implements Dispatcher.DispatchHandler {
     const keepAlive = setInterval(() => {
       this.#write(format.keepAlive);
     }, KEEP_ALIVE_MS);
-    const bill = await this.#charge(end.usage, end.messageId).finally(() => {
+    const bill = await this.#settle(end.usage, end.messageId).finally(() => {
       clearInterval(keepAlive);
     });
     this.#exchange.lease.release();
@@ -247,7 +237,7 @@ class Relay implements Dispatcher.DispatchHandler {
     }
     const reading = this.#exchange.format.readResponse(body);
     if (reading.outcome === 'malformed') {
-      await this.#quarantine(reading.reason);
+      await quarantine(reading.reason, this.#exchange, this.#services);
       this.#refuse(RESPONSE_UNUSABLE, { loss: 'malformed' });
       return;
     }
@@ -255,7 +245,7 @@ class Relay implements Dispatcher.DispatchHandler {
       this.#closeWithBody(reading.body, {}, {});
       return;
     }
-    const bill = await this.#charge(reading.usage, reading.messageId);
+    const bill = await this.#settle(reading.usage, reading.messageId);
     this.#exchange.lease.release();
     if (bill.outcome === 'lost') {
       this.#refuse(bill.refusal, { loss: bill.loss });
@@ -286,57 +276,9 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#closeWithBody(body, retryHeaders(refusal), { status: refusal.status });
   }
 
-  async #charge(
-    reading: UsageReading,
-    messageId: string | undefined,
-  ): Promise<
-    | { outcome: 'charged'; usage: Usage; charge: bigint; balance: bigint }
-    | { outcome: 'lost'; loss: LossReason; refusal: Refusal }
-  > {
-    if (reading.outcome === 'invalid') {
-      await this.#quarantine(reading.reason);
-      return { outcome: 'lost', loss: 'invalid_usage', refusal: RESPONSE_UNUSABLE };
-    }
-    const { price, keyId, requestId, format } = this.#exchange;
-    const charge = chargeOf(reading.usage, price.rates);
-    let settled: SettleOutcome;
-    try {
-      settled = await this.#services.store.settle(
-        {
-          requestId,
-          keyId,
-          amount: charge,
-          model: price.id,
-          usage: reading.usage,
-          rates: price.rates,
-          endpoint: format.dialect,
-          streamed: this.#pipe !== undefined,
-          upstreamId: messageId,
-        },
-        { deadlineMs: SETTLE_DEADLINE_MS },
-      );
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
-      return { outcome: 'lost', loss: 'ledger_unavailable', refusal: LEDGER_UNAVAILABLE };
-    }
-    switch (settled.outcome) {
-      case 'settled':
-      case 'replayed':
-        return { outcome: 'charged', usage: reading.usage, charge, balance: settled.balance };
-      case 'conflict':
-      case 'quarantined':
-        return { outcome: 'lost', loss: 'ledger_refused', refusal: RESPONSE_UNUSABLE };
-    }
-  }
-
-  async #quarantine(reason: string): Promise<void> {
-    const { requestId, keyId, price } = this.#exchange;
-    try {
-      await this.#services.store.quarantine({ requestId, keyId, model: price.id, reason });
-    } catch (error) {
-      // The loss is counted and logged all the same; the row was for the operator's convenience.
-      if (!(error instanceof StoreUnavailableError)) throw error;
-    }
+  #settle(usage: UsageReading, messageId: string | undefined): Promise<Bill> {
+    const response = { usage, messageId, streamed: this.#pipe !== undefined };
+    return settle(response, this.#exchange, this.#services);
   }
 
   #refuse(refusal: Refusal, facts: Partial<ExchangeReport>): void {
@@ -408,20 +350,6 @@ const STREAM_HEADERS = {
   'cache-control': 'no-cache',
   'x-accel-buffering': 'no',
 } as const;
-
-const RESPONSE_UNUSABLE: Refusal = {
-  status: 502,
-  type: 'api_error',
-  message: 'the upstream answered with something that cannot be billed; nothing was charged',
-  shouldRetry: false,
-};
-
-const LEDGER_UNAVAILABLE: Refusal = {
-  status: 503,
-  type: 'api_error',
-  message: 'the charge of this response could not be recorded; nothing was charged',
-  shouldRetry: false,
-};
 
 /** A broken client socket is also told by `close`, where it is dealt with. */
 function ignoreSocketError(): void {
