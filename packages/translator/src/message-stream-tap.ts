@@ -3,7 +3,7 @@
  * past, and the bytes that tell it finally are kept back.
  */
 
-import { ByteQueue, NO_BYTES, concatenate } from './bytes.js';
+import { ByteQueue, NO_BYTES, concatenate, encodeUtf8 } from './bytes.js';
 import { messageErrorEvent } from './errors.js';
 import { EventSplitter } from './event-splitter.js';
 import {
@@ -14,11 +14,15 @@ import {
   errorOf,
   parseEvent,
 } from './message-state.js';
-import { MAX_EVENT_BYTES, readEvent } from './sse.js';
+import { MAX_EVENT_BYTES, isEventStream, readEvent } from './sse.js';
+import type { JsonObject } from './raw-json.js';
 import type { StreamEnd, StreamPipe } from './stream-pipe.js';
 
 export interface TapOptions {
-  /** Larger events end the stream as failed. Default: 32 MiB. */
+  /**
+   * Larger events end the stream as failed, and so does more than that after the first event that
+   * is kept back. Default: 32 MiB.
+   */
   readonly maxEventBytes?: number;
 }
 
@@ -30,23 +34,35 @@ type Failure = (StreamEnd & { readonly outcome: 'failed' })['cause'];
  * {@link StreamPipe.push} returned and the final `tail` are together exactly what came in.
  */
 export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
-  const splitter = new EventSplitter(options.maxEventBytes ?? MAX_EVENT_BYTES);
+  const maxEventBytes = options.maxEventBytes ?? MAX_EVENT_BYTES;
+  const splitter = new EventSplitter(maxEventBytes);
   const state = new MessageState();
   const held = new ByteQueue();
   let isHolding = false;
   let isFinished = false;
+  let hasEvents = false;
   let failure: { cause: Failure; error: { type: string; message: string } } | undefined;
+  /** The upstream's own error event, as the client gets it. */
+  let errorEvent: Uint8Array = NO_BYTES;
   let ready: Uint8Array[] = [];
 
   function onEvent(event: Uint8Array): void {
-    if (!isFinished && !isOfNoInterest(event)) judge(event);
-    if (isHolding) held.append(event);
+    if (failure !== undefined) return;
+    if (isOfNoInterest(event)) hasEvents = true;
+    else if (!isFinished) judge(event);
+    if (isHolding) hold(event);
     else ready.push(event);
+  }
+
+  function hold(bytes: Uint8Array): void {
+    held.append(bytes);
+    if (held.length > maxEventBytes) fail('too_large', TOO_LARGE);
   }
 
   function judge(bytes: Uint8Array): void {
     const { event: name, data } = readEvent(bytes);
     if (data === '') return;
+    hasEvents = true;
     const event = parseEvent(data);
     if (event === undefined) {
       if (name === '' || !/^(message_|error)/.test(name)) return;
@@ -67,9 +83,23 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
         isFinished = true;
         return;
       case 'error':
-        isHolding = true;
+        // SDKs drop events that have no name.
+        errorEvent = name === 'error' ? bytes : errorEventOf(event);
         fail('error_event', errorOf(event));
         return;
+    }
+  }
+
+  /** The event that the upstream broke off, or that only lacks its blank line. */
+  function judgeRest(rest: Uint8Array): void {
+    const { data } = readEvent(rest);
+    const event = parseEvent(data);
+    if (event !== undefined) {
+      onEvent(rest);
+      // SDKs drop events that lack their blank line.
+      if (errorEvent === rest) errorEvent = errorEventOf(event);
+    } else if (!hasEvents && !isEventStream(rest)) {
+      fail('malformed', MALFORMED);
     }
   }
 
@@ -82,16 +112,18 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
   return {
     get isFinished() {
       // The last byte of a CRLF may still be on its way, and must not be lost.
-      return isFinished && !splitter.awaitsLineFeed;
+      return failure !== undefined || (isFinished && !splitter.awaitsLineFeed);
     },
     push(chunk) {
+      if (failure !== undefined) return NO_BYTES;
       ready = [];
       if (!splitter.push(chunk, onEvent)) fail('too_large', TOO_LARGE);
       return joinReady(ready, chunk);
     },
     end() {
       const rest = splitter.takeRest();
-      if (rest.length > 0) onEvent(rest);
+      if (isFinished) held.append(rest);
+      else if (rest.length > 0) judgeRest(rest);
       const { messageId, stopReason } = state;
       if (isFinished && failure === undefined) {
         return {
@@ -103,8 +135,8 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
         };
       }
       const { cause, error } = failure ?? { cause: 'truncated', error: TRUNCATED };
-      // An error event of the upstream goes out as it is; other failures have none yet.
-      const tail = cause === 'error_event' ? held.take() : messageErrorEvent(error);
+      // What was kept back tells a usage that will not be charged, so it must not leave.
+      const tail = cause === 'error_event' ? errorEvent : messageErrorEvent(error);
       return { outcome: 'failed', error, cause, tail, messageId };
     },
   };
@@ -122,6 +154,10 @@ function isOfNoInterest(event: Uint8Array): boolean {
     event[6] === 0x20 &&
     ((event[7] === 0x63 && event[14] === 0x5f) || (event[7] === 0x70 && event[8] === 0x69))
   );
+}
+
+function errorEventOf(event: JsonObject): Uint8Array {
+  return encodeUtf8(`event: error\ndata: ${JSON.stringify(event)}\n\n`);
 }
 
 /** Events that stand side by side in the chunk are one view of it; nothing is copied then. */

@@ -117,7 +117,10 @@ function callOf(block: JsonObject, rawInput: string | undefined): ChatToolCall {
   return {
     id: String(block['id']),
     type: 'function',
-    function: { name: String(block['name']), arguments: rawInput ?? '{}' },
+    function: {
+      name: String(block['name']),
+      arguments: rawInput === undefined || rawInput === 'null' ? '{}' : rawInput,
+    },
   };
 }
 
@@ -129,8 +132,10 @@ function callMembers(calls: readonly ChatToolCall[], { legacyFunctions }: Respon
 
 function textOf(blocks: readonly JsonObject[], hasCalls: boolean): string | null {
   const texts = blocks.filter((block) => block['type'] === 'text');
-  if (texts.length === 0) return hasCalls ? null : '';
-  return texts.map((block) => String(block['text'])).join('');
+  const text = texts
+    .map((block) => (typeof block['text'] === 'string' ? block['text'] : ''))
+    .join('');
+  return text === '' && hasCalls ? null : text;
 }
 
 function thinkingMembers(blocks: readonly JsonObject[], { reasoning }: TranslateResponseContext) {

@@ -28,6 +28,11 @@ export function readEvent(bytes: Uint8Array): ServerSentEvent {
   return { event, data: data.join('\n') };
 }
 
+/** Whether bytes begin as a line of an event stream does: no other text that a proxy might send instead. */
+export function isEventStream(bytes: Uint8Array): boolean {
+  return /^(event|data|id|retry)?:/.test(decodeUtf8(bytes));
+}
+
 export interface SseParser {
   /** Takes bytes, split anywhere, and calls back for each event that they complete and that has data. */
   push(chunk: Uint8Array): void;

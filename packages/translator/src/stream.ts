@@ -18,7 +18,7 @@ import {
 } from './message-state.js';
 import { isJsonObject, type JsonObject } from './raw-json.js';
 import { completionId, isThinking, refusalOf, type TranslateResponseContext } from './response.js';
-import { MAX_EVENT_BYTES, readEvent } from './sse.js';
+import { MAX_EVENT_BYTES, isEventStream, readEvent } from './sse.js';
 import type { StreamEnd, StreamPipe } from './stream-pipe.js';
 import { chatUsage } from './usage.js';
 
@@ -28,6 +28,8 @@ export interface ChatStreamOptions {
 }
 
 type Failure = (StreamEnd & { readonly outcome: 'failed' })['cause'];
+
+const KNOWN_EVENT = /^(message_|content_block_|error$)/;
 
 /** A content block while its deltas arrive. */
 type OpenBlock =
@@ -53,6 +55,7 @@ export function createChatStream(
   const blocks = new Map<unknown, OpenBlock>();
   let callCount = 0;
   let isFinished = false;
+  let hasEvents = false;
   let failure: { cause: Failure; error: { type: string; message: string } } | undefined;
   let ready = '';
   /** Everything of a chunk up to its delta; the same for all chunks of one stream. */
@@ -62,17 +65,37 @@ export function createChatStream(
   function onEvent(bytes: Uint8Array): void {
     if (isFinished) return;
     const { event: name, data } = readEvent(bytes);
-    if (data === '' || name === 'ping') return;
+    if (data === '') return;
+    hasEvents = true;
     const event = parseEvent(data);
-    if (event === undefined) {
-      fail('malformed', MALFORMED);
-      return;
-    }
-    switch (event['type'] ?? name) {
+    if (event !== undefined) onJson(event, name);
+    else if (name === '' || KNOWN_EVENT.test(name)) fail('malformed', MALFORMED);
+  }
+
+  function onJson(event: JsonObject, name: string): void {
+    const type = typeof event['type'] === 'string' ? event['type'] : name;
+    switch (type) {
       case 'message_start':
         state.start(event);
         begin();
         return;
+      case 'content_block_start':
+      case 'content_block_delta':
+      case 'content_block_stop':
+      case 'message_delta':
+      case 'message_stop':
+        if (prefix === '') fail('malformed', MALFORMED);
+        else onMessageEvent(event, type);
+        return;
+      case 'error':
+        fail('error_event', errorOf(event));
+        return;
+    }
+  }
+
+  /** Events that belong to a message which has begun. */
+  function onMessageEvent(event: JsonObject, type: string): void {
+    switch (type) {
       case 'content_block_start':
         openBlock(event);
         return;
@@ -80,16 +103,15 @@ export function createChatStream(
         addDelta(event);
         return;
       case 'content_block_stop':
-        closeBlock(event);
+        closeBlock(event['index']);
         return;
       case 'message_delta':
         state.delta(event);
         return;
       case 'message_stop':
+        // A call whose block was never closed must have arguments all the same.
+        for (const index of blocks.keys()) closeBlock(index);
         isFinished = true;
-        return;
-      case 'error':
-        fail('error_event', errorOf(event));
         return;
     }
   }
@@ -163,9 +185,9 @@ export function createChatStream(
     }
   }
 
-  function closeBlock(event: JsonObject): void {
-    const block = blocks.get(event['index']);
-    blocks.delete(event['index']);
+  function closeBlock(index: unknown): void {
+    const block = blocks.get(index);
+    blocks.delete(index);
     if (block?.kind === 'call' && !block.hasJson) {
       const input = isJsonObject(block.input) ? JSON.stringify(block.input) : '{}';
       emitCall(block.toolIndex, { text: input });
@@ -197,6 +219,13 @@ export function createChatStream(
     }
     const id = call.id === undefined ? '' : `"id":${JSON.stringify(call.id)},"type":"function",`;
     emit(`{"tool_calls":[{"index":${String(index)},${id}"function":${functionDelta}}]}`);
+  }
+
+  /** The event that the upstream broke off, or that only lacks its blank line. */
+  function judgeRest(rest: Uint8Array): void {
+    const { data } = readEvent(rest);
+    if (parseEvent(data) !== undefined) onEvent(rest);
+    else if (rest.length > 0 && !hasEvents && !isEventStream(rest)) fail('malformed', MALFORMED);
   }
 
   function fail(cause: Failure, error: { type: string; message: string }): void {
@@ -231,13 +260,14 @@ export function createChatStream(
       return isFinished;
     },
     push(chunk) {
+      if (isFinished) return NO_BYTES;
       ready = '';
       if (!splitter.push(chunk, onEvent)) fail('too_large', TOO_LARGE);
       return ready === '' ? NO_BYTES : encodeUtf8(ready);
     },
     end() {
       ready = '';
-      if (!isFinished) onEvent(splitter.takeRest());
+      if (!isFinished) judgeRest(splitter.takeRest());
       const { messageId, stopReason } = state;
       if (isFinished && failure === undefined) {
         const tail = encodeUtf8(ready + finalChunks());

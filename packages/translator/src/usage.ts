@@ -81,6 +81,9 @@ export function readUsage(native: unknown): UsageReading {
   if (hasSplit && written5m + usage.cacheCreation1hInputTokens !== usage.cacheCreationInputTokens) {
     problems.push('the parts of cache_creation do not add up to cache_creation_input_tokens');
   }
+  if (usage.thinkingTokens > usage.outputTokens) {
+    problems.push('output_tokens_details.thinking_tokens exceeds output_tokens');
+  }
   const [reason] = problems;
   return reason === undefined ? { outcome: 'read', usage } : { outcome: 'invalid', reason };
 }

@@ -1,0 +1,181 @@
+/** `createChatStream`, by the vectors in `vectors/replay`, split in every way, and read by the real SDKs. */
+
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import OpenAI from 'openai';
+import OpenAI6 from 'openai-6';
+import { createChatStream } from '../src/index.js';
+import {
+  STREAM_VECTORS,
+  bytesOf,
+  bytewise,
+  contextOf,
+  cutAt,
+  optionsOf,
+  run,
+  type StreamVector,
+} from './replay-vectors.js';
+
+function translate(vector: StreamVector, pieces: readonly Uint8Array[]) {
+  return run(createChatStream(contextOf(vector), optionsOf(vector)), pieces);
+}
+
+describe('chat stream, by vectors', () => {
+  for (const [name, vector] of STREAM_VECTORS) {
+    const bytes = bytesOf(vector);
+
+    it(`${name}: ${vector.why}`, () => {
+      expect(vector.source).toEqual(expect.any(String));
+      const { pushed, end } = translate(vector, [bytes]);
+      const { chunks, isDone } = readChunks(`${pushed.toString()}${text(end.tail)}`);
+      const { model, created } = contextOf(vector);
+      const message = /"id":"(msg_\w+)"/.exec(bytes.toString())?.[1];
+      const expected: unknown[] = vector.chat.map(
+        ({ delta, finish_reason, choices, ...usage }) => ({
+          id: `chatcmpl-${String(message)}`,
+          object: 'chat.completion.chunk',
+          created,
+          model,
+          choices: choices ?? [
+            { index: 0, delta, logprobs: null, finish_reason: finish_reason ?? null },
+          ],
+          ...usage,
+        }),
+      );
+      if (vector.error) expected.push({ error: { ...vector.error, param: null, code: null } });
+      expect(chunks).toEqual(expected);
+      expect(isDone).toBe(vector.outcome === 'complete');
+      checkEnd(vector, end);
+    });
+
+    it(`${name}: is the same however its bytes are split`, () => {
+      const whole = translate(vector, [bytes]);
+      expect(translate(vector, bytewise(bytes))).toEqual(whole);
+      fc.assert(
+        fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true })), (fractions) => {
+          expect(translate(vector, cutAt(bytes, fractions))).toEqual(whole);
+        }),
+        { numRuns: 25 },
+      );
+    });
+  }
+});
+
+describe('chat stream: what the ledger waits for', () => {
+  it('nothing that leaves before the end tells usage or a finish reason', () => {
+    for (const [, vector] of STREAM_VECTORS) {
+      const { chunks } = readChunks(translate(vector, [bytesOf(vector)]).pushed.toString());
+      for (const chunk of chunks) {
+        expect(chunk).toMatchObject({ choices: [{ finish_reason: null }] });
+        expect(chunk.usage ?? null).toBeNull();
+      }
+    }
+  });
+});
+
+for (const [generation, Client] of [
+  ['7.x', OpenAI],
+  // The members used here are the same in both generations.
+  ['6.x', OpenAI6 as unknown as typeof OpenAI],
+] as const) {
+  describe(`chat stream, read by the OpenAI SDK ${generation}`, () => {
+    for (const [name, vector] of STREAM_VECTORS) {
+      it(name, async () => {
+        const { pushed, end } = translate(vector, [bytesOf(vector)]);
+        const client = new Client({
+          apiKey: 'key',
+          maxRetries: 0,
+          fetch: () => Promise.resolve(eventStream(Buffer.concat([pushed, end.tail]))),
+        });
+        const stream = client.chat.completions.stream({
+          model: 'm',
+          messages: [],
+          stream_options: { include_usage: true },
+        });
+        if (vector.outcome !== 'complete') {
+          await expect(stream.done()).rejects.toThrow();
+          return;
+        }
+        const completion = await stream.finalChatCompletion();
+        const [choice] = completion.choices;
+        const last = vector.chat.findLast((chunk) => chunk.finish_reason !== undefined);
+        expect(choice?.finish_reason).toBe(last?.finish_reason);
+        expect(choice?.message.content ?? '').toBe(joined(vector, 'content'));
+        const calls = choice?.message.tool_calls ?? [];
+        expect(calls.map((call) => ('function' in call ? call.function.arguments : ''))).toEqual(
+          argumentsByCall(vector),
+        );
+        if (typeof vector.usage === 'object') {
+          expect(completion.usage).toEqual(vector.chat.at(-1)?.usage);
+        }
+      });
+    }
+  });
+}
+
+function checkEnd(vector: StreamVector, end: ReturnType<typeof translate>['end']): void {
+  if (end.outcome === 'failed') {
+    expect(end).toMatchObject({ cause: vector.outcome, error: vector.error });
+    return;
+  }
+  expect(vector.outcome).toBe('complete');
+  expect(end.messageId).toBe('msg_1');
+  if (vector.stopReason !== undefined) expect(end.stopReason ?? null).toBe(vector.stopReason);
+  expect(end.usage).toEqual(
+    vector.usage === 'invalid'
+      ? { outcome: 'invalid', reason: expect.any(String) }
+      : { outcome: 'read', usage: vector.usage },
+  );
+}
+
+interface Chunk {
+  readonly usage?: unknown;
+}
+
+/** Reads the exact framing that clients of chat completions rely on. */
+function readChunks(stream: string): { chunks: Chunk[]; isDone: boolean } {
+  const events = stream.split('\n\n');
+  expect(events.pop()).toBe('');
+  const isDone = events.at(-1) === 'data: [DONE]';
+  const chunks = (isDone ? events.slice(0, -1) : events).map((event): Chunk => {
+    expect(event).toMatch(/^data: \{[^\n\r]*\}$/);
+    return JSON.parse(event.slice('data: '.length));
+  });
+  return { chunks, isDone };
+}
+
+function text(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString();
+}
+
+function eventStream(body: Uint8Array): Response {
+  return new Response(Buffer.from(body), { headers: { 'content-type': 'text/event-stream' } });
+}
+
+interface Delta {
+  readonly content?: string;
+  readonly tool_calls?: readonly {
+    readonly index: number;
+    readonly function: { readonly arguments: string };
+  }[];
+}
+
+function deltasOf(vector: StreamVector): Delta[] {
+  return vector.chat.map(({ delta }) => (delta ?? {}) as Delta);
+}
+
+function joined(vector: StreamVector, member: 'content'): string {
+  return deltasOf(vector)
+    .map((delta) => delta[member] ?? '')
+    .join('');
+}
+
+function argumentsByCall(vector: StreamVector): string[] {
+  const calls: string[] = [];
+  for (const { tool_calls = [] } of deltasOf(vector)) {
+    for (const call of tool_calls) {
+      calls[call.index] = (calls[call.index] ?? '') + call.function.arguments;
+    }
+  }
+  return calls;
+}

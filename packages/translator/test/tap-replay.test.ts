@@ -1,0 +1,182 @@
+/** `createMessageStreamTap`: the vectors in `vectors/replay`, passed on to native clients. */
+
+import { describe, expect, it } from '@jest/globals';
+import Anthropic from '@anthropic-ai/sdk';
+import Anthropic0 from 'anthropic-sdk-0';
+import fc from 'fast-check';
+import { createMessageStreamTap, messageErrorEvent } from '../src/index.js';
+import {
+  STREAM_VECTORS,
+  bytesOf,
+  bytewise,
+  cutAt,
+  framesOf,
+  optionsOf,
+  run,
+  type StreamVector,
+} from './replay-vectors.js';
+
+const USAGE_EVENT = /"usage":\{/;
+
+function tap(vector: StreamVector, pieces: readonly Uint8Array[]) {
+  return run(createMessageStreamTap(optionsOf(vector)), pieces);
+}
+
+/** The index of the first event that the tap keeps back; undefined where the framing hides it. */
+function heldFrom(vector: StreamVector): number | undefined {
+  if (vector.heldFrom !== undefined) return vector.heldFrom;
+  const index = vector.upstream.findIndex(
+    (event) => typeof event !== 'string' && event.type === 'message_delta' && event.usage != null,
+  );
+  return index === -1 ? undefined : index;
+}
+
+describe('native tap, by vectors', () => {
+  for (const [name, vector] of STREAM_VECTORS) {
+    const bytes = bytesOf(vector);
+
+    it(`${name}: ${vector.outcome === 'complete' ? 'bytes pass untouched' : 'ends as an error'}`, () => {
+      const { pushed, end } = tap(vector, [bytes]);
+      if (vector.outcome !== 'complete') {
+        expect(end).toMatchObject({
+          outcome: 'failed',
+          cause: vector.outcome,
+          error: vector.error,
+        });
+        expect(pushed.toString()).not.toMatch(/"type":"message_delta"/);
+        expect(bytes.subarray(0, pushed.length).equals(pushed)).toBe(true);
+        expect(Buffer.from(end.tail).toString()).toBe(expectedTail(vector));
+        return;
+      }
+      expect(Buffer.concat([pushed, end.tail]).toString()).toBe(bytes.toString());
+      const held = heldFrom(vector);
+      if (held !== undefined) {
+        expect(pushed.toString()).toBe(framesOf(vector).slice(0, held).join(''));
+      }
+      if (end.outcome === 'failed') throw new Error(end.cause);
+      expect(end.messageId).toBe('msg_1');
+      if (vector.stopReason !== undefined) expect(end.stopReason ?? null).toBe(vector.stopReason);
+      expect(end.usage).toEqual(
+        vector.usage === 'invalid'
+          ? { outcome: 'invalid', reason: expect.any(String) }
+          : { outcome: 'read', usage: vector.usage },
+      );
+    });
+
+    it(`${name}: is the same however its bytes are split`, () => {
+      const whole = tap(vector, [bytes]);
+      const same = (pieces: readonly Uint8Array[]): void => {
+        const split = tap(vector, pieces);
+        // What follows the last event need not be read, so it may be missing then.
+        if (vector.trailing === true) {
+          expect({ ...split.end, tail: 0 }).toEqual({ ...whole.end, tail: 0 });
+          expect(split.pushed).toEqual(whole.pushed);
+        } else {
+          expect(split).toEqual(whole);
+        }
+      };
+      same(bytewise(bytes));
+      fc.assert(
+        fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true })), (fractions) => {
+          same(cutAt(bytes, fractions));
+        }),
+        { numRuns: 25 },
+      );
+    });
+  }
+});
+
+describe('native tap', () => {
+  const content = Buffer.from(
+    'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}\n\n',
+  );
+
+  it('hands back the very chunk that came in when nothing is kept', () => {
+    const pipe = createMessageStreamTap();
+    expect(pipe.push(content)).toBe(content);
+  });
+
+  it('copies nothing when a chunk holds several events', () => {
+    const pipe = createMessageStreamTap();
+    const chunk = Buffer.concat([content, content, content]);
+    const passed = pipe.push(chunk);
+    expect([passed.buffer, passed.byteOffset, passed.length]).toEqual([
+      chunk.buffer,
+      chunk.byteOffset,
+      chunk.length,
+    ]);
+  });
+
+  it('keeps bytes that follow message_stop with the rest of the tail', () => {
+    const vector = STREAM_VECTORS.find(([name]) => name === 'framing-after-stop')?.[1];
+    if (vector === undefined) throw new Error('no such vector');
+    const bytes = bytesOf(vector);
+    const pipe = createMessageStreamTap();
+    const out = bytewise(bytes).map((piece) => pipe.push(piece));
+    expect(Buffer.concat([...out, pipe.end().tail]).toString()).toBe(bytes.toString());
+  });
+
+  it('does not let an endless tail fill the memory', () => {
+    const pipe = createMessageStreamTap({ maxEventBytes: 1024 });
+    pipe.push(
+      Buffer.from('event: message_delta\ndata: {"delta":{},"usage":{"output_tokens":1}}\n\n'),
+    );
+    for (let i = 0; i < 100 && !pipe.isFinished; i += 1) pipe.push(content);
+    expect(pipe.isFinished).toBe(true);
+    expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'too_large' });
+  });
+
+  it('waits for the LF of a CRLF that was split at the very end', () => {
+    const pipe = createMessageStreamTap();
+    pipe.push(Buffer.from('event: message_stop\r\ndata: {"type":"message_stop"}\r\n\r'));
+    expect(pipe.isFinished).toBe(false);
+    pipe.push(Buffer.from('\n'));
+    expect(pipe.isFinished).toBe(true);
+  });
+});
+
+for (const [generation, Client] of [
+  ['1.x', Anthropic],
+  // The members used here are the same in both generations.
+  ['0.x', Anthropic0 as unknown as typeof Anthropic],
+] as const) {
+  describe(`native tap, read by the Anthropic SDK ${generation}`, () => {
+    for (const [name, vector] of STREAM_VECTORS) {
+      if (vector.anthropicHelper === 'skip') continue;
+      it(name, async () => {
+        const { pushed, end } = tap(vector, [bytesOf(vector)]);
+        const body = Buffer.concat([pushed, end.tail]);
+        const client = new Client({
+          apiKey: 'key',
+          maxRetries: 0,
+          fetch: () =>
+            Promise.resolve(
+              new Response(body, { headers: { 'content-type': 'text/event-stream' } }),
+            ),
+        });
+        const stream = client.messages.stream({ model: 'm', max_tokens: 1, messages: [] });
+        if (vector.outcome !== 'complete') {
+          // The SDKs repeat what the event says, which may be nothing.
+          const message = vector.error?.message ?? '';
+          await expect(stream.done()).rejects.toThrow(body.includes(message) ? message : '');
+          return;
+        }
+        const message = await stream.finalMessage();
+        expect(message.id).toBe('msg_1');
+        if (typeof vector.usage === 'object') {
+          expect(message.usage.output_tokens).toBe(vector.usage.outputTokens);
+        }
+      });
+    }
+  });
+}
+
+function expectedTail(vector: StreamVector): string {
+  if (vector.tapTail !== undefined) return vector.tapTail;
+  const upstreamError = framesOf(vector).find((frame) => frame.startsWith('event: error'));
+  if (vector.outcome === 'error_event' && upstreamError !== undefined) return upstreamError;
+  if (vector.error === undefined) throw new Error('a failure without an error');
+  const own = Buffer.from(messageErrorEvent(vector.error)).toString();
+  expect(own).not.toMatch(USAGE_EVENT);
+  return own;
+}
