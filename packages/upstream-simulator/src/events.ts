@@ -98,6 +98,11 @@ function openingOf(block: ContentBlock): { opening: JsonObject; deltas: JsonObje
         deltas: ['', ...parts].map((piece) => ({ type: 'input_json_delta', partial_json: piece })),
       };
     }
+    case 'compaction':
+      return {
+        opening: { ...block, content: null },
+        deltas: [{ type: 'compaction_delta', content: block['content'] }],
+      };
     default:
       return { opening: block, deltas: [] };
   }

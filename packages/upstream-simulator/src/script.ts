@@ -66,6 +66,12 @@ export interface ScriptedReply {
 
 const text = (value: string): ContentBlock => ({ type: 'text', text: value, citations: null });
 
+const toolResult = (type: string, toolUseId: string, content: JsonObject): ContentBlock => ({
+  type,
+  tool_use_id: toolUseId,
+  content,
+});
+
 /** Replies that a client must be able to live with, by name. */
 export const SCENARIOS: Readonly<Record<string, ScriptedReply>> = {
   refusal: {
@@ -115,6 +121,54 @@ export const SCENARIOS: Readonly<Record<string, ScriptedReply>> = {
           },
         ],
       },
+    ],
+  },
+  /** One of every other block that responses of the API can hold, the beta ones included. */
+  every_block: {
+    content: [
+      text('Looking.'),
+      {
+        type: 'server_tool_use',
+        id: 'srvtoolu_1',
+        name: 'web_fetch',
+        input: { url: 'https://a.test/' },
+      },
+      toolResult('web_fetch_tool_result', 'srvtoolu_1', {
+        type: 'web_fetch_tool_result_error',
+        error_code: 'url_not_accessible',
+      }),
+      { type: 'server_tool_use', id: 'srvtoolu_2', name: 'code_execution', input: { code: '1' } },
+      toolResult('code_execution_tool_result', 'srvtoolu_2', {
+        type: 'code_execution_result',
+        stdout: '1',
+        stderr: '',
+        return_code: 0,
+        content: [],
+      }),
+      { type: 'server_tool_use', id: 'srvtoolu_3', name: 'bash_code_execution', input: {} },
+      toolResult('bash_code_execution_tool_result', 'srvtoolu_3', {
+        type: 'bash_code_execution_result',
+        stdout: '',
+        stderr: '',
+        return_code: 0,
+        content: [],
+      }),
+      { type: 'server_tool_use', id: 'srvtoolu_4', name: 'text_editor_code_execution', input: {} },
+      toolResult('text_editor_code_execution_tool_result', 'srvtoolu_4', {
+        type: 'text_editor_code_execution_create_result',
+        is_file_update: false,
+      }),
+      { type: 'server_tool_use', id: 'srvtoolu_5', name: 'tool_search_tool_regex', input: {} },
+      toolResult('tool_search_tool_result', 'srvtoolu_5', {
+        type: 'tool_search_tool_search_result',
+        tool_references: [],
+      }),
+      { type: 'container_upload', file_id: 'file_1' },
+      { type: 'mcp_tool_use', id: 'mcptoolu_1', name: 'a', server_name: 's', input: {} },
+      { type: 'mcp_tool_result', tool_use_id: 'mcptoolu_1', is_error: false, content: [] },
+      toolResult('advisor_tool_result', 'srvtoolu_6', { type: 'advisor_result', text: 'Do it.' }),
+      { type: 'fallback', from: { model: 'a' }, to: { model: 'b' } },
+      { type: 'compaction', content: 'A summary of what was said.' },
     ],
   },
   unknown_block: { content: [{ type: 'hologram', resolution: 4 }, text('See above.')] },

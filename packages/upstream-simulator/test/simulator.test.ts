@@ -56,7 +56,8 @@ describe.each([
   it.each(Object.keys(SCENARIOS))('accumulates the stream of scenario %s', async (scenario) => {
     const text = `[[script:${JSON.stringify({ scenario })}]]`;
     const plain = await client.messages.create(ask(text));
-    const streamed = await client.messages.stream(ask(text)).finalMessage();
+    // The beta helper knows every block, beta or not.
+    const streamed = await client.beta.messages.stream(ask(text)).finalMessage();
     expect(streamed.content).toEqual(plain.content);
     expect(streamed.stop_reason).toBe(plain.stop_reason);
   });
