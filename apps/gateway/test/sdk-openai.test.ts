@@ -258,6 +258,26 @@ describe.each([
     ).rejects.toMatchObject({ status: 400, param: 'tools[0].function.name' });
   });
 
+  it('retries what can be cured by it, and nothing else', async () => {
+    const { apiKey: limited } = await gateway.createKey({ burst: 1, requests_per_minute: 60 });
+    const params = { model: MODEL, messages: [{ role: 'user' as const, content: 'Hello' }] };
+    const patient = create({ baseURL: `${gateway.url}/v1`, apiKey: limited }).withOptions({
+      maxRetries: 2,
+    });
+    await patient.chat.completions.create(params);
+    expect(await patient.chat.completions.create(params)).toMatchObject({
+      object: 'chat.completion',
+    });
+
+    gateway.simulator.reset();
+    gateway.simulator.script({ error: { type: 'billing_error', message: 'pay' } });
+    const retrying = create({ baseURL: `${gateway.url}/v1`, apiKey }).withOptions({
+      maxRetries: 2,
+    });
+    await expect(retrying.chat.completions.create(params)).rejects.toMatchObject({ status: 503 });
+    expect(gateway.simulator.journal.requests()).toHaveLength(1);
+  });
+
   it('sees an error amid a stream as an error', async () => {
     gateway.simulator.script({
       streamError: { afterEvents: 3, type: 'overloaded_error', message: 'Overloaded' },
