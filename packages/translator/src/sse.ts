@@ -15,9 +15,24 @@ export interface ServerSentEvent {
 
 /** Reads the fields of one event. Comments, `id` and `retry` are ignored. */
 export function readEvent(bytes: Uint8Array): ServerSentEvent {
+  const text = decodeUtf8(bytes);
+  return readUsualEvent(text) ?? readAnyEvent(text);
+}
+
+/** What nearly all events look like, read without splitting lines: a name, one line of data, LF. */
+function readUsualEvent(text: string): ServerSentEvent | undefined {
+  if (!text.startsWith('event: ') || text.includes('\r')) return undefined;
+  const nameEnd = text.indexOf('\n');
+  if (!text.startsWith('data: ', nameEnd + 1)) return undefined;
+  const dataEnd = text.indexOf('\n', nameEnd + 1);
+  if (dataEnd !== text.length - 2) return undefined;
+  return { event: text.slice(7, nameEnd), data: text.slice(nameEnd + 7, dataEnd) };
+}
+
+function readAnyEvent(text: string): ServerSentEvent {
   let event = '';
   const data: string[] = [];
-  for (const line of decodeUtf8(bytes).split(/\r\n|\n|\r/)) {
+  for (const line of text.split(/\r\n|\n|\r/)) {
     const colon = line.indexOf(':');
     const name = colon === -1 ? line : line.slice(0, colon);
     if (name !== 'event' && name !== 'data') continue;
