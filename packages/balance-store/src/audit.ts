@@ -2,12 +2,28 @@
 
 export interface AuditDifference {
   readonly check:
-    'amount' | 'sequence' | 'running_balance' | 'key_balance' | 'key_totals' | 'total';
+    | 'amount'
+    | 'sequence'
+    | 'running_balance'
+    | 'key_balance'
+    | 'key_totals'
+    | 'total'
+    /** The entry is not the one that was sealed. */
+    | 'seal'
+    /** A block does not follow from the one before, or not from the entries it lists. */
+    | 'block';
   readonly keyId: string | undefined;
   /** The entry at fault, when one is. */
   readonly entryId: string | undefined;
   readonly expected: string;
   readonly found: string;
+}
+
+/** The end of the hash chain. Kept elsewhere, it proves later that nothing before it was changed. */
+export interface SealHead {
+  readonly block: bigint;
+  /** SHA-256, in hexadecimal. */
+  readonly hash: string;
 }
 
 export interface AuditReport {
@@ -19,6 +35,11 @@ export interface AuditReport {
   readonly balances: bigint;
   /** `credited - charged - balances`: zero in a sound ledger. */
   readonly gap: bigint;
+  /** Entries that the hash chain covers. */
+  readonly sealed: number;
+  readonly head: SealHead | undefined;
+  /** Requests that may have cost the operator and were never charged or given up, see `HoldState`. */
+  readonly orphanedHolds: number;
   readonly quarantined: number;
   readonly conflicts: number;
   /** At most 1,000, in ledger order. */

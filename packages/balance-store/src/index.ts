@@ -1,4 +1,4 @@
-export type { AuditDifference, AuditReport } from './audit.js';
+export type { AuditDifference, AuditReport, SealHead } from './audit.js';
 export { isWellFormedCredential } from './credential.js';
 export {
   EmbeddedStoreLockedError,
@@ -6,6 +6,7 @@ export {
   SchemaMismatchError,
   SchemaTooNewError,
 } from './errors.js';
+export type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 export type { KeyLimits, KeyRecord, KeyState, NewKey } from './key.js';
 export type { EntryFilter, EntryPage, LedgerEntry } from './ledger-entry.js';
 export { StoreUnavailableError } from './store.js';

@@ -7,7 +7,8 @@
 
 import type { KeyLimits, KeyRecord, NewKey } from './key.js';
 import type { EntryFilter, EntryPage, LedgerEntry } from './ledger-entry.js';
-import type { AuditReport } from './audit.js';
+import type { AuditReport, SealHead } from './audit.js';
+import type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 
 /** The four token classes of one finished request, and the one-hour part of the cache writes. */
 export interface SettledUsage {
@@ -62,6 +63,8 @@ export type SettleOutcome =
   | ({ readonly outcome: 'replayed' } & BalanceAfter)
   /** The request id is in the ledger with other contents: nothing charged, an alarm row written. */
   | { readonly outcome: 'conflict' }
+  /** The request had a hold, cost more than it, and the balance has no room for that: nothing charged. */
+  | ({ readonly outcome: 'overdrawn' } & BalanceAfter)
   /** The database refuses this row as malformed: set aside in the quarantine, nothing charged. */
   | { readonly outcome: 'quarantined'; readonly reason: string };
 
@@ -137,6 +140,25 @@ export interface BalanceStore {
    * @throws {StoreUnavailableError} The commit may or may not have happened: settle again with the same `requestId`.
    */
   settle(settlement: Settlement, options: { readonly deadlineMs: number }): Promise<SettleOutcome>;
+  /**
+   * Sets aside what a request may cost at most, before it is sent upstream: the admission read of a
+   * balance that must never fall below zero. The balance less all live holds must cover it. Settling the
+   * request takes the hold away in the same transaction; the store keeps it alive until then.
+   *
+   * Placing a live hold again answers as the first time. On {@link StoreUnavailableError} it may have been
+   * placed: {@link BalanceStore.releaseHold} sees to that.
+   */
+  placeHold(hold: Hold): Promise<HoldOutcome>;
+  /**
+   * Gives back the hold of a request that will not be settled. It happens soon; should the database be
+   * away for long, the hold expires by itself.
+   */
+  releaseHold(requestId: string): void;
+  /** Newest first. */
+  listHolds(filter: {
+    readonly state: HoldState;
+    readonly limit: number;
+  }): Promise<readonly HoldRecord[]>;
   /** Sets aside a usage document that cannot be trusted. Never charges. */
   quarantine(usage: QuarantinedUsage): Promise<void>;
   topUp(topUp: TopUp): Promise<TopUpOutcome>;
@@ -144,6 +166,16 @@ export interface BalanceStore {
   /** One entry by its request id, only if it belongs to `keyId`. */
   findEntry(keyId: string, requestId: string): Promise<LedgerEntry | undefined>;
   listEntries(filter: EntryFilter): Promise<EntryPage>;
+  /** The entries of these request ids, in no particular order, whoever they belong to. At most 1,000 ids. */
+  findEntries(requestIds: readonly string[]): Promise<readonly LedgerEntry[]>;
+  /**
+   * Adds entries that are in no block yet to the hash chain. To be called every minute or so, by every
+   * replica: one of them does the work.
+   *
+   * @param options.all - Looks at every key instead of those that changed since the last block.
+   * @returns the end of the chain, `undefined` while it is empty.
+   */
+  sealEntries(options?: { readonly all?: boolean }): Promise<SealHead | undefined>;
   /** Recomputes the whole ledger; streams rows, so memory stays bounded. */
   audit(): Promise<AuditReport>;
 

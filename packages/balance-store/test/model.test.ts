@@ -25,6 +25,14 @@ interface ModelKey {
 interface Model {
   readonly keys: Map<string, ModelKey>;
   readonly used: Map<string, { readonly contents: string; readonly balance: bigint }>;
+  /** Live and orphaned ones by request id. */
+  readonly holds: Map<string, { readonly keyId: string; amount: bigint; isLive: boolean }>;
+}
+
+function heldBy(model: Model, keyId: string): bigint {
+  return [...model.holds.values()]
+    .filter((hold) => hold.isLive && hold.keyId === keyId)
+    .reduce((sum, { amount }) => sum + amount, 0n);
 }
 
 interface Real {
@@ -86,17 +94,82 @@ function settleStep(key: number, id: number, tokens: number): Step {
         requestId: `${history}:${String(id)}`,
         usage: { inputTokens: tokens },
       });
+      const { requestId, amount } = charge;
+      const hold = model.holds.get(requestId);
+      const own = hold?.isLive === true ? hold.amount : 0n;
+      const of = keyOf(model, keyId);
+      if (
+        !model.used.has(requestId) &&
+        hold?.keyId === keyId &&
+        amount > own &&
+        of.balance - amount < heldBy(model, keyId) - own
+      ) {
+        hold.isLive = false;
+        expect(await store.settle(charge, DEADLINE)).toEqual({
+          outcome: 'overdrawn',
+          balance: of.balance,
+          isActive: standingOf(of) === 'active',
+        });
+        return;
+      }
+      model.holds.delete(requestId);
       const expected = applyOnce(
         model,
-        {
-          id: charge.requestId,
-          keyId,
-          delta: -charge.amount,
-          contents: `${keyId} ${String(tokens)}`,
-        },
+        { id: requestId, keyId, delta: -amount, contents: `${keyId} ${String(tokens)}` },
         'settled',
       );
       expect(await store.settle(charge, DEADLINE)).toEqual(expected);
+    },
+  };
+}
+
+function holdStep(key: number, id: number, amount: bigint): Step {
+  return {
+    check: always,
+    toString: () => `hold(key ${String(key)}, request ${String(id)}, ${String(amount)} units)`,
+    async run(model, { store, history, keyIds }) {
+      const keyId = keyIds[key] ?? '';
+      const requestId = `${history}:${String(id)}`;
+      const of = keyOf(model, keyId);
+      const outcome = await store.placeHold({ requestId, keyId, amount });
+      const standing = standingOf(of);
+      if (standing !== 'active') {
+        expect(outcome).toEqual({ outcome: 'inactive', standing });
+        return;
+      }
+      const { balance } = of;
+      const shortfall = heldBy(model, keyId) + amount - balance;
+      if (model.holds.get(requestId)?.isLive !== true) {
+        if (shortfall > 0n) {
+          const held = heldBy(model, keyId);
+          expect(outcome).toEqual({ outcome: 'short', balance, held, shortfall });
+          return;
+        }
+        model.holds.set(requestId, { keyId, amount, isLive: true });
+      }
+      expect(outcome).toEqual({ outcome: 'held', balance, held: heldBy(model, keyId) });
+    },
+  };
+}
+
+function releaseStep(id: number): Step {
+  return {
+    check: always,
+    toString: () => `release(request ${String(id)})`,
+    async run(model, { store, history }) {
+      const requestId = `${history}:${String(id)}`;
+      model.holds.delete(requestId);
+      store.releaseHold(requestId);
+      const isThere = async () =>
+        (
+          await Promise.all([
+            store.listHolds({ state: 'live', limit: 1_000 }),
+            store.listHolds({ state: 'orphaned', limit: 1_000 }),
+          ])
+        )
+          .flat()
+          .some((hold) => hold.requestId === requestId);
+      while (await isThere()) await new Promise((resolve) => setTimeout(resolve, 2));
     },
   };
 }
@@ -194,6 +267,10 @@ const steps = fc.commands(
     fc.tuple(key, id, fc.integer({ min: 0, max: 3 })).map((of) => settleStep(...of)),
     fc.tuple(key, id, fc.integer({ min: 0, max: 3 })).map((of) => settleStep(...of)),
     fc
+      .tuple(key, id, fc.constantFrom(0n, 1n, 300_000_000n, 600_000_000n))
+      .map((of) => holdStep(...of)),
+    id.map(releaseStep),
+    fc
       .tuple(key, id, fc.constantFrom(1n, 300_000_000n, 600_000_000n))
       .map((of) => topUpStep(...of)),
     fc
@@ -230,6 +307,7 @@ async function checkHistories(store: BalanceStore): Promise<void> {
         const model: Model = {
           keys: new Map(keyIds.map((keyId) => [keyId, newKey()])),
           used: new Map(),
+          holds: new Map(),
         };
         return { model, real: { store, history, keyIds } };
       };

@@ -48,7 +48,7 @@ describe('PostgreSQL: many replicas', () => {
       });
       keys.push(record.id);
     }
-    const counts = { settled: 0, replayed: 0, conflict: 0, quarantined: 0 };
+    const counts = { settled: 0, replayed: 0, conflict: 0, overdrawn: 0, quarantined: 0 };
     for (let round = 0; round < 30; round += 1) {
       const charges = keys.flatMap((keyId) => [settlement(keyId), settlement(keyId)]);
       const orders = [
@@ -63,7 +63,13 @@ describe('PostgreSQL: many replicas', () => {
       );
       for (const { outcome } of outcomes) counts[outcome] += 1;
     }
-    expect(counts).toEqual({ settled: 1_200, replayed: 2_400, conflict: 0, quarantined: 0 });
+    expect(counts).toEqual({
+      settled: 1_200,
+      replayed: 2_400,
+      conflict: 0,
+      overdrawn: 0,
+      quarantined: 0,
+    });
     const report = await first.audit();
     expect(report).toMatchObject({ isSound: true, entries: 1_200, conflicts: 0, quarantined: 0 });
     const [row] = await query(
@@ -116,6 +122,61 @@ describe('PostgreSQL: many replicas', () => {
     const found = await a.findKeyByCredential(credential);
     expect(found).toMatchObject({ state: 'suspended', limits: { burst: 77 } });
     await Promise.all([a.close(), b.close()]);
+  });
+});
+
+describe('PostgreSQL: holds of many replicas', () => {
+  it('a live one outlasts its lifetime, that of a replica which is gone does not', async () => {
+    const connectionString = await server.createDatabase();
+    const open = () => openPostgresStore({ connectionString, pepper: PEPPER, holdLifetimeMs: 600 });
+    const [a, b] = await Promise.all([open(), open()]);
+    const { record } = await a.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
+    await a.topUp({ topUpId: '1', keyId: record.id, amount: 10n, actor: 'a' });
+    const hold = (requestId: string, amount: bigint) => ({ requestId, keyId: record.id, amount });
+    expect((await a.placeHold(hold('kept', 6n))).outcome).toBe('held');
+    expect((await b.placeHold(hold('left behind', 4n))).outcome).toBe('held');
+    await b.close();
+    // Nobody places another: the replica that is left finds the orphan by itself.
+    const orphans = () => a.listHolds({ state: 'orphaned', limit: 10 });
+    while ((await orphans()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await orphans()).toMatchObject([hold('left behind', 4n)]);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await a.listHolds({ state: 'live', limit: 10 })).toMatchObject([hold('kept', 6n)]);
+    expect(await a.placeHold(hold('next', 5n))).toMatchObject({ outcome: 'short', shortfall: 1n });
+    await a.close();
+  });
+
+  it('race without ever letting the balance fall below zero', async () => {
+    const connectionString = await server.createDatabase();
+    const replicas = await Promise.all(
+      Array.from({ length: 4 }, () => openPostgresStore({ connectionString, pepper: PEPPER })),
+    );
+    const [first] = replicas;
+    if (first === undefined) throw new Error('no replica');
+    for (let round = 0; round < 30; round += 1) {
+      const { record } = await first.createKey({
+        name: 'k',
+        limits: sampleLimits,
+        expiresAt: null,
+      });
+      const keyId = record.id;
+      const credit = 10n * settlement(keyId).amount + BigInt(round);
+      await first.topUp({ topUpId: keyId, keyId, amount: credit, actor: 'a' });
+      const outcomes = await Promise.all(
+        Array.from({ length: 64 }, async (_, index) => {
+          const replica = replicas[index % replicas.length] ?? first;
+          const charge = settlement(keyId);
+          const { requestId, amount } = charge;
+          const { outcome } = await replica.placeHold({ requestId, keyId, amount });
+          return outcome === 'held' ? (await replica.settle(charge, DEADLINE)).outcome : outcome;
+        }),
+      );
+      expect(outcomes.filter((outcome) => outcome === 'settled')).toHaveLength(10);
+      expect((await first.getKey(keyId))?.balance).toBe(BigInt(round));
+    }
+    expect(await first.listHolds({ state: 'live', limit: 10 })).toEqual([]);
+    expect((await first.audit()).isSound).toBe(true);
+    await Promise.all(replicas.map((replica) => replica.close()));
   });
 });
 

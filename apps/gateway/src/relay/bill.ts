@@ -18,7 +18,8 @@ export type LossReason =
   | 'too_large'
   | 'invalid_usage'
   | 'ledger_unavailable'
-  | 'ledger_refused';
+  | 'ledger_refused'
+  | 'overdrawn';
 
 export type Bill =
   | {
@@ -85,6 +86,8 @@ export async function settle(
     case 'settled':
     case 'replayed':
       return { outcome: 'charged', usage, charge, balance: settled.balance };
+    case 'overdrawn':
+      return { outcome: 'lost', loss: 'overdrawn', refusal: OVERDRAWN };
     case 'conflict':
     case 'quarantined':
       return { outcome: 'lost', loss: 'ledger_refused', refusal: RESPONSE_UNUSABLE };
@@ -109,6 +112,15 @@ export const RESPONSE_UNUSABLE: Refusal = {
   status: 502,
   type: 'api_error',
   message: 'the upstream answered with something that cannot be billed; nothing was charged',
+  shouldRetry: false,
+};
+
+/** Only with `OVERDRAFT=none`, and only if the upstream used more than its request allowed for. */
+const OVERDRAWN: Refusal = {
+  status: 402,
+  type: 'billing_error',
+  message: 'this response costs more than was set aside for it and than is left; nothing was charged',
+  code: 'insufficient_balance',
   shouldRetry: false,
 };
 

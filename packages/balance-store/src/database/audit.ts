@@ -1,15 +1,17 @@
 /**
  * Recomputes the ledger from its rows, independently of what the SQL functions computed: the amount of
- * each charge from its tokens and rates, the numbers, the running balances, the keys' totals.
+ * each charge from its tokens and rates, the numbers, the running balances, the keys' totals, and the hash
+ * chain over all of it.
  *
  * It needs no snapshot and blocks nobody: a key's row is read first, and the entries it counts are
  * final, because entries are numbered without gaps and never change.
  */
 
 import type { Pool } from 'pg';
-import type { AuditDifference, AuditReport } from '../audit.js';
+import type { AuditDifference, AuditReport, SealHead } from '../audit.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { queryArrays, queryRows } from './query.js';
+import { checkChain, createSealCheck, digestOfEntry, readHead } from './seals.js';
 
 const KEYS_PER_PAGE = 500;
 /** Small, because an embedded database serves nothing else meanwhile. */
@@ -41,6 +43,7 @@ interface Tally {
   credited: bigint;
   charged: bigint;
   balances: bigint;
+  sealed: number;
   differences: AuditDifference[];
 }
 
@@ -51,12 +54,15 @@ export async function auditLedger(pool: Pool): Promise<AuditReport> {
     credited: 0n,
     charged: 0n,
     balances: 0n,
+    sealed: 0,
     differences: [],
   };
+  const head = await readHead(pool);
+  if (head !== undefined) await checkChain(pool, head, (found) => report(tally, found));
   let after = '';
   for (;;) {
     const keys = await readKeys(pool, after);
-    await auditKeys(pool, { after, keys, tally });
+    await auditKeys(pool, { after, keys, head, tally });
     const last = keys.at(-1);
     if (last === undefined) break;
     after = last.id;
@@ -72,15 +78,21 @@ export async function auditLedger(pool: Pool): Promise<AuditReport> {
       found: balances.toString(),
     });
   }
-  const [counts] = await queryRows<{ quarantined: number; conflicts: number }>(pool, {
-    text:
-      'SELECT (SELECT count(*)::int4 FROM quarantine) AS quarantined, ' +
-      '(SELECT count(*)::int4 FROM settle_conflict) AS conflicts',
-    timeoutMs: PAGE_TIMEOUT_MS,
-  });
+  const [counts] = await queryRows<Record<'quarantined' | 'conflicts' | 'orphanedHolds', number>>(
+    pool,
+    {
+      text:
+        'SELECT (SELECT count(*)::int4 FROM quarantine) AS quarantined, ' +
+        '(SELECT count(*)::int4 FROM settle_conflict) AS conflicts, ' +
+        '(SELECT count(*)::int4 FROM hold WHERE orphaned_at IS NOT NULL) AS "orphanedHolds"',
+      timeoutMs: PAGE_TIMEOUT_MS,
+    },
+  );
   return {
     ...tally,
     gap,
+    head,
+    orphanedHolds: counts?.orphanedHolds ?? 0,
     quarantined: counts?.quarantined ?? 0,
     conflicts: counts?.conflicts ?? 0,
     isSound: tally.differences.length === 0,
@@ -107,14 +119,24 @@ async function readKeys(pool: Pool, after: string): Promise<readonly KeyTotals[]
 /** Audits all entries whose key id lies above `after` and not above the last key of the page. */
 async function auditKeys(
   pool: Pool,
-  page: { readonly after: string; readonly keys: readonly KeyTotals[]; readonly tally: Tally },
+  page: {
+    readonly after: string;
+    readonly keys: readonly KeyTotals[];
+    readonly head: SealHead | undefined;
+    readonly tally: Tally;
+  },
 ): Promise<void> {
-  const { keys, tally } = page;
+  const { after, keys, head, tally } = page;
+  const last = keys.at(-1)?.id;
+  const seals = createSealCheck(pool, { after, last, block: head?.block ?? 0n }, (found) =>
+    report(tally, found),
+  );
   const folds = new Map<string, Fold>(keys.map(({ id }) => [id, emptyFold()]));
   const counted = new Map(keys.map((key) => [key.id, key.seq]));
   const strangers = new Map<string, string>();
 
-  for await (const entry of readEntries(pool, page.after, keys.at(-1)?.id)) {
+  for await (const entry of readEntries(pool, after, last)) {
+    await seals.compare(entry);
     const fold = folds.get(entry.keyId);
     if (fold === undefined) {
       strangers.set(entry.keyId, entry.id);
@@ -125,6 +147,7 @@ async function auditKeys(
     }
   }
 
+  tally.sealed += await seals.finish();
   for (const key of keys) auditKey(key, folds.get(key.id) ?? emptyFold(), tally);
   for (const [keyId, { later }] of folds) {
     if (later === 0n) continue;
@@ -161,8 +184,10 @@ interface AuditedEntry {
   readonly balanceAfter: bigint;
   /** What the recorded tokens cost at the recorded rates; `undefined` for a top-up. */
   readonly cost: bigint | undefined;
+  readonly digest: Buffer;
 }
 
+/** Every column as text, in the order in which they are sealed. */
 type EntryRow = [
   id: string,
   keyId: string,
@@ -170,16 +195,20 @@ type EntryRow = [
   kind: string,
   delta: string,
   balanceAfter: string,
-  input: number | null,
-  output: number | null,
-  cacheRead: number | null,
-  cacheWrite: number | null,
-  cacheWrite1h: number | null,
+  inputHash: string,
+  createdAtMs: string,
+  model: string | null,
+  input: string | null,
+  output: string | null,
+  cacheRead: string | null,
+  cacheWrite: string | null,
+  cacheWrite1h: string | null,
   inputRate: string | null,
   outputRate: string | null,
   cacheReadRate: string | null,
   cacheWrite5mRate: string | null,
   cacheWrite1hRate: string | null,
+  ...rest: (string | null)[],
 ];
 
 async function* readEntries(
@@ -203,24 +232,27 @@ async function* readEntries(
 
 const MAX_SEQ = (2n ** 63n - 1n).toString();
 const READ_ENTRIES =
-  'SELECT id, key_id, seq::text, kind, delta::text, balance_after::text, input_tokens, ' +
-  'output_tokens, cache_read_input_tokens, cache_creation_input_tokens, ' +
-  'cache_creation_1h_input_tokens, input_rate::text, output_rate::text, cache_read_rate::text, ' +
-  'cache_write_5m_rate::text, cache_write_1h_rate::text FROM ledger ' +
+  "SELECT id, key_id, seq::text, kind, delta::text, balance_after::text, encode(input_hash, 'hex'), " +
+  '(extract(epoch FROM created_at) * 1000)::bigint::text, model, input_tokens::text, ' +
+  'output_tokens::text, cache_read_input_tokens::text, cache_creation_input_tokens::text, ' +
+  'cache_creation_1h_input_tokens::text, input_rate::text, output_rate::text, ' +
+  'cache_read_rate::text, cache_write_5m_rate::text, cache_write_1h_rate::text, endpoint, ' +
+  'streamed::text, upstream_id, actor FROM ledger ' +
   'WHERE (key_id, ledger.seq) > ($1, $2::int8) AND ($3::text IS NULL OR key_id <= $3) ' +
   'ORDER BY key_id, ledger.seq LIMIT $4';
 
 function auditedEntryOf(row: EntryRow): AuditedEntry {
-  const [id, keyId, seq, kind, delta, balanceAfter, input, output, read, write, write1h] = row;
-  const [inputRate, outputRate, readRate, write5mRate, write1hRate] = row.slice(11);
-  const times = (tokens: number | null, rate: EntryRow[number] | undefined) =>
-    BigInt(tokens ?? 0) * (typeof rate === 'string' ? unitsFromNumeric(rate) : 0n);
+  const [id, keyId, seq, kind, delta, balanceAfter] = row;
+  const [input, output, read, write, write1h] = row.slice(9, 14).map((text) => BigInt(text ?? 0));
+  const rates = row.slice(14, 19).map((text) => unitsFromNumeric(text ?? '0'));
+  const [inputRate = 0n, outputRate = 0n, readRate = 0n, write5mRate = 0n, write1hRate = 0n] =
+    rates;
   const cost =
-    times(input, inputRate) +
-    times(output, outputRate) +
-    times(read, readRate) +
-    times((write ?? 0) - (write1h ?? 0), write5mRate) +
-    times(write1h, write1hRate);
+    (input ?? 0n) * inputRate +
+    (output ?? 0n) * outputRate +
+    (read ?? 0n) * readRate +
+    ((write ?? 0n) - (write1h ?? 0n)) * write5mRate +
+    (write1h ?? 0n) * write1hRate;
   return {
     id,
     keyId,
@@ -229,6 +261,7 @@ function auditedEntryOf(row: EntryRow): AuditedEntry {
     delta: unitsFromNumeric(delta),
     balanceAfter: unitsFromNumeric(balanceAfter),
     cost: kind === 'charge' ? cost : undefined,
+    digest: digestOfEntry(row),
   };
 }
 

@@ -12,6 +12,7 @@ import { StoreUnavailableError } from '../store.js';
 import type { BalanceStore, TopUp, TopUpOutcome } from '../store.js';
 import { auditLedger } from './audit.js';
 import { TOP_UP_PREFIX, createEntryReader } from './entries.js';
+import { createHoldKeeper } from './holds.js';
 import { createKeyAdmin } from './key-admin.js';
 import { createKeyFinder } from './key-finder.js';
 import { migrate } from './migrate.js';
@@ -22,6 +23,7 @@ import {
   queryRows,
   reachingDatabase,
 } from './query.js';
+import { sealEntries } from './seals.js';
 import { createSettleDriver, insertQuarantine } from './settle-driver.js';
 import { createStandingReader } from './standing-reader.js';
 
@@ -33,6 +35,7 @@ export interface DatabaseStoreOptions {
   readonly pepper: string;
   /** Batches of settlements in flight at once. */
   readonly lanes: number;
+  readonly holdLifetimeMs?: number | undefined;
   /** Closes the pools, and whatever lies beneath them. */
   readonly closeDatabase: () => Promise<void>;
 }
@@ -44,7 +47,7 @@ export interface DatabaseStoreOptions {
  * @throws {SchemaTooNewError} @throws {PepperMismatchError}
  */
 export async function openDatabaseStore(options: DatabaseStoreOptions): Promise<BalanceStore> {
-  const { hot, admin, pepper, lanes, closeDatabase } = options;
+  const { hot, admin, pepper, lanes, holdLifetimeMs, closeDatabase } = options;
   if (pepper === '') throw new RangeError('the pepper is empty');
   for (const pool of new Set([hot, admin])) {
     // A connection broke: whoever was waiting for it is told by the query itself, and the pool opens
@@ -61,6 +64,15 @@ export async function openDatabaseStore(options: DatabaseStoreOptions): Promise<
   const committer = new Committer({ driver: createSettleDriver(hot), lanes });
   const finder = createKeyFinder(hot, pepper, () => performance.now());
   const keyAdmin = createKeyAdmin({ prisma, pepper, onChange: finder.forget });
+  const {
+    forget,
+    close: closeHolds,
+    ...holds
+  } = createHoldKeeper({
+    hot,
+    admin,
+    lifetimeMs: holdLifetimeMs,
+  });
   let closing: Promise<void> | undefined;
 
   return {
@@ -68,9 +80,14 @@ export async function openDatabaseStore(options: DatabaseStoreOptions): Promise<
     ...createEntryReader(prisma),
     findKeyByCredential: finder.find,
     readStanding: createStandingReader(hot),
-    settle: (settlement, { deadlineMs }) => committer.settle(settlement, { deadlineMs }),
+    settle: (settlement, { deadlineMs }) =>
+      committer.settle(settlement, { deadlineMs }).finally(() => {
+        forget(settlement.requestId);
+      }),
+    ...holds,
     quarantine: (usage) => reachingDatabase(() => insertQuarantine(hot, usage, null)),
     topUp: (topUp) => reachingDatabase(() => topUpOnce(hot, topUp)),
+    sealEntries: ({ all = false } = {}) => reachingDatabase(() => sealEntries(admin, all)),
     audit: () => reachingDatabase(() => auditLedger(admin)),
     ping: () =>
       reachingDatabase(async () => {
@@ -80,6 +97,7 @@ export async function openDatabaseStore(options: DatabaseStoreOptions): Promise<
     close() {
       closing ??= committer
         .close()
+        .then(closeHolds)
         .then(() => prisma.$disconnect())
         .then(closeDatabase);
       return closing;

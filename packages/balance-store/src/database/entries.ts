@@ -10,13 +10,20 @@ export const TOP_UP_PREFIX = 'topup:';
 
 export function createEntryReader(
   prisma: PrismaClient,
-): Pick<BalanceStore, 'findEntry' | 'listEntries'> {
+): Pick<BalanceStore, 'findEntry' | 'findEntries' | 'listEntries'> {
   return {
     async findEntry(keyId, requestId) {
       const row = await throughPrisma(() =>
         prisma.ledger.findFirst({ where: { id: requestId, keyId } }),
       );
       return row === null ? undefined : entryOf(row);
+    },
+
+    async findEntries(requestIds) {
+      const rows = await throughPrisma(() =>
+        prisma.ledger.findMany({ where: { id: { in: [...requestIds] } } }),
+      );
+      return rows.map(entryOf);
     },
 
     async listEntries(filter): Promise<EntryPage> {

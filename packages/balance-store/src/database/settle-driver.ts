@@ -23,7 +23,7 @@ const SETTLE_BATCH = {
 
 type SettleRow = [
   ordinal: number,
-  outcome: 'settled' | 'replayed' | 'conflict',
+  outcome: 'settled' | 'replayed' | 'conflict' | 'overdrawn',
   balance: string,
   isActive: boolean,
 ];

@@ -18,6 +18,8 @@ export interface EmbeddedStoreOptions {
   readonly dataDir: string;
   /** Secret under which credentials are hashed. Keep it apart from the directory. */
   readonly pepper: string;
+  /** How long a hold outlives its process; 5 minutes when absent. */
+  readonly holdLifetimeMs?: number;
 }
 
 /** The first start compiles the engine and creates the database. */
@@ -34,6 +36,7 @@ const QUERY_TIMEOUT_MS = 30_000;
 export async function openEmbeddedStore({
   dataDir,
   pepper,
+  holdLifetimeMs,
 }: EmbeddedStoreOptions): Promise<BalanceStore> {
   await mkdir(dataDir, { recursive: true });
   const lock = await lockDirectory(dataDir);
@@ -54,7 +57,14 @@ export async function openEmbeddedStore({
     await lock.release();
   };
   try {
-    return await openDatabaseStore({ hot: pool, admin: pool, pepper, lanes: 1, closeDatabase });
+    return await openDatabaseStore({
+      hot: pool,
+      admin: pool,
+      pepper,
+      lanes: 1,
+      holdLifetimeMs,
+      closeDatabase,
+    });
   } catch (error) {
     await closeDatabase();
     throw error;

@@ -12,6 +12,8 @@ export interface PostgresStoreOptions {
   readonly pepper: string;
   /** Connections at most; 6 for requests and 2 for operators when absent. */
   readonly poolSizes?: { readonly hot?: number; readonly admin?: number };
+  /** How long a hold outlives its process; 5 minutes when absent. */
+  readonly holdLifetimeMs?: number;
 }
 
 /** A database that does not take a connection in this time is unavailable. */
@@ -27,7 +29,7 @@ const ADMIN_TIMEOUT_MS = 30_000;
  * @throws {PepperMismatchError} when all its keys were issued under another pepper.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<BalanceStore> {
-  const { connectionString, pepper, poolSizes } = options;
+  const { connectionString, pepper, poolSizes, holdLifetimeMs } = options;
   const common: PoolConfig = {
     connectionString,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -46,7 +48,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await Promise.all([hot.end(), admin.end()]);
   };
   try {
-    return await openDatabaseStore({ hot, admin, pepper, lanes: 2, closeDatabase });
+    return await openDatabaseStore({
+      hot,
+      admin,
+      pepper,
+      lanes: 2,
+      holdLifetimeMs,
+      closeDatabase,
+    });
   } catch (error) {
     await closeDatabase();
     throw error;

@@ -13,22 +13,11 @@ import { isWellFormedCredential } from '../credential.js';
 import type { LedgerEntry } from '../ledger-entry.js';
 import { StoreUnavailableError } from '../store.js';
 import type { BalanceStore, SettledRates, Settlement } from '../store.js';
+import { holdsContract } from './holds-contract.js';
 import { sampleLimits, settlement } from './samples.js';
-
-export interface StoreUnderTest {
-  /** The store now open; another one after `tamper`. */
-  readonly store: BalanceStore;
-  /** Runs SQL statements behind the store's back, reopening it if need be. */
-  tamper(sql: string): Promise<void>;
-  close(): Promise<void>;
-}
-
-export interface ContractRunner {
-  readonly describe: (name: string, body: () => void) => void;
-  readonly it: (name: string, body: () => Promise<void>) => void;
-  readonly beforeAll: (body: () => Promise<void>) => void;
-  readonly afterAll: (body: () => Promise<void>) => void;
-}
+import { sealsContract } from './seals-contract.js';
+import { USD } from './subject.js';
+import type { ContractPart, ContractRunner, StoreUnderTest } from './subject.js';
 
 export interface ContractOptions {
   readonly name: string;
@@ -37,7 +26,6 @@ export interface ContractOptions {
   readonly open: () => Promise<StoreUnderTest>;
 }
 
-const USD = 10n ** 14n;
 const DEADLINE = { deadlineMs: 20_000 };
 
 export function balanceStoreContract({ name, runner, open }: ContractOptions): void {
@@ -62,6 +50,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     const topUp = (keyId: string, amount: bigint, topUpId: string = randomUUID()) =>
       subject.store.topUp({ topUpId, keyId, amount, actor: 'tests' });
     const settle = (charge: Settlement) => subject.store.settle(charge, DEADLINE);
+    const part: ContractPart = { runner, subject: () => subject, newKey, topUp, settle };
     const entriesOf = async (keyId: string): Promise<readonly LedgerEntry[]> =>
       (await subject.store.listEntries({ keyId, limit: 5_000 })).entries;
     const standingOf = async (keyId: string) => (await subject.store.readStanding(keyId)).standing;
@@ -435,6 +424,8 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
       });
     });
 
+    holdsContract(part);
+
     describe('entries', () => {
       it('findEntry answers to the owner alone', async () => {
         const [keyId, otherKey] = [await newKey(USD), await newKey()];
@@ -443,6 +434,15 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await subject.store.findEntry(keyId, charge.requestId))?.keyId, keyId);
         assert.equal(await subject.store.findEntry(otherKey, charge.requestId), undefined);
         assert.equal(await subject.store.findEntry(keyId, 'req_none'), undefined);
+      });
+
+      it('findEntries answers those there are, whoever owns them', async () => {
+        const charges = [settlement(await newKey(USD)), settlement(await newKey(USD))];
+        await Promise.all(charges.map(settle));
+        const ids = charges.map(({ requestId }) => requestId);
+        const found = await subject.store.findEntries([...ids, 'req_none']);
+        assert.deepEqual(found.map(({ id }) => id).sort(), ids.sort());
+        assert.deepEqual(await subject.store.findEntries([]), []);
       });
 
       it('listEntries pages through everything once, newest first, of one key and of all', async () => {
@@ -558,7 +558,11 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
           await assert.rejects(subject.tamper(sql), /refused/);
         }
       });
+    });
 
+    sealsContract(part);
+
+    describe('audit of a ledger that was tampered with', () => {
       it('names entries and keys that were tampered with behind the fence', async () => {
         const known = (await subject.store.audit()).differences.length;
         const keys = await Promise.all([1, 2, 3, 4, 5].map(() => newKey(USD)));

@@ -1,5 +1,6 @@
 /** For whoever writes or uses a {@link BalanceStore}: the suite that every implementation passes. */
 
 export { balanceStoreContract } from './contract.js';
-export type { ContractOptions, ContractRunner, StoreUnderTest } from './contract.js';
+export type { ContractOptions } from './contract.js';
+export type { ContractRunner, StoreUnderTest } from './subject.js';
 export { chargeOf, sampleLimits, settlement } from './samples.js';

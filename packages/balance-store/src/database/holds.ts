@@ -1,0 +1,163 @@
+/**
+ * Holds of this process: placed many at a time, kept alive while their requests run, given back when
+ * nothing is charged.
+ */
+
+import type { Pool } from 'pg';
+import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../hold.js';
+import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
+import type { BalanceStore } from '../store.js';
+import { createTurnBatcher } from './turn-batcher.js';
+import {
+  READ_TIMEOUT_MS,
+  WRITE_TIMEOUT_MS,
+  queryArrays,
+  queryRows,
+  reachingDatabase,
+} from './query.js';
+
+/** How long a hold outlives the process that placed it, or its connection to the database. */
+const LIFETIME_MS = 300_000;
+/** Two renewals may fail before a hold is lost. */
+const RENEWALS_PER_LIFETIME = 3;
+
+export interface HoldKeeper extends Pick<BalanceStore, 'placeHold' | 'releaseHold' | 'listHolds'> {
+  /** To be called when a request's charge is in the ledger, or given up: nothing is left to keep alive. */
+  readonly forget: (requestId: string) => void;
+  /** Tries once more to give back what is to be given back. */
+  readonly close: () => Promise<void>;
+}
+
+export interface HoldKeeperOptions {
+  readonly hot: Pool;
+  readonly admin: Pool;
+  readonly lifetimeMs?: number | undefined;
+}
+
+type HoldRow = [
+  ordinal: number,
+  outcome: 'held' | 'short' | 'inactive',
+  standing: 'active' | 'exhausted' | 'suspended' | 'revoked' | 'expired' | 'unknown',
+  balance: string | null,
+  held: string,
+];
+
+export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
+  const { hot, admin, lifetimeMs = LIFETIME_MS } = options;
+  const lifetime = `${String(lifetimeMs)} milliseconds`;
+  const live = new Set<string>();
+  const released = new Set<string>();
+  let releasing: Promise<unknown> | undefined;
+  let renewal: NodeJS.Timeout | undefined;
+
+  const place = createTurnBatcher(async (holds: readonly Hold[]) => {
+    const rows = await reachingDatabase(() =>
+      queryArrays<HoldRow>(hot, {
+        name: 'place_holds',
+        text:
+          'SELECT ordinal, outcome, standing, balance::text, held::text ' +
+          'FROM place_holds($1, $2, $3::numeric[], $4::interval)',
+        values: [
+          holds.map(({ requestId }) => requestId),
+          holds.map(({ keyId }) => keyId),
+          holds.map(({ amount }) => numericFromUnits(amount)),
+          lifetime,
+        ],
+        timeoutMs: READ_TIMEOUT_MS,
+      }),
+    );
+    const outcomes: HoldOutcome[] = [];
+    for (const row of rows) {
+      const hold = holds[row[0] - 1];
+      if (hold !== undefined) outcomes[row[0] - 1] = outcomeOf(row, hold);
+    }
+    return outcomes;
+  });
+
+  async function renew(): Promise<void> {
+    await queryRows(hot, {
+      text: 'SELECT renew_holds($1, $2::interval)',
+      values: [[...live], lifetime],
+      timeoutMs: WRITE_TIMEOUT_MS,
+    });
+  }
+
+  async function release(): Promise<void> {
+    while (released.size > 0) {
+      const ids = [...released];
+      await queryRows(hot, {
+        name: 'release_holds',
+        text:
+          'DELETE FROM hold WHERE request_id IN (SELECT request_id FROM hold ' +
+          'WHERE request_id = ANY ($1) ORDER BY request_id FOR UPDATE)',
+        values: [ids],
+        timeoutMs: WRITE_TIMEOUT_MS,
+      });
+      for (const id of ids) released.delete(id);
+    }
+  }
+
+  /** What cannot be given back now waits for the next renewal. */
+  function releaseSoon(): void {
+    releasing ??= new Promise((resolve) => setImmediate(resolve))
+      .then(release)
+      .catch(() => undefined)
+      .finally(() => {
+        releasing = undefined;
+      });
+  }
+
+  function keepAlive(): void {
+    renewal ??= setInterval(() => {
+      releaseSoon();
+      // A renewal that fails is made up for by the next.
+      renew().catch(() => undefined);
+    }, lifetimeMs / RENEWALS_PER_LIFETIME).unref();
+  }
+
+  return {
+    async placeHold(hold) {
+      if (hold.amount < 0n) throw new RangeError('a hold must not be negative');
+      keepAlive();
+      const outcome = await place(hold);
+      if (outcome.outcome === 'held') live.add(hold.requestId);
+      return outcome;
+    },
+    releaseHold(requestId) {
+      live.delete(requestId);
+      released.add(requestId);
+      releaseSoon();
+    },
+    forget(requestId) {
+      live.delete(requestId);
+    },
+    listHolds: (filter) => reachingDatabase(() => listHolds(admin, filter)),
+    async close() {
+      clearInterval(renewal);
+      await releasing;
+      await release().catch(() => undefined);
+    },
+  };
+}
+
+function outcomeOf([, outcome, standing, balanceText, heldText]: HoldRow, hold: Hold): HoldOutcome {
+  if (standing !== 'active') return { outcome: 'inactive', standing };
+  const [balance, held] = [unitsFromNumeric(balanceText ?? '0'), unitsFromNumeric(heldText)];
+  if (outcome !== 'short') return { outcome: 'held', balance, held };
+  return { outcome, balance, held, shortfall: held + hold.amount - balance };
+}
+
+async function listHolds(
+  pool: Pool,
+  { state, limit }: { readonly state: HoldState; readonly limit: number },
+): Promise<readonly HoldRecord[]> {
+  const rows = await queryRows<Omit<HoldRecord, 'amount'> & { readonly amount: string }>(pool, {
+    text:
+      'SELECT request_id AS "requestId", key_id AS "keyId", amount::text, created_at AS "createdAt", ' +
+      'orphaned_at AS "orphanedAt" FROM hold WHERE (orphaned_at IS NULL) = $1 ' +
+      'ORDER BY created_at DESC, request_id DESC LIMIT $2',
+    values: [state === 'live', limit],
+    timeoutMs: WRITE_TIMEOUT_MS,
+  });
+  return rows.map((row) => ({ ...row, amount: unitsFromNumeric(row.amount) }));
+}

@@ -1,0 +1,106 @@
+/** The part of the contract about the hash chain: what is sealed cannot be changed unnoticed. */
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { settlement } from './samples.js';
+import { USD } from './subject.js';
+import type { ContractPart } from './subject.js';
+
+/** Leaves the ledger tampered with: nothing that needs a sound one may come after it. */
+export function sealsContract({ runner, subject, newKey, settle }: ContractPart): void {
+  const { describe, it } = runner;
+  const behindTheFence = (sql: string) =>
+    subject().tamper(`
+      ALTER TABLE ledger DISABLE TRIGGER USER;
+      ALTER TABLE ledger_seal DISABLE TRIGGER USER;
+      ALTER TABLE ledger_block DISABLE TRIGGER USER;
+      ${sql};
+      ALTER TABLE ledger ENABLE TRIGGER USER;
+      ALTER TABLE ledger_seal ENABLE TRIGGER USER;
+      ALTER TABLE ledger_block ENABLE TRIGGER USER;`);
+  const differences = async (check: string) =>
+    (await subject().store.audit()).differences.filter((found) => found.check === check);
+
+  describe('seals', () => {
+    it('cover every entry once, in blocks that follow one another, while charges go on', async () => {
+      const { store } = subject();
+      const keys = await Promise.all([1, 2, 3].map(() => newKey(USD)));
+      const odd = settlement(keys[0] ?? '', {
+        model: 'modèle, "5:x" 🙂',
+        upstreamId: undefined,
+        streamed: true,
+      });
+      await settle(odd);
+      let isRunning = true;
+      const writer = (async () => {
+        while (isRunning) await Promise.all(keys.map((keyId) => settle(settlement(keyId))));
+      })();
+      let last = await store.sealEntries({ all: true });
+      for (let round = 0; round < 5; round += 1) {
+        const [next] = await Promise.all([store.sealEntries(), store.sealEntries()]);
+        assert.ok((next?.block ?? 0n) >= (last?.block ?? 0n));
+        last = next;
+      }
+      isRunning = false;
+      await writer;
+      const head = await store.sealEntries({ all: true });
+      const report = await store.audit();
+      assert.deepEqual(report.head, head);
+      assert.equal(report.sealed, report.entries);
+      assert.deepEqual(await differences('seal'), []);
+      assert.deepEqual(await differences('block'), []);
+      // Nothing new: the chain stays as it is.
+      assert.deepEqual(await store.sealEntries({ all: true }), head);
+    });
+
+    it('the database refuses to rewrite them', async () => {
+      for (const sql of ['UPDATE ledger_block SET entries = 0', 'DELETE FROM ledger_seal']) {
+        await assert.rejects(subject().tamper(sql), /refused/);
+      }
+    });
+
+    it('name the entry that was changed, however well the change adds up, and the one that is gone', async () => {
+      const { store } = subject();
+      const keyId = await newKey(USD);
+      const charges = Array.from({ length: 4 }, () => settlement(keyId));
+      for (const charge of charges) await settle(charge);
+      await store.sealEntries({ all: true });
+      const before = await differences('seal');
+      const [first, second, , last] = charges.map(({ requestId }) => requestId);
+      // Neither touches a sum: who was served by which response, and the newest entry with its key.
+      await behindTheFence(`
+        UPDATE ledger SET upstream_id = 'msg_another' WHERE id = '${first ?? ''}';
+        UPDATE ledger SET created_at = created_at + interval '1 ms' WHERE id = '${second ?? ''}';
+        UPDATE api_key k SET balance = balance - l.delta, spent = spent + l.delta, seq = k.seq - 1
+          FROM ledger l WHERE l.id = '${last ?? ''}' AND k.id = l.key_id;
+        DELETE FROM ledger WHERE id = '${last ?? ''}'`);
+      const found = (await differences('seal')).slice(before.length);
+      assert.deepEqual(
+        found.map(({ keyId: of, entryId }) => [of, entryId]),
+        [
+          [keyId, first],
+          [keyId, second],
+          [keyId, undefined],
+        ],
+      );
+      assert.match(found[2]?.expected ?? '', /^entry 5 of this key, sealed in block \d+$/);
+    });
+
+    it('break when they are rewritten to fit', async () => {
+      const keyId = await newKey(USD);
+      const charge = settlement(keyId);
+      await settle(charge);
+      await subject().store.sealEntries({ all: true });
+      assert.deepEqual(await differences('block'), []);
+      await behindTheFence(`
+        UPDATE ledger SET upstream_id = '${randomUUID()}' WHERE id = '${charge.requestId}';
+        UPDATE ledger_seal s SET digests = (
+          SELECT string_agg(entry_digest(l), ''::bytea ORDER BY l.seq) FROM ledger l
+          WHERE l.key_id = s.key_id AND l.seq BETWEEN s.from_seq AND s.to_seq
+        ) WHERE s.key_id = '${keyId}'`);
+      const [broken, ...others] = await differences('block');
+      assert.match(broken?.expected ?? '', /^block \d+: hash [0-9a-f]{64}$/);
+      assert.deepEqual(others, []);
+    });
+  });
+}

@@ -1,0 +1,29 @@
+/** What the parts of the contract share: the store under test and shorthands for it. */
+
+import type { BalanceStore, SettleOutcome, Settlement, TopUpOutcome } from '../store.js';
+
+export interface StoreUnderTest {
+  /** The store now open; another one after `tamper`. */
+  readonly store: BalanceStore;
+  /** Runs SQL statements behind the store's back, reopening it if need be. */
+  tamper(sql: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ContractRunner {
+  readonly describe: (name: string, body: () => void) => void;
+  readonly it: (name: string, body: () => Promise<void>) => void;
+  readonly beforeAll: (body: () => Promise<void>) => void;
+  readonly afterAll: (body: () => Promise<void>) => void;
+}
+
+export interface ContractPart {
+  readonly runner: ContractRunner;
+  readonly subject: () => StoreUnderTest;
+  /** Creates a key with this balance, in units of 10^-14 USD, and answers its id. */
+  readonly newKey: (balance?: bigint) => Promise<string>;
+  readonly topUp: (keyId: string, amount: bigint, topUpId?: string) => Promise<TopUpOutcome>;
+  readonly settle: (charge: Settlement) => Promise<SettleOutcome>;
+}
+
+export const USD = 10n ** 14n;
