@@ -7,7 +7,8 @@
 
 import type { Request } from 'express';
 import { StoreUnavailableError, isWellFormedCredential } from '@gateway/balance-store';
-import type { KeyRecord } from '@gateway/balance-store';
+import type { HoldOutcome, KeyRecord } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
 import type { Lease } from '@gateway/rate-limiter';
 import { addressGroup } from './client-address.js';
 import { INVALID_KEY_MESSAGE, readCredential } from './credentials.js';
@@ -49,16 +50,24 @@ export async function authenticate(
   };
 }
 
+/** What stopped an authenticated request. */
+export type LimitName = 'concurrency' | 'rate' | 'balance';
+
 export type KeyAdmission =
   | { readonly outcome: 'admitted'; readonly lease: Lease }
-  | {
-      readonly outcome: 'refused';
-      readonly refusal: Refusal;
-      readonly limit?: 'concurrency' | 'rate';
-    };
+  | { readonly outcome: 'refused'; readonly refusal: Refusal; readonly limit?: LimitName };
 
-/** Takes a lease and a permit of an authenticated key and checks that it is active and funded. */
-export async function admitKey(key: KeyRecord, services: Services): Promise<KeyAdmission> {
+/**
+ * Takes a lease and a permit of an authenticated key and checks that it is active and funded.
+ *
+ * @param hold - What to set aside of the balance, in units of 10^-14 USD, if it must never fall below
+ * zero. Whoever is admitted with a hold settles the request or gives the hold back.
+ */
+export async function admitKey(
+  key: KeyRecord,
+  hold: { readonly requestId: string; readonly amount: bigint } | undefined,
+  services: Services,
+): Promise<KeyAdmission> {
   const admission = await services.limiter.admit(key.id, key.limits);
   if (admission.outcome === 'denied') {
     const what =
@@ -72,15 +81,72 @@ export async function admitKey(key: KeyRecord, services: Services): Promise<KeyA
     };
   }
   try {
-    const { standing } = await services.store.readStanding(key.id);
-    if (standing === 'active') return admission;
+    const refused =
+      hold === undefined
+        ? await checkStanding(key, services)
+        : await placeHold(key, hold, services);
+    if (refused === undefined) return admission;
     admission.lease.release();
-    return UNKNOWN_KEY;
+    return refused;
   } catch (error) {
     admission.lease.release();
+    // Whether it was placed is not known.
+    if (hold !== undefined) services.store.releaseHold(hold.requestId);
     if (!(error instanceof StoreUnavailableError)) throw error;
     return { outcome: 'refused', refusal: STORE_UNAVAILABLE };
   }
+}
+
+type RefusedAdmission = KeyAdmission & { readonly outcome: 'refused' };
+
+async function checkStanding(
+  key: KeyRecord,
+  { store }: Services,
+): Promise<RefusedAdmission | undefined> {
+  const { standing } = await store.readStanding(key.id);
+  return standing === 'active' ? undefined : UNKNOWN_KEY;
+}
+
+async function placeHold(
+  key: KeyRecord,
+  hold: { readonly requestId: string; readonly amount: bigint },
+  { store }: Services,
+): Promise<RefusedAdmission | undefined> {
+  const placed = await store.placeHold({ ...hold, keyId: key.id });
+  switch (placed.outcome) {
+    case 'held':
+      return undefined;
+    case 'inactive':
+      return UNKNOWN_KEY;
+    case 'short':
+      return {
+        outcome: 'refused',
+        limit: 'balance',
+        refusal: shortOf(placed, hold.amount),
+      };
+  }
+}
+
+function shortOf(
+  { balance, held, shortfall }: HoldOutcome & { readonly outcome: 'short' },
+  amount: bigint,
+): Refusal {
+  // What other requests of the key do not use up is free again when they end.
+  const fitsLater = amount <= balance;
+  const others =
+    held === 0n ? '' : `, of which ${formatUsd(held)} USD are held for requests in flight`;
+  return {
+    status: 402,
+    type: 'billing_error',
+    message:
+      `this request may cost up to ${formatUsd(amount)} USD, and the balance is ` +
+      `${formatUsd(balance)} USD${others}: ${formatUsd(shortfall)} USD short; ` +
+      (fitsLater ? 'wait for them to end, lower max_tokens' : 'lower max_tokens') +
+      ', shorten the prompt or add credit',
+    code: 'insufficient_quota',
+    shouldRetry: fitsLater,
+    ...(fitsLater ? { retryAfterSeconds: 2 } : {}),
+  };
 }
 
 export function rateLimited(what: string, waitMs: number): Refusal {

@@ -29,6 +29,7 @@ import { errorCode } from './error-code.js';
 import type { Services } from './services.js';
 import { createMetrics } from './telemetry/metrics.js';
 import { createTelemetry } from './telemetry/telemetry.js';
+import { startUpkeep } from './upkeep.js';
 import { createUpstreamClient } from './upstream/client.js';
 
 export interface RunningGateway {
@@ -67,9 +68,11 @@ export async function startGateway(config: Config): Promise<RunningGateway> {
     config.upstream ?? { url: simulator?.url ?? '', apiKey: SIMULATOR_KEY },
   );
   const activity = createActivity();
+  const upkeep = startUpkeep(store, log);
   const metrics = createMetrics({
     running: () => activity.running,
     pendingSettlements: () => store.pendingSettlements(),
+    orphanedHolds: () => upkeep.orphanedHolds,
   });
   const services: Services = {
     store,
@@ -82,6 +85,7 @@ export async function startGateway(config: Config): Promise<RunningGateway> {
     maxBodyBytes: config.maxBodyBytes,
     trustedProxies: config.trustedProxies,
     allowedFeatures: config.allowedFeatures,
+    overdraft: config.overdraft,
     now: Date.now,
   };
   const server = createHttpServer(createApp(services));
@@ -131,6 +135,7 @@ export async function startGateway(config: Config): Promise<RunningGateway> {
         await adminClosed;
       }
       dataDir?.withdrawAdmin();
+      await upkeep.stop();
       await upstream.close();
       await store.close();
       await limiter.close();

@@ -37,6 +37,7 @@ const environment = z.object({
   KEY_PEPPER: text.min(16, 'must have at least 16 characters').optional(),
   TRUST_PROXY: z.coerce.number().int().min(0).max(32).default(0),
   MAX_BODY_BYTES: positive.max(1024 * 1024 * 1024).default(32 * 1024 * 1024),
+  OVERDRAFT: z.enum(['bounded', 'none']).default('bounded'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   KEY_CONCURRENCY: positive.max(100_000).default(20),
   KEY_BURST: positive.max(1_000_000).default(60),
@@ -79,6 +80,11 @@ export interface Config {
     readonly requestsPerMinute: number;
   };
   readonly allowedFeatures: ReadonlySet<PricedFeature>;
+  /**
+   * How far below zero a balance may fall: by what the requests in flight cost when it crosses zero, or
+   * not at all.
+   */
+  readonly overdraft: 'bounded' | 'none';
 }
 
 const PROVIDER_URL = 'https://api.anthropic.com';
@@ -133,6 +139,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       requestsPerMinute: v.KEY_REQUESTS_PER_MINUTE,
     },
     allowedFeatures: new Set(v.ALLOW_FEATURES),
+    overdraft: v.OVERDRAFT,
   };
 }
 

@@ -5,7 +5,7 @@ import type { BalanceStore } from '@gateway/balance-store';
 import type { PriceTable } from '@gateway/billing';
 import type { Limiter } from '@gateway/rate-limiter';
 import type { Activity } from './activity.js';
-import type { PricedFeature } from './config.js';
+import type { Config, PricedFeature } from './config.js';
 import type { Telemetry } from './telemetry/telemetry.js';
 import type { UpstreamClient } from './upstream/client.js';
 
@@ -20,6 +20,7 @@ export interface Services {
   readonly maxBodyBytes: number;
   readonly trustedProxies: number;
   readonly allowedFeatures: ReadonlySet<PricedFeature>;
+  readonly overdraft: Config['overdraft'];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }

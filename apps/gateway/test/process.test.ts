@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -247,12 +247,73 @@ describe('the command line', () => {
     expect((await cli(['ledger', 'list', '--key', key.id])).out).toContain('top_up');
     expect((await cli(['models', 'list'])).out).toContain(MODEL);
     expect((await cli(['ledger', 'audit'])).out).toContain('The ledger is sound.');
+    expect((await cli(['ledger', 'holds'])).out).toBe('No holds.\n');
+    const anchored = await cli(['ledger', 'audit', '--anchor', `1:${'0'.repeat(64)}`]);
+    expect(anchored.code).toBe(1);
+    expect(anchored.out).toContain('The ledger is NOT sound.');
+    expect((await cli(['ledger', 'audit', '--anchor', 'x'])).err).toContain('anchor: must be');
+    expect((await cli(['ledger', 'export'])).code).toBe(2);
 
     expect((await cli(['keys', 'show', 'key_nobody'])).code).toBe(1);
     expect((await cli(['keys', 'top-up', key.id, 'ten'])).err).toContain('amount_usd');
     expect((await cli(['keys', 'top-up', key.id])).code).toBe(2);
     expect((await cli(['keys', 'frobnicate'])).code).toBe(2);
   };
+
+  it('compares the ledger with what clients wrote down, line by line', async () => {
+    const gateway = await serve();
+    const limits = ['--burst', '1000', '--concurrency', '10'];
+    const { out } = await cli([
+      'keys',
+      'create',
+      '--name',
+      'w',
+      '--balance',
+      '5',
+      ...limits,
+      '--json',
+    ]);
+    const apiKey: string = JSON.parse(out).api_key;
+    const lines: string[] = [];
+    const note = async (response: Response) => {
+      const { usage } = await response.json();
+      const request_id = response.headers.get('x-gateway-request-id');
+      lines.push(JSON.stringify({ request_id, usage }));
+    };
+    for (let i = 0; i < 230; i += 1) {
+      const post = i % 2 === 0 ? postMessages : postChat;
+      await note(await post(gateway, apiKey, userMessage('Hello', { max_tokens: 5 })));
+    }
+    const file = join(dataDir, 'witness.jsonl');
+    writeFileSync(file, `${lines.join('\n')}\n\n`);
+    const agreed = await cli(['ledger', 'audit', '--witness', file, '--json']);
+    expect(agreed.code).toBe(0);
+    expect(JSON.parse(agreed.out).witness).toEqual({ compared: 230, differences: [] });
+
+    const stranger = {
+      request_id: 'req_nobody',
+      usage: {
+        prompt_tokens: 7,
+        completion_tokens: 2,
+        prompt_tokens_details: { cached_tokens: 4 },
+      },
+    };
+    const changed = JSON.parse(lines[0]!);
+    changed.usage.output_tokens += 1;
+    writeFileSync(file, [...lines, JSON.stringify(stranger), JSON.stringify(changed)].join('\r\n'));
+    const differing = await cli(['ledger', 'audit', '--witness', file]);
+    expect(differing.code).toBe(1);
+    expect(differing.out).toContain('req_nobody');
+    expect(differing.out).toContain('input 3, output 2, cache read 4, cache creation 0');
+    expect(differing.out).toContain('no charge');
+    expect(differing.out).toContain(changed.request_id);
+    expect(differing.out).toContain('does NOT agree with the witness in 2 usages');
+
+    writeFileSync(file, `${lines[0]!}\n{"request_id":"a","usage":{"input_tokens":-1}}\n`);
+    const unusable = await cli(['ledger', 'audit', '--witness', file]);
+    expect(unusable.code).toBe(1);
+    expect(unusable.err).toContain('witness.jsonl:2: usage: must be a usage object');
+  });
 
   it('works while the embedded gateway runs', async () => {
     await serve();

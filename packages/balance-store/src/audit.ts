@@ -26,6 +26,11 @@ export interface SealHead {
   readonly hash: string;
 }
 
+export interface AuditOptions {
+  /** An end of the chain that was kept elsewhere: the ledger must still contain that block. */
+  readonly anchor?: SealHead | undefined;
+}
+
 export interface AuditReport {
   readonly keys: number;
   readonly entries: number;

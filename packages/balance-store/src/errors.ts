@@ -5,6 +5,16 @@ export class EmbeddedStoreLockedError extends Error {
   override readonly name = 'EmbeddedStoreLockedError';
 }
 
+/** The embedded ledger was moved to PostgreSQL: opened again, its keys could be spent in both places. */
+export class LedgerMovedError extends Error {
+  override readonly name = 'LedgerMovedError';
+}
+
+/** A ledger cannot be moved. The message says why, and what was changed: nothing. */
+export class LedgerMoveError extends Error {
+  override readonly name = 'LedgerMoveError';
+}
+
 /** The database was migrated by a newer version of this package. */
 export class SchemaTooNewError extends Error {
   override readonly name = 'SchemaTooNewError';

@@ -1,7 +1,9 @@
-export type { AuditDifference, AuditReport, SealHead } from './audit.js';
+export type { AuditDifference, AuditOptions, AuditReport, SealHead } from './audit.js';
 export { isWellFormedCredential } from './credential.js';
 export {
   EmbeddedStoreLockedError,
+  LedgerMoveError,
+  LedgerMovedError,
   PepperMismatchError,
   SchemaMismatchError,
   SchemaTooNewError,

@@ -7,7 +7,7 @@
 
 import type { KeyLimits, KeyRecord, NewKey } from './key.js';
 import type { EntryFilter, EntryPage, LedgerEntry } from './ledger-entry.js';
-import type { AuditReport, SealHead } from './audit.js';
+import type { AuditOptions, AuditReport, SealHead } from './audit.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 
 /** The four token classes of one finished request, and the one-hour part of the cache writes. */
@@ -159,6 +159,7 @@ export interface BalanceStore {
     readonly state: HoldState;
     readonly limit: number;
   }): Promise<readonly HoldRecord[]>;
+  countHolds(state: HoldState): Promise<number>;
   /** Sets aside a usage document that cannot be trusted. Never charges. */
   quarantine(usage: QuarantinedUsage): Promise<void>;
   topUp(topUp: TopUp): Promise<TopUpOutcome>;
@@ -177,7 +178,7 @@ export interface BalanceStore {
    */
   sealEntries(options?: { readonly all?: boolean }): Promise<SealHead | undefined>;
   /** Recomputes the whole ledger; streams rows, so memory stays bounded. */
-  audit(): Promise<AuditReport>;
+  audit(options?: AuditOptions): Promise<AuditReport>;
 
   /** Resolves when the database answers; throws {@link StoreUnavailableError} otherwise. */
   ping(): Promise<void>;

@@ -2,6 +2,8 @@
 
 import {
   EmbeddedStoreLockedError,
+  LedgerMoveError,
+  LedgerMovedError,
   PepperMismatchError,
   SchemaMismatchError,
   SchemaTooNewError,
@@ -26,6 +28,7 @@ export function exitCodeOf(error: unknown): number {
   if (
     error instanceof StoreUnavailableError ||
     error instanceof EmbeddedStoreLockedError ||
+    error instanceof LedgerMovedError ||
     error instanceof PepperMismatchError ||
     error instanceof SchemaMismatchError ||
     error instanceof SchemaTooNewError
@@ -39,6 +42,7 @@ export function reportFailure(error: unknown): void {
   const isExpected =
     error instanceof ConfigError ||
     error instanceof OperationError ||
+    error instanceof LedgerMoveError ||
     exitCodeOf(error) === EXIT.unavailable;
   const text =
     error instanceof Error

@@ -1,7 +1,10 @@
 /** Results for people. Scripts use `--json`. */
 
 import Table from 'cli-table3';
+import type { LedgerMoveReport } from '@gateway/balance-store/embedded';
+import { formatUsd } from '@gateway/billing';
 import type { OperationOutput } from '../operations/operations.js';
+import type { WitnessDifference } from '../operations/witness.js';
 
 export function printCreatedKey(key: OperationOutput<'createKey'>): string {
   return `${printKey(key)}\n\nAPI key (shown this once): ${key.api_key}`;
@@ -81,7 +84,26 @@ export function printLedger({ data, next_cursor }: OperationOutput<'listLedger'>
   );
 }
 
-export function printAudit(audit: OperationOutput<'auditLedger'>): string {
+export function printHolds({ data }: OperationOutput<'listHolds'>): string {
+  if (data.length === 0) return 'No holds.';
+  const rows = data.map((hold) => [
+    hold.created_at,
+    hold.request_id,
+    hold.key_id,
+    hold.amount_usd,
+    hold.orphaned_at ?? '',
+  ]);
+  return table(['placed', 'request', 'key', '>amount (USD)', 'orphaned'], rows);
+}
+
+export function printAudit(
+  audit: OperationOutput<'auditLedger'> & {
+    readonly witness: {
+      readonly compared: number;
+      readonly differences: readonly WitnessDifference[];
+    } | null;
+  },
+): string {
   const summary = pairs({
     keys: String(audit.keys),
     entries: String(audit.entries),
@@ -89,11 +111,29 @@ export function printAudit(audit: OperationOutput<'auditLedger'>): string {
     'charged (USD)': audit.charged_usd,
     'balances (USD)': audit.balances_usd,
     'gap (USD)': audit.gap_usd,
+    sealed: String(audit.sealed),
+    'end of chain': audit.head ?? 'none yet',
     'set aside': String(audit.quarantined),
+    'orphaned holds': String(audit.orphaned_holds),
     conflicts: String(audit.conflicts),
     differences: String(audit.differences.length),
+    ...(audit.witness === null
+      ? {}
+      : { 'witnessed usages': `${String(audit.witness.compared)} compared` }),
   });
-  if (audit.is_sound) return `${summary}\nThe ledger is sound.`;
+  const missed = audit.witness?.differences ?? [];
+  const witness =
+    missed.length === 0
+      ? ''
+      : `\n${table(
+          ['request', 'witnessed', 'in the ledger'],
+          missed.map((difference) => [
+            difference.request_id,
+            difference.expected,
+            difference.found,
+          ]),
+        )}\nThe ledger does NOT agree with the witness in ${String(missed.length)} usages.`;
+  if (audit.is_sound) return `${summary}\nThe ledger is sound.${witness}`;
   const rows = audit.differences.map((difference) => [
     difference.check,
     difference.key_id ?? '',
@@ -101,7 +141,21 @@ export function printAudit(audit: OperationOutput<'auditLedger'>): string {
     difference.expected,
     difference.found,
   ]);
-  return `${summary}\n${table(['check', 'key', 'entry', 'expected', 'found'], rows)}\nThe ledger is NOT sound.`;
+  return `${summary}\n${table(['check', 'key', 'entry', 'expected', 'found'], rows)}\nThe ledger is NOT sound.${witness}`;
+}
+
+export function printExport({ rows, audit }: LedgerMoveReport, dataDir: string): string {
+  const counts = [...rows].map(([name, count]) => [name, String(count)]);
+  return `${table(['table', '>rows moved'], counts)}
+${pairs({
+  'credited (USD)': formatUsd(audit.credited),
+  'charged (USD)': formatUsd(audit.charged),
+  'balances (USD)': formatUsd(audit.balances),
+  'gap (USD)': formatUsd(audit.gap),
+})}
+The same as before, to the last digit, and sound. The embedded ledger will not open any more.
+
+Go on with PostgreSQL:  DATABASE_URL=<that database>  KEY_PEPPER="$(cat ${dataDir}/key-pepper)"`;
 }
 
 export function printModels({ data }: OperationOutput<'listModels'>): string {

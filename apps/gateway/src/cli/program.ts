@@ -1,14 +1,22 @@
 /** The tree of commands. What they do is in `operations/`; this file only parses and prints. */
 
 import { randomUUID } from 'node:crypto';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { moveEmbeddedLedger } from '@gateway/balance-store/embedded';
+import { ConfigError, readConfig } from '../config.js';
+import { openDataDir } from '../data-dir.js';
+import { WITNESS_BATCH } from '../operations/operations.js';
 import type { CallOperation } from '../operations/operations.js';
+import type { WitnessDifference, WitnessedUsage } from '../operations/witness.js';
 import { EXIT } from './exit.js';
 import { withOperations } from './operations-access.js';
 import { serve } from './serve.js';
+import { readWitnessFile } from './witness-file.js';
 import {
   printAudit,
   printCreatedKey,
+  printExport,
+  printHolds,
   printKey,
   printKeys,
   printLedger,
@@ -145,6 +153,31 @@ interface LedgerOptions extends JsonOption {
   readonly cursor?: string;
 }
 
+interface AuditOptions extends JsonOption {
+  readonly witness?: string;
+  readonly anchor?: string;
+}
+
+/** Sends the file in batches and puts the answers together. */
+async function compareWitness(file: string, call: CallOperation) {
+  let compared = 0;
+  const differences: WitnessDifference[] = [];
+  let batch: WitnessedUsage[] = [];
+  const compare = async () => {
+    if (batch.length === 0) return;
+    const answer = await call('compareWitness', { usages: batch });
+    compared += answer.compared;
+    differences.push(...answer.differences);
+    batch = [];
+  };
+  for await (const usage of readWitnessFile(file)) {
+    batch.push(usage);
+    if (batch.length === WITNESS_BATCH) await compare();
+  }
+  await compare();
+  return { compared, differences };
+}
+
 function addLedger(ledger: Command): void {
   ledger
     .command('list')
@@ -176,18 +209,66 @@ function addLedger(ledger: Command): void {
   ledger
     .command('audit')
     .description('recompute every amount, sequence and balance; exits with 1 on any difference')
+    .option('--witness <file>', 'compare with usage objects that clients received, as JSON lines')
+    .option('--anchor <block:hash>', 'end of the hash chain that an earlier audit or the log told')
     .option('--json', 'print JSON')
-    .action((options: JsonOption) =>
+    .action((options: AuditOptions) =>
       run(
         options,
         async (call) => {
-          const audit = await call('auditLedger', {});
-          if (!audit.is_sound) process.exitCode = EXIT.refused;
-          return audit;
+          const audit = await call('auditLedger', { anchor: options.anchor });
+          const witness =
+            options.witness === undefined ? null : await compareWitness(options.witness, call);
+          if (!audit.is_sound || (witness?.differences.length ?? 0) > 0) {
+            process.exitCode = EXIT.refused;
+          }
+          return { ...audit, witness };
         },
         printAudit,
       ),
     );
+  ledger
+    .command('export')
+    .description(
+      'move the embedded ledger into an empty PostgreSQL database; stop the gateway first',
+    )
+    .addOption(
+      new Option('--to <url>', 'such as postgres://user:password@host:5432/gateway')
+        .env('EXPORT_DATABASE_URL')
+        .makeOptionMandatory(),
+    )
+    .action(async ({ to }: { readonly to: string }) => {
+      process.stdout.write(`${await exportLedger(to)}\n`);
+    });
+  ledger
+    .command('holds')
+    .description('list what is set aside for requests (OVERDRAFT=none), newest first')
+    .option('--state <state>', 'orphaned: never charged nor given up; live: in flight', 'orphaned')
+    .option('--limit <n>', 'at most this many', integer, 100)
+    .option('--json', 'print JSON')
+    .action(
+      (options: JsonOption & { readonly state: 'live' | 'orphaned'; readonly limit: number }) =>
+        run(
+          options,
+          (call) => call('listHolds', { state: options.state, limit: options.limit }),
+          printHolds,
+        ),
+    );
+}
+
+/** Needs the files themselves, so no gateway may have the ledger open. */
+async function exportLedger(connectionString: string): Promise<string> {
+  const config = readConfig(process.env);
+  if (config.databaseUrl !== undefined) {
+    throw new ConfigError(['DATABASE_URL: is set, so there is no embedded ledger to export']);
+  }
+  const dataDir = openDataDir(config.dataDir);
+  const report = await moveEmbeddedLedger({
+    dataDir: dataDir.databaseDir,
+    pepper: config.keyPepper ?? dataDir.secret('key-pepper'),
+    connectionString,
+  });
+  return printExport(report, config.dataDir);
 }
 
 async function run<Result>(

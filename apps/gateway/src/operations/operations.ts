@@ -7,7 +7,8 @@ import { z } from 'zod';
 import type { BalanceStore, KeyRecord } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import type { PriceTable } from '@gateway/billing';
-import { auditView, entryView, keyView } from './views.js';
+import { auditView, entryView, holdView, keyView } from './views.js';
+import { compareWithWitness, witnessedUsage } from './witness.js';
 
 export interface OperationContext {
   readonly store: BalanceStore;
@@ -62,6 +63,16 @@ const keyName = z.string().trim().min(1).max(200);
 /** Chosen by the caller; the same id never credits twice. */
 const topUpId = z.string().regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 _ . : -');
 const actor = z.string().trim().min(1).max(100).default('operator');
+/** The end of the hash chain as an earlier audit or the log told it. */
+const anchor = z
+  .string()
+  .regex(/^\d{1,18}:[0-9a-f]{64}$/, 'must be <block>:<hash>, as an audit prints it')
+  .transform((text) => {
+    const [block = '', hash = ''] = text.split(':');
+    return { block: BigInt(block), hash };
+  });
+/** Usages in one comparison; a body has room for them. */
+export const WITNESS_BATCH = 200;
 const oneKey = z.strictObject({ key_id: keyId });
 const pageSize = z.coerce.number().int().min(1).max(1000).default(100);
 
@@ -218,8 +229,25 @@ export const operations = {
   auditLedger: operation({
     method: 'GET',
     path: '/admin/ledger/audit',
-    input: z.strictObject({}),
-    run: async (_input, { store }) => auditView(await store.audit()),
+    input: z.strictObject({ anchor: anchor.optional() }),
+    run: async (input, { store }) => auditView(await store.audit({ anchor: input.anchor })),
+  }),
+
+  compareWitness: operation({
+    method: 'POST',
+    path: '/admin/ledger/witness',
+    input: z.strictObject({ usages: z.array(witnessedUsage).min(1).max(WITNESS_BATCH) }),
+    run: ({ usages }, { store }) => compareWithWitness(usages, store),
+  }),
+
+  listHolds: operation({
+    method: 'GET',
+    path: '/admin/holds',
+    input: z.strictObject({
+      state: z.enum(['live', 'orphaned']).default('orphaned'),
+      limit: pageSize,
+    }),
+    run: async (input, { store }) => list((await store.listHolds(input)).map(holdView), undefined),
   }),
 
   listModels: operation({

@@ -1,6 +1,12 @@
 /** Keys, entries and audits as JSON: snake case, exact decimal strings for money, ISO 8601 for time. */
 
-import type { AuditReport, KeyRecord, LedgerEntry } from '@gateway/balance-store';
+import type {
+  AuditReport,
+  HoldRecord,
+  KeyRecord,
+  LedgerEntry,
+  SealHead,
+} from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 
 export function keyView(key: KeyRecord) {
@@ -80,6 +86,9 @@ export function auditView(report: AuditReport) {
     charged_usd: formatUsd(report.charged),
     balances_usd: formatUsd(report.balances),
     gap_usd: formatUsd(report.gap),
+    sealed: report.sealed,
+    head: report.head === undefined ? null : sealText(report.head),
+    orphaned_holds: report.orphanedHolds,
     quarantined: report.quarantined,
     conflicts: report.conflicts,
     differences: report.differences.map((difference) => ({
@@ -89,6 +98,22 @@ export function auditView(report: AuditReport) {
       expected: difference.expected,
       found: difference.found,
     })),
+  };
+}
+
+/** `<block>:<hash>`, as people keep it and hand it back to an audit. */
+function sealText({ block, hash }: SealHead): string {
+  return `${block.toString()}:${hash}`;
+}
+
+export function holdView(hold: HoldRecord) {
+  return {
+    object: 'hold' as const,
+    request_id: hold.requestId,
+    key_id: hold.keyId,
+    amount_usd: formatUsd(hold.amount),
+    created_at: hold.createdAt.toISOString(),
+    orphaned_at: hold.orphanedAt?.toISOString() ?? null,
   };
 }
 

@@ -119,8 +119,9 @@ export const RESPONSE_UNUSABLE: Refusal = {
 const OVERDRAWN: Refusal = {
   status: 402,
   type: 'billing_error',
-  message: 'this response costs more than was set aside for it and than is left; nothing was charged',
-  code: 'insufficient_balance',
+  message:
+    'this response costs more than was set aside for it and than is left; nothing was charged',
+  code: 'insufficient_quota',
   shouldRetry: false,
 };
 

@@ -18,6 +18,7 @@ export function chatCompletionsRoute(services: Services): RequestHandler {
     {
       endpoint: 'chat.completions',
       dialect: 'chat.completions',
+      isCharged: true,
       checkHeaders: () => undefined,
       prepare: (body, _req, res) => prepareChat(body, res, services),
     },

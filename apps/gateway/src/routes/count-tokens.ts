@@ -13,6 +13,7 @@ export function countTokensRoute(services: Services): RequestHandler {
     {
       endpoint: 'count_tokens',
       dialect: 'messages',
+      isCharged: false,
       checkHeaders: checkNativeHeaders,
       prepare: (body, req) =>
         prepareNative(

@@ -6,6 +6,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { ModelPrice } from '@gateway/billing';
 import { admitKey, authenticate } from '../admission.js';
+import type { LimitName } from '../admission.js';
 import { readBody } from '../body.js';
 import { sendRefusal } from '../refusal.js';
 import type { Dialect, Refusal } from '../refusal.js';
@@ -15,6 +16,7 @@ import type { ResponseFormat } from '../relay/format.js';
 import { newRequestId } from '../request-id.js';
 import type { Services } from '../services.js';
 import type { UpstreamRequest } from '../upstream/client.js';
+import { worstCaseOf } from '../worst-case.js';
 
 export type Preparation =
   | {
@@ -28,6 +30,8 @@ export type Preparation =
 export interface ExchangeRoute {
   readonly endpoint: string;
   readonly dialect: Dialect;
+  /** Whether a successful answer is charged. */
+  readonly isCharged: boolean;
   /** Judged before the body is read. */
   readonly checkHeaders: (req: Request) => Refusal | undefined;
   readonly prepare: (body: Buffer, req: Request, res: Response) => Preparation;
@@ -67,7 +71,11 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
       }
       const model = preparation.price.id;
 
-      const admission = await admitKey(authentication.key, services);
+      const hold =
+        route.isCharged && services.overdraft === 'none'
+          ? { requestId, amount: worstCaseOf(preparation.upstream.body, preparation.price) }
+          : undefined;
+      const admission = await admitKey(authentication.key, hold, services);
       if (admission.outcome === 'refused') {
         return { keyId, model, limited: admission.limit, ...refuse(admission.refusal) };
       }
@@ -83,6 +91,7 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
         },
         services,
       );
+      if (hold !== undefined && !keepsHold(report)) services.store.releaseHold(requestId);
       return { keyId, model, status: report.status, report };
     }
 
@@ -95,10 +104,15 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
   };
 }
 
+/** A charge has replaced the hold; when it is not known whether one did, the hold waits for the operator. */
+function keepsHold({ charge, loss }: ExchangeReport): boolean {
+  return charge !== undefined || loss === 'ledger_unavailable' || loss === 'overdrawn';
+}
+
 interface Result {
   readonly status: number;
   readonly keyId?: string;
   readonly model?: string;
-  readonly limited?: 'concurrency' | 'rate' | undefined;
+  readonly limited?: LimitName | undefined;
   readonly report?: ExchangeReport;
 }

@@ -16,6 +16,7 @@ export function messagesRoute(services: Services): RequestHandler {
     {
       endpoint: 'messages',
       dialect: 'messages',
+      isCharged: true,
       checkHeaders: checkNativeHeaders,
       prepare: (body, req) =>
         prepareNative(

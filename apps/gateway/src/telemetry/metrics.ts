@@ -15,6 +15,7 @@ const USD_UNITS = 1e14;
 export function createMetrics(gauges: {
   readonly running: () => number;
   readonly pendingSettlements: () => number;
+  readonly orphanedHolds: () => number;
 }): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -53,7 +54,7 @@ export function createMetrics(gauges: {
   });
   const limited = new Counter({
     name: 'gateway_rate_limited_total',
-    help: 'Requests refused by a limit of their key',
+    help: 'Requests refused by a limit of their key, or by a balance too low for them (OVERDRAFT=none)',
     labelNames: ['limit'],
     registers,
   });
@@ -70,6 +71,11 @@ export function createMetrics(gauges: {
   });
   gauge('gateway_requests_running', 'Exchanges under way', gauges.running);
   gauge('gateway_settlements_pending', 'Charges not yet durable', gauges.pendingSettlements);
+  gauge(
+    'gateway_holds_orphaned',
+    'Holds of requests that were neither charged nor given up, in the whole ledger',
+    gauges.orphanedHolds,
+  );
 
   function gauge(name: string, help: string, read: () => number): void {
     new Gauge({

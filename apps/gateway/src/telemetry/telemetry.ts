@@ -5,6 +5,7 @@
 
 import type { Logger } from 'pino';
 import { formatUsd } from '@gateway/billing';
+import type { LimitName } from '../admission.js';
 import type { ExchangeReport } from '../relay/relay.js';
 import type { Metrics } from './metrics.js';
 
@@ -15,7 +16,7 @@ export interface FinishedRequest {
   readonly durationMs: number;
   readonly keyId?: string;
   readonly model?: string;
-  readonly limited?: 'concurrency' | 'rate' | undefined;
+  readonly limited?: LimitName | undefined;
   readonly report?: ExchangeReport;
 }
 

@@ -8,7 +8,7 @@
  */
 
 import type { Pool } from 'pg';
-import type { AuditDifference, AuditReport, SealHead } from '../audit.js';
+import type { AuditDifference, AuditOptions, AuditReport, SealHead } from '../audit.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { queryArrays, queryRows } from './query.js';
 import { checkChain, createSealCheck, digestOfEntry, readHead } from './seals.js';
@@ -47,7 +47,7 @@ interface Tally {
   differences: AuditDifference[];
 }
 
-export async function auditLedger(pool: Pool): Promise<AuditReport> {
+export async function auditLedger(pool: Pool, { anchor }: AuditOptions): Promise<AuditReport> {
   const tally: Tally = {
     keys: 0,
     entries: 0,
@@ -58,7 +58,9 @@ export async function auditLedger(pool: Pool): Promise<AuditReport> {
     differences: [],
   };
   const head = await readHead(pool);
-  if (head !== undefined) await checkChain(pool, head, (found) => report(tally, found));
+  await checkChain(pool, { head, anchor }, (found) => {
+    report(tally, found);
+  });
   let after = '';
   for (;;) {
     const keys = await readKeys(pool, after);
@@ -128,9 +130,9 @@ async function auditKeys(
 ): Promise<void> {
   const { after, keys, head, tally } = page;
   const last = keys.at(-1)?.id;
-  const seals = createSealCheck(pool, { after, last, block: head?.block ?? 0n }, (found) =>
-    report(tally, found),
-  );
+  const seals = createSealCheck(pool, { after, last, block: head?.block ?? 0n }, (found) => {
+    report(tally, found);
+  });
   const folds = new Map<string, Fold>(keys.map(({ id }) => [id, emptyFold()]));
   const counted = new Map(keys.map((key) => [key.id, key.seq]));
   const strangers = new Map<string, string>();

@@ -88,7 +88,7 @@ export async function openDatabaseStore(options: DatabaseStoreOptions): Promise<
     quarantine: (usage) => reachingDatabase(() => insertQuarantine(hot, usage, null)),
     topUp: (topUp) => reachingDatabase(() => topUpOnce(hot, topUp)),
     sealEntries: ({ all = false } = {}) => reachingDatabase(() => sealEntries(admin, all)),
-    audit: () => reachingDatabase(() => auditLedger(admin)),
+    audit: (auditOptions = {}) => reachingDatabase(() => auditLedger(admin, auditOptions)),
     ping: () =>
       reachingDatabase(async () => {
         await queryRows(hot, { text: 'SELECT 1', timeoutMs: READ_TIMEOUT_MS });

@@ -21,7 +21,10 @@ const LIFETIME_MS = 300_000;
 /** Two renewals may fail before a hold is lost. */
 const RENEWALS_PER_LIFETIME = 3;
 
-export interface HoldKeeper extends Pick<BalanceStore, 'placeHold' | 'releaseHold' | 'listHolds'> {
+export interface HoldKeeper extends Pick<
+  BalanceStore,
+  'placeHold' | 'releaseHold' | 'listHolds' | 'countHolds'
+> {
   /** To be called when a request's charge is in the ledger, or given up: nothing is left to keep alive. */
   readonly forget: (requestId: string) => void;
   /** Tries once more to give back what is to be given back. */
@@ -132,6 +135,7 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
       live.delete(requestId);
     },
     listHolds: (filter) => reachingDatabase(() => listHolds(admin, filter)),
+    countHolds: (state) => reachingDatabase(() => countHolds(admin, state)),
     async close() {
       clearInterval(renewal);
       await releasing;
@@ -145,6 +149,15 @@ function outcomeOf([, outcome, standing, balanceText, heldText]: HoldRow, hold: 
   const [balance, held] = [unitsFromNumeric(balanceText ?? '0'), unitsFromNumeric(heldText)];
   if (outcome !== 'short') return { outcome: 'held', balance, held };
   return { outcome, balance, held, shortfall: held + hold.amount - balance };
+}
+
+async function countHolds(pool: Pool, state: HoldState): Promise<number> {
+  const [row] = await queryRows<{ count: number }>(pool, {
+    text: 'SELECT count(*)::int4 AS count FROM hold WHERE (orphaned_at IS NULL) = $1',
+    values: [state === 'live'],
+    timeoutMs: WRITE_TIMEOUT_MS,
+  });
+  return row?.count ?? 0;
 }
 
 async function listHolds(

@@ -196,12 +196,18 @@ interface Block {
   found: number;
 }
 
-/** Follows the chain from its first block to `head`. */
-export async function checkChain(pool: Pool, head: SealHead, report: Report): Promise<void> {
+/** Follows the chain from its first block to its end, past a block whose hash was kept elsewhere. */
+export async function checkChain(
+  pool: Pool,
+  { head, anchor }: { readonly head: SealHead | undefined; readonly anchor: SealHead | undefined },
+  report: Report,
+): Promise<void> {
+  const end = head?.block ?? 0n;
   let previous: Buffer = Buffer.alloc(0);
   let expected = 1n;
-  for (let after = 0n; after < head.block; after += BigInt(BLOCKS_PER_PAGE)) {
-    for (const block of await readBlocks(pool, after, head.block)) {
+  let anchored: string | undefined;
+  for (let after = 0n; after < end; after += BigInt(BLOCKS_PER_PAGE)) {
+    for (const block of await readBlocks(pool, after, end)) {
       const complain = (what: string, wanted: string, found: string) => {
         report({
           check: 'block',
@@ -222,18 +228,25 @@ export async function checkChain(pool: Pool, head: SealHead, report: Report): Pr
       if (!hash.equals(block.hash)) {
         complain('hash', hash.toString('hex'), block.hash.toString('hex'));
       }
+      if (block.block === anchor?.block) anchored = block.hash.toString('hex');
       previous = block.hash;
       expected = block.block + 1n;
     }
   }
-  if (expected !== head.block + 1n) {
+  const complain = (wanted: string, found: string) => {
     report({
       check: 'block',
       keyId: undefined,
       entryId: undefined,
-      expected: `blocks up to ${String(head.block)}`,
-      found: `blocks up to ${String(expected - 1n)}`,
+      expected: wanted,
+      found,
     });
+  };
+  if (expected !== end + 1n) {
+    complain(`blocks up to ${String(end)}`, `blocks up to ${String(expected - 1n)}`);
+  }
+  if (anchor !== undefined && anchored !== anchor.hash) {
+    complain(`block ${String(anchor.block)}: anchored hash ${anchor.hash}`, anchored ?? 'none');
   }
 }
 

@@ -5,68 +5,22 @@
  * It survives the process being killed. It never calls fsync, so a power cut may lose recent charges.
  */
 
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { Pool } from 'pg';
-import { openDatabaseStore } from '../database/database-store.js';
 import type { BalanceStore } from '../store.js';
-import { lockDirectory } from './directory-lock.js';
-import { startPglite } from './pglite.js';
+import { openEmbedded } from './open.js';
+import type { EmbeddedStoreOptions } from './open.js';
 
-export interface EmbeddedStoreOptions {
-  /** Created when missing. Belongs to the store alone. */
-  readonly dataDir: string;
-  /** Secret under which credentials are hashed. Keep it apart from the directory. */
-  readonly pepper: string;
-  /** How long a hold outlives its process; 5 minutes when absent. */
-  readonly holdLifetimeMs?: number;
-}
-
-/** The first start compiles the engine and creates the database. */
-const CONNECT_TIMEOUT_MS = 60_000;
-const QUERY_TIMEOUT_MS = 30_000;
+export { moveEmbeddedLedger } from './move.js';
+export type { LedgerMove, LedgerMoveReport } from './move.js';
+export type { EmbeddedStoreOptions } from './open.js';
 
 /**
  * Opens the store, creating or migrating its database first.
  *
  * @throws {EmbeddedStoreLockedError} when another live process has the directory open.
  * @throws {SchemaTooNewError} when a newer version has migrated it.
+ * @throws {LedgerMovedError} when the ledger was moved to PostgreSQL.
  * @throws {PepperMismatchError} when all its keys were issued under another pepper.
  */
-export async function openEmbeddedStore({
-  dataDir,
-  pepper,
-  holdLifetimeMs,
-}: EmbeddedStoreOptions): Promise<BalanceStore> {
-  await mkdir(dataDir, { recursive: true });
-  const lock = await lockDirectory(dataDir);
-  const pglite = startPglite(join(dataDir, 'pglite'));
-  // PGlite is a single session: one connection, whose queries take turns.
-  const pool = new Pool({
-    stream: pglite.connect,
-    user: 'postgres',
-    database: 'postgres',
-    max: 1,
-    idleTimeoutMillis: 0,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
-  });
-  const closeDatabase = async () => {
-    await pool.end();
-    await pglite.stop();
-    await lock.release();
-  };
-  try {
-    return await openDatabaseStore({
-      hot: pool,
-      admin: pool,
-      pepper,
-      lanes: 1,
-      holdLifetimeMs,
-      closeDatabase,
-    });
-  } catch (error) {
-    await closeDatabase();
-    throw error;
-  }
+export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<BalanceStore> {
+  return (await openEmbedded(options)).store;
 }

@@ -36,6 +36,7 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       assert.deepEqual(await place(keyId, 3n), { outcome: 'held', balance: 10n, held: 10n });
       assert.deepEqual(await place(keyId, 0n), { outcome: 'held', balance: 10n, held: 10n });
       assert.equal((await heldBy(keyId)).length, 3);
+      assert.ok((await subject().store.countHolds('live')) >= 3);
       await assert.rejects(place(keyId, -1n), RangeError);
     });
 

@@ -49,6 +49,15 @@ export function sealsContract({ runner, subject, newKey, settle }: ContractPart)
       assert.equal(report.sealed, report.entries);
       assert.deepEqual(await differences('seal'), []);
       assert.deepEqual(await differences('block'), []);
+      const anchored = await store.audit({ anchor: last });
+      assert.deepEqual(anchored.differences, report.differences);
+      for (const anchor of [
+        { block: head?.block ?? 0n, hash: '00' },
+        { block: 1_000_000n, hash: head?.hash ?? '' },
+      ]) {
+        const { differences: found } = await store.audit({ anchor });
+        assert.equal(found.length, report.differences.length + 1);
+      }
       // Nothing new: the chain stays as it is.
       assert.deepEqual(await store.sealEntries({ all: true }), head);
     });

@@ -1,0 +1,95 @@
+/**
+ * The most a request can cost, read from the body that goes upstream: what `OVERDRAFT=none` holds before
+ * the request is sent. An upper bound, not a guess: a tokenizer makes at most one token of a byte, and
+ * what makes tokens without bytes is counted apart. See docs/decisions/0009.
+ */
+
+import { worstCaseCharge } from '@gateway/billing';
+import type { ModelPrice } from '@gateway/billing';
+import { scanTopLevel } from '@gateway/translator';
+import type { JsonShape, JsonSpan } from '@gateway/translator';
+
+/** The provider's own instructions around tools, and its marks around messages. */
+const PREAMBLE_TOKENS = 2_000;
+/** What the largest image is scaled down to; by URL or well compressed it has fewer bytes than that. */
+const IMAGE_TOKENS = 5_000;
+/** A tool that the provider defines stands for instructions that the request does not contain. */
+const BUILT_IN_TOOL_TOKENS = 3_000;
+
+/**
+ * @param body - Of a message request, as sent upstream and checked before.
+ * @returns units of 10^-14 USD.
+ */
+export function worstCaseOf(body: Uint8Array | string, price: ModelPrice): bigint {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  const text = ({ start, end }: JsonSpan): string =>
+    Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
+  const findings = createFindings(text);
+  const scan = scanTopLevel(bytes, { shape: findings.shape });
+  if (scan.outcome === 'refused') throw new RangeError(`not a request body: ${scan.message}`);
+  const maxTokens = scan.members.get('max_tokens');
+  return worstCaseCharge(
+    {
+      promptTokens: Math.min(price.contextWindow, bytes.length + findings.tokensWithoutBytes()),
+      outputTokens: maxTokens === undefined ? price.maxOutputTokens : Number(text(maxTokens)),
+    },
+    price.rates,
+  );
+}
+
+function createFindings(text: (span: JsonSpan) => string) {
+  let images = 0;
+  let documents = 0;
+  let plainSources = 0;
+  let builtInTools = 0;
+  const onText = (notice: (type: string) => void): JsonShape => ({
+    onValue: (span) => {
+      notice(text(span));
+    },
+  });
+  // Blocks hold blocks: looked up when asked, so that a shape may refer to itself.
+  const blocks: JsonShape = { item: members(() => blockShapes) };
+  const blockShapes: Shapes = {
+    type: onText((type) => {
+      if (type === '"image"') images += 1;
+      if (type === '"document"') documents += 1;
+    }),
+    source: members(() => ({
+      type: onText((type) => {
+        if (type === '"text"' || type === '"content"') plainSources += 1;
+      }),
+      content: blocks,
+    })),
+    // Of a tool result.
+    content: blocks,
+  };
+  const tool = members(() => ({
+    type: onText((type) => {
+      if (type !== '"custom"' && type !== 'null') builtInTools += 1;
+    }),
+  }));
+  const shape = members(() => ({
+    messages: { item: members(() => ({ content: blocks })) },
+    system: blocks,
+    tools: { item: tool },
+  }));
+  return {
+    shape,
+    tokensWithoutBytes(): number {
+      // How many pages a compressed or remote document has cannot be told from here.
+      if (documents > plainSources) return Infinity;
+      return PREAMBLE_TOKENS + images * IMAGE_TOKENS + builtInTools * BUILT_IN_TOOL_TOKENS;
+    },
+  };
+}
+
+type Shapes = Readonly<Record<string, JsonShape>>;
+
+function members(shapes: () => Shapes): JsonShape {
+  return {
+    member: (name) => {
+      const known = shapes();
+      return Object.hasOwn(known, name) ? known[name] : undefined;
+    },
+  };
+}

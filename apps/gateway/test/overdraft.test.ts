@@ -1,0 +1,225 @@
+/** `OVERDRAFT=none`: what is set aside before a request, and a balance that never falls below zero. */
+
+import Anthropic from '@anthropic-ai/sdk';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { formatUsd, parseUsd } from '@gateway/billing';
+import OpenAI from 'openai';
+import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway({ env: { OVERDRAFT: 'none' } });
+});
+afterAll(() => gateway.stop());
+beforeEach(() => {
+  gateway.simulator.reset();
+});
+
+async function balanceOf(keyId: string): Promise<bigint> {
+  return parseUsd((await gateway.call('showKey', { key_id: keyId })).balance_usd);
+}
+const holds = async (state: 'live' | 'orphaned') =>
+  (await gateway.call('listHolds', { state })).data;
+async function untilNothingIsHeld(): Promise<void> {
+  while ((await holds('live')).length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+describe('a request that the balance covers', () => {
+  it.each([
+    ['messages', postMessages, false],
+    ['messages', postMessages, true],
+    ['chat.completions', postChat, false],
+    ['chat.completions', postChat, true],
+  ] as const)('is served and charged exactly (%s)', async (_format, post, stream) => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: '0.05' });
+    const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
+    expect(response.status).toBe(200);
+    await response.text();
+    const { usage } = gateway.simulator.journal.usages()[0]!;
+    const charge =
+      BigInt(Number(usage['input_tokens'])) * 300_000_000n +
+      BigInt(Number(usage['output_tokens'])) * 1_500_000_000n;
+    expect(await balanceOf(id)).toBe(parseUsd('0.05') - charge);
+    expect(await holds('live')).toEqual([]);
+  });
+});
+
+describe('a request that the balance might not cover', () => {
+  it('is refused with 402 and the shortfall in either format, and costs nothing anywhere', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: '0.01' });
+    const native = await postMessages(
+      gateway,
+      apiKey,
+      userMessage('Hello', { max_tokens: 10_000 }),
+    );
+    expect(native.status).toBe(402);
+    expect(native.headers.get('x-should-retry')).toBe('false');
+    const { error } = await native.json();
+    expect(error.type).toBe('billing_error');
+    const [, worst, balance, shortfall] =
+      /up to (\S+) USD, and the balance is (\S+) USD: (\S+) USD short; lower max_tokens, shorten/.exec(
+        error.message,
+      )!;
+    expect(balance).toBe('0.01');
+    expect(parseUsd(shortfall!)).toBe(parseUsd(worst!) - parseUsd('0.01'));
+    // 10,000 tokens at 15 USD per million, and a prompt of a few thousand at most.
+    expect(parseUsd(worst!)).toBeGreaterThan(parseUsd('0.15'));
+    expect(parseUsd(worst!)).toBeLessThan(parseUsd('0.17'));
+
+    const chat = await postChat(gateway, apiKey, userMessage('Hello', { max_tokens: 10_000 }));
+    expect(chat.status).toBe(402);
+    expect((await chat.json()).error).toMatchObject({
+      type: 'billing_error',
+      code: 'insufficient_quota',
+      param: null,
+    });
+    expect(gateway.simulator.journal.requests()).toEqual([]);
+    expect(await balanceOf(id)).toBe(parseUsd('0.01'));
+    // Exactly the shortfall makes it fit.
+    await gateway.call('topUp', { key_id: id, top_up_id: `more-${id}`, amount_usd: shortfall! });
+    const again = userMessage('Hello', { max_tokens: 10_000 });
+    expect((await postMessages(gateway, apiKey, again)).status).toBe(200);
+  });
+
+  it('is an error of its own class to both SDKs, which do not try again', async () => {
+    const { apiKey } = await gateway.createKey({ balance_usd: '0.01' });
+    const anthropic = new Anthropic({ baseURL: gateway.url, apiKey });
+    await expect(
+      anthropic.messages.create({ ...userMessage('Hello', { max_tokens: 9_000 }) } as never),
+    ).rejects.toMatchObject({ status: 402, error: { error: { type: 'billing_error' } } });
+    const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey });
+    await expect(
+      openai.chat.completions.create({ ...userMessage('Hello', { max_tokens: 9_000 }) } as never),
+    ).rejects.toMatchObject({ status: 402, code: 'insufficient_quota' });
+    expect(gateway.simulator.journal.requests()).toEqual([]);
+  });
+
+  it('may be tried again when others only hold what it needs', async () => {
+    const { apiKey } = await gateway.createKey({ balance_usd: '0.02' });
+    gateway.simulator.script({ delayMs: 300 });
+    const body = userMessage('Hello', { max_tokens: 500 });
+    const first = postMessages(gateway, apiKey, body);
+    while ((await holds('live')).length === 0)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    const second = await postMessages(gateway, apiKey, body);
+    expect(second.status).toBe(402);
+    expect(second.headers.get('x-should-retry')).toBe('true');
+    expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await second.json()).error.message).toMatch(/of which \S+ USD are held/);
+    expect((await first).status).toBe(200);
+    expect((await postMessages(gateway, apiKey, body)).status).toBe(200);
+  });
+
+  it('an exhausted key is unauthorized as ever, and counting tokens needs no hold', async () => {
+    const { apiKey } = await gateway.createKey({ balance_usd: '0.00000000000001' });
+    const count = await fetch(`${gateway.url}/v1/messages/count_tokens`, {
+      method: 'POST',
+      headers: {
+        'x-api-key': apiKey,
+        'anthropic-version': '2023-06-01',
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ model: 'claude-sonnet-4-6', messages: userMessage('Hi').messages }),
+    });
+    expect(count.status).toBe(200);
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(402);
+    const none = await gateway.call('createKey', { name: 'no credit' });
+    expect((await postMessages(gateway, none.api_key, userMessage('Hello'))).status).toBe(401);
+  });
+});
+
+describe('a hold', () => {
+  it.each([
+    ['the upstream fails', { error: { type: 'overloaded_error' } }],
+    ['the stream breaks off', { cut: { afterEvents: 3 } }],
+    ['the stream ends in an error', { streamError: { afterEvents: 3, type: 'api_error' } }],
+    ['the usage is absurd', { usage: { output_tokens: -1 } }],
+  ] as const)('is given back when %s', async (_what, script) => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: '0.02' });
+    gateway.simulator.script(script);
+    const body = userMessage('Hello', { stream: true, max_tokens: 500 });
+    await (await postMessages(gateway, apiKey, body)).text();
+    await untilNothingIsHeld();
+    expect(await balanceOf(id)).toBe(parseUsd('0.02'));
+    expect(await holds('orphaned')).toEqual([]);
+    // It needs nearly all of the balance, so it shows that nothing is held.
+    expect((await postMessages(gateway, apiKey, body)).status).toBe(200);
+  });
+
+  it('outlives a client that leaves, until the upstream is read to its end and charged', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: '0.02' });
+    gateway.simulator.script({ eventDelayMs: 30 });
+    const leaving = new AbortController();
+    const body = userMessage('Hello', { stream: true, max_tokens: 500 });
+    const response = await fetch(`${gateway.url}/v1/messages`, {
+      method: 'POST',
+      headers: {
+        'x-api-key': apiKey,
+        'anthropic-version': '2023-06-01',
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(body),
+      signal: leaving.signal,
+    });
+    await response.body!.getReader().read();
+    leaving.abort();
+    expect((await postMessages(gateway, apiKey, body)).status).toBe(402);
+    await untilNothingIsHeld();
+    expect(await balanceOf(id)).toBeLessThan(parseUsd('0.02'));
+  });
+
+  it('that an upstream exceeds beyond the balance ends in an error, charges nothing and is told', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: '0.02' });
+    for (const stream of [false, true]) {
+      gateway.simulator.script({ usage: { output_tokens: 1_000_000 } });
+      const response = await postMessages(gateway, apiKey, userMessage('Hello', { stream }));
+      const text = await response.text();
+      if (!stream) expect(response.status).toBe(402);
+      expect(text).toContain('"billing_error"');
+      expect(text).not.toContain('1000000');
+    }
+    expect(await balanceOf(id)).toBe(parseUsd('0.02'));
+    expect((await holds('orphaned')).filter((hold) => hold.key_id === id)).toHaveLength(2);
+    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+    expect(metrics).toContain('gateway_unbilled_total{reason="overdrawn"} 2');
+    expect((await gateway.call('auditLedger', {})).is_sound).toBe(true);
+  });
+});
+
+it('many requests at once: what is served is charged, and the balance never falls below zero', async () => {
+  const { id, apiKey } = await gateway.createKey({ balance_usd: '0.1' });
+  const low: bigint[] = [];
+  let isOver = false;
+  const watcher = (async () => {
+    while (!isOver) low.push(await balanceOf(id));
+  })();
+  const statuses: number[] = [];
+  await Promise.all(
+    Array.from({ length: 40 }, async (_, index) => {
+      const post = index % 2 === 0 ? postMessages : postChat;
+      const stream = index % 3 === 0;
+      for (let round = 0; round < 5; round += 1) {
+        const body = userMessage(`Hello ${String(index)}`, { stream, max_tokens: 300 });
+        const response = await post(gateway, apiKey, body);
+        await response.text();
+        statuses.push(response.status);
+      }
+    }),
+  );
+  isOver = true;
+  await watcher;
+  expect(new Set(statuses)).toEqual(new Set([200, 402]));
+  const served = gateway.simulator.journal
+    .usages()
+    .reduce(
+      (sum, { usage }) =>
+        sum +
+        BigInt(Number(usage['input_tokens'])) * 300_000_000n +
+        BigInt(Number(usage['output_tokens'])) * 1_500_000_000n,
+      0n,
+    );
+  const balance = await balanceOf(id);
+  expect(formatUsd(balance)).toBe(formatUsd(parseUsd('0.1') - served));
+  expect([...low, balance].filter((units) => units < 0n)).toEqual([]);
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from '@jest/globals';
+import { defaultPriceTable } from '@gateway/billing';
+import type { ModelPrice } from '@gateway/billing';
+import { worstCaseOf } from '../src/worst-case.js';
+
+const price = defaultPriceTable().find('claude-sonnet-4-6')!;
+/** 3.75 USD per million tokens written to the cache is the dearest prompt token, 15 the reply's. */
+const inUsdPerMillion = (units: bigint) => Number(units) / 1e14 / 1e-6;
+const promptTokens = (body: unknown, of: ModelPrice = price) =>
+  Math.round(inUsdPerMillion(worstCaseOf(JSON.stringify(body), of)) / 3.75);
+
+const request = (content: unknown, more: object = {}) => ({
+  model: price.id,
+  max_tokens: 0,
+  messages: [{ role: 'user', content }],
+  ...more,
+});
+const bytes = (body: unknown) => Buffer.byteLength(JSON.stringify(body));
+
+describe('worstCaseOf', () => {
+  it('is every byte a token at the dearest prompt rate, and max_tokens at the reply rate', () => {
+    const body = request('héllo'.repeat(1_000));
+    expect(promptTokens(body)).toBe(bytes(body) + 2_000);
+    const longer = { ...body, max_tokens: 1_000 };
+    const more =
+      worstCaseOf(JSON.stringify(longer), price) - worstCaseOf(JSON.stringify(body), price);
+    expect(more).toBe(1_000n * 1_500_000_000n + 3n * 375_000_000n);
+    const encoded = Buffer.from(JSON.stringify(body));
+    expect(worstCaseOf(encoded, price)).toBe(worstCaseOf(JSON.stringify(body), price));
+  });
+
+  it('counts images and built-in tools apart: they cost more than their bytes', () => {
+    const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } };
+    const inResult = { type: 'tool_result', tool_use_id: 't', content: [image, image] };
+    const body = request([image, inResult, { type: 'text', text: '"type":"image"' }], {
+      system: [{ type: 'text', text: 'x' }],
+      tools: [
+        { name: 'mine', input_schema: { type: 'object', properties: { type: { type: 'image' } } } },
+        { type: 'custom', name: 'mine2', input_schema: { type: 'object' } },
+        { type: 'bash_20250124', name: 'bash' },
+      ],
+    });
+    expect(promptTokens(body)).toBe(bytes(body) + 2_000 + 3 * 5_000 + 3_000);
+  });
+
+  it('is the whole context window with a document whose pages cannot be counted here', () => {
+    for (const source of [
+      { type: 'url', url: 'https://example.com/a.pdf' },
+      { media_type: 'application/pdf', data: 'JVBERi0=', type: 'base64' },
+    ]) {
+      const nested = { type: 'tool_result', content: [{ source, type: 'document' }] };
+      expect(promptTokens(request([{ type: 'document', source }]))).toBe(price.contextWindow);
+      expect(promptTokens(request([nested]))).toBe(price.contextWindow);
+    }
+  });
+
+  it('is bytes as ever for documents of plain text', () => {
+    const plain = {
+      type: 'document',
+      source: { type: 'text', media_type: 'text/plain', data: 'text' },
+    };
+    const blocks = {
+      type: 'document',
+      source: { type: 'content', content: [{ type: 'text', text: 'x' }, { type: 'image' }] },
+    };
+    const body = request([plain, blocks]);
+    expect(promptTokens(body)).toBe(bytes(body) + 2_000 + 5_000);
+  });
+
+  it('is never more than the context window, which the upstream enforces', () => {
+    expect(promptTokens(request('x'.repeat(3_000_000)))).toBe(price.contextWindow);
+  });
+});

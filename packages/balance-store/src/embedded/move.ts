@@ -1,0 +1,93 @@
+/** Growing up: an embedded ledger into PostgreSQL, whole, once. */
+
+import { Client } from 'pg';
+import { LedgerMoveError } from '../errors.js';
+import type { AuditReport } from '../audit.js';
+import { reachingDatabase } from '../database/query.js';
+import { openPostgresStore } from '../postgres/index.js';
+import { copyLedger } from './copy-ledger.js';
+import { openEmbedded } from './open.js';
+import { markAsMoved } from './moved.js';
+
+export interface LedgerMove {
+  /** The embedded ledger's directory. No process may have it open. */
+  readonly dataDir: string;
+  /** Under which its keys were issued; the new ledger keeps it. */
+  readonly pepper: string;
+  /** Of the database to move to. Empty, or holding this very ledger from a move that broke off. */
+  readonly connectionString: string;
+}
+
+export interface LedgerMoveReport {
+  /** Rows per table. */
+  readonly rows: ReadonlyMap<string, number>;
+  /** Of the new ledger; all its figures are those of the old one. */
+  readonly audit: AuditReport;
+}
+
+/**
+ * Moves a ledger: keys, entries, seals and all else, compared row by row, in one transaction. Afterwards
+ * the embedded store refuses to open, so that no key can be spent in both places.
+ *
+ * @throws {LedgerMoveError} when the old ledger is not sound or the new one not empty: nothing changed.
+ * @throws {EmbeddedStoreLockedError} @throws {StoreUnavailableError}
+ */
+export async function moveEmbeddedLedger(move: LedgerMove): Promise<LedgerMoveReport> {
+  const { dataDir, pepper, connectionString } = move;
+  const { store: source, pool } = await openEmbedded({ dataDir, pepper });
+  try {
+    const before = await source.audit();
+    if (!before.isSound) {
+      throw new LedgerMoveError(
+        'the embedded ledger is not sound: audit it first; nothing was changed',
+      );
+    }
+    const target = await openPostgresStore({ connectionString, pepper });
+    try {
+      const session = await pool.connect();
+      const rows = await reachingDatabase(() =>
+        inTransaction(connectionString, (client) => copyLedger(session, client)),
+      ).finally(() => {
+        session.release();
+      });
+      const audit = await target.audit();
+      assertSame(before, audit);
+      await markAsMoved(dataDir);
+      return { rows, audit };
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+async function inTransaction<Result>(
+  connectionString: string,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new Client({ connectionString, connectionTimeoutMillis: 5_000 });
+  await client.connect();
+  try {
+    await client.query('BEGIN');
+    // No gateway may write to what is compared.
+    await client.query('LOCK TABLE api_key IN SHARE ROW EXCLUSIVE MODE');
+    const result = await work(client);
+    await client.query('COMMIT');
+    return result;
+  } finally {
+    await client.end();
+  }
+}
+
+function assertSame(before: AuditReport, after: AuditReport): void {
+  for (const figure of ['keys', 'entries', 'credited', 'charged', 'balances', 'sealed'] as const) {
+    if (before[figure] !== after[figure]) {
+      throw new LedgerMoveError(
+        `after the move ${figure} is ${String(after[figure])} instead of ${String(before[figure])}: ` +
+          'the embedded ledger stays in use; do not use the new one',
+      );
+    }
+  }
+  if (!after.isSound) throw new LedgerMoveError('after the move the new ledger is not sound');
+}

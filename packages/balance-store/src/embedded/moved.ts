@@ -1,0 +1,23 @@
+/** The mark on a directory whose ledger lives elsewhere now. */
+
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LedgerMovedError } from '../errors.js';
+
+const MARK = 'moved-to-postgresql';
+
+export async function markAsMoved(dataDir: string): Promise<void> {
+  await writeFile(
+    join(dataDir, MARK),
+    `This ledger was moved to PostgreSQL on ${new Date().toISOString()}.\n` +
+      'Charges go there. With this file removed, its keys could be spent in both places.\n',
+  );
+}
+
+export function assertNotMoved(dataDir: string): void {
+  if (!existsSync(join(dataDir, MARK))) return;
+  throw new LedgerMovedError(
+    `the ledger in ${dataDir} was moved to PostgreSQL: set DATABASE_URL to that database`,
+  );
+}
