@@ -2,52 +2,98 @@
  * `npm run torture`: breaks the system on purpose and checks that no money was lost, doubled or made up.
  *
  *   npm run torture                     a short run of everything
- *   npm run torture -- --gate           the figures of a release: 50,000 requests, 100 kills
+ *   npm run torture -- --gate           the figures of a release
+ *   npm run torture -- --only race      one part: store, http, race or zero
  *   npm run torture -- --seed 7         the same choices again
  */
 
 import { parseArgs } from 'node:util';
 import { step } from '../scripts/setup.mjs';
 import { tortureHttp } from './http.mjs';
+import { tortureRace } from './race.mjs';
 import { createRandom } from './random.mjs';
+import { tortureStore } from './store.mjs';
+
+const REPLICAS = { replicaCount: 4 };
+
+/** What each part runs, its size without `--gate` and with it. */
+const PARTS = {
+  store: {
+    title: 'the ledger alone, under killed writers and a database that loses its power',
+    run: tortureStore,
+    short: { charges: 20_000, kills: 5, databaseCrashes: 1, writerCount: 4 },
+    gate: { charges: 1_000_000, kills: 200, databaseCrashes: 6, writerCount: 4 },
+  },
+  http: {
+    title: 'everything, from client to upstream, with every process and link broken',
+    run: tortureHttp,
+    short: {
+      requests: 1_000,
+      kills: 5,
+      databaseCrashes: 1,
+      redisFaults: 2,
+      parallel: 64,
+      ...REPLICAS,
+    },
+    gate: {
+      requests: 50_000,
+      kills: 100,
+      databaseCrashes: 6,
+      redisFaults: 20,
+      parallel: 64,
+      ...REPLICAS,
+    },
+  },
+  race: {
+    title: 'the last cent, with the default overdraft',
+    run: tortureRace,
+    short: { overdraft: 'bounded', rounds: 50, kills: 0, ...REPLICAS },
+    gate: { overdraft: 'bounded', rounds: 1_000, kills: 0, ...REPLICAS },
+  },
+  zero: {
+    title: 'the last cent, with OVERDRAFT=none',
+    run: tortureRace,
+    short: { overdraft: 'none', rounds: 50, kills: 3, ...REPLICAS },
+    gate: { overdraft: 'none', rounds: 1_000, kills: 50, ...REPLICAS },
+  },
+};
 
 const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
     gate: { type: 'boolean', default: false },
-    requests: { type: 'string' },
-    kills: { type: 'string' },
+    only: { type: 'string' },
   },
 });
 const seed = Number(values.seed ?? Date.now() % 1_000_000_000);
-const size = values.gate
-  ? { requests: 50_000, kills: 100, databaseCrashes: 6, redisFaults: 10 }
-  : { requests: 1_000, kills: 5, databaseCrashes: 1, redisFaults: 2 };
-const options = {
-  ...size,
-  ...(values.requests === undefined ? {} : { requests: Number(values.requests) }),
-  ...(values.kills === undefined ? {} : { kills: Number(values.kills) }),
-  replicaCount: 4,
-  parallel: 64,
-};
+const names = values.only === undefined ? Object.keys(PARTS) : values.only.split(',');
+const counts = { passed: 0, failed: 0 };
 
-step(`Torture, seed ${seed}: ${JSON.stringify(options)}`);
-const startedAt = Date.now();
-const say = (text) => {
-  process.stdout.write(
-    `  ${((Date.now() - startedAt) / 1000).toFixed(0).padStart(4)} s  ${text}\n`,
-  );
-};
-const { lines, tally, done } = await tortureHttp(options, createRandom(seed), say);
-say(`clients: ${JSON.stringify(tally)}`);
-say(`faults:  ${JSON.stringify(done)}`);
-
-process.stdout.write('\n');
-for (const { name, what, violations, examples } of lines) {
-  process.stdout.write(`${violations === 0 ? 'ok  ' : 'FAIL'}  ${name.padEnd(6)} ${what}`);
-  process.stdout.write(violations === 0 ? '\n' : `: ${violations} violations\n`);
-  for (const example of examples) process.stdout.write(`        ${JSON.stringify(example)}\n`);
+for (const name of names) {
+  const part = PARTS[name];
+  if (part === undefined)
+    throw new Error(`--only: ${name} is none of ${Object.keys(PARTS).join(', ')}`);
+  const options = values.gate ? part.gate : part.short;
+  step(`Torture ${name}, seed ${seed}: ${part.title}\n  ${JSON.stringify(options)}`);
+  const startedAt = Date.now();
+  const say = (text) => {
+    const seconds = ((Date.now() - startedAt) / 1000).toFixed(0);
+    process.stdout.write(`  ${seconds.padStart(4)} s  ${text}\n`);
+  };
+  const { lines, tally, done } = await part.run(options, createRandom(seed), say);
+  say(`clients: ${JSON.stringify(tally)}`);
+  say(`faults:  ${JSON.stringify(done)}`);
+  print(lines);
 }
-const failed = lines.filter((line) => line.violations > 0).length;
-process.stdout.write(`\nseed ${seed}: ${lines.length - failed} passed, ${failed} failed\n`);
-process.exit(failed === 0 ? 0 : 1);
+process.stdout.write(`\nseed ${seed}: ${counts.passed} passed, ${counts.failed} failed\n`);
+process.exit(counts.failed === 0 ? 0 : 1);
+
+function print(lines) {
+  process.stdout.write('\n');
+  for (const { name, what, violations, examples } of lines) {
+    counts[violations === 0 ? 'passed' : 'failed'] += 1;
+    process.stdout.write(`${violations === 0 ? 'ok  ' : 'FAIL'}  ${name.padEnd(6)} ${what}`);
+    process.stdout.write(violations === 0 ? '\n' : `: ${violations} violations\n`);
+    for (const example of examples) process.stdout.write(`        ${JSON.stringify(example)}\n`);
+  }
+}

@@ -8,10 +8,19 @@ export function createRandom(seed) {
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   };
+  const below = (limit) => Math.floor(next() * limit);
   return {
     /** From 0 up to, not including, `limit`. */
-    below: (limit) => Math.floor(next() * limit),
+    below,
     pick: (items) => items[Math.floor(next() * items.length)],
     chance: (probability) => next() < probability,
+    shuffle(items) {
+      const list = [...items];
+      for (let i = list.length - 1; i > 0; i -= 1) {
+        const j = below(i + 1);
+        [list[i], list[j]] = [list[j], list[i]];
+      }
+      return list;
+    },
   };
 }

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { request as get } from 'undici';
 import { node, root } from '../scripts/setup.mjs';
 
 const MAIN = join(root, 'apps/gateway/dist/main.js');
@@ -46,6 +47,13 @@ export function createReplica(name, { port, adminPort, env }) {
   return {
     name,
     url: `http://127.0.0.1:${port}`,
+    /** The value of a metric of this process, since its start. */
+    async metric(name) {
+      const answer = await get(`http://127.0.0.1:${adminPort}/metrics`);
+      const text = await answer.body.text();
+      const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+      return Number(line?.split(' ')[1]);
+    },
     output: () => output,
     async start() {
       spawnGateway();

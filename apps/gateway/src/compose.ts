@@ -28,6 +28,7 @@ import type { DataDir } from './data-dir.js';
 import { errorCode } from './error-code.js';
 import type { Services } from './services.js';
 import { createMetrics } from './telemetry/metrics.js';
+import type { Metrics } from './telemetry/metrics.js';
 import { createTelemetry } from './telemetry/telemetry.js';
 import { startUpkeep } from './upkeep.js';
 import { createUpstreamClient } from './upstream/client.js';
@@ -59,7 +60,6 @@ export async function startGateway(config: Config): Promise<RunningGateway> {
   const prices = loadPriceTable(config.priceTablePath);
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
   const store = await openStoreWhenReachable(config, dataDir, log);
-  const limiter = openLimiter(config, log);
   const simulator =
     config.upstream === undefined
       ? await startUpstreamSimulator({ apiKey: SIMULATOR_KEY })
@@ -74,6 +74,7 @@ export async function startGateway(config: Config): Promise<RunningGateway> {
     pendingSettlements: () => store.pendingSettlements(),
     orphanedHolds: () => upkeep.orphanedHolds,
   });
+  const limiter = openLimiter(config, log, metrics);
   const services: Services = {
     store,
     limiter,
@@ -186,13 +187,14 @@ export function loadPriceTable(path: string | undefined): PriceTable {
   }
 }
 
-function openLimiter(config: Config, log: Logger): Limiter {
+function openLimiter(config: Config, log: Logger, metrics: Metrics): Limiter {
   if (config.redisUrl === undefined) return createMemoryLimiter();
   const redis = new Redis(config.redisUrl, {
     enableAutoPipelining: true,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: 100,
+    // The limiter waits far less; this only bounds what piles up on a connection that hangs.
+    commandTimeout: 10_000,
   });
   // Each failed call is dealt with where it was made; without a listener the process would stop.
   redis.on('error', (error: Error) => {
@@ -201,8 +203,9 @@ function openLimiter(config: Config, log: Logger): Limiter {
   return createRedisLimiter({
     redis,
     replicas: config.replicas,
-    onStateChange: (state) => {
-      log.warn({ state }, 'limits');
+    onStateChange: ({ deciding, ...cause }) => {
+      metrics.limitsDecidedBy(deciding);
+      log.warn({ deciding, reason: 'error' in cause ? String(cause.error) : undefined }, 'limits');
     },
   });
 }

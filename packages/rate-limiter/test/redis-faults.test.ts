@@ -260,6 +260,28 @@ describe('Redis limiter: without Redis', () => {
     expect(performance.now() - laterAt).toBeLessThan(50);
   });
 
+  it('takes no delay of its own process for one of Redis', async () => {
+    const states: string[] = [];
+    const limiter = limiterOn(redis, {
+      prefix: newPrefix(),
+      replicas: 10,
+      timeoutMs: 100,
+      onStateChange: ({ deciding }) => states.push(deciding),
+    });
+    for (let round = 0; round < 4; round += 1) {
+      const admissions = attempt(limiter, 10, TEN_LEASES);
+      // The call is sent; its answer waits to be read for longer than the timeout.
+      await new Promise((resolve) => setImmediate(resolve));
+      const end = performance.now() + 200;
+      while (performance.now() < end);
+      const leases = leasesOf(await admissions);
+      // Deciding alone, this replica would have had one.
+      expect(leases).toHaveLength(10);
+      for (const lease of leases) lease.release();
+    }
+    expect(states).toEqual([]);
+  });
+
   it('asks a stalled Redis in vain at most three times in a row, however far apart', async () => {
     const { proxy, clock, states, limiter } = await breakable({ timeoutMs: 20 });
     proxy.stall();

@@ -6,6 +6,8 @@ import type { FinishedRequest } from './telemetry.js';
 export interface Metrics {
   readonly contentType: string;
   observe(request: FinishedRequest): void;
+  /** To be told whenever Redis is given up or taken up again. */
+  limitsDecidedBy(decider: 'redis' | 'local'): void;
   text(): Promise<string>;
 }
 
@@ -69,6 +71,17 @@ export function createMetrics(gauges: {
     help: "Responses in which the upstream refused the operator's own credential or account",
     registers,
   });
+  const redisLosses = new Counter({
+    name: 'gateway_limits_redis_lost_total',
+    help: 'How often Redis was given up, and limits were decided by this replica alone',
+    registers,
+  });
+  let isLocal = false;
+  gauge(
+    'gateway_limits_local',
+    'Whether this replica decides limits alone because Redis is away',
+    () => Number(isLocal),
+  );
   gauge('gateway_requests_running', 'Exchanges under way', gauges.running);
   gauge('gateway_settlements_pending', 'Charges not yet durable', gauges.pendingSettlements);
   gauge(
@@ -91,6 +104,10 @@ export function createMetrics(gauges: {
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
+    limitsDecidedBy(decider) {
+      isLocal = decider === 'local';
+      if (isLocal) redisLosses.inc();
+    },
     observe({ endpoint, status, durationMs, model, limited: limit, report }) {
       requests.inc({ endpoint, status });
       durations.observe({ endpoint }, durationMs / 1000);

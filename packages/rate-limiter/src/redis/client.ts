@@ -46,11 +46,17 @@ export class RedisTimeoutError extends Error {
   override readonly name = 'RedisTimeoutError';
 }
 
-/** Settles as `reply` does, or rejects with {@link RedisTimeoutError} after `timeoutMs`. */
+/**
+ * Settles as `reply` does, or rejects with {@link RedisTimeoutError} after `timeoutMs`. A process that was
+ * too busy to read in time first reads: an answer that has arrived counts.
+ */
 export function withTimeout<T>(reply: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      reject(new RedisTimeoutError(`Redis did not answer within ${timeoutMs} ms`));
+      // Timers run before sockets are read; an immediate runs after.
+      setImmediate(() => {
+        reject(new RedisTimeoutError(`Redis did not answer within ${timeoutMs} ms`));
+      });
     }, timeoutMs);
     // A process that is done need not wait for a Redis that is gone.
     timer.unref();

@@ -1,0 +1,49 @@
+/** Charges whose contents follow from their id: whoever knows the id can tell what must be in the ledger. */
+
+const RATES = {
+  inputPerToken: 300_000_000n,
+  outputPerToken: 1_500_000_000n,
+  cacheReadPerToken: 30_000_000n,
+  cacheWrite5mPerToken: 375_000_000n,
+  cacheWrite1hPerToken: 375_000_000n,
+};
+
+function numberOf(id) {
+  let hash = 2_166_136_261;
+  for (let i = 0; i < id.length; i += 1) hash = Math.imul(hash ^ id.charCodeAt(i), 16_777_619);
+  return hash >>> 0;
+}
+
+function tokensOf(id) {
+  const number = numberOf(id);
+  return { input: number % 10_007, output: number % 503, read: number % 101, written: number % 13 };
+}
+
+/** Units of 10^-14 USD, by a formula of its own. */
+export function chargeOfId(id) {
+  const { input, output, read, written } = tokensOf(id);
+  return (
+    BigInt(3 * input + 15 * output) * 10n ** 8n + BigInt(30 * read + 375 * written) * 10n ** 6n
+  );
+}
+
+export function settlementOfId(id, keyIds) {
+  const { input, output, read, written } = tokensOf(id);
+  return {
+    requestId: id,
+    keyId: keyIds[numberOf(id) % keyIds.length],
+    amount: chargeOfId(id),
+    model: 'torture',
+    usage: {
+      inputTokens: input,
+      outputTokens: output,
+      cacheReadInputTokens: read,
+      cacheCreationInputTokens: written,
+      cacheCreation1hInputTokens: 0,
+    },
+    rates: RATES,
+    endpoint: 'messages',
+    streamed: true,
+    upstreamId: undefined,
+  };
+}

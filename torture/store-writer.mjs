@@ -1,0 +1,73 @@
+/**
+ * A process that settles charges until it is killed, and says which are acknowledged.
+ *
+ * Arguments: connection string, its own name, how many settlements to have in flight. One id in four comes
+ * from a sequence that all writers draw from, so that several settle it at once; contents follow from the
+ * id. One charge in five is held for first.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
+import { chargeOfId, settlementOfId } from './store-charges.mjs';
+
+const [connectionString, name, inFlight] = process.argv.slice(2);
+const DEADLINE = { deadlineMs: 120_000 };
+/** Ids of the common sequence change with the clock, and there are this many of them in each tick. */
+const TICK_MS = 20;
+const IDS_PER_TICK = 6;
+
+const store = await openWhenReachable();
+const keyIds = (await store.listKeys({ limit: 100 })).map(({ id }) => id).sort();
+let own = 0;
+
+async function openWhenReachable() {
+  for (;;) {
+    try {
+      return await openPostgresStore({
+        connectionString,
+        pepper: 'torture',
+        holdLifetimeMs: 3_000,
+      });
+    } catch (error) {
+      if (error.name !== 'StoreUnavailableError') throw error;
+      await sleep(50);
+    }
+  }
+}
+
+function nextId() {
+  own += 1;
+  if (own % 4 !== 0) return `${name}-${own}`;
+  const tick = Math.floor(Date.now() / TICK_MS);
+  return `common-${tick}-${Math.floor(Math.random() * IDS_PER_TICK)}`;
+}
+
+async function settleForEver() {
+  for (;;) {
+    const id = nextId();
+    const charge = settlementOfId(id, keyIds);
+    if (own % 5 === 0) await hold(charge);
+    const { outcome } = await store.settle(charge, DEADLINE);
+    if (outcome !== 'settled' && outcome !== 'replayed') throw new Error(`${id}: ${outcome}`);
+    process.stdout.write(`${id} ${chargeOfId(id)} ${outcome};\n`);
+  }
+}
+
+async function hold({ requestId, keyId, amount }) {
+  try {
+    await store.placeHold({ requestId, keyId, amount });
+  } catch (error) {
+    if (error.name !== 'StoreUnavailableError') throw error;
+  }
+}
+
+async function sealForEver() {
+  for (;;) {
+    await sleep(500);
+    await store.sealEntries().catch((error) => {
+      if (error.name !== 'StoreUnavailableError') throw error;
+    });
+  }
+}
+
+await Promise.all([sealForEver(), ...Array.from({ length: Number(inFlight) }, settleForEver)]);

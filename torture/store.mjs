@@ -1,0 +1,194 @@
+/**
+ * The ledger alone: processes that settle as fast as they can are killed, and PostgreSQL is stopped as by
+ * a power cut. Every charge that was acknowledged to any of them must be in the ledger, once, exactly.
+ */
+
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
+import { node, root } from '../scripts/setup.mjs';
+import { startPostgres } from '../scripts/servers.mjs';
+import { toUnits } from './check.mjs';
+import { chargeOfId } from './store-charges.mjs';
+
+const WRITER = join(root, 'torture/store-writer.mjs');
+const KEYS = 20;
+const CREDIT = 10n ** 6n * 10n ** 14n;
+
+/**
+ * @param options.charges - acknowledged charges to reach
+ * @param options.kills - kill -9 of a writer, spread over the run
+ * @param options.databaseCrashes - immediate stops of PostgreSQL, followed by a start
+ */
+export async function tortureStore({ charges, kills, databaseCrashes, writerCount }, random, say) {
+  const postgres = await startPostgres();
+  const open = (options) =>
+    openPostgresStore({ connectionString: postgres.url, pepper: 'torture', ...options });
+  const store = await open();
+  for (let i = 0; i < KEYS; i += 1) {
+    const { record } = await store.createKey({
+      name: `torture-${i}`,
+      limits: { concurrency: 1, burst: 1, requestsPerMinute: 1 },
+      expiresAt: null,
+    });
+    await store.topUp({ topUpId: record.id, keyId: record.id, amount: CREDIT, actor: 'torture' });
+  }
+  await store.close();
+
+  const acknowledged = new Set();
+  const misstated = [];
+  let replayed = 0;
+  const done = { kills: 0, databaseCrashes: 0, writersFailed: 0 };
+  const writers = Array.from({ length: writerCount }, (_, slot) => startWriter(`w${slot}.0`));
+
+  function startWriter(name) {
+    const child = spawn(node, [WRITER, postgres.url, name, '100'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const lines = createInterface({ input: child.stdout });
+    const heard = new Promise((resolve) => lines.once('close', resolve));
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    child.once('exit', (_code, signal) => {
+      if (signal !== 'SIGKILL') done.writersFailed += 1;
+    });
+    lines.on('line', (line) => {
+      // The last line may have been cut off with its process.
+      if (!line.endsWith(';')) return;
+      const [id, amount, outcome] = line.slice(0, -1).split(' ');
+      if (BigInt(amount) !== chargeOfId(id)) misstated.push(line);
+      if (outcome === 'replayed') replayed += 1;
+      acknowledged.add(id);
+    });
+    return {
+      async kill() {
+        child.kill('SIGKILL');
+        await Promise.all([exited, heard]);
+      },
+    };
+  }
+
+  const faults = random.shuffle([
+    ...Array.from({ length: kills }, () => killWriter),
+    ...Array.from({ length: databaseCrashes }, () => crashDatabase),
+  ]);
+  let lastSaid = Date.now();
+  for (const [index, fault] of faults.entries()) {
+    await reach(Math.floor(((index + 1) / (faults.length + 1)) * charges));
+    await fault();
+  }
+  await reach(charges);
+  await Promise.all(writers.map((writer) => writer.kill()));
+
+  async function reach(count) {
+    while (acknowledged.size < count) {
+      if (done.writersFailed > 0) throw new Error('a writer ended by itself');
+      await sleep(5);
+      if (Date.now() - lastSaid < 10_000) continue;
+      lastSaid = Date.now();
+      say(`${acknowledged.size} acknowledged, ${done.kills} kills`);
+    }
+  }
+
+  async function killWriter() {
+    const slot = random.below(writerCount);
+    done.kills += 1;
+    await writers[slot].kill();
+    writers[slot] = startWriter(`w${slot}.${done.kills}`);
+  }
+
+  async function crashDatabase() {
+    done.databaseCrashes += 1;
+    await postgres.crash();
+    await sleep(random.below(300));
+    await postgres.start();
+  }
+
+  say('comparing what was acknowledged with the ledger');
+  const healed = await open({ holdLifetimeMs: 300 });
+  // Any hold wakes the sweep that finds those which their processes left behind.
+  await healed.placeHold({
+    requestId: 'sweeper',
+    keyId: (await healed.listKeys({ limit: 1 }))[0].id,
+    amount: 0n,
+  });
+  healed.releaseHold('sweeper');
+  for (let tries = 0; tries < 100 && (await healed.countHolds('live')) > 0; tries += 1)
+    await sleep(100);
+  const liveHolds = await healed.countHolds('live');
+  const orphanedHolds = await healed.countHolds('orphaned');
+  await healed.sealEntries({ all: true });
+  const audit = await healed.audit();
+  await healed.close();
+  const ledger = await readCharges(postgres.url);
+  postgres.stop();
+
+  const check = (name, what, violations) => ({
+    name,
+    what,
+    violations: violations.length,
+    examples: violations.slice(0, 3),
+  });
+  const lines = [
+    check(
+      'I1',
+      `sum of entries = sum of balances (gap ${ledger.gap})`,
+      ledger.gap === 0n ? [] : [ledger.gap.toString()],
+    ),
+    check('I2', `each charge is what its id says (${ledger.amounts.size} in the ledger)`, [
+      ...misstated,
+      ...[...ledger.amounts].filter(([id, amount]) => amount !== chargeOfId(id)).map(String),
+    ]),
+    check(
+      'I9',
+      `each acknowledged charge is in the ledger (${acknowledged.size} acknowledged, ` +
+        `${ledger.amounts.size - acknowledged.size} more committed, ${replayed} replays charged once)`,
+      [...acknowledged].filter((id) => !ledger.amounts.has(id)),
+    ),
+    check(
+      'I5',
+      `the audit finds it sound, all sealed (${audit.sealed} entries, block ${audit.head?.block})`,
+      [
+        ...audit.differences,
+        ...(audit.sealed === audit.entries ? [] : [`${audit.sealed} of ${audit.entries} sealed`]),
+        ...(audit.conflicts + audit.quarantined === 0 ? [] : ['conflicts or quarantine']),
+      ],
+    ),
+    check(
+      'I10',
+      `no hold is live any more (${orphanedHolds} orphans of killed processes)`,
+      liveHolds === 0 ? [] : [String(liveHolds)],
+    ),
+  ];
+  return { lines, tally: { acknowledged: acknowledged.size, replayed }, done };
+}
+
+/** By plain SQL, not by the code under test. */
+async function readCharges(connectionString) {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    const amounts = new Map();
+    let deltas = 0n;
+    let after = '';
+    for (;;) {
+      const { rows } = await client.query(
+        'select id, kind, delta::text from ledger where id > $1 order by id limit 50000',
+        [after],
+      );
+      if (rows.length === 0) break;
+      for (const { id, kind, delta } of rows) {
+        deltas += toUnits(delta);
+        if (kind === 'charge') amounts.set(id, -toUnits(delta));
+      }
+      after = rows.at(-1).id;
+    }
+    const { rows } = await client.query('select balance::text from api_key');
+    const balances = rows.reduce((sum, row) => sum + toUnits(row.balance), 0n);
+    return { amounts, gap: deltas - balances };
+  } finally {
+    await client.end();
+  }
+}

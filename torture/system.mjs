@@ -1,0 +1,90 @@
+/** A whole system to torture: databases, upstream, links that can break, gateways, keys. */
+
+import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
+import { startUpstreamSimulator } from '../packages/upstream-simulator/dist/index.js';
+import { freePort, startPostgres, startRedis } from '../scripts/servers.mjs';
+import { startFaultProxy } from './fault-proxy.mjs';
+import { createReplica } from './replicas.mjs';
+
+const PEPPER = 'torture-pepper-torture-pepper';
+const UPSTREAM_KEY = 'torture-upstream-key';
+
+/**
+ * @param options.env - configuration that all gateways share
+ * @param options.journalEntries - how many served responses the upstream remembers
+ */
+export async function startSystem({ replicaCount, env = {}, journalEntries }) {
+  const postgres = await startPostgres();
+  const redis = await startRedis();
+  const simulator = await startUpstreamSimulator({
+    apiKey: UPSTREAM_KEY,
+    keepBodies: false,
+    eventDelayMs: 1,
+    maxJournalEntries: journalEntries,
+  });
+  const links = {
+    postgres: await startFaultProxy(addressOf(postgres.url)),
+    redis: await startFaultProxy(addressOf(redis.url)),
+    upstream: await startFaultProxy(addressOf(simulator.url)),
+  };
+  const replicas = [];
+  for (let i = 0; i < replicaCount; i += 1) {
+    const shared = {
+      DATABASE_URL: `postgres://postgres@127.0.0.1:${links.postgres.port}/postgres`,
+      REDIS_URL: `redis://127.0.0.1:${links.redis.port}`,
+      UPSTREAM_URL: `http://127.0.0.1:${links.upstream.port}`,
+      UPSTREAM_API_KEY: UPSTREAM_KEY,
+      KEY_PEPPER: PEPPER,
+      ADMIN_TOKEN: 'torture-admin-token',
+      REPLICAS: String(replicaCount),
+      ...env,
+    };
+    const ports = { port: await freePort(), adminPort: await freePort() };
+    replicas.push(createReplica(`replica-${i + 1}`, { ...ports, env: shared }));
+  }
+  // Past the proxies: what is done here is not tortured.
+  const store = await openPostgresStore({ connectionString: postgres.url, pepper: PEPPER });
+  await Promise.all(replicas.map((replica) => replica.start()));
+
+  return {
+    postgres,
+    redis,
+    simulator,
+    links,
+    replicas,
+    store,
+    async createKey(name, { credit, concurrency }) {
+      const { record, credential } = await store.createKey({
+        name,
+        limits: { concurrency, burst: 100_000, requestsPerMinute: 1_000_000 },
+        expiresAt: null,
+      });
+      await store.topUp({
+        topUpId: `credit-${record.id}`,
+        keyId: record.id,
+        amount: credit,
+        actor: 'torture',
+      });
+      return { id: record.id, credential };
+    },
+    /** All faults off, every gateway drained. @returns how many of them did not exit with 0 */
+    async drain() {
+      for (const link of Object.values(links)) link.set('none');
+      await Promise.all(replicas.map((replica) => replica.untilReady()));
+      const exits = await Promise.all(replicas.map((replica) => replica.stop()));
+      return exits.filter((code) => code !== 0).length;
+    },
+    async stop() {
+      await store.close();
+      for (const link of Object.values(links)) link.stop();
+      await simulator.close();
+      postgres.stop();
+      redis.stop();
+    },
+  };
+}
+
+function addressOf(url) {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
+}
