@@ -24,7 +24,11 @@ const environment = z.object({
   HOST: text.default('127.0.0.1'),
   PORT: port.default(8080),
   ADMIN_PORT: port.default(8081),
-  ADMIN_TOKEN: text.min(16, 'must have at least 16 characters').optional(),
+  ADMIN_TOKEN: text
+    .min(16, 'must have at least 16 characters')
+    // It travels in a header, after a space.
+    .regex(/^[\x21-\x7e]*$/, 'must be printable ASCII without spaces')
+    .optional(),
   DATA_DIR: text.default('./.data'),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })

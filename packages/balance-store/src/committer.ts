@@ -32,6 +32,8 @@ export interface CommitterOptions {
   /** Settlements that may wait; more are refused at once. */
   readonly maxWaiting?: number;
   readonly random?: () => number;
+  /** Monotonic milliseconds. */
+  readonly now?: () => number;
 }
 
 interface Waiting {
@@ -54,11 +56,14 @@ export class Committer {
   readonly #maxBatchRows: number;
   readonly #maxWaiting: number;
   readonly #random: () => number;
+  readonly #now: () => number;
   #queue: Waiting[] = [];
   #busyLanes = 0;
   #pending = 0;
   #isPumping = false;
   #isClosed = false;
+  /** When the first of the attempts failed that no success has followed. */
+  #failingSince: number | undefined;
   #whenIdle: (() => void)[] = [];
   readonly #backoffs = new Set<() => void>();
 
@@ -68,11 +73,21 @@ export class Committer {
     this.#maxBatchRows = options.maxBatchRows ?? 500;
     this.#maxWaiting = options.maxWaiting ?? 50_000;
     this.#random = options.random ?? Math.random;
+    this.#now = options.now ?? (() => performance.now());
   }
 
   /** Settlements taken but neither durable nor given up. */
   get pending(): number {
     return this.#pending;
+  }
+
+  /**
+   * How long settlements that wait have failed to be committed, 0 if they have not. A database that
+   * answers reads may still take no writes: a full disk, a standby.
+   */
+  get failingForMs(): number {
+    if (this.#pending === 0 || this.#failingSince === undefined) return 0;
+    return this.#now() - this.#failingSince;
   }
 
   /**
@@ -157,6 +172,7 @@ export class Committer {
       if (live.length === 0) return;
       try {
         const outcomes = await this.#driver.settleBatch(live.map(({ settlement }) => settlement));
+        this.#failingSince = undefined;
         live.forEach((waiting, index) => {
           const outcome = outcomes[index];
           if (outcome === undefined) throw new Error('the driver answered too few outcomes');
@@ -169,6 +185,7 @@ export class Committer {
         const fault = this.#driver.classify(error);
         if (fault === 'raced') races += 1;
         if (fault === 'refused' || races > MAX_RACES) return this.#divide(live, error);
+        if (fault === 'retry') this.#failingSince ??= this.#now();
         await this.#backoff(attempt);
       }
     }

@@ -130,7 +130,12 @@ export interface BalanceStore {
     },
   ): Promise<KeyRecord | undefined>;
 
-  /** The authoritative admission read. Reads of one event-loop turn are folded into one query. */
+  /**
+   * The authoritative admission read. Reads of one event-loop turn are folded into one query.
+   *
+   * Also throws {@link StoreUnavailableError} while settlements have been failing for more than 2 s, so
+   * that no work begins which could not be charged.
+   */
   readStanding(keyId: string): Promise<Standing>;
 
   /**

@@ -52,6 +52,29 @@ describe('committer', () => {
     expect(batches.flat()).toEqual(all);
   });
 
+  it('tells how long nothing could be committed, until something is or nobody waits', async () => {
+    let now = 0;
+    let isDown = true;
+    const { driver } = scriptedDriver(() => {
+      if (isDown) throw new Error('down');
+    });
+    const committer = create({ driver, now: () => now });
+    expect(committer.failingForMs).toBe(0);
+    const outcome = committer.settle(settlement('key'), DEADLINE);
+    await new Promise(setImmediate);
+    now = 3_000;
+    expect(committer.failingForMs).toBe(3_000);
+    isDown = false;
+    await outcome;
+    expect(committer.failingForMs).toBe(0);
+
+    isDown = true;
+    const lost = committer.settle(settlement('key'), { deadlineMs: 20 });
+    await expect(lost).rejects.toThrow(StoreUnavailableError);
+    now = 9_000;
+    expect(committer.failingForMs).toBe(0);
+  });
+
   it('has no more batches in flight than lanes, and lets the others gather meanwhile', async () => {
     const release: (() => void)[] = [];
     const { driver, batches } = scriptedDriver(

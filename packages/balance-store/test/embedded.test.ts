@@ -91,6 +91,35 @@ describe('embedded: the directory', () => {
     await store.close();
   });
 
+  it('acknowledges nothing that a full disk did not take', async () => {
+    const dataDir = newDirectory();
+    const maxFileBytes = 17_000_000;
+    const acknowledged = new Map<string, bigint>();
+    const first = spawnWriter(['embedded', dataDir, '10'], acknowledged);
+    await first.hasAcknowledged(10);
+    await first.kill();
+    // A ledger that has nearly the size the disk has room for: rows that are gone, and their space not yet.
+    const pglite = startPglite(join(dataDir, 'pglite'));
+    const pool = new Pool({ stream: pglite.connect, user: 'postgres', max: 1 });
+    await pool.query(`
+      ALTER TABLE ledger DISABLE TRIGGER USER;
+      ALTER TABLE ledger SET (autovacuum_enabled = off);
+      INSERT INTO ledger (id, key_id, seq, kind, delta, balance_after, input_hash, created_at, actor)
+        SELECT 'filler' || n, 'filler', n, 'top_up', 1, 1, '', now(), repeat('x', 1500)
+        FROM generate_series(1, ${String(Math.floor(maxFileBytes / 1_650))}) AS n;
+      DELETE FROM ledger WHERE key_id = 'filler';
+      ALTER TABLE ledger ENABLE TRIGGER USER;`);
+    await pool.end();
+    await pglite.stop();
+
+    const writer = spawnWriter(['embedded', dataDir, '100'], acknowledged, { maxFileBytes });
+    await writer.hasStalled();
+    await writer.kill();
+    const store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
+    await expectAllOnce(store, acknowledged);
+    await store.close();
+  });
+
   it('the lock of a killed process is free at once', async () => {
     const dataDir = newDirectory();
     const holder = spawn(process.execPath, ['-e', HOLD_SOCKET, join(dataDir, 'lock')]);

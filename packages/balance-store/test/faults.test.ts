@@ -1,8 +1,11 @@
 /** PostgreSQL killed, gone, frozen; writers killed. A server of our own, because it suffers. */
 
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { StoreUnavailableError } from '../src/index.js';
 import type { SettleOutcome } from '../src/index.js';
+import { Client } from 'pg';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { sampleLimits, settlement } from '../src/testing/index.js';
 import { startPostgresServer } from './postgres-server.js';
@@ -10,6 +13,47 @@ import type { OwnPostgresServer } from './postgres-server.js';
 import { expectAllOnce, spawnWriter } from './writer-process.js';
 
 const PEPPER = 'pepper of the tests';
+
+/** Lets everything through to the server, and loses the answer to the next message when told to. */
+async function startDeafProxy(connectionString: string) {
+  const target = new URL(connectionString);
+  let swallows = false;
+  const sockets = new Set<Socket>();
+  const proxy = createServer((inbound) => {
+    const outbound = connect(Number(target.port), target.hostname);
+    for (const socket of [inbound, outbound]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        inbound.destroy();
+        outbound.destroy();
+      });
+    }
+    inbound.on('data', (bytes) => outbound.write(bytes));
+    outbound.on('data', (bytes) => {
+      if (!swallows) {
+        inbound.write(bytes);
+        return;
+      }
+      // The server has answered, so it has committed.
+      swallows = false;
+      inbound.resetAndDestroy();
+    });
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const url = new URL(connectionString);
+  url.port = String((proxy.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    swallowNextAnswer() {
+      swallows = true;
+    },
+    async stop() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => proxy.close(resolve));
+    },
+  };
+}
 
 let server: OwnPostgresServer;
 beforeAll(async () => {
@@ -92,6 +136,113 @@ describe('PostgreSQL faults', () => {
     expect((await settled).outcome).toBe('settled');
     expect((await store.readStanding(keyId)).standing).toBe('active');
     await store.close();
+  });
+
+  it('a commit whose answer is lost with its connection is found, not repeated', async () => {
+    const connectionString = await server.createDatabase();
+    const proxy = await startDeafProxy(connectionString);
+    const store = await openPostgresStore({ connectionString: proxy.url, pepper: PEPPER });
+    const { record } = await store.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
+    await store.settle(settlement(record.id), { deadlineMs: 20_000 });
+    for (let round = 0; round < 5; round += 1) {
+      proxy.swallowNextAnswer();
+      const charge = settlement(record.id);
+      const { outcome } = await store.settle(charge, { deadlineMs: 20_000 });
+      expect(outcome).toBe('replayed');
+    }
+    expect(await store.audit()).toMatchObject({ isSound: true, entries: 6, conflicts: 0 });
+    await store.close();
+    await proxy.stop();
+  });
+
+  it('a database that takes no writes stops admission and loses no charge', async () => {
+    const { store, keyId, connectionString } = await openWithKey();
+    const admin = new Client({ connectionString });
+    await admin.connect();
+    const database = new URL(connectionString).pathname.slice(1);
+    const setReadOnly = async (value: 'on' | 'off') => {
+      await admin.query(`ALTER DATABASE ${database} SET default_transaction_read_only = ${value}`);
+      await admin.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity ' +
+          'WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      );
+    };
+    await setReadOnly('on');
+    const charge = settlement(keyId);
+    const settled = store.settle(charge, { deadlineMs: 30_000 });
+    // Reads are answered all the while; the first ones may meet a connection that was ended.
+    const read = () => store.getKey(keyId).catch((error: unknown) => error);
+    for (let key = await read(); key instanceof StoreUnavailableError;) key = await read();
+    expect((await store.getKey(keyId))?.isActive).toBe(true);
+    const admission = async () => (await store.readStanding(keyId)).standing;
+    while ((await admission().catch(() => 'refused')) !== 'refused') {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await expect(admission()).rejects.toThrow('takes no charges');
+    const hold = { requestId: 'h', keyId, amount: 1n };
+    await expect(store.placeHold(hold)).rejects.toThrow('takes no charges');
+    await setReadOnly('off');
+    expect((await settled).outcome).toBe('settled');
+    expect(await admission()).toBe('active');
+    await admin.end();
+    await store.close();
+  });
+
+  it('a server without a connection to spare stops no store that has its own', async () => {
+    const { store, keyId, connectionString } = await openWithKey();
+    const hogs: Client[] = [];
+    for (;;) {
+      const hog = new Client({ connectionString });
+      hog.on('error', () => undefined);
+      try {
+        await hog.connect();
+        hogs.push(hog);
+      } catch {
+        break;
+      }
+    }
+    expect(hogs.length).toBeGreaterThan(50);
+    const another = openPostgresStore({ connectionString, pepper: PEPPER });
+    await expect(another).rejects.toThrow(StoreUnavailableError);
+    const charges = Array.from({ length: 300 }, () => settlement(keyId));
+    const outcomes = await Promise.all(
+      charges.map((charge) => store.settle(charge, { deadlineMs: 30_000 })),
+    );
+    expect(outcomes.every(({ outcome }) => outcome === 'settled')).toBe(true);
+    await Promise.all(hogs.map((hog) => hog.end()));
+    await (await openPostgresStore({ connectionString, pepper: PEPPER })).close();
+    await store.close();
+  });
+
+  it('after a restore the audit and a witness tell what is missing, and nothing is charged twice', async () => {
+    const { store, keyId, connectionString } = await openWithKey();
+    const settle = async (count: number) => {
+      const charges = Array.from({ length: count }, () => settlement(keyId));
+      await Promise.all(charges.map((charge) => store.settle(charge, { deadlineMs: 30_000 })));
+      return charges;
+    };
+    const kept = await settle(20);
+    await store.sealEntries({ all: true });
+    const backup = await server.copyDatabase(connectionString);
+    const lost = await settle(10);
+    const anchor = await store.sealEntries();
+    await store.close();
+
+    const restored = await openPostgresStore({ connectionString: backup, pepper: PEPPER });
+    const ids = [...kept, ...lost].map(({ requestId }) => requestId);
+    const found = new Set((await restored.findEntries(ids)).map(({ id }) => id));
+    expect(ids.filter((id) => !found.has(id))).toEqual(lost.map(({ requestId }) => requestId));
+    expect((await restored.audit()).isSound).toBe(true);
+    expect((await restored.audit({ anchor })).differences).toMatchObject([
+      { check: 'block', expected: `block 2: anchored hash ${anchor?.hash ?? ''}`, found: 'none' },
+    ]);
+    const again = await Promise.all(
+      [...kept, ...lost].map((charge) => restored.settle(charge, { deadlineMs: 30_000 })),
+    );
+    expect(again.filter(({ outcome }) => outcome === 'replayed')).toHaveLength(kept.length);
+    expect(again.filter(({ outcome }) => outcome === 'settled')).toHaveLength(lost.length);
+    expect(await restored.audit()).toMatchObject({ isSound: true, entries: 31 });
+    await restored.close();
   });
 
   it('opening a store on a database that is not there fails soon', async () => {

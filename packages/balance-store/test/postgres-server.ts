@@ -26,6 +26,8 @@ export interface OwnPostgresServer extends PostgresServer {
   /** Stops as above and stays down. */
   stopImmediately(): Promise<void>;
   start(): Promise<void>;
+  /** A copy as it is now, as a backup would be; ends all sessions of the original. */
+  copyDatabase(connectionString: string): Promise<string>;
   /** Freezes and unfreezes the server and all its sessions. */
   freeze(signal: 'SIGSTOP' | 'SIGCONT'): void;
 }
@@ -89,6 +91,18 @@ export async function startPostgresServer(): Promise<OwnPostgresServer> {
     async restartImmediately() {
       await own.stopImmediately();
       await own.start();
+    },
+    async copyDatabase(connectionString) {
+      const original = new URL(connectionString).pathname.slice(1);
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      await client.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1',
+        [original],
+      );
+      await client.query(`CREATE DATABASE ${original}_copy TEMPLATE ${original}`);
+      await client.end();
+      return `${connectionString}_copy`;
     },
     freeze(signal) {
       const sessions = execFileSync('ps', ['-o', 'pid=', '--ppid', String(server.pid)], {

@@ -9,6 +9,8 @@ import type { BalanceStore } from '../src/index.js';
 export interface WriterProcess {
   /** Resolves once the process was told of so many charges. */
   hasAcknowledged(count: number): Promise<void>;
+  /** Resolves once the process was told of some charges, and then of none for three seconds. */
+  hasStalled(): Promise<void>;
   /** SIGKILL. Resolves when the process is gone and all it said was heard. */
   kill(): Promise<void>;
 }
@@ -20,10 +22,14 @@ export interface WriterProcess {
 export function spawnWriter(
   args: readonly string[],
   acknowledged: Map<string, bigint>,
+  { maxFileBytes }: { /** As if the disk were full there. */ readonly maxFileBytes?: number } = {},
 ): WriterProcess {
   const hooks = join(__dirname, 'run-typescript.mjs');
   const program = join(__dirname, 'writer.ts');
-  const writer = spawn(process.execPath, ['--import', hooks, program, ...args], {
+  const limit = maxFileBytes === undefined ? 'unlimited' : String(Math.floor(maxFileBytes / 512));
+  // The shell of POSIX counts blocks of 512 bytes.
+  const command = ['-c', `ulimit -f ${limit} && exec "$0" "$@"`, process.execPath];
+  const writer = spawn('sh', [...command, '--import', hooks, program, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: writer.stdout });
@@ -42,6 +48,13 @@ export function spawnWriter(
       while (count < goal) {
         if (writer.exitCode !== null) throw new Error('the writer has ended by itself');
         await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    },
+    async hasStalled() {
+      for (let last = 0; last === 0 || count > last;) {
+        last = count;
+        await new Promise((resolve) => setTimeout(resolve, 3_000));
+        if (writer.exitCode !== null) throw new Error('the writer has ended by itself');
       }
     },
     async kill() {

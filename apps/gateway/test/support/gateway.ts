@@ -54,8 +54,11 @@ export async function startTestGateway(
       ...options.env,
     }),
   );
-  const admin = running.dataDir?.readAdmin();
-  if (admin === undefined) throw new Error('the admin API was not announced');
+  const token = options.env?.['ADMIN_TOKEN'];
+  const admin =
+    running.dataDir?.readAdmin() ??
+    (token === undefined ? undefined : { url: running.adminUrl, token });
+  if (admin === undefined) throw new Error('with PostgreSQL, ADMIN_TOKEN must be given');
   const call = createRemoteCaller(admin);
   return {
     url: running.url,

@@ -40,6 +40,9 @@ export interface DatabaseStoreOptions {
   readonly closeDatabase: () => Promise<void>;
 }
 
+/** Settling may fail for so long before requests are refused that could not be settled either. */
+const SETTLE_GRACE_MS = 2_000;
+
 /**
  * Migrates the database and opens the store.
  *
@@ -73,18 +76,31 @@ export async function openDatabaseStore(options: DatabaseStoreOptions): Promise<
     admin,
     lifetimeMs: holdLifetimeMs,
   });
+  const readStanding = createStandingReader(hot);
   let closing: Promise<void> | undefined;
+
+  function assertSettling(): void {
+    if (committer.failingForMs <= SETTLE_GRACE_MS) return;
+    throw new StoreUnavailableError("the ledger's database takes no charges at the moment");
+  }
 
   return {
     ...keyAdmin,
     ...createEntryReader(prisma),
     findKeyByCredential: finder.find,
-    readStanding: createStandingReader(hot),
+    async readStanding(keyId) {
+      assertSettling();
+      return readStanding(keyId);
+    },
     settle: (settlement, { deadlineMs }) =>
       committer.settle(settlement, { deadlineMs }).finally(() => {
         forget(settlement.requestId);
       }),
     ...holds,
+    async placeHold(hold) {
+      assertSettling();
+      return holds.placeHold(hold);
+    },
     quarantine: (usage) => reachingDatabase(() => insertQuarantine(hot, usage, null)),
     topUp: (topUp) => reachingDatabase(() => topUpOnce(hot, topUp)),
     sealEntries: ({ all = false } = {}) => reachingDatabase(() => sealEntries(admin, all)),

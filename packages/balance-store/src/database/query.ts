@@ -84,10 +84,16 @@ export function isUniqueViolation(error: unknown): boolean {
 /**
  * Whether the database, not the statement, is at fault: no connection, shut down, out of resources,
  * read-only, lost a deadlock.
+ *
+ * @param state - The five characters by which PostgreSQL names an error.
  */
+export function isUnavailableState(state: string): boolean {
+  return /^(08|40|53|55|57|58|25006)/.test(state);
+}
+
 function isUnavailable(error: unknown): boolean {
   const state = sqlStateOf(error);
-  if (state !== undefined) return /^(08|40|53|55|57|58|25006)/.test(state);
+  if (state !== undefined) return isUnavailableState(state);
   // Faults of a connection are plain errors; any special kind is ours.
   return types.isNativeError(error) && (error.name === 'Error' || error.name === 'AggregateError');
 }

@@ -9,6 +9,7 @@ import type { AuditDifference, SealHead } from '../audit.js';
 import { queryArrays, queryRows } from './query.js';
 
 const ENTRIES_PER_BLOCK = 1_000;
+const KEYS_PER_PAGE = 1_000;
 const SEAL_TIMEOUT_MS = 30_000;
 const DIGEST_BYTES = 16;
 const SEALS_PER_PAGE = 200;
@@ -16,14 +17,51 @@ const BLOCKS_PER_PAGE = 50;
 
 type Report = (difference: AuditDifference) => void;
 
+/**
+ * Seals what is not sealed yet.
+ *
+ * @param all - Looks at every key. Otherwise at those with entries since shortly before the last block,
+ * which misses none but one whose transaction took longer than that.
+ */
 export async function sealEntries(pool: Pool, all: boolean): Promise<SealHead | undefined> {
-  for (;;) {
-    const [row] = await queryRows<{ sealed: number }>(pool, {
-      text: 'SELECT seal_ledger($1, $2) AS sealed',
-      values: [ENTRIES_PER_BLOCK, all],
+  const isEmpty = (await readHead(pool)) === undefined;
+  for await (const keyIds of all || isEmpty ? allKeys(pool) : changedKeys(pool)) {
+    for (let sealed = ENTRIES_PER_BLOCK; sealed === ENTRIES_PER_BLOCK;) {
+      const [row] = await queryRows<{ sealed: number }>(pool, {
+        text: 'SELECT seal_ledger($1, $2) AS sealed',
+        values: [keyIds, ENTRIES_PER_BLOCK],
+        timeoutMs: SEAL_TIMEOUT_MS,
+      });
+      sealed = row?.sealed ?? 0;
+    }
+  }
+  return readHead(pool);
+}
+
+async function* allKeys(pool: Pool): AsyncGenerator<readonly string[]> {
+  for (let after = ''; ;) {
+    const rows = await queryRows<{ id: string }>(pool, {
+      text: 'SELECT id FROM api_key WHERE id > $1 ORDER BY id LIMIT $2',
+      values: [after, KEYS_PER_PAGE],
       timeoutMs: SEAL_TIMEOUT_MS,
     });
-    if ((row?.sealed ?? 0) < ENTRIES_PER_BLOCK) return readHead(pool);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows.map(({ id }) => id);
+    after = last.id;
+  }
+}
+
+async function* changedKeys(pool: Pool): AsyncGenerator<readonly string[]> {
+  const rows = await queryRows<{ id: string }>(pool, {
+    text:
+      'SELECT DISTINCT key_id AS id FROM ledger WHERE created_at >= ' +
+      "(SELECT max(sealed_at) FROM ledger_block) - interval '2 minutes'",
+    timeoutMs: SEAL_TIMEOUT_MS,
+  });
+  const ids = rows.map(({ id }) => id);
+  for (let start = 0; start < ids.length; start += KEYS_PER_PAGE) {
+    yield ids.slice(start, start + KEYS_PER_PAGE);
   }
 }
 

@@ -1,33 +1,57 @@
-/** Folds what is asked for in one turn of the event loop into one query. */
+/** Folds questions to the database into few queries, however many are asked and however slow it is. */
+
+/** Queries in flight at once; while there are so many, questions gather for the next one. */
+const LANES = 4;
+
+interface Asked<Question, Answer> {
+  readonly question: Question;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
 
 /**
- * @param ask - Gets everything asked for in a turn and answers in the same order.
- * @returns asks for one. The query starts after the last of its turn was asked for, so no answer is older
- * than its question.
+ * @param ask - Gets everything asked for in a turn of the event loop, or while all lanes were busy, and
+ * answers in the same order.
+ * @returns asks for one. The query starts after it was asked for, so no answer is older than its question.
  */
 export function createTurnBatcher<Question, Answer>(
   ask: (questions: readonly Question[]) => Promise<readonly Answer[]>,
 ): (question: Question) => Promise<Answer> {
-  let turn:
-    { readonly questions: Question[]; readonly answers: Promise<readonly Answer[]> } | undefined;
+  let waiting: Asked<Question, Answer>[] = [];
+  let busyLanes = 0;
+  let isScheduled = false;
 
-  async function askAtEndOfTurn(questions: readonly Question[]): Promise<readonly Answer[]> {
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve);
+  function schedule(): void {
+    if (isScheduled || busyLanes >= LANES || waiting.length === 0) return;
+    isScheduled = true;
+    setImmediate(() => {
+      isScheduled = false;
+      void flush();
     });
-    turn = undefined;
-    return ask(questions);
   }
 
-  return async function askSoon(question) {
-    if (turn === undefined) {
-      const questions: Question[] = [];
-      turn = { questions, answers: askAtEndOfTurn(questions) };
+  async function flush(): Promise<void> {
+    const asked = waiting;
+    waiting = [];
+    busyLanes += 1;
+    try {
+      const answers = await ask(asked.map(({ question }) => question));
+      asked.forEach(({ resolve, reject }, index) => {
+        const answer = answers[index];
+        if (answer === undefined) reject(new Error('the database answered less than was asked'));
+        else resolve(answer);
+      });
+    } catch (error) {
+      for (const { reject } of asked) reject(error);
+    } finally {
+      busyLanes -= 1;
+      schedule();
     }
-    const { answers } = turn;
-    const index = turn.questions.push(question) - 1;
-    const answer = (await answers)[index];
-    if (answer === undefined) throw new Error('the database answered fewer than it was asked');
-    return answer;
-  };
+  }
+
+  return (question) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ question, resolve, reject });
+      schedule();
+    });
 }

@@ -355,17 +355,22 @@ LANGUAGE sql IMMUTABLE AS $$
     'UTF8')), 1, 16)
 $$;
 
--- Seals at most so many entries as the next block and answers how many; 0 also while another session
--- seals. Without "p_all" it looks at keys that were charged or credited since shortly before the last
--- block, which misses no entry but one whose transaction took longer than that.
-CREATE FUNCTION "seal_ledger"("p_max_entries" INTEGER, "p_all" BOOLEAN) RETURNS INTEGER
-LANGUAGE plpgsql VOLATILE AS $$
+-- Seals at most so many entries of these keys as the next block and answers how many; 0 also while
+-- another session seals. One range per key, walked by index: a long ledger costs no more than a short one.
+CREATE FUNCTION "seal_ledger"("p_key_ids" TEXT[], "p_max_entries" INTEGER) RETURNS INTEGER
+LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
+AS $$
 DECLARE
   last "ledger_block"%ROWTYPE;
   this_block BIGINT;
   moment TIMESTAMPTZ(3) := clock_timestamp();
-  sealed INTEGER;
-  ranges BYTEA;
+  k RECORD;
+  sealed_seq BIGINT;
+  until_seq BIGINT;
+  sealed INTEGER := 0;
+  digests BYTEA;
+  ranges BYTEA := '';
 BEGIN
   IF NOT pg_try_advisory_xact_lock(72707370) THEN
     RETURN 0;
@@ -373,55 +378,31 @@ BEGIN
   SELECT * INTO last FROM "ledger_block" ORDER BY "id" DESC LIMIT 1;
   this_block := coalesce(last."id", 0) + 1;
 
-  WITH chosen AS (
-    SELECT k."id" FROM "api_key" k WHERE "p_all" OR last."id" IS NULL
-    UNION
-    SELECT l."key_id" FROM "ledger" l
-    WHERE NOT "p_all" AND l."created_at" >= last."sealed_at" - INTERVAL '2 minutes'
-  ),
-  pending AS (
-    SELECT k."id" AS key_id, k."seq" AS last_seq, coalesce((
-      SELECT s."to_seq" FROM "ledger_seal" s
-      WHERE s."key_id" = k."id" ORDER BY s."from_seq" DESC LIMIT 1
-    ), 0) AS sealed_seq
-    FROM chosen c JOIN "api_key" k ON k."id" = c."id"
-  ),
-  unsealed AS (
-    SELECT e."key_id", e."seq", "entry_digest"(e) AS digest, p.sealed_seq
-    FROM pending p
-    JOIN "ledger" e
-      ON e."key_id" = p.key_id AND e."seq" > p.sealed_seq AND e."seq" <= p.last_seq
-    WHERE p.last_seq > p.sealed_seq
-    ORDER BY e."key_id", e."seq"
-    LIMIT "p_max_entries"
-  )
-  INSERT INTO "ledger_seal" ("key_id", "from_seq", "to_seq", "block_id", "digests")
-  SELECT u."key_id", min(u.sealed_seq) + 1, max(u."seq"), this_block,
-    string_agg(u.digest, ''::BYTEA ORDER BY u."seq")
-  FROM unsealed u
-  GROUP BY u."key_id";
-
-  SELECT sum(octet_length(s."digests") / 16)::INTEGER,
-    string_agg(
-      convert_to("sealed_field"(s."key_id") || "sealed_field"(s."from_seq"::TEXT)
-        || "sealed_field"(s."to_seq"::TEXT), 'UTF8') || s."digests",
-      ''::BYTEA ORDER BY s."key_id")
-    INTO sealed, ranges
-    FROM "ledger_seal" s WHERE s."block_id" = this_block;
-  IF sealed IS NULL THEN
+  FOR k IN SELECT "id", "seq" FROM "api_key" WHERE "id" = ANY ("p_key_ids") ORDER BY "id" LOOP
+    SELECT coalesce(max(s."to_seq"), 0) INTO sealed_seq FROM (
+      SELECT "to_seq" FROM "ledger_seal" WHERE "key_id" = k."id" ORDER BY "from_seq" DESC LIMIT 1
+    ) s;
+    CONTINUE WHEN k."seq" <= sealed_seq;
+    until_seq := least(k."seq", sealed_seq + "p_max_entries" - sealed);
+    SELECT string_agg("entry_digest"(e), '' ORDER BY e."seq") INTO digests FROM "ledger" e
+      WHERE e."key_id" = k."id" AND e."seq" > sealed_seq AND e."seq" <= until_seq;
+    IF octet_length(digests) IS DISTINCT FROM (16 * (until_seq - sealed_seq))::INTEGER THEN
+      RAISE EXCEPTION 'entries of key % are missing: audit the ledger before it is sealed', k."id";
+    END IF;
+    INSERT INTO "ledger_seal" ("key_id", "from_seq", "to_seq", "block_id", "digests")
+      VALUES (k."id", sealed_seq + 1, until_seq, this_block, digests);
+    ranges := ranges || convert_to("sealed_field"(k."id") || "sealed_field"((sealed_seq + 1)::TEXT)
+      || "sealed_field"(until_seq::TEXT), 'UTF8') || digests;
+    sealed := sealed + (until_seq - sealed_seq)::INTEGER;
+    EXIT WHEN sealed >= "p_max_entries";
+  END LOOP;
+  IF sealed = 0 THEN
     RETURN 0;
-  END IF;
-  IF EXISTS (
-    SELECT FROM "ledger_seal" s
-    WHERE s."block_id" = this_block
-      AND octet_length(s."digests") / 16 <> s."to_seq" - s."from_seq" + 1
-  ) THEN
-    RAISE EXCEPTION 'the ledger has a gap: audit it before anything is sealed';
   END IF;
 
   INSERT INTO "ledger_block" ("id", "previous_hash", "hash", "entries", "sealed_at")
-  VALUES (this_block, coalesce(last."hash", ''::BYTEA),
-    sha256(coalesce(last."hash", ''::BYTEA)
+  VALUES (this_block, coalesce(last."hash", ''),
+    sha256(coalesce(last."hash", '')
       || convert_to("sealed_field"(this_block::TEXT) || "sealed_field"(sealed::TEXT)
         || "sealed_moment"(moment), 'UTF8')
       || ranges),

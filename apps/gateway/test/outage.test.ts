@@ -1,0 +1,172 @@
+/** The database goes away, or becomes slow, while streams run: nothing is lost, nothing charged twice. */
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { formatUsd, parseUsd } from '@gateway/billing';
+import { startPostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
+import type { OwnPostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
+import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+import { startSlowLink } from './support/slow-link.js';
+
+const BALANCE = '100';
+
+let postgres: OwnPostgresServer;
+let link: Awaited<ReturnType<typeof startSlowLink>>;
+let gateway: TestGateway;
+beforeAll(async () => {
+  postgres = await startPostgresServer();
+  link = await startSlowLink(await postgres.createDatabase());
+  gateway = await startTestGateway({
+    env: {
+      DATABASE_URL: link.url,
+      KEY_PEPPER: 'pepper of the outage tests',
+      ADMIN_TOKEN: 'admin-token-of-the-tests',
+    },
+  });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await link.stop();
+  await postgres.stop();
+});
+beforeEach(() => {
+  gateway.simulator.reset();
+});
+
+/** What the upstream served so far, at the prices of the model. */
+function servedCost(): bigint {
+  return gateway.simulator.journal
+    .usages()
+    .reduce(
+      (sum, { usage }) =>
+        sum +
+        BigInt(Number(usage['input_tokens'])) * 300_000_000n +
+        BigInt(Number(usage['output_tokens'])) * 1_500_000_000n,
+      0n,
+    );
+}
+
+async function expectChargedExactly(keyId: string): Promise<void> {
+  const key = await gateway.call('showKey', { key_id: keyId });
+  expect(key.spent_usd).toBe(formatUsd(servedCost()));
+  expect(key.balance_usd).toBe(formatUsd(parseUsd(BALANCE) - servedCost()));
+  expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
+}
+
+/** Collects a stream as it arrives. */
+async function collect(response: Response, into: { text: string }): Promise<void> {
+  const decoder = new TextDecoder();
+  for await (const piece of response.body!) into.text += decoder.decode(piece, { stream: true });
+}
+
+describe('a database that is away', () => {
+  it('costs new requests a 503 that says when to come back; running streams wait for it and end well', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
+    gateway.simulator.scriptWhen(() => true, { eventDelayMs: 20 });
+    const streams = Array.from({ length: 10 }, () => ({ text: '' }));
+    const ends = await Promise.all(
+      streams.map(async (stream, index) => {
+        const post = index % 2 === 0 ? postMessages : postChat;
+        const response = await post(gateway, apiKey, userMessage('Hello', { stream: true }));
+        expect(response.status).toBe(200);
+        return { done: collect(response, stream) };
+      }),
+    );
+    await postgres.stopImmediately();
+
+    for (const post of [postMessages, postChat]) {
+      const refused = await post(gateway, apiKey, userMessage('Hello'));
+      expect(refused.status).toBe(503);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect((await refused.json()).error.type).toBe('api_error');
+    }
+    const balance = await fetch(`${gateway.url}/v1/dashboard/balance`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    expect(balance.status).toBe(503);
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(503);
+    expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+
+    // Long enough for a sign of life to be due.
+    while (gateway.simulator.journal.usages().length < 10 || !hasSignOfLife(streams)) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    for (const { text } of streams) {
+      expect(text).not.toMatch(/message_stop|message_delta|\[DONE\]|"usage":\{"prompt/);
+    }
+    await postgres.start();
+    await Promise.all(ends.map(({ done }) => done));
+    streams.forEach(({ text }, index) => {
+      expect(text).toMatch(index % 2 === 0 ? /event: message_stop\n/ : /data: \[DONE\]\n/);
+    });
+    await expectChargedExactly(id);
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+  }, 60_000);
+
+  it('charges a client that gave up waiting, once it is back', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
+    const leaving = new AbortController();
+    gateway.simulator.script({ eventDelayMs: 20 });
+    const response = await fetch(`${gateway.url}/v1/messages`, {
+      method: 'POST',
+      headers: {
+        'x-api-key': apiKey,
+        'anthropic-version': '2023-06-01',
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(userMessage('Hello', { stream: true })),
+      signal: leaving.signal,
+    });
+    const requestId = response.headers.get('x-gateway-request-id');
+    await postgres.stopImmediately();
+    while (gateway.simulator.journal.usages().length === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    leaving.abort();
+    await postgres.start();
+    while (gateway.running.services.store.pendingSettlements() > 0) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await expectChargedExactly(id);
+    const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+    expect(data.map((entry) => entry.id)).toEqual([requestId]);
+  }, 60_000);
+});
+
+describe('a database that is slow', () => {
+  it('makes requests slow, and fails none', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+    link.setDelay(1_000);
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        const post = index % 2 === 0 ? postMessages : postChat;
+        const response = await post(gateway, apiKey, userMessage('Hello', { stream: true }));
+        return { status: response.status, text: await response.text() };
+      }),
+    );
+    link.setDelay(0);
+    for (const { status, text } of answers) {
+      expect(status).toBe(200);
+      expect(text).toMatch(/message_stop|\[DONE\]/);
+    }
+    await expectChargedExactly(id);
+  }, 60_000);
+
+  it('beyond two seconds refuses new requests and lets running ones end', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
+    gateway.simulator.script({ eventDelayMs: 20 });
+    const running = await postMessages(gateway, apiKey, userMessage('Hello', { stream: true }));
+    expect(running.status).toBe(200);
+    link.setDelay(3_000);
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(503);
+    expect(await running.text()).toContain('message_stop');
+    link.setDelay(0);
+    await expectChargedExactly(id);
+  }, 60_000);
+});
+
+/** A ping of the native format, a comment of the chat format. */
+function hasSignOfLife(streams: readonly { readonly text: string }[]): boolean {
+  return streams.every(({ text }) => /\nevent: ping\n|\n: \S/.test(text));
+}

@@ -1,0 +1,47 @@
+/** A TCP proxy that delays what passes. */
+
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** @returns the same address through the proxy */
+export async function startSlowLink(url: string) {
+  const target = new URL(url);
+  let delayMs = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer({ noDelay: true }, (inbound) => {
+    const outbound = connect({
+      host: target.hostname,
+      port: Number(target.port),
+      noDelay: true,
+    });
+    for (const [from, to] of [
+      [inbound, outbound],
+      [outbound, inbound],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => undefined);
+      from.on('data', (bytes) => {
+        if (from === inbound && delayMs > 0) setTimeout(() => to.write(bytes), delayMs);
+        else to.write(bytes);
+      });
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const through = new URL(url);
+  through.port = String((server.address() as AddressInfo).port);
+  return {
+    url: through.href,
+    /** Each message towards the target arrives that much later. */
+    setDelay(ms: number) {
+      delayMs = ms;
+    },
+    async stop() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
