@@ -12,15 +12,21 @@ const KEYS = 20;
 const CREDIT = 1_000n * 10n ** 14n;
 /** What one request of the clients can cost at most, many times over. */
 const DEAREST = 10n ** 14n;
+const OUTAGE_MS = 60_000;
+/** A lease lasts 15 seconds, a request in flight goes on for longer. */
+const LONG_PAUSE_MS = 20_000;
 
 /**
  * @param options.requests - complete responses that clients must see
  * @param options.kills - kill -9 of a replica, spread over the run
  * @param options.databaseCrashes - immediate stops of PostgreSQL, followed by a start
+ * @param options.databaseOutages - times that PostgreSQL stays away for a minute
+ * @param options.longPauses - times that a replica stands still for longer than its leases last
  * @param options.redisFaults - kills and flushes of Redis
  */
 export async function tortureHttp(options, random, say) {
-  const { requests, kills, databaseCrashes, redisFaults, replicaCount, parallel } = options;
+  const { requests, kills, databaseCrashes, databaseOutages, longPauses, redisFaults } = options;
+  const { replicaCount, parallel } = options;
   const system = await startSystem({ replicaCount, journalEntries: requests * 20 });
   const { postgres, redis, simulator, links, replicas, store } = system;
   const keys = [];
@@ -32,7 +38,9 @@ export async function tortureHttp(options, random, say) {
     kills: 0,
     terms: 0,
     pauses: 0,
+    longPauses: 0,
     databaseCrashes: 0,
+    databaseOutages: 0,
     redisFaults: 0,
     linkFaults: 0,
     badExits: 0,
@@ -100,8 +108,10 @@ export async function tortureHttp(options, random, say) {
     const faults = [
       ...times(kills, () => killReplica('SIGKILL')),
       ...times(Math.ceil(kills / 10), () => killReplica('SIGTERM')),
-      ...times(Math.ceil(kills / 10), pauseReplica),
-      ...times(databaseCrashes, crashDatabase),
+      ...times(Math.ceil(kills / 10), () => pauseReplica('pauses', 500 + random.below(1500))),
+      ...times(longPauses, () => pauseReplica('longPauses', LONG_PAUSE_MS)),
+      ...times(databaseCrashes, () => stopDatabase('databaseCrashes', random.below(1000))),
+      ...times(databaseOutages, () => stopDatabase('databaseOutages', OUTAGE_MS)),
       ...times(redisFaults, breakRedis),
       ...times(Math.ceil(kills / 4), breakLink),
     ];
@@ -122,18 +132,18 @@ export async function tortureHttp(options, random, say) {
     }
   }
 
-  async function pauseReplica() {
+  async function pauseReplica(counter, ms) {
     const replica = random.pick(replicas);
-    done.pauses += 1;
+    done[counter] += 1;
     replica.pause();
-    await sleep(500 + random.below(1500));
+    await sleep(ms);
     replica.resume();
   }
 
-  async function crashDatabase() {
-    done.databaseCrashes += 1;
+  async function stopDatabase(counter, ms) {
+    done[counter] += 1;
     await postgres.crash();
-    await sleep(random.below(1000));
+    await sleep(ms);
     await postgres.start();
   }
 

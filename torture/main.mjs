@@ -3,7 +3,7 @@
  *
  *   npm run torture                     a short run of everything
  *   npm run torture -- --gate           the figures of a release
- *   npm run torture -- --only race      one part: store, http, race or zero
+ *   npm run torture -- --only race      one part: store, http, race, zero or timing
  *   npm run torture -- --seed 7         the same choices again
  */
 
@@ -13,6 +13,7 @@ import { tortureHttp } from './http.mjs';
 import { tortureRace } from './race.mjs';
 import { createRandom } from './random.mjs';
 import { tortureStore } from './store.mjs';
+import { tortureTiming } from './timing.mjs';
 
 const REPLICAS = { replicaCount: 4 };
 
@@ -31,6 +32,8 @@ const PARTS = {
       requests: 1_000,
       kills: 5,
       databaseCrashes: 1,
+      databaseOutages: 0,
+      longPauses: 0,
       redisFaults: 2,
       parallel: 64,
       ...REPLICAS,
@@ -39,6 +42,8 @@ const PARTS = {
       requests: 50_000,
       kills: 100,
       databaseCrashes: 6,
+      databaseOutages: 1,
+      longPauses: 3,
       redisFaults: 20,
       parallel: 64,
       ...REPLICAS,
@@ -55,6 +60,12 @@ const PARTS = {
     run: tortureRace,
     short: { overdraft: 'none', rounds: 50, kills: 3, ...REPLICAS },
     gate: { overdraft: 'none', rounds: 1_000, kills: 50, ...REPLICAS },
+  },
+  timing: {
+    title: 'how long it takes to refuse a key, by why it is refused',
+    run: tortureTiming,
+    short: { samples: 200 },
+    gate: { samples: 2_000 },
   },
 };
 
@@ -94,6 +105,7 @@ function print(lines) {
     counts[violations === 0 ? 'passed' : 'failed'] += 1;
     process.stdout.write(`${violations === 0 ? 'ok  ' : 'FAIL'}  ${name.padEnd(6)} ${what}`);
     process.stdout.write(violations === 0 ? '\n' : `: ${violations} violations\n`);
+    if (violations === 0) continue;
     for (const example of examples) process.stdout.write(`        ${JSON.stringify(example)}\n`);
   }
 }

@@ -53,18 +53,19 @@ export async function startSystem({ replicaCount, env = {}, journalEntries }) {
     links,
     replicas,
     store,
-    async createKey(name, { credit, concurrency }) {
+    async createKey(name, { credit, concurrency, expiresAt = null }) {
       const { record, credential } = await store.createKey({
         name,
         limits: { concurrency, burst: 100_000, requestsPerMinute: 1_000_000 },
-        expiresAt: null,
+        expiresAt,
       });
-      await store.topUp({
-        topUpId: `credit-${record.id}`,
-        keyId: record.id,
-        amount: credit,
-        actor: 'torture',
-      });
+      if (credit > 0n)
+        await store.topUp({
+          topUpId: `credit-${record.id}`,
+          keyId: record.id,
+          amount: credit,
+          actor: 'torture',
+        });
       return { id: record.id, credential };
     },
     /** All faults off, every gateway drained. @returns how many of them did not exit with 0 */

@@ -42,6 +42,11 @@ export async function readBody(
 
 function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer | 'too_large' | 'gone'> {
   return new Promise((resolve) => {
+    // Closed while the credential was looked up: its events are over, none will come.
+    if (req.destroyed) {
+      resolve('gone');
+      return;
+    }
     const chunks: Buffer[] = [];
     let bytes = 0;
     const finish = (result: Buffer | 'too_large' | 'gone'): void => {

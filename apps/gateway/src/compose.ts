@@ -1,9 +1,6 @@
 /** The one place where the parts meet: configuration in, a serving gateway out. */
 
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { RequestListener, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -25,7 +22,7 @@ import { ConfigError } from './config.js';
 import type { Config } from './config.js';
 import { openDataDir } from './data-dir.js';
 import type { DataDir } from './data-dir.js';
-import { errorCode } from './error-code.js';
+import { close, createHttpServer, listen, urlOf } from './http-server.js';
 import type { Services } from './services.js';
 import { createMetrics } from './telemetry/metrics.js';
 import type { Metrics } from './telemetry/metrics.js';
@@ -208,46 +205,4 @@ function openLimiter(config: Config, log: Logger, metrics: Metrics): Limiter {
       log.warn({ deciding, reason: 'error' in cause ? String(cause.error) : undefined }, 'limits');
     },
   });
-}
-
-function createHttpServer(app: RequestListener): Server {
-  const server = createServer(
-    { joinDuplicateHeaders: true, connectionsCheckingInterval: 2_000, noDelay: true },
-    app,
-  );
-  server.headersTimeout = 10_000;
-  server.requestTimeout = 60_000;
-  server.keepAliveTimeout = 75_000;
-  return server;
-}
-
-function listen(
-  server: Server,
-  at: { readonly host: string; readonly port: number },
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => {
-      const name = errorCode(error) ?? error.message;
-      reject(
-        new ConfigError([
-          `PORT, ADMIN_PORT: cannot listen on ${at.host}:${String(at.port)} (${name})`,
-        ]),
-      );
-    });
-    server.listen(at.port, at.host, resolve);
-  });
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => {
-      resolve();
-    });
-  });
-}
-
-function urlOf(server: Server): string {
-  const { address, family, port } = server.address() as AddressInfo;
-  const reachable = address === '0.0.0.0' || address === '::' ? 'localhost' : address;
-  return `http://${family === 'IPv6' && reachable !== 'localhost' ? `[${reachable}]` : reachable}:${String(port)}`;
 }

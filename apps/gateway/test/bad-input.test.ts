@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { MODEL, postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
@@ -269,6 +271,63 @@ describe('paths and methods', () => {
       body: JSON.stringify(userMessage('Hello')),
     });
     expect(response.status).toBe(200);
+  });
+});
+
+describe('an address that a client names', () => {
+  it('is handed on or refused, and never fetched by the gateway', async () => {
+    let visits = 0;
+    const trap = createServer((_req, res) => {
+      visits += 1;
+      res.end();
+    });
+    trap.on('connection', () => (visits += 1));
+    await once(trap.listen(0, '127.0.0.1'), 'listening');
+    const port = String((trap.address() as AddressInfo).port);
+    const addresses = [
+      `http://127.0.0.1:${port}/a.png`,
+      `http://localhost:${port}/a.png`,
+      `http://2130706433:${port}/a.png`,
+      `http://0x7f.1:${port}/a.png`,
+      `http://[::ffff:127.0.0.1]:${port}/a.png`,
+      `http://user:secret@127.0.0.1:${port}/a.png`,
+      'http://169.254.169.254/latest/meta-data/',
+      'file:///etc/passwd',
+      'gopher://127.0.0.1/',
+    ];
+    for (const url of addresses) {
+      const content = [
+        { type: 'text', text: 'What is this?' },
+        { type: 'image_url', image_url: { url } },
+      ];
+      const chat = await postChat(gateway, apiKey, {
+        ...userMessage('Hello'),
+        messages: [{ role: 'user', content }],
+      });
+      const isWebAddress = url.startsWith('http');
+      expect(chat.status).toBe(isWebAddress ? 200 : 400);
+      await chat.text();
+    }
+    const native = await Promise.all(
+      addresses.map((url) =>
+        postMessages(gateway, apiKey, {
+          ...userMessage('Hello'),
+          messages: [
+            {
+              role: 'user',
+              content: [
+                { type: 'image', source: { type: 'url', url } },
+                { type: 'document', source: { type: 'url', url } },
+              ],
+            },
+          ],
+        }),
+      ),
+    );
+    expect(native.map(({ status }) => status)).toEqual(addresses.map(() => 200));
+    await Promise.all(native.map((response) => response.text()));
+    trap.close();
+    expect(visits).toBe(0);
   });
 });
 

@@ -5,20 +5,53 @@
 
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { gzipSync } from 'node:zlib';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  jest,
+} from '@jest/globals';
+import { StoreUnavailableError } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import type { ScriptedReply } from '@gateway/upstream-simulator';
-import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import { createUpstreamClient } from '../src/upstream/client.js';
+import {
+  UPSTREAM_KEY,
+  postChat,
+  postMessages,
+  startTestGateway,
+  userMessage,
+} from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startTestGateway();
+  // As in service, but with less patience for a silent upstream.
+  const { services } = gateway.running;
+  await services.upstream.close();
+  Object.assign(services, {
+    upstream: createUpstreamClient({
+      url: gateway.simulator.url,
+      apiKey: UPSTREAM_KEY,
+      silenceTimeoutMs: 1_500,
+    }),
+  });
 });
-afterAll(() => gateway.stop());
+afterAll(async () => {
+  await gateway.stop();
+  await gateway.running.services.upstream.close();
+});
 beforeEach(() => {
   gateway.simulator.reset();
 });
+
+const MEBIBYTE = 1024 * 1024;
 
 async function spentBy(keyId: string): Promise<string> {
   return (await gateway.call('showKey', { key_id: keyId })).spent_usd;
@@ -59,6 +92,12 @@ describe.each([
     ['with usage as text', { usage: { output_tokens: '5' } }, 'invalid_usage'],
     ['with absurd usage', { usage: { input_tokens: 1e30 } }, 'invalid_usage'],
     ['without usage', { withoutUsage: true }, 'invalid_usage'],
+    [
+      'with a line that does not end',
+      { garbage: { afterEvents: 3, bytes: 'x'.repeat(40 * MEBIBYTE) } },
+      'too_large',
+    ],
+    ['that falls silent', { stallAfterEvents: 4 }, 'truncated'],
   ];
   it.each(broken)(
     '%s is an error to the client, charged to nobody and counted',
@@ -119,12 +158,58 @@ describe.each([
   );
 });
 
+describe('a charge that cannot be recorded', () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it.each([
+    ['a plain response', false],
+    ['a stream', true],
+  ])(
+    'of %s keeps the usage back and is counted; the lease is given back',
+    async (_what, stream) => {
+      for (const post of [postMessages, postChat]) {
+        const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
+        const before = await unbilled('ledger_unavailable');
+        jest
+          .spyOn(gateway.running.services.store, 'settle')
+          .mockRejectedValueOnce(new StoreUnavailableError('the database is away'));
+        const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
+        expect(response.status).toBe(stream ? 200 : 503);
+        const text = await response.text();
+        expect(text).toContain('could not be recorded; nothing was charged');
+        expect(text).not.toMatch(/message_stop|\[DONE\]|output_tokens":[1-9]\d/);
+        expect(await spentBy(id)).toBe('0');
+        expect(await unbilled('ledger_unavailable')).toBe(before + 1);
+        expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+      }
+    },
+  );
+
+  it('for a reason nobody foresaw is answered, and gives the lease back, too', async () => {
+    const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
+    jest.spyOn(gateway.running.services.store, 'settle').mockRejectedValueOnce(new Error('a bug'));
+    const response = await postMessages(gateway, apiKey, userMessage('Hello'));
+    expect(response.status).toBe(500);
+    expect(await response.json()).toMatchObject({ type: 'error', error: { type: 'api_error' } });
+    expect(await spentBy(id)).toBe('0');
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+  });
+});
+
 describe('a plain response', () => {
   it.each<[string, ScriptedReply, number]>([
     ['without usage', { withoutUsage: true }, 502],
     ['with negative usage', { usage: { input_tokens: -1 } }, 502],
     ['that is no JSON', { body: '{"content": [' }, 502],
     ['that is HTML', { body: '<html>', headers: { 'content-type': 'text/html' } }, 502],
+    ['of more than 64 MiB', { body: 'x'.repeat(65 * MEBIBYTE) }, 502],
+    [
+      'that is compressed unasked',
+      { body: gzipSync('{"id":"msg_1"}'), headers: { 'content-encoding': 'gzip' } },
+      502,
+    ],
     ['that redirects', { status: 302, body: '', headers: { location: 'http://127.0.0.1/' } }, 502],
     ['that is rate limited upstream', { error: { type: 'rate_limit_error' } }, 529],
     ['that is overloaded', { error: { type: 'overloaded_error' } }, 529],

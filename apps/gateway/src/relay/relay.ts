@@ -202,7 +202,10 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#clearPatience();
     const work =
       this.#pipe === undefined ? this.#finishBody() : this.#finishStream(this.#pipe.end());
-    work.catch(this.#reject);
+    work.catch((error: unknown) => {
+      this.#exchange.lease.release();
+      this.#reject(error);
+    });
   }
 
   async #finishStream(end: StreamEnd): Promise<void> {

@@ -1,0 +1,178 @@
+/** Clients that misuse connections: slow, idle, too many, or with requests that end in two places. */
+
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createApp } from '../src/app.js';
+import { close, createHttpServer, listen } from '../src/http-server.js';
+import type { ConnectionLimits } from '../src/http-server.js';
+import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+
+let gateway: TestGateway;
+let apiKey: string;
+const cleanUps: (() => Promise<void> | void)[] = [];
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  ({ apiKey } = await gateway.createKey());
+});
+beforeEach(() => {
+  gateway.simulator.reset();
+});
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+afterAll(() => gateway.stop());
+
+/** The same gateway behind a socket of its own, with shorter patience. */
+async function serveWith(
+  limits: Partial<ConnectionLimits>,
+): Promise<{ url: string; port: number }> {
+  const server = createHttpServer(createApp(gateway.running.services), {
+    headersTimeoutMs: 1_500,
+    requestTimeoutMs: 3_000,
+    checkEveryMs: 50,
+    idleTimeoutMs: 400,
+    maxConnections: 1_000,
+    ...limits,
+  });
+  await listen(server, { host: '127.0.0.1', port: 0 });
+  cleanUps.push(async () => {
+    server.closeAllConnections();
+    await close(server);
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${String(port)}`, port };
+}
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.on('error', () => undefined);
+  cleanUps.push(() => {
+    socket.destroy();
+  });
+  await once(socket, 'connect');
+  return socket;
+}
+
+const closed = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => {
+    if (socket.closed) resolve();
+    socket.resume().once('close', () => {
+      resolve();
+    });
+  });
+
+const HEAD = [
+  'POST /v1/messages HTTP/1.1',
+  'Host: gateway',
+  'Content-Type: application/json',
+  'Anthropic-Version: 2023-06-01',
+];
+const BODY = JSON.stringify(userMessage('Hello'));
+
+function trickle(socket: Socket, text: string): void {
+  let at = 0;
+  const timer = setInterval(() => {
+    if (at < text.length && socket.writable) socket.write(text[at++]!);
+  }, 50);
+  cleanUps.push(() => {
+    clearInterval(timer);
+  });
+}
+
+describe('connections', () => {
+  it('that are silent, slow in their head or slow in their body are closed, and disturb nobody', async () => {
+    const { url, port } = await serveWith({});
+    const head = [...HEAD, `Authorization: Bearer ${apiKey}`, 'Content-Length: 10000', '', ''];
+    const misbehaving: Socket[] = [];
+    for (let i = 0; i < 100; i += 1) {
+      const silent = await open(port);
+      const slowHead = await open(port);
+      trickle(slowHead, `GET /v1/models HTTP/1.1\r\nX: ${'y'.repeat(10_000)}`);
+      const slowBody = await open(port);
+      slowBody.write(head.join('\r\n'));
+      trickle(slowBody, 'x'.repeat(10_000));
+      misbehaving.push(silent, slowHead, slowBody);
+    }
+    const statuses = new Set<number>();
+    let isOver = false;
+    const honest = (async () => {
+      while (!isOver) {
+        const response = await postMessages({ url }, apiKey, userMessage('Hello'));
+        await response.text();
+        statuses.add(response.status);
+      }
+    })();
+    await Promise.all(misbehaving.map(closed));
+    isOver = true;
+    await honest;
+    expect([...statuses]).toEqual([200]);
+  });
+
+  it('that idle between requests are closed, too', async () => {
+    const { port } = await serveWith({});
+    const socket = await open(port);
+    socket.write('GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n');
+    await closed(socket);
+  });
+
+  it('beyond the maximum are closed at once; those there are go on', async () => {
+    const { port } = await serveWith({ maxConnections: 3, headersTimeoutMs: 60_000 });
+    const welcome = [await open(port), await open(port), await open(port)];
+    await Promise.all([await open(port), await open(port)].map(closed));
+    for (const socket of welcome) {
+      socket.write('GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n');
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      expect(answer.toString()).toContain('200 OK');
+    }
+  });
+});
+
+describe('a request whose end is told in two ways', () => {
+  const smuggled = `POST /v1/messages HTTP/1.1\r\nHost: gateway\r\nContent-Length: 0\r\n\r\n`;
+  const chunked = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`;
+  const shapes: [what: string, headers: readonly string[], rest: string][] = [
+    [
+      'length and chunks',
+      [`Content-Length: ${String(chunked.length)}`, 'Transfer-Encoding: chunked'],
+      chunked,
+    ],
+    [
+      'chunks and a short length',
+      ['Transfer-Encoding: chunked', 'Content-Length: 4'],
+      `${chunked}${smuggled}`,
+    ],
+    ['two lengths', ['Content-Length: 0', `Content-Length: ${String(BODY.length)}`], BODY],
+    ['a list of lengths', [`Content-Length: 0, ${String(BODY.length)}`], BODY],
+    ['a length with a sign', [`Content-Length: +${String(BODY.length)}`], BODY],
+    ['a length that is no number', ['Content-Length: 0x10'], BODY],
+    ['an unknown coding', ['Transfer-Encoding: xchunked'], chunked],
+    ['chunks that are not last', ['Transfer-Encoding: chunked, identity'], chunked],
+    ['a chunk of bad size', ['Transfer-Encoding: chunked'], `zz\r\n${BODY}\r\n0\r\n\r\n`],
+    ['a space before the colon', [`Content-Length : ${String(BODY.length)}`], BODY],
+    ['a folded header', ['X-Folded: a\r\n b', `Content-Length: ${String(BODY.length)}`], BODY],
+    ['a header without a colon', ['Content-Length', `X: ${String(BODY.length)}`], BODY],
+    ['a NUL in a header', ['X: a\0b', `Content-Length: ${String(BODY.length)}`], BODY],
+    [
+      'a bare CR in a header',
+      ['X: a\rContent-Length: 0', `Content-Length: ${String(BODY.length)}`],
+      BODY,
+    ],
+  ];
+
+  it.each(shapes)(
+    '%s: is refused once, and the connection closed',
+    async (_what, headers, rest) => {
+      const socket = await open(Number(new URL(gateway.url).port));
+      let answer = '';
+      socket.on('data', (piece: Buffer) => (answer += piece.toString()));
+      const head = [...HEAD, `Authorization: Bearer ${apiKey}`, ...headers, '', ''];
+      socket.write(head.join('\r\n') + rest);
+      await closed(socket);
+      expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400']);
+      expect(gateway.simulator.journal.requests()).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,121 @@
+/**
+ * Whoever tries keys must not learn from the clock whether one exists: an unknown key, a spent one, an
+ * expired one and a revoked one are refused in the same words and the same time. No part of the test
+ * suite, since a busy machine would fail it.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { Agent, request } from 'undici';
+import pg from 'pg';
+import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
+import { startSystem } from './system.mjs';
+
+const LARGEST_DIFFERENCE_MS = 1;
+
+/** @param options.samples - requests of each kind, in turn */
+export async function tortureTiming({ samples }, random, say) {
+  const system = await startSystem({
+    replicaCount: 1,
+    env: { TRUST_PROXY: '1' },
+    journalEntries: 10,
+  });
+  const agent = new Agent({ connections: 1 });
+  const [replica] = system.replicas;
+  const kinds = ['unknown', 'spent', 'expired', 'revoked'];
+  const keys = {
+    spent: await system.createKey('spent', { credit: 0n, concurrency: 5 }),
+    expired: await system.createKey('expired', {
+      credit: 10n ** 14n,
+      concurrency: 5,
+      expiresAt: new Date(Date.now() + 1),
+    }),
+    revoked: await system.createKey('revoked', { credit: 10n ** 14n, concurrency: 5 }),
+  };
+  await system.store.revokeKey(keys.revoked.id);
+  const body = JSON.stringify({
+    model: 'claude-haiku-4-5',
+    max_tokens: 10,
+    messages: [{ role: 'user', content: 'Hello' }],
+  });
+  const times = Object.fromEntries(kinds.map((kind) => [kind, []]));
+  const answers = new Set();
+  const tally = { refused: 0 };
+  const warmUp = 50;
+  const strangers = await keysOfAnotherGateway(system.postgres.url, samples + warmUp);
+  for (let i = 0; i < samples + warmUp; i += 1) {
+    for (const kind of random.shuffle([...kinds])) {
+      const credential = kind === 'unknown' ? strangers[i] : keys[kind].credential;
+      const startedAt = performance.now();
+      const response = await request(`${replica.url}/v1/messages`, {
+        dispatcher: agent,
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${credential}`,
+          'content-type': 'application/json',
+          'anthropic-version': '2023-06-01',
+          // Each from its own address: guesses are limited by address.
+          'x-forwarded-for': [...randomBytes(4)].map(String).join('.'),
+        },
+        body,
+      });
+      const text = await response.body.text();
+      const tookMs = performance.now() - startedAt;
+      if (i >= warmUp) times[kind].push(tookMs);
+      answers.add(`${response.statusCode} ${JSON.stringify(JSON.parse(text).error)}`);
+      tally.refused += 1;
+    }
+  }
+  await system.drain();
+  await agent.destroy();
+  await system.stop();
+
+  const medians = kinds.map((kind) => ({ kind, ms: median(times[kind]) }));
+  say(medians.map(({ kind, ms }) => `${kind} ${ms.toFixed(3)} ms`).join(', '));
+  const all = medians.map(({ ms }) => ms);
+  const difference = Math.max(...all) - Math.min(...all);
+  return {
+    lines: [
+      {
+        name: 'words',
+        what: 'all are refused in the same words',
+        violations: answers.size - 1,
+        examples: [...answers],
+      },
+      {
+        name: 'time',
+        what: `medians differ by ${difference.toFixed(3)} ms, less than ${LARGEST_DIFFERENCE_MS} ms`,
+        violations: difference < LARGEST_DIFFERENCE_MS ? 0 : 1,
+        examples: medians,
+      },
+    ],
+    tally,
+    done: { samples },
+  };
+}
+
+/** Well-formed, and unknown to the gateway under test. */
+async function keysOfAnotherGateway(url, count) {
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  await admin.query('create database another_gateway');
+  await admin.end();
+  const elsewhere = new URL(url);
+  elsewhere.pathname = '/another_gateway';
+  const store = await openPostgresStore({ connectionString: elsewhere.href, pepper: 'another' });
+  const credentials = [];
+  while (credentials.length < count) {
+    const { credential } = await store.createKey({
+      name: 'stranger',
+      limits: { concurrency: 1, burst: 1, requestsPerMinute: 1 },
+      expiresAt: null,
+    });
+    credentials.push(credential);
+  }
+  await store.close();
+  return credentials;
+}
+
+function median(values) {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+}
