@@ -13,7 +13,7 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 /** The Node version that the project runs on, from its own dependencies. */
 export const node = join(root, 'node_modules', 'node', 'bin', 'node');
 
-const PNPM = 'pnpm@12.21.0';
+export const PNPM = 'pnpm@12.21.0';
 const INSTALL_STAMP = join(root, 'node_modules', '.installed');
 const BUILD_STAMP = join(root, 'node_modules', '.built');
 
