@@ -1,14 +1,13 @@
 /** The published packages as those get them who install them: packed, and installed outside of this repository. */
 
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ensureBuilt, packageDirs, PNPM, root } from './setup.mjs';
+import { ensureBuilt, output, packageDirs, PNPM, root } from './setup.mjs';
 
 /** @returns what is published: `{ name, dir, manifest, entries }`, where an entry is a name to import */
-export function publishedPackages() {
-  return packageDirs()
+export function publishedPackages(from = root) {
+  return packageDirs(from)
     .map((dir) => ({ dir, manifest: JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8')) }))
     .filter(({ manifest }) => manifest.private !== true)
     .map(({ dir, manifest }) => ({
@@ -25,6 +24,7 @@ export async function withScratch(use) {
   const remove = () => rmSync(dir, { recursive: true, force: true });
   // `run` in setup.mjs ends the process when a command fails: no `finally` is reached then.
   process.on('exit', remove);
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
   try {
     return await use(dir);
   } finally {
@@ -63,10 +63,6 @@ export function installPacked(dir, dependencies = {}) {
   quietPnpm(dir, 'install', '--prefer-offline');
 }
 
-/** @returns what it printed, which is shown only when it fails */
 function quietPnpm(cwd, ...args) {
-  const stdio = ['ignore', 'pipe', 'pipe'];
-  const result = spawnSync('npx', ['-y', PNPM, ...args], { cwd, stdio, encoding: 'utf8' });
-  if (result.status === 0) return result.stdout;
-  throw new Error(`pnpm ${args.join(' ')} failed\n${result.stdout}${result.stderr}`);
+  return output('npx', ['-y', PNPM, ...args], { cwd });
 }
