@@ -96,9 +96,14 @@ async function checkCommand(dir) {
   const command = join(dir, 'node_modules/.bin/upstream-simulator');
   const simulator = spawn(command, ['--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(simulator, 'exit');
-  const greeting = await Promise.race([once(simulator.stdout, 'data'), exited]);
+  const greeting = String(await Promise.race([once(simulator.stdout, 'data'), exited]));
+  const models = await fetch(`${/http\S+/.exec(greeting)}/v1/models`, {
+    headers: { 'x-api-key': 'any', connection: 'close' },
+  });
   simulator.kill('SIGTERM');
   const [code] = await exited;
-  if (code !== 0) throw new Error(`upstream-simulator exited with ${code}`);
-  process.stdout.write(`  upstream-simulator: ${greeting}`);
+  if (models.status !== 200 || code !== 0) {
+    throw new Error(`upstream-simulator answered ${models.status} and exited with ${code}`);
+  }
+  process.stdout.write('  upstream-simulator: starts, serves and stops\n');
 }

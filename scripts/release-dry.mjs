@@ -112,10 +112,11 @@ async function addUser(url) {
 function publish(copy, { url, token }) {
   const credential = `${url.slice('http:'.length)}:_authToken=${token}`;
   writeFileSync(join(copy, '.npmrc'), `registry=${url}\n${credential}\n`);
-  // Outside of a workflow there is nobody to vouch for where a package comes from.
-  const provenance = { ...ORIGIN, PNPM_CONFIG_PROVENANCE: 'false' };
+  // A workflow's identity, which npm trusts and provenance states, is not for this registry.
+  const identity = { PNPM_CONFIG_PROVENANCE: 'false', ACTIONS_ID_TOKEN_REQUEST_URL: undefined };
   // The raised versions make pnpm look whether it must install again, which leaves a lock outside of the copy.
-  const env = { ...process.env, ...provenance, PNPM_CONFIG_VERIFY_DEPS_BEFORE_RUN: 'false' };
+  const install = { PNPM_CONFIG_VERIFY_DEPS_BEFORE_RUN: 'false' };
+  const env = { ...process.env, ...ORIGIN, ...identity, ...install };
   pnpmIn({ cwd: copy, env }, 'run', 'release:publish');
 }
 
