@@ -13,7 +13,7 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 /** The Node version that the project runs on, from its own dependencies. */
 export const node = join(root, 'node_modules', 'node', 'bin', 'node');
 
-const PNPM = 'pnpm@12.21.0';
+export const PNPM = 'pnpm@12.21.0';
 const INSTALL_STAMP = join(root, 'node_modules', '.installed');
 const BUILD_STAMP = join(root, 'node_modules', '.built');
 
@@ -28,6 +28,14 @@ export function run(command, args, options = {}) {
   if (result.status === 0) return;
   process.stderr.write(`\n${[command, ...args].join(' ')} failed\n`);
   process.exit(result.status ?? 1);
+}
+
+/** Runs a command. @returns what it printed, which is shown only when it fails */
+export function output(command, args, options = {}) {
+  const stdio = ['ignore', 'pipe', 'pipe'];
+  const result = spawnSync(command, args, { cwd: root, encoding: 'utf8', ...options, stdio });
+  if (result.status === 0) return result.stdout;
+  throw new Error(`${[command, ...args].join(' ')} failed\n${result.stdout}${result.stderr}`);
 }
 
 export function pnpm(...args) {
@@ -50,9 +58,9 @@ export function ensureBuilt() {
   writeFileSync(BUILD_STAMP, wanted);
 }
 
-export function packageDirs() {
+export function packageDirs(from = root) {
   return ['packages', 'apps'].flatMap((group) =>
-    readdirSync(join(root, group)).map((name) => join(root, group, name)),
+    readdirSync(join(from, group)).map((name) => join(from, group, name)),
   );
 }
 

@@ -74,9 +74,13 @@ export type RequestTranslation =
  * arguments of past calls, which are text, every digit is kept.
  *
  * @example
- * const options = { model: 'claude-opus-4-6', traits, maxOutputTokens: 128_000 };
- * const result = translateRequest(JSON.parse(text), options);
- * if (result.outcome === 'translated') send(result.body);
+ * const chat = { model: 'my-model', messages: [{ role: 'user', content: 'Hi' }] };
+ * const result = translateRequest(chat, {
+ *   model: 'claude-opus-4-6',
+ *   maxOutputTokens: 128_000,
+ *   traits: { sampling: 'accepted', forcedToolChoice: 'accepted', effort: [], thinkingOff: 'omit' },
+ * });
+ * if (result.outcome === 'translated') console.log(result.body);
  */
 export function translateRequest(
   chat: unknown,

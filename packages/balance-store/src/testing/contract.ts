@@ -1,9 +1,13 @@
 /**
  * What every {@link BalanceStore} does, as tests. They need a test runner but no particular one.
  *
- * ```ts
- * import { afterAll, beforeAll, describe, it } from '@jest/globals';
- * balanceStoreContract({ name: 'mine', runner: { describe, it, beforeAll, afterAll }, open });
+ * ```ts no-run
+ * import { after, before, describe, it } from 'node:test';
+ * import { balanceStoreContract, type StoreUnderTest } from '@gateway/balance-store/testing';
+ *
+ * declare function open(): Promise<StoreUnderTest>; // yours, with an empty ledger
+ * const runner = { describe, it, beforeAll: before, afterAll: after };
+ * balanceStoreContract({ name: 'mine', runner, open });
  * ```
  */
 

@@ -1,0 +1,61 @@
+/**
+ * Bundles the packages that run anywhere for a browser, out of their tarballs: nothing of Node may be
+ * needed, one function must come without the rest, and the whole must stay below its size limit.
+ */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+import { installPacked, publishedPackages, withScratch } from './packed.mjs';
+import { step } from './setup.mjs';
+import { SIZE_LIMITS } from './size-limits.mjs';
+
+/** Of the translator, which is meant to be imported in parts. At most this share of the whole. */
+const SINGLES = { normalizeToolChoice: 0.15, createSseParser: 0.15, translateRequest: 0.7 };
+
+await withScratch(async (dir) => {
+  step('Bundling for browsers');
+  checkDependencies('@gateway/translator');
+  installPacked(dir);
+  const sizes = {};
+  for (const [name, limit] of Object.entries(SIZE_LIMITS)) {
+    sizes[name] = await bundle(dir, `export * from '${name}'`);
+    report(name, sizes[name], limit);
+  }
+  for (const [single, share] of Object.entries(SINGLES)) {
+    const size = await bundle(dir, `export { ${single} } from '@gateway/translator'`);
+    report(`${single} alone`, size, Math.floor(share * sizes['@gateway/translator']));
+  }
+});
+
+/** @returns bytes, minified and compressed */
+async function bundle(dir, source) {
+  const entry = join(dir, 'entry.mjs');
+  writeFileSync(entry, source);
+  const { outputFiles } = await build({
+    entryPoints: [entry],
+    bundle: true,
+    minify: true,
+    // Names of Node are errors under this platform, not left to be imported.
+    platform: 'browser',
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+  });
+  return gzipSync(outputFiles[0].contents, { level: 9 }).length;
+}
+
+function report(name, size, limit) {
+  process.stdout.write(`  ${name}: ${size} of ${limit} bytes\n`);
+  if (size <= limit) return;
+  process.stderr.write(`${name} is larger than its limit in scripts/size-limits.mjs\n`);
+  process.exitCode = 1;
+}
+
+function checkDependencies(name) {
+  const { manifest } = publishedPackages().find((published) => published.name === name);
+  const { dependencies = {}, peerDependencies = {} } = manifest;
+  const found = Object.keys({ ...dependencies, ...peerDependencies });
+  if (found.length > 0) throw new Error(`${name} must have no dependency, has ${found.join(', ')}`);
+}

@@ -1,0 +1,87 @@
+/**
+ * Type-checks the examples of READMEs and docstrings against the packed packages, and runs them, but for
+ * those marked `ts no-run`, which need a server.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { createRequire, isBuiltin } from 'node:module';
+import { join } from 'node:path';
+import { examplesOfMarkdown, examplesOfSource, importsOf, moduleOf } from './examples.mjs';
+import { installPacked, publishedPackages, withScratch } from './packed.mjs';
+import { node, root, run, step } from './setup.mjs';
+
+const TIMEOUT_MS = 60_000;
+const published = publishedPackages();
+
+await withScratch((dir) => {
+  step('Checking the examples');
+  const examples = [
+    ...examplesOfMarkdown(join(root, 'README.md')),
+    ...published.flatMap(({ name, dir }) => examplesOf(dir).map((each) => ({ ...each, name }))),
+  ].map((each) => ({ ...each, module: `${each.file.replaceAll('/', '-')}-${each.line}.mts` }));
+  installPacked(dir, dependenciesOf(examples));
+  const require = createRequire(join(dir, 'package.json'));
+  for (const example of examples) {
+    const own = example.name && {
+      name: example.name,
+      exported: Object.keys(require(example.name)),
+    };
+    writeFileSync(join(dir, example.module), moduleOf(example, own));
+  }
+  checkTypes(dir);
+  for (const example of examples) {
+    if (example.isRun) runExample(dir, example);
+    const how = example.isRun ? 'runs' : 'compiles';
+    process.stdout.write(`  ${example.file}:${example.line} ${how}\n`);
+  }
+});
+
+function examplesOf(dir) {
+  const sources = readdirSync(join(dir, 'src'), { recursive: true })
+    .filter((name) => name.endsWith('.ts') && !name.startsWith('generated'))
+    .sort();
+  return [
+    ...examplesOfMarkdown(join(dir, 'README.md')),
+    ...sources.flatMap((name) => examplesOfSource(join(dir, 'src', name))),
+  ];
+}
+
+/** What the examples import beyond our packages, in the versions that the packages are developed with. */
+function dependenciesOf(examples) {
+  const versions = Object.assign({}, ...published.map(({ manifest }) => manifest.devDependencies));
+  const names = examples
+    .flatMap(importsOf)
+    .filter((name) => !isBuiltin(name) && !published.some(({ entries }) => entries.includes(name)));
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  return {
+    '@types/node': devDependencies['@types/node'],
+    ...Object.fromEntries(names.map((name) => [name, versions[name]])),
+  };
+}
+
+function checkTypes(dir) {
+  const compilerOptions = {
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    noEmit: true,
+    target: 'es2023',
+    module: 'nodenext',
+    types: ['node'],
+    // Those of our packages are checked by check-installs.mjs.
+    skipLibCheck: true,
+  };
+  writeFileSync(
+    join(dir, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, include: ['*.mts'] }),
+  );
+  run(node, [join(root, 'node_modules/typescript/bin/tsc'), '-p', dir], { cwd: dir });
+}
+
+/** Shows what the example prints only when it fails. */
+function runExample(dir, { file, line, module }) {
+  const options = { cwd: dir, timeout: TIMEOUT_MS, encoding: 'utf8' };
+  const { status, stdout, stderr } = spawnSync(node, [module], options);
+  if (status === 0) return;
+  throw new Error(`${file}:${line} does not do what it says\n${stdout}${stderr}`);
+}

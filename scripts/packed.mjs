@@ -1,0 +1,68 @@
+/** The published packages as those get them who install them: packed, and installed outside of this repository. */
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensureBuilt, output, packageDirs, PNPM, root } from './setup.mjs';
+
+/** @returns what is published: `{ name, dir, manifest, entries }`, where an entry is a name to import */
+export function publishedPackages(from = root) {
+  return packageDirs(from)
+    .map((dir) => ({ dir, manifest: JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8')) }))
+    .filter(({ manifest }) => manifest.private !== true)
+    .map(({ dir, manifest }) => ({
+      name: manifest.name,
+      dir,
+      manifest,
+      entries: Object.keys(manifest.exports).map((path) => manifest.name + path.slice(1)),
+    }));
+}
+
+/** Calls `use` with a new folder, which is gone afterwards, however `use` ends. */
+export async function withScratch(use) {
+  const dir = mkdtempSync(join(tmpdir(), 'gateway-packages-'));
+  const remove = () => rmSync(dir, { recursive: true, force: true });
+  // `run` in setup.mjs ends the process when a command fails: no `finally` is reached then.
+  process.on('exit', remove);
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+  try {
+    return await use(dir);
+  } finally {
+    remove();
+    process.off('exit', remove);
+  }
+}
+
+/** Packs every published package, as it is built now. @returns their tarballs by name */
+export function packAll(destination) {
+  ensureBuilt();
+  const filters = publishedPackages().flatMap(({ name }) => ['--filter', name]);
+  const to = ['--pack-destination', destination, '--json'];
+  const packed = quietPnpm(root, '-r', ...filters, 'pack', ...to);
+  return new Map(JSON.parse(packed).map(({ name, filename }) => [name, filename]));
+}
+
+/**
+ * Makes a project in `dir` that depends on nothing but the packed packages and what is named.
+ *
+ * It is installed by pnpm, which lets a package import its declared dependencies only: one that is
+ * merely found at the side, as a flat `node_modules` would allow, fails.
+ */
+export function installPacked(dir, dependencies = {}) {
+  const tarballs = packAll(join(dir, 'tarballs'));
+  const packages = [...tarballs].map(([name, file]) => [name, `file:${file}`]);
+  const manifest = {
+    name: 'consumer',
+    private: true,
+    type: 'module',
+    dependencies: { ...Object.fromEntries(packages), ...dependencies },
+  };
+  writeFileSync(join(dir, 'package.json'), JSON.stringify(manifest));
+  // Nothing that these packages depend on needs its install script.
+  writeFileSync(join(dir, 'pnpm-workspace.yaml'), 'strictDepBuilds: false\n');
+  quietPnpm(dir, 'install', '--prefer-offline');
+}
+
+function quietPnpm(cwd, ...args) {
+  return output('npx', ['-y', PNPM, ...args], { cwd });
+}

@@ -1,0 +1,145 @@
+/**
+ * `npm run release:dry`: a release that nobody sees. In a copy of this repository the versions are raised
+ * and the packages published, as the release workflow does it, to a registry of our own; they are then
+ * installed from there into an empty project, and used. Leaves nothing behind.
+ */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { publishedPackages, withScratch } from './packed.mjs';
+import { freePort } from './servers.mjs';
+import { PNPM, ensureInstalled, node, output, root, step } from './setup.mjs';
+
+/**
+ * Not among the dependencies: its 311 packages would be part of every installation. One of them asks for
+ * node-fetch by a tag, which mirrors of the registry may not know.
+ */
+const VERDACCIO = { verdaccio: '6.10.4' };
+const OVERRIDES =
+  'overrides:\n  node-fetch: 2.7.0\nminimumReleaseAge: 1440\nstrictDepBuilds: false\n';
+/** What is made, and what is private. */
+const NOT_COPIED = new Set(['.git', 'node_modules', 'dist', 'coverage', '.data', '.env']);
+const ORIGIN = { GITHUB_SERVER_URL: 'https://git.example', GITHUB_REPOSITORY: 'owner/name' };
+
+ensureInstalled();
+await withScratch(async (scratch) => {
+  const copy = join(scratch, 'copy');
+  step('Raising the versions in a copy');
+  copyTree(copy);
+  pnpmIn({ cwd: copy }, 'install', '--frozen-lockfile', '--prefer-offline');
+  pnpmIn({ cwd: copy }, 'run', 'release:version');
+  const registry = await startRegistry(join(scratch, 'registry'));
+  try {
+    step('Publishing to a registry on this machine');
+    publish(copy, registry);
+    const releases = publishedPackages(copy).map(({ name, manifest }) => [name, manifest.version]);
+    for (const [name, version] of releases) report(registry, name, version);
+    step('Installing from there, and using it');
+    use(join(scratch, 'consumer'), registry, Object.fromEntries(releases));
+  } finally {
+    await registry.stop();
+  }
+});
+
+/** The working tree: a change can be tried before it is committed. */
+function copyTree(copy) {
+  const isSource = (path) => !NOT_COPIED.has(basename(path));
+  cpSync(root, copy, { recursive: true, verbatimSymlinks: true, filter: isSource });
+  // Changesets reads the history, and tags what it has published.
+  const git = (...args) =>
+    output('git', ['-c', 'core.hooksPath=/dev/null', ...args], { cwd: copy });
+  git('init', '-q', '-b', 'main');
+  git('config', 'user.name', 'dry run');
+  git('config', 'user.email', 'dry-run@git.example');
+  git('add', '-A');
+  git('commit', '-q', '-m', 'What would be released');
+}
+
+/** Verdaccio, which keeps what is published and fetches all else from where npm would. */
+async function startRegistry(dir) {
+  step('Starting a registry');
+  mkdirSync(dir);
+  writeFileSync(join(dir, 'package.json'), JSON.stringify({ dependencies: VERDACCIO }));
+  writeFileSync(join(dir, 'pnpm-workspace.yaml'), OVERRIDES);
+  pnpmIn({ cwd: dir }, 'install', '--prefer-offline');
+  const config = {
+    storage: join(dir, 'storage'),
+    auth: { htpasswd: { file: join(dir, 'htpasswd') } },
+    uplinks: { configured: { url: output('npm', ['config', 'get', 'registry']).trim() } },
+    packages: {
+      '@gateway/*': { access: '$all', publish: '$authenticated' },
+      '**': { access: '$all', proxy: 'configured' },
+    },
+    log: { type: 'stdout', level: 'error' },
+  };
+  writeFileSync(join(dir, 'config.yaml'), JSON.stringify(config));
+  const listen = `127.0.0.1:${await freePort()}`;
+  const program = join(dir, 'node_modules/verdaccio/bin/verdaccio');
+  const args = [program, '--config', join(dir, 'config.yaml'), '--listen', listen];
+  const verdaccio = spawn(node, args, { stdio: 'ignore' });
+  const exited = once(verdaccio, 'exit');
+  const stop = () => {
+    verdaccio.kill();
+    return exited;
+  };
+  process.on('exit', stop);
+  const url = `http://${listen}/`;
+  await answering(`${url}-/ping`);
+  return { url, token: await addUser(url), stop };
+}
+
+async function answering(url) {
+  for (let tries = 0; tries < 300; tries += 1) {
+    const response = await fetch(url).catch(() => undefined);
+    if (response?.ok) return;
+    await sleep(100);
+  }
+  throw new Error('the registry did not start');
+}
+
+async function addUser(url) {
+  const response = await fetch(`${url}-/user/org.couchdb.user:dry`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'dry', password: 'a password for nothing' }),
+  });
+  return (await response.json()).token;
+}
+
+function publish(copy, { url, token }) {
+  const credential = `${url.slice('http:'.length)}:_authToken=${token}`;
+  writeFileSync(join(copy, '.npmrc'), `registry=${url}\n${credential}\n`);
+  // A workflow's identity, which npm trusts and provenance states, is not for this registry.
+  const identity = { PNPM_CONFIG_PROVENANCE: 'false', ACTIONS_ID_TOKEN_REQUEST_URL: undefined };
+  // The raised versions make pnpm look whether it must install again, which leaves a lock outside of the copy.
+  const install = { PNPM_CONFIG_VERIFY_DEPS_BEFORE_RUN: 'false' };
+  const env = { ...process.env, ...ORIGIN, ...identity, ...install };
+  pnpmIn({ cwd: copy, env }, 'run', 'release:publish');
+}
+
+/** Says what the registry now offers, and that it names its origin, without which npm refuses provenance. */
+function report({ url }, name, version) {
+  const asked = ['view', `${name}@${version}`, '--json', `--registry=${url}`];
+  const { repository, dist } = JSON.parse(output('npm', asked));
+  if (!repository?.url.includes(ORIGIN.GITHUB_REPOSITORY)) {
+    throw new Error(`${name} does not name its repository`);
+  }
+  process.stdout.write(`  ${name}@${version} ${dist.integrity}\n`);
+}
+
+/** By npm, as most will do it, with a cache of its own: the address is worth nothing afterwards. */
+function use(dir, { url }, dependencies) {
+  mkdirSync(dir);
+  writeFileSync(join(dir, 'package.json'), JSON.stringify({ type: 'module', dependencies }));
+  writeFileSync(join(dir, '.npmrc'), `registry=${url}\ncache=${join(dir, 'cache')}\n`);
+  output('npm', ['install', '--no-audit', '--no-fund'], { cwd: dir });
+  cpSync(join(root, 'scripts/release-dry/example.mjs'), join(dir, 'example.mjs'));
+  process.stdout.write(`  ${output(node, ['example.mjs'], { cwd: dir })}`);
+}
+
+function pnpmIn(options, ...args) {
+  return output('npx', ['-y', PNPM, ...args], options);
+}

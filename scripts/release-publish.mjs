@@ -1,0 +1,23 @@
+/** Builds, and publishes each version that is not published yet. Run by the release workflow. */
+
+import { writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { publishedPackages } from './packed.mjs';
+import { pnpm, root } from './setup.mjs';
+
+const { GITHUB_SERVER_URL, GITHUB_REPOSITORY } = process.env;
+if (GITHUB_REPOSITORY !== undefined) nameRepository(`${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`);
+pnpm('run', 'build');
+pnpm('exec', 'changeset', 'publish');
+
+/**
+ * npm accepts a provenance statement only for a package that names the repository which built it. The
+ * workflow knows which one that is, forks included, so it is not written down a second time.
+ */
+function nameRepository(address) {
+  for (const { dir, manifest } of publishedPackages()) {
+    const repository = { type: 'git', url: `git+${address}.git`, directory: relative(root, dir) };
+    const named = JSON.stringify({ ...manifest, repository }, null, 2);
+    writeFileSync(join(dir, 'package.json'), `${named}\n`);
+  }
+}
