@@ -51,7 +51,9 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
   function onChunk(chunk: JsonObject): void {
     if (isFinished) return;
     const choice = objectsOf(chunk['choices']).find(({ index }) => index === 0 || index == null);
-    const error = chunk['error'] ?? choice?.['error'];
+    // vLLM used to send an error object where a chunk should be.
+    const bare = chunk['object'] === 'error' ? chunk : undefined;
+    const error = chunk['error'] ?? choice?.['error'] ?? bare;
     if (error != null) {
       fail('error_event', readChatError(error));
       return;

@@ -68,7 +68,8 @@ export function createMessageStream(
     }
     const chunk = parseEvent(data);
     if (chunk === undefined) writer.fail('malformed', MALFORMED);
-    else writer.onChunk(isBareError(chunk, name) ? { error: chunk } : chunk);
+    else if (name === 'error' && chunk['error'] == null) writer.onChunk({ error: chunk });
+    else writer.onChunk(chunk);
   }
 
   /** The event that the upstream broke off, or that only lacks its blank line. */
@@ -104,11 +105,6 @@ export function createMessageStream(
 
 function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
   return concatenate([first, second], { length: first.length + second.length });
-}
-
-/** An error that stands where `{"error": ...}` should: under its event name, or as vLLM's object. */
-function isBareError(chunk: Readonly<Record<string, unknown>>, name: string): boolean {
-  return chunk['error'] == null && (name === 'error' || chunk['object'] === 'error');
 }
 
 /**
