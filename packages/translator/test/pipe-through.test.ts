@@ -140,7 +140,7 @@ describe('iterateThrough', () => {
   it('waits for onEnd before the bytes that tell the usage leave', async () => {
     const seen: string[] = [];
     const onEnd = async (end: StreamEnd): Promise<void> => {
-      await Promise.resolve();
+      for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       seen.push(end.outcome);
     };
     for await (const piece of iterateThrough(sourceOf(PIECES), pipeOf(TEXT), { onEnd })) {
@@ -263,6 +263,17 @@ describe('createChatChunkStream', () => {
         ? 'complete'
         : expect.objectContaining({ outcome: 'failed', cause: vector.outcome }),
     );
+  });
+
+  it('says nothing after the end of its message', () => {
+    const pipe = createChatChunkStream(contextOf(TEXT));
+    const events = TEXT.upstream as readonly NativeEvent[];
+    for (const event of [...events, ...events]) {
+      const isOver = pipe.isFinished;
+      const chunks = pipe.push(event);
+      if (isOver) expect(chunks).toEqual([]);
+    }
+    expect(pipe.end()).toMatchObject({ outcome: 'complete', messageId: 'msg_1' });
   });
 
   it('takes no array for an event', () => {

@@ -90,6 +90,15 @@ export const TRAITS: Readonly<Record<string, ChatTraits>> = {
     thinking: 'thinking_blocks',
     cacheControl: 'carried',
   },
+  coarse: {
+    maxTokens: 'max_completion_tokens',
+    sampling: 'accepted',
+    effort: ['none', 'high'],
+    files: 'none',
+    toolResults: 'text',
+    thinking: 'dropped',
+    cacheControl: 'dropped',
+  },
   plain: {
     maxTokens: 'max_tokens',
     sampling: 'accepted',

@@ -32,7 +32,6 @@ export function translateTurns(t: NativeTranslation, native: JsonObject): ChatMe
   for (const turn of turns) {
     if (turn.role === 'user') {
       messages.push(...userMessages(t, turn, open));
-      refuseUnanswered(open);
       continue;
     }
     refuseUnanswered(open);
