@@ -70,14 +70,17 @@ function noteOrder(t: NativeTranslation, path: string): void {
   t.notes.take(path, 'rewritten', 'moved before what a chat message has after it');
 }
 
-/** Thinking goes back as it came, or not at all. */
+/** Thinking goes back as it came, or not at all: as blocks only what its model signed. */
 function keptThinking(t: NativeTranslation, { block, path }: Placed): JsonObject[] {
   const { thinking } = t.traits;
   const isText = block['type'] === 'thinking';
   readString(block[isText ? 'thinking' : 'data'], `${path}.${isText ? 'thinking' : 'data'}`);
-  if (thinking === 'thinking_blocks' || (thinking === 'reasoning_content' && isText))
+  const isSigned = !isText || (block['signature'] != null && block['signature'] !== '');
+  if (thinking === 'thinking_blocks' ? isSigned : isText && thinking === 'reasoning_content') {
     return [block];
-  t.notes.take(path, 'dropped', 'the upstream takes no thinking of past turns');
+  }
+  const detail = isSigned ? 'the upstream takes no such thinking' : 'thinking without a signature';
+  t.notes.take(path, 'dropped', detail);
   return [];
 }
 

@@ -5,6 +5,7 @@
  * become messages of their own, right after the calls they answer.
  */
 
+import { append } from '../append.js';
 import type { JsonObject } from '../raw-json.js';
 import { noteUnknownMembers, quote, readArray, readObject, refuse } from '../translation.js';
 import { assistantTurn } from './assistant.js';
@@ -31,12 +32,12 @@ export function translateTurns(t: NativeTranslation, native: JsonObject): ChatMe
   const turns = readTurns(t, native['messages']);
   for (const turn of turns) {
     if (turn.role === 'user') {
-      messages.push(...userMessages(t, turn, open));
+      append(messages, userMessages(t, turn, open));
       continue;
     }
     refuseUnanswered(open);
     if (turn.role === 'system') {
-      messages.push(...systemMessages(t, turn.blocks));
+      append(messages, systemMessages(t, turn.blocks));
       continue;
     }
     const { message, calls } = assistantTurn(t, turn.blocks);
@@ -69,8 +70,7 @@ function readTurns(t: NativeTranslation, value: unknown): Turn[] {
     noteUnknownMembers(t, message, MESSAGE_MEMBERS, path);
     const blocks = blocksOf(message['content'], `${path}.content`);
     const last = turns.at(-1);
-    if (last?.role === role && role !== 'system')
-      for (const block of blocks) last.blocks.push(block);
+    if (last?.role === role && role !== 'system') append(last.blocks, blocks);
     else turns.push({ role, path, blocks });
   });
   return turns;
@@ -91,13 +91,13 @@ function userMessages(t: NativeTranslation, turn: Turn, open: Map<string, string
   const said: ChatPart[] = [];
   for (const placed of turn.blocks) {
     if (placed.block['type'] !== 'tool_result') {
-      said.push(...userParts(t, placed));
+      append(said, userParts(t, placed));
       continue;
     }
     if (said.length > 0) t.notes.take(placed.path, 'rewritten', 'moved before what the user said');
     const result = resultMessage(t, placed, open);
     results.push(result.message);
-    media.push(...result.media);
+    append(media, result.media);
   }
   const parts = [...media, ...said];
   if (parts.length > 0) return [...results, { role: 'user', content: contentOf(parts) }];

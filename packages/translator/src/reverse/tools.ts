@@ -4,10 +4,8 @@
  */
 
 import type { JsonObject } from '../raw-json.js';
-import { normalizeToolChoice } from '../tool-choice.js';
 import { isAllowedToken } from '../tool-ids.js';
 import {
-  RefusedRequestError,
   noteUnknownMembers,
   quote,
   readArray,
@@ -33,6 +31,8 @@ const TOOL_MEMBERS = new Set([
   'strict',
   'cache_control',
 ]);
+/** Tools of the provider's own carry the date of their version, but for a few aliases. */
+const PROVIDER_TOOL = /_\d{8}$|^tool_search_tool_|^mcp_toolset$/;
 const CHOICE_MEMBERS = new Set(['type', 'name', 'disable_parallel_tool_use']);
 
 /**
@@ -62,6 +62,9 @@ export function translateToolUse(t: NativeTranslation, native: JsonObject): Chat
 function readTool(t: NativeTranslation, tool: JsonObject, path: string): ChatTool | undefined {
   const { type, name, description, strict } = tool;
   if (type != null && type !== 'custom') {
+    if (typeof type !== 'string' || !PROVIDER_TOOL.test(type)) {
+      refuse(`${path}.type`, 'unsupported_value', `${quote(type)} is no type of tool`);
+    }
     t.notes.take(path, 'dropped', `a tool of type ${quote(type)} has no chat equivalent`);
     return undefined;
   }
@@ -89,19 +92,17 @@ function readChoice(
   value: unknown,
   names: ReadonlySet<string>,
 ): Omit<ChatToolUse, 'tools'> {
-  const read = normalizeToolChoice(value);
-  if (read.outcome === 'refused') throw new RefusedRequestError(read.problem);
-  // The words and objects of the chat format are no native choices, though they can be told apart.
   const choice = readObject(value, 'tool_choice');
   noteUnknownMembers(t, choice, CHOICE_MEMBERS, 'tool_choice');
   const { type, name, disable_parallel_tool_use: isSerial } = choice;
   const serial = readBoolean(isSerial ?? false, 'tool_choice.disable_parallel_tool_use');
   const parallel = serial && type !== 'none' ? { parallel_tool_calls: false as const } : {};
-  if (type === 'tool' && typeof name === 'string') {
-    if (!names.has(name)) {
-      refuse('tool_choice.name', 'invalid_value', `${quote(name)} is not among the tools`);
+  if (type === 'tool') {
+    const wanted = readString(name, 'tool_choice.name');
+    if (!names.has(wanted)) {
+      refuse('tool_choice.name', 'invalid_value', `${quote(wanted)} is not among the tools`);
     }
-    return { tool_choice: { type: 'function', function: { name } }, ...parallel };
+    return { tool_choice: { type: 'function', function: { name: wanted } }, ...parallel };
   }
   if (type !== 'auto' && type !== 'any' && type !== 'none') {
     const complaint = `must be "auto", "any", "tool" or "none", got ${quote(type)}`;
