@@ -1,6 +1,8 @@
 /** The pipes as async iterables and as web streams, over bytes and over objects. */
 
 import { describe, expect, it } from '@jest/globals';
+import Anthropic from '@anthropic-ai/sdk';
+import Anthropic0 from 'anthropic-sdk-0';
 import fc from 'fast-check';
 import {
   createChatChunkStream,
@@ -66,6 +68,13 @@ async function collect(pieces: AsyncIterable<Uint8Array>): Promise<string> {
     all.push(piece);
   }
   return Buffer.concat(all).toString();
+}
+
+function chunksIn(stream: string): unknown[] {
+  return stream
+    .split('\n\n')
+    .filter((event) => event.startsWith('data: {'))
+    .map((event): unknown => JSON.parse(event.slice('data: '.length)));
 }
 
 function vectorNamed(wanted: string): StreamVector {
@@ -253,17 +262,42 @@ describe('createChatChunkStream', () => {
       end = told;
     };
     for await (const chunk of iterateThrough(sourceOf(events), pipe, { onEnd })) chunks.push(chunk);
-    const said = pushed(vector, [bytesOf(vector)])
-      .split('\n\n')
-      .filter((event) => event.startsWith('data: {'))
-      .map((event): unknown => JSON.parse(event.slice('data: '.length)));
-    expect(chunks).toEqual(said);
+    expect(chunks).toEqual(chunksIn(pushed(vector, [bytesOf(vector)])));
     expect(end?.outcome === 'complete' ? 'complete' : end).toEqual(
       vector.outcome === 'complete'
         ? 'complete'
         : expect.objectContaining({ outcome: 'failed', cause: vector.outcome }),
     );
   });
+
+  it.each([
+    ['1.x', Anthropic],
+    // The members used here are the same in both generations.
+    ['0.x', Anthropic0 as unknown as typeof Anthropic],
+  ] as const)(
+    'takes the events that the Anthropic SDK %s hands out',
+    async (_generation, Client) => {
+      for (const [, vector] of objectVectors) {
+        if (vector.outcome !== 'complete' || vector.anthropicHelper === 'skip') continue;
+        const headers = { 'content-type': 'text/event-stream' };
+        const client = new Client({
+          apiKey: 'key',
+          maxRetries: 0,
+          fetch: () => Promise.resolve(new Response(bytesOf(vector).toString(), { headers })),
+        });
+        const events = await client.messages.create({
+          model: 'm',
+          max_tokens: 1,
+          messages: [],
+          stream: true,
+        });
+        const pipe = createChatChunkStream(contextOf(vector));
+        const chunks: unknown[] = [];
+        for await (const chunk of iterateThrough(events, pipe)) chunks.push(chunk);
+        expect(chunks).toEqual(chunksIn(pushed(vector, [bytesOf(vector)])));
+      }
+    },
+  );
 
   it('says nothing after the end of its message', () => {
     const pipe = createChatChunkStream(contextOf(TEXT));

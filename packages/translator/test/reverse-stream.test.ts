@@ -4,6 +4,8 @@ import { describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import Anthropic0 from 'anthropic-sdk-0';
 import fc from 'fast-check';
+import OpenAI from 'openai';
+import OpenAI6 from 'openai-6';
 import { createMessageStreamTap, iterateThrough, transformThrough } from '../src/index.js';
 import {
   createMessageEventStream,
@@ -17,6 +19,12 @@ import { bytesOf, contextOf, load, nativeCounts, type StreamVector } from './rev
 
 const VECTORS = load<StreamVector>('stream');
 const COMPLETE = VECTORS.filter(([, { outcome }]) => outcome === 'complete');
+
+/** Those that SDKs could hand out chunk by chunk. */
+const OBJECTS = VECTORS.filter(([, { chunks, maxEventBytes }]) => {
+  const held = chunks.filter((chunk) => typeof chunk === 'string');
+  return maxEventBytes === undefined && held.every((chunk) => chunk === 'data: [DONE]\n\n');
+});
 
 function pipeOf(vector: StreamVector) {
   const { maxEventBytes } = vector;
@@ -146,12 +154,7 @@ describe('message stream, by vectors', () => {
     }
   });
 
-  const objects = VECTORS.filter(([, { chunks, maxEventBytes }]) => {
-    const held = chunks.filter((chunk) => typeof chunk === 'string');
-    return maxEventBytes === undefined && held.every((chunk) => chunk === 'data: [DONE]\n\n');
-  });
-
-  it.each(objects)('%s: the objects are what the bytes say', (_name, vector) => {
+  it.each(OBJECTS)('%s: the objects are what the bytes say', (_name, vector) => {
     const pipe = createMessageEventStream(contextOf(vector));
     const chunks = vector.chunks.slice(0, vector.chunks.indexOf('data: [DONE]\n\n'));
     const given = vector.chunks.includes('data: [DONE]\n\n') ? chunks : vector.chunks;
@@ -195,6 +198,34 @@ for (const [generation, Client] of [
       });
       expect(JSON.parse(JSON.stringify(streamed))).toEqual(JSON.parse(JSON.stringify(created)));
     });
+  });
+}
+
+for (const [generation, Client] of [
+  ['7.x', OpenAI],
+  // The members used here are the same in both generations.
+  ['6.x', OpenAI6 as unknown as typeof OpenAI],
+] as const) {
+  it(`takes the chunks that the OpenAI SDK ${generation} hands out`, async () => {
+    for (const [, vector] of OBJECTS) {
+      if (vector.outcome !== 'complete') continue;
+      const headers = { 'content-type': 'text/event-stream' };
+      const client = new Client({
+        apiKey: 'key',
+        maxRetries: 0,
+        fetch: () => Promise.resolve(new Response(bytesOf(vector).toString(), { headers })),
+      });
+      const chunks = await client.chat.completions.create({
+        model: 'm',
+        messages: [],
+        stream: true,
+      });
+      const events: NativeEvent[] = [];
+      const pipe = createMessageEventStream(contextOf(vector));
+      for await (const event of iterateThrough(chunks, pipe)) events.push(event);
+      const said = eventsOf(wholeText(vector)).filter(({ type }) => type !== 'ping');
+      expect(events).toEqual(said);
+    }
   });
 }
 
