@@ -107,7 +107,7 @@ export function translateChatError(response: ChatErrorResponse): NativeErrorResp
  */
 export function readChatError(error: unknown, status?: number): StreamError {
   const { type, code, message } = isJsonObject(error) ? error : { message: error };
-  const known = status ?? (typeof code === 'number' ? code : undefined);
+  const known = status ?? (typeof code === 'number' && code >= 400 ? code : undefined);
   const detail = typeof message === 'string' && message !== '' ? message : undefined;
   const where = known === undefined ? 'reported an error' : `answered with status ${String(known)}`;
   return {
@@ -115,7 +115,7 @@ export function readChatError(error: unknown, status?: number): StreamError {
       typeOfWord(code) ??
       // OpenAI's type for nearly every 4xx: the status says more.
       (type === 'invalid_request_error' ? undefined : typeOfWord(type)) ??
-      (known === undefined || known < 400 ? undefined : errorOfStatus(known)) ??
+      (known === undefined ? undefined : errorOfStatus(known)) ??
       typeOfWord(type) ??
       'api_error',
     message: detail ?? `The upstream ${where}.`,
