@@ -9,8 +9,8 @@ import { finishReason } from './finish-reason.js';
 import { MALFORMED, MessageState, TRUNCATED, errorOf } from './message-state.js';
 import { isJsonObject, type JsonObject } from './raw-json.js';
 import { completionId, isThinking, refusalOf, type TranslateResponseContext } from './response.js';
-import type { FailureCause, StreamError } from './stream-pipe.js';
-import { chatUsage, type UsageReading } from './usage.js';
+import type { FailureCause, MessageEnd, StreamError } from './stream-pipe.js';
+import { chatUsage } from './usage.js';
 
 /** A content block while its deltas arrive. */
 type OpenBlock =
@@ -32,21 +32,6 @@ export interface ChunkWriter {
   /** To be called once. A complete message writes its last chunks meanwhile. */
   end(): MessageEnd;
 }
-
-/** How a message ended, in either direction, whatever form its stream takes. */
-export type MessageEnd =
-  | {
-      readonly outcome: 'complete';
-      readonly usage: UsageReading;
-      readonly messageId: string | undefined;
-      readonly stopReason: string | undefined;
-    }
-  | {
-      readonly outcome: 'failed';
-      readonly error: StreamError;
-      readonly cause: FailureCause;
-      readonly messageId: string | undefined;
-    };
 
 /**
  * @param write - Is given the JSON text of each chunk, in order. The chunks of one message share

@@ -36,7 +36,13 @@ export {
   type PieceOf,
   type PipeThroughOptions,
 } from './pipe-through.js';
-export type { FailureCause, StreamEnd, StreamError, StreamPipe } from './stream-pipe.js';
+export type {
+  FailureCause,
+  MessageEnd,
+  StreamEnd,
+  StreamError,
+  StreamPipe,
+} from './stream-pipe.js';
 export {
   createChatChunkStream,
   createChatStream,

@@ -20,12 +20,17 @@ export interface StreamPipe<In = Uint8Array, Out = Uint8Array> {
   end(): StreamEnd<Out>;
 }
 
-export type StreamEnd<Out = Uint8Array> =
+/** `tail` is what was kept back. Of a failed stream it ends with an error event in the client's format. */
+export type StreamEnd<Out = Uint8Array> = MessageEnd & {
+  /** Of a complete stream: to be sent after the usage was made durable. */
+  readonly tail: Out;
+};
+
+/** How a message ended, whatever form its stream takes. */
+export type MessageEnd =
   | {
       readonly outcome: 'complete';
       readonly usage: UsageReading;
-      /** What was kept back: send it after the usage was made durable. */
-      readonly tail: Out;
       readonly messageId: string | undefined;
       readonly stopReason: string | undefined;
     }
@@ -34,8 +39,6 @@ export type StreamEnd<Out = Uint8Array> =
       readonly outcome: 'failed';
       readonly error: StreamError;
       readonly cause: FailureCause;
-      /** An error event in the client's format, after a blank line where a partial event went out before. */
-      readonly tail: Out;
       readonly messageId: string | undefined;
     };
 

@@ -75,7 +75,8 @@ export class BlockQueue {
   }
 
   addArguments(call: StreamedCall, text: string): void {
-    // White space may follow a whole object, and anything else cannot be part of it.
+    // What follows a whole object is no part of it: white space, or all of it again from servers that
+    // repeat a call when it ends.
     if (call.progress.stage !== 'complete') {
       call.progress.append(text);
       this.#hold(call, text);

@@ -5,10 +5,9 @@
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 
-import type { MessageEnd } from '../chunk-writer.js';
 import { MALFORMED, TOO_LARGE, TRUNCATED } from '../message-state.js';
 import { isJsonObject, type JsonObject } from '../raw-json.js';
-import type { FailureCause, StreamError } from '../stream-pipe.js';
+import type { FailureCause, MessageEnd, StreamError } from '../stream-pipe.js';
 import { BlockQueue } from './block-queue.js';
 import { createCallIds } from './call-ids.js';
 import { readChatError } from './errors.js';
