@@ -1,5 +1,7 @@
 /** Data URLs and base64 as clients really write them, to the one canonical form upstream reads. */
 
+import { encodeUtf8 } from './bytes.js';
+
 /** The parts of a `data:` URL; `payload` is still encoded. */
 export interface DataUrl {
   /** Lower case, without parameters; empty when the URL names none. */
@@ -78,4 +80,16 @@ export function decodeUtf8(base64: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+const PIECE_LENGTH = 0x8000;
+
+/** A data URL of the text as UTF-8. */
+export function textDataUrl(text: string): string {
+  const bytes = encodeUtf8(text);
+  let binary = '';
+  for (let at = 0; at < bytes.length; at += PIECE_LENGTH) {
+    binary += String.fromCharCode(...bytes.subarray(at, at + PIECE_LENGTH));
+  }
+  return `data:text/plain;base64,${btoa(binary)}`;
 }

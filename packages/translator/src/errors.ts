@@ -4,6 +4,7 @@
  */
 
 import { encodeUtf8 } from './bytes.js';
+import type { StreamError } from './stream-pipe.js';
 
 export interface ErrorDetails {
   /** In the provider's vocabulary, such as `invalid_request_error`. */
@@ -42,11 +43,6 @@ export function errorBody({
   });
 }
 
-interface StreamError {
-  readonly type: string;
-  readonly message: string;
-}
-
 /** An `error` event of the native format. */
 export function messageErrorEvent(error: StreamError, requestId?: string): Uint8Array {
   const { type, message } = error;
@@ -60,12 +56,16 @@ export function messageErrorEvent(error: StreamError, requestId?: string): Uint8
 
 /** An error chunk of the chat format. No `[DONE]` follows: the stream did not end well. */
 export function chatErrorEvent(error: StreamError, requestId?: string): Uint8Array {
-  const { type, message } = error;
   const data = JSON.stringify({
-    error: { message, type, param: null, code: null },
+    ...chatStreamError(error),
     ...(requestId === undefined ? {} : { request_id: requestId }),
   });
   return encodeUtf8(`data: ${data}\n\n`);
+}
+
+/** The object that {@link chatErrorEvent} writes. */
+export function chatStreamError({ type, message }: StreamError) {
+  return { error: { message, type, param: null, code: null } };
 }
 
 /** What a native client ignores, to keep a connection alive between events. */

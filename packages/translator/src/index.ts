@@ -30,6 +30,25 @@ export {
   type TranslateResponseContext,
 } from './response.js';
 export { createSseParser, type ServerSentEvent, type SseParser } from './sse.js';
-export type { StreamEnd, StreamPipe } from './stream-pipe.js';
-export { createChatStream, type ChatStreamOptions } from './stream.js';
+export {
+  iterateThrough,
+  transformThrough,
+  type PieceOf,
+  type PipeThroughOptions,
+} from './pipe-through.js';
+export type {
+  FailureCause,
+  MessageEnd,
+  StreamEnd,
+  StreamError,
+  StreamPipe,
+} from './stream-pipe.js';
+export {
+  createChatChunkStream,
+  createChatStream,
+  type ChatChunk,
+  type ChatDelta,
+  type ChatStreamError,
+  type ChatStreamOptions,
+} from './stream.js';
 export { chatUsage, readUsage, type Usage, type UsageReading } from './usage.js';

@@ -16,7 +16,7 @@ import {
 } from './message-state.js';
 import { MAX_EVENT_BYTES, isEventStream, readEvent } from './sse.js';
 import type { JsonObject } from './raw-json.js';
-import type { StreamEnd, StreamPipe } from './stream-pipe.js';
+import type { FailureCause, StreamError, StreamPipe } from './stream-pipe.js';
 
 export interface TapOptions {
   /**
@@ -25,8 +25,6 @@ export interface TapOptions {
    */
   readonly maxEventBytes?: number;
 }
-
-type Failure = (StreamEnd & { readonly outcome: 'failed' })['cause'];
 
 /**
  * Passes a native stream on, event by whole event. Kept back, from its first byte on, is the first
@@ -41,7 +39,7 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
   let isHolding = false;
   let isFinished = false;
   let hasEvents = false;
-  let failure: { cause: Failure; error: { type: string; message: string } } | undefined;
+  let failure: { cause: FailureCause; error: StreamError } | undefined;
   /** The upstream's own error event, as the client gets it. */
   let errorEvent: Uint8Array = NO_BYTES;
   let ready: Uint8Array[] = [];
@@ -103,7 +101,7 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
     }
   }
 
-  function fail(cause: Failure, error: { type: string; message: string }): void {
+  function fail(cause: FailureCause, error: StreamError): void {
     failure = { cause, error };
     isFinished = true;
     isHolding = true;

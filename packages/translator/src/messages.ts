@@ -7,6 +7,7 @@
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
+import { append } from './append.js';
 import { CACHE_MEMBERS, markLastBlock, readCacheControl } from './cache-control.js';
 import { contentBlocks, textBlock, textBlocks } from './content.js';
 import type {
@@ -141,11 +142,6 @@ export function translateMessages(t: Translation, value: unknown): Conversation 
   if (messages.length === 0) messages.push({ role: 'user', content: lastSystemText(t, system) });
   closeEnds(t, messages);
   return { system: system.flat(), messages, calledTools: namesOfCalls(turns) };
-}
-
-/** Unlike `push(...items)`, not limited by the size of the stack. */
-function append<Item>(list: Item[], items: readonly Item[]): void {
-  for (const item of items) list.push(item);
 }
 
 function readSystem(

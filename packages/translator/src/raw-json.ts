@@ -34,6 +34,18 @@ export function asObjectText(text: string): JsonText | undefined {
   return { json: trimmed.replace(LONE_SURROGATES, escapeCodeUnit) };
 }
 
+/**
+ * The arguments of a call, as the object that upstream takes. Models do write arguments that are no
+ * JSON object: such text is kept, under the key `_raw`. Blank text and `null` are no arguments.
+ */
+export function inputText(text: string): { readonly input: JsonText; readonly isWrapped: boolean } {
+  if (!/\S/.test(text) || text.trim() === 'null')
+    return { input: { json: '{}' }, isWrapped: false };
+  const object = asObjectText(text);
+  if (object !== undefined) return { input: object, isWrapped: false };
+  return { input: { json: JSON.stringify({ _raw: text }) }, isWrapped: true };
+}
+
 function escapeCodeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16)}`;
 }

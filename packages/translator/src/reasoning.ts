@@ -28,7 +28,7 @@ export function translateReasoning(t: Translation, value: unknown, traits: Model
     t.notes.take('reasoning_effort', 'ignored', `unknown value ${quote(written)}`);
     return {};
   }
-  const effort = nearest(wanted, traits.effort);
+  const effort = nearest(LEVELS, wanted, traits.effort);
   if (effort === undefined) {
     t.notes.take('reasoning_effort', 'dropped', 'the model has no effort control');
     return {};
@@ -43,9 +43,14 @@ function asLevel(value: string): EffortLevel | undefined {
 
 /**
  * The highest level that the model has and that is not above the wanted one, or else its lowest.
+ * `order` lists all levels, the lowest first.
  */
-function nearest(wanted: EffortLevel, supported: readonly EffortLevel[]): EffortLevel | undefined {
-  const available = LEVELS.filter((level) => supported.includes(level));
-  const upTo = LEVELS.indexOf(wanted);
-  return available.findLast((level) => LEVELS.indexOf(level) <= upTo) ?? available[0];
+export function nearest<Level extends string>(
+  order: readonly Level[],
+  wanted: Level,
+  supported: readonly Level[],
+): Level | undefined {
+  const available = order.filter((level) => supported.includes(level));
+  const upTo = order.indexOf(wanted);
+  return available.findLast((level) => order.indexOf(level) <= upTo) ?? available[0];
 }

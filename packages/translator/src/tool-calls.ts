@@ -12,7 +12,7 @@ import type {
   ToolResultBlock,
   ToolUseBlock,
 } from './native-request.js';
-import { asObjectText, isJsonObject, type JsonObject, type JsonText } from './raw-json.js';
+import { inputText, isJsonObject, type JsonObject, type JsonText } from './raw-json.js';
 import { isAllowedToken, toAllowedToken } from './tool-ids.js';
 import {
   noteUnknownMembers,
@@ -129,22 +129,17 @@ function readFunction(
   return { name, input: readArguments(t, called['arguments'], `${path}.arguments`) };
 }
 
-/**
- * The arguments of a past call. Models do write arguments that are no JSON object, and the client
- * can only replay them: such text is kept, under the key `_raw`, because upstream takes objects
- * only.
- */
+/** The arguments of a past call, which the client can only replay as the model wrote them. */
 function readArguments(t: Translation, value: unknown, path: string): JsonText {
   if (isJsonObject(value)) {
     t.notes.take(path, 'rewritten', 'an object, where JSON text is usual');
     return { json: JSON.stringify(value) };
   }
-  const text = readString(value ?? '', path);
-  if (!/\S/.test(text) || text.trim() === 'null') return { json: '{}' };
-  const object = asObjectText(text);
-  if (object !== undefined) return object;
-  t.notes.take(path, 'rewritten', 'not a JSON object: sent as the text of a member "_raw"');
-  return { json: JSON.stringify({ _raw: text }) };
+  const { input, isWrapped } = inputText(readString(value ?? '', path));
+  if (isWrapped) {
+    t.notes.take(path, 'rewritten', 'not a JSON object: sent as the text of a member "_raw"');
+  }
+  return input;
 }
 
 /** The key by which a `tool` message names its call. */

@@ -30,6 +30,10 @@ export type UsageReading =
 
 const MAX_TOKENS = 2 ** 31 - 1;
 
+export function isTokenCount(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_TOKENS;
+}
+
 /**
  * Reads a native usage object strictly. `input_tokens` and `output_tokens` must be there; the cache
  * counts may be absent or null, which is 0. Whatever is no integer from 0 to 2^31-1 is invalid, and so
@@ -40,9 +44,7 @@ export function readUsage(native: unknown): UsageReading {
   const problems: string[] = [];
   const count = (value: unknown, name: string, isRequired: 'required' | 'optional'): number => {
     if (value == null && isRequired === 'optional') return 0;
-    if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS) {
-      return value;
-    }
+    if (isTokenCount(value)) return value;
     problems.push(`${name} is not a token count`);
     return 0;
   };
@@ -119,6 +121,6 @@ export function chatUsage(usage: Usage) {
   };
 }
 
-function objectOf(value: unknown): JsonObject {
+export function objectOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }

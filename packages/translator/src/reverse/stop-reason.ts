@@ -1,0 +1,43 @@
+/** Why a chat completion ended, in native words. */
+
+import type { StopMembers, StopReason } from './message.js';
+
+/** What the translation of an answer must know of its request. */
+export interface MessageContext {
+  /** The model as the client wrote it, echoed in the message. */
+  readonly model: string;
+  /** The native request's own, to tell which one ended the message where the upstream says so. */
+  readonly stopSequences: readonly string[];
+}
+
+export interface ChatEnding {
+  readonly finishReason: unknown;
+  /** The stop string that matched, as vLLM tells it: https://github.com/vllm-project/vllm/pull/2976 */
+  readonly matchedStop: unknown;
+  /** `message.refusal`; empty when there was none. */
+  readonly refusal: string;
+  readonly hasCalls: boolean;
+}
+
+/**
+ * The chat format says `stop` for an end of turn and for a stop sequence alike: it is `end_turn`,
+ * unless the upstream names the sequence. Reasons that are unknown count like `stop`, and a message
+ * with calls ends in `tool_use` whatever the word for it, so that the client answers them.
+ */
+export function stopMembers(ending: ChatEnding, { stopSequences }: MessageContext): StopMembers {
+  const { finishReason, matchedStop, refusal } = ending;
+  if (refusal !== '' || finishReason === 'content_filter') {
+    const explanation = refusal === '' ? null : refusal;
+    const details = { type: 'refusal', category: null, explanation } as const;
+    return { stop_reason: 'refusal', stop_sequence: null, stop_details: details };
+  }
+  if (finishReason === 'length') return reasonOnly('max_tokens');
+  if (ending.hasCalls) return reasonOnly('tool_use');
+  const sequence = stopSequences.find((candidate) => candidate === matchedStop);
+  if (sequence === undefined) return reasonOnly('end_turn');
+  return { stop_reason: 'stop_sequence', stop_sequence: sequence, stop_details: null };
+}
+
+function reasonOnly(reason: StopReason): StopMembers {
+  return { stop_reason: reason, stop_sequence: null, stop_details: null };
+}

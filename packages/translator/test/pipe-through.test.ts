@@ -1,0 +1,319 @@
+/** The pipes as async iterables and as web streams, over bytes and over objects. */
+
+import { describe, expect, it } from '@jest/globals';
+import Anthropic from '@anthropic-ai/sdk';
+import Anthropic0 from 'anthropic-sdk-0';
+import fc from 'fast-check';
+import {
+  createChatChunkStream,
+  createChatStream,
+  createMessageStreamTap,
+  iterateThrough,
+  transformThrough,
+  type StreamEnd,
+} from '../src/index.js';
+import {
+  STREAM_VECTORS,
+  bytesOf,
+  contextOf,
+  cutAt,
+  optionsOf,
+  run,
+  type NativeEvent,
+  type StreamVector,
+} from './replay-vectors.js';
+
+function pipeOf(vector: StreamVector) {
+  return createChatStream(contextOf(vector), optionsOf(vector));
+}
+
+/** What the push form says: the measure of every other form. */
+function pushed(vector: StreamVector, pieces: readonly Uint8Array[]): string {
+  const { pushed: early, end } = run(pipeOf(vector), pieces);
+  return Buffer.concat([early, end.tail]).toString();
+}
+
+async function* sourceOf<Item>(
+  items: readonly Item[],
+  log: string[] = [],
+): AsyncGenerator<Item, void> {
+  try {
+    for (const [index, item] of items.entries()) {
+      log.push(`pull ${String(index)}`);
+      yield item;
+    }
+    log.push('end');
+  } finally {
+    log.push('closed');
+  }
+}
+
+function streamOf(source: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await source.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await source.return(undefined);
+    },
+  });
+}
+
+async function collect(pieces: AsyncIterable<Uint8Array>): Promise<string> {
+  const all: Uint8Array[] = [];
+  for await (const piece of pieces) {
+    expect(piece.length).toBeGreaterThan(0);
+    all.push(piece);
+  }
+  return Buffer.concat(all).toString();
+}
+
+function chunksIn(stream: string): unknown[] {
+  return stream
+    .split('\n\n')
+    .filter((event) => event.startsWith('data: {'))
+    .map((event): unknown => JSON.parse(event.slice('data: '.length)));
+}
+
+function vectorNamed(wanted: string): StreamVector {
+  const vector = STREAM_VECTORS.find(([name]) => name === wanted)?.[1];
+  if (vector === undefined) throw new Error(`no vector ${wanted}`);
+  return vector;
+}
+
+const TEXT = vectorNamed('text');
+const PIECES = cutAt(bytesOf(TEXT), [0.2, 0.4, 0.6, 0.8]);
+
+describe('iterateThrough', () => {
+  it('yields for every vector, split anywhere, what pushing gives', async () => {
+    for (const [, vector] of STREAM_VECTORS) {
+      const bytes = bytesOf(vector);
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.double({ min: 0, max: 1, noNaN: true })), async (cuts) => {
+          const pieces = cutAt(bytes, cuts);
+          const iterated = await collect(iterateThrough(sourceOf(pieces), pipeOf(vector)));
+          expect(iterated).toBe(pushed(vector, [bytes]));
+        }),
+        { numRuns: 5 },
+      );
+    }
+  });
+
+  it('takes from its source only what the reader asks for', async () => {
+    const log: string[] = [];
+    const iterator = iterateThrough(sourceOf(PIECES, log), createMessageStreamTap());
+    expect(log).toEqual([]);
+    await iterator.next();
+    const pulls = log.length;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(log).toHaveLength(pulls);
+    expect(log).not.toContain('end');
+  });
+
+  it('cancels the source when the reader leaves', async () => {
+    const log: string[] = [];
+    for await (const _piece of iterateThrough(sourceOf(PIECES, log), pipeOf(TEXT))) break;
+    expect(log.at(-1)).toBe('closed');
+    expect(log).not.toContain('end');
+  });
+
+  it('cancels a source that was never read', async () => {
+    let isCancelled = false;
+    const source = new ReadableStream<Uint8Array>({
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    const iterator = iterateThrough(source, pipeOf(TEXT));
+    await iterator.return?.();
+    expect(isCancelled).toBe(true);
+    await expect(iterator.next()).resolves.toEqual({ done: true, value: undefined });
+  });
+
+  it('ends with the message, although the upstream keeps its connection open', async () => {
+    let isCancelled = false;
+    const source = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(bytesOf(TEXT));
+      },
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    await expect(collect(iterateThrough(source, pipeOf(TEXT)))).resolves.toContain('[DONE]');
+    expect(isCancelled).toBe(true);
+  });
+
+  it('waits for onEnd before the bytes that tell the usage leave', async () => {
+    const seen: string[] = [];
+    const onEnd = async (end: StreamEnd): Promise<void> => {
+      for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      seen.push(end.outcome);
+    };
+    for await (const piece of iterateThrough(sourceOf(PIECES), pipeOf(TEXT), { onEnd })) {
+      if (Buffer.from(piece).includes('"usage":{')) seen.push('usage');
+    }
+    expect(seen).toEqual(['complete', 'usage']);
+  });
+
+  it('lets nothing of the end out when onEnd throws', async () => {
+    const onEnd = (): never => {
+      throw new Error('not durable');
+    };
+    let text = '';
+    const drain = async (): Promise<void> => {
+      const pieces = iterateThrough(sourceOf(PIECES), pipeOf(TEXT), { onEnd });
+      for await (const piece of pieces) text += Buffer.from(piece).toString();
+    };
+    await expect(drain()).rejects.toThrow('not durable');
+    expect(text).not.toMatch(/"usage":\{|\[DONE\]/);
+  });
+
+  it('tells the client of a source that broke, and then the caller', async () => {
+    async function* broken(): AsyncGenerator<Uint8Array> {
+      yield* PIECES.slice(0, 2);
+      await Promise.resolve();
+      throw new Error('socket hang up');
+    }
+    let text = '';
+    let end: StreamEnd | undefined;
+    const drain = async (): Promise<void> => {
+      const onEnd = (told: StreamEnd): void => {
+        end = told;
+      };
+      for await (const piece of iterateThrough(broken(), pipeOf(TEXT), { onEnd })) {
+        text += Buffer.from(piece).toString();
+      }
+    };
+    await expect(drain()).rejects.toThrow('socket hang up');
+    expect(text).toMatch(/data: \{"error":\{[^\n]*\}\n\n$/);
+    expect(end).toMatchObject({ outcome: 'failed', cause: 'truncated' });
+  });
+});
+
+describe('transformThrough', () => {
+  it('gives for every vector, split anywhere, what pushing gives', async () => {
+    for (const [, vector] of STREAM_VECTORS) {
+      const bytes = bytesOf(vector);
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.double({ min: 0, max: 1, noNaN: true })), async (cuts) => {
+          const source = streamOf(sourceOf(cutAt(bytes, cuts)));
+          const readable = source.pipeThrough(transformThrough(pipeOf(vector)));
+          expect(await collect(readable)).toBe(pushed(vector, [bytes]));
+        }),
+        { numRuns: 5 },
+      );
+    }
+  });
+
+  it('takes no more of its source than its queues hold while nobody reads', async () => {
+    const log: string[] = [];
+    const many = Array.from({ length: 100 }, () => Buffer.from('event: ping\ndata: {}\n\n'));
+    const source = sourceOf(many, log);
+    const readable = streamOf(source).pipeThrough(transformThrough(createMessageStreamTap()));
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(log.length).toBeLessThan(5);
+    await readable.cancel();
+    // A pipe between web streams hands the cancellation on in its own time.
+    while (log.at(-1) !== 'closed') await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  it('closes with the message, and cancels a source that stays open', async () => {
+    let isCancelled = false;
+    const source = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(bytesOf(TEXT));
+      },
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    const seen: string[] = [];
+    const onEnd = (end: StreamEnd): void => void seen.push(end.outcome);
+    const readable = source.pipeThrough(transformThrough(pipeOf(TEXT), { onEnd }));
+    await expect(collect(readable)).resolves.toContain('[DONE]');
+    expect([isCancelled, seen]).toEqual([true, ['complete']]);
+  });
+
+  it('errors when its source does', async () => {
+    const source = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        controller.error(new Error('socket hang up'));
+      },
+    });
+    const readable = source.pipeThrough(transformThrough(pipeOf(TEXT)));
+    await expect(collect(readable)).rejects.toThrow('socket hang up');
+  });
+});
+
+describe('createChatChunkStream', () => {
+  const objectVectors = STREAM_VECTORS.filter(([, { upstream, maxEventBytes }]) => {
+    return maxEventBytes === undefined && upstream.every((event) => typeof event !== 'string');
+  });
+
+  it.each(objectVectors)('%s: the objects are what the bytes say', async (_name, vector) => {
+    const events = vector.upstream as readonly NativeEvent[];
+    const chunks: unknown[] = [];
+    let end: { readonly outcome: string } | undefined;
+    const pipe = createChatChunkStream(contextOf(vector));
+    const onEnd = (told: { readonly outcome: string }): void => {
+      end = told;
+    };
+    for await (const chunk of iterateThrough(sourceOf(events), pipe, { onEnd })) chunks.push(chunk);
+    expect(chunks).toEqual(chunksIn(pushed(vector, [bytesOf(vector)])));
+    expect(end?.outcome === 'complete' ? 'complete' : end).toEqual(
+      vector.outcome === 'complete'
+        ? 'complete'
+        : expect.objectContaining({ outcome: 'failed', cause: vector.outcome }),
+    );
+  });
+
+  it.each([
+    ['1.x', Anthropic],
+    // The members used here are the same in both generations.
+    ['0.x', Anthropic0 as unknown as typeof Anthropic],
+  ] as const)(
+    'takes the events that the Anthropic SDK %s hands out',
+    async (_generation, Client) => {
+      for (const [, vector] of objectVectors) {
+        if (vector.outcome !== 'complete' || vector.anthropicHelper === 'skip') continue;
+        const headers = { 'content-type': 'text/event-stream' };
+        const client = new Client({
+          apiKey: 'key',
+          maxRetries: 0,
+          fetch: () => Promise.resolve(new Response(bytesOf(vector).toString(), { headers })),
+        });
+        const events = await client.messages.create({
+          model: 'm',
+          max_tokens: 1,
+          messages: [],
+          stream: true,
+        });
+        const pipe = createChatChunkStream(contextOf(vector));
+        const chunks: unknown[] = [];
+        for await (const chunk of iterateThrough(events, pipe)) chunks.push(chunk);
+        expect(chunks).toEqual(chunksIn(pushed(vector, [bytesOf(vector)])));
+      }
+    },
+  );
+
+  it('says nothing after the end of its message', () => {
+    const pipe = createChatChunkStream(contextOf(TEXT));
+    const events = TEXT.upstream as readonly NativeEvent[];
+    for (const event of [...events, ...events]) {
+      const isOver = pipe.isFinished;
+      const chunks = pipe.push(event);
+      if (isOver) expect(chunks).toEqual([]);
+    }
+    expect(pipe.end()).toMatchObject({ outcome: 'complete', messageId: 'msg_1' });
+  });
+
+  it('takes no array for an event', () => {
+    const pipe = createChatChunkStream(contextOf(TEXT));
+    expect(pipe.push([])).toEqual([]);
+    expect(pipe.isFinished).toBe(true);
+    expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'malformed' });
+  });
+});

@@ -1,0 +1,170 @@
+/** Both directions, one after the other: what both formats can say comes back as it was. */
+
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import {
+  createChatStream,
+  readUsage,
+  translateRequest,
+  translateResponse,
+  type ModelTraits,
+  type StreamPipe,
+} from '../src/index.js';
+import {
+  createMessageStream,
+  translateCompletion,
+  translateMessagesRequest,
+} from '../src/reverse/index.js';
+import { assembled } from './assembled-completion.js';
+import { CONTEXT, STREAM_VECTORS, bytesOf, contextOf, optionsOf, run } from './replay-vectors.js';
+import * as reverse from './reverse-vectors.js';
+
+const MODEL: ModelTraits = {
+  sampling: 'accepted',
+  forcedToolChoice: 'accepted',
+  effort: ['low', 'medium', 'high', 'xhigh', 'max'],
+  thinkingOff: 'disabled',
+};
+
+function forwards(chat: string, model: string): { body: string; notes: readonly unknown[] } {
+  const result = translateRequest(JSON.parse(chat), {
+    model,
+    traits: MODEL,
+    maxOutputTokens: 1_000_000,
+    endUserId: (value) => value,
+  });
+  if (result.outcome === 'refused') throw new Error(result.problem.message);
+  return result;
+}
+
+function backwards(native: string): { body: string; notes: readonly unknown[] } {
+  const traits = reverse.traitsNamed('gateway');
+  const result = translateMessagesRequest(native, { model: 'my-model', traits });
+  if (result.outcome === 'refused') throw new Error(result.problem.message);
+  return result;
+}
+
+function nativeVectors(
+  kind: 'request' | 'response',
+): (readonly [name: string, vector: { readonly native?: object | string }])[] {
+  const folder = join(__dirname, 'vectors', kind);
+  return readdirSync(folder)
+    .sort()
+    .map((file) => [
+      file.replace('.json', ''),
+      JSON.parse(readFileSync(join(folder, file), 'utf8')) as { native?: object | string },
+    ]);
+}
+
+describe('requests that the forward half wrote', () => {
+  const vectors = nativeVectors('request').filter(([, { native }]) => native !== undefined);
+
+  it.each(vectors)('%s: come back through the chat format as they were', (_name, { native }) => {
+    const text = reverse.textOf(native);
+    const chat = backwards(text);
+    const again = forwards(chat.body, 'claude-test');
+    expect(JSON.parse(again.body)).toEqual(JSON.parse(text));
+    expect([chat.notes, again.notes]).toEqual([[], []]);
+  });
+});
+
+describe('chat requests that the reverse half wrote', () => {
+  const vectors = reverse
+    .load<reverse.RequestVector>('request')
+    .filter(([, vector]) => vector.refused === undefined && vector.traits === 'gateway');
+
+  it.each(vectors)('%s: come back through the native format as they were', (_name, { native }) => {
+    const chat = backwards(reverse.textOf(native)).body;
+    const again = backwards(forwards(chat, 'claude-test').body).body;
+    // The forward half defines the tools that a history calls, where the request defines none.
+    expect(JSON.parse(again)).toMatchObject(JSON.parse(chat));
+  });
+});
+
+function through(pipe: StreamPipe, stream: Uint8Array): Buffer {
+  const { pushed, end } = run(pipe, [stream]);
+  return Buffer.concat([pushed, end.tail]);
+}
+
+describe('streams', () => {
+  it.each(STREAM_VECTORS)(
+    '%s: what the forward half wrote comes back byte for byte',
+    (name, vector) => {
+      const context = contextOf(vector);
+      const chat = through(createChatStream(context, optionsOf(vector)), bytesOf(vector));
+      const native = through(createMessageStream({ model: 'm', stopSequences: [] }), chat);
+      const again = through(createChatStream(context), native);
+      // A native stream whose blocks interleave, as none should, comes back in order.
+      if (name === 'text-interleaved-blocks') expect(assembled(again)).toBe(assembled(chat));
+      else expect(again.toString()).toBe(chat.toString());
+    },
+  );
+
+  it.each(reverse.load<reverse.StreamVector>('stream'))(
+    '%s: what the reverse half wrote comes back',
+    (_name, vector) => {
+      const { maxEventBytes } = vector;
+      const options = maxEventBytes === undefined ? {} : { maxEventBytes };
+      const context = { ...CONTEXT, reasoning: 'thinking_blocks', includeUsage: true } as const;
+      const reversed = createMessageStream(reverse.contextOf(vector), options);
+      const chat = through(createChatStream(context), through(reversed, reverse.bytesOf(vector)));
+      const native = through(createMessageStream(reverse.contextOf(vector)), chat);
+      expect(through(createChatStream(context), native).toString()).toBe(chat.toString());
+    },
+  );
+});
+
+interface Message {
+  readonly id: string;
+  readonly content: readonly Readonly<Record<string, unknown>>[];
+  readonly stop_reason: string;
+  readonly usage: object;
+}
+
+describe('responses', () => {
+  const context = { ...CONTEXT, reasoning: 'thinking_blocks' } as const;
+  const there = (native: string): string => {
+    const result = translateResponse(native, context);
+    if (result.outcome !== 'translated') throw new Error(result.reason);
+    return result.body;
+  };
+  const back = (chat: string): string => {
+    const result = translateCompletion(chat, { model: 'm', stopSequences: [] });
+    if (result.outcome !== 'translated') throw new Error(result.outcome);
+    return result.body;
+  };
+
+  it.each(nativeVectors('response'))('%s: the chat form is a fixed point', (_name, { native }) => {
+    const chat = there(reverse.textOf(native));
+    expect(there(back(chat))).toBe(chat);
+  });
+
+  it.each(nativeVectors('response'))('%s: usage comes back exactly', (_name, { native }) => {
+    const before = JSON.parse(reverse.textOf(native)) as Message;
+    const after = JSON.parse(back(there(reverse.textOf(native)))) as Message;
+    const reading = readUsage(before.usage);
+    if (reading.outcome === 'invalid') {
+      expect(readUsage(after.usage).outcome).toBe('invalid');
+      return;
+    }
+    // The lifetime of cache writes is all that the chat format does not tell.
+    const usage = { ...reading.usage, cacheCreation1hInputTokens: 0 };
+    expect(readUsage(after.usage)).toEqual({ outcome: 'read', usage });
+    expect(after.id).toBe(before.id);
+  });
+
+  it.each(reverse.load<reverse.ResponseVector>('response').filter(([, v]) => !v.outcome))(
+    '%s: the native form is a fixed point',
+    (_name, vector) => {
+      const first = translateCompletion(reverse.textOf(vector.chat), reverse.contextOf(vector));
+      if (first.outcome !== 'translated') throw new Error(first.outcome);
+      const native = back(there(first.body));
+      expect(back(there(native))).toBe(native);
+      const before = JSON.parse(first.body) as Message;
+      const after = JSON.parse(native) as Message;
+      expect(after.content).toEqual(before.content);
+      expect(after.usage).toEqual(before.usage);
+    },
+  );
+});

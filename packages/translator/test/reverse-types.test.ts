@@ -1,0 +1,108 @@
+/** What the compiler has to accept of the reverse direction: these tests fail at `tsc`. */
+
+import type Anthropic from '@anthropic-ai/sdk';
+import type Anthropic0 from 'anthropic-sdk-0';
+import type OpenAI from 'openai';
+import type OpenAI6 from 'openai-6';
+import { describe, expect, it } from '@jest/globals';
+import {
+  ERROR_STATUS,
+  MESSAGE_FIELDS,
+  type BlockDelta,
+  type DeltaUsage,
+  type NativeBlock,
+  type NativeErrorType,
+  type NativeMessage,
+  type NativeUsage,
+  type StopReason,
+} from '../src/reverse/index.js';
+import type { ChatMessage, ChatRequest } from '../src/reverse/chat-request.js';
+
+type Accepts<Wide, Narrow extends Wide> = Narrow extends Wide ? true : never;
+
+/** Members that the SDKs know, but for the extension that only `ChatTraits` switch on. */
+const knownToOpenAI: Accepts<
+  keyof OpenAI.ChatCompletionCreateParams | 'cache_control',
+  keyof ChatRequest
+> = true;
+const knownToOlderOpenAI: Accepts<
+  keyof OpenAI6.ChatCompletionCreateParams | 'cache_control',
+  keyof ChatRequest
+> = true;
+/** Results may hold images where a trait allows it, which the SDK's type does not know. */
+const messages: Accepts<
+  OpenAI.ChatCompletionMessageParam,
+  Exclude<ChatMessage, { readonly role: 'tool' }>
+> = true;
+const olderMessages: Accepts<
+  OpenAI6.ChatCompletionMessageParam,
+  Exclude<ChatMessage, { readonly role: 'tool' }>
+> = true;
+
+/** Counts are null where the SDK has none: the upstream told none. Lists are readonly here. */
+type Head = Omit<NativeMessage, 'usage' | 'content'>;
+const head: Accepts<Omit<Anthropic.Message, 'usage' | 'content'>, Head> = true;
+const blocks: Accepts<Anthropic.ContentBlock, NativeBlock> = true;
+const olderBlocks: Accepts<Anthropic0.ContentBlock, NativeBlock> = true;
+const deltas: Accepts<Anthropic.RawContentBlockDelta, BlockDelta> = true;
+const stopReasons: Accepts<Anthropic.StopReason, StopReason> = true;
+const messageMembers: Accepts<keyof NativeMessage, keyof Anthropic.Message> = true;
+const usageMembers: Accepts<keyof NativeUsage, keyof Anthropic.Usage> = true;
+const deltaMembers: Accepts<keyof DeltaUsage, keyof Anthropic.MessageDeltaUsage> = true;
+const errorTypes: Accepts<NativeErrorType, Exclude<Anthropic.ErrorType, `memory_${string}`>> = true;
+
+type NativeField =
+  | keyof Anthropic.MessageCreateParams
+  | keyof Anthropic0.MessageCreateParams
+  | keyof Anthropic.Beta.Messages.MessageCreateParams;
+
+/** Members of the SDKs' parameters that travel in headers. */
+type HeaderField = 'betas' | 'workspace_id' | 'user_profile_id';
+
+/** Fails to compile when an SDK's request has a member that is not listed here. */
+const FIELDS: Record<Exclude<NativeField, HeaderField>, true> = {
+  model: true,
+  max_tokens: true,
+  messages: true,
+  system: true,
+  tools: true,
+  tool_choice: true,
+  stop_sequences: true,
+  temperature: true,
+  top_p: true,
+  top_k: true,
+  thinking: true,
+  output_config: true,
+  metadata: true,
+  cache_control: true,
+  stream: true,
+  service_tier: true,
+  speed: true,
+  inference_geo: true,
+  container: true,
+  diagnostics: true,
+  context_management: true,
+  compaction: true,
+  mcp_servers: true,
+  fallbacks: true,
+  fallback_credit_token: true,
+  billing_policy: true,
+  output_format: true,
+  thread: true,
+};
+
+describe('the types of the reverse direction', () => {
+  it('fit those of both SDKs', () => {
+    const all = [knownToOpenAI, knownToOlderOpenAI, messages, olderMessages, head, blocks];
+    const rest = [olderBlocks, deltas, stopReasons, messageMembers, usageMembers, deltaMembers];
+    expect([...all, ...rest, errorTypes]).not.toContain(false);
+  });
+
+  it('leave no member of a native request unsaid', () => {
+    expect([...MESSAGE_FIELDS.keys()].sort()).toEqual(Object.keys(FIELDS).sort());
+  });
+
+  it('have a status for each error type of the SDK', () => {
+    expect(new Set(Object.values(ERROR_STATUS)).size).toBe(Object.keys(ERROR_STATUS).length);
+  });
+});
