@@ -40,6 +40,8 @@ export async function startHelper(file) {
         child.send({ id, command, argument });
       });
     },
-    stop: () => child.disconnect(),
+    stop() {
+      if (child.connected) child.disconnect();
+    },
   };
 }

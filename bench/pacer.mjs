@@ -3,6 +3,9 @@
  * once per period; each stream keeps the slot that it began in, so the load is spread evenly.
  */
 
+import { performance } from 'node:perf_hooks';
+import { clearInterval, setInterval } from 'node:timers';
+
 const SLOT_MS = 2;
 
 export function createPacer(eventsPerSecond) {

@@ -1,5 +1,6 @@
 /** Clients that ask again as soon as they are answered: a contestant's throughput. */
 
+import { performance } from 'node:perf_hooks';
 import { createClient, createTally } from './client.mjs';
 
 /** @returns the tally and the seconds from the first request to the last answer */

@@ -62,7 +62,7 @@ export function createConnection({ port, onDone, onFirstByte }) {
     const head = bytes.latin1Slice(0, end).toLowerCase();
     const status = Number(head.slice(9, 12));
     if (status !== 200) {
-      finish(`status ${status}: ${bytes.latin1Slice(end, end + 200)}`);
+      finish(`status ${status}: ${bytes.toString('latin1', end + HEAD_END.length, end + 300)}`);
       return data.length;
     }
     if (head.includes('\r\ntransfer-encoding: chunked')) {

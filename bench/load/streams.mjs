@@ -1,5 +1,6 @@
 /** Streams that are all open at once, each asked for once: their first bytes, their cost, their memory. */
 
+import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, createTally } from './client.mjs';
 

@@ -1,0 +1,11 @@
+/** No contestant at all: what the upstream and the clients can do. Latencies are told against it. */
+
+export default {
+  title: 'nothing in between',
+  isYardstick: true,
+  translates: false,
+  fidelity: 'bytes',
+  async start({ upstreamUrl }) {
+    return { port: Number(new URL(upstreamUrl).port), headers: {}, stop: async () => {} };
+  },
+};

@@ -1,0 +1,119 @@
+/**
+ * The rounds of one work: every contestant once per round, in turn, so that whatever else the machine
+ * does falls on all of them alike; each round begins with another one.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { measure, takesPart } from './measure.mjs';
+import { memoryBytesOf } from './proc.mjs';
+import { median } from './statistics.mjs';
+
+const WARM_UP_MS = 400;
+const FRESH_WARM_UP_MS = 1_000;
+const REST_MS = 500;
+/** Streams of paced works begin within this time. */
+const PACED_OPENING_MS = 1_000;
+
+/**
+ * @param run.contestants - running already; `open` works start processes of their own
+ * @param run.durationMs - of one busy measurement
+ * @returns the samples by phase, then by contestant: `{ busy: { bare: [...], ... }, steady: ... }`
+ */
+export async function runRounds(run) {
+  const contestants = run.contestants.filter((contestant) => takesPart(contestant, run.work));
+  const here = { ...run, contestants };
+  switch (run.work.phase) {
+    case 'busy':
+      return busyRounds(here);
+    case 'paced':
+      return { paced: await pacedRounds(here) };
+    case 'open':
+      return { open: await openRounds(here) };
+    default:
+      throw new Error(`unknown phase ${run.work.phase}`);
+  }
+}
+
+async function busyRounds(run) {
+  const { session, work, durationMs, contestants } = run;
+  for (const contestant of contestants) await warmUp(session, contestant, work, WARM_UP_MS);
+  const busy = await inTurn(run, (contestant) =>
+    measure({ session, contestant, work, pace: 'full', act: busyLoad(work, durationMs) }),
+  );
+  if (!work.latency) return { busy };
+  // Nothing in between could be asked far more often; it is asked as often as the bare proxy is.
+  const reached = (name) => median((busy[name] ?? []).map(({ perSecond }) => perSecond));
+  const steady = await inTurn(run, (contestant, round) => {
+    const perSecond = reached(contestant.name === 'direct' && busy.bare ? 'bare' : contestant.name) / 2;
+    const act = (load) => load.ask('steady', { perSecond, durationMs, seed: round });
+    return measure({ session, contestant, work, pace: 'full', act });
+  });
+  return { busy, steady };
+}
+
+async function pacedRounds(run) {
+  const { session, work, contestants } = run;
+  for (const contestant of contestants) await warmUp(session, contestant, work, WARM_UP_MS);
+  return inTurn(run, (contestant) =>
+    measure({
+      session,
+      contestant,
+      work,
+      pace: 'paced',
+      async act(load) {
+        await load.ask('openStreams', { streams: work.streams, openingMs: PACED_OPENING_MS });
+        return load.ask('streamsDone');
+      },
+    }),
+  );
+}
+
+/** Memory that a process once had it keeps, so each sample is taken of a new one. */
+function openRounds(run) {
+  const { session, work } = run;
+  return inTurn(run, async (contestant) => {
+    if (contestant.pid === undefined) return undefined;
+    const fresh = await session.start(contestant.adapter);
+    await warmUp(session, fresh, work, FRESH_WARM_UP_MS);
+    await sleep(REST_MS);
+    const idleBytes = memoryBytesOf(fresh.pid);
+    let openBytes;
+    const figures = await measure({
+      session,
+      contestant: fresh,
+      work,
+      pace: 'paced',
+      async act(load) {
+        const openingMs = work.openingSeconds * 1000;
+        await load.ask('openStreams', { streams: work.streams, openingMs });
+        await sleep(REST_MS);
+        openBytes = memoryBytesOf(fresh.pid);
+        return load.ask('streamsDone');
+      },
+    });
+    await fresh.stop();
+    return { ...figures, bytesPerStream: (openBytes - idleBytes) / work.streams };
+  });
+}
+
+async function inTurn({ contestants, rounds, say }, sample) {
+  const samples = Object.fromEntries(contestants.map(({ name }) => [name, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (let i = 0; i < contestants.length; i += 1) {
+      const contestant = contestants[(round + i) % contestants.length];
+      const figures = await sample(contestant, round);
+      if (figures === undefined) continue;
+      samples[contestant.name].push(figures);
+      if (figures.failures.length > 0) say(`${contestant.name}: ${figures.failures.join('; ')}`);
+    }
+  }
+  return samples;
+}
+
+function warmUp(session, contestant, work, durationMs) {
+  return measure({ session, contestant, work, pace: 'full', act: busyLoad(work, durationMs) });
+}
+
+function busyLoad({ connections = 32 }, durationMs) {
+  return (load) => load.ask('busy', { connections, durationMs });
+}
