@@ -11,8 +11,9 @@ import { isChat, untranslated } from './works.mjs';
 const AFTERMATH_MS = 60;
 
 /** Contestants that do not translate sit chat works out; yardsticks do them in the native format. */
-export function takesPart(contestant, work) {
-  return contestant.translates || contestant.isYardstick === true || !isChat(work);
+export function takesPart({ translates, isYardstick = false, phases }, work) {
+  if (phases !== undefined && !phases.includes(work.phase)) return false;
+  return translates || isYardstick || !isChat(work);
 }
 
 /**
@@ -57,7 +58,7 @@ export async function measure({ session, contestant, work, pace, act }) {
     return after[clock] - before[clock];
   }
   function perAnswer(clock) {
-    return before[clock] === undefined ? undefined : (used(clock) / answered) * 1e6;
+    return before[clock] === undefined || answered === 0 ? undefined : (used(clock) / answered) * 1e6;
   }
 }
 

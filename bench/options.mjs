@@ -3,8 +3,10 @@
 import { parseArgs } from 'node:util';
 import { works } from './works.mjs';
 
-const FULL = { rounds: 5, openRounds: 3, durationMs: 1_000 };
-const QUICK = { rounds: 2, openRounds: 1, durationMs: 400 };
+const FULL = { rounds: 5, longRounds: 3, durationMs: 750, warmUpMs: 1_500 };
+/** Leaves out what takes long, but for one. */
+const QUICK = { rounds: 2, longRounds: 1, durationMs: 400, warmUpMs: 1_000 };
+const QUICK_LONG_WORK = 'open-1000';
 
 export function readOptions(contestants) {
   const { values } = parseArgs({
@@ -18,14 +20,15 @@ export function readOptions(contestants) {
     },
   });
   const size = values.quick ? QUICK : FULL;
-  const rounds = values.rounds === undefined ? {} : { rounds: positive(values.rounds) };
+  const rounds = values.rounds && positive(values.rounds);
+  const quickWorks = works.filter(({ name, isLong }) => !isLong || name === QUICK_LONG_WORK);
   return {
     ...size,
-    ...rounds,
+    ...(rounds && { rounds, longRounds: rounds }),
     isQuick: values.quick,
     isPartial: values.only !== undefined || values.contestants !== undefined,
-    works: chosen(values.only, works, 'work'),
-    contestants: chosen(values.contestants, [...contestants.values()], 'contestant'),
+    works: values.only ? chosen(values.only, works, 'work') : values.quick ? quickWorks : works,
+    contestants: chosen(values.contestants ?? [...contestants.keys()].join(','), [...contestants.values()], 'contestant'),
     profile:
       values.profile === undefined
         ? undefined
@@ -37,7 +40,7 @@ export function readOptions(contestants) {
 }
 
 function chosen(list, all, kind) {
-  return list === undefined ? all : list.split(',').map((name) => one(name, all, kind));
+  return list.split(',').map((name) => one(name, all, kind));
 }
 
 function one(name, all, kind) {

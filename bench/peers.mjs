@@ -10,7 +10,7 @@ export function findPeer(name) {
   const dir = join(PEERS, 'node_modules', name);
   if (!existsSync(dir)) {
     step(`Installing ${name}, to compare with (once)`);
-    pnpm('--dir', PEERS, 'install', '--ignore-workspace', '--frozen-lockfile', '--ignore-scripts');
+    pnpm('--dir', PEERS, 'install', '--frozen-lockfile', '--ignore-scripts');
   }
   const { version } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'));
   return { dir, version };

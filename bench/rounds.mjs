@@ -8,53 +8,70 @@ import { measure, takesPart } from './measure.mjs';
 import { memoryBytesOf } from './proc.mjs';
 import { median } from './statistics.mjs';
 
-const WARM_UP_MS = 400;
+/** Of a process that runs already, before each work: its code is compiled for this work's shape. */
+const WARM_UP_MS = 300;
 const FRESH_WARM_UP_MS = 1_000;
 const REST_MS = 500;
 /** Streams of paced works begin within this time. */
-const PACED_OPENING_MS = 1_000;
+const PACED_OPENING_MS = 500;
 
 /**
  * @param run.contestants - running already; `open` works start processes of their own
  * @param run.durationMs - of one busy measurement
- * @returns the samples by phase, then by contestant: `{ busy: { bare: [...], ... }, steady: ... }`
+ * @returns `samples` by phase, then by contestant: `{ busy: { bare: [...], ... }, steady: ... }`, and
+ *   `leftOut`, the contestants that cannot do this work, with the reason
  */
 export async function runRounds(run) {
-  const contestants = run.contestants.filter((contestant) => takesPart(contestant, run.work));
+  const { session, work } = run;
+  const contestants = [];
+  const leftOut = [];
+  for (const contestant of run.contestants) {
+    if (!takesPart(contestant, work)) continue;
+    const { failures } = await warmUp(session, contestant, work, WARM_UP_MS);
+    if (failures.length === 0) contestants.push(contestant);
+    else leftOut.push({ contestant: contestant.name, reason: failures.join('; ') });
+  }
   const here = { ...run, contestants };
-  switch (run.work.phase) {
+  switch (work.phase) {
     case 'busy':
-      return busyRounds(here);
+      return { leftOut, samples: await busyRounds(here) };
     case 'paced':
-      return { paced: await pacedRounds(here) };
+      return { leftOut, samples: { paced: await inTurn(here, pacedSample(here)) } };
     case 'open':
-      return { open: await openRounds(here) };
+      return { leftOut, samples: { open: await inTurn(here, openSample(here)) } };
     default:
-      throw new Error(`unknown phase ${run.work.phase}`);
+      throw new Error(`unknown phase ${work.phase}`);
   }
 }
 
+export function warmUp(session, contestant, work, durationMs) {
+  return measure({ session, contestant, work, pace: 'full', act: busyLoad(work, durationMs) });
+}
+
 async function busyRounds(run) {
-  const { session, work, durationMs, contestants } = run;
-  for (const contestant of contestants) await warmUp(session, contestant, work, WARM_UP_MS);
-  const busy = await inTurn(run, (contestant) =>
+  const { session, work, durationMs } = run;
+  const contestants = run.contestants.filter(({ name }) => work.latency || name !== 'direct');
+  const busy = await inTurn({ ...run, contestants }, (contestant) =>
     measure({ session, contestant, work, pace: 'full', act: busyLoad(work, durationMs) }),
   );
   if (!work.latency) return { busy };
   // Nothing in between could be asked far more often; it is asked as often as the bare proxy is.
   const reached = (name) => median((busy[name] ?? []).map(({ perSecond }) => perSecond));
   const steady = await inTurn(run, (contestant, round) => {
-    const perSecond = reached(contestant.name === 'direct' && busy.bare ? 'bare' : contestant.name) / 2;
+    const { name } = contestant;
+    const perSecond = reached(name === 'direct' && busy.bare !== undefined ? 'bare' : name) / 2;
     const act = (load) => load.ask('steady', { perSecond, durationMs, seed: round });
     return measure({ session, contestant, work, pace: 'full', act });
   });
   return { busy, steady };
 }
 
-async function pacedRounds(run) {
-  const { session, work, contestants } = run;
-  for (const contestant of contestants) await warmUp(session, contestant, work, WARM_UP_MS);
-  return inTurn(run, (contestant) =>
+function busyLoad({ connections = 32 }, durationMs) {
+  return (load) => load.ask('busy', { connections, durationMs });
+}
+
+function pacedSample({ session, work }) {
+  return (contestant) =>
     measure({
       session,
       contestant,
@@ -64,15 +81,12 @@ async function pacedRounds(run) {
         await load.ask('openStreams', { streams: work.streams, openingMs: PACED_OPENING_MS });
         return load.ask('streamsDone');
       },
-    }),
-  );
+    });
 }
 
 /** Memory that a process once had it keeps, so each sample is taken of a new one. */
-function openRounds(run) {
-  const { session, work } = run;
-  return inTurn(run, async (contestant) => {
-    if (contestant.pid === undefined) return undefined;
+function openSample({ session, work }) {
+  return async (contestant) => {
     const fresh = await session.start(contestant.adapter);
     await warmUp(session, fresh, work, FRESH_WARM_UP_MS);
     await sleep(REST_MS);
@@ -93,7 +107,7 @@ function openRounds(run) {
     });
     await fresh.stop();
     return { ...figures, bytesPerStream: (openBytes - idleBytes) / work.streams };
-  });
+  };
 }
 
 async function inTurn({ contestants, rounds, say }, sample) {
@@ -102,18 +116,9 @@ async function inTurn({ contestants, rounds, say }, sample) {
     for (let i = 0; i < contestants.length; i += 1) {
       const contestant = contestants[(round + i) % contestants.length];
       const figures = await sample(contestant, round);
-      if (figures === undefined) continue;
       samples[contestant.name].push(figures);
       if (figures.failures.length > 0) say(`${contestant.name}: ${figures.failures.join('; ')}`);
     }
   }
   return samples;
-}
-
-function warmUp(session, contestant, work, durationMs) {
-  return measure({ session, contestant, work, pace: 'full', act: busyLoad(work, durationMs) });
-}
-
-function busyLoad({ connections = 32 }, durationMs) {
-  return (load) => load.ask('busy', { connections, durationMs });
 }

@@ -4,6 +4,7 @@ export default {
   title: 'nothing in between',
   isYardstick: true,
   translates: false,
+  phases: ['busy', 'paced'],
   fidelity: 'bytes',
   async start({ upstreamUrl }) {
     return { port: Number(new URL(upstreamUrl).port), headers: {}, stop: async () => {} };

@@ -7,6 +7,8 @@ const PROXY = fileURLToPath(new URL('../proxies/express.mjs', import.meta.url));
 
 export default {
   title: 'Express skeleton',
+  /** Beyond these it is as the bare proxy. */
+  phases: ['busy'],
   translates: false,
   fidelity: 'bytes',
   async start({ upstreamUrl, scratch, nodeFlags }) {
