@@ -13,7 +13,11 @@ const PLAIN_USAGE = {
   cache_read_input_tokens: 0,
   output_tokens: 100,
 };
-const CACHED_USAGE = { ...PLAIN_USAGE, cache_creation_input_tokens: 800, cache_read_input_tokens: 49_000 };
+const CACHED_USAGE = {
+  ...PLAIN_USAGE,
+  cache_creation_input_tokens: 800,
+  cache_read_input_tokens: 49_000,
+};
 
 /**
  * @returns `usage` and `text` as a client must read them; `native`, the body as the native format
@@ -21,7 +25,10 @@ const CACHED_USAGE = { ...PLAIN_USAGE, cache_creation_input_tokens: 800, cache_r
  *   carry text.
  */
 export function answerOf({ kind, events = 0, cached = false }) {
-  const usage = { ...(cached ? CACHED_USAGE : PLAIN_USAGE), ...(events > 0 ? { output_tokens: events } : {}) };
+  const usage = {
+    ...(cached ? CACHED_USAGE : PLAIN_USAGE),
+    ...(events > 0 ? { output_tokens: events } : {}),
+  };
   return kind === 'stream' ? streamAnswer(events, usage) : jsonAnswer(usage);
 }
 
@@ -33,7 +40,6 @@ function jsonAnswer(usage) {
 
 /** `count` events of text, between those that open and close every message. */
 function streamAnswer(count, usage) {
-  const { cache_creation: _split, ...finalUsage } = usage;
   const opening = { ...message({ ...usage, output_tokens: 1 }), content: [], stop_reason: null };
   const events = [
     event('message_start', { message: opening }),
@@ -45,7 +51,7 @@ function streamAnswer(count, usage) {
     event('content_block_stop', { index: 0 }),
     event('message_delta', {
       delta: { stop_reason: 'end_turn', stop_sequence: null },
-      usage: finalUsage,
+      usage,
     }),
     event('message_stop', {}),
   ];

@@ -31,6 +31,7 @@ export function figuresOf(work, samples) {
       latency: timed?.[name] && latencyOf(timed[name], timed.direct),
       upstreamBusy: median(main.map(({ upstreamBusy }) => upstreamBusy)),
       clientsBusy: median(main.map(({ clientsBusy }) => clientsBusy)),
+      othersBusy: median(main.map(({ othersBusy }) => othersBusy)),
       settlements: settlementsOf(main),
       failures: phases.flatMap((phase) => phase[name].flatMap(({ failures }) => failures)),
     };

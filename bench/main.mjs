@@ -47,7 +47,14 @@ async function bench() {
     step(work.title);
     const { durationMs } = options;
     const rounds = work.isLong ? options.longRounds : options.rounds;
-    const { samples, leftOut } = await runRounds({ session, contestants, work, rounds, durationMs, say });
+    const { samples, leftOut } = await runRounds({
+      session,
+      contestants,
+      work,
+      rounds,
+      durationMs,
+      say,
+    });
     const { name, title, phase } = work;
     measured.push({ name, title, phase, rounds, leftOut, rows: figuresOf(work, samples) });
     for (const { contestant, reason } of leftOut) say(`${contestant} is left out: ${reason}`);
@@ -71,7 +78,8 @@ async function bench() {
   mkdirSync(RESULTS, { recursive: true });
   writeFileSync(new URL('latest.json', RESULTS), `${JSON.stringify(results, undefined, 2)}\n`);
   step('Results are in bench/results/latest.json');
-  if (options.isPartial || options.isQuick) say('docs/performance.md is for whole runs: left as it is');
+  if (options.isPartial || options.isQuick)
+    say('docs/performance.md is for whole runs: left as it is');
   else await writeDocs(results);
   return isSound(results) ? 0 : 1;
 }
@@ -103,7 +111,9 @@ function isSound({ contestants, works, charges }) {
   return (
     charges.every(({ isExact }) => isExact) &&
     works.every(({ leftOut }) => leftOut.every(({ contestant }) => !ours.has(contestant))) &&
-    works.every(({ rows }) => rows.every((row) => !ours.has(row.contestant) || row.failures.length === 0))
+    works.every(({ rows }) =>
+      rows.every((row) => !ours.has(row.contestant) || row.failures.length === 0),
+    )
   );
 }
 
@@ -122,7 +132,9 @@ async function compareCharges(contestants, say) {
     if (charged === undefined) continue;
     const isExact = (await charged()) === expectedCharge;
     charges.push({ contestant: name, isExact });
-    say(`${name}: ${isExact ? 'every answer was charged, exactly' : 'CHARGES DIFFER FROM ANSWERS'}`);
+    say(
+      `${name}: ${isExact ? 'every answer was charged, exactly' : 'CHARGES DIFFER FROM ANSWERS'}`,
+    );
   }
   return charges;
 }

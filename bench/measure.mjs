@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chargeOf } from '../torture/check.mjs';
 import { answerOf } from './answers.mjs';
-import { cpuSecondsOf } from './proc.mjs';
+import { cpuSecondsOf, machineBusySeconds } from './proc.mjs';
 import { isChat, untranslated } from './works.mjs';
 
 /** What a process still does after the last answer left belongs to the answers. */
@@ -50,15 +50,23 @@ export async function measure({ session, contestant, work, pace, act }) {
     /** Share of one core. Near 1 they limit the contestant. */
     upstreamBusy: used('upstream') / used('time'),
     clientsBusy: used('load') / used('time'),
+    /** Cores that processes outside the benchmark used meanwhile. */
+    othersBusy: Math.max(0, used('machine') - usedByAll()) / used('time'),
     settlements: differences(metricsBefore, metricsAfter, seconds),
     failures: failuresOf(tally, { answered, served: served.requests }),
   };
 
+  function usedByAll() {
+    const clocks = ['contestant', 'postgres', 'redis', 'upstream', 'load', 'self'];
+    return clocks.reduce((sum, clock) => sum + (used(clock) || 0), 0);
+  }
   function used(clock) {
     return after[clock] - before[clock];
   }
   function perAnswer(clock) {
-    return before[clock] === undefined || answered === 0 ? undefined : (used(clock) / answered) * 1e6;
+    return before[clock] === undefined || answered === 0
+      ? undefined
+      : (used(clock) / answered) * 1e6;
   }
 }
 
@@ -70,6 +78,8 @@ function readClocks({ upstream, load }, { pid, serverPids }) {
     postgres: cpu(serverPids?.postgres),
     redis: cpu(serverPids?.redis),
     upstream: cpu(upstream.pid),
+    self: process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6,
+    machine: machineBusySeconds(),
     load: cpu(load.pid),
   };
 }
@@ -91,7 +101,8 @@ function chargeFor(requests, counts) {
 function failuresOf(tally, { answered, served }) {
   const failures = tally.failed === 0 ? [] : [`${tally.failed} wrong answers`, ...tally.failures];
   const asked = answered + tally.failed;
-  if (served !== asked) failures.push(`the upstream was asked ${served} times for ${asked} requests`);
+  if (served !== asked)
+    failures.push(`the upstream was asked ${served} times for ${asked} requests`);
   return failures;
 }
 

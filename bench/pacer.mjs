@@ -9,7 +9,10 @@ import { clearInterval, setInterval } from 'node:timers';
 const SLOT_MS = 2;
 
 export function createPacer(eventsPerSecond) {
-  const slots = Array.from({ length: Math.round(1000 / eventsPerSecond / SLOT_MS) }, () => new Set());
+  const slots = Array.from(
+    { length: Math.round(1000 / eventsPerSecond / SLOT_MS) },
+    () => new Set(),
+  );
   const startedAt = performance.now();
   let visited = 0;
   const timer = setInterval(() => {

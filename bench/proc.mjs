@@ -10,6 +10,17 @@ export function cpuSecondsOf(pid) {
   return family(pid).reduce((sum, { ticks }) => sum + ticks, 0) / TICKS_PER_SECOND;
 }
 
+/** Time that all cores together were not idle. */
+export function machineBusySeconds() {
+  const [line] = readFileSync('/proc/stat', 'latin1').split('\n');
+  const [user, nice, system, , , irq, softirq, steal] = line
+    .trim()
+    .split(/ +/)
+    .slice(1)
+    .map(Number);
+  return (user + nice + system + irq + softirq + steal) / TICKS_PER_SECOND;
+}
+
 /** Resident memory of a process and its descendants. */
 export function memoryBytesOf(pid) {
   return family(pid).reduce((sum, member) => sum + residentBytes(member.pid), 0);

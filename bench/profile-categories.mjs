@@ -7,17 +7,29 @@ const CATEGORIES = [
   ['rate limiter', /packages\/rate-limiter\//],
   ['balance store', /packages\/balance-store\//],
   ['PGlite', /electric-sql|pglite|\.wasm|^wasm:/],
-  ['Express', /node_modules\/(express|router|body-parser|qs|finalhandler|send|parseurl|proxy-addr|path-to-regexp|depd|debug|on-finished|etag|fresh|vary|accepts|type-is)\//],
+  [
+    'Express',
+    /node_modules\/(express|router|body-parser|qs|finalhandler|send|parseurl|proxy-addr|path-to-regexp|depd|debug|on-finished|etag|fresh|vary|accepts|type-is)\//,
+  ],
   ['undici', /node_modules\/undici\/|internal\/deps\/undici/],
-  ['logging', /node_modules\/(pino|sonic-boom|pino-std-serializers|quick-format-unescaped|safe-stable-stringify)\//],
+  [
+    'logging',
+    /node_modules\/(pino|sonic-boom|pino-std-serializers|quick-format-unescaped|safe-stable-stringify)\//,
+  ],
   ['metrics', /node_modules\/(prom-client|tdigest|bintrees)\//],
   ['Redis client', /node_modules\/(ioredis|@ioredis|redis-parser|denque|standard-as-callback)\//],
   ['PostgreSQL client', /node_modules\/(pg|pg-[\w]+|postgres-[\w]+)\/|@prisma/],
   ['zod', /node_modules\/zod\//],
   ['other packages', /node_modules\//],
   ['Node: HTTP', /^node:(_http|http|internal\/http)/],
-  ['Node: sockets and streams', /^node:(net|stream|internal\/(streams|stream_base|net|js_stream|tls))/],
-  ['Node: timers, promises, events', /^node:(events|timers|internal\/(timers|process|async|event|util|errors|abort))/],
+  [
+    'Node: sockets and streams',
+    /^node:(net|stream|internal\/(streams|stream_base|net|js_stream|tls))/,
+  ],
+  [
+    'Node: timers, promises, events',
+    /^node:(events|timers|internal\/(timers|process|async|event|util|errors|abort))/,
+  ],
   ['Node: other', /^node:/],
 ];
 

@@ -38,8 +38,23 @@ function agentBody(bytes) {
     },
   }));
   const turns = times(24, (i) => [
-    { role: 'assistant', content: [{ type: 'tool_use', id: `toolu_${i}`, name: `tool_${i % 16}`, input: { path: `src/file-${i}.ts`, limit: 200 } }] },
-    { role: 'user', content: [{ type: 'tool_result', tool_use_id: `toolu_${i}`, content: prose((3 * share) / 24 - 330) }] },
+    {
+      role: 'assistant',
+      content: [
+        {
+          type: 'tool_use',
+          id: `toolu_${i}`,
+          name: `tool_${i % 16}`,
+          input: { path: `src/file-${i}.ts`, limit: 200 },
+        },
+      ],
+    },
+    {
+      role: 'user',
+      content: [
+        { type: 'tool_result', tool_use_id: `toolu_${i}`, content: prose((3 * share) / 24 - 330) },
+      ],
+    },
   ]).flat();
   turns.at(-1).content.at(-1).cache_control = { type: 'ephemeral' };
   return {

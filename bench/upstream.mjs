@@ -111,7 +111,11 @@ function headOf(type, length) {
 }
 
 function httpChunk(bytes) {
-  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
+  return Buffer.concat([
+    Buffer.from(`${bytes.length.toString(16)}\r\n`),
+    bytes,
+    Buffer.from('\r\n'),
+  ]);
 }
 
 function cut(bytes) {

@@ -57,7 +57,13 @@ function open(name, title, streams) {
   const openingSeconds = Math.ceil(streams / 1_500);
   const request = stream(NATIVE, Math.max(1, openingSeconds + 3 - EVENTS_AROUND));
   return {
-    name, title, phase: 'open', requests: [request], streams, openingSeconds, eventsPerSecond: 1,
+    name,
+    title,
+    phase: 'open',
+    requests: [request],
+    streams,
+    openingSeconds,
+    eventsPerSecond: 1,
   };
 }
 

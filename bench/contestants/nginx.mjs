@@ -12,7 +12,8 @@ export default {
   title: 'nginx',
   translates: false,
   fidelity: 'bytes',
-  missing: () => (spawnSync(COMMAND, ['-v']).error === undefined ? undefined : 'nginx is not installed'),
+  missing: () =>
+    spawnSync(COMMAND, ['-v']).error === undefined ? undefined : 'nginx is not installed',
   version: () => /nginx\/(\S+)/.exec(versionText())?.[1],
   async start({ upstreamUrl, scratch }) {
     const port = await freePort();

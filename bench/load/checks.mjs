@@ -109,7 +109,8 @@ const READERS = {
 
 function problemOf(answer, { usage, text, isWhole }) {
   if (!isWhole) return 'not ended as a stream must';
-  if (text !== answer.text) return `text of ${text.length} instead of ${answer.text.length} characters`;
+  if (text !== answer.text)
+    return `text of ${text.length} instead of ${answer.text.length} characters`;
   const { input_tokens: input, output_tokens: output } = answer.usage;
   if (usage?.input_tokens === input && usage.output_tokens === output) return undefined;
   return `usage ${JSON.stringify(usage)} instead of ${input} and ${output}`;
@@ -133,6 +134,7 @@ function endOf(text) {
 
 function countOf(text, part) {
   let count = 0;
-  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) count += 1;
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length))
+    count += 1;
   return count;
 }

@@ -36,7 +36,7 @@ export function createConnection({ port, onDone, onFirstByte }) {
     socket = connect({ host: '127.0.0.1', port, noDelay: true });
     rest = Buffer.alloc(0);
     socket.on('data', (data) => {
-      for (let at = 0; at < data.length && read !== undefined; ) at = read(data, at);
+      for (let at = 0; at < data.length && read !== undefined;) at = read(data, at);
     });
     socket.on('error', (error) => finish(`connection: ${error.code}`));
     socket.on('close', () => finish('closed amid an answer'));

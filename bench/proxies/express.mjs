@@ -10,8 +10,8 @@ import { Pool } from 'undici';
 import { forward } from './forward.mjs';
 
 // The gateway's own Express, so that both run the same version.
-const require = createRequire(new URL('../../apps/gateway/package.json', import.meta.url));
-const express = require('express');
+const fromGateway = createRequire(new URL('../../apps/gateway/package.json', import.meta.url));
+const express = fromGateway('express');
 
 const [upstreamUrl, port] = process.argv.slice(2);
 const pool = new Pool(upstreamUrl, { connections: null });

@@ -56,7 +56,8 @@ export function chartsOf(results) {
     barChart({
       name: 'memory',
       title: 'Memory per open stream',
-      subtitle: 'Resident memory with all streams open, less that before, by their number. Shorter is better.',
+      subtitle:
+        'Resident memory with all streams open, less that before, by their number. Shorter is better.',
       unit: 'KB',
       works: pick(['open-1000', 'open-5000']),
       figure: ({ bytesPerStream }) => bytesPerStream && kilobytes(bytesPerStream),
@@ -89,8 +90,8 @@ export function chartsOf(results) {
 
   function latencyChart() {
     const title = 'Latency at half load';
-    const works = results.works.filter(({ phase, rows }) =>
-      phase === 'busy' && rows.some(({ latency }) => latency !== undefined),
+    const works = results.works.filter(
+      ({ phase, rows }) => phase === 'busy' && rows.some(({ latency }) => latency !== undefined),
     );
     if (works.length === 0) return undefined;
     const panels = works.map((work) => {
@@ -132,7 +133,8 @@ function styleOf(contestants) {
       name,
       {
         label: SHORT[name] ?? title,
-        colour: COLOURS[name] ?? OTHERS[others.findIndex((entry) => entry.name === name) % OTHERS.length],
+        colour:
+          COLOURS[name] ?? OTHERS[others.findIndex((entry) => entry.name === name) % OTHERS.length],
       },
     ]),
   );

@@ -16,9 +16,10 @@ const COLUMNS = [
   { head: 'first byte p99', cell: (row) => firstByteMs(row, 'p99') },
   {
     head: 'KB/stream',
-    cell: ({ bytesPerStream }) =>
-      bytesPerStream && spread(scaled(bytesPerStream, 1 / 1024), 0),
+    cell: ({ bytesPerStream }) => bytesPerStream && spread(scaled(bytesPerStream, 1 / 1024), 0),
   },
+  { head: 'settled/s', cell: ({ settlements }) => settlementsPerSecond(settlements) },
+  { head: 'per batch', cell: ({ settlements }) => settlementsPerBatch(settlements) },
   {
     head: 'failures',
     cell: ({ failures }) => (failures.length === 0 ? undefined : failures.length.toString()),
@@ -38,6 +39,23 @@ function addedMs({ latency }, percentile) {
 function firstByteMs({ latency }, percentile) {
   const added = latency?.firstByteMs?.added;
   return added && fixed(added[percentile], 2);
+}
+
+/** From a histogram of batch sizes, if the contestant's metrics have one. */
+function settlementsPerSecond(settlements) {
+  const { settled } = batchesOf(settlements);
+  return settled && fixed(settled, 0);
+}
+
+function settlementsPerBatch(settlements) {
+  const { settled, batches } = batchesOf(settlements);
+  return settled && batches && fixed(settled / batches, 1);
+}
+
+function batchesOf(settlements) {
+  const rate = (end) =>
+    Object.entries(settlements).find(([name]) => name.includes('batch') && name.endsWith(end))?.[1];
+  return { settled: rate('_sum'), batches: rate('_count') };
 }
 
 /** The median, and how far the rounds were apart. */

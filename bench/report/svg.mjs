@@ -21,7 +21,8 @@ const PANEL_FOOT = 34;
  */
 export function chartSvg({ title, subtitle, unit, legend, panels, columns = 2 }) {
   const panelWidth = (WIDTH - 2 * MARGIN - (columns - 1) * GAP) / columns;
-  const panelHeight = PANEL_HEAD + PANEL_FOOT + Math.max(...panels.map(({ rows }) => rows.length)) * ROW;
+  const panelHeight =
+    PANEL_HEAD + PANEL_FOOT + Math.max(...panels.map(({ rows }) => rows.length)) * ROW;
   const top = 104;
   const height = top + Math.ceil(panels.length / columns) * panelHeight + 4;
   const drawn = panels.map((panel, i) => {
@@ -72,7 +73,9 @@ function drawRow({ label, colour, bar, dots, text: content }, { y, at, panelWidt
   const middle = y + ROW / 2;
   return [
     text({ x: LABEL_WIDTH - 8, y: middle + 4, kind: 'label', content: label }),
-    bar === undefined ? drawDots(dots, { colour, middle, at }) : drawBar(bar, { colour, middle, at }),
+    bar === undefined
+      ? drawDots(dots, { colour, middle, at })
+      : drawBar(bar, { colour, middle, at }),
     text({ x: panelWidth - VALUE_WIDTH + 8, y: middle + 4, kind: 'value', content }),
   ].join('');
 }

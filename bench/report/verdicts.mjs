@@ -34,8 +34,18 @@ export function verdictsOf(results, contestant) {
     if (added === undefined) return [];
     const text = (ms) => `${ms.toFixed(2)} ms`;
     return [
-      ...verdict({ what: 'added latency at half load, p50', budget: p50Ms, measured: added.p50, text }),
-      ...verdict({ what: 'added latency at half load, p99', budget: p99Ms, measured: added.p99, text }),
+      ...verdict({
+        what: 'added latency at half load, p50',
+        budget: p50Ms,
+        measured: added.p50,
+        text,
+      }),
+      ...verdict({
+        what: 'added latency at half load, p99',
+        budget: p99Ms,
+        measured: added.p99,
+        text,
+      }),
     ];
   }
 
@@ -49,7 +59,5 @@ export function verdictsOf(results, contestant) {
 }
 
 function verdict({ what, budget, measured, text }) {
-  return [
-    { what, budget: text(budget), measured: text(measured), isMet: measured <= budget },
-  ];
+  return [{ what, budget: text(budget), measured: text(measured), isMet: measured <= budget }];
 }
