@@ -32,7 +32,7 @@ export const works = [
   busy('chat-json-1k', 'chat JSON, 1 KB', [json(CHAT, 1_000)]),
   busy('chat-stream-30', 'chat stream, 30 events', [stream(CHAT, 30)]),
   busy('chat-stream-300', 'chat stream, 300 events', [stream(CHAT, 300)]),
-  busy('agents', 'agents: 200 KB cached prompts with tools, streams; every 5th small JSON', [
+  busy('agents', 'agents: 200 KB cached prompts, tools, streams', [
     ...Array.from({ length: SMALL_EVERY - 1 }, () => agent),
     json(NATIVE, 1_000),
   ]),

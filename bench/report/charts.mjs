@@ -9,7 +9,7 @@ const COLOURS = {
   nginx: '#4f9d69',
   express: '#7a86c8',
   'gateway-embedded': '#2f9fd6',
-  'gateway-servers': '#0b62b0',
+  'gateway-servers': '#1668b8',
 };
 const OTHERS = ['#d9822b', '#b4586c', '#a07cc5'];
 const SHORT = {
@@ -74,7 +74,7 @@ export function chartsOf(results) {
       .map((work) => ({ ...work, rows: work.rows.filter((row) => figure(row) !== undefined) }))
       .filter(({ rows }) => rows.length > 0)
       .map((work) => ({
-        title: panelTitle(work),
+        title: work.title,
         tickText: whole,
         scale: linearScale(Math.max(...work.rows.map((row) => figure(row).max))),
         rows: work.rows.map((row) => ({
@@ -84,7 +84,7 @@ export function chartsOf(results) {
         })),
       }));
     if (panels.length === 0) return undefined;
-    const legend = [...style.values()].map(({ colour, label }) => ({ colour, text: label }));
+    const legend = legendOf(panels);
     return { name, alt: title, svg: chartSvg({ title, subtitle, unit, legend, panels }) };
   }
 
@@ -98,7 +98,7 @@ export function chartsOf(results) {
       const rows = work.rows.filter(({ latency }) => latency !== undefined);
       const all = rows.flatMap(({ latency }) => Object.values(percentiles(latency)));
       return {
-        title: panelTitle(work),
+        title: work.title,
         tickText: String,
         scale: logScale(all),
         rows: rows.map(({ contestant, latency }) => {
@@ -117,7 +117,7 @@ export function chartsOf(results) {
     });
     const subtitle =
       'Until the last byte, each contestant at half the rate that it reached. Dots: p50, p99, p99.9; beside them p50 · p99. Further left is better.';
-    const legend = [...style.values()].map(({ colour, label }) => ({ colour, text: label }));
+    const legend = legendOf(panels);
     return {
       name: 'latency',
       alt: title,
@@ -140,8 +140,10 @@ function styleOf(contestants) {
   );
 }
 
-function panelTitle({ title }) {
-  return title.split(';')[0].split(':')[0] === 'agents' ? 'agents: 200 KB prompts, streams' : title;
+/** Those whose rows the chart has, in the order of the contestants. */
+function legendOf(panels) {
+  const used = panels.flatMap(({ rows }) => rows).map(({ label, colour }) => [label, colour]);
+  return [...new Map(used)].map(([text, colour]) => ({ text, colour }));
 }
 
 function percentiles({ lastByteMs, firstByteMs }) {

@@ -6,8 +6,8 @@
 const WIDTH = 880;
 const MARGIN = 24;
 const GAP = 28;
-const LABEL_WIDTH = 132;
-const VALUE_WIDTH = 92;
+const LABEL_WIDTH = 126;
+const VALUE_WIDTH = 116;
 const ROW = 22;
 const BAR = 12;
 const PANEL_HEAD = 30;
@@ -47,7 +47,7 @@ function drawLegend(entries) {
   const drawn = entries.map(({ colour, text: content }) => {
     const mark = `<rect x="${x}" y="73" width="11" height="11" rx="3" fill="${colour}"/>`;
     const label = text({ x: x + 17, y: 83, kind: 'small', content });
-    x += 36 + content.length * 6.1;
+    x += 38 + content.length * 6.5;
     return mark + label;
   });
   return drawn.join('');
