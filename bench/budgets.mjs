@@ -11,4 +11,6 @@ export const ratioBudgets = [
 ];
 export const chatEventBudget = { work: 'chat-stream-300', events: 300, usPerEvent: 1.2 };
 export const latencyBudget = { work: 'native-json-1k', p50Ms: 1.5, p99Ms: 10 };
+/** Of one key, through PostgreSQL, without a gateway in front. */
+export const settlingBudget = { store: 'PostgreSQL', perSecond: 10_000 };
 export const memoryBudget = { work: 'open-1000', kbPerStream: 70 };

@@ -32,7 +32,7 @@ export function figuresOf(work, samples) {
       upstreamBusy: median(main.map(({ upstreamBusy }) => upstreamBusy)),
       clientsBusy: median(main.map(({ clientsBusy }) => clientsBusy)),
       othersBusy: median(main.map(({ othersBusy }) => othersBusy)),
-      settlements: settlementsOf(main),
+      perBatch: summaryOf(main, 'perBatch'),
       failures: phases.flatMap((phase) => phase[name].flatMap(({ failures }) => failures)),
     };
   });
@@ -71,12 +71,6 @@ function percentilesOf(samples, member) {
 
 function differences(these, those) {
   return mapValues(PERCENTILES, (_q, name) => these[name] - those[name]);
-}
-
-function settlementsOf(samples) {
-  return mapValues(samples[0].settlements, (_value, name) =>
-    median(samples.map(({ settlements }) => settlements[name])),
-  );
 }
 
 function mapValues(object, make) {

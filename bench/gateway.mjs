@@ -43,7 +43,8 @@ export async function startGateway({ name, upstreamUrl, scratch, nodeFlags, env 
     ...server,
     port,
     headers: { authorization: `Bearer ${key.api_key}` },
-    metrics: async () => readMetrics(await askText(admin, '/metrics')),
+    keyId: key.id,
+    settlements: async () => batchesOf(await askText(admin, '/metrics')),
     /** What the key was charged, in units of 10^-14 USD. */
     async charged() {
       const { spent_usd: spent } = await ask(admin, 'GET', `/admin/keys/${key.id}`);
@@ -80,14 +81,12 @@ async function askText(admin, path) {
   return body.text();
 }
 
-/** The counters that tell of settlements, by name; labels are summed. */
-function readMetrics(text) {
-  const metrics = {};
-  for (const line of text.split('\n')) {
-    const [, name, value] = /^(gateway_settle\w*)(?:\{[^}]*\})? (\S+)$/.exec(line) ?? [];
-    if (name !== undefined) metrics[name] = (metrics[name] ?? 0) + Number(value);
-  }
-  return metrics;
+/** From a histogram of the sizes of batches, where the metrics have one. */
+function batchesOf(metrics) {
+  const read = (end) =>
+    new RegExp(`^gateway_settle\\w*batch\\w*_${end} (\\S+)$`, 'm').exec(metrics);
+  const [sum, count] = [read('sum'), read('count')];
+  return sum && count ? { settled: Number(sum[1]), batches: Number(count[1]) } : undefined;
 }
 
 function unitsOf(usd) {

@@ -4,8 +4,8 @@ import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /** @returns `ready`, what the process told when it was, and `ask`, which resolves with its answer */
-export async function startHelper(file) {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), {
+export async function startHelper(file, args = []) {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

@@ -18,9 +18,10 @@ import { takesPart } from './measure.mjs';
 import { memoryBytesOf } from './proc.mjs';
 import { profile } from './profile.mjs';
 import { writeDocs } from './report/docs.mjs';
-import { printTables } from './report/terminal.mjs';
+import { printSettling, printWork } from './report/terminal.mjs';
 import { runRounds, warmUp } from './rounds.mjs';
 import { loadContestants, openSession } from './session.mjs';
+import { measureSettling } from './settling.mjs';
 import { works } from './works.mjs';
 
 const RESULTS = new URL('results/', import.meta.url);
@@ -58,10 +59,11 @@ async function bench() {
     const { name, title, phase } = work;
     measured.push({ name, title, phase, rounds, leftOut, rows: figuresOf(work, samples) });
     for (const { contestant, reason } of leftOut) say(`${contestant} is left out: ${reason}`);
-    printTables([measured.at(-1)], titles(contestants));
+    printWork(measured.at(-1), titles(contestants));
   }
 
   const charges = await compareCharges(contestants, say);
+  const settling = options.isPartial ? [] : await settleAlone();
   const results = {
     measuredAt: new Date(startedAt).toISOString(),
     seconds: Math.round((Date.now() - startedAt) / 1000),
@@ -73,6 +75,7 @@ async function bench() {
     contestants: contestants.map(({ name, title, isOurs = false }) => ({ name, title, isOurs })),
     memory: { idle, afterwards: memoryOf(contestants) },
     charges,
+    settling,
     works: measured,
   };
   mkdirSync(RESULTS, { recursive: true });
@@ -106,10 +109,10 @@ async function warmUpAll(contestants) {
 }
 
 /** Whatever others do, this gateway does every work, answers rightly and charges exactly. */
-function isSound({ contestants, works, charges }) {
+function isSound({ contestants, works, charges, settling }) {
   const ours = new Set(contestants.filter(({ isOurs }) => isOurs).map(({ name }) => name));
   return (
-    charges.every(({ isExact }) => isExact) &&
+    [...charges, ...settling].every(({ isExact }) => isExact) &&
     works.every(({ leftOut }) => leftOut.every(({ contestant }) => !ours.has(contestant))) &&
     works.every(({ rows }) =>
       rows.every((row) => !ours.has(row.contestant) || row.failures.length === 0),
@@ -139,12 +142,19 @@ async function compareCharges(contestants, say) {
   return charges;
 }
 
+async function settleAlone() {
+  step('One key, charged without a gateway in front');
+  const { rounds, durationMs } = options;
+  const stores = await measureSettling({ session, rounds, durationMs });
+  printSettling(stores);
+  return stores;
+}
+
 async function allVersions(contestants) {
   const own = contestants
     .filter(({ version }) => version !== undefined)
     .map(({ name, version }) => [name, version()]);
-  const servers = session.servers();
-  return { ...(servers && (await versionsOf(servers))), ...Object.fromEntries(own) };
+  return { ...(await versionsOf(await session.startServers())), ...Object.fromEntries(own) };
 }
 
 function titles(contestants) {

@@ -27,12 +27,12 @@ export async function measure({ session, contestant, work, pace, act }) {
   const { port, headers, fidelity } = contestant;
   await load.ask('aim', { port, headers, fidelity, requests });
   await upstream.ask('report');
-  const metricsBefore = await contestant.metrics?.();
+  const settledBefore = await contestant.settlements?.();
   const before = readClocks(session, contestant);
   const result = await act(load);
   await sleep(AFTERMATH_MS);
   const after = readClocks(session, contestant);
-  const metricsAfter = await contestant.metrics?.();
+  const settledAfter = await contestant.settlements?.();
   const served = await upstream.ask('report');
 
   const { tally, seconds } = result;
@@ -52,7 +52,8 @@ export async function measure({ session, contestant, work, pace, act }) {
     clientsBusy: used('load') / used('time'),
     /** Cores that processes outside the benchmark used meanwhile. */
     othersBusy: Math.max(0, used('machine') - usedByAll()) / used('time'),
-    settlements: differences(metricsBefore, metricsAfter, seconds),
+    /** Charges in one commit. */
+    perBatch: perBatch(settledBefore, settledAfter),
     failures: failuresOf(tally, { answered, served: served.requests }),
   };
 
@@ -106,10 +107,7 @@ function failuresOf(tally, { answered, served }) {
   return failures;
 }
 
-/** Of the contestant's own counters, per second. */
-function differences(before, after, seconds) {
-  if (before === undefined || after === undefined) return {};
-  return Object.fromEntries(
-    Object.entries(after).map(([name, value]) => [name, (value - (before[name] ?? 0)) / seconds]),
-  );
+function perBatch(before, after) {
+  if (before === undefined || after === undefined) return undefined;
+  return (after.settled - before.settled) / (after.batches - before.batches);
 }

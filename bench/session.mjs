@@ -32,20 +32,21 @@ export async function openSession() {
   const load = await startHelper('load.mjs');
   const running = new Set();
   let servers;
+  const startServersOnce = async () => (servers ??= await startServers());
 
   return {
+    scratch,
     upstream,
     load,
-    /** Those started so far, if any contestant needed them. */
-    servers: () => servers,
+    /** PostgreSQL and Redis, for whoever needs them first. */
+    startServers: startServersOnce,
     /** @param nodeFlags - for the contestant's own process, such as `--cpu-prof` */
     async start(contestant, nodeFlags = []) {
-      if (contestant.needsServers) servers ??= await startServers();
       const started = await contestant.start({
         upstreamUrl: `http://127.0.0.1:${upstream.ready.port}`,
         scratch,
         nodeFlags,
-        servers,
+        servers: contestant.needsServers ? await startServersOnce() : undefined,
       });
       const process = {
         ...contestant,

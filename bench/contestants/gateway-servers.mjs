@@ -1,3 +1,4 @@
+import { openBatchCounter } from '../batches.mjs';
 import { startGateway } from '../gateway.mjs';
 
 export default {
@@ -17,6 +18,15 @@ export default {
         KEY_PEPPER: 'benchmark-pepper-benchmark-pepper',
       },
     });
-    return { ...gateway, serverPids: pids };
+    const batches = await openBatchCounter(databaseUrl, gateway.keyId);
+    return {
+      ...gateway,
+      serverPids: pids,
+      settlements: batches.read,
+      async stop() {
+        await gateway.stop();
+        await batches.close();
+      },
+    };
   },
 };

@@ -18,17 +18,27 @@ const COLUMNS = [
     head: 'KB/stream',
     cell: ({ bytesPerStream }) => bytesPerStream && spread(scaled(bytesPerStream, 1 / 1024), 0),
   },
-  { head: 'settled/s', cell: ({ settlements }) => settlementsPerSecond(settlements) },
-  { head: 'per batch', cell: ({ settlements }) => settlementsPerBatch(settlements) },
+  { head: 'charges per commit', cell: ({ perBatch }) => perBatch && fixed(perBatch.median, 1) },
   {
     head: 'failures',
     cell: ({ failures }) => (failures.length === 0 ? undefined : failures.length.toString()),
   },
 ];
 
+const SETTLING_COLUMNS = [
+  { head: 'charges/s', cell: ({ perSecond }) => spread(perSecond, 0) },
+  { head: 'CPU µs', cell: ({ cpuUs }) => spread(cpuUs, 1) },
+  { head: 'server µs', cell: ({ serverCpuUs }) => spread(serverCpuUs, 1) },
+  { head: 'charges per commit', cell: ({ perBatch }) => perBatch && fixed(perBatch.median, 0) },
+];
+
 /** @returns each column's `head`, and its `cell` for a row: text, or `undefined` where there is none */
 export function columnsOf({ rows }) {
   return COLUMNS.filter(({ cell }) => rows.some((row) => cell(row) !== undefined));
+}
+
+export function settlingColumns() {
+  return SETTLING_COLUMNS;
 }
 
 function addedMs({ latency }, percentile) {
@@ -39,23 +49,6 @@ function addedMs({ latency }, percentile) {
 function firstByteMs({ latency }, percentile) {
   const added = latency?.firstByteMs?.added;
   return added && fixed(added[percentile], 2);
-}
-
-/** From a histogram of batch sizes, if the contestant's metrics have one. */
-function settlementsPerSecond(settlements) {
-  const { settled } = batchesOf(settlements);
-  return settled && fixed(settled, 0);
-}
-
-function settlementsPerBatch(settlements) {
-  const { settled, batches } = batchesOf(settlements);
-  return settled && batches && fixed(settled / batches, 1);
-}
-
-function batchesOf(settlements) {
-  const rate = (end) =>
-    Object.entries(settlements).find(([name]) => name.includes('batch') && name.endsWith(end))?.[1];
-  return { settled: rate('_sum'), batches: rate('_count') };
 }
 
 /** The median, and how far the rounds were apart. */

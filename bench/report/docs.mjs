@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
 import { fileURLToPath } from 'node:url';
 import { chartsOf } from './charts.mjs';
-import { columnsOf } from './columns.mjs';
+import { columnsOf, settlingColumns } from './columns.mjs';
 import { verdictsOf } from './verdicts.mjs';
 
 const PAGE = new URL('../../docs/performance.md', import.meta.url);
@@ -35,6 +35,7 @@ function measured(results, charts) {
     '## Memory of the processes',
     memoryTable(results, titles),
     ...results.works.flatMap((work) => workSection(work, titles)),
+    ...settlingSection(results),
   ].join('\n\n');
 }
 
@@ -89,19 +90,27 @@ function memoryTable({ memory, works }, titles) {
 }
 
 function workSection(work, titles) {
-  const columns = columnsOf(work);
-  const rows = work.rows.map((row) => [
-    titles.get(row.contestant),
-    ...columns.map(({ cell }) => cell(row) ?? ''),
-  ]);
+  const rows = work.rows.map((row) => ({ ...row, title: titles.get(row.contestant) }));
   const leftOut = work.leftOut.map(
     ({ contestant, reason }) => `${titles.get(contestant)} is left out: ${reason.slice(0, 200)}.`,
   );
   return [
     `## ${work.title[0].toUpperCase()}${work.title.slice(1)}`,
-    table(['', ...columns.map(({ head }) => head)], rows),
+    tableOf(columnsOf(work), rows),
     ...leftOut,
   ];
+}
+
+function settlingSection({ settling }) {
+  if (settling.length === 0) return [];
+  return ['## One key, charged without a gateway in front', tableOf(settlingColumns(), settling)];
+}
+
+function tableOf(columns, rows) {
+  return table(
+    ['', ...columns.map(({ head }) => head)],
+    rows.map((row) => [row.title, ...columns.map(({ cell }) => cell(row) ?? '')]),
+  );
 }
 
 /** Figures to the right, their names to the left. */

@@ -1,22 +1,23 @@
-/** Tables for a terminal: one per work. */
+/** Tables for a terminal. */
 
-import { columnsOf } from './columns.mjs';
+import { columnsOf, settlingColumns } from './columns.mjs';
 
-export function printTables(works, titles) {
-  for (const work of works) process.stdout.write(`${tableOf(work, titles)}\n`);
+export function printWork(work, titles) {
+  const named = work.rows.map((row) => ({ ...row, title: titles.get(row.contestant) }));
+  printTable(columnsOf(work), named);
 }
 
-function tableOf(work, titles) {
-  const columns = columnsOf(work);
+export function printSettling(stores) {
+  printTable(settlingColumns(), stores);
+}
+
+function printTable(columns, entries) {
   const rows = [
     ['', ...columns.map(({ head }) => head)],
-    ...work.rows.map((row) => [
-      titles.get(row.contestant),
-      ...columns.map(({ cell }) => cell(row) ?? ''),
-    ]),
+    ...entries.map((entry) => [entry.title, ...columns.map(({ cell }) => cell(entry) ?? '')]),
   ];
   const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i].length)));
   const line = (row) =>
     row.map((text, i) => (i === 0 ? text.padEnd(widths[i]) : text.padStart(widths[i]))).join('  ');
-  return rows.map((row) => `  ${line(row)}`).join('\n');
+  process.stdout.write(`${rows.map((row) => `  ${line(row)}`).join('\n')}\n`);
 }

@@ -1,12 +1,18 @@
 /** The budgets beside what was measured. Works that the run left out have no verdict. */
 
-import { chatEventBudget, latencyBudget, memoryBudget, ratioBudgets } from '../budgets.mjs';
+import {
+  chatEventBudget,
+  latencyBudget,
+  memoryBudget,
+  ratioBudgets,
+  settlingBudget,
+} from '../budgets.mjs';
 
 /** @returns rows of `what`, `budget`, `measured` and whether the budget was `isMet` */
 export function verdictsOf(results, contestant) {
   const row = (work, name = contestant) =>
     results.works.find((entry) => entry.name === work)?.rows.find((r) => r.contestant === name);
-  return [...ratios(), ...chatEvents(), ...latencies(), ...memory()];
+  return [...ratios(), ...chatEvents(), ...latencies(), ...memory(), ...settling()];
 
   function ratios() {
     return ratioBudgets.flatMap(({ work, times }) => {
@@ -55,6 +61,15 @@ export function verdictsOf(results, contestant) {
     if (bytes === undefined) return [];
     const text = (kb) => `${kb.toFixed(0)} KB`;
     return verdict({ what: 'memory per open stream', budget, measured: bytes.median / 1024, text });
+  }
+
+  function settling() {
+    const { store, perSecond: budget } = settlingBudget;
+    const reached = results.settling.find(({ title }) => title === store)?.perSecond.median;
+    if (reached === undefined) return [];
+    const text = (count) => Math.round(count).toLocaleString('en-US');
+    const what = `charges per second to one key, ${store}, at least`;
+    return [{ what, budget: text(budget), measured: text(reached), isMet: reached >= budget }];
   }
 }
 
