@@ -21,7 +21,7 @@ const handlers = {
   steady: (options) => runSteady(target, options),
   openStreams(options) {
     running = runStreams(target, options);
-    return running.areOpen.then(() => undefined);
+    return running.areOpen;
   },
   streamsDone: () => running.areDone,
 };

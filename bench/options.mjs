@@ -17,6 +17,7 @@ export function readOptions(contestants) {
       quick: { type: 'boolean', default: false },
       profile: { type: 'string' },
       work: { type: 'string' },
+      guard: { type: 'boolean', default: false },
     },
   });
   const size = values.quick ? QUICK : FULL;
@@ -25,6 +26,7 @@ export function readOptions(contestants) {
   return {
     ...size,
     ...(rounds && { rounds, longRounds: rounds }),
+    isGuard: values.guard,
     isQuick: values.quick,
     isPartial: values.only !== undefined || values.contestants !== undefined,
     works: values.only ? chosen(values.only, works, 'work') : values.quick ? quickWorks : works,

@@ -14,7 +14,7 @@ const TOP = 25;
 /** A function is listed from this share of the busy time on. */
 const LEAST_SHARE = 0.002;
 
-export async function profile(session, { profile: { contestant, work } }) {
+export async function profile(session, { contestant, work }) {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-profile-'));
   const flags = ['--cpu-prof', `--cpu-prof-dir=${dir}`, `--cpu-prof-interval=${INTERVAL_US}`];
   const running = await session.start(contestant, flags);

@@ -92,6 +92,7 @@ function openSample({ session, work }) {
     await sleep(REST_MS);
     const idleBytes = memoryBytesOf(fresh.pid);
     let openBytes;
+    let open;
     const figures = await measure({
       session,
       contestant: fresh,
@@ -99,13 +100,14 @@ function openSample({ session, work }) {
       pace: 'paced',
       async act(load) {
         const openingMs = work.openingSeconds * 1000;
-        await load.ask('openStreams', { streams: work.streams, openingMs });
+        open = await load.ask('openStreams', { streams: work.streams, openingMs });
         await sleep(REST_MS);
         openBytes = memoryBytesOf(fresh.pid);
         return load.ask('streamsDone');
       },
     });
     await fresh.stop();
+    if (open < work.streams) figures.failures.push(`only ${open} streams were open at once`);
     return { ...figures, bytesPerStream: (openBytes - idleBytes) / work.streams };
   };
 }

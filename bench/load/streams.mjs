@@ -6,16 +6,17 @@ import { createClient, createTally } from './client.mjs';
 
 /**
  * @param options.openingMs - the streams are begun evenly over this time
- * @returns `areOpen`, which resolves when each has sent its first byte, and `areDone`, which resolves
- *   with the tally and the milliseconds to each first byte
+ * @returns `areOpen`, which resolves when each has sent its first byte, with the number of those still
+ *   open then, and `areDone`, which resolves with the tally and the milliseconds to each first byte
  */
 export function runStreams(target, { streams, openingMs }) {
   const tally = createTally(target.requests);
   const firstByteMs = [];
   const startedAt = performance.now();
+  let done = 0;
   const begun = Array.from({ length: streams }, (_, i) => begin((i / streams) * openingMs));
   return {
-    areOpen: Promise.all(begun.map(({ isOpen }) => isOpen)),
+    areOpen: Promise.all(begun.map(({ isOpen }) => isOpen)).then(() => streams - done),
     areDone: Promise.all(begun.map(({ isDone }) => isDone)).then(() => ({
       tally,
       seconds: (performance.now() - startedAt) / 1000,
@@ -32,6 +33,7 @@ export function runStreams(target, { streams, openingMs }) {
         client.ask(
           0,
           () => {
+            done += 1;
             client.close();
             open.resolve();
             resolve();
