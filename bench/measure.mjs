@@ -11,7 +11,8 @@ import { isChat, untranslated } from './works.mjs';
 const AFTERMATH_MS = 60;
 
 /** Contestants that do not translate sit chat works out; yardsticks do them in the native format. */
-export function takesPart({ translates, isYardstick = false, phases }, work) {
+export function takesPart({ name, translates, isYardstick = false, phases }, work) {
+  if (name === 'direct' && work.isLong) return false;
   if (phases !== undefined && !phases.includes(work.phase)) return false;
   return translates || isYardstick || !isChat(work);
 }

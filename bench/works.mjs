@@ -40,8 +40,8 @@ export const works = [
   paced('chat-paced-30', 'chat stream, 30 events at 50/s', stream(CHAT, 30)),
   long(paced('native-paced-300', 'native stream, 300 events at 50/s', stream(NATIVE, 300))),
   long(paced('chat-paced-300', 'chat stream, 300 events at 50/s', stream(CHAT, 300))),
-  long(open('open-1000', '1,000 open native streams, 1 event/s each', 1_000)),
-  long(open('open-5000', '5,000 open native streams, 1 event/s each', 5_000)),
+  long(open('open-1000', '1,000 open native streams, 2 events/s each', 1_000, 2)),
+  long(open('open-5000', '5,000 open native streams, 1 event/s each', 5_000, 1)),
 ];
 
 function busy(name, title, requests, { connections = 32, latency = false } = {}) {
@@ -53,9 +53,12 @@ function paced(name, title, request) {
 }
 
 /** Long enough that the first stream is still open when the last has been for three seconds. */
-function open(name, title, streams) {
+function open(name, title, streams, eventsPerSecond) {
   const openingSeconds = Math.ceil(streams / 1_500);
-  const request = stream(NATIVE, Math.max(1, openingSeconds + 3 - EVENTS_AROUND));
+  const request = stream(
+    NATIVE,
+    Math.max(1, (openingSeconds + 3) * eventsPerSecond - EVENTS_AROUND),
+  );
   return {
     name,
     title,
@@ -63,7 +66,7 @@ function open(name, title, streams) {
     requests: [request],
     streams,
     openingSeconds,
-    eventsPerSecond: 1,
+    eventsPerSecond,
   };
 }
 

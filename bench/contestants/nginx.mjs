@@ -10,6 +10,7 @@ const COMMAND = 'nginx';
 
 export default {
   title: 'nginx',
+  phases: ['busy', 'open'],
   translates: false,
   fidelity: 'bytes',
   missing: () =>
