@@ -1,12 +1,16 @@
 /** Whose code a function of a profile is. The first pattern that its file matches says. */
 
+const NATIVE = 'native code: sockets, parser, JSON, strings';
+const COLLECTOR = 'garbage collection';
 const CATEGORIES = [
   ['the gateway itself', /apps\/gateway\/dist\//],
   ['translator', /packages\/translator\//],
   ['billing', /packages\/billing\//],
   ['rate limiter', /packages\/rate-limiter\//],
   ['balance store', /packages\/balance-store\//],
-  ['PGlite', /electric-sql|pglite|\.wasm|^wasm:/],
+  ['PGlite', /electric-sql|pglite/],
+  ["WebAssembly: undici's parser, or PGlite", /^wasm:/],
+  ['the bare proxies', /bench\/proxies\//],
   [
     'Express',
     /node_modules\/(express|router|body-parser|qs|finalhandler|send|parseurl|proxy-addr|path-to-regexp|depd|debug|on-finished|etag|fresh|vary|accepts|type-is)\//,
@@ -34,10 +38,15 @@ const CATEGORIES = [
 ];
 
 export function categoryOf({ functionName, url }) {
-  if (functionName === '(garbage collector)') return 'garbage collection';
-  if (url === '') return 'native code: sockets, parser, JSON, strings';
+  if (functionName === '(garbage collector)') return COLLECTOR;
+  if (url === '') return NATIVE;
   const [name] = CATEGORIES.find(([, pattern]) => pattern.test(url)) ?? ['other'];
   return name;
+}
+
+/** Node's own code and native code: it runs because somebody else called for it. */
+export function isRuntime(category) {
+  return category.startsWith('Node: ') || category === NATIVE || category === COLLECTOR;
 }
 
 /** The end of the file's path, and the line. */

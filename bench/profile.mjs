@@ -5,12 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { step } from '../scripts/setup.mjs';
 import { measure } from './measure.mjs';
-import { categoryOf, placeOf } from './profile-categories.mjs';
+import { categoryOf, isRuntime, placeOf } from './profile-categories.mjs';
 
 const WARM_UP_MS = 3_000;
 const MEASURED_MS = 5_000;
 const INTERVAL_US = 500;
 const TOP = 25;
+/** Calls that come out of Node's own queues have no caller any more. */
+const NOBODY = 'Node: its own queues, sockets read, garbage';
 /** A function is listed from this share of the busy time on. */
 const LEAST_SHARE = 0.002;
 
@@ -47,6 +49,8 @@ export async function profile(session, { contestant, work }) {
   /** Samples within the measured time only: not the start, not the warm-up. */
   function readProfile({ nodes, samples, timeDeltas, startTime }) {
     const byId = new Map(nodes.map((node) => [node.id, node]));
+    const ownerOf = owners(nodes);
+    const owned = new Map();
     const functions = new Map();
     let busyUs = 0;
     let at = startTime;
@@ -61,12 +65,27 @@ export async function profile(session, { contestant, work }) {
       known.us += us;
       busyUs += us;
       functions.set(key, known);
+      owned.set(ownerOf.get(id), (owned.get(ownerOf.get(id)) ?? 0) + us);
     }
-    return { functions: [...functions.values()], busyUs };
+    return { functions: [...functions.values()], owned, busyUs };
   }
 }
 
-function print({ functions, busyUs }, { answered, name }) {
+/** Per node of the call tree, who called for it: the nearest code that is neither Node's nor native. */
+function owners(nodes) {
+  const result = new Map();
+  // A profile lists parents before their children.
+  for (const { id, callFrame, children = [] } of nodes) {
+    const category = categoryOf(callFrame);
+    const inherited = result.get(id);
+    const owner = isRuntime(category) ? (inherited ?? NOBODY) : category;
+    result.set(id, owner);
+    for (const child of children) result.set(child, owner);
+  }
+  return result;
+}
+
+function print({ functions, owned, busyUs }, { answered, name }) {
   const perAnswer = (us) => (us / answered).toFixed(1).padStart(8);
   const share = (us) => `${((us / busyUs) * 100).toFixed(1)} %`.padStart(7);
   const line = (us, text) => `  ${perAnswer(us)} ${share(us)}  ${text}\n`;
@@ -74,8 +93,10 @@ function print({ functions, busyUs }, { answered, name }) {
     .map(([category, members]) => ({ category, members: heaviestFirst(members), us: sum(members) }))
     .sort((a, b) => b.us - a.us);
   let text = `\n${name}: ${answered} answers, ${(busyUs / answered).toFixed(1)} µs busy each\n`;
-  text += '  µs/answer   share\n';
+  text += '  µs/answer   share  whose code runs\n';
   for (const { category, us } of categories) text += line(us, category);
+  text += '\n  µs/answer   share  who called for it, with what Node does for them\n';
+  for (const [owner, us] of [...owned].sort((a, b) => b[1] - a[1])) text += line(us, owner);
   for (const { category, members, us } of categories) {
     const listed = members.slice(0, TOP).filter((member) => member.us >= busyUs * LEAST_SHARE);
     if (listed.length === 0) continue;
