@@ -24,8 +24,8 @@ export async function versionsOf({ databaseUrl }) {
   await client.end();
   const redis = execFileSync('redis-server', ['--version'], { encoding: 'utf8' });
   return {
-    postgresql: rows[0].server_version.split(' ')[0],
-    redis: /v=(\S+)/.exec(redis)?.[1] ?? 'unknown',
+    PostgreSQL: rows[0].server_version.split(' ')[0],
+    Redis: /v=(\S+)/.exec(redis)?.[1] ?? 'unknown',
   };
 }
 

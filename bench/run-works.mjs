@@ -81,8 +81,16 @@ async function startAll(session, contestants, say) {
   const started = [];
   for (const contestant of contestants) {
     const reason = contestant.missing?.();
-    if (reason !== undefined) say(`${contestant.name} is left out: ${reason}`);
-    else started.push(await session.start(contestant));
+    if (reason !== undefined) {
+      say(`${contestant.name} is left out: ${reason}`);
+      continue;
+    }
+    try {
+      started.push(await session.start(contestant));
+    } catch (error) {
+      if (contestant.isOurs) throw error;
+      say(`${contestant.name} is left out: ${error.message}`);
+    }
   }
   return started;
 }
@@ -141,7 +149,7 @@ async function settleAlone(session, { rounds, durationMs }) {
 async function allVersions(session, contestants) {
   const own = contestants
     .filter(({ version }) => version !== undefined)
-    .map(({ name, version }) => [name, version()]);
+    .map(({ title, version }) => [title, version()]);
   return { ...(await versionsOf(await session.startServers())), ...Object.fromEntries(own) };
 }
 

@@ -49,7 +49,7 @@ function busy(name, title, requests, { connections = 32, latency = false } = {})
 }
 
 function paced(name, title, request) {
-  return { name, title, phase: 'paced', requests: [request], streams: 50, eventsPerSecond: 50 };
+  return { name, title, phase: 'paced', requests: [request], streams: 100, eventsPerSecond: 50 };
 }
 
 /** Long enough that the first stream is still open when the last has been for three seconds. */

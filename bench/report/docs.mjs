@@ -94,10 +94,14 @@ function workSection(work, titles) {
   const leftOut = work.leftOut.map(
     ({ contestant, reason }) => `${titles.get(contestant)} is left out: ${reason.slice(0, 200)}.`,
   );
+  const failed = work.rows
+    .filter(({ failures }) => failures.length > 0)
+    .map(({ contestant, failures }) => `${titles.get(contestant)}: ${failures[0].slice(0, 200)}.`);
   return [
     `## ${work.title[0].toUpperCase()}${work.title.slice(1)}`,
     tableOf(columnsOf(work), rows),
     ...leftOut,
+    ...failed,
   ];
 }
 

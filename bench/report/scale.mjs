@@ -1,7 +1,7 @@
 /** Axes: where their ticks are and where a value lies between 0 and 1. */
 
 const STEPS = [1, 2, 2.5, 5, 10];
-const WANTED_TICKS = 4;
+const WANTED_TICKS = 3;
 
 /** From zero on, so that the lengths of bars can be compared. */
 export function linearScale(greatest) {

@@ -12,6 +12,8 @@ const ROW = 22;
 const BAR = 12;
 const PANEL_HEAD = 30;
 const PANEL_FOOT = 34;
+const LEGEND_Y = 83;
+const LEGEND_LINE = 18;
 
 /**
  * @param chart.unit - of every axis
@@ -23,7 +25,8 @@ export function chartSvg({ title, subtitle, unit, legend, panels, columns = 2 })
   const panelWidth = (WIDTH - 2 * MARGIN - (columns - 1) * GAP) / columns;
   const panelHeight =
     PANEL_HEAD + PANEL_FOOT + Math.max(...panels.map(({ rows }) => rows.length)) * ROW;
-  const top = 104;
+  const key = drawLegend(legend);
+  const top = 104 + key.extraHeight;
   const height = top + Math.ceil(panels.length / columns) * panelHeight + 4;
   const drawn = panels.map((panel, i) => {
     const x = MARGIN + (i % columns) * (panelWidth + GAP);
@@ -36,21 +39,28 @@ export function chartSvg({ title, subtitle, unit, legend, panels, columns = 2 })
     `<rect class="card" x="0.5" y="0.5" width="${WIDTH - 1}" height="${height - 1}" rx="10"/>`,
     text({ x: MARGIN, y: 36, kind: 'title', content: title }),
     text({ x: MARGIN, y: 57, kind: 'quiet', content: subtitle }),
-    drawLegend(legend),
+    key.drawn,
     ...drawn,
     '</svg>\n',
   ].join('\n');
 }
 
+/** @returns what is drawn, and how far below its first line it reaches */
 function drawLegend(entries) {
   let x = MARGIN;
+  let y = LEGEND_Y;
   const drawn = entries.map(({ colour, text: content }) => {
-    const mark = `<rect x="${x}" y="73" width="11" height="11" rx="3" fill="${colour}"/>`;
-    const label = text({ x: x + 17, y: 83, kind: 'small', content });
-    x += 38 + content.length * 6.5;
+    const width = 38 + content.length * 6.5;
+    if (x + width > WIDTH) {
+      x = MARGIN;
+      y += LEGEND_LINE;
+    }
+    const mark = `<rect x="${x}" y="${y - 10}" width="11" height="11" rx="3" fill="${colour}"/>`;
+    const label = text({ x: x + 17, y, kind: 'small', content });
+    x += width;
     return mark + label;
   });
-  return drawn.join('');
+  return { drawn: drawn.join(''), extraHeight: y - LEGEND_Y };
 }
 
 function drawPanel({ title, scale, rows, tickText = String }, { unit, panelWidth }) {
