@@ -1,0 +1,20 @@
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../../scripts/servers.mjs';
+import { node } from '../../scripts/setup.mjs';
+import { startServer } from '../server.mjs';
+
+const PROXY = fileURLToPath(new URL('../proxies/express.mjs', import.meta.url));
+
+export default {
+  title: 'Express skeleton',
+  /** Beyond these it is as the bare proxy. */
+  phases: ['busy'],
+  translates: false,
+  fidelity: 'bytes',
+  async start({ upstreamUrl, scratch, nodeFlags }) {
+    const port = await freePort();
+    const args = [...nodeFlags, PROXY, upstreamUrl, String(port)];
+    const server = await startServer({ name: 'express', command: node, args, port, scratch });
+    return { ...server, port, headers: {} };
+  },
+};

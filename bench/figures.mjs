@@ -1,0 +1,80 @@
+/** From the samples of all rounds to the figures that are told. */
+
+import { median, quantile, summary } from './statistics.mjs';
+
+const PERCENTILES = { p50: 0.5, p99: 0.99, p999: 0.999 };
+
+/**
+ * @param samples - by phase, then by contestant, as `runRounds` returns them
+ * @returns one row per contestant: CPU per answer, its ratio to the bare proxy within each round,
+ *   answers per second, latencies, memory, and what went wrong
+ */
+export function figuresOf(work, samples) {
+  const phases = Object.values(samples);
+  const [first] = phases;
+  const names = Object.keys(first).filter((name) => first[name].length > 0);
+  return names.map((name) => {
+    const main = first[name];
+    const timed = samples.steady ?? samples.paced;
+    return {
+      contestant: name,
+      rounds: main.length,
+      answers: main.reduce((sum, { answered }) => sum + answered, 0),
+      cpuUs: summaryOf(main, 'cpuUs'),
+      ratio: ratioTo(first.bare, main),
+      serversCpuUs: {
+        postgres: summary(main.map(({ serversCpuUs }) => serversCpuUs.postgres)),
+        redis: summary(main.map(({ serversCpuUs }) => serversCpuUs.redis)),
+      },
+      perSecond: work.phase === 'busy' ? summaryOf(main, 'perSecond') : undefined,
+      bytesPerStream: summaryOf(main, 'bytesPerStream'),
+      latency: timed?.[name] && latencyOf(timed[name], timed.direct),
+      upstreamBusy: median(main.map(({ upstreamBusy }) => upstreamBusy)),
+      clientsBusy: median(main.map(({ clientsBusy }) => clientsBusy)),
+      othersBusy: median(main.map(({ othersBusy }) => othersBusy)),
+      perBatch: summaryOf(main, 'perBatch'),
+      failures: phases.flatMap((phase) => phase[name].flatMap(({ failures }) => failures)),
+    };
+  });
+}
+
+function summaryOf(samples, name) {
+  return summary(samples.map((sample) => sample[name]));
+}
+
+/** Within a round, because the machine may be slower in the next one. */
+function ratioTo(bare, samples) {
+  if (bare === undefined) return undefined;
+  return summary(samples.map(({ cpuUs }, round) => cpuUs / bare[round]?.cpuUs));
+}
+
+/** Percentiles of all rounds together, and what they are above those with nothing in between. */
+function latencyOf(samples, direct) {
+  const of = (member) => {
+    const all = percentilesOf(samples, member);
+    const without = direct && percentilesOf(direct, member);
+    return { ...all, added: all && without && differences(all, without) };
+  };
+  return {
+    samples: samples.reduce((sum, { firstByteMs }) => sum + firstByteMs.length, 0),
+    perSecond: median(samples.map(({ perSecond }) => perSecond)),
+    firstByteMs: of('firstByteMs'),
+    lastByteMs: of('lastByteMs'),
+  };
+}
+
+function percentilesOf(samples, member) {
+  const all = samples.flatMap((sample) => [...(sample[member] ?? [])]);
+  if (all.length === 0) return undefined;
+  return mapValues(PERCENTILES, (q) => quantile(all, q));
+}
+
+function differences(these, those) {
+  return mapValues(PERCENTILES, (_q, name) => these[name] - those[name]);
+}
+
+function mapValues(object, make) {
+  return Object.fromEntries(
+    Object.entries(object).map(([name, value]) => [name, make(value, name)]),
+  );
+}

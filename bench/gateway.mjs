@@ -1,0 +1,95 @@
+/** This gateway as a contestant, with shipped defaults: info logs to a file, metrics on, one key. */
+
+import { join } from 'node:path';
+import { request } from 'undici';
+import { freePort } from '../scripts/servers.mjs';
+import { node, root } from '../scripts/setup.mjs';
+import { startServer } from './server.mjs';
+
+const MAIN = join(root, 'apps/gateway/dist/main.js');
+const ADMIN_TOKEN = 'benchmark-admin-token';
+/** Of the only key: limits that a benchmark cannot reach, and money for all of it. */
+const KEY = {
+  name: 'benchmark',
+  balance_usd: '1000000',
+  concurrency: 100_000,
+  burst: 1_000_000,
+  requests_per_minute: 10_000_000,
+};
+
+export async function startGateway({ name, upstreamUrl, scratch, nodeFlags, env }) {
+  const port = await freePort();
+  const adminPort = await freePort();
+  const admin = `http://127.0.0.1:${adminPort}`;
+  const server = await startServer({
+    name,
+    command: node,
+    args: [...nodeFlags, MAIN, 'serve'],
+    env: {
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      ADMIN_PORT: String(adminPort),
+      ADMIN_TOKEN,
+      UPSTREAM_URL: upstreamUrl,
+      UPSTREAM_API_KEY: 'benchmark',
+      ...env,
+    },
+    port,
+    scratch,
+    isReady: () => isReady(admin),
+  });
+  const key = await ask(admin, 'POST', '/admin/keys', KEY);
+  return {
+    ...server,
+    port,
+    headers: { authorization: `Bearer ${key.api_key}` },
+    keyId: key.id,
+    settlements: async () => batchesOf(await askText(admin, '/metrics')),
+    /** What the key was charged, in units of 10^-14 USD. */
+    async charged() {
+      const { spent_usd: spent } = await ask(admin, 'GET', `/admin/keys/${key.id}`);
+      return unitsOf(spent);
+    },
+  };
+}
+
+async function isReady(admin) {
+  try {
+    const { statusCode, body } = await request(`${admin}/readyz`);
+    await body.dump();
+    return statusCode === 200;
+  } catch {
+    return false;
+  }
+}
+
+async function ask(admin, method, path, content) {
+  const response = await request(admin + path, {
+    method,
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+    ...(content === undefined ? {} : { body: JSON.stringify(content) }),
+  });
+  const answer = await response.body.json();
+  if (response.statusCode >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+  return answer;
+}
+
+async function askText(admin, path) {
+  const { body } = await request(admin + path, {
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+  });
+  return body.text();
+}
+
+/** From a histogram of the sizes of batches, where the metrics have one. */
+function batchesOf(metrics) {
+  const read = (end) =>
+    new RegExp(`^gateway_settle\\w*batch\\w*_${end} (\\S+)$`, 'm').exec(metrics);
+  const [sum, count] = [read('sum'), read('count')];
+  return sum && count ? { settled: Number(sum[1]), batches: Number(count[1]) } : undefined;
+}
+
+function unitsOf(usd) {
+  const [whole, decimals = ''] = usd.split('.');
+  return BigInt(whole + decimals.padEnd(14, '0'));
+}

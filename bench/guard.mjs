@@ -1,0 +1,15 @@
+/**
+ * A guard for continuous integration, of less than half a minute: exits with 1 when the gateway costs
+ * more than twice its budget of CPU time. What it does is in `ratio-guard.mjs`.
+ *
+ *   node bench/guard.mjs
+ */
+
+import { join } from 'node:path';
+import { installServers } from '../scripts/servers.mjs';
+import { ensureBuilt, ensureInstalled, node, root, run } from '../scripts/setup.mjs';
+
+ensureInstalled();
+ensureBuilt();
+installServers({ postgres: true, redis: true });
+run(node, [join(root, 'bench/main.mjs'), '--guard']);

@@ -1,0 +1,53 @@
+/**
+ * The clients of every contestant, a process of its own, told over IPC what to ask whom. It answers
+ * with tallies and times; what a right answer is, `load/checks.mjs` says.
+ */
+
+import { answerOf } from './answers.mjs';
+import { runBusy } from './load/busy.mjs';
+import { runSteady } from './load/steady.mjs';
+import { runStreams } from './load/streams.mjs';
+import { promptOf } from './prompts.mjs';
+
+let target;
+let running;
+
+const handlers = {
+  /** @param target - where to ask: `port`, `headers`, `fidelity`, and the `requests` of a work */
+  aim({ port, headers, fidelity, requests }) {
+    target = { port, fidelity, requests: requests.map((request) => prepared(request, headers)) };
+  },
+  busy: (options) => runBusy(target, options),
+  steady: (options) => runSteady(target, options),
+  openStreams(options) {
+    running = runStreams(target, options);
+    return running.areOpen;
+  },
+  streamsDone: () => running.areDone,
+};
+
+process.on('message', ({ id, command, argument }) => {
+  Promise.try(handlers[command], argument).then(
+    (result) => process.send({ id, result }),
+    (error) => process.send({ id, error: error.stack }),
+  );
+});
+process.on('disconnect', () => process.exit());
+process.send({ ready: {} });
+
+function prepared({ path, format, bytes, answer, agent }, headers) {
+  const body = promptOf({ format, bytes, agent, stream: answer.kind === 'stream' });
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    'host: 127.0.0.1',
+    'content-type: application/json',
+    'anthropic-version: 2023-06-01',
+    `content-length: ${body.length}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ].join('\r\n');
+  return {
+    format,
+    answer: answerOf(answer),
+    bytes: Buffer.concat([Buffer.from(`${head}\r\n\r\n`), body]),
+  };
+}

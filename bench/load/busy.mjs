@@ -1,0 +1,30 @@
+/** Clients that ask again as soon as they are answered: a contestant's throughput. */
+
+import { performance } from 'node:perf_hooks';
+import { createClient, createTally } from './client.mjs';
+
+/** @returns the tally and the seconds from the first request to the last answer */
+export async function runBusy(target, { connections, durationMs }) {
+  const tally = createTally(target.requests);
+  const startedAt = performance.now();
+  const endsAt = startedAt + durationMs;
+  let next = 0;
+  await Promise.all(Array.from({ length: connections }, () => askUntil(endsAt)));
+  return { tally, seconds: (performance.now() - startedAt) / 1000 };
+
+  function askUntil(deadline) {
+    const client = createClient(target, tally);
+    return new Promise((resolve) => {
+      const again = (problem) => {
+        // A contestant that fails is given up, rather than asked ever faster.
+        if (problem !== undefined || performance.now() >= deadline) {
+          client.close();
+          resolve();
+          return;
+        }
+        client.ask(next++ % target.requests.length, again);
+      };
+      again();
+    });
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * What an answer must be. Every answer is checked, none is only counted:
+ *
+ * - `bytes`: a contestant that passes the native format on must pass it byte for byte;
+ * - `meaning`: one that rewrites it, or translates it, must tell the same text and the same usage. The
+ *   first streams of each connection are read event by event; those that follow must have as many
+ *   bytes, as many events, the same usage and the same end.
+ */
+
+/** @returns for one connection: `begin`, `data` for each piece of body, `end`, which tells a problem */
+export function createCheck({ answer, format, fidelity }) {
+  if (format === 'native' && fidelity === 'bytes') return bytesCheck(answer.native);
+  const reader = READERS[format][answer.kind];
+  return answer.kind === 'json' ? bodyCheck(answer, reader) : streamCheck(answer, reader);
+}
+
+function bytesCheck(expected) {
+  let at = 0;
+  let isSame = true;
+  return {
+    begin() {
+      at = 0;
+      isSame = true;
+    },
+    data(piece) {
+      isSame &&= expected.subarray(at, at + piece.length).equals(piece);
+      at += piece.length;
+    },
+    end() {
+      if (!isSame) return 'other bytes than the upstream sent';
+      return at === expected.length ? undefined : `${at} bytes instead of ${expected.length}`;
+    },
+  };
+}
+
+function bodyCheck(answer, reader) {
+  return collected((text) => problemOf(answer, reader(JSON.parse(text))));
+}
+
+function streamCheck(answer, reader) {
+  let known;
+  return collected((text) => {
+    const events = countOf(text, '\ndata: ');
+    if (
+      known !== undefined &&
+      text.length === known.bytes &&
+      events === known.events &&
+      text.endsWith(known.end)
+    ) {
+      return undefined;
+    }
+    const problem = problemOf(answer, reader(text));
+    // The usage and what follows it are at the end, the same in every answer.
+    if (problem === undefined) known = { bytes: text.length, events, end: endOf(text) };
+    return problem;
+  });
+}
+
+function collected(judge) {
+  let pieces = [];
+  return {
+    begin() {
+      pieces = [];
+    },
+    data(piece) {
+      pieces.push(piece);
+    },
+    end() {
+      const text = (pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)).latin1Slice();
+      try {
+        return judge(text);
+      } catch (error) {
+        return `cannot be read: ${error.message}`;
+      }
+    },
+  };
+}
+
+const READERS = {
+  native: {
+    json: (body) => ({ usage: body.usage, text: body.content[0].text, isWhole: true }),
+    stream(text) {
+      const events = eventsOf(text);
+      const usage = {};
+      for (const event of events) Object.assign(usage, event.message?.usage, event.usage);
+      return {
+        usage,
+        text: events.map((event) => event.delta?.text ?? '').join(''),
+        isWhole: events.at(-1)?.type === 'message_stop',
+      };
+    },
+  },
+  chat: {
+    json: (body) => ({
+      usage: nativeUsage(body.usage),
+      text: body.choices[0].message.content,
+      isWhole: true,
+    }),
+    stream(text) {
+      const chunks = eventsOf(text.replace(/data: \[DONE\]\s*$/, ''));
+      return {
+        usage: nativeUsage(chunks.findLast((chunk) => chunk.usage != null)?.usage),
+        text: chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join(''),
+        isWhole: /data: \[DONE\]\s*$/.test(text),
+      };
+    },
+  },
+};
+
+function problemOf(answer, { usage, text, isWhole }) {
+  if (!isWhole) return 'not ended as a stream must';
+  if (text !== answer.text)
+    return `text of ${text.length} instead of ${answer.text.length} characters`;
+  const { input_tokens: input, output_tokens: output } = answer.usage;
+  if (usage?.input_tokens === input && usage.output_tokens === output) return undefined;
+  return `usage ${JSON.stringify(usage)} instead of ${input} and ${output}`;
+}
+
+function nativeUsage(usage) {
+  return { input_tokens: usage?.prompt_tokens, output_tokens: usage?.completion_tokens };
+}
+
+function eventsOf(text) {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('data: '))
+    .map((line) => JSON.parse(line.slice('data: '.length)));
+}
+
+/** From the event with the usage on: ids and times, which differ from answer to answer, left out. */
+function endOf(text) {
+  return text.slice(text.lastIndexOf('"usage":{'));
+}
+
+function countOf(text, part) {
+  let count = 0;
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length))
+    count += 1;
+  return count;
+}

@@ -1,0 +1,136 @@
+/**
+ * One keep-alive connection of the load generator: writes requests prepared as bytes and reads answers
+ * with a parser of the little HTTP/1.1 that occurs here, because a full client would cost more than the
+ * contestants do. What it reads goes to the check of the request, piece by piece.
+ */
+
+import { connect } from 'node:net';
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+const LF = 0x0a;
+
+/**
+ * @param onDone - Called once per {@link send}, with the reason if the answer was not what it must be.
+ * @param onFirstByte - Called when the first byte of an answer's body has come.
+ */
+export function createConnection({ port, onDone, onFirstByte }) {
+  let socket;
+  let check;
+  let read;
+  /** Bytes that make no whole head or chunk size yet. */
+  let rest = Buffer.alloc(0);
+  /** Of the body, or of the chunk under way. */
+  let missing = 0;
+  let hasBegun = false;
+
+  function send(request) {
+    check = request.check;
+    check.begin();
+    read = readHead;
+    hasBegun = false;
+    if (socket === undefined || socket.destroyed) open();
+    socket.write(request.bytes);
+  }
+
+  function open() {
+    socket = connect({ host: '127.0.0.1', port, noDelay: true });
+    rest = Buffer.alloc(0);
+    socket.on('data', (data) => {
+      for (let at = 0; at < data.length && read !== undefined;) at = read(data, at);
+    });
+    socket.on('error', (error) => finish(`connection: ${error.code}`));
+    socket.on('close', () => finish('closed amid an answer'));
+  }
+
+  function finish(problem) {
+    if (read === undefined) return;
+    read = undefined;
+    if (problem !== undefined) socket.destroy();
+    onDone(problem);
+  }
+
+  /** Each reader takes what it can from `at` on and tells where the next one goes on. */
+  function readHead(data, at) {
+    const bytes = rest.length === 0 ? data.subarray(at) : Buffer.concat([rest, data.subarray(at)]);
+    const end = bytes.indexOf(HEAD_END);
+    if (end === -1) {
+      rest = bytes;
+      return data.length;
+    }
+    const used = end + HEAD_END.length - rest.length;
+    rest = Buffer.alloc(0);
+    const head = bytes.latin1Slice(0, end).toLowerCase();
+    const status = Number(head.slice(9, 12));
+    if (status !== 200) {
+      finish(`status ${status}: ${bytes.toString('latin1', end + HEAD_END.length, end + 300)}`);
+      return data.length;
+    }
+    if (head.includes('\r\ntransfer-encoding: chunked')) {
+      read = readChunkSize;
+    } else {
+      missing = Number(/\r\ncontent-length: *(\d+)/.exec(head)?.[1] ?? NaN);
+      if (Number.isNaN(missing)) finish('neither a length nor chunks');
+      else read = readLengthBody;
+    }
+    return at + used;
+  }
+
+  function readLengthBody(data, at) {
+    const end = take(data, at);
+    if (missing === 0) finish(check.end());
+    return end;
+  }
+
+  function readChunkSize(data, at) {
+    const lineEnd = data.indexOf(LF, at);
+    if (lineEnd === -1) {
+      rest = Buffer.concat([rest, data.subarray(at)]);
+      return data.length;
+    }
+    const line = rest.latin1Slice() + data.latin1Slice(at, lineEnd);
+    rest = Buffer.alloc(0);
+    missing = Number.parseInt(line, 16);
+    // The line end after the chunk's bytes is skipped with them; the last chunk has none.
+    read = missing === 0 ? readLastLine : readChunk;
+    return lineEnd + 1;
+  }
+
+  function readChunk(data, at) {
+    const end = take(data, at);
+    if (missing === 0) read = readChunkEnd;
+    return end;
+  }
+
+  function readChunkEnd(data, at) {
+    const lineEnd = data.indexOf(LF, at);
+    if (lineEnd === -1) return data.length;
+    read = readChunkSize;
+    return lineEnd + 1;
+  }
+
+  function readLastLine(data, at) {
+    const lineEnd = data.indexOf(LF, at);
+    if (lineEnd === -1) return data.length;
+    finish(check.end());
+    return lineEnd + 1;
+  }
+
+  function take(data, at) {
+    const end = Math.min(data.length, at + missing);
+    if (!hasBegun) {
+      hasBegun = true;
+      onFirstByte();
+    }
+    check.data(data.subarray(at, end));
+    missing -= end - at;
+    return end;
+  }
+
+  return {
+    send,
+    close() {
+      read = undefined;
+      socket?.destroy();
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/**
+ * `npm run bench`: what this gateway costs, beside other proxies, in the same run.
+ *
+ *   npm run bench                                      everything; writes docs/performance.md
+ *   npm run bench -- --quick                           fewer and shorter rounds, to see that it works
+ *   npm run bench -- --only native-json-1k,open-1000   some works
+ *   npm run bench -- --contestants bare,gateway-servers --rounds 9
+ *   npm run bench -- --profile gateway-servers --work native-stream-300
+ */
+
+import { guardRatios } from './ratio-guard.mjs';
+import { readOptions } from './options.mjs';
+import { profile } from './profile.mjs';
+import { loadContestants, openSession } from './session.mjs';
+import { runWorks } from './run-works.mjs';
+
+const contestants = await loadContestants();
+const options = readOptions(contestants);
+const session = await openSession();
+try {
+  process.exitCode = await run();
+} finally {
+  await session.close();
+}
+
+/** @returns the exit code */
+function run() {
+  if (options.isGuard) return guardRatios(session, contestants);
+  if (options.profile !== undefined) return profile(session, options.profile);
+  return runWorks(session, options);
+}

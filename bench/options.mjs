@@ -1,0 +1,67 @@
+/** What the command line chooses: works, contestants, rounds. */
+
+import { parseArgs } from 'node:util';
+import { works } from './works.mjs';
+
+const FULL = { rounds: 5, longRounds: 3, durationMs: 750, warmUpMs: 1_500 };
+/** Leaves out what takes long, but for one. */
+const QUICK = { rounds: 2, longRounds: 1, durationMs: 400, warmUpMs: 1_000 };
+const QUICK_LONG_WORK = 'open-1000';
+
+export function readOptions(contestants) {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string' },
+      contestants: { type: 'string' },
+      rounds: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      profile: { type: 'string' },
+      work: { type: 'string' },
+      guard: { type: 'boolean', default: false },
+    },
+  });
+  const size = values.quick ? QUICK : FULL;
+  const rounds = values.rounds && positive(values.rounds);
+  const quickWorks = works.filter(({ name, isLong }) => !isLong || name === QUICK_LONG_WORK);
+  return {
+    ...size,
+    ...(rounds && { rounds, longRounds: rounds }),
+    isGuard: values.guard,
+    isQuick: values.quick,
+    isPartial: values.only !== undefined || values.contestants !== undefined,
+    works: values.only ? chosen(values.only, works, 'work') : values.quick ? quickWorks : works,
+    contestants: chosen(
+      values.contestants ?? [...contestants.keys()].join(','),
+      [...contestants.values()],
+      'contestant',
+    ),
+    profile:
+      values.profile === undefined
+        ? undefined
+        : {
+            contestant: one(values.profile, [...contestants.values()], 'contestant'),
+            work: one(values.work ?? 'native-json-1k', works, 'work'),
+          },
+  };
+}
+
+function chosen(list, all, kind) {
+  return list.split(',').map((name) => one(name, all, kind));
+}
+
+function one(name, all, kind) {
+  const found = all.find((entry) => entry.name === name);
+  if (found !== undefined) return found;
+  fail(`no ${kind} is called ${name}; there are: ${all.map((entry) => entry.name).join(', ')}`);
+}
+
+function positive(text) {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1) fail('--rounds: must be a whole number from 1 on');
+  return number;
+}
+
+function fail(message) {
+  process.stderr.write(`${message}\n`);
+  process.exit(2);
+}

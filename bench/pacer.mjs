@@ -1,0 +1,40 @@
+/**
+ * Sends the frames of many streams at one pace with a single timer: a wheel whose slots are visited
+ * once per period; each stream keeps the slot that it began in, so the load is spread evenly.
+ */
+
+import { performance } from 'node:perf_hooks';
+import { clearInterval, setInterval } from 'node:timers';
+
+const SLOT_MS = 2;
+
+export function createPacer(eventsPerSecond) {
+  const slots = Array.from(
+    { length: Math.round(1000 / eventsPerSecond / SLOT_MS) },
+    () => new Set(),
+  );
+  const startedAt = performance.now();
+  let visited = 0;
+  const timer = setInterval(() => {
+    const due = Math.floor((performance.now() - startedAt) / SLOT_MS);
+    // After a pause of this process no stream is sent two events at once: slots are skipped.
+    visited = Math.max(visited, due - slots.length);
+    while (visited < due) visit(slots[visited++ % slots.length]);
+  }, SLOT_MS);
+
+  function visit(slot) {
+    for (const stream of slot) {
+      stream.socket.write(stream.frames[stream.next++]);
+      if (stream.next === stream.frames.length || stream.socket.destroyed) slot.delete(stream);
+    }
+  }
+
+  return {
+    /** The first event leaves at once. */
+    start(socket, { frames }) {
+      socket.write(frames[0]);
+      slots[visited % slots.length].add({ socket, frames, next: 1 });
+    },
+    stop: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,56 @@
+/** Whose code a function of a profile is. The first pattern that its file matches says. */
+
+const NATIVE = 'native code: sockets, parser, JSON, strings';
+const COLLECTOR = 'garbage collection';
+const CATEGORIES = [
+  ['the gateway itself', /apps\/gateway\/dist\//],
+  ['translator', /packages\/translator\//],
+  ['billing', /packages\/billing\//],
+  ['rate limiter', /packages\/rate-limiter\//],
+  ['balance store', /packages\/balance-store\//],
+  ['PGlite', /electric-sql|pglite/],
+  ["WebAssembly: undici's parser, or PGlite", /^wasm:/],
+  ['the bare proxies', /bench\/proxies\//],
+  [
+    'Express',
+    /node_modules\/(express|router|body-parser|qs|finalhandler|send|parseurl|proxy-addr|path-to-regexp|depd|debug|on-finished|etag|fresh|vary|accepts|type-is)\//,
+  ],
+  ['undici', /node_modules\/undici\/|internal\/deps\/undici/],
+  [
+    'logging',
+    /node_modules\/(pino|sonic-boom|pino-std-serializers|quick-format-unescaped|safe-stable-stringify)\//,
+  ],
+  ['metrics', /node_modules\/(prom-client|tdigest|bintrees)\//],
+  ['Redis client', /node_modules\/(ioredis|@ioredis|redis-parser|denque|standard-as-callback)\//],
+  ['PostgreSQL client', /node_modules\/(pg|pg-[\w]+|postgres-[\w]+)\/|@prisma/],
+  ['zod', /node_modules\/zod\//],
+  ['other packages', /node_modules\//],
+  ['Node: HTTP', /^node:(_http|http|internal\/http)/],
+  [
+    'Node: sockets and streams',
+    /^node:(net|stream|internal\/(streams|stream_base|net|js_stream|tls))/,
+  ],
+  [
+    'Node: timers, promises, events',
+    /^node:(events|timers|internal\/(timers|process|async|event|util|errors|abort))/,
+  ],
+  ['Node: other', /^node:/],
+];
+
+export function categoryOf({ functionName, url }) {
+  if (functionName === '(garbage collector)') return COLLECTOR;
+  if (url === '') return NATIVE;
+  const [name] = CATEGORIES.find(([, pattern]) => pattern.test(url)) ?? ['other'];
+  return name;
+}
+
+/** Node's own code and native code: it runs because somebody else called for it. */
+export function isRuntime(category) {
+  return category.startsWith('Node: ') || category === NATIVE || category === COLLECTOR;
+}
+
+/** The end of the file's path, and the line. */
+export function placeOf({ url, lineNumber }) {
+  if (url === '') return '';
+  return `${url.split('/').slice(-3).join('/')}:${lineNumber + 1}`;
+}

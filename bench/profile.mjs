@@ -1,0 +1,120 @@
+/** `--profile`: where a contestant's own process spends its CPU time under one work. */
+
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { step } from '../scripts/setup.mjs';
+import { measure } from './measure.mjs';
+import { categoryOf, isRuntime, placeOf } from './profile-categories.mjs';
+
+const WARM_UP_MS = 3_000;
+const MEASURED_MS = 5_000;
+const INTERVAL_US = 500;
+const TOP = 25;
+/** Calls that come out of Node's own queues have no caller any more. */
+const NOBODY = 'Node: its own queues, sockets read, garbage';
+/** A function is listed from this share of the busy time on. */
+const LEAST_SHARE = 0.002;
+
+export async function profile(session, { contestant, work }) {
+  const dir = mkdtempSync(join(tmpdir(), 'gateway-profile-'));
+  const flags = ['--cpu-prof', `--cpu-prof-dir=${dir}`, `--cpu-prof-interval=${INTERVAL_US}`];
+  const running = await session.start(contestant, flags);
+  if (running.pid === undefined) throw new Error(`${contestant.name} has no process`);
+  const run = (durationMs) =>
+    measure({
+      session,
+      contestant: running,
+      work,
+      pace: 'full',
+      act: (load) => load.ask('busy', { connections: work.connections ?? 32, durationMs }),
+    });
+  step(`${work.title}: ${contestant.title}`);
+  await run(WARM_UP_MS);
+  const fromUs = nowUs();
+  const { answered, failures } = await run(MEASURED_MS);
+  const untilUs = nowUs();
+  await running.stop();
+  for (const failure of failures) process.stdout.write(`    ${failure}\n`);
+
+  const threads = readdirSync(dir)
+    .map((file) => readProfile(JSON.parse(readFileSync(join(dir, file), 'utf8'))))
+    .filter(({ busyUs }) => busyUs > 0)
+    .sort((a, b) => b.busyUs - a.busyUs);
+  rmSync(dir, { recursive: true, force: true });
+  if (threads.length === 0) throw new Error(`${contestant.name} wrote no profile when it ended`);
+  for (const [i, thread] of threads.entries()) print(thread, { answered, name: `thread ${i + 1}` });
+  return failures.length === 0 ? 0 : 1;
+
+  /** Samples within the measured time only: not the start, not the warm-up. */
+  function readProfile({ nodes, samples, timeDeltas, startTime }) {
+    const byId = new Map(nodes.map((node) => [node.id, node]));
+    const ownerOf = owners(nodes);
+    const owned = new Map();
+    const functions = new Map();
+    let busyUs = 0;
+    let at = startTime;
+    for (const [i, id] of samples.entries()) {
+      at += timeDeltas[i];
+      const { callFrame } = byId.get(id);
+      if (at < fromUs || at > untilUs || callFrame.functionName === '(idle)') continue;
+      const key = `${callFrame.functionName} ${placeOf(callFrame)}`;
+      const known = functions.get(key) ?? { key, category: categoryOf(callFrame), us: 0 };
+      // What ran from this sample to the next.
+      const us = timeDeltas[i + 1] ?? 0;
+      known.us += us;
+      busyUs += us;
+      functions.set(key, known);
+      owned.set(ownerOf.get(id), (owned.get(ownerOf.get(id)) ?? 0) + us);
+    }
+    return { functions: [...functions.values()], owned, busyUs };
+  }
+}
+
+/** Per node of the call tree, who called for it: the nearest code that is neither Node's nor native. */
+function owners(nodes) {
+  const result = new Map();
+  // A profile lists parents before their children.
+  for (const { id, callFrame, children = [] } of nodes) {
+    const category = categoryOf(callFrame);
+    const inherited = result.get(id);
+    const owner = isRuntime(category) ? (inherited ?? NOBODY) : category;
+    result.set(id, owner);
+    for (const child of children) result.set(child, owner);
+  }
+  return result;
+}
+
+function print({ functions, owned, busyUs }, { answered, name }) {
+  const perAnswer = (us) => (us / answered).toFixed(1).padStart(8);
+  const share = (us) => `${((us / busyUs) * 100).toFixed(1)} %`.padStart(7);
+  const line = (us, text) => `  ${perAnswer(us)} ${share(us)}  ${text}\n`;
+  const categories = Object.entries(Object.groupBy(functions, ({ category }) => category))
+    .map(([category, members]) => ({ category, members: heaviestFirst(members), us: sum(members) }))
+    .sort((a, b) => b.us - a.us);
+  let text = `\n${name}: ${answered} answers, ${(busyUs / answered).toFixed(1)} µs busy each\n`;
+  text += '  µs/answer   share  whose code runs\n';
+  for (const { category, us } of categories) text += line(us, category);
+  text += '\n  µs/answer   share  who called for it, with what Node does for them\n';
+  for (const [owner, us] of [...owned].sort((a, b) => b[1] - a[1])) text += line(us, owner);
+  for (const { category, members, us } of categories) {
+    const listed = members.slice(0, TOP).filter((member) => member.us >= busyUs * LEAST_SHARE);
+    if (listed.length === 0) continue;
+    text += `\n  ${category} (${share(us).trim()})\n`;
+    for (const member of listed) text += line(member.us, member.key);
+  }
+  process.stdout.write(text);
+}
+
+function heaviestFirst(members) {
+  return members.sort((a, b) => b.us - a.us);
+}
+
+function sum(members) {
+  return members.reduce((total, { us }) => total + us, 0);
+}
+
+/** The clock of V8's profiles. */
+function nowUs() {
+  return Number(process.hrtime.bigint() / 1000n);
+}

@@ -1,0 +1,45 @@
+/**
+ * Fails when the gateway costs more than twice its budget: not a benchmark, but a guard that a change did
+ * not make requests several times dearer. Ratios to a bare proxy in the same seconds, so that the
+ * machine matters little.
+ */
+
+import { ratioBudgets } from './budgets.mjs';
+import { figuresOf } from './figures.mjs';
+import { runRounds, warmUp } from './rounds.mjs';
+import { works } from './works.mjs';
+
+const GUARDED = ['native-json-1k', 'native-stream-300'];
+const SUBJECT = 'gateway-servers';
+const LENIENCY = 2;
+const WARM_UP_MS = 1_500;
+const ROUNDS = 5;
+const DURATION_MS = 400;
+
+/** @returns the exit code */
+export async function guardRatios(session, adapters) {
+  const contestants = [];
+  for (const name of ['bare', SUBJECT]) contestants.push(await session.start(adapters.get(name)));
+  let isWithin = true;
+  for (const name of GUARDED) {
+    const work = { ...works.find((entry) => entry.name === name), latency: false };
+    for (const contestant of contestants) await warmUp(session, contestant, work, WARM_UP_MS);
+    const say = (text) => process.stdout.write(`${text}\n`);
+    const run = { session, contestants, work, rounds: ROUNDS, durationMs: DURATION_MS, say };
+    const { samples, leftOut } = await runRounds(run);
+    for (const { contestant, reason } of leftOut) say(`FAIL  ${contestant}: ${reason}`);
+    isWithin = leftOut.length === 0 && judge(work, figuresOf(work, samples)) && isWithin;
+  }
+  return isWithin ? 0 : 1;
+}
+
+function judge({ name, title }, rows) {
+  const limit = LENIENCY * ratioBudgets.find(({ work }) => work === name).times;
+  const { ratio, cpuUs, failures } = rows.find(({ contestant }) => contestant === SUBJECT);
+  const isWithin = ratio.median <= limit && failures.length === 0;
+  process.stdout.write(
+    `${isWithin ? 'ok  ' : 'FAIL'}  ${title}: ${cpuUs.median.toFixed(0)} µs of CPU time, ` +
+      `${ratio.median.toFixed(2)} × bare (${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)}), limit ${limit.toFixed(1)}\n`,
+  );
+  return isWithin;
+}

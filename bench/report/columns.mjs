@@ -1,0 +1,70 @@
+/** The columns that a work's table has: those that any of its rows can fill. */
+
+const COLUMNS = [
+  { head: 'CPU µs', cell: ({ cpuUs }) => spread(cpuUs, 0) },
+  { head: '× bare', cell: ({ ratio }) => ratio && `${ratio.median.toFixed(2)}` },
+  {
+    head: 'servers µs (PostgreSQL + Redis)',
+    cell: ({ serversCpuUs: { postgres, redis } }) =>
+      postgres && `${fixed(postgres.median, 0)} + ${fixed(redis.median, 0)}`,
+  },
+  { head: 'requests/s', cell: ({ perSecond }) => spread(perSecond, 0) },
+  { head: 'added ms p50', cell: (row) => addedMs(row, 'p50') },
+  { head: 'p99', cell: (row) => addedMs(row, 'p99') },
+  { head: 'p99.9', cell: (row) => addedMs(row, 'p999') },
+  { head: 'first byte ms p50', cell: (row) => firstByteMs(row, 'p50') },
+  { head: 'first byte p99', cell: (row) => firstByteMs(row, 'p99') },
+  {
+    head: 'KB/stream',
+    cell: ({ bytesPerStream }) => bytesPerStream && spread(scaled(bytesPerStream, 1 / 1024), 0),
+  },
+  { head: 'charges per commit', cell: ({ perBatch }) => perBatch && fixed(perBatch.median, 1) },
+  {
+    head: 'failures',
+    cell: ({ failures }) => (failures.length === 0 ? undefined : failures.length.toString()),
+  },
+];
+
+const SETTLING_COLUMNS = [
+  { head: 'charges/s', cell: ({ perSecond }) => spread(perSecond, 0) },
+  { head: 'CPU µs', cell: ({ cpuUs }) => spread(cpuUs, 1) },
+  { head: 'server µs', cell: ({ serverCpuUs }) => spread(serverCpuUs, 1) },
+  { head: 'charges per commit', cell: ({ perBatch }) => perBatch && fixed(perBatch.median, 0) },
+];
+
+/** @returns each column's `head`, and its `cell` for a row: text, or `undefined` where there is none */
+export function columnsOf({ rows }) {
+  return COLUMNS.filter(({ cell }) => rows.some((row) => cell(row) !== undefined));
+}
+
+export function settlingColumns() {
+  return SETTLING_COLUMNS;
+}
+
+function addedMs({ latency }, percentile) {
+  const added = latency?.lastByteMs?.added;
+  return added && fixed(added[percentile], 2);
+}
+
+function firstByteMs({ latency }, percentile) {
+  const added = latency?.firstByteMs?.added;
+  return added && fixed(added[percentile], 2);
+}
+
+/** The median, and how far the rounds were apart. */
+function spread(figure, decimals) {
+  if (figure === undefined) return undefined;
+  const { median, min, max } = figure;
+  return `${fixed(median, decimals)} (${fixed(min, decimals)}–${fixed(max, decimals)})`;
+}
+
+function scaled({ median, min, max }, factor) {
+  return { median: median * factor, min: min * factor, max: max * factor };
+}
+
+function fixed(number, decimals) {
+  return number.toLocaleString('en-US', {
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
+}

@@ -1,0 +1,23 @@
+/** Tables for a terminal. */
+
+import { columnsOf, settlingColumns } from './columns.mjs';
+
+export function printWork(work, titles) {
+  const named = work.rows.map((row) => ({ ...row, title: titles.get(row.contestant) }));
+  printTable(columnsOf(work), named);
+}
+
+export function printSettling(stores) {
+  printTable(settlingColumns(), stores);
+}
+
+function printTable(columns, entries) {
+  const rows = [
+    ['', ...columns.map(({ head }) => head)],
+    ...entries.map((entry) => [entry.title, ...columns.map(({ cell }) => cell(entry) ?? '')]),
+  ];
+  const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i].length)));
+  const line = (row) =>
+    row.map((text, i) => (i === 0 ? text.padEnd(widths[i]) : text.padStart(widths[i]))).join('  ');
+  process.stdout.write(`${rows.map((row) => `  ${line(row)}`).join('\n')}\n`);
+}

@@ -1,0 +1,78 @@
+/** The budgets beside what was measured. Works that the run left out have no verdict. */
+
+import {
+  chatEventBudget,
+  latencyBudget,
+  memoryBudget,
+  ratioBudgets,
+  settlingBudget,
+} from '../budgets.mjs';
+
+/** @returns rows of `what`, `budget`, `measured` and whether the budget was `isMet` */
+export function verdictsOf(results, contestant) {
+  const row = (work, name = contestant) =>
+    results.works.find((entry) => entry.name === work)?.rows.find((r) => r.contestant === name);
+  return [...ratios(), ...chatEvents(), ...latencies(), ...memory(), ...settling()];
+
+  function ratios() {
+    return ratioBudgets.flatMap(({ work, times }) => {
+      const measured = row(work)?.ratio?.median;
+      if (measured === undefined) return [];
+      const { title } = results.works.find((entry) => entry.name === work);
+      const what = `${title}: CPU time per request`;
+      return verdict({ what, budget: times, measured, text: (x) => `${x.toFixed(1)} × bare` });
+    });
+  }
+
+  function chatEvents() {
+    const { work, events, usPerEvent: budget } = chatEventBudget;
+    const chat = row(work)?.cpuUs;
+    const bare = row(work, 'bare')?.cpuUs;
+    if (chat === undefined || bare === undefined) return [];
+    const measured = (chat.median - bare.median) / events;
+    const what = `chat stream, ${events} events: CPU time per event above bare`;
+    return verdict({ what, budget, measured, text: (us) => `${us.toFixed(2)} µs` });
+  }
+
+  function latencies() {
+    const { work, p50Ms, p99Ms } = latencyBudget;
+    const added = row(work)?.latency?.lastByteMs?.added;
+    if (added === undefined) return [];
+    const text = (ms) => `${ms.toFixed(2)} ms`;
+    return [
+      ...verdict({
+        what: 'added latency at half load, p50',
+        budget: p50Ms,
+        measured: added.p50,
+        text,
+      }),
+      ...verdict({
+        what: 'added latency at half load, p99',
+        budget: p99Ms,
+        measured: added.p99,
+        text,
+      }),
+    ];
+  }
+
+  function memory() {
+    const { work, kbPerStream: budget } = memoryBudget;
+    const bytes = row(work)?.bytesPerStream;
+    if (bytes === undefined) return [];
+    const text = (kb) => `${kb.toFixed(0)} KB`;
+    return verdict({ what: 'memory per open stream', budget, measured: bytes.median / 1024, text });
+  }
+
+  function settling() {
+    const { store, perSecond: budget } = settlingBudget;
+    const reached = results.settling.find(({ title }) => title === store)?.perSecond.median;
+    if (reached === undefined) return [];
+    const text = (count) => Math.round(count).toLocaleString('en-US');
+    const what = `charges per second to one key, ${store}, at least`;
+    return [{ what, budget: text(budget), measured: text(reached), isMet: reached >= budget }];
+  }
+}
+
+function verdict({ what, budget, measured, text }) {
+  return [{ what, budget: text(budget), measured: text(measured), isMet: measured <= budget }];
+}

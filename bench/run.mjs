@@ -1,0 +1,10 @@
+/** `npm run bench`: installs and builds what is missing, then runs `main.mjs` on the project's own Node. */
+
+import { join } from 'node:path';
+import { installServers } from '../scripts/servers.mjs';
+import { ensureBuilt, ensureInstalled, node, root, run } from '../scripts/setup.mjs';
+
+ensureInstalled();
+ensureBuilt();
+installServers({ postgres: true, redis: true });
+run(node, [join(root, 'bench/main.mjs'), ...process.argv.slice(2)]);

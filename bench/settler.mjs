@@ -1,0 +1,92 @@
+/**
+ * A balance store alone, a process of its own: one key, charged by as many requests at once as
+ * `lanes`, each again as soon as its charge is durable.
+ *
+ *   settler.mjs postgres <URL>    settler.mjs embedded <directory>
+ */
+
+import { performance } from 'node:perf_hooks';
+import { openEmbeddedStore } from '../packages/balance-store/dist/embedded/index.js';
+import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
+
+const PEPPER = 'benchmark-pepper-benchmark-pepper';
+const DEADLINE_MS = 60_000;
+const LIMITS = { concurrency: 1_000, burst: 1_000, requestsPerMinute: 1_000 };
+/** 250 tokens in and 100 out, at 3 and 15 USD per million, in units of 10^-14 USD. */
+const RATES = {
+  inputPerToken: 300_000_000n,
+  outputPerToken: 1_500_000_000n,
+  cacheReadPerToken: 30_000_000n,
+  cacheWrite5mPerToken: 375_000_000n,
+  cacheWrite1hPerToken: 375_000_000n,
+};
+const USAGE = {
+  inputTokens: 250,
+  outputTokens: 100,
+  cacheReadInputTokens: 0,
+  cacheCreationInputTokens: 0,
+  cacheCreation1hInputTokens: 0,
+};
+const CHARGE = 250n * RATES.inputPerToken + 100n * RATES.outputPerToken;
+
+const [kind, place] = process.argv.slice(2);
+const store =
+  kind === 'postgres'
+    ? await openPostgresStore({ connectionString: place, pepper: PEPPER })
+    : await openEmbeddedStore({ dataDir: place, pepper: PEPPER });
+const { record: key } = await store.createKey({ name: 'hot', limits: LIMITS, expiresAt: null });
+const credit = {
+  topUpId: `credit-${key.id}`,
+  keyId: key.id,
+  amount: 10n ** 24n,
+  actor: 'benchmark',
+};
+await store.topUp(credit);
+let requests = 0;
+
+const handlers = {
+  async settle({ lanes, durationMs }) {
+    const before = requests;
+    const startedAt = performance.now();
+    await Promise.all(Array.from({ length: lanes }, () => settleUntil(startedAt + durationMs)));
+    return { settled: requests - before, seconds: (performance.now() - startedAt) / 1000 };
+  },
+  /** Whether the balance is what all those charges leave of the credit. */
+  async isExact() {
+    const { balance } = await store.readStanding(key.id);
+    return balance === credit.amount - BigInt(requests) * CHARGE;
+  },
+  close: () => store.close(),
+};
+
+process.on('message', ({ id, command, argument }) => {
+  Promise.try(handlers[command], argument).then(
+    (result) => process.send({ id, result }),
+    (error) => process.send({ id, error: error.stack }),
+  );
+});
+process.on('disconnect', () => process.exit());
+process.send({ ready: { keyId: key.id } });
+
+async function settleUntil(deadline) {
+  while (performance.now() < deadline) {
+    requests += 1;
+    const { outcome } = await store.settle(settlement(requests), { deadlineMs: DEADLINE_MS });
+    if (outcome !== 'settled') throw new Error(`a charge was ${outcome}`);
+  }
+}
+
+/** Ids in the order of time, as the gateway's are. */
+function settlement(number) {
+  return {
+    requestId: `req_${key.id}_${String(number).padStart(12, '0')}`,
+    keyId: key.id,
+    amount: CHARGE,
+    model: 'claude-sonnet-4-6',
+    usage: USAGE,
+    rates: RATES,
+    endpoint: 'messages',
+    streamed: false,
+    upstreamId: 'msg_01BenchmarkBenchmarkBench',
+  };
+}

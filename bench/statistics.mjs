@@ -1,0 +1,20 @@
+export function median(values) {
+  return quantile(values, 0.5);
+}
+
+/** By linear interpolation; `undefined` of nothing. */
+export function quantile(values, q) {
+  if (values.length === 0) return undefined;
+  const sorted = Float64Array.from(values).sort();
+  const at = (sorted.length - 1) * q;
+  const below = Math.floor(at);
+  const above = Math.min(below + 1, sorted.length - 1);
+  return sorted[below] + (sorted[above] - sorted[below]) * (at - below);
+}
+
+/** Median and spread of what the rounds measured; `undefined` when none did. */
+export function summary(values) {
+  const known = values.filter((value) => value !== undefined && !Number.isNaN(value));
+  if (known.length === 0) return undefined;
+  return { median: median(known), min: Math.min(...known), max: Math.max(...known) };
+}
