@@ -44,16 +44,24 @@ export interface RunningGateway {
 const DRAIN_DEADLINE_MS = 120_000;
 /** While draining: connections whose response is done are closed this often. */
 const IDLE_SWEEP_MS = 100;
+/** A line is seen this late at most; those of a process that is killed meanwhile are lost. */
+const LOG_FLUSH_MS = 500;
 const DATABASE_PATIENCE_MS = 60_000;
 const DATABASE_RETRY_MS = 1_000;
 const SIMULATOR_KEY = 'simulator';
 
 export async function startGateway(config: Config): Promise<RunningGateway> {
-  const log = pino({
-    level: config.logLevel,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
+  const logFile = pino.destination({
+    dest: process.stdout.fd,
+    // Lines are written many at a time: a write for each would cost as much as the rest of a request.
+    sync: false,
+    minLength: 4_096,
+    periodicFlush: LOG_FLUSH_MS,
   });
+  const log = pino(
+    { level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    logFile,
+  );
   const prices = loadPriceTable(config.priceTablePath);
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
   const store = await openStoreWhenReachable(config, dataDir, log);
@@ -77,7 +85,9 @@ export async function startGateway(config: Config): Promise<RunningGateway> {
     limiter,
     prices,
     upstream,
-    telemetry: createTelemetry(log, metrics),
+    telemetry: createTelemetry(log, metrics, (line) => {
+      logFile.write(line);
+    }),
     log,
     activity,
     maxBodyBytes: config.maxBodyBytes,
@@ -138,6 +148,7 @@ export async function startGateway(config: Config): Promise<RunningGateway> {
       await store.close();
       await limiter.close();
       await simulator?.close();
+      log.flush();
       return { abandoned };
     },
   };
@@ -187,7 +198,6 @@ export function loadPriceTable(path: string | undefined): PriceTable {
 function openLimiter(config: Config, log: Logger, metrics: Metrics): Limiter {
   if (config.redisUrl === undefined) return createMemoryLimiter();
   const redis = new Redis(config.redisUrl, {
-    enableAutoPipelining: true,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     // The limiter waits far less; this only bounds what piles up on a connection that hangs.

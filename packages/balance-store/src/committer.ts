@@ -2,8 +2,8 @@
  * Group commit: settlements that wait in this process are folded into batches, and each batch is one
  * transaction.
  *
- * There is no timer: a batch leaves when a lane is free, so it grows with load and is a batch of one
- * without. A settlement leaves memory only when its outcome is known. When the outcome is not known
+ * There is no timer: a batch leaves when the one before it is committed, so it grows with load and is a
+ * batch of one without. Further lanes are for a database that is slow, and for more than a batch can hold. A settlement leaves memory only when its outcome is known. When the outcome is not known
  * (the connection broke around the commit) the same settlements are sent again under the same ids,
  * which the ledger answers without charging twice.
  */
@@ -38,13 +38,16 @@ export interface CommitterOptions {
 
 interface Waiting {
   readonly settlement: Settlement;
-  readonly timer: NodeJS.Timeout;
+  /** Milliseconds of the committer's clock. */
+  readonly deadlineAt: number;
   readonly resolve: (outcome: SettleOutcome) => void;
   readonly reject: (error: StoreUnavailableError) => void;
   /** Answered, one way or the other: not to be sent again. */
   isDone: boolean;
 }
 
+/** Settlements gather behind a batch that has taken no longer than this: it is about to be committed. */
+const PROMPT_MS = 10;
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 1_000;
 /** Races lost in a row before they are taken for a row that can never be entered. */
@@ -59,7 +62,11 @@ export class Committer {
   readonly #now: () => number;
   #queue: Waiting[] = [];
   #busyLanes = 0;
-  #pending = 0;
+  #lastBatchAt = 0;
+  /** Taken, and not answered yet. */
+  readonly #pending = new Set<Waiting>();
+  /** One for all: most settlements are answered long before it is due. */
+  #deadlineTimer: { readonly timeout: NodeJS.Timeout; readonly dueAt: number } | undefined;
   #isPumping = false;
   #isClosed = false;
   /** When the first of the attempts failed that no success has followed. */
@@ -78,7 +85,7 @@ export class Committer {
 
   /** Settlements taken but neither durable nor given up. */
   get pending(): number {
-    return this.#pending;
+    return this.#pending.size;
   }
 
   /**
@@ -86,7 +93,7 @@ export class Committer {
    * answers reads may still take no writes: a full disk, a standby.
    */
   get failingForMs(): number {
-    if (this.#pending === 0 || this.#failingSince === undefined) return 0;
+    if (this.#pending.size === 0 || this.#failingSince === undefined) return 0;
     return this.#now() - this.#failingSince;
   }
 
@@ -105,20 +112,11 @@ export class Committer {
       return Promise.reject(new StoreUnavailableError('too many settlements are waiting'));
     }
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = {
-        settlement,
-        timer: setTimeout(() => {
-          const message = `not durable after ${String(deadlineMs)} ms`;
-          this.#finish(waiting, () => {
-            reject(new StoreUnavailableError(message));
-          });
-        }, deadlineMs),
-        resolve,
-        reject,
-        isDone: false,
-      };
-      this.#pending += 1;
+      const deadlineAt = this.#now() + deadlineMs;
+      const waiting: Waiting = { settlement, deadlineAt, resolve, reject, isDone: false };
+      this.#pending.add(waiting);
       this.#queue.push(waiting);
+      this.#watchDeadline(deadlineAt);
       this.#schedulePump();
     });
   }
@@ -128,27 +126,61 @@ export class Committer {
     this.#isClosed = true;
     // Waiting out a pause would only delay the last attempt.
     for (const endBackoff of this.#backoffs) endBackoff();
-    if (this.#pending === 0) return;
+    if (this.#pending.size === 0) return;
     await new Promise<void>((resolve) => {
       this.#whenIdle.push(resolve);
     });
   }
 
-  /** Settlements made in one go of the event loop's microtasks share a batch. */
+  #watchDeadline(dueAt: number): void {
+    if (this.#deadlineTimer !== undefined && this.#deadlineTimer.dueAt <= dueAt) return;
+    clearTimeout(this.#deadlineTimer?.timeout);
+    const timeout = setTimeout(
+      () => {
+        this.#deadlineTimer = undefined;
+        this.#giveUp(dueAt);
+      },
+      Math.max(0, dueAt - this.#now()),
+    );
+    // What is pending is held by connections and pauses of their own.
+    timeout.unref();
+    this.#deadlineTimer = { timeout, dueAt };
+  }
+
+  #giveUp(dueAt: number): void {
+    for (const waiting of this.#pending) {
+      if (waiting.deadlineAt > dueAt) continue;
+      this.#finish(waiting, () => {
+        waiting.reject(new StoreUnavailableError('not durable when its deadline passed'));
+      });
+    }
+    let next = Infinity;
+    for (const { deadlineAt } of this.#pending) next = Math.min(next, deadlineAt);
+    if (next < Infinity) this.#watchDeadline(next);
+  }
+
+  /** Settlements made in one turn of the event loop share a batch. */
   #schedulePump(): void {
-    if (this.#isPumping || this.#busyLanes >= this.#lanes) return;
+    if (this.#isPumping || !this.#isLaneFree()) return;
     this.#isPumping = true;
-    queueMicrotask(() => {
+    setImmediate(() => {
       this.#isPumping = false;
       this.#pump();
     });
   }
 
+  #isLaneFree(): boolean {
+    if (this.#busyLanes === 0) return true;
+    if (this.#busyLanes >= this.#lanes) return false;
+    return this.#queue.length >= this.#maxBatchRows || this.#now() - this.#lastBatchAt >= PROMPT_MS;
+  }
+
   #pump(): void {
-    while (this.#busyLanes < this.#lanes) {
+    while (this.#isLaneFree()) {
       const batch = this.#takeBatch();
       if (batch.length === 0) return;
       this.#busyLanes += 1;
+      this.#lastBatchAt = this.#now();
       void this.#commit(batch).finally(() => {
         this.#busyLanes -= 1;
         this.#pump();
@@ -230,10 +262,9 @@ export class Committer {
   #finish(waiting: Waiting, answer: () => void): void {
     if (waiting.isDone) return;
     waiting.isDone = true;
-    clearTimeout(waiting.timer);
-    this.#pending -= 1;
+    this.#pending.delete(waiting);
     answer();
-    if (this.#pending > 0) return;
+    if (this.#pending.size > 0) return;
     for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 }

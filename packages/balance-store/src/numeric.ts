@@ -1,15 +1,14 @@
 /** The one border between `bigint` units of 10^-14 USD and the database's decimal text. */
 
 const DECIMALS = 14;
-const UNITS_PER_USD = 10n ** BigInt(DECIMALS);
 const NUMERIC_TEXT = /^(-?)(\d+)(?:\.(\d+))?$/;
 
 /** Writes units of 10^-14 USD as USD with all 14 decimals: `1n` is `"0.00000000000001"`. */
 export function numericFromUnits(units: bigint): string {
   const sign = units < 0n ? '-' : '';
   const magnitude = units < 0n ? -units : units;
-  const fraction = (magnitude % UNITS_PER_USD).toString().padStart(DECIMALS, '0');
-  return `${sign}${(magnitude / UNITS_PER_USD).toString()}.${fraction}`;
+  const digits = magnitude.toString().padStart(DECIMALS + 1, '0');
+  return `${sign}${digits.slice(0, -DECIMALS)}.${digits.slice(-DECIMALS)}`;
 }
 
 /**

@@ -75,12 +75,32 @@ describe('committer', () => {
     expect(committer.failingForMs).toBe(0);
   });
 
-  it('has no more batches in flight than lanes, and lets the others gather meanwhile', async () => {
+  it('lets settlements gather behind a batch that is prompt', async () => {
     const release: (() => void)[] = [];
     const { driver, batches } = scriptedDriver(
       () => new Promise((resolve) => release.push(resolve)),
     );
-    const committer = create({ driver });
+    const committer = create({ driver, now: () => 0 });
+    const outcomes: Promise<unknown>[] = [];
+    for (const charge of charges(10)) {
+      outcomes.push(committer.settle(charge, DEADLINE));
+      await new Promise(setImmediate);
+    }
+    expect(batches.map((batch) => batch.length)).toEqual([1]);
+    release[0]?.();
+    await new Promise(setImmediate);
+    expect(batches.map((batch) => batch.length)).toEqual([1, 9]);
+    release[1]?.();
+    await Promise.all(outcomes);
+  });
+
+  it('has no more batches in flight than lanes, however slow the database is', async () => {
+    let now = 0;
+    const release: (() => void)[] = [];
+    const { driver, batches } = scriptedDriver(
+      () => new Promise((resolve) => release.push(resolve)),
+    );
+    const committer = create({ driver, now: () => (now += 20) });
     const outcomes: Promise<unknown>[] = [];
     for (const charge of charges(10)) {
       outcomes.push(committer.settle(charge, DEADLINE));

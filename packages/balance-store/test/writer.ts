@@ -7,20 +7,35 @@
  */
 
 import { openEmbeddedStore } from '../src/embedded/index.js';
+import { StoreUnavailableError } from '../src/index.js';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { sampleLimits, settlement } from '../src/testing/index.js';
 
 const [kind = '', place = '', inFlight = '1'] = process.argv.slice(2);
 const PEPPER = 'pepper of the tests';
 
-const store =
-  kind === 'embedded'
-    ? await openEmbeddedStore({ dataDir: place, pepper: PEPPER })
-    : await openPostgresStore({ connectionString: place, pepper: PEPPER });
+/** The database may be restarting just now: that is what is tested. */
+async function whenReachable<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
 
-const keyIds = (await store.listKeys({ limit: 20 })).map(({ id }) => id);
+const store = await whenReachable(() =>
+  kind === 'embedded'
+    ? openEmbeddedStore({ dataDir: place, pepper: PEPPER })
+    : openPostgresStore({ connectionString: place, pepper: PEPPER }),
+);
+
+const keyIds = (await whenReachable(() => store.listKeys({ limit: 20 }))).map(({ id }) => id);
 while (keyIds.length < 20) {
-  const { record } = await store.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
+  const key = { name: 'k', limits: sampleLimits, expiresAt: null };
+  const { record } = await whenReachable(() => store.createKey(key));
   keyIds.push(record.id);
 }
 

@@ -9,8 +9,6 @@ import { readDecimal } from './decimal.js';
 
 export const USD_DECIMALS = 14;
 
-const UNITS_PER_USD = 10n ** BigInt(USD_DECIMALS);
-
 /** The text is not an exact amount. The message quotes it (at most 40 characters) and names the problem. */
 export class UsdFormatError extends Error {
   override readonly name = 'UsdFormatError';
@@ -41,10 +39,8 @@ export function parseUsd(text: string): bigint {
 export function formatUsd(amount: bigint): string {
   const magnitude = amount < 0n ? -amount : amount;
   const sign = amount < 0n ? '-' : '';
-  const fraction = (magnitude % UNITS_PER_USD)
-    .toString()
-    .padStart(USD_DECIMALS, '0')
-    .replace(/0+$/, '');
-  const whole = (magnitude / UNITS_PER_USD).toString();
+  const digits = magnitude.toString().padStart(USD_DECIMALS + 1, '0');
+  const whole = digits.slice(0, -USD_DECIMALS);
+  const fraction = digits.slice(-USD_DECIMALS).replace(/0+$/, '');
   return fraction === '' ? sign + whole : `${sign}${whole}.${fraction}`;
 }

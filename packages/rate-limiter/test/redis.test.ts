@@ -157,6 +157,8 @@ describe('Redis limiter: what it writes', () => {
       const admission = await limiter.admit('permits', slow);
       if (admission.outcome === 'admitted') admission.lease.release();
     }
+    // By then the release has been sent.
+    expect(await limiter.leases('permits')).toBe(0);
     const contents = async (): Promise<unknown[]> =>
       Promise.all((await keysOf(prefix)).map((key) => redis.dumpBuffer(key)));
     const before = await contents();

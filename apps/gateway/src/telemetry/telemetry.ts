@@ -24,21 +24,38 @@ export interface Telemetry {
   requestFinished(request: FinishedRequest): void;
 }
 
-export function createTelemetry(log: Logger, metrics: Metrics): Telemetry {
+/**
+ * @param log - Tells which levels are wanted.
+ * @param writeLine - Takes a finished line to where `log` writes. One line in JSON per request is made here,
+ * in the form that `log` gives its own: its general serializer takes several times as long.
+ */
+export function createTelemetry(
+  log: Logger,
+  metrics: Metrics,
+  writeLine: (line: string) => void,
+): Telemetry {
+  function write(level: Level, msg: string, request: FinishedRequest): void {
+    if (!log.isLevelEnabled(level)) return;
+    const time = new Date().toISOString();
+    const fields = fieldsOf(request);
+    writeLine(`${JSON.stringify({ level: log.levels.values[level], time, ...fields, msg })}\n`);
+  }
   return {
     requestFinished(request) {
       metrics.observe(request);
       const { report } = request;
-      const line = logLine(request);
-      if (report?.loss !== undefined) log.error(line, 'response not charged');
-      else if (report?.operatorMustAct === true) log.error(line, 'upstream refuses this account');
-      else if (request.status >= 500) log.warn(line, 'request failed');
-      else log.info(line, 'request');
+      if (report?.loss !== undefined) write('error', 'response not charged', request);
+      else if (report?.operatorMustAct === true)
+        write('error', 'upstream refuses this account', request);
+      else if (request.status >= 500) write('warn', 'request failed', request);
+      else write('info', 'request', request);
     },
   };
 }
 
-function logLine({
+type Level = 'error' | 'warn' | 'info';
+
+function fieldsOf({
   requestId,
   endpoint,
   status,

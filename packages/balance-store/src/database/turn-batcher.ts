@@ -2,6 +2,8 @@
 
 /** Queries in flight at once; while there are so many, questions gather for the next one. */
 const LANES = 4;
+/** Questions gather behind a query that has taken no longer than this: it is about to be answered. */
+const PROMPT_MS = 5;
 
 interface Asked<Question, Answer> {
   readonly question: Question;
@@ -10,7 +12,7 @@ interface Asked<Question, Answer> {
 }
 
 /**
- * @param ask - Gets everything asked for in a turn of the event loop, or while all lanes were busy, and
+ * @param ask - Gets everything asked for in a turn of the event loop, or while a query was under way, and
  * answers in the same order.
  * @returns asks for one. The query starts after it was asked for, so no answer is older than its question.
  */
@@ -20,9 +22,11 @@ export function createTurnBatcher<Question, Answer>(
   let waiting: Asked<Question, Answer>[] = [];
   let busyLanes = 0;
   let isScheduled = false;
+  let lastAskedAt = 0;
 
   function schedule(): void {
     if (isScheduled || busyLanes >= LANES || waiting.length === 0) return;
+    if (busyLanes > 0 && performance.now() - lastAskedAt < PROMPT_MS) return;
     isScheduled = true;
     setImmediate(() => {
       isScheduled = false;
@@ -34,6 +38,7 @@ export function createTurnBatcher<Question, Answer>(
     const asked = waiting;
     waiting = [];
     busyLanes += 1;
+    lastAskedAt = performance.now();
     try {
       const answers = await ask(asked.map(({ question }) => question));
       asked.forEach(({ resolve, reject }, index) => {

@@ -4,6 +4,8 @@ import type { Script } from './scripts.js';
 
 /** A structural subset of ioredis (`Redis` and `Cluster`), version 5 or newer. */
 export interface RedisClient {
+  /** Keys of different hash tags then never share a call. Absent means that they may. */
+  readonly isCluster?: boolean;
   evalsha(sha: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
   zrem(key: string, ...members: string[]): Promise<unknown>;

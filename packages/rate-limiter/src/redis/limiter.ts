@@ -12,19 +12,15 @@ import type { Decision } from '../decision.js';
 import type { Admission, Lease, Limiter } from '../limiter.js';
 import { createMemoryLimiter } from '../memory.js';
 import type { LogPolicy, Policy } from '../policy.js';
-import {
-  assertLogPolicy,
-  assertPolicy,
-  permitIntervalUs,
-  shareOfLogPolicy,
-  shareOfPolicy,
-} from '../policy.js';
+import { assertLogPolicy, assertPolicy, shareOfLogPolicy, shareOfPolicy } from '../policy.js';
 import type { RedisLimiterState } from './breaker.js';
+import { createAdmissionCalls } from './admission-calls.js';
+import type { AdmissionReply } from './admission-calls.js';
 import { createBreaker } from './breaker.js';
 import type { RedisClient, ScriptCall } from './client.js';
 import { asNumbers, runScript, withTimeout } from './client.js';
 import { createLeaseRegistry } from './lease-registry.js';
-import { ADMIT, ADMIT_REPLY, ASSERT_LEASES, COUNT_LEASES, RECORD } from './scripts.js';
+import { ADMIT_REPLY, ASSERT_LEASES, COUNT_LEASES, RECORD } from './scripts.js';
 import type { Script } from './scripts.js';
 
 export interface RedisLimiterOptions {
@@ -87,6 +83,18 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   const local = createMemoryLimiter({ now, random, maxSubjects });
   const registry = createLeaseRegistry();
   const breaker = createBreaker({ now, probe: assertAllLeases, onStateChange });
+  const calls = createAdmissionCalls({
+    redis,
+    timeoutMs,
+    leaseTtlMs,
+    now,
+    keysOf: (subject) => [keyOf(subject, 'l'), keyOf(subject, 'g')],
+    heldOf: (subject) => registry.count(subject),
+    onLateAnswer(subject, id) {
+      // It may have left a lease that nobody holds, or no longer.
+      if (!registry.has(subject, id)) calls.release(subject, id);
+    },
+  });
   const instance = randomBytes(9).toString('base64url');
   let nextId = 0;
   let isBeating = false;
@@ -116,17 +124,10 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
           if (!registry.has(subject, id)) return;
           registry.remove(subject, id);
           localLease.release();
-          forget(subject, id);
+          calls.release(subject, id);
         },
       },
     };
-  }
-
-  /** Sent whatever state Redis is in: on one connection it is ordered behind what it undoes. */
-  function forget(subject: string, id: string): void {
-    redis.zrem(keyOf(subject, 'l'), id).catch(() => {
-      // Lost: the lease lapses by itself, as nothing asserts it any more.
-    });
   }
 
   function admitLocally(subject: string, policy: Policy, id: string): Admission {
@@ -136,33 +137,17 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
 
   async function admitThroughRedis(subject: string, policy: Policy): Promise<Admission> {
     const id = newId();
-    let held = 0;
-    const reply = run(ADMIT, () => {
-      held = registry.count(subject);
-      return {
-        keys: [keyOf(subject, 'l'), keyOf(subject, 'g')],
-        args: [policy.concurrency, policy.burst, permitIntervalUs(policy), id, leaseTtlMs, held],
-      };
-    });
-    let answer: unknown;
+    let reply: AdmissionReply;
     try {
-      answer = await withTimeout(reply, timeoutMs);
+      reply = await calls.admit(subject, policy, id);
     } catch (error) {
       breaker.failed(error);
-      const admission = admitLocally(subject, policy, id);
-      // A late answer may have left a lease that nobody holds, or no longer.
-      reply.then(
-        () => {
-          if (!registry.has(subject, id)) forget(subject, id);
-        },
-        () => {},
-      );
-      return admission;
+      return admitLocally(subject, policy, id);
     }
     breaker.succeeded();
-    const [outcome, waitUs = 0, found = held] = asNumbers(answer);
-    // Redis has lost leases, in a flush or a failover: put them back without waiting for the heartbeat.
-    if (found < held) void beat();
+    const { outcome, waitUs, hasLostLeases } = reply;
+    // In a flush or a failover: put them back without waiting for the heartbeat.
+    if (hasLostLeases) void beat();
     if (outcome === ADMIT_REPLY.admitted) return grant(subject, id, local.hold(subject));
     return outcome === ADMIT_REPLY.deniedRate
       ? { outcome: 'denied', limit: 'rate', retryAfterMs: Math.ceil(waitUs / 1_000) }
@@ -242,6 +227,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
 
     async leases(subject) {
       if (!breaker.isClosed()) return registry.count(subject);
+      calls.flush();
       try {
         const call = { keys: [keyOf(subject, 'l')], args: [] };
         return Number(
@@ -258,6 +244,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
 
     async close() {
       clearInterval(heartbeat);
+      calls.flush();
       const given = registry.subjects().map((subject) => {
         const ids = registry.ids(subject);
         for (const id of ids) registry.remove(subject, id);

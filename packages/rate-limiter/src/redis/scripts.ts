@@ -26,36 +26,56 @@ local now = time[1] * 1000000 + time[2]
 local function text(number) return string.format('%.0f', number) end
 `;
 
-/** First elements of the reply to {@link ADMIT}. */
+/** First of the three numbers that {@link ADMIT} answers for each admission. */
 export const ADMIT_REPLY = { admitted: 0, deniedConcurrency: 1, deniedRate: 2 } as const;
 
 /**
- * KEYS: leases, TAT. ARGV: concurrency, burst, permit interval in microseconds, lease id, lease TTL in
- * milliseconds, leases that the caller itself holds.
+ * Any number of admissions and releases, of any number of subjects, one after the other in the order given.
  *
- * Answers {outcome, wait in microseconds, leases found}. Leases found below leases held means that Redis
- * has lost some: the caller's own count then stands in until they are asserted again.
+ * KEYS: leases and TAT of each subject. ARGV: lease TTL in milliseconds; JSON of the leases that the caller itself
+ * holds of each subject; JSON of the steps, `[subject, concurrency, burst, permit interval in microseconds, lease
+ * id]` for an admission and `[subject, lease id]` for a release. Subjects are numbered from 1.
+ *
+ * Answers outcome, wait in microseconds and leases found, for each admission. Leases found below leases held
+ * means that Redis has lost some: the caller's own count then stands in until they are asserted again.
  */
 export const ADMIT = script(`${NOW}
-local concurrency, burst, interval = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local found = redis.call('ZCOUNT', KEYS[1], '(' .. text(now), '+inf')
-if math.max(found, tonumber(ARGV[6])) >= concurrency then return {1, 0, found} end
+local ttl = tonumber(ARGV[1])
+local held = cjson.decode(ARGV[2])
 
-local span = burst * interval
-local tat = tonumber(redis.call('GET', KEYS[2]) or now)
-local start = math.max(tat, now)
-local after = start + interval
-if start > now + span then
-  after = now + span
-elseif after > now + span then
-  return {2, after - now - span, found}
+local function admit(i, concurrency, burst, interval, id)
+  local leases, tatKey = KEYS[2 * i - 1], KEYS[2 * i]
+  local found = redis.call('ZCOUNT', leases, '(' .. text(now), '+inf')
+  if math.max(found, held[i]) >= concurrency then return 1, 0, found end
+
+  local span = burst * interval
+  local tat = tonumber(redis.call('GET', tatKey) or now)
+  local start = math.max(tat, now)
+  local after = start + interval
+  if start > now + span then
+    after = now + span
+  elseif after > now + span then
+    return 2, after - now - span, found
+  end
+
+  redis.call('SET', tatKey, text(after), 'PX', math.ceil((after - now) / 1000) + 1)
+  redis.call('ZREMRANGEBYSCORE', leases, '-inf', text(now))
+  redis.call('ZADD', leases, text(now + ttl * 1000), id)
+  redis.call('PEXPIRE', leases, ttl)
+  held[i] = held[i] + 1
+  return 0, 0, found
 end
 
-redis.call('SET', KEYS[2], text(after), 'PX', math.ceil((after - now) / 1000) + 1)
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', text(now))
-redis.call('ZADD', KEYS[1], text(now + ARGV[5] * 1000), ARGV[4])
-redis.call('PEXPIRE', KEYS[1], ARGV[5])
-return {0, 0, found}
+local reply = {}
+for _, step in ipairs(cjson.decode(ARGV[3])) do
+  if #step == 2 then
+    redis.call('ZREM', KEYS[2 * step[1] - 1], step[2])
+  else
+    local n = #reply
+    reply[n + 1], reply[n + 2], reply[n + 3] = admit(step[1], step[2], step[3], step[4], step[5])
+  end
+end
+return reply
 `);
 
 /**
