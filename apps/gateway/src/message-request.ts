@@ -7,6 +7,7 @@
  * everything else is the upstream's to judge.
  */
 
+import { isUtf8 } from 'node:buffer';
 import { normalizeToolChoice, scanTopLevel } from '@gateway/translator';
 import type { JsonShape, JsonSpan } from '@gateway/translator';
 import type { PricedFeature } from './config.js';
@@ -43,7 +44,7 @@ function inspect(
   fields: Readonly<Record<string, FieldCheck>>,
 ): Inspection {
   const findings = createFindings(body, allow);
-  const scan = scanTopLevel(body, { shape: findings.shape });
+  const scan = scanTopLevel(body, { shape: findings.shape, isUtf8 });
   if (scan.outcome === 'refused') return refuse(scan.message);
   const { members } = scan;
   const valueOf = (name: string): unknown => {

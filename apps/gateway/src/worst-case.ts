@@ -4,6 +4,7 @@
  * what makes tokens without bytes is counted apart. See docs/decisions/0009.
  */
 
+import { isUtf8 } from 'node:buffer';
 import { worstCaseCharge } from '@gateway/billing';
 import type { ModelPrice } from '@gateway/billing';
 import { scanTopLevel } from '@gateway/translator';
@@ -25,7 +26,7 @@ export function worstCaseOf(body: Uint8Array | string, price: ModelPrice): bigin
   const text = ({ start, end }: JsonSpan): string =>
     Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
   const findings = createFindings(text);
-  const scan = scanTopLevel(bytes, { shape: findings.shape });
+  const scan = scanTopLevel(bytes, { shape: findings.shape, isUtf8 });
   if (scan.outcome === 'refused') throw new RangeError(`not a request body: ${scan.message}`);
   const maxTokens = scan.members.get('max_tokens');
   return worstCaseCharge(

@@ -3,8 +3,11 @@
  * served and what the ledger says.
  */
 
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import {
   afterAll,
@@ -240,12 +243,10 @@ describe('a plain response', () => {
 });
 
 describe('a slow reader', () => {
-  it('slows the upstream down and loses nothing', async () => {
-    const { id, apiKey } = await gateway.createKey();
-    const large = 'word '.repeat(400_000);
-    gateway.simulator.script({ content: [{ type: 'text', text: large, citations: null }] });
-    const received = await new Promise<string>((resolve, reject) => {
-      const call = open(apiKey, '/v1/messages', userMessage('Hello', { stream: true }));
+  /** Takes a piece, then rests. */
+  function readSlowly(apiKey: string, path: string, body: unknown): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const call = open(apiKey, path, body);
       call.on('error', reject);
       call.on('response', (response: IncomingMessage) => {
         let text = '';
@@ -260,10 +261,49 @@ describe('a slow reader', () => {
         });
       });
     });
+  }
+
+  it('slows the upstream down and loses nothing', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    const large = 'word '.repeat(400_000);
+    gateway.simulator.script({ content: [{ type: 'text', text: large, citations: null }] });
+    const stream = userMessage('Hello', { stream: true });
+    const received = await readSlowly(apiKey, '/v1/messages', stream);
     const words = [...received.matchAll(/"text_delta","text":"([^"]*)"/g)].map(([, text]) => text);
     expect(words.join('')).toBe(large);
     expect(parseUsd(await spentBy(id))).toBeGreaterThan(0n);
   });
+
+  it.each(['/v1/messages', '/v1/chat/completions'])(
+    'of %s leaves the connection to the upstream to the next request',
+    async (path) => {
+      let connections = 0;
+      const { hostname, port } = new URL(gateway.simulator.url);
+      const counter = createServer((socket) => {
+        connections += 1;
+        const onward = connect(Number(port), hostname);
+        for (const end of [socket, onward]) end.on('error', () => undefined);
+        socket.pipe(onward).pipe(socket);
+      });
+      await once(counter.listen(0, '127.0.0.1'), 'listening');
+      const { services } = gateway.running;
+      const before = services.upstream;
+      const url = `http://127.0.0.1:${String((counter.address() as AddressInfo).port)}`;
+      const upstream = createUpstreamClient({ url, apiKey: UPSTREAM_KEY });
+      Object.assign(services, { upstream });
+
+      const { apiKey } = await gateway.createKey();
+      const large = 'word '.repeat(100_000);
+      for (let request = 0; request < 4; request += 1) {
+        gateway.simulator.script({ content: [{ type: 'text', text: large, citations: null }] });
+        await readSlowly(apiKey, path, userMessage('Hello', { stream: true }));
+      }
+      Object.assign(services, { upstream: before });
+      await upstream.close();
+      counter.close();
+      expect(connections).toBe(1);
+    },
+  );
 });
 
 function open(apiKey: string, path: string, body: unknown) {

@@ -31,6 +31,11 @@ export interface ScanOptions {
   readonly maxDepth?: number;
   /** Shape of the document itself. */
   readonly shape?: JsonShape;
+  /**
+   * Whether bytes are valid UTF-8: `isUtf8` of `node:buffer` tells it many times faster than the decoder
+   * that is used without it, and leaves no garbage.
+   */
+  readonly isUtf8?: (bytes: Uint8Array) => boolean;
 }
 
 export type JsonScan =
@@ -97,6 +102,7 @@ class Scanner {
   readonly #bytes: Uint8Array;
   readonly #root: JsonShape;
   readonly #maxDepth: number;
+  readonly #isUtf8: (bytes: Uint8Array) => boolean;
   /** Four bytes at a time, where the buffer's alignment allows it. */
   readonly #words: Int32Array;
   /** Offset in `bytes` of the first word. */
@@ -107,8 +113,12 @@ class Scanner {
   /** Whether any byte within a string was beyond ASCII: only then the encoding needs a check. */
   #hasHighBits = false;
 
-  constructor(bytes: Uint8Array, { maxDepth = MAX_DEPTH, shape = NO_SHAPE }: ScanOptions) {
+  constructor(
+    bytes: Uint8Array,
+    { maxDepth = MAX_DEPTH, shape = NO_SHAPE, isUtf8 = isDecodable }: ScanOptions,
+  ) {
     this.#bytes = bytes;
+    this.#isUtf8 = isUtf8;
     this.#root = shape;
     this.#maxDepth = maxDepth;
     this.#wordsFrom = (4 - (bytes.byteOffset & 3)) & 3;
@@ -131,7 +141,9 @@ class Scanner {
     }
     this.#scanMembers(this.#root, members);
     this.#expectEnd();
-    if (this.#hasHighBits) this.#checkEncoding();
+    if (this.#hasHighBits && !this.#isUtf8(this.#bytes)) {
+      this.#fail('encoding', 'the body is not valid UTF-8', 0);
+    }
     return members;
   }
 
@@ -380,14 +392,6 @@ class Scanner {
     return String(JSON.parse(decoder.decode(this.#bytes.subarray(start, this.#at))));
   }
 
-  #checkEncoding(): void {
-    try {
-      new TextDecoder('utf-8', { fatal: true }).decode(this.#bytes);
-    } catch {
-      this.#fail('encoding', 'the body is not valid UTF-8', 0);
-    }
-  }
-
   #failDuplicate(name: string, offset: number): never {
     const member = name.length > 100 ? `${name.slice(0, 100)}…` : name;
     const message = `${member}: the member is given twice`;
@@ -401,6 +405,15 @@ class Scanner {
 
   #fail(reason: Exclude<RefusalReason, 'duplicate'>, message: string, offset: number): never {
     throw new ScanFailure({ outcome: 'refused', reason, message, offset });
+  }
+}
+
+function isDecodable(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return true;
+  } catch {
+    return false;
   }
 }
 

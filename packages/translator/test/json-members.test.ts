@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { scanTopLevel } from '../src/json-members.js';
@@ -89,6 +90,7 @@ describe('scanTopLevel', () => {
     [[0x7b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x3a, 0x31, 0x7d]],
   ])('refuses invalid UTF-8', (bytes) => {
     expect(scanTopLevel(Uint8Array.from(bytes))).toMatchObject({ reason: 'encoding' });
+    expect(scanTopLevel(Uint8Array.from(bytes), { isUtf8 })).toMatchObject({ reason: 'encoding' });
   });
 
   it('agrees with JSON.parse on random documents, at any alignment', () => {

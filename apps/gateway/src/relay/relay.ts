@@ -200,6 +200,8 @@ class Relay implements Dispatcher.DispatchHandler {
     if (this.#upstreamDone) return;
     this.#upstreamDone = true;
     this.#clearPatience();
+    // Its last bytes may still be unread, and no other request gets the connection before they are.
+    if (this.#controller?.paused === true) this.#controller.resume();
     const work =
       this.#pipe === undefined ? this.#finishBody() : this.#finishStream(this.#pipe.end());
     work.catch((error: unknown) => {

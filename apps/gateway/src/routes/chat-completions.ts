@@ -1,5 +1,6 @@
 /** `POST /v1/chat/completions`: the chat format, translated to messages and back. */
 
+import { isUtf8 } from 'node:buffer';
 import type { RequestHandler, Response } from 'express';
 import { scanTopLevel, translateRequest } from '@gateway/translator';
 import type { Note } from '@gateway/translator';
@@ -27,7 +28,7 @@ export function chatCompletionsRoute(services: Services): RequestHandler {
 }
 
 function prepareChat(body: Buffer, res: Response, services: Services): Preparation {
-  const scan = scanTopLevel(body);
+  const scan = scanTopLevel(body, { isUtf8 });
   if (scan.outcome === 'refused')
     return invalid({ message: scan.message, param: scan.member ?? null });
   const chat: unknown = JSON.parse(body.toString());
