@@ -35,8 +35,8 @@ export function sendRefusal(
     requestId: context.requestId,
     dialect: context.dialect,
   });
-  setRequestIds(res, context.requestId);
   res.writeHead(refusal.status, {
+    ...requestIdHeaders(context.requestId),
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
     ...retryHeaders(refusal),
@@ -55,10 +55,15 @@ export function retryHeaders(refusal: Refusal): Record<string, string> {
 }
 
 /** The names under which either SDK family looks for a request's id, and the gateway's own. */
-export function setRequestIds(res: Response, requestId: string, upstreamRequestId?: string): void {
-  res.setHeader('x-gateway-request-id', requestId);
-  res.setHeader('x-request-id', requestId);
-  res.setHeader('request-id', upstreamRequestId ?? requestId);
+export function requestIdHeaders(
+  requestId: string,
+  upstreamRequestId?: string,
+): Record<string, string> {
+  return {
+    'x-gateway-request-id': requestId,
+    'x-request-id': requestId,
+    'request-id': upstreamRequestId ?? requestId,
+  };
 }
 
 /** Rounds a wait up, so that waiting exactly that long is enough. */

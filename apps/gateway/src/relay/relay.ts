@@ -15,7 +15,7 @@ import { formatUsd } from '@gateway/billing';
 import type { ModelPrice } from '@gateway/billing';
 import type { Lease } from '@gateway/rate-limiter';
 import type { StreamEnd, StreamPipe, Usage, UsageReading } from '@gateway/translator';
-import { retryHeaders, sendRefusal, setRequestIds } from '../refusal.js';
+import { requestIdHeaders, retryHeaders, sendRefusal } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import type { UpstreamClient, UpstreamRequest } from '../upstream/client.js';
 import { readUpstreamFailure, refusalOfConnectionError } from '../upstream/errors.js';
@@ -168,8 +168,8 @@ class Relay implements Dispatcher.DispatchHandler {
 
   #beginStream(): void {
     const { res, requestId } = this.#exchange;
-    setRequestIds(res, requestId, this.#upstreamRequestId());
-    res.writeHead(200, STREAM_HEADERS);
+    const ids = requestIdHeaders(requestId, this.#upstreamRequestId());
+    res.writeHead(200, { ...ids, ...STREAM_HEADERS });
   }
 
   /** Sends, and lets a slow client slow the upstream down. */
@@ -300,8 +300,8 @@ class Relay implements Dispatcher.DispatchHandler {
   ): void {
     const { res, requestId } = this.#exchange;
     if (!this.#clientLeft) {
-      setRequestIds(res, requestId, this.#upstreamRequestId());
       res.writeHead(facts.status ?? 200, {
+        ...requestIdHeaders(requestId, this.#upstreamRequestId()),
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(body),
         ...headers,

@@ -6,7 +6,7 @@ import type { KeyRecord } from '@gateway/balance-store';
 import type { LogPolicy } from '@gateway/rate-limiter';
 import { authenticate, rateLimited } from '../admission.js';
 import { addressGroup } from '../client-address.js';
-import { STORE_UNAVAILABLE, sendRefusal, setRequestIds } from '../refusal.js';
+import { STORE_UNAVAILABLE, requestIdHeaders, sendRefusal } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import { newRequestId } from '../request-id.js';
 import type { Services } from '../services.js';
@@ -37,10 +37,15 @@ export function keyRoute(
     if ('refusal' in answer) {
       sendRefusal(res, answer.refusal, { dialect: 'chat.completions', requestId });
     } else {
-      setRequestIds(res, requestId);
-      if ('next' in answer && answer.next !== undefined) res.setHeader(NEXT_CURSOR, answer.next);
-      res.setHeader('content-type', 'text' in answer ? answer.contentType : 'application/json');
-      res.end('text' in answer ? answer.text : JSON.stringify(answer.json));
+      const body = 'text' in answer ? answer.text : JSON.stringify(answer.json);
+      const next = 'next' in answer ? answer.next : undefined;
+      res.writeHead(200, {
+        ...requestIdHeaders(requestId),
+        'content-type': 'text' in answer ? answer.contentType : 'application/json',
+        'content-length': Buffer.byteLength(body),
+        ...(next === undefined ? undefined : { [NEXT_CURSOR]: next }),
+      });
+      res.end(body);
     }
     services.telemetry.requestFinished({
       requestId,
