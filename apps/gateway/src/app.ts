@@ -23,7 +23,7 @@ export function createApp(services: Services): Express {
   app.set('query parser', 'simple');
   app.set('trust proxy', services.trustedProxies);
 
-  app.use('/v1', refuseWhileDraining(services));
+  app.use(refuseWhileDraining(services));
   // `/v1/v1/…` is what an SDK calls whose base address was given with `/v1` although it adds its own.
   app
     .route(['/v1/messages', '/v1/v1/messages'])
@@ -63,7 +63,8 @@ export function createApp(services: Services): Express {
  */
 function refuseWhileDraining({ activity }: Services): RequestHandler {
   return function checkDraining(req, res, next) {
-    if (!activity.isDraining) {
+    // Probes are answered to the end.
+    if (!activity.isDraining || !req.path.startsWith('/v1/')) {
       next();
       return;
     }

@@ -44,6 +44,8 @@ export interface RunningGateway {
 const DRAIN_DEADLINE_MS = 120_000;
 /** While draining: connections whose response is done are closed this often. */
 const IDLE_SWEEP_MS = 100;
+/** The library writes 16 KiB at most at once. */
+const LOG_PIECE_BYTES = 15_000;
 /** A line is seen this late at most; those of a process that is killed meanwhile are lost. */
 const LOG_FLUSH_MS = 500;
 const DATABASE_PATIENCE_MS = 60_000;
@@ -55,7 +57,7 @@ export async function startGateway(config: Config): Promise<RunningGateway> {
     dest: process.stdout.fd,
     // Lines are written many at a time: a write for each would cost as much as the rest of a request.
     sync: false,
-    minLength: 4_096,
+    minLength: LOG_PIECE_BYTES,
     periodicFlush: LOG_FLUSH_MS,
   });
   const log = pino(
