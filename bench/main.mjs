@@ -5,6 +5,7 @@
  *   npm run bench -- --quick                           fewer and shorter rounds, to see that it works
  *   npm run bench -- --only native-json-1k,open-1000   some works
  *   npm run bench -- --contestants bare,gateway-servers --rounds 9
+ *   npm run bench -- --units                           what one request costs each part
  *   npm run bench -- --profile gateway-servers --work native-stream-300
  */
 
@@ -13,6 +14,7 @@ import { readOptions } from './options.mjs';
 import { profile } from './profile.mjs';
 import { loadContestants, openSession } from './session.mjs';
 import { runWorks } from './run-works.mjs';
+import { measureUnitCosts } from './unit-costs.mjs';
 
 const contestants = await loadContestants();
 const options = readOptions(contestants);
@@ -25,6 +27,7 @@ try {
 
 /** @returns the exit code */
 function run() {
+  if (options.isUnits) return measureUnitCosts(session, contestants);
   if (options.isGuard) return guardRatios(session, contestants);
   if (options.profile !== undefined) return profile(session, options.profile);
   return runWorks(session, options);

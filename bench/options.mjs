@@ -18,6 +18,7 @@ export function readOptions(contestants) {
       profile: { type: 'string' },
       work: { type: 'string' },
       guard: { type: 'boolean', default: false },
+      units: { type: 'boolean', default: false },
     },
   });
   const size = values.quick ? QUICK : FULL;
@@ -27,6 +28,7 @@ export function readOptions(contestants) {
     ...size,
     ...(rounds && { rounds, longRounds: rounds }),
     isGuard: values.guard,
+    isUnits: values.units,
     isQuick: values.quick,
     isPartial: values.only !== undefined || values.contestants !== undefined,
     works: values.only ? chosen(values.only, works, 'work') : values.quick ? quickWorks : works,

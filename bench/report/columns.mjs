@@ -32,6 +32,19 @@ const SETTLING_COLUMNS = [
   { head: 'charges per commit', cell: ({ perBatch }) => perBatch && fixed(perBatch.median, 0) },
 ];
 
+const UNIT_COLUMNS = [
+  { head: 'requests/s', cell: ({ figures }) => fixed(figures.perSecond, 0) },
+  { head: 'gateway µs', cell: ({ figures }) => fixed(figures.cpuUs, 0) },
+  { head: 'PostgreSQL µs', cell: ({ figures }) => fixed(figures.serversCpuUs.postgres, 0) },
+  { head: 'Redis µs', cell: ({ figures }) => fixed(figures.serversCpuUs.redis, 0) },
+  { head: 'charges per commit', cell: ({ figures }) => fixed(figures.perBatch, 1) },
+  { head: 'transactions', cell: ({ transactions }) => fixed(transactions, 2) },
+  { head: 'WAL bytes', cell: ({ walBytes }) => fixed(walBytes, 0) },
+  { head: 'ledger bytes', cell: ({ ledgerBytes }) => fixed(ledgerBytes, 0) },
+  { head: 'Redis calls', cell: ({ redisCalls }) => fixed(redisCalls, 2) },
+  { head: 'Redis commands', cell: ({ redisCommands }) => fixed(redisCommands, 1) },
+];
+
 /** @returns each column's `head`, and its `cell` for a row: text, or `undefined` where there is none */
 export function columnsOf({ rows }) {
   return COLUMNS.filter(({ cell }) => rows.some((row) => cell(row) !== undefined));
@@ -49,6 +62,10 @@ function addedMs({ latency }, percentile) {
 function firstByteMs({ latency }, percentile) {
   const added = latency?.firstByteMs?.added;
   return added && fixed(added[percentile], 2);
+}
+
+export function unitColumns() {
+  return UNIT_COLUMNS;
 }
 
 /** The median, and how far the rounds were apart. */

@@ -1,6 +1,6 @@
 /** Tables for a terminal. */
 
-import { columnsOf, settlingColumns } from './columns.mjs';
+import { columnsOf, settlingColumns, unitColumns } from './columns.mjs';
 
 export function printWork(work, titles) {
   const named = work.rows.map((row) => ({ ...row, title: titles.get(row.contestant) }));
@@ -9,6 +9,10 @@ export function printWork(work, titles) {
 
 export function printSettling(stores) {
   printTable(settlingColumns(), stores);
+}
+
+export function printUnitCosts(rows) {
+  printTable(unitColumns(), rows);
 }
 
 function printTable(columns, entries) {
