@@ -6,12 +6,14 @@
  *   npm run bench -- --only native-json-1k,open-1000   some works
  *   npm run bench -- --contestants bare,gateway-servers --rounds 9
  *   npm run bench -- --units                           what one request costs each part
+ *   npm run bench -- --replicas                        how charging grows with processes and keys
  *   npm run bench -- --profile gateway-servers --work native-stream-300
  */
 
 import { guardRatios } from './ratio-guard.mjs';
 import { readOptions } from './options.mjs';
 import { profile } from './profile.mjs';
+import { measureReplicas } from './replicas.mjs';
 import { loadContestants, openSession } from './session.mjs';
 import { runWorks } from './run-works.mjs';
 import { measureUnitCosts } from './unit-costs.mjs';
@@ -27,6 +29,7 @@ try {
 
 /** @returns the exit code */
 function run() {
+  if (options.isReplicas) return measureReplicas(session);
   if (options.isUnits) return measureUnitCosts(session, contestants);
   if (options.isGuard) return guardRatios(session, contestants);
   if (options.profile !== undefined) return profile(session, options.profile);

@@ -19,6 +19,7 @@ export function readOptions(contestants) {
       work: { type: 'string' },
       guard: { type: 'boolean', default: false },
       units: { type: 'boolean', default: false },
+      replicas: { type: 'boolean', default: false },
     },
   });
   const size = values.quick ? QUICK : FULL;
@@ -29,6 +30,7 @@ export function readOptions(contestants) {
     ...(rounds && { rounds, longRounds: rounds }),
     isGuard: values.guard,
     isUnits: values.units,
+    isReplicas: values.replicas,
     isQuick: values.quick,
     isPartial: values.only !== undefined || values.contestants !== undefined,
     works: values.only ? chosen(values.only, works, 'work') : values.quick ? quickWorks : works,

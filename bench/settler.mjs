@@ -45,10 +45,12 @@ await store.topUp(credit);
 let requests = 0;
 
 const handlers = {
-  async settle({ lanes, durationMs }) {
+  /** @param argument.keys - how many of the keys `key_bench_…` to charge, at random; else its own one */
+  async settle({ lanes, durationMs, keys }) {
     const before = requests;
     const startedAt = performance.now();
-    await Promise.all(Array.from({ length: lanes }, () => settleUntil(startedAt + durationMs)));
+    const run = () => settleUntil(startedAt + durationMs, keys);
+    await Promise.all(Array.from({ length: lanes }, run));
     return { settled: requests - before, seconds: (performance.now() - startedAt) / 1000 };
   },
   /** Whether the balance is what all those charges leave of the credit. */
@@ -68,10 +70,12 @@ process.on('message', ({ id, command, argument }) => {
 process.on('disconnect', () => process.exit());
 process.send({ ready: { keyId: key.id } });
 
-async function settleUntil(deadline) {
+async function settleUntil(deadline, keys) {
   while (performance.now() < deadline) {
     requests += 1;
-    const { outcome } = await store.settle(settlement(requests), { deadlineMs: DEADLINE_MS });
+    const keyId = keys === undefined ? key.id : `key_bench_${Math.floor(Math.random() * keys)}`;
+    const charge = { ...settlement(requests), keyId };
+    const { outcome } = await store.settle(charge, { deadlineMs: DEADLINE_MS });
     if (outcome !== 'settled') throw new Error(`a charge was ${outcome}`);
   }
 }
@@ -80,7 +84,6 @@ async function settleUntil(deadline) {
 function settlement(number) {
   return {
     requestId: `req_${key.id}_${String(number).padStart(12, '0')}`,
-    keyId: key.id,
     amount: CHARGE,
     model: 'claude-sonnet-4-6',
     usage: USAGE,

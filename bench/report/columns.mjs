@@ -32,6 +32,14 @@ const SETTLING_COLUMNS = [
   { head: 'charges per commit', cell: ({ perBatch }) => perBatch && fixed(perBatch.median, 0) },
 ];
 
+const REPLICA_COLUMNS = [
+  { head: 'charges/s', cell: ({ perSecond }) => fixed(perSecond, 0) },
+  { head: 'charges per commit', cell: ({ perBatch }) => fixed(perBatch, 1) },
+  { head: 'CPU µs', cell: ({ cpuUs }) => fixed(cpuUs, 1) },
+  { head: 'PostgreSQL µs', cell: ({ serverCpuUs }) => fixed(serverCpuUs, 1) },
+  { head: 'WAL bytes', cell: ({ walBytes }) => fixed(walBytes, 0) },
+];
+
 const UNIT_COLUMNS = [
   { head: 'requests/s', cell: ({ figures }) => fixed(figures.perSecond, 0) },
   { head: 'gateway µs', cell: ({ figures }) => fixed(figures.cpuUs, 0) },
@@ -66,6 +74,10 @@ function firstByteMs({ latency }, percentile) {
 
 export function unitColumns() {
   return UNIT_COLUMNS;
+}
+
+export function replicaColumns() {
+  return REPLICA_COLUMNS;
 }
 
 /** The median, and how far the rounds were apart. */

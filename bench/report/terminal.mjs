@@ -1,6 +1,6 @@
 /** Tables for a terminal. */
 
-import { columnsOf, settlingColumns, unitColumns } from './columns.mjs';
+import { columnsOf, replicaColumns, settlingColumns, unitColumns } from './columns.mjs';
 
 export function printWork(work, titles) {
   const named = work.rows.map((row) => ({ ...row, title: titles.get(row.contestant) }));
@@ -13,6 +13,10 @@ export function printSettling(stores) {
 
 export function printUnitCosts(rows) {
   printTable(unitColumns(), rows);
+}
+
+export function printReplicas(rows) {
+  printTable(replicaColumns(), rows);
 }
 
 function printTable(columns, entries) {
