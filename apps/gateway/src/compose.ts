@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 import { StoreUnavailableError } from '@gateway/balance-store';
@@ -198,13 +198,8 @@ export function loadPriceTable(path: string | undefined): PriceTable {
 }
 
 function openLimiter(config: Config, log: Logger, metrics: Metrics): Limiter {
-  if (config.redisUrl === undefined) return createMemoryLimiter();
-  const redis = new Redis(config.redisUrl, {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    // The limiter waits far less; this only bounds what piles up on a connection that hangs.
-    commandTimeout: 10_000,
-  });
+  if (config.redisUrls.length === 0) return createMemoryLimiter();
+  const redis = connectRedis(config.redisUrls);
   // Each failed call is dealt with where it was made; without a listener the process would stop.
   redis.on('error', (error: Error) => {
     log.warn({ reason: error.message }, 'redis connection');
@@ -215,6 +210,27 @@ function openLimiter(config: Config, log: Logger, metrics: Metrics): Limiter {
     onStateChange: ({ deciding, ...cause }) => {
       metrics.limitsDecidedBy(deciding);
       log.warn({ deciding, reason: 'error' in cause ? String(cause.error) : undefined }, 'limits');
+    },
+  });
+}
+
+function connectRedis([first = '', ...others]: readonly string[]): Redis | Cluster {
+  const options = {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    // The limiter waits far less; this only bounds what piles up on a connection that hangs.
+    commandTimeout: 10_000,
+  };
+  if (others.length === 0) return new Redis(first, options);
+  // Nodes that are discovered are asked with the same credentials.
+  const { username, password, protocol } = new URL(first);
+  return new Cluster([first, ...others], {
+    enableOfflineQueue: false,
+    redisOptions: {
+      ...options,
+      ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+      ...(protocol === 'rediss:' ? { tls: {} } : {}),
     },
   });
 }

@@ -20,6 +20,16 @@ const PRICED_FEATURES = [
   'compaction',
 ] as const;
 
+const list = z
+  .string()
+  .default('')
+  .transform((items) =>
+    items
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== ''),
+  );
+
 const environment = z.object({
   HOST: text.default('127.0.0.1'),
   PORT: port.default(8080),
@@ -33,7 +43,9 @@ const environment = z.object({
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
     .optional(),
-  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// URL' }).optional(),
+  REDIS_URL: list.pipe(
+    z.array(z.url({ protocol: /^rediss?$/, error: 'must be a redis:// URL, or several' })),
+  ),
   REPLICAS: positive.max(10_000).default(1),
   UPSTREAM_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' }).optional(),
   UPSTREAM_API_KEY: text.optional(),
@@ -46,16 +58,7 @@ const environment = z.object({
   KEY_CONCURRENCY: positive.max(100_000).default(20),
   KEY_BURST: positive.max(1_000_000).default(60),
   KEY_REQUESTS_PER_MINUTE: positive.max(10_000_000).default(600),
-  ALLOW_FEATURES: z
-    .string()
-    .default('')
-    .transform((list) =>
-      list
-        .split(',')
-        .map((name) => name.trim())
-        .filter((name) => name !== ''),
-    )
-    .pipe(z.array(z.enum(PRICED_FEATURES))),
+  ALLOW_FEATURES: list.pipe(z.array(z.enum(PRICED_FEATURES))),
 });
 
 export type PricedFeature = (typeof PRICED_FEATURES)[number];
@@ -67,7 +70,8 @@ export interface Config {
   readonly adminToken: string | undefined;
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
-  readonly redisUrl: string | undefined;
+  /** None: limits in memory. One: a server. Several: nodes of a cluster, which tell of the others. */
+  readonly redisUrls: readonly string[];
   /** How many replicas share the limits; each takes its share while Redis is away. */
   readonly replicas: number;
   /** `undefined`: the bundled simulator serves. */
@@ -126,7 +130,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     adminToken: v.ADMIN_TOKEN,
     dataDir: v.DATA_DIR,
     databaseUrl: v.DATABASE_URL,
-    redisUrl: v.REDIS_URL,
+    redisUrls: v.REDIS_URL,
     replicas: v.REPLICAS,
     upstream:
       v.UPSTREAM_API_KEY === undefined

@@ -34,6 +34,7 @@ describe('readConfig', () => {
     ['ADMIN_TOKEN', 'short'],
     ['DATABASE_URL', 'mysql://db'],
     ['REDIS_URL', 'localhost:6379'],
+    ['REDIS_URL', 'redis://a:6379,localhost:6379'],
     ['UPSTREAM_URL', 'ftp://upstream'],
     ['KEY_PEPPER', 'short'],
     ['TRUST_PROXY', 'true'],

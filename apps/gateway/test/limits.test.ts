@@ -1,13 +1,26 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startRedisCluster } from '../../../packages/rate-limiter/test/redis-server.js';
+import type { RedisCluster } from '../../../packages/rate-limiter/test/redis-server.js';
 import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 
-describe('limits of a key', () => {
+describe.each(['memory', 'Redis Cluster'])('limits of a key in %s', (where) => {
   let gateway: TestGateway;
+  let cluster: RedisCluster | undefined;
   beforeAll(async () => {
-    gateway = await startTestGateway({ simulator: { latencyMs: 300 } });
+    if (where === 'Redis Cluster') cluster = await startRedisCluster();
+    gateway = await startTestGateway({
+      simulator: { latencyMs: 300 },
+      env: { REDIS_URL: cluster?.urls.join(',') ?? '' },
+    });
   });
-  afterAll(() => gateway.stop());
+  afterAll(async () => {
+    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+    await gateway.stop();
+    await cluster?.stop();
+    // What was tested is what the title says.
+    expect(metrics).toContain('gateway_limits_redis_lost_total 0');
+  });
 
   it('lets exactly C of C+1 parallel requests pass, charges the refused one nothing, and serves it after the wait', async () => {
     const { id, apiKey } = await gateway.createKey({ concurrency: 3 });

@@ -1,7 +1,10 @@
 /** A real Redis for tests: the one named by TEST_REDIS_URL, or one of our own for the time of the suite. */
 
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -108,4 +111,67 @@ async function startOwn(): Promise<Endpoint> {
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+export interface RedisCluster {
+  /** Of each node. */
+  readonly urls: readonly string[];
+  readonly stop: () => Promise<void>;
+}
+
+/** Two servers of our own that share the slots of a cluster. */
+export async function startRedisCluster(): Promise<RedisCluster> {
+  const directory = await mkdtemp(join(tmpdir(), 'gateway-redis-cluster-'));
+  const ports = [await freePort(), await freePort()];
+  const children = ports.map((port) => {
+    const options = { port, 'cluster-enabled': 'yes', save: '' };
+    const args = Object.entries({ ...options, 'cluster-config-file': `${port}.conf` });
+    return spawn(
+      'redis-server',
+      [...args.flatMap(([name, value]) => [`--${name}`, String(value)]), '--dir', directory],
+      { stdio: 'ignore' },
+    );
+  });
+  const nodes = ports.map(
+    (port) => new Redis({ port, retryStrategy: (attempt) => (attempt < 100 ? 20 : null) }),
+  );
+  for (const node of nodes) node.on('error', () => {});
+  const [first, second] = nodes;
+  const slots = [
+    [0, 8_191],
+    [8_192, 16_383],
+  ] as const;
+  for (const [index, node] of nodes.entries()) {
+    await node.ping();
+    await node.call('cluster', 'addslotsrange', ...(slots[index] ?? []));
+    await node.call('cluster', 'set-config-epoch', index + 1);
+  }
+  await first?.call('cluster', 'meet', '127.0.0.1', ports[1] ?? 0);
+  for (const node of [first, second]) {
+    while (!String(await node?.call('cluster', 'info')).includes('cluster_slots_ok:16384')) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+  for (const node of nodes) node.disconnect();
+  return {
+    urls: ports.map((port) => `redis://127.0.0.1:${port}`),
+    async stop() {
+      const ended = children.map((child) => new Promise((resolve) => child.once('close', resolve)));
+      for (const child of children) child.kill('SIGKILL');
+      await Promise.all(ended);
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A port that was free a moment ago, and whose cluster bus, 10,000 above, exists. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, 'close');
+    if (port < 55_000) return port;
+  }
 }

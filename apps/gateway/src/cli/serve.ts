@@ -65,7 +65,7 @@ function banner(gateway: RunningGateway, config: Config, demoKey: string | undef
     config.databaseUrl === undefined
       ? `  Ledger:    embedded, in ${config.dataDir}. It survives a crash of this process, not a power cut;\n             production uses PostgreSQL (DATABASE_URL).`
       : '  Ledger:    PostgreSQL',
-    `  Limits:    ${config.redisUrl === undefined ? 'in memory' : 'Redis'}`,
+    `  Limits:    ${limitsOf(config)}`,
     ...(adminUrl === ''
       ? []
       : [`  Admin:     ${adminUrl} (token required), metrics at ${adminUrl}/metrics`]),
@@ -97,4 +97,9 @@ function banner(gateway: RunningGateway, config: Config, demoKey: string | undef
     '',
   );
   return `${lines.join('\n')}\n`;
+}
+
+function limitsOf({ redisUrls }: Config): string {
+  if (redisUrls.length === 0) return 'in memory';
+  return redisUrls.length === 1 ? 'Redis' : 'Redis Cluster';
 }

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Cluster, Redis } from 'ioredis';
+import { createRedisLimiter } from '../src/redis/index.js';
+import { startRedisCluster } from './redis-server.js';
+import type { RedisCluster } from './redis-server.js';
+
+let servers: RedisCluster;
+let cluster: Cluster;
+beforeAll(async () => {
+  servers = await startRedisCluster();
+  cluster = new Cluster([...servers.urls]);
+});
+afterAll(async () => {
+  cluster.disconnect();
+  await servers.stop();
+});
+
+it('limits many subjects at once, on every node of a cluster', async () => {
+  const limiter = createRedisLimiter({
+    redis: cluster,
+    timeoutMs: 10_000,
+    onStateChange({ deciding }) {
+      throw new Error(`limits are decided by ${deciding}`);
+    },
+  });
+  const subjects = Array.from({ length: 40 }, (_, n) => `key-${n}`);
+  const policy = { concurrency: 3, burst: 100, requestsPerMinute: 60 };
+  const admissions = await Promise.all(
+    subjects.flatMap((subject) =>
+      Array.from({ length: 5 }, async () => limiter.admit(subject, policy)),
+    ),
+  );
+  expect(admissions.map(({ outcome }) => outcome)).toEqual(
+    subjects.flatMap(() => ['admitted', 'admitted', 'admitted', 'denied', 'denied']),
+  );
+  for (const subject of subjects) expect(await limiter.leases(subject)).toBe(3);
+  for (const admission of admissions) {
+    if (admission.outcome === 'admitted') admission.lease.release();
+  }
+  for (const subject of subjects) expect(await limiter.leases(subject)).toBe(0);
+  // Both nodes took part.
+  for (const url of servers.urls) {
+    const node = new Redis(url);
+    expect(Number(await node.dbsize())).toBeGreaterThan(0);
+    node.disconnect();
+  }
+  await limiter.close();
+});
