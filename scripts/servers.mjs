@@ -86,9 +86,12 @@ export async function startPostgres(bin = findPostgres()) {
   const isReady = () =>
     succeeds(join(bin, 'pg_isready'), ['-q', '-h', '127.0.0.1', '-p', String(port)]);
   let server;
+  folders.add(dir);
   async function start() {
     const args = ['-D', data, ...options.map(String)];
-    server = spawn(join(bin, 'postgres'), args, { ...owner, stdio: 'ignore', cwd: dir });
+    server = endsWithUs(
+      spawn(join(bin, 'postgres'), args, { ...owner, stdio: 'ignore', cwd: dir }),
+    );
     await until(isReady, 'PostgreSQL');
   }
   await start();
@@ -105,8 +108,9 @@ export async function startRedis(bin = findOnPath('redis-server')) {
   const port = await freePort();
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir];
   let server;
+  folders.add(dir);
   async function start() {
-    server = spawn(bin, args, { stdio: 'ignore' });
+    server = endsWithUs(spawn(bin, args, { stdio: 'ignore' }));
     await until(() => succeeds('redis-cli', ['-p', String(port), 'ping']), 'Redis');
   }
   await start();
@@ -118,6 +122,20 @@ export async function startRedis(bin = findOnPath('redis-server')) {
   };
 }
 
+const children = new Set();
+const folders = new Set();
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+  for (const dir of folders) rmSync(dir, { recursive: true, force: true });
+});
+
+/** However this process ends, the child does not stay behind. */
+export function endsWithUs(child) {
+  children.add(child);
+  child.once('exit', () => children.delete(child));
+  return child;
+}
+
 function ended(server, signal) {
   return new Promise((resolve) => {
     server.once('exit', resolve);
@@ -126,7 +144,10 @@ function ended(server, signal) {
 }
 
 function stop(server, signal, dir) {
-  server.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+  server.once('exit', () => {
+    folders.delete(dir);
+    rmSync(dir, { recursive: true, force: true });
+  });
   server.kill(signal);
 }
 

@@ -5,6 +5,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request as get } from 'undici';
+import { endsWithUs } from '../scripts/servers.mjs';
 import { node, root } from '../scripts/setup.mjs';
 
 const MAIN = join(root, 'apps/gateway/dist/main.js');
@@ -25,6 +26,7 @@ export function createReplica(name, { port, adminPort, env }) {
         ...env,
       },
     });
+    endsWithUs(child);
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk) => {
         output = (output + chunk.toString()).slice(-20_000);

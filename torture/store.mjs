@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
 import { node, root } from '../scripts/setup.mjs';
-import { startPostgres } from '../scripts/servers.mjs';
+import { endsWithUs, startPostgres } from '../scripts/servers.mjs';
 import { toUnits } from './check.mjs';
 import { chargeOfId } from './store-charges.mjs';
 
@@ -50,6 +50,7 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
     });
     const lines = createInterface({ input: child.stdout });
     const heard = new Promise((resolve) => lines.once('close', resolve));
+    endsWithUs(child);
     const exited = new Promise((resolve) => child.once('exit', resolve));
     child.once('exit', (_code, signal) => {
       if (signal !== 'SIGKILL') done.writersFailed += 1;
