@@ -18,11 +18,10 @@ const IMAGE_TOKENS = 5_000;
 const BUILT_IN_TOOL_TOKENS = 3_000;
 
 /**
- * @param body - Of a message request, as sent upstream and checked before.
+ * @param bytes - Of a message request, as sent upstream and checked before.
  * @returns units of 10^-14 USD.
  */
-export function worstCaseOf(body: Uint8Array | string, price: ModelPrice): bigint {
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+export function worstCaseOf(bytes: Uint8Array, price: ModelPrice): bigint {
   const text = ({ start, end }: JsonSpan): string =>
     Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
   const findings = createFindings(text);

@@ -7,6 +7,7 @@ import type { Note } from '@gateway/translator';
 import { chatFormat } from '../relay/chat-format.js';
 import type { Refusal } from '../refusal.js';
 import type { Services } from '../services.js';
+import { RequestBody } from '../upstream/request-body.js';
 import { exchangeRoute } from './exchange.js';
 import type { Preparation } from './exchange.js';
 import { modelNotFound } from './models.js';
@@ -48,7 +49,11 @@ function prepareChat(body: Buffer, res: Response, services: Services): Preparati
   return {
     outcome: 'prepared',
     price,
-    upstream: { path: '/v1/messages', headers: UPSTREAM_HEADERS, body: translation.body },
+    upstream: {
+      path: '/v1/messages',
+      headers: UPSTREAM_HEADERS,
+      body: new RequestBody(translation.body),
+    },
     format: chatFormat(translation.response, { created: Math.floor(services.now() / 1000) }),
   };
 }

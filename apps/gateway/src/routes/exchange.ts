@@ -27,6 +27,11 @@ export type Preparation =
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
+/** The client went away before its request was complete. */
+interface Gone {
+  readonly outcome: 'gone';
+}
+
 export interface ExchangeRoute {
   readonly endpoint: string;
   readonly dialect: Dialect;
@@ -62,10 +67,8 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
       if (authentication.outcome === 'refused') return refuse(authentication.refusal);
       const keyId = authentication.key.id;
 
-      const reading = await readBody(req, { maxBytes: services.maxBodyBytes });
-      if (reading.outcome === 'gone') return { status: 499, keyId };
-      if (reading.outcome === 'refused') return { keyId, ...refuse(reading.refusal) };
-      const preparation = route.prepare(reading.body, req, res);
+      const preparation = await prepare(req, res);
+      if (preparation.outcome === 'gone') return { status: 499, keyId };
       if (preparation.outcome === 'refused') {
         return { keyId, ...refuse(preparation.refusal) };
       }
@@ -73,7 +76,7 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
 
       const hold =
         route.isCharged && services.overdraft === 'none'
-          ? { requestId, amount: worstCaseOf(preparation.upstream.body, preparation.price) }
+          ? { requestId, amount: worstCaseOf(preparation.upstream.body.peek(), preparation.price) }
           : undefined;
       const admission = await admitKey(authentication.key, hold, services);
       if (admission.outcome === 'refused') {
@@ -93,6 +96,12 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
       );
       if (hold !== undefined && !keepsHold(report)) services.store.releaseHold(requestId);
       return { keyId, model, status: report.status, report };
+    }
+
+    /** Apart, so that what is read is not held while the upstream answers. */
+    async function prepare(req: Request, res: Response): Promise<Preparation | Gone> {
+      const reading = await readBody(req, { maxBytes: services.maxBodyBytes });
+      return reading.outcome === 'read' ? route.prepare(reading.body, req, res) : reading;
     }
 
     function refuse(refusal: Refusal): Result {

@@ -6,6 +6,7 @@ import type { Refusal } from '../refusal.js';
 import type { ResponseFormat } from '../relay/format.js';
 import { nativeFormat } from '../relay/native-format.js';
 import type { Services } from '../services.js';
+import { RequestBody } from '../upstream/request-body.js';
 import { checkNativeHeaders, nativeHeaders } from './native-headers.js';
 import { exchangeRoute } from './exchange.js';
 import type { Preparation } from './exchange.js';
@@ -46,7 +47,7 @@ export function prepareNative(
     upstream: {
       path: call.path + queryOf(call.req.url),
       headers: nativeHeaders(call.req),
-      body: inspection.body,
+      body: new RequestBody(inspection.body),
     },
     format: call.format,
   };

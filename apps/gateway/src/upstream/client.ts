@@ -5,12 +5,14 @@
 
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
+import { BodyStream } from './request-body.js';
+import type { RequestBody } from './request-body.js';
 
 export interface UpstreamRequest {
   /** Path and query, as the client sent the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array | string;
+  readonly body: RequestBody;
 }
 
 export interface UpstreamClient {
@@ -23,6 +25,9 @@ const HEADERS_TIMEOUT_MS = 600_000;
 /** Between two bytes of a response: the upstream pings its streams far more often. */
 const SILENCE_TIMEOUT_MS = 120_000;
 const CONNECT_TIMEOUT_MS = 10_000;
+
+/** From here on it is worth a few microseconds to be rid of a body once it is sent. */
+const LARGE_BODY_BYTES = 64 * 1024;
 
 export function createUpstreamClient(upstream: {
   readonly url: string;
@@ -41,6 +46,7 @@ export function createUpstreamClient(upstream: {
   });
   return {
     send(request, handler) {
+      const bytes = request.body.take();
       pool.dispatch(
         {
           method: 'POST',
@@ -50,8 +56,9 @@ export function createUpstreamClient(upstream: {
             'x-api-key': upstream.apiKey,
             'content-type': 'application/json',
             'accept-encoding': 'identity',
+            'content-length': String(bytes.length),
           },
-          body: request.body,
+          body: bytes.length < LARGE_BODY_BYTES ? bytes : new BodyStream(bytes),
         },
         handler,
       );

@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it } from '@jest/globals';
+import { createUpstreamClient } from '../src/upstream/client.js';
+import { RequestBody } from '../src/upstream/request-body.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+it.each([1_000, 3_000_000])(
+  'sends %i bytes as they are, and holds a large body no longer than that',
+  async (length) => {
+    const received: Buffer[] = [];
+    let declared: string | undefined;
+    const server = createServer((req, res) => {
+      declared = req.headers['content-length'];
+      req.on('data', (chunk: Buffer) => received.push(chunk));
+      // The answer begins, and goes on for as long as the test.
+      req.on('end', () =>
+        res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders(),
+      );
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const client = createUpstreamClient({ url: `http://127.0.0.1:${String(port)}`, apiKey: 'key' });
+
+    function send(): { readonly held: WeakRef<object>; readonly answered: Promise<void> } {
+      const { body, held } = makeBody(length);
+      const answered = new Promise<void>((resolve, reject) => {
+        client.send(
+          { path: '/v1/messages', headers: {}, body },
+          {
+            onRequestStart: () => undefined,
+            onResponseStart: () => {
+              resolve();
+            },
+            onResponseData: () => undefined,
+            onResponseEnd: () => undefined,
+            onResponseError: (_controller, error) => {
+              reject(error);
+            },
+          },
+        );
+      });
+      return { held, answered };
+    }
+    const { held, answered } = send();
+    await answered;
+    expect(declared).toBe(String(length));
+    expect(Buffer.concat(received).equals(Buffer.alloc(length, 'body'))).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    collectGarbage();
+    expect(held.deref() === undefined).toBe(length > 100_000);
+    await client.close();
+    server.closeAllConnections();
+    server.close();
+  },
+);
+
+/** Apart: a closure would hold the bytes as well. */
+function makeBody(length: number): { readonly body: RequestBody; readonly held: WeakRef<object> } {
+  const bytes = Buffer.allocUnsafeSlow(length).fill('body');
+  return { body: new RequestBody(bytes), held: new WeakRef(bytes.buffer) };
+}
