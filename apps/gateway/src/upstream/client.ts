@@ -3,9 +3,10 @@
  * wrappers. Bytes are handed on in the callback that received them.
  */
 
+import type { Readable } from 'node:stream';
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
-import { BodyStream } from './request-body.js';
+import { HandedOverBody } from './request-body.js';
 import type { RequestBody } from './request-body.js';
 
 export interface UpstreamRequest {
@@ -58,11 +59,16 @@ export function createUpstreamClient(upstream: {
             'accept-encoding': 'identity',
             'content-length': String(bytes.length),
           },
-          body: bytes.length < LARGE_BODY_BYTES ? bytes : new BodyStream(bytes),
+          body: bytes.length < LARGE_BODY_BYTES ? bytes : iterable(new HandedOverBody(bytes)),
         },
         handler,
       );
     },
     close: () => pool.destroy(),
   };
+}
+
+/** undici documents iterables as bodies; its types forget them. */
+function iterable(body: Iterable<Uint8Array>): Readable {
+  return body as unknown as Readable;
 }

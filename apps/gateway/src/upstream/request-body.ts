@@ -3,8 +3,6 @@
  * answer prompts of 1 MB would otherwise keep a gigabyte for as long as they take.
  */
 
-import { Readable } from 'node:stream';
-
 /** Whoever sends the bytes takes them. */
 export class RequestBody {
   #bytes: Uint8Array | undefined;
@@ -27,16 +25,14 @@ export class RequestBody {
 }
 
 /** All bytes at once, forgotten as they are read: a buffer would be kept by the client library. */
-export class BodyStream extends Readable {
+export class HandedOverBody implements Iterable<Uint8Array> {
   readonly #body: RequestBody;
 
   constructor(bytes: Uint8Array) {
-    super();
     this.#body = new RequestBody(bytes);
   }
 
-  override _read(): void {
-    this.push(this.#body.take());
-    this.push(null);
+  *[Symbol.iterator](): Generator<Uint8Array> {
+    yield this.#body.take();
   }
 }
