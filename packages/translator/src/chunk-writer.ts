@@ -11,6 +11,7 @@ import { isJsonObject, type JsonObject } from './raw-json.js';
 import { completionId, isThinking, refusalOf, type TranslateResponseContext } from './response.js';
 import type { FailureCause, MessageEnd, StreamError } from './stream-pipe.js';
 import { chatUsage } from './usage.js';
+import type { UsualDelta } from './usual-delta.js';
 
 /** A content block while its deltas arrive. */
 type OpenBlock =
@@ -25,6 +26,8 @@ export interface ChunkWriter {
    * follows the end of the message, or a failure, is ignored.
    */
   onEvent(event: JsonObject, name: string): void;
+  /** Takes a delta unparsed. False when it must be parsed: it does not fit the block that is open. */
+  onUsualDelta(delta: UsualDelta): boolean;
   /** Ends the message as failed. */
   fail(cause: FailureCause, error: StreamError): void;
   /** `message_stop` came, or a failure. */
@@ -164,6 +167,21 @@ export function createChunkWriter(
     }
   }
 
+  function onUsualDelta({ kind, index, json }: UsualDelta): boolean {
+    const block = blocks.get(index);
+    if (isFinished || json === '') return false;
+    if (kind === 'text' && block?.kind === 'text') {
+      emit(`{"content":"${json}"}`);
+      return true;
+    }
+    if (kind === 'json' && block?.kind === 'call') {
+      block.hasJson = true;
+      emitArguments(block.toolIndex, '', '', `"${json}"`);
+      return true;
+    }
+    return false;
+  }
+
   function closeBlock(index: unknown): void {
     const block = blocks.get(index);
     blocks.delete(index);
@@ -190,14 +208,19 @@ export function createChunkWriter(
     call: { readonly id?: string; readonly name?: string; readonly text: string },
   ): void {
     const name = call.name === undefined ? '' : `"name":${JSON.stringify(call.name)},`;
-    const functionDelta = `{${name}"arguments":${JSON.stringify(call.text)}}`;
-    if (context.legacyFunctions) {
-      // The old format carries one call.
-      if (index === 0) emit(`{"function_call":${functionDelta}}`);
-      return;
-    }
     const id = call.id === undefined ? '' : `"id":${JSON.stringify(call.id)},"type":"function",`;
-    emit(`{"tool_calls":[{"index":${String(index)},${id}"function":${functionDelta}}]}`);
+    emitArguments(index, id, name, JSON.stringify(call.text));
+  }
+
+  /** @param json - The arguments as a JSON string. */
+  function emitArguments(index: number, id: string, name: string, json: string): void {
+    const functionDelta = `{${name}"arguments":${json}}`;
+    if (!context.legacyFunctions) {
+      emit(`{"tool_calls":[{"index":${String(index)},${id}"function":${functionDelta}}]}`);
+    } else if (index === 0) {
+      // The old format carries one call.
+      emit(`{"function_call":${functionDelta}}`);
+    }
   }
 
   function fail(cause: FailureCause, error: StreamError): void {
@@ -224,6 +247,7 @@ export function createChunkWriter(
 
   return {
     onEvent,
+    onUsualDelta,
     fail,
     get isFinished() {
       return isFinished;

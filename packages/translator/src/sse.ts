@@ -15,7 +15,11 @@ export interface ServerSentEvent {
 
 /** Reads the fields of one event. Comments, `id` and `retry` are ignored. */
 export function readEvent(bytes: Uint8Array): ServerSentEvent {
-  const text = decodeUtf8(bytes);
+  return readEventText(decodeUtf8(bytes));
+}
+
+/** {@link readEvent} of decoded text. */
+export function readEventText(text: string): ServerSentEvent {
   return readUsualEvent(text) ?? readAnyEvent(text);
 }
 

@@ -4,7 +4,7 @@
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 
-import { NO_BYTES, encodeUtf8 } from './bytes.js';
+import { NO_BYTES, decodeUtf8, encodeUtf8 } from './bytes.js';
 import { createChunkWriter } from './chunk-writer.js';
 import { chatErrorEvent, chatStreamError } from './errors.js';
 import { EventSplitter } from './event-splitter.js';
@@ -12,9 +12,10 @@ import type { FinishReason } from './finish-reason.js';
 import { MALFORMED, TOO_LARGE, parseEvent } from './message-state.js';
 import { isJsonObject, type JsonObject } from './raw-json.js';
 import type { ChatToolCall, TranslateResponseContext } from './response.js';
-import { MAX_EVENT_BYTES, isEventStream, readEvent } from './sse.js';
+import { MAX_EVENT_BYTES, isEventStream, readEvent, readEventText } from './sse.js';
 import type { StreamPipe } from './stream-pipe.js';
 import type { chatUsage } from './usage.js';
+import { readUsualDelta } from './usual-delta.js';
 
 export interface ChatStreamOptions {
   /** Larger events end the stream as failed. Default: 32 MiB. */
@@ -35,16 +36,53 @@ export function createChatStream(
   context: TranslateResponseContext,
   options: ChatStreamOptions = {},
 ): StreamPipe {
-  const splitter = new EventSplitter(options.maxEventBytes ?? MAX_EVENT_BYTES);
+  const maxEventBytes = options.maxEventBytes ?? MAX_EVENT_BYTES;
+  const splitter = new EventSplitter(maxEventBytes);
   let ready = '';
   const writer = createChunkWriter(context, (chunk) => {
     ready += `data: ${chunk}\n\n`;
   });
   let hasEvents = false;
 
+  /** Answers false when an event is too large. */
+  function onChunk(chunk: Uint8Array): boolean {
+    const from = splitter.isBetweenEvents ? 0 : splitter.pushOne(chunk, 0, onEvent);
+    if (from === undefined) return false;
+    const end = lastEventEnd(chunk, from);
+    const isRun = end - from <= maxEventBytes && splitter.isBetweenEvents;
+    if (!isRun || !onRun(decodeUtf8(chunk.subarray(from, end)))) {
+      return splitter.push(chunk.subarray(from), onEvent);
+    }
+    return splitter.push(chunk.subarray(end), onEvent);
+  }
+
+  /** Takes whole events as one text, if they end with LF: most are deltas that need no parsing. */
+  function onRun(text: string): boolean {
+    if (UNUSUAL.test(text)) return false;
+    let from = 0;
+    while (from < text.length) {
+      const blankLine = text.indexOf('\n\n', from);
+      // An odd LF may be left, of two blank lines in a row.
+      const end = blankLine === -1 ? text.length : blankLine + 2;
+      onEventText(text, from, end);
+      from = end;
+    }
+    return true;
+  }
+
   function onEvent(bytes: Uint8Array): void {
+    const text = decodeUtf8(bytes);
+    onEventText(text, 0, text.length);
+  }
+
+  function onEventText(text: string, from: number, end: number): void {
     if (writer.isFinished) return;
-    const { event: name, data } = readEvent(bytes);
+    const delta = readUsualDelta(text, from, end);
+    if (delta !== undefined && writer.onUsualDelta(delta)) {
+      hasEvents = true;
+      return;
+    }
+    const { event: name, data } = readEventText(text.slice(from, end));
     if (data === '') return;
     hasEvents = true;
     const event = parseEvent(data);
@@ -68,7 +106,7 @@ export function createChatStream(
     push(chunk) {
       if (writer.isFinished) return NO_BYTES;
       ready = '';
-      if (!splitter.push(chunk, onEvent)) writer.fail('too_large', TOO_LARGE);
+      if (!onChunk(chunk)) writer.fail('too_large', TOO_LARGE);
       return ready === '' ? NO_BYTES : encodeUtf8(ready);
     },
     end() {
@@ -79,6 +117,17 @@ export function createChatStream(
       return { ...end, tail: encodeUtf8(`${ready}data: [DONE]\n\n`) };
     },
   };
+}
+
+/** Other line ends, and byte order marks, which count only where an event begins. */
+const UNUSUAL = /[\r\ufeff]/;
+
+/** After the last blank line that two LFs make, or `from`. */
+function lastEventEnd(chunk: Uint8Array, from: number): number {
+  for (let at = chunk.length - 1; at > from; at -= 1) {
+    if (chunk[at] === 0x0a && chunk[at - 1] === 0x0a) return at + 1;
+  }
+  return from;
 }
 
 /** One chunk of a chat completion. `choices` is empty in the chunk that only tells usage. */
