@@ -8,7 +8,7 @@ import type { SettleOutcome } from '../src/index.js';
 import { Client } from 'pg';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { sampleLimits, settlement } from '../src/testing/index.js';
-import { startPostgresServer } from './postgres-server.js';
+import { querySql, startPostgresServer } from './postgres-server.js';
 import type { OwnPostgresServer } from './postgres-server.js';
 import { expectAllOnce, spawnWriter } from './writer-process.js';
 
@@ -72,15 +72,8 @@ async function openWithKey() {
 /** A database of a role that is no superuser, whom alone the server's limits hold. */
 async function openAsRole(role: string) {
   const administrated = await server.createDatabase();
-  const administer = async (sql: string, values: readonly string[] = []) => {
-    const client = new Client({ connectionString: administrated });
-    await client.connect();
-    try {
-      return (await client.query<Record<string, unknown>>(sql, [...values])).rows;
-    } finally {
-      await client.end();
-    }
-  };
+  const administer = (sql: string, values?: readonly string[]) =>
+    querySql(administrated, sql, values);
   await administer(`CREATE ROLE ${role} LOGIN`);
   await administer(`GRANT ALL ON SCHEMA public TO ${role}`);
   const url = new URL(administrated);
@@ -176,17 +169,7 @@ describe('PostgreSQL faults', () => {
 
   it('a database that takes no writes stops admission and loses no charge', async () => {
     const { store, keyId, connectionString } = await openWithKey();
-    const admin = new Client({ connectionString });
-    await admin.connect();
-    const database = new URL(connectionString).pathname.slice(1);
-    const setReadOnly = async (value: 'on' | 'off') => {
-      await admin.query(`ALTER DATABASE ${database} SET default_transaction_read_only = ${value}`);
-      await admin.query(
-        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity ' +
-          'WHERE datname = current_database() AND pid <> pg_backend_pid()',
-      );
-    };
-    await setReadOnly('on');
+    await server.setReadOnly(connectionString, 'on');
     const charge = settlement(keyId);
     const settled = store.settle(charge, { deadlineMs: 30_000 });
     // Reads are answered all the while; the first ones may meet a connection that was ended.
@@ -202,10 +185,9 @@ describe('PostgreSQL faults', () => {
     );
     const hold = { requestId: 'h', keyId, amount: 1n };
     await expect(store.placeHold(hold)).rejects.toThrow('takes no charges');
-    await setReadOnly('off');
+    await server.setReadOnly(connectionString, 'off');
     expect((await settled).outcome).toBe('settled');
     expect(await admission()).toBe('active');
-    await admin.end();
     await store.close();
   });
 

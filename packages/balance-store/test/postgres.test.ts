@@ -4,12 +4,11 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Client } from 'pg';
 import { PepperMismatchError, SchemaMismatchError, SchemaTooNewError } from '../src/index.js';
 import type { BalanceStore } from '../src/index.js';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { balanceStoreContract, sampleLimits, settlement } from '../src/testing/index.js';
-import { usePostgresServer } from './postgres-server.js';
+import { querySql, usePostgresServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
 
 const PEPPER = 'pepper of the tests';
@@ -28,7 +27,11 @@ balanceStoreContract({
   async open() {
     const connectionString = await server.createDatabase();
     const store = await openPostgresStore({ connectionString, pepper: PEPPER });
-    return { store, tamper: (sql) => execute(connectionString, sql), close: () => store.close() };
+    return {
+      store,
+      tamper: async (sql) => void (await querySql(connectionString, sql)),
+      close: () => store.close(),
+    };
   },
 });
 
@@ -73,7 +76,7 @@ describe('PostgreSQL: many replicas', () => {
     });
     const report = await first.audit();
     expect(report).toMatchObject({ isSound: true, entries: 1_200, conflicts: 0, quarantined: 0 });
-    const [row] = await query(
+    const [row] = await querySql(
       connectionString,
       'SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()',
     );
@@ -84,7 +87,7 @@ describe('PostgreSQL: many replicas', () => {
   it('10,000 batches over two keys, locked in opposite order by two replicas, meet no deadlock', async () => {
     const connectionString = await server.createDatabase();
     // The server itself counts the batches.
-    await execute(
+    await querySql(
       connectionString,
       `ALTER DATABASE ${new URL(connectionString).pathname.slice(1)} SET track_functions = 'all'`,
     );
@@ -109,7 +112,7 @@ describe('PostgreSQL: many replicas', () => {
     expect(await a.audit()).toMatchObject({ isSound: true, entries: 20_800 });
     // What a session has counted is told to others when it ends.
     await Promise.all([a.close(), b.close()]);
-    const [counted] = await query(
+    const [counted] = await querySql(
       connectionString,
       'SELECT (SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()), ' +
         "(SELECT calls::int FROM pg_stat_user_functions WHERE funcname = 'settle_batch') AS batches",
@@ -136,7 +139,7 @@ describe('PostgreSQL: many replicas', () => {
     for (let done = 0; done < 1_000; done += 20) {
       await Promise.all(Array.from({ length: 20 }, race));
     }
-    const rows = await query(
+    const rows = await querySql(
       connectionString,
       'SELECT balance::text, standing, count(*)::int AS keys, ' +
         'sum((SELECT count(*) FROM ledger WHERE key_id = key_standing.id))::int AS entries ' +
@@ -145,7 +148,7 @@ describe('PostgreSQL: many replicas', () => {
     expect(rows).toEqual([
       { balance: '0.00000000000001', standing: 'active', keys: 1_000, entries: 3_000 },
     ]);
-    const orders = await query(
+    const orders = await querySql(
       connectionString,
       'SELECT DISTINCT kind FROM ledger WHERE seq = 2 ORDER BY kind',
     );
@@ -165,10 +168,10 @@ describe('PostgreSQL: many replicas', () => {
     expect(outcomes.filter(({ outcome }) => outcome === 'settled')).toHaveLength(499);
     expect(outcomes[321]).toMatchObject({ outcome: 'quarantined' });
     await store.close();
-    expect(await query(connectionString, 'SELECT count(*)::int AS entries FROM ledger')).toEqual([
-      { entries: 499 },
-    ]);
-    expect(await query(connectionString, 'SELECT request_id FROM quarantine')).toEqual([
+    expect(await querySql(connectionString, 'SELECT count(*)::int AS entries FROM ledger')).toEqual(
+      [{ entries: 499 }],
+    );
+    expect(await querySql(connectionString, 'SELECT request_id FROM quarantine')).toEqual([
       { request_id: poisoned.requestId },
     ]);
   });
@@ -280,7 +283,7 @@ describe('PostgreSQL: opening', () => {
       Array.from({ length: 5 }, () => openPostgresStore({ connectionString, pepper: PEPPER })),
     );
     await Promise.all(stores.map((store) => store.close()));
-    const rows = await query(
+    const rows = await querySql(
       connectionString,
       'SELECT migration_name, checksum, applied_steps_count, logs, rolled_back_at, ' +
         'finished_at >= started_at AS is_finished, length(id) AS id_length ' +
@@ -308,11 +311,11 @@ describe('PostgreSQL: opening', () => {
   it('refuses a database that a newer version has migrated, or whose migration was changed', async () => {
     const connectionString = await server.createDatabase();
     await (await openPostgresStore({ connectionString, pepper: PEPPER })).close();
-    await execute(connectionString, "UPDATE _prisma_migrations SET checksum = 'x'");
+    await querySql(connectionString, "UPDATE _prisma_migrations SET checksum = 'x'");
     await expect(openPostgresStore({ connectionString, pepper: PEPPER })).rejects.toThrow(
       SchemaMismatchError,
     );
-    await execute(
+    await querySql(
       connectionString,
       "INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('i', 'c', '99990101000000_later', now())",
     );
@@ -347,24 +350,7 @@ describe('PostgreSQL: opening', () => {
       expiresAt: null,
     });
     await store.close();
-    const rows = await query(connectionString, 'SELECT * FROM api_key');
+    const rows = await querySql(connectionString, 'SELECT * FROM api_key');
     expect(JSON.stringify(rows)).not.toContain(credential.slice(3, 20));
   });
 });
-
-async function query(
-  connectionString: string,
-  sql: string,
-): Promise<readonly Record<string, unknown>[]> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(sql)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
-async function execute(connectionString: string, sql: string): Promise<void> {
-  await query(connectionString, sql);
-}
