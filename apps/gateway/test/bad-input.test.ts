@@ -171,7 +171,7 @@ describe.each([
     await expectNothingHappened();
   });
 
-  it('nothing for __proto__ members, which stay inert wherever they are', async () => {
+  it('nothing for members named after the prototype, which stay inert wherever they are', async () => {
     const { apiKey: own } = await gateway.createKey();
     const evil = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}';
     const schema = `{"type":"object",${evil},"properties":{${evil}}}`;
@@ -294,6 +294,19 @@ it('a key that never ends is refused when the head is full', async () => {
   socket.write('x'.repeat(20_000));
   await once(socket, 'close');
   expect(received).toMatch(/^HTTP\/1\.1 431 /);
+});
+
+it('blanks around a key are none of it', async () => {
+  const { apiKey: own } = await gateway.createKey();
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect(Number(port), hostname);
+  let received = '';
+  socket.on('data', (bytes) => (received += bytes.toString()));
+  socket.write(
+    `GET /v1/dashboard/balance HTTP/1.1\r\nhost: test\r\nconnection: close\r\nauthorization:  Bearer ${own} \t\r\n\r\n`,
+  );
+  await once(socket, 'close');
+  expect(received).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 it('a chat request for 100 choices gets one, and pays for one', async () => {

@@ -12,6 +12,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import type { QueryResultRow } from 'pg';
 
 export interface PostgresServer {
   /** Creates an empty database and answers its connection string. */
@@ -127,15 +128,15 @@ export async function startPostgresServer(): Promise<OwnPostgresServer> {
 }
 
 /** On a connection of its own: what a ledger holds is for the server to say, not for the code under test. */
-export async function querySql(
+export async function querySql<Row extends QueryResultRow = Record<string, unknown>>(
   connectionString: string,
   sql: string,
   values: readonly string[] = [],
-): Promise<readonly Record<string, unknown>[]> {
+): Promise<readonly Row[]> {
   const client = new Client({ connectionString });
   await client.connect();
   try {
-    return (await client.query<Record<string, unknown>>(sql, [...values])).rows;
+    return (await client.query<Row>(sql, [...values])).rows;
   } finally {
     await client.end();
   }

@@ -17,6 +17,8 @@ export interface FinishedRequest {
   readonly keyId?: string;
   readonly model?: string;
   readonly limited?: LimitName | undefined;
+  /** Why the gateway itself could not serve it. */
+  readonly fault?: string | undefined;
   readonly report?: ExchangeReport;
 }
 
@@ -46,6 +48,7 @@ function logLine({
   keyId,
   model,
   limited,
+  fault,
   report,
 }: FinishedRequest) {
   return {
@@ -56,6 +59,7 @@ function logLine({
     key_id: keyId,
     model,
     limited,
+    fault,
     ...(report === undefined
       ? undefined
       : {
