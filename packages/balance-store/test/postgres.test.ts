@@ -197,6 +197,12 @@ describe('PostgreSQL: many replicas', () => {
       expect(topUps.map(({ outcome }) => outcome).sort()).toEqual(['conflict', 'credited']);
     }
     expect((await a.audit()).isSound).toBe(true);
+    const [rows] = await querySql(
+      connectionString,
+      'SELECT (SELECT count(*)::int FROM ledger) AS entries, ' +
+        '(SELECT count(*)::int FROM settle_conflict) AS conflicts',
+    );
+    expect(rows).toEqual({ entries: 100, conflicts: 50 });
     await Promise.all([a.close(), b.close()]);
   });
 
