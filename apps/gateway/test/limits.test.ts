@@ -96,13 +96,13 @@ describe('limit of the balance endpoint', () => {
       return response.status;
     };
     const countOf = async (addresses: (n: number) => [claimed: string, seenByProxy: string]) => {
-      let served = 0;
-      for (let n = 0; n < 1_000; n += 1) {
-        const status = await read(...addresses(n));
-        expect([200, 429]).toContain(status);
-        if (status === 200) served += 1;
+      const statuses: number[] = [];
+      for (let first = 0; first < 1_000; first += 50) {
+        const some = Array.from({ length: 50 }, (_, n) => read(...addresses(first + n)));
+        statuses.push(...(await Promise.all(some)));
       }
-      return served;
+      expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
+      return statuses.filter((status) => status === 200).length;
     };
     expect(await countOf((n) => [`10.0.${n >> 8}.${n & 255}`, '192.0.2.1'])).toBe(30);
     expect(await countOf((n) => ['10.0.0.1', `2001:db8:1:2:${n.toString(16)}::1`])).toBe(30);

@@ -171,7 +171,7 @@ describe('Redis limiter: what it writes', () => {
       expect(Number(await redis.memory('USAGE', key))).toBeLessThanOrEqual(256);
     }
     await limiter.close();
-  }, 120_000);
+  }, 240_000);
 
   it('writes nothing when it denies', async () => {
     const prefix = newPrefix();
