@@ -10,7 +10,7 @@ import { StoreUnavailableError } from '@gateway/balance-store';
 import type { Logger } from 'pino';
 import { OperationError, operations, runOperation } from './operations/operations.js';
 import type { OperationContext, OperationName } from './operations/operations.js';
-import { STORE_UNAVAILABLE, sendRefusal } from './refusal.js';
+import { sendRefusal, storeUnavailable } from './refusal.js';
 import type { Refusal } from './refusal.js';
 import { newRequestId } from './request-id.js';
 import { livenessRoute, readinessRoute } from './routes/health.js';
@@ -85,7 +85,8 @@ function failed(log: Logger): ErrorRequestHandler {
     if (error instanceof OperationError) {
       refuse(res, { status: error.status, type: error.type, message: error.message });
     } else if (error instanceof StoreUnavailableError) {
-      refuse(res, STORE_UNAVAILABLE);
+      log.warn({ fault: error.message }, 'admin request failed');
+      refuse(res, storeUnavailable(error));
     } else if (isBodyError(error)) {
       refuse(res, {
         status: error.status,

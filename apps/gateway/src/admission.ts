@@ -12,7 +12,7 @@ import { formatUsd } from '@gateway/billing';
 import type { Lease } from '@gateway/rate-limiter';
 import { addressGroup } from './client-address.js';
 import { INVALID_KEY_MESSAGE, readCredential } from './credentials.js';
-import { STORE_UNAVAILABLE, retryAfterSeconds } from './refusal.js';
+import { retryAfterSeconds, storeUnavailable } from './refusal.js';
 import type { Refusal } from './refusal.js';
 import type { Services } from './services.js';
 
@@ -37,7 +37,7 @@ export async function authenticate(
     if (key !== undefined && key.state !== 'revoked') return { outcome: 'authenticated', key };
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
-    return { outcome: 'refused', refusal: STORE_UNAVAILABLE };
+    return { outcome: 'refused', refusal: storeUnavailable(error) };
   }
   const guesses = await services.limiter.record(
     `unknown-key:${addressGroup(req.ip)}`,
@@ -93,7 +93,7 @@ export async function admitKey(
     // Whether it was placed is not known.
     if (hold !== undefined) services.store.releaseHold(hold.requestId);
     if (!(error instanceof StoreUnavailableError)) throw error;
-    return { outcome: 'refused', refusal: STORE_UNAVAILABLE };
+    return { outcome: 'refused', refusal: storeUnavailable(error) };
   }
 }
 

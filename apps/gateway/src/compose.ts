@@ -23,6 +23,7 @@ import type { Config } from './config.js';
 import { openDataDir } from './data-dir.js';
 import type { DataDir } from './data-dir.js';
 import { close, createHttpServer, listen, urlOf } from './http-server.js';
+import { RELAY_PATIENCE } from './relay/relay.js';
 import type { Services } from './services.js';
 import { createMetrics } from './telemetry/metrics.js';
 import type { Metrics } from './telemetry/metrics.js';
@@ -87,6 +88,7 @@ export async function startGateway(config: Config): Promise<RunningGateway> {
     limiter,
     prices,
     upstream,
+    patience: RELAY_PATIENCE,
     telemetry: createTelemetry(log, metrics, (line) => {
       logFile.write(line);
     }),

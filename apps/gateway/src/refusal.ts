@@ -1,6 +1,7 @@
 /** What the gateway answers when it does not serve a request, and how that is written. */
 
 import type { Response } from 'express';
+import type { StoreUnavailableError } from '@gateway/balance-store';
 import { errorBody } from '@gateway/translator';
 
 /** The two request formats: they differ in two extra members of an error. */
@@ -16,6 +17,8 @@ export interface Refusal {
   /** One of the provider's stable codes, on which its SDKs act. */
   readonly errorCode?: string;
   readonly retryAfterSeconds?: number;
+  /** For the operator's log: what is wrong within. Clients are not told. */
+  readonly fault?: string;
   /** Tells SDKs whether trying again can help, where the status alone would mislead them. */
   readonly shouldRetry?: boolean;
 }
@@ -71,9 +74,12 @@ export function retryAfterSeconds(waitMs: number): number {
   return Math.max(1, Math.ceil(waitMs / 1000));
 }
 
-export const STORE_UNAVAILABLE: Refusal = {
-  status: 503,
-  type: 'api_error',
-  message: 'the gateway cannot reach its ledger at the moment; nothing was charged',
-  retryAfterSeconds: 5,
-};
+export function storeUnavailable(error: StoreUnavailableError): Refusal {
+  return {
+    status: 503,
+    type: 'api_error',
+    message: 'the gateway cannot reach its ledger at the moment; nothing was charged',
+    retryAfterSeconds: 5,
+    fault: error.message,
+  };
+}

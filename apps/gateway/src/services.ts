@@ -6,6 +6,7 @@ import type { PriceTable } from '@gateway/billing';
 import type { Limiter } from '@gateway/rate-limiter';
 import type { Activity } from './activity.js';
 import type { Config, PricedFeature } from './config.js';
+import type { RelayPatience } from './relay/relay.js';
 import type { Telemetry } from './telemetry/telemetry.js';
 import type { UpstreamClient } from './upstream/client.js';
 
@@ -14,6 +15,7 @@ export interface Services {
   readonly limiter: Limiter;
   readonly prices: PriceTable;
   readonly upstream: UpstreamClient;
+  readonly patience: RelayPatience;
   readonly telemetry: Telemetry;
   readonly log: Logger;
   readonly activity: Activity;

@@ -1,3 +1,4 @@
+import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
@@ -26,6 +27,36 @@ function admin(
   });
 }
 
+/** With the path as it is: other clients tidy it up first. */
+function postRaw(call: {
+  readonly root: string;
+  readonly path: string;
+  readonly authorization: string;
+  readonly body: string;
+}): Promise<number> {
+  const { hostname, port } = new URL(call.root);
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      {
+        hostname,
+        port,
+        method: 'POST',
+        path: call.path,
+        headers: {
+          'content-type': 'application/json',
+          ...(call.authorization === '' ? {} : { authorization: call.authorization }),
+        },
+      },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      },
+    );
+    request.on('error', reject);
+    request.end(call.body);
+  });
+}
+
 describe('the admin API', () => {
   it('opens to its token only: not to none, another, or an API key', async () => {
     const { apiKey } = await gateway.createKey();
@@ -47,6 +78,42 @@ describe('the admin API', () => {
     }
     const listed = await admin('GET', '/admin/keys');
     expect(listed.status).toBe(200);
+  });
+
+  it('opens to an API key by no trick with its path', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    const before = await (await admin('GET', '/admin/keys')).text();
+    const credit = JSON.stringify({ top_up_id: 'trick', amount_usd: '1000' });
+    const opened: unknown[] = [];
+    for (const path of [
+      `/admin/keys/${id}/top-ups`,
+      `/admin/keys/${id}/top-ups/`,
+      `/admin/keys/${id}//top-ups`,
+      `//admin/keys/${id}/top-ups`,
+      `/admin//keys/${id}/top-ups`,
+      `/Admin/Keys/${id}/Top-Ups`,
+      `/%61dmin/keys/${id}/top-ups`,
+      `/admin%2fkeys/${id}/top-ups`,
+      `/admin;x/keys/${id}/top-ups`,
+      `/./admin/keys/${id}/top-ups`,
+      `/healthz/../admin/keys/${id}/top-ups`,
+      `/healthz/%2e%2e/admin/keys/${id}/top-ups`,
+      `/metrics/..%2fadmin/keys/${id}/top-ups`,
+      `/admin/../admin/keys/${id}/top-ups`,
+      `http://127.0.0.1/admin/keys/${id}/top-ups`,
+      `/admin/keys/${id}/top-ups?token=${ADMIN_TOKEN}`,
+      `/admin/keys/${id}/top-ups%00`,
+      `/admin\\keys\\${id}\\top-ups`,
+    ]) {
+      for (const root of [gateway.adminUrl, gateway.url]) {
+        for (const authorization of [`Bearer ${apiKey}`, '']) {
+          const status = await postRaw({ root, path, authorization, body: credit });
+          if (![400, 401, 404].includes(status)) opened.push({ root, path, authorization, status });
+        }
+      }
+    }
+    expect(opened).toEqual([]);
+    expect(await (await admin('GET', '/admin/keys')).text()).toBe(before);
   });
 
   it('does not open API endpoints, and its token is no API key', async () => {
@@ -100,6 +167,18 @@ describe('the admin API', () => {
     ['POST', '/admin/keys', { name: 'a', colour: 'red' }, 400, 'colour'],
     ['POST', '/admin/keys', { name: 'a', expires_at: 'soon' }, 400, 'expires_at'],
     ['POST', '/admin/keys', '{"name":', 400, 'body'],
+    ['POST', '/admin/keys', '{"name":"a","__proto__":{"polluted":true}}', 400, '__proto__'],
+    ['POST', '/admin/keys', { name: 'a\0b' }, 400, 'name'],
+    ['POST', '/admin/keys', { name: 'a\r\nb' }, 400, 'name'],
+    ['POST', '/admin/keys', { name: 'a', balance_usd: '1', actor: '\0' }, 400, 'actor'],
+    ['POST', '/admin/keys', { name: 'a', expires_at: '0000-01-01T00:00:00Z' }, 400, 'expires_at'],
+    [
+      'POST',
+      '/admin/keys',
+      { name: 'a', expires_at: '9999-12-31T23:59:59-23:00' },
+      400,
+      'expires_at',
+    ],
     ['GET', '/admin/keys/key_nobody', undefined, 404, 'key_id'],
     ['GET', '/admin/keys/nonsense', undefined, 400, 'key_id'],
     ['POST', '/admin/keys/key_nobody/suspend', {}, 404, 'key_id'],
@@ -120,11 +199,50 @@ describe('the admin API', () => {
     ],
     ['GET', '/admin/keys?limit=0', undefined, 400, 'limit'],
     ['GET', '/admin/ledger?cursor=nonsense', undefined, 400, 'cursor'],
+    ['GET', '/admin/ledger?model=%00', undefined, 400, 'model'],
+    ['GET', '/admin/ledger?from=0000-01-01T00:00:00Z', undefined, 400, 'from'],
+    [
+      'POST',
+      '/admin/ledger/witness',
+      {
+        usages: [
+          {
+            request_id: 'a\0',
+            input_tokens: 1,
+            output_tokens: 1,
+            cache_read_input_tokens: 0,
+            cache_creation_input_tokens: 0,
+          },
+        ],
+      },
+      400,
+      'request_id',
+    ],
   ])('%s %s with %j is %i and names %s', async (method, path, body, status, field) => {
     const response = await admin(method, path, { body });
     const { error } = await response.json();
     expect(response.status).toBe(status);
     expect(error.message).toContain(field);
+  });
+
+  it('credits a top-up once, however often it is sent, and refuses its id for anything else', async () => {
+    const { id } = await gateway.createKey({ balance_usd: '1' });
+    const other = await gateway.createKey({ balance_usd: '1' });
+    const topUp = (keyId: string, amount_usd: string) =>
+      admin('POST', `/admin/keys/${keyId}/top-ups`, {
+        body: { top_up_id: 'invoice-1', amount_usd },
+      });
+    const sent = await Promise.all(Array.from({ length: 10 }, () => topUp(id, '2')));
+    const answers = await Promise.all(sent.map((response) => response.json()));
+    expect(answers.filter(({ replayed }) => replayed === false)).toHaveLength(1);
+    expect(answers.filter(({ replayed }) => replayed === true)).toHaveLength(9);
+    for (const { balance_usd } of answers) expect(balance_usd).toBe('3');
+    expect((await topUp(id, '3')).status).toBe(409);
+    expect((await topUp(other.id, '2')).status).toBe(409);
+    const ledger = await (await admin('GET', `/admin/ledger?key_id=${id}`)).json();
+    expect(ledger.data).toMatchObject([{ amount_usd: '2' }, { amount_usd: '1' }]);
+    expect(ledger.data).toHaveLength(2);
+    expect((await gateway.call('showKey', { key_id: other.id })).balance_usd).toBe('1');
   });
 
   it('serves metrics and health without a token', async () => {

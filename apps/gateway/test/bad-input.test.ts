@@ -41,11 +41,14 @@ describe.each([
     ['an array', '[]', 400, ''],
     ['a byte order mark', `\ufeff${JSON.stringify(userMessage('Hello'))}`, 400, ''],
     ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400, ''],
+    ['half a character', Buffer.from('{"model":"\xed\xa0\x80"}', 'latin1'), 400, ''],
     ['NaN', '{"model": NaN}', 400, ''],
+    ['Infinity', '{"model":"m","x":Infinity}', 400, ''],
     ['bytes after the end', `${JSON.stringify(userMessage('Hello'))}{}`, 400, ''],
     ['a member twice', `{"model":"a","model":"b"}`, 400, 'model'],
     ['a member twice, once escaped', `{"model":"a","mod\\u0065l":"b"}`, 400, 'model'],
     ['depth beyond 200', `{"model":"${MODEL}","x":${deep(201)}}`, 400, ''],
+    ['depth of 5,000', `{"model":"${MODEL}","x":${deep(5_000)}}`, 400, ''],
     ['depth of 20,000', `{"model":"${MODEL}","x":${deep(20_000)}}`, 400, ''],
     ['no model', content, 400, 'model'],
     ['a model that is a number', { ...content, model: 5 }, 400, 'model'],
@@ -111,6 +114,13 @@ describe.each([
     await expectNothingHappened();
   });
 
+  it('one byte more than the cap, and not the cap itself', async () => {
+    const full = '{"model":"gpt-unknown"}'.padEnd(MAX_BODY_BYTES);
+    expect((await post(gateway, apiKey, full)).status).toBe(dialect === 'messages' ? 400 : 404);
+    expect((await post(gateway, apiKey, `${full} `)).status).toBe(413);
+    await expectNothingHappened();
+  });
+
   it('an encoding it cannot read, a body that is not what its encoding says, another content type', async () => {
     const body = userMessage('Hello');
     expect((await post(gateway, apiKey, body, { 'content-encoding': 'rot13' })).status).toBe(415);
@@ -142,6 +152,7 @@ describe.each([
       { authorization: 'Bearer' },
       { authorization: `Bearer ${apiKey} ${apiKey}` },
       { authorization: `Bearer ${apiKey.toLowerCase()}` },
+      { authorization: `Bearer ${apiKey.replace('gw_', 'sk-ant-')}` },
       { authorization: `Bearer ${apiKey}x` },
       { authorization: `Bearer ${apiKey.slice(0, -1)}${apiKey.endsWith('0') ? '1' : '0'}` },
       { authorization: `Bearer ${'x'.repeat(10_000)}` },
@@ -160,17 +171,152 @@ describe.each([
     await expectNothingHappened();
   });
 
-  it('nothing for __proto__ members, which stay inert', async () => {
+  it('nothing for members named after the prototype, which stay inert wherever they are', async () => {
     const { apiKey: own } = await gateway.createKey();
-    const text = JSON.stringify(userMessage('Hello')).replace(
-      '{',
-      '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},',
-    );
-    const response = await post(gateway, own, text);
-    await response.text();
-    expect(response.status).toBeLessThan(500);
-    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+    const evil = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}';
+    const schema = `{"type":"object",${evil},"properties":{${evil}}}`;
+    const places = [
+      JSON.stringify(userMessage('Hello')).replace('{', `{${evil},`),
+      `{"model":"${MODEL}","max_tokens":5,"messages":[{${evil},"role":"user","content":"a"}]}`,
+      `{"model":"${MODEL}","max_tokens":5,"messages":[{"role":"user","content":[{${evil},"type":"text","text":"a"}]}]}`,
+      `{"model":"${MODEL}","max_tokens":5,${JSON.stringify(content).slice(1, -1)},"metadata":{${evil}}}`,
+      `{"model":"${MODEL}","max_tokens":5,${JSON.stringify(content).slice(1, -1)},"tools":[{${evil},"name":"a","type":"function","function":{${evil},"name":"a","parameters":${schema}},"input_schema":${schema}}]}`,
+      `{"model":"${MODEL}","max_tokens":5,${JSON.stringify(content).slice(1, -1)},"tool_choice":{${evil},"type":"auto"},"response_format":{${evil},"type":"json_object"}}`,
+    ];
+    for (const text of places) {
+      // A reply may hold them, too.
+      gateway.simulator.script({
+        content: [JSON.parse(`{"type":"tool_use","id":"t","name":"a","input":{${evil}}}`)],
+      });
+      const response = await post(gateway, own, text);
+      const answer = await response.text();
+      expect(response.status).toBeLessThan(500);
+      if (dialect === 'messages') {
+        expect(gateway.simulator.journal.requests().at(-1)!.body!.toString()).toBe(text);
+      }
+      if (response.status === 200) expect(answer).toContain('polluted');
+      for (const clean of [{}, [], () => undefined]) {
+        expect((clean as unknown as Record<string, unknown>)['polluted']).toBeUndefined();
+      }
+    }
   });
+});
+
+describe('a million', () => {
+  let roomy: TestGateway;
+  let key: string;
+  beforeAll(async () => {
+    roomy = await startTestGateway({ simulator: { keepBodies: false } });
+    key = (await roomy.createKey()).apiKey;
+  });
+  afterAll(() => roomy.stop());
+
+  const members = Array.from({ length: 1_000_000 }, (_, i) => `"k${String(i)}":0`).join(',');
+  const asked = JSON.stringify(userMessage('Hello')).slice(0, -1);
+
+  it.each([
+    ['members', `${asked},${members}}`],
+    ['times the same member', `${asked}${',"a":0'.repeat(1_000_000)}}`],
+    ['arrays, one in another', `${asked},"x":${deep(1_000_000)}}`],
+    [
+      'objects, one in another',
+      `${asked},"x":${'{"a":'.repeat(1_000_000)}0${'}'.repeat(1_000_000)}}`,
+    ],
+    ['opening brackets', `${asked},"x":${'['.repeat(1_000_000)}`],
+  ])('%s at the root are refused', async (_what, body) => {
+    for (const post of [postMessages, postChat]) {
+      const response = await post(roomy, key, body);
+      expect(response.status).toBe(400);
+      expect((await response.json()).error.type).toBe('invalid_request_error');
+    }
+    expect(roomy.simulator.journal.requests()).toHaveLength(0);
+  });
+
+  it('members of a member are passed on by one format and left out by the other', async () => {
+    const body = `${asked},"metadata":{${members}}}`;
+    expect((await postMessages(roomy, key, body)).status).toBe(200);
+    expect(roomy.simulator.journal.requests().at(-1)!.bytes).toBe(body.length);
+    expect((await postChat(roomy, key, body)).status).toBe(200);
+    expect(roomy.simulator.journal.requests().at(-1)!.bytes).toBeLessThan(1_000);
+  });
+});
+
+describe('characters that are no text', () => {
+  it.each([
+    ['/v1/dashboard/usage/req_%00', 404],
+    ['/v1/dashboard/usage/req_%0d%0ax', 404],
+    ['/v1/dashboard/usage?model=a%00', 400],
+    ['/v1/dashboard/usage?model=a%0d%0ab', 400],
+    ['/v1/dashboard/usage?cursor=%00', 400],
+    ['/v1/dashboard/usage?day=0000-01-01', 400],
+    ['/v1/models/a%00', 404],
+    ['/v1/models/a%0d%0ab', 404],
+  ])('in %s are %i', async (path, status) => {
+    const response = await fetch(gateway.url + path, {
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ type: 'error' });
+  });
+
+  it('make no header of their own on the way to the upstream', async () => {
+    const { apiKey: own } = await gateway.createKey();
+    const query = '?beta=%0d%0aX-Injected:%201&x=%00&%E0%A4%A';
+    const response = await fetch(`${gateway.url}/v1/messages${query}`, {
+      method: 'POST',
+      headers: {
+        'x-api-key': own,
+        'content-type': 'application/json',
+        'anthropic-version': '2023-06-01',
+        'anthropic-beta': 'caf\u00e9\tb',
+      },
+      body: JSON.stringify(userMessage('Hello')),
+    });
+    expect(response.status).toBe(200);
+    const [request] = gateway.simulator.journal.requests();
+    expect(request!.path).toBe(`/v1/messages${query}`);
+    expect(request!.headers).toMatchObject({ 'anthropic-beta': 'caf\u00e9\tb' });
+    expect(Object.keys(request!.headers).sort()).toEqual(
+      [
+        ...['accept-encoding', 'anthropic-beta', 'anthropic-version', 'connection'],
+        ...['content-length', 'content-type', 'host'],
+      ].sort(),
+    );
+  });
+});
+
+it('a key that never ends is refused when the head is full', async () => {
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect(Number(port), hostname);
+  let received = '';
+  socket.on('data', (bytes) => (received += bytes.toString()));
+  socket.write('GET /v1/dashboard/balance HTTP/1.1\r\nhost: test\r\nauthorization: Bearer ');
+  socket.write('x'.repeat(20_000));
+  await once(socket, 'close');
+  expect(received).toMatch(/^HTTP\/1\.1 431 /);
+});
+
+it('blanks around a key are none of it', async () => {
+  const { apiKey: own } = await gateway.createKey();
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect(Number(port), hostname);
+  let received = '';
+  socket.on('data', (bytes) => (received += bytes.toString()));
+  socket.write(
+    `GET /v1/dashboard/balance HTTP/1.1\r\nhost: test\r\nconnection: close\r\nauthorization:  Bearer ${own} \t\r\n\r\n`,
+  );
+  await once(socket, 'close');
+  expect(received).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+it('a chat request for 100 choices gets one, and pays for one', async () => {
+  const { apiKey: own, id } = await gateway.createKey();
+  const response = await postChat(gateway, own, userMessage('Hello', { n: 100 }));
+  expect(response.status).toBe(200);
+  expect((await response.json()).choices).toHaveLength(1);
+  expect(gateway.simulator.journal.usages()).toHaveLength(1);
+  const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+  expect(data).toHaveLength(1);
 });
 
 describe('the native endpoint refuses', () => {
@@ -178,6 +324,8 @@ describe('the native endpoint refuses', () => {
     ['temperature above 1', { temperature: 1.5 }, 'temperature'],
     ['top_p above 1', { top_p: 1.01 }, 'top_p'],
     ['no max_tokens', { max_tokens: undefined }, 'max_tokens'],
+    ['max_tokens of 10^12', { max_tokens: 1e12 }, 'max_tokens'],
+    ['max_tokens of 2^53', { max_tokens: 2 ** 53 }, 'max_tokens'],
     ['stop_sequences that are no array', { stop_sequences: 'END' }, 'stop_sequences'],
     ['stream that is no boolean', { stream: 'yes' }, 'stream'],
     ['five cache points', { system: cachePoints(5) }, 'cache_control'],

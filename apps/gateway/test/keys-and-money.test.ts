@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { formatUsd, parseUsd } from '@gateway/billing';
+import { defaultPriceTableJson, formatUsd, parseUsd } from '@gateway/billing';
 import { MODEL, postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 
@@ -42,6 +45,19 @@ describe('a key', () => {
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
     expect(await gateway.call('topUp', topUp)).toMatchObject({ replayed: true });
     await expect(gateway.call('topUp', { ...topUp, amount_usd: '2' })).rejects.toThrow(/top_up_id/);
+  });
+
+  it('with nothing is refused, and served with 10^-14 USD', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: undefined });
+    for (const post of [postMessages, postChat]) {
+      expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(401);
+    }
+    expect((await readBalance(apiKey)).text).toContain('"balance_usd":0,');
+    const least = { key_id: id, top_up_id: `least-${id}`, amount_usd: '0.00000000000001' };
+    expect(await gateway.call('topUp', least)).toMatchObject({ is_active: true });
+    expect((await readBalance(apiKey)).text).toContain('"balance_usd":0.00000000000001,');
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(401);
   });
 
   it('is refused while suspended and served when resumed; a revoked key is gone', async () => {
@@ -107,6 +123,22 @@ describe('a charge', () => {
     expect(shown).toMatchObject({ spent_usd: charge, balance_usd: left });
   });
 
+  it('of nothing is an entry like any other, and changes nothing', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: '0.00000000000001' });
+    for (const post of [postMessages, postChat]) {
+      gateway.simulator.script({ usage: { input_tokens: 0, output_tokens: 0 } });
+      const response = await post(gateway, apiKey, userMessage('Hello'));
+      expect(response.headers.get('x-gateway-charge-usd')).toBe('0');
+      expect(response.headers.get('x-gateway-balance-usd')).toBe('0.00000000000001');
+      const { usage } = await response.json();
+      expect(usage.output_tokens ?? usage.completion_tokens).toBe(0);
+    }
+    const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+    const entry = { amount_usd: '0', balance_after_usd: '0.00000000000001' };
+    expect(data).toMatchObject([entry, entry]);
+    expect(data).toHaveLength(2);
+  });
+
   it('is listed page by page, by day and model, as JSON and CSV', async () => {
     const { apiKey } = await gateway.createKey();
     const ids: string[] = [];
@@ -147,4 +179,25 @@ describe('a charge', () => {
       expect((await refused.json()).error.param).toBe(field);
     }
   });
+});
+
+it('a balance of 10^9 USD and a charge of 10,000 are exact to the last digit', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-prices-'));
+  const priceTable = join(directory, 'prices.json');
+  const [model] = defaultPriceTableJson.models;
+  const dear = { ...model, id: MODEL, aliases: [], rate_in: '1000', rate_out: '0.000001' };
+  writeFileSync(priceTable, JSON.stringify({ models: [dear] }));
+  const dearer = await startTestGateway({ env: { PRICE_TABLE: priceTable } });
+  const { apiKey } = await dearer.createKey({ balance_usd: '1000000000' });
+  dearer.simulator.script({ usage: { input_tokens: 10_000_000, output_tokens: 1 } });
+  const response = await postMessages(dearer, apiKey, userMessage('Hello'));
+  expect(response.headers.get('x-gateway-charge-usd')).toBe('10000.000000000001');
+  expect(response.headers.get('x-gateway-balance-usd')).toBe('999989999.999999999999');
+  const balance = await fetch(`${dearer.url}/v1/dashboard/balance`, {
+    headers: { authorization: `Bearer ${apiKey}` },
+  });
+  expect(await balance.text()).toContain('"balance_usd":999989999.999999999999,');
+  expect((await dearer.call('auditLedger', {})).is_sound).toBe(true);
+  await dearer.stop();
+  rmSync(directory, { recursive: true });
 });

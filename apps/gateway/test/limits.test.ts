@@ -93,4 +93,34 @@ describe('limit of the balance endpoint', () => {
     expect(await refused.json()).toMatchObject({ error: { type: 'rate_limit_error' } });
     await gateway.stop();
   });
+
+  it('counts one address, whatever others it claims, and one /64 as one', async () => {
+    const gateway = await startTestGateway({ env: { TRUST_PROXY: '1' } });
+    const { apiKey } = await gateway.createKey();
+    /** What the one trusted proxy appends to what the client claims. */
+    const read = async (claimed: string, seenByProxy: string): Promise<number> => {
+      const response = await fetch(`${gateway.url}/v1/dashboard/balance`, {
+        headers: {
+          authorization: `Bearer ${apiKey}`,
+          'x-forwarded-for': `${claimed}, ${seenByProxy}`,
+        },
+      });
+      await response.text();
+      return response.status;
+    };
+    const countOf = async (addresses: (n: number) => [claimed: string, seenByProxy: string]) => {
+      const statuses: number[] = [];
+      for (let first = 0; first < 1_000; first += 50) {
+        const some = Array.from({ length: 50 }, (_, n) => read(...addresses(first + n)));
+        statuses.push(...(await Promise.all(some)));
+      }
+      expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
+      return statuses.filter((status) => status === 200).length;
+    };
+    expect(await countOf((n) => [`10.0.${n >> 8}.${n & 255}`, '192.0.2.1'])).toBe(30);
+    expect(await countOf((n) => ['10.0.0.1', `2001:db8:1:2:${n.toString(16)}::1`])).toBe(30);
+    expect(await read('192.0.2.1', '192.0.2.2')).toBe(200);
+    expect(await read('192.0.2.1', '2001:db8:1:3::1')).toBe(200);
+    await gateway.stop();
+  });
 });

@@ -84,6 +84,10 @@ describe('a database that is away', () => {
       headers: { authorization: `Bearer ${apiKey}` },
     });
     expect(balance.status).toBe(503);
+    // A key whose checksum is wrong is refused without the database.
+    for (const wrong of ['gw_', `${apiKey.slice(0, -1)}${apiKey.endsWith('0') ? '1' : '0'}`]) {
+      expect((await postMessages(gateway, wrong, userMessage('Hello'))).status).toBe(401);
+    }
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(503);
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
 
@@ -130,6 +134,58 @@ describe('a database that is away', () => {
     await expectChargedExactly(id);
     const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
     expect(data.map((entry) => entry.id)).toEqual([requestId]);
+  }, 60_000);
+});
+
+describe('a database that takes no writes', () => {
+  it('costs new requests a 503 and running streams a wait, and loses nothing', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
+    gateway.simulator.scriptWhen(() => true, { eventDelayMs: 20 });
+    const streams = Array.from({ length: 10 }, () => ({ text: '' }));
+    const ends = await Promise.all(
+      streams.map(async (stream, index) => {
+        const post = index % 2 === 0 ? postMessages : postChat;
+        const response = await post(gateway, apiKey, userMessage('Hello', { stream: true }));
+        expect(response.status).toBe(200);
+        return { done: collect(response, stream) };
+      }),
+    );
+    const statusOf = async () => {
+      const response = await postMessages(gateway, apiKey, userMessage('Hello'));
+      await response.text();
+      return response.status;
+    };
+    await postgres.setReadOnly(link.url, 'on');
+    // Reads are answered all the while, once connections that were ended are replaced.
+    const readiness = async () => (await fetch(`${gateway.url}/readyz`)).status;
+    while ((await readiness()) !== 200) await new Promise((resolve) => setTimeout(resolve, 10));
+    // So it takes charges that fail to notice: those of the streams, and of requests before the 503.
+    const statuses: number[] = [];
+    const later: Promise<unknown>[] = [];
+    while (!statuses.includes(503)) {
+      later.push(statusOf().then((status) => statuses.push(status)));
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    expect(statuses).toEqual([503]);
+    expect(await readiness()).toBe(200);
+    while (gateway.simulator.journal.usages().length < streams.length + later.length - 1) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    for (const { text } of streams) {
+      expect(text).not.toMatch(/message_stop|message_delta|\[DONE\]|"usage":\{"prompt/);
+    }
+    await postgres.setReadOnly(link.url, 'off');
+    await Promise.all(ends.map(({ done }) => done));
+    streams.forEach(({ text }, index) => {
+      expect(text).toMatch(index % 2 === 0 ? /event: message_stop\n/ : /data: \[DONE\]\n/);
+    });
+    await Promise.all(later);
+    expect(statuses).toEqual([503, ...Array<number>(later.length - 1).fill(200)]);
+    while (gateway.running.services.store.pendingSettlements() > 0) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await expectChargedExactly(id);
+    expect(await statusOf()).toBe(200);
   }, 60_000);
 });
 

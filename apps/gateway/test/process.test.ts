@@ -7,9 +7,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { parseUsd } from '@gateway/billing';
+import { defaultPriceTableJson, parseUsd } from '@gateway/billing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
+import { startGatedUpstream } from './support/gated-upstream.js';
 import { MODEL, postChat, postMessages, userMessage } from './support/gateway.js';
 
 const MAIN = join(__dirname, '../dist/main.js');
@@ -193,6 +194,47 @@ describe('gateway serve', () => {
     expect(result.err).toContain('PORT');
   });
 
+  it('starts with no price that is not exact', async () => {
+    const table = join(dataDir, 'prices.json');
+    const [model] = defaultPriceTableJson.models;
+    for (const [change, problem] of [
+      [{ rate_in: '0.000000000000001' }, 'models[0].rate_in: has 15 decimals'],
+      [{ rate_in: '0.000001', cache_read: '0.025' }, 'models[0].cache_read: '],
+    ] as const) {
+      writeFileSync(table, JSON.stringify({ models: [{ ...model, ...change }] }));
+      const result = await cli([], { PRICE_TABLE: table });
+      expect(result.code).toBe(2);
+      expect(result.err).toContain('PRICE_TABLE');
+      expect(result.err).toContain(problem);
+    }
+  });
+
+  it('starts on a directory only when the one before has drained, charged and gone', async () => {
+    const upstream = await startGatedUpstream();
+    const first = await serve({ UPSTREAM_URL: upstream.url });
+    upstream.shut();
+    const stream = await postMessages(first, first.demoKey, userMessage('Hello', { stream: true }));
+    first.child.kill('SIGTERM');
+    await waitFor(() => first.output().includes('"draining"'));
+    const early = await cli([]);
+    expect(early.code).toBe(3);
+    expect(early.err).toMatch(/already|another/);
+    upstream.open();
+    expect(await stream.text()).toContain('event: message_stop');
+    expect((await once(first.child, 'exit'))[0]).toBe(0);
+
+    const second = await serve();
+    const requestId = stream.headers.get('x-gateway-request-id')!;
+    const charge = await fetch(`${second.url}/v1/dashboard/usage/${requestId}`, {
+      headers: { authorization: `Bearer ${second.demoKey}` },
+    });
+    const [served] = upstream.served;
+    expect(await charge.json()).toMatchObject({
+      usage: { input_tokens: served!.input, output_tokens: served!.output },
+    });
+    await upstream.close();
+  });
+
   it('refuses to share its data directory, in plain words', async () => {
     await serve();
     const result = await cli([]);
@@ -209,15 +251,49 @@ describe('gateway serve', () => {
       await postChat(gateway, gateway.demoKey, userMessage(canary, { stream: true, user: canary }))
     ).text();
     await (await postMessages(gateway, `${gateway.demoKey}x`, userMessage(canary))).text();
+    const content = [{ type: 'text', text: canary, citations: null }];
+    for (const script of [
+      { content },
+      { error: { type: 'authentication_error', message: canary } },
+      { error: { type: 'invalid_request_error', message: canary } },
+      { status: 200, body: `{"content":"${canary}"` },
+      { content, usage: { output_tokens: canary } },
+      { content, streamError: { afterEvents: 5, type: 'api_error', message: canary } },
+      { content, cut: { afterEvents: 5 } },
+    ] as const) {
+      simulator.script(script);
+      const stream = 'cut' in script || 'streamError' in script;
+      const headers = { 'anthropic-beta': canary, cookie: canary };
+      const body = userMessage('Hello', { stream });
+      await (await postMessages(gateway, gateway.demoKey, body, headers)).text();
+    }
+    const answers = await Promise.all([
+      postMessages(gateway, gateway.demoKey, { ...userMessage('Hello'), model: `a\r\n${canary}` }),
+      postMessages(gateway, gateway.demoKey, userMessage('Hello'), {
+        'x-api-key': gateway.demoKey,
+      }),
+      fetch(`${gateway.url}/v1/dashboard/usage/%0d%0a${canary}?model=%0a`, {
+        headers: { authorization: `Bearer ${gateway.demoKey}` },
+      }),
+    ]);
+    for (const answer of answers) expect(await answer.text()).not.toContain(gateway.demoKey);
     await (await postMessages(gateway, gateway.demoKey, `{"model":"${canary}"`)).text();
     await fetch(`${gateway.url}/${canary}?key=${gateway.demoKey}`);
     const admin = JSON.parse(readFileSync(join(dataDir, 'admin.json'), 'utf8'));
+    for (const token of [admin.token, gateway.demoKey, 'wrong']) {
+      const body = JSON.stringify({ name: 5, [canary]: token });
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+      const answer = await fetch(`${admin.url}/admin/keys`, { method: 'POST', headers, body });
+      expect(await answer.text()).not.toContain(token);
+    }
     const metrics = await (await fetch(`${admin.url}/metrics`)).text();
     gateway.child.kill('SIGTERM');
     await once(gateway.child, 'exit');
 
     const log = gateway.output().slice(banner);
     expect(log).toContain('"key_id"');
+    // Nothing that a client sends begins a line of its own.
+    for (const line of log.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('time');
     expect(metrics).toContain(`gateway_tokens_total{model="${MODEL}",class="input"}`);
     for (const secret of [canary, gateway.demoKey, UPSTREAM_KEY, admin.token]) {
       expect(log + metrics).not.toContain(secret);

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import {
   afterAll,
@@ -43,6 +43,7 @@ beforeAll(async () => {
       url: gateway.simulator.url,
       apiKey: UPSTREAM_KEY,
       silenceTimeoutMs: 1_500,
+      headersTimeoutMs: 1_500,
     }),
   });
 });
@@ -105,8 +106,9 @@ describe.each([
   it.each(broken)(
     '%s is an error to the client, charged to nobody and counted',
     async (_what, script, loss) => {
-      const { id, apiKey } = await gateway.createKey();
+      const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
       const before = await unbilled(loss);
+      const { quarantined } = await gateway.call('auditLedger', {});
       gateway.simulator.script(script);
       const response = await post(gateway, apiKey, userMessage('Hello', { stream: true }));
       const text = await response.text();
@@ -116,6 +118,10 @@ describe.each([
       expect(text).not.toMatch(/message_stop|\[DONE\]|"finish_reason":"/);
       expect(await spentBy(id)).toBe('0');
       expect(await unbilled(loss)).toBe(before + 1);
+      const set = (await gateway.call('auditLedger', {})).quarantined - quarantined;
+      expect(set).toBe(loss === 'invalid_usage' ? 1 : 0);
+      // The key's one lease is back.
+      expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
     },
   );
 
@@ -159,6 +165,58 @@ describe.each([
       await until(async () => (await post(gateway, apiKey, userMessage('Hello'))).status === 200);
     },
   );
+});
+
+describe('a client that goes while its charge is made durable', () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it.each([
+    ['with a reset', '/v1/messages', (socket: Socket) => socket.resetAndDestroy()],
+    ['with a reset', '/v1/chat/completions', (socket: Socket) => socket.resetAndDestroy()],
+    ['by half closing', '/v1/messages', (socket: Socket) => socket.end()],
+    ['by half closing', '/v1/chat/completions', (socket: Socket) => socket.end()],
+  ])('%s (%s) is charged once, exactly, and can ask what for', async (_how, path, go) => {
+    const { id, apiKey } = await gateway.createKey();
+    const { store } = gateway.running.services;
+    const settle = store.settle.bind(store);
+    let goOn: () => void = () => undefined;
+    const isSettling = new Promise<void>((resolve) => {
+      jest.spyOn(store, 'settle').mockImplementationOnce(async (...args) => {
+        resolve();
+        await new Promise<void>((mayGoOn) => (goOn = mayGoOn));
+        return settle(...args);
+      });
+    });
+    const call = open(apiKey, path, userMessage('Hello', { stream: true }));
+    const [response] = (await once(call, 'response')) as [IncomingMessage];
+    const requestId = String(response.headers['x-gateway-request-id']);
+    let text = '';
+    response.on('data', (bytes: Buffer) => (text += bytes.toString()));
+    for (const stream of [call, response]) stream.on('error', () => undefined);
+    await isSettling;
+    const closed = new Promise((resolve) => call.once('close', resolve));
+    go(response.socket);
+    await closed;
+    expect(text).not.toMatch(/message_delta|"usage":\{"prompt|\[DONE\]/);
+    goOn();
+    await until(async () => (await spentBy(id)) !== '0');
+    const usage = await fetch(`${gateway.url}/v1/dashboard/usage/${requestId}`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    const [served] = gateway.simulator.journal.usages();
+    expect(await usage.json()).toMatchObject({
+      request_id: requestId,
+      upstream_id: served!.messageId,
+      usage: {
+        input_tokens: served!.usage['input_tokens'],
+        output_tokens: served!.usage['output_tokens'],
+      },
+    });
+    const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+    expect(data).toHaveLength(1);
+  });
 });
 
 describe('a charge that cannot be recorded', () => {
@@ -217,6 +275,8 @@ describe('a plain response', () => {
     ['that is rate limited upstream', { error: { type: 'rate_limit_error' } }, 529],
     ['that is overloaded', { error: { type: 'overloaded_error' } }, 529],
     ['that times out upstream', { error: { type: 'timeout_error' } }, 504],
+    ['that does not come', { delayMs: 6_000 }, 504],
+    ['that fails upstream', { error: { type: 'api_error' } }, 500],
   ])('%s is an error in either format, and charged to nobody', async (_what, script, status) => {
     for (const post of [postMessages, postChat]) {
       const { id, apiKey } = await gateway.createKey();
@@ -226,6 +286,45 @@ describe('a plain response', () => {
       expect(await response.json()).toMatchObject({ type: 'error' });
       expect(await spentBy(id)).toBe('0');
     }
+  });
+
+  it('of an upstream that is not there is an error in either format', async () => {
+    const { services } = gateway.running;
+    const { upstream } = services;
+    const nobody = createUpstreamClient({ url: 'http://127.0.0.1:1', apiKey: 'k' });
+    Object.assign(services, { upstream: nobody });
+    for (const post of [postMessages, postChat]) {
+      const { id, apiKey } = await gateway.createKey();
+      const response = await post(gateway, apiKey, userMessage('Hello'));
+      expect(response.status).toBe(502);
+      expect(await response.json()).toMatchObject({ type: 'error', error: { type: 'api_error' } });
+      expect(await spentBy(id)).toBe('0');
+    }
+    Object.assign(services, { upstream });
+    await nobody.close();
+  });
+
+  it.each([301, 302, 303, 307, 308])('with status %i leads nowhere', async (status) => {
+    let visits = 0;
+    const inside = createServer((socket) => {
+      visits += 1;
+      socket.destroy();
+    });
+    await once(inside.listen(0, '127.0.0.1'), 'listening');
+    const location = `http://127.0.0.1:${String((inside.address() as AddressInfo).port)}/`;
+    for (const post of [postMessages, postChat]) {
+      const { id, apiKey } = await gateway.createKey();
+      for (const stream of [false, true]) {
+        gateway.simulator.script({ status, body: '', headers: { location } });
+        const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
+        expect(response.status).toBe(502);
+        expect(response.headers.get('location')).toBe(null);
+        expect(await response.text()).not.toContain(location);
+      }
+      expect(await spentBy(id)).toBe('0');
+    }
+    inside.close();
+    expect(visits).toBe(0);
   });
 
   it('whose client leaves is charged exactly all the same', async () => {

@@ -71,6 +71,7 @@ export class Committer {
   #isClosed = false;
   /** When the first of the attempts failed that no success has followed. */
   #failingSince: number | undefined;
+  #lastFault: unknown;
   #whenIdle: (() => void)[] = [];
   readonly #backoffs = new Set<() => void>();
 
@@ -95,6 +96,11 @@ export class Committer {
   get failingForMs(): number {
     if (this.#pending.size === 0 || this.#failingSince === undefined) return 0;
     return this.#now() - this.#failingSince;
+  }
+
+  /** Why the last attempt failed that may be tried again. */
+  get lastFault(): unknown {
+    return this.#lastFault;
   }
 
   /**
@@ -217,7 +223,10 @@ export class Committer {
         const fault = this.#driver.classify(error);
         if (fault === 'raced') races += 1;
         if (fault === 'refused' || races > MAX_RACES) return this.#divide(live, error);
-        if (fault === 'retry') this.#failingSince ??= this.#now();
+        if (fault === 'retry') {
+          this.#failingSince ??= this.#now();
+          this.#lastFault = error;
+        }
         await this.#backoff(attempt);
       }
     }

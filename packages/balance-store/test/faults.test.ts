@@ -8,7 +8,7 @@ import type { SettleOutcome } from '../src/index.js';
 import { Client } from 'pg';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { sampleLimits, settlement } from '../src/testing/index.js';
-import { startPostgresServer } from './postgres-server.js';
+import { querySql, startPostgresServer } from './postgres-server.js';
 import type { OwnPostgresServer } from './postgres-server.js';
 import { expectAllOnce, spawnWriter } from './writer-process.js';
 
@@ -67,6 +67,18 @@ async function openWithKey() {
   const { record } = await store.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
   await store.topUp({ topUpId: '1', keyId: record.id, amount: 10n ** 14n, actor: 'tests' });
   return { store, keyId: record.id, connectionString };
+}
+
+/** A database of a role that is no superuser, whom alone the server's limits hold. */
+async function openAsRole(role: string) {
+  const administrated = await server.createDatabase();
+  const administer = (sql: string, values?: readonly string[]) =>
+    querySql(administrated, sql, values);
+  await administer(`CREATE ROLE ${role} LOGIN`);
+  await administer(`GRANT ALL ON SCHEMA public TO ${role}`);
+  const url = new URL(administrated);
+  url.username = role;
+  return { connectionString: url.href, administer };
 }
 
 describe('PostgreSQL faults', () => {
@@ -157,17 +169,7 @@ describe('PostgreSQL faults', () => {
 
   it('a database that takes no writes stops admission and loses no charge', async () => {
     const { store, keyId, connectionString } = await openWithKey();
-    const admin = new Client({ connectionString });
-    await admin.connect();
-    const database = new URL(connectionString).pathname.slice(1);
-    const setReadOnly = async (value: 'on' | 'off') => {
-      await admin.query(`ALTER DATABASE ${database} SET default_transaction_read_only = ${value}`);
-      await admin.query(
-        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity ' +
-          'WHERE datname = current_database() AND pid <> pg_backend_pid()',
-      );
-    };
-    await setReadOnly('on');
+    await server.setReadOnly(connectionString, 'on');
     const charge = settlement(keyId);
     const settled = store.settle(charge, { deadlineMs: 30_000 });
     // Reads are answered all the while; the first ones may meet a connection that was ended.
@@ -178,13 +180,14 @@ describe('PostgreSQL faults', () => {
     while ((await admission().catch(() => 'refused')) !== 'refused') {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    await expect(admission()).rejects.toThrow('takes no charges');
+    await expect(admission()).rejects.toThrow(
+      /takes no charges .*: .* in a read-only transaction$/,
+    );
     const hold = { requestId: 'h', keyId, amount: 1n };
     await expect(store.placeHold(hold)).rejects.toThrow('takes no charges');
-    await setReadOnly('off');
+    await server.setReadOnly(connectionString, 'off');
     expect((await settled).outcome).toBe('settled');
     expect(await admission()).toBe('active');
-    await admin.end();
     await store.close();
   });
 
@@ -211,6 +214,55 @@ describe('PostgreSQL faults', () => {
     expect(outcomes.every(({ outcome }) => outcome === 'settled')).toBe(true);
     await Promise.all(hogs.map((hog) => hog.end()));
     await (await openPostgresStore({ connectionString, pepper: PEPPER })).close();
+    await store.close();
+  });
+
+  it('a server that gives the store no connection makes charges wait and refuses admission', async () => {
+    const { connectionString, administer } = await openAsRole('limited');
+    const store = await openPostgresStore({ connectionString, pepper: PEPPER });
+    const { record } = await store.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
+    await store.topUp({ topUpId: '1', keyId: record.id, amount: 10n ** 14n, actor: 'tests' });
+    await administer('ALTER ROLE limited CONNECTION LIMIT 0');
+    await administer(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'limited'",
+    );
+    const charges = Array.from({ length: 300 }, () => settlement(record.id));
+    const outcomes = charges.map((charge) => store.settle(charge, { deadlineMs: 30_000 }));
+    const refusal = store.readStanding(record.id);
+    await expect(refusal).rejects.toThrow(StoreUnavailableError);
+    await expect(refusal).rejects.toThrow('too many connections for role');
+    expect(store.pendingSettlements()).toBe(charges.length);
+    expect(await administer('SELECT id FROM ledger WHERE kind = $1', ['charge'])).toEqual([]);
+    await administer('ALTER ROLE limited CONNECTION LIMIT -1');
+    const settled = await Promise.all<SettleOutcome>(outcomes);
+    expect(settled.every(({ outcome }) => outcome === 'settled')).toBe(true);
+    expect((await store.readStanding(record.id)).standing).toBe('active');
+    await store.close();
+    expect(
+      await administer('SELECT id FROM ledger WHERE kind = $1 ORDER BY id', ['charge']),
+    ).toEqual(charges.map(({ requestId: id }) => ({ id })).sort((a, b) => (a.id < b.id ? -1 : 1)));
+  });
+
+  it('operators who wait for the database make no request wait', async () => {
+    const { store, keyId, connectionString } = await openWithKey();
+    const locker = new Client({ connectionString });
+    await locker.connect();
+    await locker.query('BEGIN; LOCK TABLE ledger_block');
+    // As many as operators have connections.
+    const errands = [store.sealEntries(), store.sealEntries()];
+    const stuck = async () =>
+      (await locker.query("SELECT FROM pg_locks WHERE locktype = 'relation' AND NOT granted")).rows;
+    while ((await stuck()).length < errands.length) await new Promise(setImmediate);
+    const charges = Array.from({ length: 100 }, () => settlement(keyId));
+    const outcomes = await Promise.all(
+      charges.map((charge) => store.settle(charge, { deadlineMs: 30_000 })),
+    );
+    expect(outcomes.every(({ outcome }) => outcome === 'settled')).toBe(true);
+    expect((await store.readStanding(keyId)).standing).toBe('active');
+    expect(await stuck()).toHaveLength(errands.length);
+    await locker.query('COMMIT');
+    await locker.end();
+    await Promise.all(errands);
     await store.close();
   });
 

@@ -12,6 +12,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import type { QueryResultRow } from 'pg';
 
 export interface PostgresServer {
   /** Creates an empty database and answers its connection string. */
@@ -28,6 +29,8 @@ export interface OwnPostgresServer extends PostgresServer {
   start(): Promise<void>;
   /** A copy as it is now, as a backup would be; ends all sessions of the original. */
   copyDatabase(connectionString: string): Promise<string>;
+  /** Whether a database takes writes; ends all its sessions, which would not notice. */
+  setReadOnly(connectionString: string, value: 'on' | 'off'): Promise<void>;
   /** Freezes and unfreezes the server and all its sessions. */
   freeze(signal: 'SIGSTOP' | 'SIGCONT'): void;
 }
@@ -104,6 +107,14 @@ export async function startPostgresServer(): Promise<OwnPostgresServer> {
       await client.end();
       return `${connectionString}_copy`;
     },
+    async setReadOnly(connectionString, value) {
+      const name = new URL(connectionString).pathname.slice(1);
+      await querySql(url, `ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`);
+      await querySql(
+        url,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
+      );
+    },
     freeze(signal) {
       const sessions = execFileSync('ps', ['-o', 'pid=', '--ppid', String(server.pid)], {
         encoding: 'utf8',
@@ -114,6 +125,21 @@ export async function startPostgresServer(): Promise<OwnPostgresServer> {
     },
   };
   return own;
+}
+
+/** On a connection of its own: what a ledger holds is for the server to say, not for the code under test. */
+export async function querySql<Row extends QueryResultRow = Record<string, unknown>>(
+  connectionString: string,
+  sql: string,
+  values: readonly string[] = [],
+): Promise<readonly Row[]> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql, [...values])).rows;
+  } finally {
+    await client.end();
+  }
 }
 
 async function createDatabase(serverUrl: string): Promise<string> {

@@ -4,11 +4,11 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Client } from 'pg';
 import { PepperMismatchError, SchemaMismatchError, SchemaTooNewError } from '../src/index.js';
+import type { BalanceStore } from '../src/index.js';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { balanceStoreContract, sampleLimits, settlement } from '../src/testing/index.js';
-import { usePostgresServer } from './postgres-server.js';
+import { querySql, usePostgresServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
 
 const PEPPER = 'pepper of the tests';
@@ -27,7 +27,11 @@ balanceStoreContract({
   async open() {
     const connectionString = await server.createDatabase();
     const store = await openPostgresStore({ connectionString, pepper: PEPPER });
-    return { store, tamper: (sql) => execute(connectionString, sql), close: () => store.close() };
+    return {
+      store,
+      tamper: async (sql) => void (await querySql(connectionString, sql)),
+      close: () => store.close(),
+    };
   },
 });
 
@@ -72,12 +76,104 @@ describe('PostgreSQL: many replicas', () => {
     });
     const report = await first.audit();
     expect(report).toMatchObject({ isSound: true, entries: 1_200, conflicts: 0, quarantined: 0 });
-    const [row] = await query(
+    const [row] = await querySql(
       connectionString,
       'SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()',
     );
     expect(row).toEqual({ deadlocks: 0 });
     await Promise.all(replicas.map((replica) => replica.close()));
+  });
+
+  it('10,000 batches over two keys, locked in opposite order by two replicas, meet no deadlock', async () => {
+    const connectionString = await server.createDatabase();
+    // The server itself counts the batches.
+    await querySql(
+      connectionString,
+      `ALTER DATABASE ${new URL(connectionString).pathname.slice(1)} SET track_functions = 'all'`,
+    );
+    const open = () => openPostgresStore({ connectionString, pepper: PEPPER });
+    const [a, b] = await Promise.all([open(), open()]);
+    const newKey = async () =>
+      (await a.createKey({ name: 'k', limits: sampleLimits, expiresAt: null })).record.id;
+    const keys = [await newKey(), await newKey()];
+    const settlePairs = async (replica: BalanceStore, order: readonly string[]) => {
+      for (let pair = 0; pair < 2_600; pair += 1) {
+        const outcomes = await Promise.all(
+          order.map((keyId) => replica.settle(settlement(keyId), DEADLINE)),
+        );
+        expect(outcomes.map(({ outcome }) => outcome)).toEqual(['settled', 'settled']);
+      }
+    };
+    const reversed = [...keys].reverse();
+    const first = [settlePairs(a, keys), settlePairs(b, reversed)];
+    // Begun later, so that their pairs are batches of their own, in the second lane of each replica.
+    await new Promise(setImmediate);
+    await Promise.all([...first, settlePairs(a, keys), settlePairs(b, reversed)]);
+    expect(await a.audit()).toMatchObject({ isSound: true, entries: 20_800 });
+    // What a session has counted is told to others when it ends.
+    await Promise.all([a.close(), b.close()]);
+    const [counted] = await querySql(
+      connectionString,
+      'SELECT (SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()), ' +
+        "(SELECT calls::int FROM pg_stat_user_functions WHERE funcname = 'settle_batch') AS batches",
+    );
+    expect(counted).toMatchObject({ deadlocks: 0 });
+    expect(counted?.['batches']).toBeGreaterThanOrEqual(10_000);
+  }, 120_000);
+
+  it('1,000 top-ups that race the exhausting charge of another replica are all credited', async () => {
+    const connectionString = await server.createDatabase();
+    const open = () => openPostgresStore({ connectionString, pepper: PEPPER });
+    const [a, b] = await Promise.all([open(), open()]);
+    const race = async () => {
+      const { record } = await a.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
+      const keyId = record.id;
+      await a.topUp({ topUpId: `first:${keyId}`, keyId, amount: 1n, actor: 'a' });
+      const charge = settlement(keyId);
+      const [settled, credited] = await Promise.all([
+        a.settle(charge, DEADLINE),
+        b.topUp({ topUpId: `second:${keyId}`, keyId, amount: charge.amount, actor: 'b' }),
+      ]);
+      expect([settled.outcome, credited.outcome]).toEqual(['settled', 'credited']);
+    };
+    for (let done = 0; done < 1_000; done += 20) {
+      await Promise.all(Array.from({ length: 20 }, race));
+    }
+    const rows = await querySql(
+      connectionString,
+      'SELECT balance::text, standing, count(*)::int AS keys, ' +
+        'sum((SELECT count(*) FROM ledger WHERE key_id = key_standing.id))::int AS entries ' +
+        'FROM key_standing GROUP BY 1, 2',
+    );
+    expect(rows).toEqual([
+      { balance: '0.00000000000001', standing: 'active', keys: 1_000, entries: 3_000 },
+    ]);
+    const orders = await querySql(
+      connectionString,
+      'SELECT DISTINCT kind FROM ledger WHERE seq = 2 ORDER BY kind',
+    );
+    // A race that always ends the same way is none.
+    expect(orders).toEqual([{ kind: 'charge' }, { kind: 'top_up' }]);
+    await Promise.all([a.close(), b.close()]);
+  });
+
+  it('one malformed settlement in a batch of 500 is set aside, the other 499 are charged', async () => {
+    const connectionString = await server.createDatabase();
+    const store = await openPostgresStore({ connectionString, pepper: PEPPER });
+    const { record } = await store.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
+    const charges = Array.from({ length: 500 }, () => settlement(record.id));
+    const poisoned = { ...settlement(record.id), upstreamId: 'a\0b' };
+    charges[321] = poisoned;
+    const outcomes = await Promise.all(charges.map((charge) => store.settle(charge, DEADLINE)));
+    expect(outcomes.filter(({ outcome }) => outcome === 'settled')).toHaveLength(499);
+    expect(outcomes[321]).toMatchObject({ outcome: 'quarantined' });
+    await store.close();
+    expect(await querySql(connectionString, 'SELECT count(*)::int AS entries FROM ledger')).toEqual(
+      [{ entries: 499 }],
+    );
+    expect(await querySql(connectionString, 'SELECT request_id FROM quarantine')).toEqual([
+      { request_id: poisoned.requestId },
+    ]);
   });
 
   it('one id settled for two keys by two replicas at once is charged to one of them', async () => {
@@ -101,6 +197,12 @@ describe('PostgreSQL: many replicas', () => {
       expect(topUps.map(({ outcome }) => outcome).sort()).toEqual(['conflict', 'credited']);
     }
     expect((await a.audit()).isSound).toBe(true);
+    const [rows] = await querySql(
+      connectionString,
+      'SELECT (SELECT count(*)::int FROM ledger) AS entries, ' +
+        '(SELECT count(*)::int FROM settle_conflict) AS conflicts',
+    );
+    expect(rows).toEqual({ entries: 100, conflicts: 50 });
     await Promise.all([a.close(), b.close()]);
   });
 
@@ -187,7 +289,7 @@ describe('PostgreSQL: opening', () => {
       Array.from({ length: 5 }, () => openPostgresStore({ connectionString, pepper: PEPPER })),
     );
     await Promise.all(stores.map((store) => store.close()));
-    const rows = await query(
+    const rows = await querySql(
       connectionString,
       'SELECT migration_name, checksum, applied_steps_count, logs, rolled_back_at, ' +
         'finished_at >= started_at AS is_finished, length(id) AS id_length ' +
@@ -215,11 +317,11 @@ describe('PostgreSQL: opening', () => {
   it('refuses a database that a newer version has migrated, or whose migration was changed', async () => {
     const connectionString = await server.createDatabase();
     await (await openPostgresStore({ connectionString, pepper: PEPPER })).close();
-    await execute(connectionString, "UPDATE _prisma_migrations SET checksum = 'x'");
+    await querySql(connectionString, "UPDATE _prisma_migrations SET checksum = 'x'");
     await expect(openPostgresStore({ connectionString, pepper: PEPPER })).rejects.toThrow(
       SchemaMismatchError,
     );
-    await execute(
+    await querySql(
       connectionString,
       "INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('i', 'c', '99990101000000_later', now())",
     );
@@ -254,21 +356,7 @@ describe('PostgreSQL: opening', () => {
       expiresAt: null,
     });
     await store.close();
-    const rows = await query(connectionString, 'SELECT * FROM api_key');
+    const rows = await querySql(connectionString, 'SELECT * FROM api_key');
     expect(JSON.stringify(rows)).not.toContain(credential.slice(3, 20));
   });
 });
-
-async function query(connectionString: string, sql: string): Promise<readonly unknown[]> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(sql)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
-async function execute(connectionString: string, sql: string): Promise<void> {
-  await query(connectionString, sql);
-}

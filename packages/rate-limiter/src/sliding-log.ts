@@ -14,13 +14,14 @@ export type LogDecision =
 /**
  * Whether one more event may happen now, and the log after it. A denied event is not logged.
  *
- * A window is half open: an event counts until exactly `windowMs` after it.
+ * A window is half open: an event counts until exactly `windowMs` after it. Events later than now (the
+ * clock stepped back) count for nothing, so that nobody waits longer than the window.
  *
  * @param log - Times of earlier events in microseconds, oldest first.
  */
 export function takeSlot(log: readonly number[], nowUs: number, policy: LogPolicy): LogDecision {
   const windowUs = policy.windowMs * 1_000;
-  const live = log.slice(firstAfter(log, nowUs - windowUs));
+  const live = log.slice(firstAfter(log, nowUs - windowUs), firstAfter(log, nowUs));
   const blocking = live[live.length - policy.limit];
   if (blocking !== undefined) return { outcome: 'denied', waitUs: blocking + windowUs - nowUs };
   live.push(nowUs);

@@ -49,6 +49,26 @@ describe('memory limiter: what it remembers', () => {
     expect(limiter.admit('s-899', POLICY).outcome).toBe('admitted');
   });
 
+  it('keeps 100,000 unless told otherwise, and forgets the oldest', () => {
+    const limiter = createMemoryLimiter({ now: () => 0 });
+    const log = { limit: 1, windowMs: 60_000 };
+    for (let n = 0; n < 150_000; n += 1) {
+      admit(limiter, `key-${n}`).release();
+      admit(limiter, `key-${n}`).release();
+      limiter.record(`ip-${n}`, log);
+    }
+    // As many of each: permits and logs.
+    expect(limiter.size()).toBe(200_000);
+    for (const [subject, outcome] of [
+      ['49999', ['admitted', 'allowed']],
+      ['50001', ['denied', 'denied']],
+      ['149999', ['denied', 'denied']],
+    ] as const) {
+      const found = [limiter.admit(`key-${subject}`, POLICY), limiter.record(`ip-${subject}`, log)];
+      expect(found.map((each) => each.outcome)).toEqual(outcome);
+    }
+  });
+
   it('never forgets a subject that holds a lease', () => {
     const limiter = createMemoryLimiter({ now: () => 0, maxSubjects: 10 });
     const leases = Array.from({ length: 100 }, (_, n) => admit(limiter, `busy-${n}`));

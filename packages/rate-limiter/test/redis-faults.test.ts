@@ -7,6 +7,7 @@ import { createRedisLimiter } from '../src/redis/index.js';
 import { createManualClock } from './clock.js';
 import type { FaultProxy } from './fault-proxy.js';
 import { startFaultProxy } from './fault-proxy.js';
+import { freeze } from './frozen-redis.js';
 import type { RedisServer } from './redis-server.js';
 import { startRedisServer } from './redis-server.js';
 
@@ -101,6 +102,47 @@ describe('Redis limiter: leases in time', () => {
     expect(await limiter.leases('key')).toBe(0);
   });
 
+  it('keeps the lease of a stream of 30 minutes to its end, and not a moment longer', async () => {
+    const prefix = newPrefix();
+    const { client, advance } = await freeze(redis, `${prefix}clock`);
+    const options = { redis: client, prefix, timeoutMs: 10_000 };
+    const limiter = createRedisLimiter({ ...options, heartbeatMs: 5 });
+    const other = createRedisLimiter(options);
+    const one = { ...TEN_LEASES, concurrency: 1 };
+    const [lease] = leasesOf(await attempt(limiter, 1, one));
+    const lapsesAt = async () =>
+      Number((await redis.zrange(`${prefix}{k:key}:l`, '0', '0', 'WITHSCORES'))[1]);
+    for (let minute = 0; minute < 30; minute += 0.2) {
+      const before = await lapsesAt();
+      await advance(12_000);
+      await until(async () => (await lapsesAt()) === before + 12_000_000);
+      expect(await other.admit('key', one)).toMatchObject({ limit: 'concurrency' });
+    }
+    lease?.release();
+    expect((await other.admit('key', one)).outcome).toBe('admitted');
+    await limiter.close();
+    await other.close();
+  });
+
+  it.each([
+    ['that ticks', 0, 15_000],
+    ['that steps back', -30_000, 45_000],
+  ])('gives back what a killed replica held, on a clock %s', async (_which, stepMs, afterMs) => {
+    const prefix = newPrefix();
+    const { client, advance } = await freeze(redis, `${prefix}clock`);
+    // Its first heartbeat would come after the test.
+    const killed = createRedisLimiter({ redis: client, prefix, timeoutMs: 10_000 });
+    const other = createRedisLimiter({ redis: client, prefix, timeoutMs: 10_000 });
+    expect(leasesOf(await attempt(killed, 10, TEN_LEASES))).toHaveLength(10);
+    await advance(stepMs);
+    await advance(afterMs - 1);
+    expect(await other.admit('key', TEN_LEASES)).toMatchObject({ limit: 'concurrency' });
+    await advance(1);
+    expect(leasesOf(await attempt(other, 30, TEN_LEASES))).toHaveLength(10);
+    await killed.close();
+    await other.close();
+  });
+
   it('lets the leases of a process that died lapse', async () => {
     const prefix = newPrefix();
     // Its heartbeat never comes within the test: as good as dead.
@@ -184,6 +226,77 @@ describe('Redis limiter: a clock that steps', () => {
     expect(await limiter.leases('key')).toBe(0);
     expect(await limiter.admit('key', TEN_LEASES)).toMatchObject({ limit: 'concurrency' });
     await until(async () => (await limiter.leases('key')) === 10, 1_000);
+  });
+});
+
+describe('Redis limiter: a Redis whose clock steps by 30 s', () => {
+  const SIX_SECONDS: Policy = { concurrency: 1_000, burst: 6, requestsPerMinute: 60 };
+
+  /** Two replicas, and the clock of their Redis in the test's hand. */
+  async function stepping() {
+    const prefix = newPrefix();
+    const { client, advance } = await freeze(redis, `${prefix}clock`);
+    const replicas = [0, 1].map(() =>
+      createRedisLimiter({ redis: client, prefix, timeoutMs: 10_000 }),
+    );
+    cleanups.push(async () => {
+      for (const replica of replicas) await replica.close();
+    });
+    const [a, b] = replicas;
+    if (a === undefined || b === undefined) throw new Error('two replicas');
+    return { a, b, step: advance };
+  }
+
+  it.each([30_000, -30_000])(
+    'by %d ms: no burst waits longer than it takes to refill, no log longer than its window',
+    async (stepMs) => {
+      const { a, b, step } = await stepping();
+      const log = { limit: 30, windowMs: 60_000 };
+      await attempt(a, 6, SIX_SECONDS);
+      for (let n = 0; n < 30; n += 1) await b.record('ip', log);
+      expect(await b.admit('key', SIX_SECONDS)).toMatchObject({ outcome: 'denied' });
+      expect((await a.record('ip', log)).outcome).toBe('denied');
+      await step(stepMs);
+      for (const { decide, most, longestMs } of [
+        { decide: () => b.admit('key', SIX_SECONDS), most: 6, longestMs: 6_000 },
+        { decide: () => a.record('ip', log), most: 30, longestMs: 60_000 },
+      ]) {
+        let allowed = 0;
+        let decision = await decide();
+        for (; decision.outcome !== 'denied'; decision = await decide()) allowed += 1;
+        // The step may have brought every permit back, and no more than that.
+        expect(allowed).toBeLessThanOrEqual(most);
+        expect(decision.retryAfterMs).toBeLessThanOrEqual(longestMs);
+        await step(decision.retryAfterMs);
+        expect((await decide()).outcome).not.toBe('denied');
+      }
+    },
+  );
+
+  it('ahead: leases that lapse by it are put back, and at most twice the concurrency was in flight', async () => {
+    const { a, b, step } = await stepping();
+    const before = [...(await attempt(a, 5, TEN_LEASES)), ...(await attempt(b, 5, TEN_LEASES))];
+    await step(30_000);
+    expect(await a.leases('key')).toBe(0);
+    const after = [...(await attempt(a, 30, TEN_LEASES)), ...(await attempt(b, 30, TEN_LEASES))];
+    expect(leasesOf(after).length).toBeLessThanOrEqual(10);
+    const held = leasesOf([...before, ...after]);
+    // At the latest by the next heartbeat.
+    await until(async () => (await b.leases('key')) === held.length, 20_000);
+    for (const lease of held.slice(10)) lease.release();
+    expect(await a.admit('key', TEN_LEASES)).toMatchObject({ limit: 'concurrency' });
+  });
+
+  it('back: leases stay, and can be given back and taken again', async () => {
+    const { a, b, step } = await stepping();
+    const held = leasesOf([
+      ...(await attempt(a, 5, TEN_LEASES)),
+      ...(await attempt(b, 5, TEN_LEASES)),
+    ]);
+    await step(-30_000);
+    expect(leasesOf(await attempt(a, 30, TEN_LEASES))).toHaveLength(0);
+    held[0]?.release();
+    expect(leasesOf(await attempt(b, 30, TEN_LEASES))).toHaveLength(1);
   });
 });
 

@@ -144,6 +144,35 @@ describe('Redis limiter: what it writes', () => {
     await limiter.close();
   });
 
+  it('of 100,000 subjects leaves nothing that would stay, and little that is there', async () => {
+    const prefix = newPrefix();
+    const limiter = createRedisLimiter({ redis, prefix, timeoutMs: 10_000 });
+    const log = { limit: 30, windowMs: 600_000 };
+    for (let first = 0; first < 100_000; first += 1_000) {
+      await Promise.all(
+        Array.from({ length: 1_000 }, async (_, n) => {
+          const admission = await limiter.admit(`key-${first + n}`, POLICY);
+          expect(admission.outcome).toBe('admitted');
+          expect((await limiter.record(`ip-${first + n}`, log)).outcome).toBe('allowed');
+          if (n % 2 === 0 && admission.outcome === 'admitted') admission.lease.release();
+        }),
+      );
+    }
+    const keys = await keysOf(prefix);
+    // Permits and leases may have lapsed meanwhile; the logs last longer.
+    expect(keys.length).toBeGreaterThanOrEqual(100_000);
+    for (let first = 0; first < keys.length; first += 10_000) {
+      const page = keys.slice(first, first + 10_000);
+      const ttls = await Promise.all(page.map((key) => redis.pttl(key)));
+      // -2: gone since; -1 would be a key that never goes.
+      expect(ttls.filter((ttlMs) => ttlMs === -1 || ttlMs > 600_000)).toEqual([]);
+    }
+    for (const key of keys.filter((_, n) => n % 1_000 === 0)) {
+      expect(Number(await redis.memory('USAGE', key))).toBeLessThanOrEqual(256);
+    }
+    await limiter.close();
+  }, 240_000);
+
   it('writes nothing when it denies', async () => {
     const prefix = newPrefix();
     const limiter = createRedisLimiter({ redis, prefix });

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { BalanceStore, KeyRecord } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import type { PriceTable } from '@gateway/billing';
+import { STORABLE_TIME_RULE, isStorableTime, line } from './storable.js';
 import { auditView, entryView, holdView, keyView } from './views.js';
 import { compareWithWitness, witnessedUsage } from './witness.js';
 
@@ -58,11 +59,12 @@ const limits = {
 };
 const expiresAt = z.iso
   .datetime({ offset: true, error: 'must be a time such as 2026-12-31T23:59:59Z' })
-  .transform((text) => new Date(text));
-const keyName = z.string().trim().min(1).max(200);
+  .transform((text) => new Date(text))
+  .refine(isStorableTime, STORABLE_TIME_RULE);
+const keyName = line.trim().min(1).max(200);
 /** Chosen by the caller; the same id never credits twice. */
 const topUpId = z.string().regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 _ . : -');
-const actor = z.string().trim().min(1).max(100).default('operator');
+const actor = line.trim().min(1).max(100).default('operator');
 /** The end of the hash chain as an earlier audit or the log told it. */
 const anchor = z
   .string()
@@ -206,7 +208,7 @@ export const operations = {
     input: z.strictObject({
       key_id: keyId.optional(),
       kind: z.enum(['charge', 'top_up']).optional(),
-      model: z.string().min(1).max(200).optional(),
+      model: line.min(1).max(200).optional(),
       from: expiresAt.optional(),
       until: expiresAt.optional(),
       limit: pageSize,

@@ -6,11 +6,12 @@
 import { z } from 'zod';
 import type { BalanceStore, LedgerEntry } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
+import { line } from './storable.js';
 
 const count = z.int().min(0);
 
 export const witnessedUsage = z.strictObject({
-  request_id: z.string().min(1).max(200),
+  request_id: line.min(1).max(200),
   input_tokens: count,
   output_tokens: count,
   cache_read_input_tokens: count,

@@ -38,7 +38,17 @@ export interface RelayServices {
   readonly store: BalanceStore;
   readonly upstream: UpstreamClient;
   readonly now: () => number;
+  readonly patience: RelayPatience;
 }
+
+export interface RelayPatience {
+  /** How long an upstream is read after its client left. */
+  readonly drainMs: number;
+  /** How long a client may take no byte at all while bytes wait for it. */
+  readonly clientStallMs: number;
+}
+
+export const RELAY_PATIENCE: RelayPatience = { drainMs: 600_000, clientStallMs: 120_000 };
 
 export interface ExchangeReport {
   /** Status sent, or the one that would have been sent to a client that had left. */
@@ -58,10 +68,6 @@ export interface ExchangeReport {
 
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const KEEP_ALIVE_MS = 10_000;
-/** How long an upstream is read after its client left. */
-const DRAIN_MS = 600_000;
-/** How long a client may take no byte at all while bytes wait for it. */
-const CLIENT_STALL_MS = 120_000;
 
 /** Resolves when the exchange is over: charged or not, answered or abandoned. */
 export function relay(exchange: Exchange, services: RelayServices): Promise<ExchangeReport> {
@@ -128,8 +134,12 @@ class Relay implements Dispatcher.DispatchHandler {
     }
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#upstreamDone) return;
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#upstreamDone) {
+      // An upstream that goes on after its end would otherwise be read for ever.
+      controller.abort(new Error('the response went on after its end'));
+      return;
+    }
     this.#firstByteAt ??= this.#services.now();
     if (this.#pipe === undefined) {
       this.#collect(chunk);
@@ -179,7 +189,7 @@ class Relay implements Dispatcher.DispatchHandler {
     if (this.#upstreamDone || this.#controller === undefined || this.#controller.paused) return;
     this.#controller.pause();
     this.#exchange.res.once('drain', this.#onClientDrained);
-    this.#setPatience(CLIENT_STALL_MS, () => this.#exchange.res.destroy());
+    this.#setPatience(this.#services.patience.clientStallMs, () => this.#exchange.res.destroy());
   }
 
   readonly #onClientDrained = (): void => {
@@ -193,7 +203,9 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#exchange.res.off('drain', this.#onClientDrained);
     if (this.#upstreamDone) return;
     if (this.#controller?.paused === true) this.#controller.resume();
-    this.#setPatience(DRAIN_MS, () => this.#controller?.abort(new Error('drained long enough')));
+    this.#setPatience(this.#services.patience.drainMs, () =>
+      this.#controller?.abort(new Error('drained long enough')),
+    );
   };
 
   #finishUpstream(): void {
@@ -311,8 +323,13 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 
   #close(lastBytes: Uint8Array | string, facts: Partial<ExchangeReport>): void {
-    this.#exchange.lease.release();
-    if (!this.#clientLeft) this.#exchange.res.end(lastBytes);
+    const { lease, res } = this.#exchange;
+    lease.release();
+    if (!this.#clientLeft) {
+      // Nobody waits for the client any more, so the socket itself must not wait for ever.
+      res.setTimeout(this.#services.patience.clientStallMs, () => res.destroy());
+      res.end(lastBytes);
+    }
     this.#report(facts);
   }
 

@@ -108,7 +108,7 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
       // What is left of a body that nobody will read must not be taken for the next request.
       if (!req.complete) res.setHeader('connection', 'close');
       sendRefusal(res, refusal, context);
-      return { status: refusal.status };
+      return { status: refusal.status, fault: refusal.fault };
     }
   };
 }
@@ -123,5 +123,6 @@ interface Result {
   readonly keyId?: string;
   readonly model?: string;
   readonly limited?: LimitName | undefined;
+  readonly fault?: string | undefined;
   readonly report?: ExchangeReport;
 }

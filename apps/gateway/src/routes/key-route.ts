@@ -6,7 +6,7 @@ import type { KeyRecord } from '@gateway/balance-store';
 import type { LogPolicy } from '@gateway/rate-limiter';
 import { authenticate, rateLimited } from '../admission.js';
 import { addressGroup } from '../client-address.js';
-import { STORE_UNAVAILABLE, requestIdHeaders, sendRefusal } from '../refusal.js';
+import { requestIdHeaders, sendRefusal, storeUnavailable } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import { newRequestId } from '../request-id.js';
 import type { Services } from '../services.js';
@@ -52,6 +52,7 @@ export function keyRoute(
       endpoint: route.endpoint,
       status: res.statusCode,
       durationMs: services.now() - startedAt,
+      fault: 'refusal' in answer ? answer.refusal.fault : undefined,
     });
   };
 
@@ -70,7 +71,7 @@ export function keyRoute(
       return await read(authentication.key, req);
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
-      return { refusal: STORE_UNAVAILABLE };
+      return { refusal: storeUnavailable(error) };
     }
   }
 }

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import type { EntryFilter, EntryPage } from '@gateway/balance-store';
 import type { Refusal } from '../refusal.js';
 import type { Services } from '../services.js';
+import { STORABLE_TIME_RULE, isStorableTime, line } from '../operations/storable.js';
 import { usageCsv, usageView } from '../operations/views.js';
 import { keyRoute } from './key-route.js';
 import type { KeyAnswer } from './key-route.js';
@@ -18,14 +19,15 @@ const ROUTE = { endpoint: 'usage', accepted: 'bearer', limit: POLICY } as const;
 const DAY_MS = 86_400_000;
 const day = z.iso
   .date('must be a day such as 2026-01-31')
-  .transform((text) => new Date(`${text}T00:00:00Z`));
+  .transform((text) => new Date(`${text}T00:00:00Z`))
+  .refine(isStorableTime, STORABLE_TIME_RULE);
 
 const usageQuery = z
   .strictObject({
     day: day.optional(),
     from: day.optional(),
     until: day.optional(),
-    model: z.string().min(1).max(200).optional(),
+    model: line.min(1).max(200).optional(),
     limit: z.coerce.number().int().min(1).max(1000).default(100),
     cursor: z.string().min(1).max(200).optional(),
     format: z.enum(['json', 'csv']).default('json'),
@@ -70,8 +72,10 @@ export function listUsageRoute(services: Services): RequestHandler {
 
 export function getUsageRoute(services: Services): RequestHandler {
   return keyRoute(ROUTE, services, async (key, req): Promise<KeyAnswer> => {
-    const requestId = String(req.params['request_id']);
-    const entry = await services.store.findEntry(key.id, requestId);
+    const requestId = line.safeParse(req.params['request_id']);
+    const entry = requestId.success
+      ? await services.store.findEntry(key.id, requestId.data)
+      : undefined;
     if (entry?.kind === 'charge') return { json: usageView(entry) };
     return {
       refusal: {

@@ -17,6 +17,8 @@ export interface FinishedRequest {
   readonly keyId?: string;
   readonly model?: string;
   readonly limited?: LimitName | undefined;
+  /** Why the gateway itself could not serve it. */
+  readonly fault?: string | undefined;
   readonly report?: ExchangeReport;
 }
 
@@ -63,6 +65,7 @@ function fieldsOf({
   keyId,
   model,
   limited,
+  fault,
   report,
 }: FinishedRequest) {
   return {
@@ -73,6 +76,7 @@ function fieldsOf({
     key_id: keyId,
     model,
     limited,
+    fault,
     ...(report === undefined
       ? undefined
       : {

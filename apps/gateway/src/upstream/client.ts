@@ -34,6 +34,7 @@ export function createUpstreamClient(upstream: {
   readonly url: string;
   readonly apiKey: string;
   readonly silenceTimeoutMs?: number;
+  readonly headersTimeoutMs?: number;
 }): UpstreamClient {
   const { origin, pathname } = new URL(upstream.url);
   const prefix = pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
@@ -41,7 +42,7 @@ export function createUpstreamClient(upstream: {
     connections: null,
     pipelining: 1,
     keepAliveTimeout: 30_000,
-    headersTimeout: HEADERS_TIMEOUT_MS,
+    headersTimeout: upstream.headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
     bodyTimeout: upstream.silenceTimeoutMs ?? SILENCE_TIMEOUT_MS,
     connect: { timeout: CONNECT_TIMEOUT_MS },
   });

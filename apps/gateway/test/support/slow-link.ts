@@ -1,4 +1,4 @@
-/** A TCP proxy that delays what passes. */
+/** A TCP proxy that delays what passes, or keeps the answers. */
 
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 export async function startSlowLink(url: string) {
   const target = new URL(url);
   let delayMs = 0;
+  let isMute = false;
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (inbound) => {
     const outbound = connect({
@@ -21,6 +22,7 @@ export async function startSlowLink(url: string) {
       sockets.add(from);
       from.on('error', () => undefined);
       from.on('data', (bytes) => {
+        if (from === outbound && isMute) return;
         if (from === inbound && delayMs > 0) setTimeout(() => to.write(bytes), delayMs);
         else to.write(bytes);
       });
@@ -38,6 +40,10 @@ export async function startSlowLink(url: string) {
     /** Each message towards the target arrives that much later. */
     setDelay(ms: number) {
       delayMs = ms;
+    },
+    /** From now on nothing that the target says arrives, though it hears everything. */
+    mute() {
+      isMute = true;
     },
     async stop() {
       for (const socket of sockets) socket.destroy();

@@ -1,6 +1,7 @@
 /** The one implementation of {@link BalanceStore}, over whatever speaks PostgreSQL's protocol. */
 
 import { createHash } from 'node:crypto';
+import { types } from 'node:util';
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { Pool } from 'pg';
 import { Committer } from '../committer.js';
@@ -81,7 +82,12 @@ export async function openDatabaseStore(options: DatabaseStoreOptions): Promise<
 
   function assertSettling(): void {
     if (committer.failingForMs <= SETTLE_GRACE_MS) return;
-    throw new StoreUnavailableError("the ledger's database takes no charges at the moment");
+    const { lastFault } = committer;
+    const reason = types.isNativeError(lastFault) ? lastFault.message : String(lastFault);
+    throw new StoreUnavailableError(
+      `the ledger's database takes no charges at the moment: ${reason}`,
+      { cause: lastFault },
+    );
   }
 
   return {

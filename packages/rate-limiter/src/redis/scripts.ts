@@ -97,11 +97,13 @@ return redis.call('ZCOUNT', KEYS[1], '(' .. text(now), '+inf')
 /** KEYS: log. ARGV: limit, window in milliseconds, event id. Answers {0, remaining} or {1, wait in microseconds}. */
 export const RECORD = script(`${NOW}
 local limit, window = tonumber(ARGV[1]), ARGV[2] * 1000
-local blocking = redis.call('ZREVRANGE', KEYS[1], limit - 1, limit - 1, 'WITHSCORES')
+local blocking = redis.call('ZREVRANGEBYSCORE', KEYS[1], text(now), '-inf', 'WITHSCORES',
+  'LIMIT', limit - 1, 1)
 if blocking[2] and tonumber(blocking[2]) > now - window then
   return {1, tonumber(blocking[2]) + window - now}
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', text(now - window))
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. text(now), '+inf')
 redis.call('ZADD', KEYS[1], text(now), ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return {0, limit - redis.call('ZCARD', KEYS[1])}

@@ -1,0 +1,354 @@
+/**
+ * Upstreams that send without end and clients that do not read: what the gateway takes meanwhile is
+ * bounded, and what was served is charged. The upstream counts what was taken from it.
+ */
+
+import { once } from 'node:events';
+import { createServer, request as httpRequest } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { formatUsd } from '@gateway/billing';
+import { createApp } from '../src/app.js';
+import { close, createHttpServer, listen } from '../src/http-server.js';
+import type { RelayPatience } from '../src/relay/relay.js';
+import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+
+const MEBIBYTE = 1024 * 1024;
+const PIECE = '~'.repeat(16 * 1024);
+
+/** What the upstream does with the next requests. Writes wait until what was written is taken. */
+let serve: (write: (text: string) => Promise<void>, res: ServerResponse) => Promise<void>;
+let taken = 0;
+let isServed = false;
+/** Resolves when the connection of the last request is closed, however. */
+let upstreamClosed: Promise<unknown>;
+const upstream = createServer((req, res) => {
+  upstreamClosed = closeOf(res);
+  const write = async (text: string): Promise<void> => {
+    if (res.destroyed) throw new Error('the gateway has gone');
+    const isTaken = res.write(text);
+    taken += text.length;
+    if (!isTaken) await Promise.race([drainOf(res), upstreamClosed]);
+  };
+  req.resume().on('end', () => {
+    serve(write, res).then(
+      () => {
+        isServed = true;
+        res.end();
+      },
+      () => res.destroy(),
+    );
+  });
+});
+
+const closeOf = (stream: IncomingMessage | ServerResponse): Promise<unknown> =>
+  new Promise((resolve) => stream.once('close', resolve));
+const drainOf = (res: ServerResponse): Promise<unknown> =>
+  new Promise((resolve) => res.once('drain', resolve));
+
+let gateway: TestGateway;
+/** The response of the gateway's server to its last request. */
+let answer: ServerResponse;
+let front: ReturnType<typeof createHttpServer>;
+let url: string;
+let patience: RelayPatience;
+
+beforeAll(async () => {
+  await once(upstream.listen(0, '127.0.0.1'), 'listening');
+  const { port } = upstream.address() as AddressInfo;
+  gateway = await startTestGateway({ env: { UPSTREAM_URL: `http://127.0.0.1:${String(port)}` } });
+  ({ patience } = gateway.running.services);
+  const app = createApp(gateway.running.services);
+  front = createHttpServer((req, res) => {
+    answer = res;
+    app(req, res);
+  });
+  await listen(front, { host: '127.0.0.1', port: 0 });
+  url = `http://127.0.0.1:${String((front.address() as AddressInfo).port)}`;
+});
+beforeEach(() => {
+  taken = 0;
+  isServed = false;
+});
+afterEach(() => {
+  Object.assign(gateway.running.services, { patience });
+});
+afterAll(async () => {
+  front.closeAllConnections();
+  await close(front);
+  await gateway.stop();
+  upstream.closeAllConnections();
+  await close(upstream);
+});
+
+const event = (data: { readonly type: string; readonly [member: string]: unknown }): string =>
+  `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+const START =
+  event({
+    type: 'message_start',
+    message: {
+      ...{ id: 'msg_1', type: 'message', role: 'assistant', content: [], model: 'm' },
+      ...{ stop_reason: null, usage: { input_tokens: 2, output_tokens: 1 } },
+    },
+  }) + event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } });
+const DELTA = event({
+  type: 'content_block_delta',
+  index: 0,
+  delta: { type: 'text_delta', text: PIECE },
+});
+const END =
+  event({ type: 'content_block_stop', index: 0 }) +
+  event({
+    type: 'message_delta',
+    delta: { stop_reason: 'end_turn', stop_sequence: null },
+    usage: { output_tokens: 3 },
+  }) +
+  event({ type: 'message_stop' });
+/** 2 tokens at 3 USD and 3 at 15 USD per million. */
+const CHARGE = formatUsd(2n * 300_000_000n + 3n * 1_500_000_000n);
+const DELTAS = (64 * MEBIBYTE) / PIECE.length;
+
+function streamSse(res: ServerResponse): void {
+  res.writeHead(200, { 'content-type': 'text/event-stream' });
+}
+
+async function serveLongStream(
+  write: (text: string) => Promise<void>,
+  res: ServerResponse,
+): Promise<void> {
+  streamSse(res);
+  await write(START);
+  for (let n = 0; n < DELTAS; n += 1) await write(DELTA);
+  await write(END);
+}
+
+async function spentBy(keyId: string): Promise<string> {
+  return (await gateway.call('showKey', { key_id: keyId })).spent_usd;
+}
+async function unbilled(reason: string): Promise<number> {
+  const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  const name = `gateway_unbilled_total{reason="${reason}"} `;
+  return Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(name))
+      ?.slice(name.length) ?? 0,
+  );
+}
+async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+/** Until the upstream has served everything, or nothing more was taken from it for a while. */
+async function untilTheUpstreamWaits(): Promise<void> {
+  for (let before = -1; !isServed && before !== taken;) {
+    before = taken;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+/** Reads until so much of the text has come. */
+async function readText(response: IncomingMessage, length: number): Promise<void> {
+  let received = 0;
+  for await (const bytes of response.iterator({
+    destroyOnReturn: false,
+  }) as AsyncIterable<Buffer>) {
+    received += bytes.toString('latin1').split('~').length - 1;
+    if (received >= length) return;
+  }
+}
+
+/** Resolves with a response of which nothing is read yet. */
+function begin(
+  path: string,
+  apiKey: string,
+  { stream } = { stream: true },
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const call = httpRequest(url + path, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        'anthropic-version': '2023-06-01',
+        'content-type': 'application/json',
+      },
+    });
+    call.on('error', reject);
+    call.on('response', (response) => {
+      call.off('error', reject).on('error', () => undefined);
+      response.on('error', () => undefined);
+      resolve(response);
+    });
+    call.end(JSON.stringify(userMessage('Hello', { stream })));
+  });
+}
+
+describe.each([
+  ['messages', '/v1/messages', /event: message_stop\n/],
+  ['chat.completions', '/v1/chat/completions', /data: \[DONE\]\n/],
+] as const)('a client of %s that does not read', (_dialect, path, end) => {
+  it('stops the upstream, is held little for, and loses nothing once it reads', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    serve = serveLongStream;
+    const response = await begin(path, apiKey);
+    await untilTheUpstreamWaits();
+    expect(isServed).toBe(false);
+    expect(answer.writableLength).toBeLessThanOrEqual(MEBIBYTE);
+    expect(await spentBy(id)).toBe('0');
+
+    let received = 0;
+    let tail = '';
+    for await (const bytes of response as AsyncIterable<Buffer>) {
+      const text = bytes.toString('latin1');
+      received += text.split('~').length - 1;
+      tail = (tail + text).slice(-1_000);
+    }
+    expect(isServed).toBe(true);
+    expect(tail).toMatch(end);
+    expect(received).toBe(DELTAS * PIECE.length);
+    expect(await spentBy(id)).toBe(CHARGE);
+  });
+
+  it('is disconnected in the end; the upstream is read to its end and charged', async () => {
+    const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
+    Object.assign(gateway.running.services, { patience: { ...patience, clientStallMs: 300 } });
+    serve = serveLongStream;
+    const response = await begin(path, apiKey);
+    await until(async () => (await spentBy(id)) !== '0');
+    expect(isServed).toBe(true);
+    expect(await spentBy(id)).toBe(CHARGE);
+    const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+    expect(data.map((entry) => entry.id)).toEqual([response.headers['x-gateway-request-id']]);
+    // What was sent before may still arrive, but no end.
+    let tail = '';
+    response.on('data', (bytes: Buffer) => (tail = (tail + bytes.toString()).slice(-1_000)));
+    await closeOf(response);
+    expect(response.complete).toBe(false);
+    expect(tail).not.toMatch(end);
+  });
+});
+
+describe.each([
+  ['messages', '/v1/messages'],
+  ['chat.completions', '/v1/chat/completions'],
+])('a client of %s that leaves', (_dialect, path) => {
+  it.each([1, 10, 50, 99])(
+    'after %i %% of the text is charged for all of it, and holds its lease until then',
+    async (percent) => {
+      const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
+      let goOn: () => void = () => undefined;
+      const mayGoOn = new Promise<void>((resolve) => (goOn = resolve));
+      serve = async (write, res) => {
+        streamSse(res);
+        await write(START);
+        for (let n = 0; n < 100; n += 1) {
+          if (n === percent) await mayGoOn;
+          await write(DELTA);
+        }
+        await write(END);
+      };
+      const response = await begin(path, apiKey);
+      await readText(response, percent * PIECE.length);
+      response.destroy();
+      await closeOf(answer);
+      // The key has one lease, and the abandoned request still holds it.
+      expect((await postMessages({ url }, apiKey, userMessage('Hello'))).status).toBe(429);
+      expect(await spentBy(id)).toBe('0');
+      goOn();
+      await until(async () => (await spentBy(id)) !== '0');
+      expect(isServed).toBe(true);
+      expect(await spentBy(id)).toBe(CHARGE);
+      await until(async () => (await gateway.running.services.limiter.leases(id)) === 0);
+      const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+      expect(data).toMatchObject([
+        { streamed: true, upstream_id: 'msg_1', usage: { input_tokens: 2, output_tokens: 3 } },
+      ]);
+    },
+  );
+});
+
+it('a client that does not read a plain response, charged already, is disconnected in the end', async () => {
+  const { id, apiKey } = await gateway.createKey();
+  Object.assign(gateway.running.services, { patience: { ...patience, clientStallMs: 300 } });
+  serve = async (write, res) => {
+    res.writeHead(200, { 'content-type': 'application/json' });
+    const usage = { input_tokens: 2, output_tokens: 3 };
+    const text = '~'.repeat(32 * MEBIBYTE);
+    await write(JSON.stringify({ id: 'msg_1', content: [{ type: 'text', text }], usage }));
+  };
+  const response = await begin('/v1/messages', apiKey, { stream: false });
+  await closeOf(answer);
+  expect(answer.writableFinished).toBe(false);
+  expect(await spentBy(id)).toBe(CHARGE);
+  await closeOf(response.resume());
+  expect(response.complete).toBe(false);
+});
+
+describe('an upstream that does not end', () => {
+  it.each([
+    ['within a line', '', PIECE, 'too_large'],
+    ['within a plain body', '{"id":"', PIECE, 'too_large'],
+    [
+      'after an error event',
+      `${START}event: error\ndata: {"type":"error"}\n\n`,
+      DELTA,
+      'error_event',
+    ],
+  ])(
+    '%s is cut off, an error to the client and charged to nobody',
+    async (what, head, more, loss) => {
+      const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
+      const before = await unbilled(loss);
+      const stream = what !== 'within a plain body';
+      serve = async (write, res) => {
+        if (stream) streamSse(res);
+        else res.writeHead(200, { 'content-type': 'application/json' });
+        await write(head);
+        for (;;) await write(more);
+      };
+      const response = await postMessages({ url }, apiKey, userMessage('Hello', { stream }));
+      expect(response.status).toBe(stream ? 200 : 502);
+      expect(await response.text()).toContain('"type":"error"');
+      await upstreamClosed;
+      // The larger of the two caps, and what the connection itself holds.
+      expect(taken).toBeLessThan(128 * MEBIBYTE);
+      expect(await spentBy(id)).toBe('0');
+      expect(await unbilled(loss)).toBe(before + 1);
+      expect(await gateway.running.services.limiter.leases(id)).toBe(0);
+    },
+  );
+
+  it('after its last event is cut off; the stream is complete and charged', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    serve = async (write, res) => {
+      streamSse(res);
+      await write(START + END);
+      for (;;) await write(DELTA);
+    };
+    const response = await postMessages({ url }, apiKey, userMessage('Hello', { stream: true }));
+    expect(await response.text()).toMatch(/event: message_stop\n/);
+    await upstreamClosed;
+    expect(await spentBy(id)).toBe(CHARGE);
+  });
+
+  it('for a client that has left is cut off in the end, and charged to nobody', async () => {
+    const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
+    const before = await unbilled('truncated');
+    Object.assign(gateway.running.services, { patience: { ...patience, drainMs: 300 } });
+    serve = async (write, res) => {
+      streamSse(res);
+      await write(START);
+      for (;;) {
+        await write(event({ type: 'ping' }));
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    };
+    const response = await begin('/v1/messages', apiKey);
+    response.destroy();
+    await upstreamClosed;
+    await until(async () => (await unbilled('truncated')) === before + 1);
+    expect(await spentBy(id)).toBe('0');
+    expect(await gateway.running.services.limiter.leases(id)).toBe(0);
+  });
+});

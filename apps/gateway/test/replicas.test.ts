@@ -1,0 +1,428 @@
+/**
+ * Replicas on shared databases: killed at each moment that matters, stopped for longer than a lease
+ * lasts, cut off from Redis, racing for the last cent. What clients saw and what the upstream served is
+ * compared with the ledger, read by plain SQL.
+ */
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { parseUsd } from '@gateway/billing';
+import {
+  querySql,
+  startPostgresServer,
+} from '../../../packages/balance-store/test/postgres-server.js';
+import type { OwnPostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
+import { startFaultProxy } from '../../../packages/rate-limiter/test/fault-proxy.js';
+import type { FaultProxy } from '../../../packages/rate-limiter/test/fault-proxy.js';
+import { startRedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
+import type { RedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
+import { createRemoteCaller } from '../src/operations/callers.js';
+import { startGatedUpstream } from './support/gated-upstream.js';
+import type { GatedUpstream, Served } from './support/gated-upstream.js';
+import { postChat, postMessages, userMessage } from './support/gateway.js';
+import { spawnGateway } from './support/gateway-process.js';
+import type { GatewayProcess } from './support/gateway-process.js';
+import { startSlowLink } from './support/slow-link.js';
+
+const ADMIN_TOKEN = 'admin-token-of-the-tests';
+const STREAM = { stream: true };
+
+let postgres: OwnPostgresServer;
+let database: string;
+let redis: RedisServer;
+let upstream: GatedUpstream;
+const running = new Set<GatewayProcess>();
+const cleanUps: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  postgres = await startPostgresServer();
+  database = await postgres.createDatabase();
+  redis = await startRedisServer();
+  upstream = await startGatedUpstream();
+});
+afterEach(async () => {
+  upstream.open();
+  for (const gateway of running) {
+    gateway.send('SIGCONT');
+    gateway.send('SIGKILL');
+    await gateway.exited;
+  }
+  running.clear();
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+afterAll(async () => {
+  await upstream.close();
+  await redis.stop();
+  await postgres.stop();
+});
+
+interface Replica extends GatewayProcess {
+  /** Its own link to Redis. */
+  readonly redisLink: FaultProxy;
+}
+
+async function startReplica({
+  databaseUrl = database,
+  withRedis = true,
+}: { readonly databaseUrl?: string; readonly withRedis?: boolean } = {}): Promise<Replica> {
+  const redisLink = await startFaultProxy(redis.address);
+  cleanUps.push(() => redisLink.close());
+  if (!withRedis) redisLink.cut();
+  // With the credentials of the server under test, if it has any.
+  const redisUrl = new URL(process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1');
+  redisUrl.hostname = '127.0.0.1';
+  redisUrl.port = String(redisLink.port);
+  const gateway = await spawnGateway({
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl.href,
+    REPLICAS: '2',
+    KEY_PEPPER: 'pepper of the tests of replicas',
+    ADMIN_TOKEN,
+    UPSTREAM_URL: upstream.url,
+    UPSTREAM_API_KEY: 'upstream-key',
+    KEY_BURST: '100000',
+    KEY_REQUESTS_PER_MINUTE: '1000000',
+  });
+  running.add(gateway);
+  return { ...gateway, redisLink };
+}
+
+function createKey(
+  replica: GatewayProcess,
+  { concurrency, balance = '100' }: { readonly concurrency: number; readonly balance?: string },
+): Promise<{ readonly id: string; readonly api_key: string }> {
+  const call = createRemoteCaller({ url: replica.adminUrl, token: ADMIN_TOKEN });
+  return call('createKey', { name: 'test', balance_usd: balance, concurrency });
+}
+
+async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/** A request whose answer is read as far as it comes. */
+interface Watched {
+  readonly requestId: string;
+  /** What has arrived so far. */
+  readonly text: () => string;
+  /** Resolves when the stream is over, complete or broken. */
+  readonly over: Promise<'ended' | 'broken'>;
+}
+
+async function watch(response: Response): Promise<Watched> {
+  let text = '';
+  const read = async () => {
+    const decoder = new TextDecoder();
+    for await (const piece of response.body!) text += decoder.decode(piece, { stream: true });
+  };
+  expect(response.status).toBe(200);
+  const over = read().then(
+    () => 'ended' as const,
+    () => 'broken' as const,
+  );
+  const watched = {
+    requestId: response.headers.get('x-gateway-request-id')!,
+    text: () => text,
+    over,
+  };
+  await until(() => text.includes('Hello'));
+  return watched;
+}
+
+const FINAL = /message_delta|message_stop|\[DONE\]|"usage":\{"prompt/;
+
+/** Request ids and counts of the charges of a key, by plain SQL. */
+function chargesOf(keyId: string) {
+  return querySql<Served & { readonly id: string; readonly delta: string }>(
+    database,
+    'SELECT id, upstream_id AS "messageId", input_tokens AS input, output_tokens AS output, ' +
+      "delta::text FROM ledger WHERE kind = 'charge' AND key_id = $1 ORDER BY seq",
+    [keyId],
+  );
+}
+
+/** 3 and 15 USD per million tokens, in units of 10^-14 USD. */
+const costOf = ({ input, output }: Served): bigint =>
+  BigInt(input) * 300_000_000n + BigInt(output) * 1_500_000_000n;
+
+/** Each charge is a usage that the upstream served, at its price, and no two are the same. */
+async function expectOnlyServed(keyId: string): Promise<void> {
+  const charges = await chargesOf(keyId);
+  for (const { messageId, input, output, delta } of charges) {
+    expect(upstream.served).toContainEqual({ messageId, input, output });
+    expect(parseUsd(delta)).toBe(-costOf({ messageId, input, output }));
+  }
+  expect(new Set(charges.map(({ messageId }) => messageId)).size).toBe(charges.length);
+}
+
+describe('a replica that is killed', () => {
+  it('amid its streams leaves them cut, nothing charged, and leases that lapse by themselves', async () => {
+    const [a, b] = await Promise.all([startReplica(), startReplica()]);
+    const { id, api_key: key } = await createKey(a, { concurrency: 2 });
+    upstream.shut();
+    const streams = await Promise.all([
+      postMessages(a, key, userMessage('Hello', STREAM)).then(watch),
+      postChat(a, key, userMessage('Hello', STREAM)).then(watch),
+    ]);
+    const statusAtB = async () => {
+      const response = await postMessages(b, key, userMessage('Hello'));
+      await response.text();
+      return response.status;
+    };
+    expect(await statusAtB()).toBe(429);
+    a.send('SIGKILL');
+    await a.exited;
+    for (const { over, text } of streams) {
+      expect(await over).toBe('broken');
+      expect(text()).not.toMatch(FINAL);
+    }
+    upstream.open();
+    const leases = `gateway:{k:${id}}:l`;
+    const client = redis.connect();
+    expect(await client.pttl(leases)).toBeGreaterThan(0);
+    expect(await client.pttl(leases)).toBeLessThanOrEqual(15_000);
+    let status = await statusAtB();
+    for (; status === 429; status = await statusAtB()) {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    expect(status).toBe(200);
+    const charges = await chargesOf(id);
+    expect(charges).toHaveLength(1);
+    expect(streams.map(({ requestId }) => requestId)).not.toContain(charges[0]!.id);
+    await expectOnlyServed(id);
+  });
+
+  it('between a usage and its commit has charged nothing, and its client saw no usage', async () => {
+    const [a, b] = await Promise.all([startReplica(), startReplica()]);
+    const { id, api_key: key } = await createKey(a, { concurrency: 10 });
+    upstream.shut();
+    const stream = await watch(await postMessages(a, key, userMessage('Hello', STREAM)));
+    await postgres.stopImmediately();
+    const before = upstream.served.length;
+    upstream.open();
+    await until(() => upstream.served.length > before);
+
+    // The other one has no database either, and its log tells why.
+    const refused = await postMessages(b, key, userMessage('Hello'));
+    expect(refused.status).toBe(503);
+    const requestId = refused.headers.get('x-gateway-request-id')!;
+    await until(() => b.output().includes(requestId));
+    const line = b
+      .output()
+      .split('\n')
+      .find((each) => each.includes(requestId))!;
+    expect(JSON.parse(line)).toMatchObject({
+      status: 503,
+      fault: expect.stringMatching(/^the ledger's database is unavailable: \S/),
+    });
+
+    expect(stream.text()).not.toMatch(FINAL);
+    a.send('SIGKILL');
+    await a.exited;
+    expect(await stream.over).toBe('broken');
+    expect(stream.text()).not.toMatch(FINAL);
+    await postgres.start();
+    await until(async () => (await fetch(`${b.url}/readyz`)).status === 200);
+    expect((await postMessages(b, key, userMessage('Hello'))).status).toBe(200);
+    const charges = await chargesOf(id);
+    expect(charges).toHaveLength(1);
+    expect(charges[0]!.id).not.toBe(stream.requestId);
+    await expectOnlyServed(id);
+  });
+
+  it.each([
+    ['messages', postMessages],
+    ['chat.completions', postChat],
+  ] as const)(
+    'between a commit and the last bytes has charged once, and the key can ask for it (%s)',
+    async (_dialect, post) => {
+      const link = await startSlowLink(database);
+      cleanUps.push(() => link.stop());
+      const [a, b] = await Promise.all([startReplica({ databaseUrl: link.url }), startReplica()]);
+      const { id, api_key: key } = await createKey(b, { concurrency: 10 });
+      upstream.shut();
+      const stream = await watch(await post(a, key, userMessage('Hello', STREAM)));
+      link.mute();
+      upstream.open();
+      await until(async () => (await chargesOf(id)).length > 0);
+      a.send('SIGKILL');
+      await a.exited;
+      expect(await stream.over).toBe('broken');
+      expect(stream.text()).not.toMatch(FINAL);
+      const [charge, ...others] = await chargesOf(id);
+      expect(others).toEqual([]);
+      expect(charge!.id).toBe(stream.requestId);
+      await expectOnlyServed(id);
+      const asked = await fetch(`${b.url}/v1/dashboard/usage/${stream.requestId}`, {
+        headers: { authorization: `Bearer ${key}` },
+      });
+      expect(await asked.json()).toMatchObject({
+        request_id: stream.requestId,
+        usage: { input_tokens: charge!.input, output_tokens: charge!.output },
+      });
+    },
+  );
+});
+
+describe('a replica that is told to stop', () => {
+  it('takes nothing more, lets all streams end, charges them and exits with 0', async () => {
+    const a = await startReplica();
+    const { id, api_key: key } = await createKey(a, { concurrency: 100 });
+    upstream.shut();
+    const streams = await Promise.all(
+      Array.from({ length: 40 }, async (_, n) => {
+        const post = n % 2 === 0 ? postMessages : postChat;
+        return watch(await post(a, key, userMessage('Hello', STREAM)));
+      }),
+    );
+    a.send('SIGTERM');
+    await until(() => a.output().includes('"draining"'));
+    const late = await postMessages(a, key, userMessage('Hello')).then(
+      ({ status }) => status,
+      () => 'refused',
+    );
+    expect([503, 'refused']).toContain(late);
+    upstream.open();
+    for (const { over, text } of streams) {
+      expect(await over).toBe('ended');
+      expect(text()).toMatch(/message_stop|\[DONE\]/);
+    }
+    expect(await a.exited).toBe(0);
+    const charges = await chargesOf(id);
+    expect(charges.map((charge) => charge.id).sort()).toEqual(
+      streams.map(({ requestId }) => requestId).sort(),
+    );
+    await expectOnlyServed(id);
+  });
+});
+
+describe('a replica that stands still for longer than its leases last', () => {
+  it('is overtaken by at most the concurrency, and settles once when it goes on', async () => {
+    const [a, b] = await Promise.all([startReplica(), startReplica()]);
+    const { id, api_key: key } = await createKey(a, { concurrency: 2 });
+    upstream.shut();
+    const before = await Promise.all([
+      postMessages(a, key, userMessage('Hello', STREAM)).then(watch),
+      postChat(a, key, userMessage('Hello', STREAM)).then(watch),
+    ]);
+    a.send('SIGSTOP');
+    const after: Watched[] = [];
+    const tryAtB = async () => {
+      const response = await postMessages(b, key, userMessage('Hello', STREAM));
+      if (response.status === 200) after.push(await watch(response));
+      else {
+        expect(response.status).toBe(429);
+        await response.text();
+      }
+    };
+    while (after.length === 0) {
+      await Promise.all(Array.from({ length: 3 }, tryAtB));
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    await Promise.all(Array.from({ length: 10 }, tryAtB));
+    expect(after).toHaveLength(2);
+    a.send('SIGCONT');
+    // Its heartbeat puts the leases back: nobody passes until enough have ended.
+    const client = redis.connect();
+    await until(async () => (await client.zcard(`gateway:{k:${id}}:l`)) === 4);
+    await tryAtB();
+    expect(after).toHaveLength(2);
+    upstream.open();
+    for (const { over, text } of [...before, ...after]) {
+      expect(await over).toBe('ended');
+      expect(text()).toMatch(FINAL);
+    }
+    const charges = await chargesOf(id);
+    expect(charges.map((charge) => charge.id).sort()).toEqual(
+      [...before, ...after].map(({ requestId }) => requestId).sort(),
+    );
+    await expectOnlyServed(id);
+  });
+});
+
+describe('replicas and their Redis', () => {
+  it('one that starts or goes on without it has its share of the limits, the other all; both serve', async () => {
+    const [cut, whole] = await Promise.all([startReplica({ withRedis: false }), startReplica()]);
+    const { id, api_key: key } = await createKey(whole, { concurrency: 4 });
+    const client = redis.connect();
+    const isLocal = async () => {
+      const text = await (await fetch(`${cut.adminUrl}/metrics`)).text();
+      return text.includes('\ngateway_limits_local 1\n');
+    };
+    /** How many of ten at once each replica lets through, while none of them ends. */
+    const admittedAtOnce = async () => {
+      upstream.shut();
+      const counts = { cut: 0, whole: 0 };
+      let denied = 0;
+      const tryAt = async (name: keyof typeof counts) => {
+        const response = await postMessages({ cut, whole }[name], key, userMessage('Hello'));
+        await response.text();
+        if (response.status === 429) denied += 1;
+        else counts[name] += 1;
+      };
+      const attempts = Array.from({ length: 20 }, (_, n) => tryAt(n % 2 === 0 ? 'cut' : 'whole'));
+      await until(() => upstream.waiting() + denied === attempts.length);
+      upstream.open();
+      await Promise.all(attempts);
+      // What Redis is told when its link is cut would be lost.
+      await until(async () => (await client.zcard(`gateway:{k:${id}}:l`)) === 0);
+      return counts;
+    };
+    expect(await admittedAtOnce()).toEqual({ cut: 2, whole: 4 });
+    expect(await isLocal()).toBe(true);
+
+    cut.redisLink.heal();
+    await until(async () => !(await isLocal()));
+    const shared = await admittedAtOnce();
+    expect(shared.cut + shared.whole).toBe(4);
+
+    cut.redisLink.cut();
+    await until(async () => {
+      await (await postMessages(cut, key, userMessage('Hello'))).text();
+      return isLocal();
+    });
+    expect(await admittedAtOnce()).toEqual({ cut: 2, whole: 4 });
+    for (const { url } of [cut, whole]) expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  });
+});
+
+describe('replicas at the last 10^-14 USD of a key', () => {
+  it('let at most its concurrency pass, charge each exactly, and refuse it ever after', async () => {
+    const replicas = await Promise.all([startReplica(), startReplica()]);
+    const [first] = replicas;
+    for (let round = 0; round < 20; round += 1) {
+      const key = await createKey(first, { concurrency: 5, balance: '0.00000000000001' });
+      upstream.shut();
+      const statuses: number[] = [];
+      const attempts = Array.from({ length: 16 }, async (_, n) => {
+        const post = n % 4 < 2 ? postMessages : postChat;
+        const response = await post(replicas[n % 2]!, key.api_key, userMessage('Hello'));
+        await response.text();
+        statuses.push(response.status);
+      });
+      await until(() => upstream.waiting() + statuses.length === attempts.length);
+      upstream.open();
+      await Promise.all(attempts);
+      const served = statuses.filter((status) => status === 200).length;
+      expect(served).toBeGreaterThan(0);
+      expect(served).toBeLessThanOrEqual(5);
+      expect(statuses.filter((status) => status === 429)).toHaveLength(16 - served);
+      const charges = await chargesOf(key.id);
+      expect(charges).toHaveLength(served);
+      await expectOnlyServed(key.id);
+      const spent = charges.reduce((sum, charge) => sum + costOf(charge), 0n);
+      const [row] = await querySql(database, 'SELECT balance::text FROM api_key WHERE id = $1', [
+        key.id,
+      ]);
+      expect(parseUsd(String(row!['balance']))).toBe(1n - spent);
+      for (const replica of replicas) {
+        let status = 429;
+        // Leases that Redis has not heard the end of come before the balance.
+        while (status === 429) {
+          const response = await postMessages(replica, key.api_key, userMessage('Hello'));
+          ({ status } = response);
+          await response.text();
+        }
+        expect(status).toBe(401);
+      }
+    }
+  });
+});

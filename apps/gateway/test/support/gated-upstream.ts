@@ -1,0 +1,104 @@
+/** An upstream that holds its answers back until the test opens the gate, and remembers what it served. */
+
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Served {
+  readonly messageId: string;
+  readonly input: number;
+  readonly output: number;
+}
+
+export interface GatedUpstream {
+  readonly url: string;
+  /** Requests that wait at the gate; of a stream the beginning was sent. */
+  waiting(): number;
+  /** Lets those through that wait, and all that come until it is shut again. */
+  open(): void;
+  shut(): void;
+  /** Answers that were sent to their end, in no two of which the usage is the same. */
+  readonly served: readonly Served[];
+  close(): Promise<void>;
+}
+
+export async function startGatedUpstream(): Promise<GatedUpstream> {
+  const served: Served[] = [];
+  const held = new Set<() => void>();
+  let isOpen = true;
+  let requests = 0;
+
+  function passGate(res: ServerResponse): Promise<void> {
+    if (isOpen) return Promise.resolve();
+    return new Promise((resolve) => {
+      const pass = () => {
+        held.delete(pass);
+        resolve();
+      };
+      held.add(pass);
+      // Whoever has gone waits no more.
+      res.once('close', pass);
+    });
+  }
+
+  async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    let body = '';
+    for await (const bytes of req as AsyncIterable<Buffer>) body += bytes.toString();
+    requests += 1;
+    const usage = { input_tokens: requests, output_tokens: 2 * requests + 1 };
+    const messageId = `msg_${String(requests)}`;
+    res.once('finish', () => {
+      served.push({ messageId, input: usage.input_tokens, output: usage.output_tokens });
+    });
+    const { model, stream } = JSON.parse(body) as { model: string; stream?: boolean };
+    const message = { id: messageId, type: 'message', role: 'assistant', model };
+    if (stream !== true) {
+      await passGate(res);
+      res.writeHead(200, { 'content-type': 'application/json' });
+      const content = [{ type: 'text', text: 'Hello' }];
+      res.end(JSON.stringify({ ...message, content, stop_reason: 'end_turn', usage }));
+      return;
+    }
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    const started = { ...message, content: [], stop_reason: null };
+    res.write(
+      event('message_start', { message: { ...started, usage: { ...usage, output_tokens: 1 } } }) +
+        event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }) +
+        event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hello' } }),
+    );
+    await passGate(res);
+    res.end(
+      event('content_block_stop', { index: 0 }) +
+        event('message_delta', { delta: { stop_reason: 'end_turn' }, usage }) +
+        event('message_stop', {}),
+    );
+  }
+
+  const server = createServer((req, res) => {
+    answer(req, res).catch(() => res.destroy());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+    served,
+    waiting: () => held.size,
+    open() {
+      isOpen = true;
+      for (const pass of held) pass();
+    },
+    shut() {
+      isOpen = false;
+    },
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function event(type: string, data: object): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+}

@@ -1,0 +1,43 @@
+/** The built gateway as a process of its own, which can be killed and stopped. */
+
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+const MAIN = join(__dirname, '../../dist/main.js');
+
+export interface GatewayProcess {
+  /** Root of the client-facing server, without `/v1`. */
+  readonly url: string;
+  readonly adminUrl: string;
+  /** Standard output and error so far. */
+  output(): string;
+  send(signal: NodeJS.Signals): void;
+  /** Its exit code, null when a signal ended it. */
+  readonly exited: Promise<number | null>;
+}
+
+/** Resolves when it is ready. `npm test` builds before it tests; alone, this needs `npm run build` first. */
+export async function spawnGateway(env: Readonly<Record<string, string>>): Promise<GatewayProcess> {
+  if (!existsSync(MAIN)) throw new Error(`${MAIN} is not built`);
+  const child = spawn(process.execPath, [MAIN], {
+    env: { PATH: process.env['PATH'], PORT: '0', ADMIN_PORT: '0', ...env },
+    stdio: 'pipe',
+  });
+  const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (bytes: Buffer) => (output += bytes.toString()));
+  }
+  while (!/The gateway is ready[^]*\/metrics/.test(output)) {
+    if (child.exitCode !== null) throw new Error(`the gateway ended: ${output}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return {
+    url: /ready: {2}(http\S+)\/v1/.exec(output)![1]!,
+    adminUrl: /Admin: +(http\S+)/.exec(output)![1]!,
+    output: () => output,
+    send: (signal) => child.kill(signal),
+    exited,
+  };
+}
