@@ -1,7 +1,8 @@
 /** `POST /v1/chat/completions`: the chat format, translated to messages and back. */
 
 import type { RequestHandler, Response } from 'express';
-import { scanTopLevel, translateRequest } from '@gateway/translator';
+import { translateRequest } from '@gateway/translator';
+import { scanTopLevel } from '@gateway/translator/native';
 import type { Note } from '@gateway/translator';
 import { chatFormat } from '../relay/chat-format.js';
 import type { Refusal } from '../refusal.js';
