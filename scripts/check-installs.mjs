@@ -18,7 +18,14 @@ const COMPILERS = {
   'typescript-7.0': 'npm:typescript@7.0.2',
 };
 /** What needs neither the types of Node nor those of a browser. */
-const PORTABLE = ['@gateway/translator', '@gateway/rate-limiter', '@gateway/rate-limiter/redis'];
+const PORTABLE = [
+  '@gateway/translator',
+  '@gateway/translator/native',
+  '@gateway/translator/reverse',
+  '@gateway/translator/mapping',
+  '@gateway/rate-limiter',
+  '@gateway/rate-limiter/redis',
+];
 const NODE_TYPES = '24.19.2';
 const entries = publishedPackages().flatMap((published) => published.entries);
 

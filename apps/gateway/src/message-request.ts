@@ -8,8 +8,9 @@
  */
 
 import { isUtf8 } from 'node:buffer';
-import { normalizeToolChoice, scanTopLevel } from '@gateway/translator';
-import type { JsonShape, JsonSpan } from '@gateway/translator';
+import { normalizeToolChoice } from '@gateway/translator';
+import { scanTopLevel } from '@gateway/translator/native';
+import type { JsonShape, JsonSpan } from '@gateway/translator/native';
 import type { PricedFeature } from './config.js';
 import type { Refusal } from './refusal.js';
 

@@ -7,8 +7,8 @@
 import { isUtf8 } from 'node:buffer';
 import { worstCaseCharge } from '@gateway/billing';
 import type { ModelPrice } from '@gateway/billing';
-import { scanTopLevel } from '@gateway/translator';
-import type { JsonShape, JsonSpan } from '@gateway/translator';
+import { scanTopLevel } from '@gateway/translator/native';
+import type { JsonShape, JsonSpan } from '@gateway/translator/native';
 
 /** The provider's own instructions around tools, and its marks around messages. */
 const PREAMBLE_TOKENS = 2_000;

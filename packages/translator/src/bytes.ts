@@ -14,6 +14,15 @@ export function decodeUtf8(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 
+/** {@link decodeUtf8}, but undefined when the bytes are not UTF-8. */
+export function decodeStrictly(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Bytes that wait, in pieces. Joined once when they are taken, however many pieces there were. */
 export class ByteQueue {
   #pieces: Uint8Array[] = [];

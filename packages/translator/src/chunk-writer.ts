@@ -6,19 +6,25 @@
  */
 
 import { finishReason } from './finish-reason.js';
-import { MALFORMED, MessageState, TRUNCATED, errorOf } from './message-state.js';
-import { isJsonObject, type JsonObject } from './raw-json.js';
+import { MessageState, failureOf, type StreamFailure } from './message-state.js';
+import { objectOf, stringOf, type JsonObject } from './raw-json.js';
 import { completionId, isThinking, refusalOf, type TranslateResponseContext } from './response.js';
-import type { FailureCause, MessageEnd, StreamError } from './stream-pipe.js';
-import { chatUsage } from './usage.js';
-import type { UsualDelta } from './usual-delta.js';
+import type { FailureCause, MessageEnd } from './stream-pipe.js';
+import { chatUsage, type UsageReading } from './usage.js';
 
-/** A content block while its deltas arrive. */
+/** A content block while its deltas arrive; undefined for one that is left out. */
 type OpenBlock =
   | { readonly kind: 'text' }
   | { readonly kind: 'call'; readonly toolIndex: number; readonly input: unknown; hasJson: boolean }
-  | { readonly kind: 'thinking'; readonly block: JsonObject; thinking: string; signature: string }
-  | { readonly kind: 'silent' };
+  | {
+      readonly kind: 'thinking';
+      readonly block: JsonObject;
+      readonly texts: { thinking: string; signature: string };
+    }
+  | undefined;
+
+/** Events that only make sense once the message has begun. */
+const OF_A_MESSAGE = /^(content_block_|message_(?!start$))/;
 
 export interface ChunkWriter {
   /**
@@ -26,10 +32,10 @@ export interface ChunkWriter {
    * follows the end of the message, or a failure, is ignored.
    */
   onEvent(event: JsonObject, name: string): void;
-  /** Takes a delta unparsed. False when it must be parsed: it does not fit the block that is open. */
-  onUsualDelta(delta: UsualDelta): boolean;
-  /** Ends the message as failed. */
-  fail(cause: FailureCause, error: StreamError): void;
+  /** Takes a text delta as the JSON of its string. False when it must be parsed: no such block is open. */
+  onText(index: number, json: string): boolean;
+  /** Ends the message as failed; `told` is what the upstream itself says of it. */
+  fail(cause: FailureCause, told?: unknown): void;
   /** `message_stop` came, or a failure. */
   readonly isFinished: boolean;
   /** To be called once. A complete message writes its last chunks meanwhile. */
@@ -48,44 +54,31 @@ export function createChunkWriter(
   const blocks = new Map<unknown, OpenBlock>();
   let callCount = 0;
   let isFinished = false;
-  let failure: { cause: FailureCause; error: StreamError } | undefined;
+  let failure: StreamFailure | undefined;
   /** Everything of a chunk up to its delta. */
   let prefix = '';
   const usageOnChunks = context.includeUsage ? ',"usage":null' : '';
 
   function onEvent(event: JsonObject, name: string): void {
     if (isFinished) return;
-    const type = typeof event['type'] === 'string' ? event['type'] : name;
-    switch (type) {
-      case 'message_start':
-        state.start(event);
-        begin();
-        return;
-      case 'content_block_start':
-      case 'content_block_delta':
-      case 'content_block_stop':
-      case 'message_delta':
-      case 'message_stop':
-        if (prefix === '') fail('malformed', MALFORMED);
-        else onMessageEvent(event, type);
-        return;
-      case 'error':
-        fail('error_event', errorOf(event));
-        return;
+    const type = stringOf(event['type']) || name;
+    if (prefix === '' && OF_A_MESSAGE.test(type)) {
+      fail('malformed');
+      return;
     }
-  }
-
-  /** Events that belong to a message which has begun. */
-  function onMessageEvent(event: JsonObject, type: string): void {
     switch (type) {
-      case 'content_block_start':
-        openBlock(event);
-        return;
       case 'content_block_delta':
         addDelta(event);
         return;
+      case 'content_block_start':
+        blocks.set(event['index'], opened(objectOf(event['content_block'])));
+        return;
       case 'content_block_stop':
         closeBlock(event['index']);
+        return;
+      case 'message_start':
+        state.start(event);
+        begin();
         return;
       case 'message_delta':
         state.delta(event);
@@ -95,171 +88,136 @@ export function createChunkWriter(
         for (const index of blocks.keys()) closeBlock(index);
         isFinished = true;
         return;
+      case 'error':
+        fail('error_event', event['error']);
+        return;
     }
   }
 
   function begin(): void {
-    const id = JSON.stringify(completionId(state.messageId));
-    const model = JSON.stringify(context.model);
-    prefix =
-      `{"id":${id},"object":"chat.completion.chunk","created":${String(context.created)},` +
-      `"model":${model},"choices":[`;
+    const { created, model } = context;
+    const id = completionId(state.messageId);
+    const head = { id, object: 'chat.completion.chunk', created, model };
+    prefix = `${JSON.stringify(head).slice(0, -1)},"choices":[`;
     emit('{"role":"assistant","content":"","refusal":null}');
   }
 
-  function emit(delta: string): void {
-    write(chunkOf(delta, 'null', usageOnChunks));
-  }
-
-  function chunkOf(delta: string, reason: string, usage: string): string {
-    return `${prefix}{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${reason}}]${usage}}`;
-  }
-
-  function openBlock(event: JsonObject): void {
-    const block = isJsonObject(event['content_block']) ? event['content_block'] : {};
-    blocks.set(event['index'], opened(block));
+  function emit(delta: string, reason = 'null', usage = usageOnChunks): void {
+    write(
+      `${prefix}{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${reason}}]${usage}}`,
+    );
   }
 
   function opened(block: JsonObject): OpenBlock {
     if (block['type'] === 'text') {
-      emitText(block['text']);
+      emitText(stringOf(block['text']));
       return { kind: 'text' };
     }
     if (block['type'] === 'tool_use') {
       const toolIndex = callCount;
       callCount += 1;
-      emitCall(toolIndex, { id: String(block['id']), name: String(block['name']), text: '' });
+      emitCall(toolIndex, '', block);
       return { kind: 'call', toolIndex, input: block['input'], hasJson: false };
     }
-    if (context.reasoning !== undefined && isThinking(block)) {
+    if (context.reasoning && isThinking(block)) {
       const { thinking, signature } = block;
-      return {
-        kind: 'thinking',
-        block,
-        thinking: typeof thinking === 'string' ? thinking : '',
-        signature: typeof signature === 'string' ? signature : '',
-      };
+      const texts = { thinking: stringOf(thinking), signature: stringOf(signature) };
+      return { kind: 'thinking', block, texts };
     }
-    return { kind: 'silent' };
+    return undefined;
   }
 
   function addDelta(event: JsonObject): void {
     const block = blocks.get(event['index']);
-    const delta = isJsonObject(event['delta']) ? event['delta'] : {};
+    const delta = objectOf(event['delta']);
     switch (block?.kind) {
       case 'text':
-        if (delta['type'] === 'text_delta') emitText(delta['text']);
+        if (delta['type'] === 'text_delta') emitText(stringOf(delta['text']));
         return;
       case 'call': {
-        const json = delta['partial_json'];
-        if (typeof json !== 'string' || json === '') return;
+        const json = stringOf(delta['partial_json']);
+        if (json === '') return;
         block.hasJson = true;
-        emitCall(block.toolIndex, { text: json });
+        emitCall(block.toolIndex, json);
         return;
       }
       case 'thinking':
-        if (typeof delta['thinking'] === 'string') block.thinking += delta['thinking'];
-        if (typeof delta['signature'] === 'string') block.signature += delta['signature'];
+        block.texts.thinking += stringOf(delta['thinking']);
+        block.texts.signature += stringOf(delta['signature']);
         return;
-      case 'silent':
       case undefined:
         return;
     }
   }
 
-  function onUsualDelta({ kind, index, json }: UsualDelta): boolean {
-    const block = blocks.get(index);
-    if (isFinished || json === '') return false;
-    if (kind === 'text' && block?.kind === 'text') {
-      emit(`{"content":"${json}"}`);
-      return true;
-    }
-    if (kind === 'json' && block?.kind === 'call') {
-      block.hasJson = true;
-      emitArguments(block.toolIndex, '', '', `"${json}"`);
-      return true;
-    }
-    return false;
+  function onText(index: number, json: string): boolean {
+    const isOpen = blocks.get(index)?.kind === 'text';
+    if (isOpen) emit(`{"content":${json}}`);
+    return isOpen;
   }
 
   function closeBlock(index: unknown): void {
     const block = blocks.get(index);
     blocks.delete(index);
     if (block?.kind === 'call' && !block.hasJson) {
-      const input = isJsonObject(block.input) ? JSON.stringify(block.input) : '{}';
-      emitCall(block.toolIndex, { text: input });
+      emitCall(block.toolIndex, JSON.stringify(objectOf(block.input)));
     }
     if (block?.kind === 'thinking') {
-      const whole =
-        block.block['type'] === 'thinking'
-          ? { ...block.block, thinking: block.thinking, signature: block.signature }
-          : block.block;
-      emit(JSON.stringify({ thinking_blocks: [whole] }));
+      // A redacted one has neither.
+      const texts = block.block['type'] === 'thinking' && block.texts;
+      emit(JSON.stringify({ thinking_blocks: [{ ...block.block, ...texts }] }));
     }
   }
 
-  function emitText(text: unknown): void {
-    if (typeof text === 'string' && text !== '') emit(`{"content":${JSON.stringify(text)}}`);
+  function emitText(text: string): void {
+    if (text !== '') emit(`{"content":${JSON.stringify(text)}}`);
   }
 
   /** The first delta of a call tells its id and name, later ones only more of its arguments. */
-  function emitCall(
-    index: number,
-    call: { readonly id?: string; readonly name?: string; readonly text: string },
-  ): void {
-    const name = call.name === undefined ? '' : `"name":${JSON.stringify(call.name)},`;
-    const id = call.id === undefined ? '' : `"id":${JSON.stringify(call.id)},"type":"function",`;
-    emitArguments(index, id, name, JSON.stringify(call.text));
-  }
-
-  /** @param json - The arguments as a JSON string. */
-  function emitArguments(index: number, id: string, name: string, json: string): void {
-    const functionDelta = `{${name}"arguments":${json}}`;
-    if (!context.legacyFunctions) {
-      emit(`{"tool_calls":[{"index":${String(index)},${id}"function":${functionDelta}}]}`);
-    } else if (index === 0) {
+  function emitCall(index: number, text: string, call?: JsonObject): void {
+    const name = call ? `"name":${JSON.stringify(String(call['name']))},` : '';
+    const functionDelta = `{${name}"arguments":${JSON.stringify(text)}}`;
+    if (context.legacyFunctions) {
       // The old format carries one call.
-      emit(`{"function_call":${functionDelta}}`);
+      if (index === 0) emit(`{"function_call":${functionDelta}}`);
+      return;
     }
+    const id = call ? `"id":${JSON.stringify(String(call['id']))},"type":"function",` : '';
+    emit(`{"tool_calls":[{"index":${index},${id}"function":${functionDelta}}]}`);
   }
 
-  function fail(cause: FailureCause, error: StreamError): void {
-    failure = { cause, error };
+  function fail(cause: FailureCause, told?: unknown): void {
+    failure = failureOf(cause, told);
     isFinished = true;
   }
 
   /** Writes what a complete message ends with. */
-  function writeFinalChunks(): void {
-    const reading = state.usage();
-    const usage = reading.outcome === 'read' ? JSON.stringify(chatUsage(reading.usage)) : undefined;
-    const reason = finishReason(state.stopReason, {
-      hasCalls: callCount > 0,
-      legacyFunctions: context.legacyFunctions,
-    });
-    if (state.stopReason === 'refusal') {
-      emit(JSON.stringify({ refusal: refusalOf(state.stopDetails) }));
-    }
-    const inlineUsage = usage === undefined ? '' : `,"usage":${usage}`;
-    const onFinish = context.includeUsage ? usageOnChunks : inlineUsage;
-    write(chunkOf('{}', JSON.stringify(reason), onFinish));
-    if (context.includeUsage && usage !== undefined) write(`${prefix}],"usage":${usage}}`);
+  function writeFinalChunks(reading: UsageReading): void {
+    const { stopReason, stopDetails } = state;
+    const usage =
+      reading.outcome === 'read' ? `,"usage":${JSON.stringify(chatUsage(reading.usage))}` : '';
+    const { includeUsage, legacyFunctions } = context;
+    const reason = finishReason(stopReason, { hasCalls: callCount > 0, legacyFunctions });
+    if (stopReason === 'refusal') emit(JSON.stringify({ refusal: refusalOf(stopDetails) }));
+    emit('{}', `"${reason}"`, includeUsage ? usageOnChunks : usage);
+    if (includeUsage && usage !== '') write(`${prefix}]${usage}}`);
   }
 
   return {
     onEvent,
-    onUsualDelta,
+    onText,
     fail,
     get isFinished() {
       return isFinished;
     },
     end() {
       const { messageId, stopReason } = state;
-      if (isFinished && failure === undefined) {
-        writeFinalChunks();
-        return { outcome: 'complete', usage: state.usage(), messageId, stopReason };
+      if (isFinished && !failure) {
+        const usage = state.usage();
+        writeFinalChunks(usage);
+        return { outcome: 'complete', usage, messageId, stopReason };
       }
-      const { cause, error } = failure ?? { cause: 'truncated', error: TRUNCATED };
-      return { outcome: 'failed', error, cause, messageId };
+      return { outcome: 'failed', ...(failure ?? failureOf('truncated')), messageId };
     },
   };
 }

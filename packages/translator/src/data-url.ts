@@ -1,6 +1,6 @@
 /** Data URLs and base64 as clients really write them, to the one canonical form upstream reads. */
 
-import { encodeUtf8 } from './bytes.js';
+import { decodeStrictly, encodeUtf8 } from './bytes.js';
 
 /** The parts of a `data:` URL; `payload` is still encoded. */
 export interface DataUrl {
@@ -12,14 +12,13 @@ export interface DataUrl {
 
 /** Takes a `data:` URL apart; undefined when the text is none. */
 export function parseDataUrl(url: string): DataUrl | undefined {
-  if (!/^data:/i.test(url)) return undefined;
-  const comma = url.indexOf(',');
-  if (comma === -1) return undefined;
-  const [mediaType = '', ...parameters] = url
-    .slice('data:'.length, comma)
+  const [start, header = ''] = /^data:([^,]*),/i.exec(url) ?? [];
+  if (!start) return undefined;
+  const [mediaType = '', ...parameters] = header
+    .toLowerCase()
     .split(';')
-    .map((part) => part.trim().toLowerCase());
-  return { mediaType, isBase64: parameters.includes('base64'), payload: url.slice(comma + 1) };
+    .map((part) => part.trim());
+  return { mediaType, isBase64: parameters.includes('base64'), payload: url.slice(start.length) };
 }
 
 /**
@@ -28,55 +27,56 @@ export function parseDataUrl(url: string): DataUrl | undefined {
  * canonical already is returned as it is, without a copy.
  */
 export function canonicalBase64(text: string): string | undefined {
-  if (isCanonical(text)) return text;
-  const unescaped = text.includes('%') ? decodePercent(text) : text;
-  if (unescaped === undefined) return undefined;
-  const standard = unescaped.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/');
-  const digits = standard.slice(0, endOfDigits(standard));
+  return padded(text) ?? padded(standardDigits(text));
+}
+
+/** Undefined when the text holds anything but digits of the standard alphabet, then padding. */
+function padded(text: string): string | undefined {
+  // A search for what does not belong never backtracks, whatever the size of the payload.
+  const found = text.search(/[^A-Za-z0-9+/]/);
+  const end = found === -1 ? text.length : found;
   // A lone last digit holds six bits: not a byte.
-  if (digits.length === 0 || digits.length % 4 === 1) return undefined;
-  if (standard.length - digits.length > 2 || !/^=*$/.test(standard.slice(digits.length))) {
-    return undefined;
-  }
-  return digits.padEnd(Math.ceil(digits.length / 4) * 4, '=');
+  if (end === 0 || end % 4 === 1 || !/^={0,2}$/.test(text.slice(end))) return undefined;
+  return text.length % 4 === 0 ? text : text.slice(0, end).padEnd(Math.ceil(end / 4) * 4, '=');
 }
 
-function isCanonical(text: string): boolean {
-  if (text.length === 0 || text.length % 4 !== 0) return false;
-  const padding = text.slice(endOfDigits(text));
-  return padding === '' || padding === '=' || padding === '==';
+function standardDigits(text: string): string {
+  const unescaped = decodePercent(text) ?? '';
+  return unescaped.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/');
 }
 
-/** A search for what does not belong never backtracks, whatever the size of the payload. */
-function endOfDigits(text: string): number {
-  const end = text.search(/[^A-Za-z0-9+/]/);
-  return end === -1 ? text.length : end;
-}
-
-/** Undoes percent-escapes; undefined when they are malformed. */
-export function decodePercent(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
-}
+/** How files begin, one character per byte; those of WebP have their length in between. */
+const SIGNATURES = [
+  [/^\xff\xd8\xff/, 'image/jpeg'],
+  [/^\x89PNG/, 'image/png'],
+  [/^GIF8/, 'image/gif'],
+  [/^RIFF.{4}WEBP/s, 'image/webp'],
+  [/^%PDF/, 'application/pdf'],
+] as const;
 
 /**
- * The first bytes of canonical base64, one character per byte: enough to tell a format by its
- * signature.
+ * The media type that canonical base64 begins like; undefined when it is none that upstream reads.
  */
-export function firstBytes(base64: string): string {
-  return atob(base64.slice(0, 24));
+export function sniffType(base64: string): (typeof SIGNATURES)[number][1] | undefined {
+  const bytes = atob(base64.slice(0, 24));
+  return SIGNATURES.find(([signature]) => signature.test(bytes))?.[1];
 }
 
-/** The text behind canonical base64; undefined when the bytes are not UTF-8. */
-export function decodeUtf8(base64: string): string | undefined {
+/** The text that a data URL holds; undefined when it is damaged or not UTF-8. */
+export function textOf({ isBase64, payload }: DataUrl): string | undefined {
+  if (!isBase64) return decodePercent(payload);
+  const base64 = payload && canonicalBase64(payload);
+  if (base64 === undefined) return undefined;
   const binary = atob(base64);
   const bytes = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; i += 1) bytes[i] = binary.charCodeAt(i);
+  return decodeStrictly(bytes);
+}
+
+/** Undefined when an escape is malformed. */
+function decodePercent(text: string): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return decodeURIComponent(text);
   } catch {
     return undefined;
   }

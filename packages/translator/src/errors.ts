@@ -27,51 +27,40 @@ export interface ErrorDetails {
 export function errorBody({
   type,
   message,
-  param,
-  code,
+  param = null,
+  code = null,
   errorCode,
   requestId,
   dialect,
 }: ErrorDetails): string {
-  const chatMembers =
-    dialect === 'chat.completions' ? { param: param ?? null, code: code ?? null } : {};
-  const details = errorCode === undefined ? {} : { details: { error_code: errorCode } };
   return JSON.stringify({
     type: 'error',
-    error: { type, message, ...chatMembers, ...details },
+    error: {
+      type,
+      message,
+      ...(dialect === 'chat.completions' && { param, code }),
+      details: errorCode ? { error_code: errorCode } : undefined,
+    },
     request_id: requestId,
   });
 }
 
-/** An `error` event of the native format. */
-export function messageErrorEvent(error: StreamError, requestId?: string): Uint8Array {
-  const { type, message } = error;
-  const data = JSON.stringify({
-    type: 'error',
-    error: { type, message },
-    ...(requestId === undefined ? {} : { request_id: requestId }),
-  });
-  return encodeUtf8(`event: error\ndata: ${data}\n\n`);
-}
-
 /** An error chunk of the chat format. No `[DONE]` follows: the stream did not end well. */
 export function chatErrorEvent(error: StreamError, requestId?: string): Uint8Array {
-  const data = JSON.stringify({
-    ...chatStreamError(error),
-    ...(requestId === undefined ? {} : { request_id: requestId }),
-  });
+  const data = JSON.stringify({ ...chatStreamError(error), request_id: requestId });
   return encodeUtf8(`data: ${data}\n\n`);
 }
 
-/** The object that {@link chatErrorEvent} writes. */
-export function chatStreamError({ type, message }: StreamError) {
-  return { error: { message, type, param: null, code: null } };
+/** What a chat stream says in place of further chunks when it fails. */
+export interface ChatStreamError {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly param: null;
+    readonly code: null;
+  };
 }
 
-/** What a native client ignores, to keep a connection alive between events. */
-export const MESSAGE_KEEP_ALIVE = /* @__PURE__ */ encodeUtf8(
-  'event: ping\ndata: {"type": "ping"}\n\n',
-);
-
-/** What a chat client ignores, to keep a connection alive between chunks. */
-export const CHAT_KEEP_ALIVE = /* @__PURE__ */ encodeUtf8(': keep-alive\n\n');
+export function chatStreamError({ type, message }: StreamError): ChatStreamError {
+  return { error: { message, type, param: null, code: null } };
+}

@@ -21,10 +21,3 @@ export function finishReason(
       return message.legacyFunctions ? 'function_call' : 'tool_calls';
   }
 }
-
-/** `message.refusal` of a message that was refused. The upstream's explanation may be absent. */
-export function refusalText(explanation: unknown): string {
-  return typeof explanation === 'string' && explanation !== ''
-    ? explanation
-    : 'The model declined to answer.';
-}

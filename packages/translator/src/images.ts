@@ -3,48 +3,29 @@
  * https://platform.claude.com/docs/en/build-with-claude/vision
  */
 
-import { canonicalBase64, firstBytes, parseDataUrl } from './data-url.js';
-import type { ImageBlock, ImageMediaType } from './native-request.js';
-import type { JsonObject } from './raw-json.js';
-import {
-  noteUnknownMembers,
-  quote,
-  readObject,
-  readString,
-  refuse,
-  type Translation,
-} from './translation.js';
-
-const IMAGE_MEMBERS = new Set(['url', 'detail']);
+import { canonicalBase64, parseDataUrl, sniffType, type DataUrl } from './data-url.js';
+import type { ImageBlock } from './native-request.js';
+import { quote, type Place } from './place.js';
 
 /**
- * The block for an `image_url` part. A web address is handed on for upstream to fetch; nothing here
- * ever opens it.
+ * The block for an `image_url`. A web address is handed on for upstream to fetch; nothing here ever
+ * opens it.
  */
-export function imageBlock(t: Translation, part: JsonObject, path: string): ImageBlock {
-  const { url, at } = readUrl(t, part['image_url'], `${path}.image_url`);
+export function imageBlock(image: Place): ImageBlock {
+  const place = urlPlace(image);
+  const url = place.string().trim();
   if (isWebUrl(url)) return { type: 'image', source: { type: 'url', url } };
   const data = parseDataUrl(url);
-  if (data === undefined) {
-    refuse(at, 'invalid_value', 'must be an http, https or data URL');
-  }
-  if (!data.isBase64) {
-    refuse(at, 'invalid_value', 'the data URL of an image must be base64');
-  }
-  return base64Image(t, data.payload, data.mediaType, at);
+  if (!data?.isBase64) return place.refuse('must be a web address or a base64 data URL');
+  return base64Image(place, data);
 }
 
-function readUrl(t: Translation, value: unknown, path: string): { url: string; at: string } {
+function urlPlace(image: Place): Place {
   // The bare string is not OpenAI's form, but a common one, and it leaves no doubt.
-  if (typeof value === 'string') return { url: value.trim(), at: path };
-  const image = readObject(value, path);
-  const url = readString(image['url'], `${path}.url`);
-  const { detail } = image;
-  if (detail != null && detail !== 'auto') {
-    t.notes.take(`${path}.detail`, 'ignored', 'upstream chooses the resolution itself');
-  }
-  noteUnknownMembers(t, image, IMAGE_MEMBERS, path);
-  return { url: url.trim(), at: `${path}.url` };
+  if (typeof image.value === 'string') return image;
+  const url = image.object().at('url');
+  image.noteUnread();
+  return url;
 }
 
 export function isWebUrl(url: string): boolean {
@@ -55,41 +36,19 @@ export function isWebUrl(url: string): boolean {
  * The block for image data. The bytes decide the media type, because upstream refuses an image
  * whose declared type is wrong, while clients of the chat format never had to get it right.
  */
-export function base64Image(
-  t: Translation,
-  payload: string,
-  declaredType: string,
-  path: string,
-): ImageBlock {
-  const data = readBase64(payload, path);
-  const mediaType = sniffImage(data);
-  if (mediaType === undefined) {
-    const complaint = `the data must be JPEG, PNG, GIF or WebP (declared as ${quote(declaredType)})`;
-    refuse(path, 'unsupported_value', complaint);
+export function base64Image(place: Place, { payload, mediaType: declared }: DataUrl): ImageBlock {
+  const data = base64Data(place, payload);
+  const mediaType = sniffType(data);
+  if (!mediaType || mediaType === 'application/pdf') {
+    const complaint = `must be JPEG, PNG, GIF or WebP, declared as ${quote(declared)}`;
+    return place.refuse(complaint, 'unsupported_value');
   }
-  if (mediaType !== normalizeType(declaredType)) {
-    t.notes.take(path, 'rewritten', `media type ${quote(declaredType)} to ${mediaType}`);
+  if (mediaType !== declared.replace('jpg', 'jpeg')) {
+    place.note('rewritten', `media type ${quote(declared)} to ${mediaType}`);
   }
   return { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
 }
 
-export function readBase64(payload: string, path: string): string {
-  return canonicalBase64(payload) ?? refuse(path, 'invalid_value', 'the data is not valid base64');
-}
-
-function normalizeType(mediaType: string): string {
-  return mediaType === 'image/jpg' ? 'image/jpeg' : mediaType;
-}
-
-/**
- * The media type that canonical base64 data begins like; undefined when it is none that upstream
- * reads.
- */
-export function sniffImage(base64: string): ImageMediaType | undefined {
-  const bytes = firstBytes(base64);
-  if (bytes.startsWith('\xff\xd8\xff')) return 'image/jpeg';
-  if (bytes.startsWith('\x89PNG')) return 'image/png';
-  if (bytes.startsWith('GIF8')) return 'image/gif';
-  if (bytes.startsWith('RIFF') && bytes.slice(8, 12) === 'WEBP') return 'image/webp';
-  return undefined;
+export function base64Data(place: Place, payload: string): string {
+  return canonicalBase64(payload) ?? place.refuse('must be valid base64');
 }

@@ -1,30 +1,29 @@
 /** What a stream of native events has told so far of its message as a whole. */
 
-import { isJsonObject, type JsonObject } from './raw-json.js';
+import { isJsonObject, objectOf, stringOf, type JsonObject } from './raw-json.js';
+import type { FailureCause, StreamError } from './stream-pipe.js';
 import { overlayUsage, readUsage, type UsageReading } from './usage.js';
 
 export class MessageState {
   messageId: string | undefined;
   stopReason: string | undefined;
-  stopDetails: JsonObject | undefined;
+  stopDetails: unknown;
   #usage: JsonObject = {};
   #hasFinalUsage = false;
 
   start(event: JsonObject): void {
-    const message = event['message'];
+    const { message } = event;
     if (!isJsonObject(message)) return;
     const { id, usage } = message;
-    if (typeof id === 'string') this.messageId = id;
+    this.messageId = stringOf(id) || this.messageId;
     this.#usage = overlayUsage({}, usage);
   }
 
   delta(event: JsonObject): void {
-    const { delta, usage } = event;
-    if (isJsonObject(delta)) {
-      const { stop_reason: reason, stop_details: details } = delta;
-      if (typeof reason === 'string') this.stopReason = reason;
-      if (isJsonObject(details)) this.stopDetails = details;
-    }
+    const { stop_reason: reason, stop_details: details } = objectOf(event['delta']);
+    this.stopReason = stringOf(reason) || this.stopReason;
+    this.stopDetails = details ?? this.stopDetails;
+    const { usage } = event;
     if (!isJsonObject(usage)) return;
     this.#usage = overlayUsage(this.#usage, usage);
     this.#hasFinalUsage = true;
@@ -38,35 +37,28 @@ export class MessageState {
   }
 }
 
-/** `error` of an error event, with stand-ins for what is missing. */
-export function errorOf(event: JsonObject): { type: string; message: string } {
-  const error = isJsonObject(event['error']) ? event['error'] : {};
-  const { type, message } = error;
-  return {
-    type: typeof type === 'string' ? type : 'api_error',
-    message: typeof message === 'string' ? message : 'The upstream reported an error.',
-  };
+/** Why a stream failed. */
+export interface StreamFailure {
+  readonly cause: FailureCause;
+  readonly error: StreamError;
 }
 
-export const TRUNCATED = {
-  type: 'api_error',
-  message: 'The upstream ended the stream before its message was complete.',
-} as const;
-export const TOO_LARGE = {
-  type: 'api_error',
-  message: 'The upstream sent an event that exceeds the maximum size.',
-} as const;
-export const MALFORMED = {
-  type: 'api_error',
-  message: 'The upstream sent an event that cannot be read.',
-} as const;
+/** What the client is told where the upstream itself told nothing, or not all of it. */
+const COMPLAINTS: Readonly<Record<FailureCause, string>> = {
+  error_event: 'reported an error',
+  truncated: 'ended the stream before its message was complete',
+  malformed: 'sent an event that cannot be read',
+  too_large: 'sent an event that exceeds the maximum size',
+};
 
-/** JSON of an event, if it is an object. */
-export function parseEvent(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+/** @param told - `error` of the upstream's error event. */
+export function failureOf(cause: FailureCause, told?: unknown): StreamFailure {
+  const { type, message } = objectOf(told);
+  return {
+    cause,
+    error: {
+      type: stringOf(type) || 'api_error',
+      message: stringOf(message) || `The upstream ${COMPLAINTS[cause]}.`,
+    },
+  };
 }

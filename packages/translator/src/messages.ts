@@ -7,36 +7,21 @@
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
-import { append } from './append.js';
-import { CACHE_MEMBERS, markLastBlock, readCacheControl } from './cache-control.js';
-import { contentBlocks, textBlock, textBlocks } from './content.js';
-import type {
-  ContentBlock,
-  NativeMessage,
-  TextBlock,
-  ThinkingBlock,
-  UserBlock,
-} from './native-request.js';
-import type { JsonObject } from './raw-json.js';
+import { append } from './lists.js';
+import { finishReading } from './cache-control.js';
+import {
+  ASSISTANT_PARTS,
+  contentBlocks,
+  SYSTEM_PARTS,
+  textBlock,
+  USER_PARTS,
+  type PartType,
+} from './content.js';
+import type { ContentBlock, NativeMessage, TextBlock, ThinkingBlock } from './native-request.js';
+import type { Place } from './place.js';
 import { readThinking } from './thinking.js';
-import {
-  functionResultKey,
-  pairResults,
-  readCalls,
-  toolResultKey,
-  type Call,
-  type Result,
-} from './tool-calls.js';
+import { pairResults, readCalls, readResult, type Call, type Result } from './tool-calls.js';
 import { createIdAllocator } from './tool-ids.js';
-import {
-  noteUnknownMembers,
-  quote,
-  readArray,
-  readObject,
-  readString,
-  refuse,
-  type Translation,
-} from './translation.js';
 
 export interface Conversation {
   readonly system: TextBlock[];
@@ -45,203 +30,122 @@ export interface Conversation {
   readonly calledTools: ReadonlySet<string>;
 }
 
-interface UserTurn {
-  readonly role: 'user';
+/** What consecutive messages of one side say: results are the user's, thinking and calls the assistant's. */
+interface Turn {
+  readonly role: 'user' | 'assistant';
   readonly results: Result[];
-  readonly content: ContentBlock[];
-}
-
-interface AssistantTurn {
-  readonly role: 'assistant';
   readonly thinking: ThinkingBlock[];
-  readonly text: TextBlock[];
+  readonly content: ContentBlock[];
   readonly calls: Call[];
 }
 
 /** Said for the user where the native format demands a user turn that the chat does not have. */
 const OPENING = 'Continue the conversation.';
 const CLOSING = 'Continue.';
-
-const SYSTEM_MEMBERS = new Set<string>(['role', 'content', ...CACHE_MEMBERS]);
-const USER_MEMBERS = SYSTEM_MEMBERS;
-const TOOL_MEMBERS = new Set([...SYSTEM_MEMBERS, 'tool_call_id']);
-const FUNCTION_MEMBERS = new Set([...SYSTEM_MEMBERS, 'name']);
-const ASSISTANT_MEMBERS = new Set([
-  ...SYSTEM_MEMBERS,
-  'refusal',
-  'tool_calls',
-  'function_call',
-  'thinking_blocks',
-  'reasoning_details',
-]);
+const WITHOUT_CONTENT = 'a message without content';
 
 /** Refuses a list that leaves nothing to say, or whose calls and results do not match. */
-export function translateMessages(t: Translation, value: unknown): Conversation {
+export function translateMessages(list: Place): Conversation {
   const system: TextBlock[][] = [];
-  const turns: (UserTurn | AssistantTurn)[] = [];
+  const turns: Turn[] = [];
   const allocateId = createIdAllocator();
 
-  readArray(value, 'messages').forEach((item, index) => {
-    const path = `messages[${String(index)}]`;
-    const message = readObject(item, path);
-    const { role } = message;
-    switch (role) {
+  list.items().forEach((message, index) => {
+    const role = message.object().at('role');
+    switch (role.value) {
       case 'system':
       case 'developer': {
-        const blocks = readSystem(t, message, path, role);
+        const blocks = readBlocks(message, SYSTEM_PARTS);
         if (blocks.length > 0) system.push(blocks);
         return;
       }
       case 'user': {
-        const content = readUser(t, message, path);
-        if (content.length > 0) append(userTurn().content, content);
+        const blocks = readBlocks(message, USER_PARTS);
+        if (blocks.length > 0) append(turnOf('user').content, blocks);
+        else message.note('dropped', WITHOUT_CONTENT);
         return;
       }
       case 'tool':
       case 'function':
-        userTurn().results.push(readResult(t, message, path, role));
+        turnOf('user').results.push(readResult(message, role.value));
         return;
       case 'assistant':
-        addAssistant(message, index, path);
+        addAssistant(message, index);
         return;
       default:
-        refuseRole(role, path);
+        role.mustBe('system, developer, user, assistant, tool or function', 'invalid_value');
     }
   });
 
-  function userTurn(): UserTurn {
+  if (turns.length === 0) append(turnOf('user').content, lastOf(system, list));
+  // A final assistant turn would be continued by older models and is refused by newer ones; in the
+  // chat format it is history, and the model writes a new message.
+  if (turns.at(-1)?.role === 'assistant') sayForUser(CLOSING, 'last');
+
+  function turnOf(role: Turn['role']): Turn {
     const last = turns.at(-1);
-    if (last?.role === 'user') return last;
-    const turn: UserTurn = { role: 'user', results: [], content: [] };
+    if (last?.role === role) return last;
+    const turn: Turn = { role, results: [], thinking: [], content: [], calls: [] };
     turns.push(turn);
     return turn;
   }
 
-  function addAssistant(message: JsonObject, index: number, path: string): void {
-    const thinking = readThinking(t, message, path);
-    const text = readAssistantText(t, message, path);
-    const calls = readCalls(t, message, index, allocateId);
-    const control = readCacheControl(t, message, path);
-    markLastBlock(t, control, calls.at(-1)?.block ?? text.at(-1));
+  function addAssistant(message: Place, index: number): void {
+    const thinking = readThinking(message);
+    const text = readAssistantText(message);
+    const calls = readCalls(message, index, allocateId);
+    finishReading(message, calls.at(-1)?.block ?? text.at(-1));
     // Upstream takes no turn that holds nothing, or nothing but thinking.
     if (text.length === 0 && calls.length === 0) {
-      t.notes.take(path, 'dropped', 'a message without text and without calls');
+      message.note('dropped', WITHOUT_CONTENT);
       return;
     }
-    const last = turns.at(-1);
-    if (last?.role !== 'assistant') {
-      turns.push({ role: 'assistant', thinking, text, calls });
-      return;
-    }
-    append(last.thinking, thinking);
-    append(last.text, text);
-    append(last.calls, calls);
+    if (turns.length === 0) sayForUser(OPENING, 'first');
+    const turn = turnOf('assistant');
+    append(turn.thinking, thinking);
+    append(turn.content, text);
+    append(turn.calls, calls);
   }
 
-  const messages = nativeTurns(t, turns);
-  if (messages.length === 0) messages.push({ role: 'user', content: lastSystemText(t, system) });
-  closeEnds(t, messages);
-  return { system: system.flat(), messages, calledTools: namesOfCalls(turns) };
+  function sayForUser(text: string, where: 'first' | 'last'): void {
+    turnOf('user').content.push({ type: 'text', text });
+    list.note('rewritten', `a user turn was put ${where}`);
+  }
+
+  const calledTools = new Set<string>();
+  for (const { calls } of turns) for (const { block } of calls) calledTools.add(block.name);
+  return { system: system.flat(), messages: nativeTurns(turns), calledTools };
 }
 
-function readSystem(
-  t: Translation,
-  message: JsonObject,
-  path: string,
-  role: 'system' | 'developer',
-): TextBlock[] {
-  noteUnknownMembers(t, message, SYSTEM_MEMBERS, path);
-  const blocks = textBlocks(t, message['content'], `${path}.content`, role);
-  markLastBlock(t, readCacheControl(t, message, path), blocks.at(-1));
+function readBlocks<Type extends PartType>(message: Place, types: readonly Type[]) {
+  const blocks = contentBlocks(message.given('content'), types);
+  finishReading(message, blocks.at(-1));
   return blocks;
 }
 
-function readUser(t: Translation, message: JsonObject, path: string): ContentBlock[] {
-  noteUnknownMembers(t, message, USER_MEMBERS, path);
-  const blocks = contentBlocks(t, message['content'], `${path}.content`);
-  markLastBlock(t, readCacheControl(t, message, path), blocks.at(-1));
-  if (blocks.length === 0) t.notes.take(path, 'dropped', 'a message without content');
+function readAssistantText(message: Place): TextBlock[] {
+  const blocks = contentBlocks(message.given('content'), ASSISTANT_PARTS);
+  const refusal = message.given('refusal');
+  const refused = refusal && textBlock(refusal);
+  if (refused) blocks.push(refused);
   return blocks;
-}
-
-function readResult(
-  t: Translation,
-  message: JsonObject,
-  path: string,
-  role: 'tool' | 'function',
-): Result {
-  const isLegacy = role === 'function';
-  noteUnknownMembers(t, message, isLegacy ? FUNCTION_MEMBERS : TOOL_MEMBERS, path);
-  return {
-    key: isLegacy ? functionResultKey(message, path) : toolResultKey(message, path),
-    isLegacy,
-    content: contentBlocks(t, message['content'], `${path}.content`),
-    cacheControl: readCacheControl(t, message, path),
-    path,
-  };
-}
-
-function readAssistantText(t: Translation, message: JsonObject, path: string): TextBlock[] {
-  noteUnknownMembers(t, message, ASSISTANT_MEMBERS, path);
-  const blocks = textBlocks(t, message['content'], `${path}.content`, 'assistant');
-  const { refusal } = message;
-  const refused = refusal == null ? undefined : textBlock(t, refusal, `${path}.refusal`);
-  return refused === undefined ? blocks : [...blocks, refused];
-}
-
-function refuseRole(value: unknown, path: string): never {
-  const role = readString(value, `${path}.role`);
-  const complaint = `must be system, developer, user, assistant, tool or function, got ${quote(role)}`;
-  refuse(`${path}.role`, 'invalid_value', complaint);
-}
-
-function nativeTurns(
-  t: Translation,
-  turns: readonly (UserTurn | AssistantTurn)[],
-): NativeMessage[] {
-  let pending: readonly Call[] = [];
-  const messages = turns.map((turn): NativeMessage => {
-    if (turn.role === 'assistant') {
-      pending = turn.calls;
-      const calls = turn.calls.map((call) => call.block);
-      return { role: 'assistant', content: [...turn.thinking, ...turn.text, ...calls] };
-    }
-    const results: UserBlock[] = pairResults(t, pending, turn.results);
-    pending = [];
-    return { role: 'user', content: results.concat(turn.content) };
-  });
-  // Calls that the conversation ends with have had no user turn to answer them.
-  pairResults(t, pending, []);
-  return messages;
 }
 
 /** A chat of system messages only asks for an answer to the last of them. */
-function lastSystemText(t: Translation, system: TextBlock[][]): TextBlock[] {
-  const blocks = system.pop();
-  if (blocks === undefined) {
-    refuse('messages', 'invalid_value', 'must contain at least one message with content');
-  }
-  t.notes.take('messages', 'rewritten', 'only system messages: the last one is sent as the user');
+function lastOf(system: TextBlock[][], list: Place): TextBlock[] {
+  const blocks = system.pop() ?? list.mustBe('messages with content', 'invalid_value');
+  list.note('rewritten', 'the last system message is sent as user');
   return blocks;
 }
 
-function closeEnds(t: Translation, messages: NativeMessage[]): void {
-  if (messages[0]?.role === 'assistant') {
-    messages.unshift({ role: 'user', content: [{ type: 'text', text: OPENING }] });
-    t.notes.take('messages', 'rewritten', 'a user turn was put before the first assistant message');
-  }
-  // A final assistant turn would be continued by older models and is refused by newer ones; in the
-  // chat format it is history, and the model writes a new message.
-  if (messages.at(-1)?.role === 'assistant') {
-    messages.push({ role: 'user', content: [{ type: 'text', text: CLOSING }] });
-    t.notes.take('messages', 'rewritten', 'a user turn was put after the last assistant message');
-  }
-}
-
-function namesOfCalls(turns: readonly (UserTurn | AssistantTurn)[]): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const turn of turns) {
-    if (turn.role === 'assistant') for (const call of turn.calls) names.add(call.block.name);
-  }
-  return names;
+function nativeTurns(turns: readonly Turn[]): NativeMessage[] {
+  let pending: readonly Call[] = [];
+  return turns.map(({ role, results, thinking, content, calls }) => {
+    const answers = pairResults(pending, results);
+    pending = calls;
+    return {
+      role,
+      content: [...answers, ...thinking, ...content, ...calls.map(({ block }) => block)],
+    };
+  });
 }

@@ -3,7 +3,7 @@
  *
  * The members mirror `MessageCreateParams` of Anthropic SDK 1.11.0 and, for `temperature` and
  * `top_p`, of 0.137.0. Upstream refuses members it does not know, so nothing outside these types is
- * ever sent.
+ * ever sent. A member that is undefined is not written.
  */
 
 import type { EffortLevel } from './traits.js';
@@ -13,52 +13,53 @@ import type { NativeToolChoice } from './tool-choice.js';
 export interface NativeRequest {
   model: string;
   max_tokens: number;
-  tools?: NativeTool[];
-  system?: TextBlock[];
+  tools?: NativeTool[] | undefined;
+  system?: TextBlock[] | undefined;
   messages: NativeMessage[];
-  tool_choice?: NativeToolChoice;
-  stop_sequences?: string[];
+  tool_choice?: NativeToolChoice | undefined;
+  stop_sequences?: string[] | undefined;
   temperature?: number;
   top_p?: number;
   output_config?: { effort: EffortLevel };
   thinking?: { type: 'disabled' };
-  metadata?: { user_id: string };
-  cache_control?: CacheControl;
-  stream?: true;
+  metadata?: { user_id: string } | undefined;
+  cache_control?: CacheControl | undefined;
+  stream?: true | undefined;
 }
 
 export interface NativeTool {
   name: string;
-  description?: string;
+  description?: string | undefined;
   input_schema: InputSchema;
-  cache_control?: CacheControl;
+  cache_control?: CacheControl | undefined;
 }
 
 export type InputSchema = JsonObject & { type: 'object' };
 
-export type NativeMessage =
-  { role: 'user'; content: UserBlock[] } | { role: 'assistant'; content: AssistantBlock[] };
+export interface NativeMessage {
+  role: 'user' | 'assistant';
+  content: Block[];
+}
 
-export type UserBlock = ContentBlock | ToolResultBlock;
-type AssistantBlock = ThinkingBlock | TextBlock | ToolUseBlock;
+type Block = ContentBlock | ToolResultBlock | ThinkingBlock | ToolUseBlock;
 export type ContentBlock = TextBlock | ImageBlock | DocumentBlock;
 
 export interface CacheControl {
   type: 'ephemeral';
-  ttl?: '5m' | '1h';
+  ttl?: '5m' | '1h' | undefined;
 }
 
 export interface TextBlock {
   type: 'text';
   text: string;
-  cache_control?: CacheControl;
+  cache_control?: CacheControl | undefined;
 }
 
 export interface ImageBlock {
   type: 'image';
   source:
     { type: 'base64'; media_type: ImageMediaType; data: string } | { type: 'url'; url: string };
-  cache_control?: CacheControl;
+  cache_control?: CacheControl | undefined;
 }
 
 export type ImageMediaType = 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp';
@@ -70,12 +71,12 @@ export interface DocumentBlock {
     | { type: 'text'; media_type: 'text/plain'; data: string }
     | { type: 'url'; url: string };
   title?: string;
-  cache_control?: CacheControl;
+  cache_control?: CacheControl | undefined;
 }
 
 export type ThinkingBlock =
-  | { type: 'thinking'; thinking: string; signature: string }
-  | { type: 'redacted_thinking'; data: string };
+  | { type: 'thinking'; thinking: string; signature: string; cache_control?: undefined }
+  | { type: 'redacted_thinking'; data: string; cache_control?: undefined };
 
 export interface ToolUseBlock {
   type: 'tool_use';
@@ -83,14 +84,14 @@ export interface ToolUseBlock {
   name: string;
   /** Written into the body as it is. */
   input: JsonText;
-  cache_control?: CacheControl;
+  cache_control?: CacheControl | undefined;
 }
 
 export interface ToolResultBlock {
   type: 'tool_result';
   tool_use_id: string;
-  content?: ContentBlock[];
-  cache_control?: CacheControl;
+  content?: ContentBlock[] | undefined;
+  cache_control?: CacheControl | undefined;
 }
 
 /**
@@ -102,24 +103,21 @@ export interface ToolResultBlock {
  */
 export function writeNativeRequest(request: NativeRequest): string {
   const { model, max_tokens, tools, system, messages, ...rest } = request;
-  let json = `{"model":${JSON.stringify(model)},"max_tokens":${String(max_tokens)}`;
-  if (tools !== undefined) json += `,"tools":${JSON.stringify(tools)}`;
-  if (system !== undefined) json += `,"system":${JSON.stringify(system)}`;
-  json += `,"messages":[${messages.map(writeMessage).join(',')}]`;
-  const tail = JSON.stringify(rest);
-  return tail === '{}' ? `${json}}` : `${json},${tail.slice(1)}`;
+  const head = JSON.stringify({ model, max_tokens, tools, system }).slice(0, -1);
+  const tail = JSON.stringify(rest).slice(1);
+  const comma = tail === '}' ? '' : ',';
+  return `${head},"messages":[${messages.map(writeMessage).join(',')}]${comma}${tail}`;
 }
 
 function writeMessage(message: NativeMessage): string {
   if (message.role === 'user') return JSON.stringify(message);
-  return `{"role":"assistant","content":[${message.content.map(writeAssistantBlock).join(',')}]}`;
+  return `{"role":"assistant","content":[${message.content.map(writeBlock).join(',')}]}`;
 }
 
-function writeAssistantBlock(block: AssistantBlock): string {
+function writeBlock(block: Block): string {
   if (block.type !== 'tool_use') return JSON.stringify(block);
-  const { input, cache_control, ...head } = block;
-  const open = `${JSON.stringify(head).slice(0, -1)},"input":${input.json}`;
-  return cache_control === undefined
-    ? `${open}}`
-    : `${open},"cache_control":${JSON.stringify(cache_control)}}`;
+  const { type, id, name, input, cache_control } = block;
+  const head = JSON.stringify({ type, id, name }).slice(0, -1);
+  const tail = cache_control ? `,"cache_control":${JSON.stringify(cache_control)}` : '';
+  return `${head},"input":${input.json}${tail}}`;
 }

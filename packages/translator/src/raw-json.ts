@@ -16,34 +16,39 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const LONE_SURROGATES = /\p{Surrogate}/gu;
+/** The object itself; an empty one in place of anything else. */
+export function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
 
-/**
- * The given text when it is one JSON object, without the white space around it; otherwise
- * undefined. Unpaired surrogates, which UTF-8 cannot carry, become `\u` escapes: the same JSON
- * value.
- */
-export function asObjectText(text: string): JsonText | undefined {
-  const trimmed = text.trim();
-  if (!trimmed.startsWith('{')) return undefined;
+/** The string itself; the empty one in place of anything else. */
+export function stringOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** What the text says when it is a JSON object; otherwise undefined. */
+export function parseObject(text: string): JsonObject | undefined {
   try {
-    JSON.parse(trimmed);
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
-  return { json: trimmed.replace(LONE_SURROGATES, escapeCodeUnit) };
 }
 
+const LONE_SURROGATES = /\p{Surrogate}/gu;
+
 /**
- * The arguments of a call, as the object that upstream takes. Models do write arguments that are no
- * JSON object: such text is kept, under the key `_raw`. Blank text and `null` are no arguments.
+ * The arguments of a call, as the object that upstream takes: the very text, without the white space
+ * around it. Models do write arguments that are no JSON object: such text is kept, under the key
+ * `_raw`. Blank text and `null` are no arguments. Unpaired surrogates, which UTF-8 cannot carry,
+ * become `\u` escapes: the same JSON value.
  */
 export function inputText(text: string): { readonly input: JsonText; readonly isWrapped: boolean } {
-  if (!/\S/.test(text) || text.trim() === 'null')
-    return { input: { json: '{}' }, isWrapped: false };
-  const object = asObjectText(text);
-  if (object !== undefined) return { input: object, isWrapped: false };
-  return { input: { json: JSON.stringify({ _raw: text }) }, isWrapped: true };
+  const written = /^\s*(null\s*)?$/.test(text) ? '{}' : text.trim();
+  const isWrapped = !parseObject(written);
+  const json = isWrapped ? JSON.stringify({ _raw: text }) : written;
+  return { input: { json: json.replace(LONE_SURROGATES, escapeCodeUnit) }, isWrapped };
 }
 
 function escapeCodeUnit(unit: string): string {

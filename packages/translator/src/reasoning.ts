@@ -3,8 +3,8 @@
  * https://platform.claude.com/docs/en/build-with-claude/effort
  */
 
+import { quote, type Place } from './place.js';
 import type { EffortLevel, ModelTraits } from './traits.js';
-import { quote, readString, type Translation } from './translation.js';
 
 export interface Reasoning {
   output_config?: { effort: EffortLevel };
@@ -17,28 +17,25 @@ const LEVELS: readonly EffortLevel[] = ['low', 'medium', 'high', 'xhigh', 'max']
  * Never turns manual thinking on: a chat history has no thinking blocks unless the client carries
  * them, and manual thinking forbids a forced tool choice.
  */
-export function translateReasoning(t: Translation, value: unknown, traits: ModelTraits): Reasoning {
-  if (value == null) return {};
-  const written = readString(value, 'reasoning_effort');
-  if (written === 'none' && traits.thinkingOff === 'omit') return {};
-  if (written === 'none' && traits.thinkingOff === 'disabled')
-    return { thinking: { type: 'disabled' } };
-  const wanted = written === 'none' || written === 'minimal' ? 'low' : asLevel(written);
-  if (wanted === undefined) {
-    t.notes.take('reasoning_effort', 'ignored', `unknown value ${quote(written)}`);
-    return {};
+export function translateReasoning(
+  field: Place | undefined,
+  { effort: levels, thinkingOff }: ModelTraits,
+): Reasoning {
+  if (!field) return {};
+  const written = field.string();
+  if (written === 'none' && thinkingOff !== 'never') {
+    return thinkingOff === 'omit' ? {} : { thinking: { type: thinkingOff } };
   }
-  const effort = nearest(LEVELS, wanted, traits.effort);
-  if (effort === undefined) {
-    t.notes.take('reasoning_effort', 'dropped', 'the model has no effort control');
-    return {};
+  const isLeast = written === 'none' || written === 'minimal';
+  const wanted = isLeast ? 'low' : LEVELS.find((level) => level === written);
+  const effort = wanted && nearest(LEVELS, wanted, levels);
+  if (effort) {
+    if (effort !== written) field.note('rewritten', `sent as ${effort}`);
+    return { output_config: { effort } };
   }
-  if (effort !== written) t.notes.take('reasoning_effort', 'rewritten', `sent as ${effort}`);
-  return { output_config: { effort } };
-}
-
-function asLevel(value: string): EffortLevel | undefined {
-  return LEVELS.find((level) => level === value);
+  if (wanted) field.note('dropped', 'the model takes none');
+  else field.note('ignored', `unknown value ${quote(written)}`);
+  return {};
 }
 
 /**

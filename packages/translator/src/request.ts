@@ -9,29 +9,18 @@
  */
 
 import { fromCacheControl, refuseExcessCachePoints } from './cache-control.js';
+import { listed } from './lists.js';
 import { translateMessages } from './messages.js';
-import { writeNativeRequest, type NativeRequest, type TextBlock } from './native-request.js';
+import { writeNativeRequest, type NativeRequest } from './native-request.js';
 import type { Note, RequestProblem } from './note.js';
-import { isJsonObject, type JsonObject } from './raw-json.js';
+import { NO_EQUIVALENT, Place } from './place.js';
 import { translateReasoning } from './reasoning.js';
-import { noteIgnoredFields } from './request-fields.js';
 import type { ResponseContext } from './response-context.js';
 import { translateSampling } from './sampling.js';
 import { translateTools } from './tools.js';
 import type { ModelTraits } from './traits.js';
-import {
-  createTranslation,
-  noteUnknownMembers,
-  quote,
-  readArray,
-  readBoolean,
-  readObject,
-  readString,
-  refuse,
-  refuseType,
-  RefusedRequestError,
-  type Translation,
-} from './translation.js';
+import { createTranslation, finishNotes, RefusedRequestError } from './translation.js';
+import { refuseUnservable } from './unservable.js';
 
 export interface TranslateRequestOptions {
   /** The upstream id of the model, sent instead of the client's own. */
@@ -98,143 +87,103 @@ const JSON_OBJECT_INSTRUCTION =
   'Whenever you reply with text, the whole text must be one valid JSON object: ' +
   'no Markdown code fence, nothing before it, nothing after it.';
 
-function translate(chat: unknown, options: TranslateRequestOptions): RequestTranslation {
-  if (!isJsonObject(chat)) {
-    const message = `The body must be a JSON object, got ${quote(chat)}.`;
-    throw new RefusedRequestError({ message, param: null, code: 'invalid_type' });
-  }
+function translate(
+  body: unknown,
+  { model, traits, maxOutputTokens, endUserId }: TranslateRequestOptions,
+): RequestTranslation {
   const t = createTranslation();
-  const { traits } = options;
-  const model = readModel(chat);
-  const maxTokens = readMaxTokens(t, chat, options.maxOutputTokens);
-  const stream = readStream(chat);
-  const includeUsage = readIncludeUsage(t, chat, stream);
-  const conversation = translateMessages(t, chat['messages']);
-  const toolUse = translateTools(t, chat, traits, conversation.calledTools);
+  const chat = new Place(t, body).object();
+  const askedFor = chat.at('model').nonEmptyString();
+  const maxTokens = readMaxTokens(chat, maxOutputTokens);
+  const stream = chat.at('stream').boolean(false);
+  const includeUsage = readIncludeUsage(chat.given('stream_options'), stream);
+  const conversation = translateMessages(chat.at('messages'));
+  const toolUse = translateTools(chat, traits, conversation.calledTools);
   // After the client's own blocks, so that a prefix the client caches stays what it was.
-  const system = [
-    ...conversation.system,
-    ...instruction(toolUse.instruction),
-    ...instruction(wantsJsonObject(t, chat) ? JSON_OBJECT_INSTRUCTION : undefined),
-  ];
-  const stopSequences = readStop(t, chat);
-  const userId = readEndUser(t, chat, options.endUserId);
-  const cacheControl = chat['cache_control'];
-  noteIgnoredFields(t, chat);
+  const { system } = conversation;
+  for (const text of [toolUse.instruction, readFormat(chat.given('response_format'))]) {
+    if (text) system.push({ type: 'text', text });
+  }
+  const stopSequences = readStop(chat.given('stop'));
 
+  const cacheControl = chat.given('cache_control');
   const request: NativeRequest = {
-    model: options.model,
+    model,
     max_tokens: maxTokens,
-    ...(toolUse.tools.length > 0 ? { tools: toolUse.tools } : {}),
-    ...(system.length > 0 ? { system } : {}),
+    tools: listed(toolUse.tools),
+    system: listed(system),
     messages: conversation.messages,
-    ...(toolUse.toolChoice ? { tool_choice: toolUse.toolChoice } : {}),
-    ...(stopSequences.length > 0 ? { stop_sequences: stopSequences } : {}),
-    ...translateSampling(t, chat, traits),
-    ...translateReasoning(t, chat['reasoning_effort'], traits),
-    ...(userId === undefined ? {} : { metadata: { user_id: userId } }),
-    ...(cacheControl == null
-      ? {}
-      : { cache_control: fromCacheControl(t, cacheControl, 'cache_control') }),
-    ...(stream ? { stream } : {}),
+    tool_choice: toolUse.toolChoice,
+    stop_sequences: listed(stopSequences),
+    ...translateSampling(chat, traits),
+    ...translateReasoning(chat.given('reasoning_effort'), traits),
+    metadata: readEndUser(chat, endUserId),
+    cache_control: cacheControl && fromCacheControl(cacheControl),
+    stream: stream || undefined,
   };
+  // Looked at in passing: these members count as unread, and are noted like any other.
+  refuseUnservable(new Place(t, body));
+  chat.noteUnread();
   refuseExcessCachePoints(t, request);
   return {
     outcome: 'translated',
     body: writeNativeRequest(request),
     stream,
-    response: { model, includeUsage, legacyFunctions: toolUse.isLegacy },
-    notes: t.notes.finish(),
+    response: { model: askedFor, includeUsage, legacyFunctions: toolUse.isLegacy },
+    notes: finishNotes(t),
   };
 }
 
-function readModel(chat: JsonObject): string {
-  const { model } = chat;
-  if (typeof model === 'string' && model !== '') return model;
-  return refuseType('model', 'a non-empty string', model);
-}
-
-function readMaxTokens(t: Translation, chat: JsonObject, maxOutputTokens: number): number {
-  const { max_completion_tokens: newer, max_tokens: older } = chat;
-  const field = newer == null ? 'max_tokens' : 'max_completion_tokens';
-  const value = newer ?? older;
-  if (value == null) return maxOutputTokens;
+function readMaxTokens(chat: Place, maxOutputTokens: number): number {
+  const field = chat.givenEither('max_completion_tokens', 'max_tokens');
+  if (!field) return maxOutputTokens;
+  const { value } = field;
   if (typeof value !== 'number' || !Number.isInteger(value) || value <= 0) {
     const code = typeof value === 'number' ? 'invalid_value' : 'invalid_type';
-    refuse(field, code, `must be an integer above 0, got ${quote(value)}`);
-  }
-  if (newer != null && older != null && older !== newer) {
-    t.notes.take('max_tokens', 'ignored', 'max_completion_tokens is used');
+    return field.mustBe('an integer above 0', code);
   }
   if (value <= maxOutputTokens) return value;
-  t.notes.take(field, 'capped', `sent as ${String(maxOutputTokens)}, the model's maximum`);
+  field.note('capped', `sent as ${maxOutputTokens}`);
   return maxOutputTokens;
 }
 
-function readStream(chat: JsonObject): boolean {
-  return readBoolean(chat['stream'] ?? false, 'stream');
-}
-
-const STREAM_OPTIONS = new Set(['include_usage', 'include_obfuscation']);
-
-function readIncludeUsage(t: Translation, chat: JsonObject, stream: boolean): boolean {
-  const options = chat['stream_options'];
-  if (options == null) return false;
+function readIncludeUsage(options: Place | undefined, stream: boolean): boolean {
+  if (!options) return false;
   if (!stream) {
-    t.notes.take('stream_options', 'ignored', 'the answer is not streamed');
+    options.note('ignored', 'the answer is not streamed');
     return false;
   }
-  const written = readObject(options, 'stream_options');
-  noteUnknownMembers(t, written, STREAM_OPTIONS, 'stream_options');
-  if (written['include_obfuscation'] === true) {
-    t.notes.take('stream_options.include_obfuscation', 'ignored', 'chunks are not padded');
-  }
-  return readBoolean(written['include_usage'] ?? false, 'stream_options.include_usage');
+  const wanted = options.object().at('include_usage').boolean(false);
+  options.noteUnread();
+  return wanted;
 }
 
-function wantsJsonObject(t: Translation, chat: JsonObject): boolean {
-  const format = chat['response_format'];
-  const type = isJsonObject(format) ? format['type'] : format;
-  if (type === 'json_object' && format !== type) return true;
-  if (type != null && !(isJsonObject(format) && type === 'text')) {
-    t.notes.take('response_format', 'ignored', `no equivalent of ${quote(type)}`);
-  }
-  return false;
+/** The instruction that stands for `response_format`, where there is one. */
+function readFormat(format: Place | undefined): string | undefined {
+  const type = format?.at('type').value;
+  if (type === 'json_object') return JSON_OBJECT_INSTRUCTION;
+  if (type !== 'text') format?.note('ignored', NO_EQUIVALENT);
+  return undefined;
 }
 
-function instruction(text: string | undefined): TextBlock[] {
-  return text === undefined ? [] : [{ type: 'text', text }];
-}
-
-function readStop(t: Translation, chat: JsonObject): string[] {
-  const { stop } = chat;
-  if (stop == null) return [];
-  const isSingle = typeof stop === 'string';
-  const sequences: string[] = [];
-  (isSingle ? [stop] : readArray(stop, 'stop')).forEach((item, index) => {
-    const path = isSingle ? 'stop' : `stop[${String(index)}]`;
-    const sequence = readString(item, path);
-    if (/\S/.test(sequence)) sequences.push(sequence);
-    else t.notes.take(path, 'dropped', 'upstream takes no stop sequence of white space only');
+function readStop(stop: Place | undefined): string[] {
+  if (!stop) return [];
+  const items = typeof stop.value === 'string' ? [stop] : stop.items();
+  return items.flatMap((item) => {
+    const sequence = item.string();
+    if (/\S/.test(sequence)) return sequence;
+    item.note('dropped', 'white space only');
+    return [];
   });
-  return sequences;
 }
 
 function readEndUser(
-  t: Translation,
-  chat: JsonObject,
-  endUserId: ((value: string) => string) | undefined,
-): string | undefined {
-  const { safety_identifier: identifier, user } = chat;
-  const field = identifier == null ? 'user' : 'safety_identifier';
-  const value = identifier ?? user;
-  if (value == null || value === '') return undefined;
-  if (identifier != null && user != null && user !== identifier) {
-    t.notes.take('user', 'ignored', 'safety_identifier is used');
-  }
-  if (endUserId === undefined) {
-    t.notes.take(field, 'ignored', 'end users are not told upstream');
-    return undefined;
-  }
-  return endUserId(readString(value, field));
+  chat: Place,
+  endUserId: TranslateRequestOptions['endUserId'],
+): NativeRequest['metadata'] {
+  const field = chat.givenEither('safety_identifier', 'user');
+  if (!field || field.value === '') return undefined;
+  if (endUserId) return { user_id: endUserId(field.string()) };
+  field.note('ignored', 'end users are not told');
+  return undefined;
 }

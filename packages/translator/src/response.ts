@@ -4,10 +4,11 @@
  * https://platform.claude.com/docs/en/api/messages (SDK: `Message`, `ContentBlock`)
  */
 
-import { decodeUtf8, encodeUtf8 } from './bytes.js';
-import { finishReason, refusalText } from './finish-reason.js';
-import { scanTopLevel, type JsonShape } from './json-members.js';
-import { isJsonObject, type JsonObject } from './raw-json.js';
+import { decodeStrictly } from './bytes.js';
+import { finishReason } from './finish-reason.js';
+import { inputTexts } from './input-texts.js';
+import { listed } from './lists.js';
+import { objectOf, parseObject, stringOf, type JsonObject } from './raw-json.js';
 import type { ResponseContext } from './response-context.js';
 import { chatUsage, readUsage, type UsageReading } from './usage.js';
 
@@ -43,46 +44,40 @@ export function translateResponse(
   nativeBody: string | Uint8Array,
   context: TranslateResponseContext,
 ): ResponseTranslation {
-  const bytes = typeof nativeBody === 'string' ? encodeUtf8(nativeBody) : nativeBody;
-  const inputs = new Map<number, string>();
-  const scan = scanTopLevel(bytes, { shape: inputShape(bytes, inputs) });
-  if (scan.outcome === 'refused') return { outcome: 'malformed', reason: scan.message };
-  const message = JSON.parse(decodeUtf8(bytes)) as JsonObject;
-  const { content, id, usage: nativeUsage } = message;
-  if (!Array.isArray(content)) return { outcome: 'malformed', reason: 'content is no array' };
+  const json = typeof nativeBody === 'string' ? nativeBody : (decodeStrictly(nativeBody) ?? '');
+  const message = objectOf(parseObject(json));
+  const { content, id, usage: nativeUsage, stop_reason: reason, stop_details: details } = message;
+  if (!Array.isArray(content)) return { outcome: 'malformed', reason: 'the body is no message' };
 
   const usage = readUsage(nativeUsage);
-  const stopReason =
-    typeof message['stop_reason'] === 'string' ? message['stop_reason'] : undefined;
-  const messageId = typeof id === 'string' ? id : undefined;
-  const blocks = content.map((block: unknown) => (isJsonObject(block) ? block : {}));
-  const calls = blocks.flatMap((block, index) =>
-    block['type'] === 'tool_use' ? [callOf(block, inputs.get(index))] : [],
-  );
+  const stopReason = stringOf(reason) || undefined;
+  const messageId = stringOf(id) || undefined;
+  const blocks = content.map(objectOf);
+  const calls = callsOf(blocks, json);
   const hasCalls = calls.length > 0;
+  const { created, model, legacyFunctions, reasoning } = context;
   const completion = {
     id: completionId(messageId),
     object: 'chat.completion',
-    created: context.created,
-    model: context.model,
+    created,
+    model,
     choices: [
       {
         index: 0,
         message: {
           role: 'assistant',
-          content: textOf(blocks, hasCalls),
-          refusal: stopReason === 'refusal' ? refusalOf(message['stop_details']) : null,
-          ...thinkingMembers(blocks, context),
-          ...callMembers(calls, context),
+          content: textOf(blocks) || (hasCalls ? null : ''),
+          refusal: stopReason === 'refusal' ? refusalOf(details) : null,
+          thinking_blocks: reasoning && listed(blocks.filter(isThinking)),
+          ...(legacyFunctions
+            ? { function_call: calls[0]?.function }
+            : { tool_calls: listed(calls) }),
         },
         logprobs: null,
-        finish_reason: finishReason(stopReason, {
-          hasCalls,
-          legacyFunctions: context.legacyFunctions,
-        }),
+        finish_reason: finishReason(stopReason, { hasCalls, legacyFunctions }),
       },
     ],
-    ...(usage.outcome === 'read' ? { usage: chatUsage(usage.usage) } : {}),
+    usage: usage.outcome === 'read' ? chatUsage(usage.usage) : undefined,
   };
   return { outcome: 'translated', body: JSON.stringify(completion), usage, messageId, stopReason };
 }
@@ -91,8 +86,9 @@ export function completionId(messageId: string | undefined): string {
   return `chatcmpl-${messageId ?? 'unknown'}`;
 }
 
+/** `message.refusal` of a message that was refused. The upstream's explanation may be absent. */
 export function refusalOf(stopDetails: unknown): string {
-  return refusalText(isJsonObject(stopDetails) ? stopDetails['explanation'] : undefined);
+  return stringOf(objectOf(stopDetails)['explanation']) || 'The model declined to answer.';
 }
 
 export interface ChatToolCall {
@@ -101,48 +97,21 @@ export interface ChatToolCall {
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
-/** Remembers the raw text of each block's `input`, by the block's index. */
-function inputShape(bytes: Uint8Array, inputs: Map<number, string>): JsonShape {
-  const input: JsonShape = {
-    onValue({ start, end }, path) {
-      const [, index] = path;
-      if (typeof index === 'number') inputs.set(index, decodeUtf8(bytes.subarray(start, end)));
-    },
-  };
-  const block: JsonShape = { member: (name) => (name === 'input' ? input : undefined) };
-  return { member: (name) => (name === 'content' ? { item: block } : undefined) };
+function callsOf(blocks: readonly JsonObject[], json: string): ChatToolCall[] {
+  let inputs: ReadonlyMap<unknown, string> | undefined;
+  return blocks.flatMap(({ type, id, name }, index) => {
+    if (type !== 'tool_use') return [];
+    inputs ??= inputTexts(json);
+    const input = inputs.get(index) ?? 'null';
+    const called = { name: String(name), arguments: input === 'null' ? '{}' : input };
+    return { id: String(id), type: 'function', function: called };
+  });
 }
 
-function callOf(block: JsonObject, rawInput: string | undefined): ChatToolCall {
-  return {
-    id: String(block['id']),
-    type: 'function',
-    function: {
-      name: String(block['name']),
-      arguments: rawInput === undefined || rawInput === 'null' ? '{}' : rawInput,
-    },
-  };
+function textOf(blocks: readonly JsonObject[]): string {
+  return blocks.map(({ type, text }) => (type === 'text' ? stringOf(text) : '')).join('');
 }
 
-function callMembers(calls: readonly ChatToolCall[], { legacyFunctions }: ResponseContext) {
-  const [first] = calls;
-  if (first === undefined) return {};
-  return legacyFunctions ? { function_call: first.function } : { tool_calls: calls };
-}
-
-function textOf(blocks: readonly JsonObject[], hasCalls: boolean): string | null {
-  const texts = blocks.filter((block) => block['type'] === 'text');
-  const text = texts
-    .map((block) => (typeof block['text'] === 'string' ? block['text'] : ''))
-    .join('');
-  return text === '' && hasCalls ? null : text;
-}
-
-function thinkingMembers(blocks: readonly JsonObject[], { reasoning }: TranslateResponseContext) {
-  const thinking = blocks.filter(isThinking);
-  return reasoning === undefined || thinking.length === 0 ? {} : { thinking_blocks: thinking };
-}
-
-export function isThinking(block: JsonObject): boolean {
-  return block['type'] === 'thinking' || block['type'] === 'redacted_thinking';
+export function isThinking({ type }: JsonObject): boolean {
+  return type === 'thinking' || type === 'redacted_thinking';
 }

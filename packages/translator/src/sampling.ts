@@ -4,9 +4,8 @@
  * `MessageCreateParams`.
  */
 
-import type { JsonObject } from './raw-json.js';
+import type { Place } from './place.js';
 import type { ModelTraits } from './traits.js';
-import { refuseType, type Translation } from './translation.js';
 
 export interface Sampling {
   temperature?: number;
@@ -17,38 +16,34 @@ export interface Sampling {
  * The chat format allows temperatures up to 2; here anything outside 0 to 1 is capped, never an
  * error.
  */
-export function translateSampling(t: Translation, chat: JsonObject, traits: ModelTraits): Sampling {
-  const temperature = readNumber(chat, 'temperature');
-  const topP = readNumber(chat, 'top_p');
-  // 1 is the default of both: leaving it out loses nothing.
-  if (traits.sampling === 'refused') {
-    const detail = 'the model takes no sampling parameters';
-    if (temperature !== undefined && temperature !== 1)
-      t.notes.take('temperature', 'dropped', detail);
-    if (topP !== undefined && topP !== 1) t.notes.take('top_p', 'dropped', detail);
+export function translateSampling(chat: Place, { sampling }: ModelTraits): Sampling {
+  const temperature = chat.given('temperature');
+  const topP = chat.given('top_p');
+  const wanted = readNumber(temperature);
+  const mass = readNumber(topP);
+  if (sampling === 'refused') {
+    noteUnsent(temperature, 'the model takes none');
+    noteUnsent(topP, 'the model takes none');
     return {};
   }
-  if (temperature !== undefined) {
-    if (topP !== undefined && topP !== 1) {
-      t.notes.take('top_p', 'dropped', 'upstream takes either temperature or top_p');
-    }
-    return { temperature: cap(t, temperature) };
+  if (wanted !== undefined) {
+    noteUnsent(topP, 'temperature is used');
+    const capped = Math.min(Math.max(wanted, 0), 1);
+    if (capped !== wanted) temperature?.note('capped', `sent as ${capped}`);
+    return { temperature: capped };
   }
-  if (topP === undefined || topP === 1) return {};
-  if (topP > 0 && topP < 1) return { top_p: topP };
-  t.notes.take('top_p', 'dropped', 'not between 0 and 1');
+  if (mass && mass > 0 && mass < 1) return { top_p: mass };
+  noteUnsent(topP, 'not between 0 and 1');
   return {};
 }
 
-function readNumber(chat: JsonObject, field: 'temperature' | 'top_p'): number | undefined {
-  const value = chat[field];
-  if (value == null) return undefined;
-  if (typeof value === 'number' && !Number.isNaN(value)) return value;
-  return refuseType(field, 'a number', value);
+function readNumber(field: Place | undefined): number | undefined {
+  if (!field) return undefined;
+  const { value } = field;
+  return typeof value === 'number' && !Number.isNaN(value) ? value : field.mustBe('a number');
 }
 
-function cap(t: Translation, temperature: number): number {
-  const capped = Math.min(Math.max(temperature, 0), 1);
-  if (capped !== temperature) t.notes.take('temperature', 'capped', `sent as ${String(capped)}`);
-  return capped;
+/** 1 is the default of both: leaving it out loses nothing. */
+function noteUnsent(field: Place | undefined, why: string): void {
+  if (field?.value !== 1) field?.note('dropped', why);
 }

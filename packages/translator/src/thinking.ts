@@ -6,95 +6,51 @@
  */
 
 import type { ThinkingBlock } from './native-request.js';
-import type { JsonObject } from './raw-json.js';
-import {
-  quote,
-  readArray,
-  readObject,
-  readString,
-  refuse,
-  type Translation,
-} from './translation.js';
+import type { Place } from './place.js';
 
 /**
  * The thinking blocks of an assistant message, unchanged and in order. The signature decides, not
  * the text: a signed block with empty text is kept, an unsigned one is no block of upstream's and
  * dropped.
  */
-export function readThinking(t: Translation, message: JsonObject, path: string): ThinkingBlock[] {
-  const blocks = message['thinking_blocks'];
-  if (blocks != null) {
-    return readEach(t, blocks, `${path}.thinking_blocks`, readBlock);
-  }
-  const details = message['reasoning_details'];
-  return details == null
-    ? []
-    : readEach(t, details, `${path}.reasoning_details`, readReasoningDetail);
+export function readThinking(message: Place): ThinkingBlock[] {
+  const blocks = message.given('thinking_blocks');
+  const details = message.given('reasoning_details');
+  if (blocks) return blocks.items().flatMap((item) => readBlock(item) ?? []);
+  return details ? details.items().flatMap((item) => readDetail(item) ?? []) : [];
 }
 
-type ReadOne = (t: Translation, value: JsonObject, path: string) => ThinkingBlock | undefined;
-
-function readEach(
-  t: Translation,
-  values: unknown,
-  path: string,
-  readOne: ReadOne,
-): ThinkingBlock[] {
-  const blocks: ThinkingBlock[] = [];
-  readArray(values, path).forEach((value, index) => {
-    const at = `${path}[${String(index)}]`;
-    const block = readOne(t, readObject(value, at), at);
-    if (block !== undefined) blocks.push(block);
-  });
-  return blocks;
-}
-
-function readBlock(t: Translation, value: JsonObject, path: string): ThinkingBlock | undefined {
-  switch (value['type']) {
+function readBlock(block: Place): ThinkingBlock | undefined {
+  const type = block.object().at('type');
+  switch (type.value) {
     case 'thinking':
-      return signedThinking(t, value['thinking'], value['signature'], path, 'thinking');
+      return signedThinking(block, block.at('thinking').string());
     case 'redacted_thinking':
-      return redactedThinking(value['data'], path);
+      return redactedThinking(block);
     default:
-      return refuse(
-        `${path}.type`,
-        'unsupported_value',
-        `must be "thinking" or "redacted_thinking", got ${quote(value['type'])}`,
-      );
+      return type.mustBe('"thinking" or "redacted_thinking"', 'unsupported_value');
   }
 }
 
-function readReasoningDetail(
-  t: Translation,
-  value: JsonObject,
-  path: string,
-): ThinkingBlock | undefined {
-  const { type, format } = value;
-  const isForeign = typeof format === 'string' && !format.startsWith('anthropic');
-  if (!isForeign && type === 'reasoning.text') {
-    return signedThinking(t, value['text'] ?? '', value['signature'], path, 'text');
+function readDetail(detail: Place): ThinkingBlock | undefined {
+  const type = detail.object().at('type').value;
+  const format = detail.at('format').value;
+  const isOurs = typeof format !== 'string' || format.startsWith('anthropic');
+  if (isOurs && type === 'reasoning.text') {
+    return signedThinking(detail, detail.at('text').string(''));
   }
-  if (!isForeign && type === 'reasoning.encrypted') return redactedThinking(value['data'], path);
-  t.notes.take(path, 'dropped', 'not reasoning that upstream signed');
+  if (isOurs && type === 'reasoning.encrypted') return redactedThinking(detail);
+  detail.note('dropped', 'not signed by upstream');
   return undefined;
 }
 
-function signedThinking(
-  t: Translation,
-  thinking: unknown,
-  signature: unknown,
-  path: string,
-  textMember: string,
-): ThinkingBlock | undefined {
-  const text = readString(thinking, `${path}.${textMember}`);
-  if (signature == null || signature === '') {
-    t.notes.take(path, 'dropped', 'thinking without a signature');
-    return undefined;
-  }
-  const signed = readString(signature, `${path}.signature`);
-  return { type: 'thinking', thinking: text, signature: signed };
+function signedThinking(place: Place, thinking: string): ThinkingBlock | undefined {
+  const signature = place.at('signature').string('');
+  if (signature !== '') return { type: 'thinking', thinking, signature };
+  place.note('dropped', 'not signed by upstream');
+  return undefined;
 }
 
-function redactedThinking(data: unknown, path: string): ThinkingBlock {
-  return { type: 'redacted_thinking', data: readString(data, `${path}.data`) };
+function redactedThinking(place: Place): ThinkingBlock {
+  return { type: 'redacted_thinking', data: place.at('data').string() };
 }

@@ -4,11 +4,15 @@
  */
 
 import type { RequestProblem } from './note.js';
-import { isJsonObject, type JsonObject } from './raw-json.js';
+import { isJsonObject, objectOf, type JsonObject } from './raw-json.js';
 
 export type NativeToolChoice =
-  | { readonly type: 'auto' | 'any'; readonly disable_parallel_tool_use?: boolean }
-  | { readonly type: 'tool'; readonly name: string; readonly disable_parallel_tool_use?: boolean }
+  | { readonly type: 'auto' | 'any'; readonly disable_parallel_tool_use?: boolean | undefined }
+  | {
+      readonly type: 'tool';
+      readonly name: string;
+      readonly disable_parallel_tool_use?: boolean | undefined;
+    }
   | { readonly type: 'none' };
 
 export type ToolChoiceNormalization =
@@ -34,80 +38,63 @@ export type ToolChoiceNormalization =
  * normalizeToolChoice('required'); // {outcome: 'normalized', toolChoice: {type: 'any'}}
  */
 export function normalizeToolChoice(value: unknown): ToolChoiceNormalization {
-  if (typeof value === 'string') {
-    const toolChoice = ofWord(value);
-    return toolChoice === undefined
-      ? refused('tool_choice')
-      : { outcome: 'normalized', toolChoice };
-  }
-  if (!isJsonObject(value)) return refused('tool_choice');
-  switch (value['type']) {
-    case 'auto':
-    case 'any':
-    case 'none':
-      return { outcome: 'native' };
+  if (isNativeWord(value)) return normalized({ type: value });
+  const choice = objectOf(value);
+  if (value === 'required' || choice['type'] === 'required') return normalized({ type: 'any' });
+  if (isNativeWord(choice['type'])) return { outcome: 'native' };
+  switch (choice['type']) {
     case 'tool':
-      return isName(value['name']) ? { outcome: 'native' } : refused('tool_choice.name');
-    case 'required':
-      return { outcome: 'normalized', toolChoice: { type: 'any' } };
+      return isName(choice['name']) ? { outcome: 'native' } : refused('.name');
     case 'function': {
-      const name = functionName(value);
-      return name === undefined
-        ? refused('tool_choice.function.name')
-        : { outcome: 'normalized', toolChoice: { type: 'tool', name } };
+      const name = functionName(choice);
+      return isName(name) ? normalized({ type: 'tool', name }) : refused('.function.name');
     }
     case 'allowed_tools':
-      return ofAllowedTools(value);
+      return ofAllowedTools(choice);
     default:
-      return refused('tool_choice.type');
+      return refused(isJsonObject(value) ? '.type' : '');
   }
 }
 
-function ofWord(word: string): NativeToolChoice | undefined {
-  switch (word) {
-    case 'auto':
-    case 'none':
-    case 'any':
-      return { type: word };
-    case 'required':
-      return { type: 'any' };
-    default:
-      return undefined;
-  }
+function isNativeWord(word: unknown): word is 'auto' | 'any' | 'none' {
+  return word === 'auto' || word === 'any' || word === 'none';
 }
 
 function ofAllowedTools(value: JsonObject): ToolChoiceNormalization {
   const nested = value['allowed_tools'];
-  const { mode, tools } = isJsonObject(nested) ? nested : value;
-  const path = isJsonObject(nested) ? 'tool_choice.allowed_tools' : 'tool_choice';
+  const [{ mode, tools }, path] = isJsonObject(nested) ? [nested, '.allowed_tools'] : [value, ''];
   if (mode !== 'auto' && mode !== 'required') return refused(`${path}.mode`);
   if (!Array.isArray(tools)) return refused(`${path}.tools`);
-  const allowedTools: string[] = [];
-  for (const [index, tool] of tools.entries()) {
-    const name = isJsonObject(tool) && tool['type'] === 'function' ? functionName(tool) : undefined;
-    if (name === undefined) return refused(`${path}.tools[${String(index)}]`);
-    allowedTools.push(name);
+  const names = tools.map((tool) =>
+    isJsonObject(tool) && tool['type'] === 'function' ? functionName(tool) : undefined,
+  );
+  if (!names.every(isName)) {
+    return refused(`${path}.tools[${names.findIndex((name) => !isName(name))}]`);
   }
-  if (allowedTools.length === 0) {
-    return { outcome: 'normalized', toolChoice: { type: 'none' } };
-  }
-  const type = mode === 'required' ? 'any' : 'auto';
-  return { outcome: 'normalized', toolChoice: { type }, allowedTools };
+  if (names.length === 0) return normalized({ type: 'none' });
+  return normalized({ type: mode === 'required' ? 'any' : 'auto' }, names);
 }
 
-function functionName(value: JsonObject): string | undefined {
+function functionName(value: JsonObject): unknown {
   const nested = value['function'];
-  const name = isJsonObject(nested) ? nested['name'] : value['name'];
-  return isName(name) ? name : undefined;
+  return isJsonObject(nested) ? nested['name'] : value['name'];
 }
 
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-function refused(param: string): ToolChoiceNormalization {
+function normalized(
+  toolChoice: NativeToolChoice,
+  allowedTools?: readonly string[],
+): ToolChoiceNormalization {
+  return { outcome: 'normalized', toolChoice, ...(allowedTools && { allowedTools }) };
+}
+
+function refused(member: string): ToolChoiceNormalization {
+  const param = `tool_choice${member}`;
   const message =
-    `Invalid ${param}: tool_choice must be "auto", "none", "required", "any", an object of one of these types, ` +
-    '{"type":"tool","name":...}, {"type":"function","function":{"name":...}} or {"type":"allowed_tools",...}.';
+    `${param}: tool_choice must be "auto", "none", "any", "required" ` +
+    'or an object of type "tool", "function" or "allowed_tools"';
   return { outcome: 'refused', problem: { message, param, code: 'invalid_value' } };
 }

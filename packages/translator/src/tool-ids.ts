@@ -46,7 +46,7 @@ export function createIdAllocator(): (wanted: string) => string {
     let id = base;
     let suffix = nextSuffix.get(base) ?? 2;
     while (used.has(id)) {
-      id = `${base}_${String(suffix)}`;
+      id = `${base}_${suffix}`;
       suffix += 1;
     }
     if (id !== base) nextSuffix.set(base, suffix);

@@ -3,136 +3,107 @@
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
-import { CACHE_MEMBERS, readCacheControl } from './cache-control.js';
+import { finishReading } from './cache-control.js';
 import type { InputSchema, NativeTool } from './native-request.js';
-import { isJsonObject, type JsonObject } from './raw-json.js';
+import { quote, type Place } from './place.js';
+import { objectOf } from './raw-json.js';
 import { normalizeToolChoice, type NativeToolChoice } from './tool-choice.js';
 import { isAllowedToken } from './tool-ids.js';
 import type { ModelTraits } from './traits.js';
-import {
-  noteUnknownMembers,
-  quote,
-  readArray,
-  readBoolean,
-  readObject,
-  readString,
-  refuse,
-  RefusedRequestError,
-  type Translation,
-} from './translation.js';
+import { RefusedRequestError } from './translation.js';
 
 export interface ToolUse {
   /** Empty when the model is offered none. */
   readonly tools: NativeTool[];
-  readonly toolChoice: NativeToolChoice | undefined;
+  readonly toolChoice?: NativeToolChoice | undefined;
   /** What the system prompt has to say where `tool_choice` cannot. */
-  readonly instruction: string | undefined;
+  readonly instruction?: string;
   /** The tools came as `functions`: calls go back as `function_call`. */
   readonly isLegacy: boolean;
 }
-
-const TOOL_MEMBERS = new Set(['type', 'function', ...CACHE_MEMBERS]);
-const FUNCTION_MEMBERS = new Set(['name', 'description', 'parameters', 'strict', ...CACHE_MEMBERS]);
 
 /**
  * Reads `tools`, `tool_choice` and `parallel_tool_calls`, or the old `functions` and
  * `function_call`.
  */
 export function translateTools(
-  t: Translation,
-  chat: JsonObject,
-  traits: ModelTraits,
+  chat: Place,
+  { forcedToolChoice }: ModelTraits,
   calledTools: ReadonlySet<string>,
 ): ToolUse {
-  const { tools: offered, isLegacy } = readTools(t, chat);
-  const choice = readChoice(t, chat, offered);
-  if (offered.length === 0) return { ...historyOnly(t, calledTools), isLegacy };
+  const list = chat.givenEither('tools', 'functions');
+  const offered = list ? readTools(list) : [];
+  const field = chat.givenEither('tool_choice', 'function_call');
+  const parallel = chat.at('parallel_tool_calls');
+  const choice: Choice = field ? readChoice(field, offered) : {};
+  if (!list || offered.length === 0) return historyOnly(chat.at('tools'), calledTools);
 
-  const tools = allowedOnly(t, offered, choice?.allowedTools);
-  const wanted = withoutParallelCalls(choice?.toolChoice, isSerial(chat, isLegacy));
-  if (traits.forcedToolChoice === 'accepted' || wanted === undefined || !isForced(wanted)) {
-    return { tools, toolChoice: wanted, instruction: undefined, isLegacy };
+  const isLegacy = list.path === 'functions';
+  const tools = allowedOnly(list, offered, choice.allowedTools);
+  const { toolChoice } = choice;
+  const isSerial =
+    !parallel.boolean(true) ||
+    // The old format has room for one call.
+    isLegacy ||
+    field?.at('disable_parallel_tool_use').value === true;
+  if (forcedToolChoice === 'accepted' || !isForced(toolChoice)) {
+    return { tools, toolChoice: withSerial(toolChoice, isSerial), isLegacy };
   }
-  return { ...persuade(t, tools, wanted, choiceField(chat)), isLegacy };
+  // For models that refuse a forced choice: offer only what is demanded, and say so. No guarantee.
+  field?.note('rewritten', 'the model is asked, not forced');
+  const { name } = toolChoice;
+  return {
+    tools: tools.filter((tool) => !name || tool.name === name),
+    toolChoice: withSerial({ type: 'auto' }, isSerial),
+    instruction: `In this reply you must call ${name ? `the tool ${name}` : 'at least one of the provided tools'}.`,
+    isLegacy,
+  };
 }
 
-function readTools(t: Translation, chat: JsonObject): { tools: NativeTool[]; isLegacy: boolean } {
-  const { tools, functions } = chat;
-  if (tools != null) {
-    if (functions != null) t.notes.take('functions', 'ignored', 'tools are used');
-    return { tools: readList(t, tools, 'tools', readTool), isLegacy: false };
-  }
-  if (functions == null) return { tools: [], isLegacy: false };
-  const read = readList(t, functions, 'functions', readFunction);
-  return { tools: read, isLegacy: read.length > 0 };
-}
-
-type ReadTool = (t: Translation, value: unknown, path: string) => { tool: NativeTool; at: string };
-
-function readList(t: Translation, value: unknown, path: string, readOne: ReadTool): NativeTool[] {
+function readTools(list: Place): NativeTool[] {
   const names = new Set<string>();
-  return readArray(value, path).map((item, index) => {
-    const { tool, at } = readOne(t, item, `${path}[${String(index)}]`);
+  return list.items().map((item) => {
+    const definition = list.path === 'functions' ? item : functionOf(item);
+    const tool = readFunction(definition);
     if (names.has(tool.name)) {
-      refuse(`${at}.name`, 'invalid_value', `there are two tools named ${tool.name}`);
+      definition.at('name').mustBe('unique', 'invalid_value');
     }
     names.add(tool.name);
+    finishReading(item, tool);
+    if (definition !== item) finishReading(definition, tool);
     return tool;
   });
 }
 
-function readTool(t: Translation, value: unknown, path: string): { tool: NativeTool; at: string } {
-  const written = readObject(value, path);
-  const { type } = written;
-  if (type !== 'function') {
-    const complaint = `tool type ${quote(type)} is not supported, only "function"`;
-    refuse(`${path}.type`, 'unsupported_value', complaint);
-  }
-  noteUnknownMembers(t, written, TOOL_MEMBERS, path);
-  const { tool, at } = readFunction(t, written['function'], `${path}.function`);
-  const control = readCacheControl(t, written, path);
-  if (control !== undefined) tool.cache_control = control;
-  return { tool, at };
+function functionOf(item: Place): Place {
+  const type = item.object().at('type');
+  if (type.value !== 'function') type.mustBe('"function"', 'unsupported_value');
+  return item.at('function');
 }
 
-function readFunction(
-  t: Translation,
-  value: unknown,
-  path: string,
-): { tool: NativeTool; at: string } {
-  const written = readObject(value, path);
-  const { name, strict } = written;
-  if (typeof name !== 'string' || !isAllowedToken(name)) {
-    const code = name == null ? 'missing_required_parameter' : 'invalid_value';
-    refuse(`${path}.name`, code, `must be 1 to 64 letters, digits, _ or -, got ${quote(name)}`);
+function readFunction(place: Place): NativeTool {
+  const name = place.object().at('name');
+  if (typeof name.value !== 'string' || !isAllowedToken(name.value)) {
+    return name.mustBe('1 to 64 letters, digits, _ or -', 'invalid_value');
   }
-  const description = readString(written['description'] ?? '', `${path}.description`);
-  if (strict === true) {
-    t.notes.take(`${path}.strict`, 'dropped', 'upstream refuses schemas that strict mode allows');
+  const strict = place.at('strict');
+  if (strict.value === true) {
+    strict.note('dropped', 'upstream refuses some strict schemas');
   }
-  noteUnknownMembers(t, written, FUNCTION_MEMBERS, path);
-  const tool: NativeTool = {
-    name,
-    ...(description === '' ? {} : { description }),
-    input_schema: inputSchema(written['parameters'], `${path}.parameters`),
+  return {
+    name: name.value,
+    description: place.at('description').string('') || undefined,
+    input_schema: inputSchema(place.given('parameters')),
   };
-  const control = readCacheControl(t, written, path);
-  if (control !== undefined) tool.cache_control = control;
-  return { tool, at: path };
 }
 
 /** The schema itself, its keys in the client's order, with the `type` that upstream demands. */
-function inputSchema(parameters: unknown, path: string): InputSchema {
-  if (parameters == null) return emptySchema();
-  const schema = readObject(parameters, path);
-  const { type } = schema;
-  if (type == null) {
-    return Object.keys(schema).length === 0 ? emptySchema() : { ...schema, type: 'object' };
-  }
-  if (type !== 'object') {
-    refuse(`${path}.type`, 'invalid_value', `must be "object", got ${quote(type)}`);
-  }
-  return { ...schema, type };
+function inputSchema(parameters: Place | undefined): InputSchema {
+  if (!parameters) return emptySchema();
+  const type = parameters.object().at('type');
+  if ((type.value ?? 'object') !== 'object') type.mustBe('"object"', 'invalid_value');
+  const schema = objectOf(parameters.value);
+  return Object.keys(schema).length > 0 ? { ...schema, type: 'object' } : emptySchema();
 }
 
 function emptySchema(): InputSchema {
@@ -140,132 +111,77 @@ function emptySchema(): InputSchema {
 }
 
 interface Choice {
-  readonly toolChoice: NativeToolChoice;
+  readonly toolChoice?: NativeToolChoice;
+  /** The tools that may be called, when the client named some. */
   readonly allowedTools?: readonly string[];
 }
 
-function readChoice(
-  t: Translation,
-  chat: JsonObject,
-  tools: readonly NativeTool[],
-): Choice | undefined {
-  const path = choiceField(chat);
-  const value = chat[path];
-  if (value == null) return undefined;
-  if (path === 'tool_choice' && chat['function_call'] != null) {
-    t.notes.take('function_call', 'ignored', 'tool_choice is used');
-  }
-  const choice = path === 'tool_choice' ? fromToolChoice(t, value) : fromFunctionCall(value);
-  const { toolChoice, allowedTools } = choice;
-  const named = toolChoice.type === 'tool' ? [toolChoice.name] : (allowedTools ?? []);
+function readChoice(field: Place, tools: readonly NativeTool[]): Choice {
+  const choice = field.path === 'function_call' ? fromFunctionCall(field) : fromToolChoice(field);
+  const { toolChoice, allowedTools = [] } = choice;
+  const named = toolChoice.type === 'tool' ? [toolChoice.name] : allowedTools;
   const names = new Set(tools.map((tool) => tool.name));
   const unknown = named.find((name) => !names.has(name));
-  if (unknown !== undefined) {
-    refuse(path, 'invalid_value', `names ${quote(unknown)}, which is not among the tools`);
-  }
+  if (unknown !== undefined) field.refuse(`${quote(unknown)} is not among the tools`);
   if (tools.length > 0) return choice;
-  if (isForced(toolChoice)) {
-    refuse(path, 'invalid_value', 'demands a call, but there are no tools');
-  }
-  t.notes.take(path, 'dropped', 'there are no tools to choose from');
-  return undefined;
+  if (isForced(toolChoice)) field.refuse('there are no tools');
+  field.note('dropped', 'there are no tools');
+  return {};
 }
 
-function choiceField(chat: JsonObject): 'tool_choice' | 'function_call' {
-  return chat['tool_choice'] == null ? 'function_call' : 'tool_choice';
-}
-
-function fromToolChoice(t: Translation, value: unknown): Choice {
-  const normalized = normalizeToolChoice(value);
+function fromToolChoice(field: Place): Choice & { toolChoice: NativeToolChoice } {
+  const normalized = normalizeToolChoice(field.value);
   if (normalized.outcome === 'refused') throw new RefusedRequestError(normalized.problem);
-  return normalized.outcome === 'native' ? { toolChoice: copyNative(t, value) } : normalized;
+  if (normalized.outcome === 'normalized') return normalized;
+  // Of a native choice only what is known is sent: upstream refuses other members.
+  const type = field.at('type');
+  const name = field.at('name');
+  field.at('disable_parallel_tool_use');
+  field.noteUnread();
+  if (type.value !== 'tool') return fromToolChoice(type);
+  return { toolChoice: { type: 'tool', name: name.string() } };
 }
 
-const NATIVE_CHOICE_MEMBERS = new Set(['type', 'name', 'disable_parallel_tool_use']);
-
-/** A native choice with only the members that are known: upstream refuses others. */
-function copyNative(t: Translation, value: unknown): NativeToolChoice {
-  const choice = readObject(value, 'tool_choice');
-  noteUnknownMembers(t, choice, NATIVE_CHOICE_MEMBERS, 'tool_choice');
-  const { type, name, disable_parallel_tool_use: isSerial } = choice;
-  if (type === 'none') return { type };
-  const rest = isSerial === true ? { disable_parallel_tool_use: true } : {};
-  return type === 'tool' && typeof name === 'string'
-    ? { type, name, ...rest }
-    : { type: type === 'any' ? 'any' : 'auto', ...rest };
-}
-
-function fromFunctionCall(value: unknown): Choice {
+function fromFunctionCall(field: Place): Choice & { toolChoice: NativeToolChoice } {
+  const { value } = field;
   if (value === 'none' || value === 'auto') return { toolChoice: { type: value } };
-  const name = isJsonObject(value) ? value['name'] : undefined;
-  if (typeof name !== 'string') {
-    refuse('function_call', 'invalid_value', 'must be "none", "auto" or {"name": ...}');
-  }
-  return { toolChoice: { type: 'tool', name } };
+  const { value: name } = field.at('name');
+  if (typeof name === 'string') return { toolChoice: { type: 'tool', name } };
+  return field.mustBe('"none", "auto" or {"name": ...}', 'invalid_value');
 }
 
-function isForced(choice: NativeToolChoice): boolean {
-  return choice.type === 'any' || choice.type === 'tool';
+function isForced(
+  choice: NativeToolChoice | undefined,
+): choice is NativeToolChoice & { type: 'any' | 'tool'; name?: string } {
+  return choice?.type === 'any' || choice?.type === 'tool';
 }
 
 /** Past calls need definitions of what they called, even when the model may call nothing now. */
-function historyOnly(t: Translation, calledTools: ReadonlySet<string>): Omit<ToolUse, 'isLegacy'> {
-  if (calledTools.size === 0) return { tools: [], toolChoice: undefined, instruction: undefined };
-  t.notes.take('tools', 'rewritten', 'defined what past calls name, for none to be called');
+function historyOnly(field: Place, calledTools: ReadonlySet<string>): ToolUse {
+  if (calledTools.size === 0) return { tools: [], isLegacy: false };
+  field.note('rewritten', 'defined for past calls only');
   const tools = [...calledTools].map((name) => ({ name, input_schema: emptySchema() }));
-  return { tools, toolChoice: { type: 'none' }, instruction: undefined };
+  return { tools, toolChoice: { type: 'none' }, isLegacy: false };
 }
 
 function allowedOnly(
-  t: Translation,
+  field: Place,
   tools: NativeTool[],
   allowed: readonly string[] | undefined,
 ): NativeTool[] {
-  if (allowed === undefined) return tools;
+  if (!allowed) return tools;
   const names = new Set(allowed);
   const kept = tools.filter((tool) => names.has(tool.name));
   if (kept.length < tools.length) {
-    t.notes.take('tools', 'dropped', 'only the tools that tool_choice allows are sent');
+    field.note('dropped', 'not allowed by tool_choice');
   }
   return kept;
 }
 
-/** Whether at most one call is wanted. The old format has room for one. */
-function isSerial(chat: JsonObject, isLegacy: boolean): boolean {
-  return !readBoolean(chat['parallel_tool_calls'] ?? true, 'parallel_tool_calls') || isLegacy;
-}
-
-function withoutParallelCalls(
+function withSerial(
   choice: NativeToolChoice | undefined,
-  isSerialWanted: boolean,
+  isSerial: boolean,
 ): NativeToolChoice | undefined {
-  if (!isSerialWanted || choice?.type === 'none') return choice;
+  if (!isSerial || choice?.type === 'none') return choice;
   return { ...(choice ?? { type: 'auto' }), disable_parallel_tool_use: true };
-}
-
-/**
- * For models that refuse a forced choice: offer only what is demanded, and say so. Not a guarantee.
- */
-function persuade(
-  t: Translation,
-  tools: NativeTool[],
-  choice: NativeToolChoice,
-  path: string,
-): Omit<ToolUse, 'isLegacy'> {
-  t.notes.take(path, 'rewritten', 'asked for in the system prompt: the model cannot be forced');
-  const toolChoice: NativeToolChoice = {
-    type: 'auto',
-    ...('disable_parallel_tool_use' in choice && choice.disable_parallel_tool_use === true
-      ? { disable_parallel_tool_use: true }
-      : {}),
-  };
-  if (choice.type !== 'tool') {
-    const instruction = 'In this reply you must call at least one of the provided tools.';
-    return { tools, toolChoice, instruction };
-  }
-  return {
-    tools: tools.filter((tool) => tool.name === choice.name),
-    toolChoice,
-    instruction: `In this reply you must call the tool ${choice.name}.`,
-  };
 }

@@ -6,7 +6,7 @@
  * https://platform.claude.com/docs/en/build-with-claude/streaming (SDK: `Usage`, `MessageDeltaUsage`)
  */
 
-import { isJsonObject, type JsonObject } from './raw-json.js';
+import { isJsonObject, objectOf, type JsonObject } from './raw-json.js';
 
 /** Classes that do not overlap, but for the two parts that are named as such. */
 export interface Usage {
@@ -41,53 +41,30 @@ export function isTokenCount(value: unknown): value is number {
  */
 export function readUsage(native: unknown): UsageReading {
   if (!isJsonObject(native)) return { outcome: 'invalid', reason: 'usage is missing' };
-  const problems: string[] = [];
-  const count = (value: unknown, name: string, isRequired: 'required' | 'optional'): number => {
-    if (value == null && isRequired === 'optional') return 0;
+  let reason: string | undefined;
+  const count = (holder: JsonObject, name: string, absent?: 0): number => {
+    const value = holder[name] ?? absent;
     if (isTokenCount(value)) return value;
-    problems.push(`${name} is not a token count`);
+    reason ??= `${name} is not a token count`;
     return 0;
   };
-  const split = objectOf(native['cache_creation']);
-  const details = objectOf(native['output_tokens_details']);
+  const written = objectOf(native['cache_creation']);
   const usage: Usage = {
-    inputTokens: count(native['input_tokens'], 'input_tokens', 'required'),
-    outputTokens: count(native['output_tokens'], 'output_tokens', 'required'),
-    cacheReadInputTokens: count(
-      native['cache_read_input_tokens'],
-      'cache_read_input_tokens',
-      'optional',
-    ),
-    cacheCreationInputTokens: count(
-      native['cache_creation_input_tokens'],
-      'cache_creation_input_tokens',
-      'optional',
-    ),
-    cacheCreation1hInputTokens: count(
-      split['ephemeral_1h_input_tokens'],
-      'cache_creation.ephemeral_1h_input_tokens',
-      'optional',
-    ),
-    thinkingTokens: count(
-      details['thinking_tokens'],
-      'output_tokens_details.thinking_tokens',
-      'optional',
-    ),
+    inputTokens: count(native, 'input_tokens'),
+    outputTokens: count(native, 'output_tokens'),
+    cacheReadInputTokens: count(native, 'cache_read_input_tokens', 0),
+    cacheCreationInputTokens: count(native, 'cache_creation_input_tokens', 0),
+    cacheCreation1hInputTokens: count(written, 'ephemeral_1h_input_tokens', 0),
+    thinkingTokens: count(objectOf(native['output_tokens_details']), 'thinking_tokens', 0),
   };
-  const written5m = count(
-    split['ephemeral_5m_input_tokens'],
-    'cache_creation.ephemeral_5m_input_tokens',
-    'optional',
-  );
-  const hasSplit = isJsonObject(native['cache_creation']);
-  if (hasSplit && written5m + usage.cacheCreation1hInputTokens !== usage.cacheCreationInputTokens) {
-    problems.push('the parts of cache_creation do not add up to cache_creation_input_tokens');
+  const parts = usage.cacheCreation1hInputTokens + count(written, 'ephemeral_5m_input_tokens', 0);
+  if (isJsonObject(native['cache_creation']) && parts !== usage.cacheCreationInputTokens) {
+    reason ??= 'the parts of cache_creation do not add up to cache_creation_input_tokens';
   }
   if (usage.thinkingTokens > usage.outputTokens) {
-    problems.push('output_tokens_details.thinking_tokens exceeds output_tokens');
+    reason ??= 'output_tokens_details.thinking_tokens exceeds output_tokens';
   }
-  const [reason] = problems;
-  return reason === undefined ? { outcome: 'read', usage } : { outcome: 'invalid', reason };
+  return reason ? { outcome: 'invalid', reason } : { outcome: 'read', usage };
 }
 
 /**
@@ -95,32 +72,31 @@ export function readUsage(native: unknown): UsageReading {
  * replaces, nothing is added. A null and a 0 differ.
  */
 export function overlayUsage(earlier: JsonObject, later: unknown): JsonObject {
-  if (!isJsonObject(later)) return earlier;
-  const given = Object.entries(later).filter(([, value]) => value != null);
-  const merged: JsonObject = { ...earlier, ...Object.fromEntries(given) };
-  const written = 'cache_creation_input_tokens';
+  const told = objectOf(later);
+  const merged: Record<string, unknown> = { ...earlier };
+  for (const [name, value] of Object.entries(told)) if (value != null) merged[name] = value;
   // Later events do not repeat the split by lifetime: with another total, the earlier split is void.
-  if (merged[written] === earlier[written] || later['cache_creation'] != null) return merged;
-  const { cache_creation: _void, ...rest } = merged;
-  return rest;
+  const isSplitVoid = merged[WRITTEN] !== earlier[WRITTEN] && told['cache_creation'] == null;
+  if (isSplitVoid) delete merged['cache_creation'];
+  return merged;
 }
+
+const WRITTEN = 'cache_creation_input_tokens';
 
 /** `usage` of a chat completion. `prompt_tokens` counts the whole prompt, so that totals add up. */
-export function chatUsage(usage: Usage) {
-  const promptTokens =
-    usage.inputTokens + usage.cacheReadInputTokens + usage.cacheCreationInputTokens;
+export function chatUsage({
+  inputTokens,
+  outputTokens,
+  cacheReadInputTokens: cached,
+  cacheCreationInputTokens: written,
+  thinkingTokens,
+}: Usage) {
+  const promptTokens = inputTokens + cached + written;
   return {
     prompt_tokens: promptTokens,
-    completion_tokens: usage.outputTokens,
-    total_tokens: promptTokens + usage.outputTokens,
-    prompt_tokens_details: {
-      cached_tokens: usage.cacheReadInputTokens,
-      cache_write_tokens: usage.cacheCreationInputTokens,
-    },
-    completion_tokens_details: { reasoning_tokens: usage.thinkingTokens },
+    completion_tokens: outputTokens,
+    total_tokens: promptTokens + outputTokens,
+    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
+    completion_tokens_details: { reasoning_tokens: thinkingTokens },
   };
-}
-
-export function objectOf(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
 }

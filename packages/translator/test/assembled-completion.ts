@@ -1,6 +1,6 @@
 /** The chunks of a chat stream, put together to the completion that would have come unstreamed. */
 
-import { createSseParser } from '../src/index.js';
+import { createSseParser } from '../src/streams/index.js';
 
 interface Call {
   id?: string;

@@ -4,14 +4,9 @@ import { describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import Anthropic0 from 'anthropic-sdk-0';
 import fc from 'fast-check';
-import {
-  createChatChunkStream,
-  createChatStream,
-  createMessageStreamTap,
-  iterateThrough,
-  transformThrough,
-  type StreamEnd,
-} from '../src/index.js';
+import { createChatStream, type StreamEnd } from '../src/index.js';
+import { createMessageStreamTap } from '../src/native/index.js';
+import { createChatChunkStream, iterateThrough, transformThrough } from '../src/streams/index.js';
 import {
   STREAM_VECTORS,
   bytesOf,

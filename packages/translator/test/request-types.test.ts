@@ -5,13 +5,18 @@ import type Anthropic0 from 'anthropic-sdk-0';
 import type OpenAI from 'openai';
 import type OpenAI6 from 'openai-6';
 import { describe, expect, it } from '@jest/globals';
-import { REQUEST_FIELDS } from '../src/index.js';
+import { REQUEST_FIELDS, STOP_REASONS } from '../src/mapping/index.js';
 import type { NativeRequest } from '../src/native-request.js';
 
 type Accepts<Wide, Narrow extends Wide> = Narrow extends Wide ? true : never;
 
+/** JSON text leaves out what is undefined. */
+type Written<Value> = Value extends object
+  ? { [Key in keyof Value]: Written<Exclude<Value[Key], undefined>> }
+  : Value;
+
 /** `stream` tells two overloads apart in the SDK, so it is compared on its own. */
-type Body = Omit<NativeRequest, 'stream'>;
+type Body = Omit<Written<NativeRequest>, 'stream'>;
 type Params = Anthropic.MessageCreateParamsNonStreaming;
 type Params0 = Anthropic0.MessageCreateParamsNonStreaming;
 
@@ -74,6 +79,21 @@ describe('the types of both formats', () => {
   it('accept what is produced, and know every member of it', () => {
     expect([acceptedByCurrentSdk, acceptedByOlderSdk]).toEqual([true, true]);
     expect([knownToCurrentSdk, knownToOlderSdk, olderHasNoMoreFields]).toEqual([true, true, true]);
+  });
+
+  it('hold no stop reason that is left out', () => {
+    const told: readonly string[] = STOP_REASONS;
+    const listed: Record<Anthropic.Beta.Messages.BetaStopReason, true> = {
+      end_turn: true,
+      max_tokens: true,
+      stop_sequence: true,
+      tool_use: true,
+      pause_turn: true,
+      compaction: true,
+      refusal: true,
+      model_context_window_exceeded: true,
+    };
+    expect(Object.keys(listed).toSorted()).toEqual(told.toSorted());
   });
 
   it('hold no request member whose fate is unsaid', () => {

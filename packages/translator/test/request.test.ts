@@ -1,10 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  REQUEST_FIELDS,
-  translateRequest,
-  type ModelTraits,
-  type RequestTranslation,
-} from '../src/index.js';
+import { translateRequest, type ModelTraits, type RequestTranslation } from '../src/index.js';
+import { REQUEST_FIELDS } from '../src/mapping/index.js';
 import { isAllowedToken, toAllowedToken } from '../src/tool-ids.js';
 
 const TRAITS: ModelTraits = {
@@ -204,8 +200,35 @@ describe('translateRequest', () => {
 });
 
 describe('REQUEST_FIELDS', () => {
+  const noted = (field: string, value: unknown) => {
+    const result = translate({ model: 'm', messages: [user('Hi')], [field]: value });
+    if (result.outcome === 'refused') throw new Error(result.problem.message);
+    return result.notes.map(({ path, detail }) => ({ path, detail }));
+  };
+
   it('says of each of the 37 fields of the chat format, and of cache_control, what becomes of it', () => {
     expect(REQUEST_FIELDS.size).toBe(38);
+  });
+
+  it.each([...REQUEST_FIELDS])('says the truth of %s', (name, field) => {
+    const detail = 'no upstream equivalent';
+    if (field.fate === 'ignored') {
+      expect(noted(name, 'odd')).toEqual([{ path: name, detail }]);
+      for (const json of field.neutral) expect(noted(name, JSON.parse(json))).toEqual([]);
+      return;
+    }
+    // Whatever comes of a value, also of an odd one: its member is read.
+    const result = translate({ model: 'm', messages: [user('Hi')], [name]: 'odd' });
+    if (result.outcome === 'refused') expect(result.problem.param).toContain(name);
+    else if (name !== 'response_format') {
+      expect(result.notes).not.toContainEqual({ path: name, reason: 'ignored', detail });
+    }
+  });
+
+  it('is all that is read: other members are told', () => {
+    expect(noted('unheard_of', 1)).toEqual([
+      { path: 'unheard_of', detail: 'no upstream equivalent' },
+    ]);
   });
 });
 

@@ -6,13 +6,14 @@ import Anthropic0 from 'anthropic-sdk-0';
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
-import { createMessageStreamTap, iterateThrough, transformThrough } from '../src/index.js';
+import { createMessageStreamTap } from '../src/native/index.js';
 import {
   createMessageEventStream,
   createMessageStream,
   translateCompletion,
   type NativeEvent,
 } from '../src/reverse/index.js';
+import { iterateThrough, transformThrough } from '../src/streams/index.js';
 import { assembled } from './assembled-completion.js';
 import { bytewise, cutAt, run } from './replay-vectors.js';
 import { bytesOf, contextOf, load, nativeCounts, type StreamVector } from './reverse-vectors.js';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createSseParser } from '../src/index.js';
-import type { ServerSentEvent } from '../src/index.js';
+import { createSseParser, type ServerSentEvent } from '../src/streams/index.js';
 
 function parse(pieces: readonly Uint8Array[]): ServerSentEvent[] {
   const events: ServerSentEvent[] = [];

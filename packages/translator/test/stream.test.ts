@@ -6,8 +6,9 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
-import { createChatStream, createMessageStreamTap } from '../src/index.js';
+import { createChatStream } from '../src/index.js';
 import type { StreamEnd, StreamPipe } from '../src/index.js';
+import { createMessageStreamTap } from '../src/native/index.js';
 
 interface StreamVector {
   readonly why: string;

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import Anthropic0 from 'anthropic-sdk-0';
 import fc from 'fast-check';
-import { createMessageStreamTap, messageErrorEvent } from '../src/index.js';
+import { createMessageStreamTap, messageErrorEvent } from '../src/native/index.js';
 import {
   STREAM_VECTORS,
   bytesOf,

@@ -1,12 +1,8 @@
 /** The chat-completions format: the upstream's message or events, translated. */
 
-import {
-  CHAT_KEEP_ALIVE,
-  chatErrorEvent,
-  createChatStream,
-  translateResponse,
-} from '@gateway/translator';
+import { chatErrorEvent, createChatStream, translateResponse } from '@gateway/translator';
 import type { ResponseContext } from '@gateway/translator';
+import { CHAT_KEEP_ALIVE } from '@gateway/translator/streams';
 import type { ResponseFormat } from './format.js';
 
 export function chatFormat(

@@ -1,11 +1,11 @@
 /** The native format: the upstream's bytes, untouched; usage is read on the way past. */
 
+import { readUsage } from '@gateway/translator';
 import {
   MESSAGE_KEEP_ALIVE,
   createMessageStreamTap,
   messageErrorEvent,
-  readUsage,
-} from '@gateway/translator';
+} from '@gateway/translator/native';
 import { z } from 'zod';
 import type { ResponseFormat } from './format.js';
 

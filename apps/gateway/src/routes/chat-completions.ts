@@ -2,7 +2,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { RequestHandler, Response } from 'express';
-import { scanTopLevel, translateRequest } from '@gateway/translator';
+import { translateRequest } from '@gateway/translator';
+import { scanTopLevel } from '@gateway/translator/native';
 import type { Note } from '@gateway/translator';
 import { chatFormat } from '../relay/chat-format.js';
 import type { Refusal } from '../refusal.js';

@@ -1,60 +1,57 @@
 /** One native assistant turn, to one chat message. */
 
-import type { JsonObject } from '../raw-json.js';
-import { noteUnknownMembers, readObject, readString, refuse } from '../translation.js';
+import type { Place } from '../place.js';
+import { objectOf, type JsonObject } from '../raw-json.js';
 import {
   contentOf,
   type ChatAssistantMessage,
   type ChatCall,
   type TextPart,
 } from './chat-request.js';
-import { dropServerBlock, textParts, type Placed } from './content.js';
+import { dropServerBlock, textParts } from './content.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
 
 export interface AssistantTurn {
   /** Undefined when nothing of the turn can be said in a chat. */
   readonly message: ChatAssistantMessage | undefined;
-  /** The paths of its calls, by their ids. */
-  readonly calls: ReadonlyMap<string, string>;
+  /** Its calls, by their ids. */
+  readonly calls: ReadonlyMap<string, Place>;
 }
 
-const CALL_MEMBERS = new Set(['type', 'id', 'name', 'input', 'caller', 'cache_control']);
-
 /** A chat message has its thinking first, then text, then calls: what stood in another order is told. */
-export function assistantTurn(t: NativeTranslation, blocks: readonly Placed[]): AssistantTurn {
+export function assistantTurn(t: NativeTranslation, blocks: readonly Place[]): AssistantTurn {
   const thinking: JsonObject[] = [];
   const texts: TextPart[] = [];
   const calls: ChatCall[] = [];
-  const paths = new Map<string, string>();
+  const places = new Map<string, Place>();
 
-  for (const placed of blocks) {
-    const { block, path } = placed;
-    switch (block['type']) {
+  for (const block of blocks) {
+    switch (block.at('type').value) {
       case 'thinking':
       case 'redacted_thinking':
-        if (texts.length + calls.length > 0) noteOrder(t, path);
-        thinking.push(...keptThinking(t, placed));
+        if (texts.length + calls.length > 0) noteOrder(block);
+        thinking.push(...keptThinking(t, block));
         break;
       case 'text': {
-        const parts = textParts(t, placed);
-        if (calls.length > 0 && parts.length > 0) noteOrder(t, path);
+        const parts = textParts(t, block);
+        if (calls.length > 0 && parts.length > 0) noteOrder(block);
         texts.push(...parts);
         break;
       }
       case 'tool_use': {
-        const call = readCall(t, block, path);
-        if (paths.has(call.id)) {
-          refuse(`${path}.id`, 'invalid_value', 'tool_use ids must be unique within a turn');
+        const call = readCall(t, block);
+        if (places.has(call.id)) {
+          block.at('id').refuse('tool_use ids must be unique within a turn');
         }
-        paths.set(call.id, path);
+        places.set(call.id, block);
         calls.push(call);
         break;
       }
       default:
-        dropServerBlock(t, placed, 'text, thinking and tool_use here');
+        dropServerBlock(block, 'text, thinking or tool_use here');
     }
   }
-  if (texts.length === 0 && calls.length === 0) return { message: undefined, calls: paths };
+  if (texts.length === 0 && calls.length === 0) return { message: undefined, calls: places };
   return {
     message: {
       role: 'assistant',
@@ -62,25 +59,26 @@ export function assistantTurn(t: NativeTranslation, blocks: readonly Placed[]): 
       ...thinkingMembers(t, thinking),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     },
-    calls: paths,
+    calls: places,
   };
 }
 
-function noteOrder(t: NativeTranslation, path: string): void {
-  t.notes.take(path, 'rewritten', 'moved before what a chat message has after it');
+function noteOrder(block: Place): void {
+  block.note('rewritten', 'moved before what a chat message has after it');
 }
 
 /** Thinking goes back as it came, or not at all: as blocks only what its model signed. */
-function keptThinking(t: NativeTranslation, { block, path }: Placed): JsonObject[] {
-  const { thinking } = t.traits;
-  const isText = block['type'] === 'thinking';
-  readString(block[isText ? 'thinking' : 'data'], `${path}.${isText ? 'thinking' : 'data'}`);
-  const isSigned = !isText || (block['signature'] != null && block['signature'] !== '');
-  if (thinking === 'thinking_blocks' ? isSigned : isText && thinking === 'reasoning_content') {
-    return [block];
-  }
+function keptThinking({ traits }: NativeTranslation, block: Place): JsonObject[] {
+  const isText = block.at('type').value === 'thinking';
+  block.at(isText ? 'thinking' : 'data').string();
+  const isSigned = !isText || (block.at('signature').value ?? '') !== '';
+  const isCarried =
+    traits.thinking === 'thinking_blocks'
+      ? isSigned
+      : isText && traits.thinking === 'reasoning_content';
+  if (isCarried) return [objectOf(block.value)];
   const detail = isSigned ? 'the upstream takes no such thinking' : 'thinking without a signature';
-  t.notes.take(path, 'dropped', detail);
+  block.note('dropped', detail);
   return [];
 }
 
@@ -93,21 +91,15 @@ function thinkingMembers(
   return { reasoning_content: blocks.map((block) => String(block['thinking'])).join('') };
 }
 
-function readCall(t: NativeTranslation, block: JsonObject, path: string): ChatCall {
-  noteUnknownMembers(t, block, CALL_MEMBERS, path);
-  const { caller } = block;
-  if (caller != null && readObject(caller, `${path}.caller`)['type'] !== 'direct') {
-    t.notes.take(`${path}.caller`, 'dropped', 'a chat has calls by the model only');
+function readCall(t: NativeTranslation, block: Place): ChatCall {
+  const caller = block.given('caller');
+  if (caller?.object().at('type').value !== 'direct') {
+    caller?.note('dropped', 'a chat has calls by the model only');
   }
-  const id = readString(block['id'], `${path}.id`);
-  const name = readString(block['name'], `${path}.name`);
-  if (id === '' || name === '') {
-    refuse(`${path}.${id === '' ? 'id' : 'name'}`, 'invalid_value', 'must not be empty');
-  }
-  return {
-    id,
-    type: 'function',
-    function: { name, arguments: t.rawObject(`${path}.input`) },
-    ...cacheMembers(t, block, path),
-  };
+  const id = block.at('id').nonEmptyString();
+  const name = block.at('name').nonEmptyString();
+  const input = t.rawObject(block.at('input'));
+  const cached = cacheMembers(t, block);
+  block.noteUnread();
+  return { id, type: 'function', function: { name, arguments: input }, ...cached };
 }

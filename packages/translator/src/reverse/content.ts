@@ -1,157 +1,120 @@
 /** Native content blocks that a user may send, to the parts of a chat message. */
 
 import { textDataUrl } from '../data-url.js';
-import type { JsonObject } from '../raw-json.js';
-import {
-  noteUnknownMembers,
-  quote,
-  readArray,
-  readObject,
-  readString,
-  refuse,
-} from '../translation.js';
+import { Place, quote } from '../place.js';
 import type { ChatPart, TextPart } from './chat-request.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
-
-/** A block and where the client wrote it. */
-export interface Placed {
-  readonly block: JsonObject;
-  readonly path: string;
-}
-
-const TEXT_MEMBERS = new Set(['type', 'text', 'citations', 'cache_control']);
-const IMAGE_MEMBERS = new Set(['type', 'source', 'cache_control']);
-const DOCUMENT_MEMBERS = new Set([...IMAGE_MEMBERS, 'title', 'context', 'citations']);
-const SEARCH_MEMBERS = new Set([
-  'type',
-  'source',
-  'title',
-  'content',
-  'citations',
-  'cache_control',
-]);
 
 /** Blocks that only the provider's own tools and stores give a meaning. */
 const SERVER_BLOCK =
   /^(server_tool_use|.+_tool_result|tool_reference|browser_state|container_upload|mcp_tool_use|mcp_tool_listing)$/;
 
 /** A string, or a list of blocks, as a list of blocks. */
-export function blocksOf(content: unknown, path: string): Placed[] {
-  if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path }];
-  return readArray(content, path).map((item, index) => {
-    const at = `${path}[${String(index)}]`;
-    return { block: readObject(item, at), path: at };
-  });
+export function blocksOf(holder: Place, name: string): Place[] {
+  const content = holder.at(name);
+  const { value: text } = content;
+  if (typeof text === 'string') return [new Place(holder.t, { type: 'text', text }, holder, name)];
+  return content.items().map((item) => item.object());
 }
 
 /** Empty text is no part; nothing else is left out without a note. */
-export function userParts(t: NativeTranslation, { block, path }: Placed): ChatPart[] {
-  switch (block['type']) {
+export function userParts(t: NativeTranslation, block: Place): ChatPart[] {
+  switch (block.at('type').value) {
     case 'text':
-      return textParts(t, { block, path });
+      return textParts(t, block);
     case 'image':
-      return [imagePart(t, block, path)];
+      return [imagePart(t, block)];
     case 'document':
-      return documentParts(t, block, path);
+      return documentParts(t, block);
     case 'search_result':
-      return searchResultParts(t, block, path);
+      return searchResultParts(t, block);
     default:
-      return dropServerBlock(t, { block, path }, 'text, image, document and search_result');
+      return dropServerBlock(block, 'text, image, document or search_result');
   }
 }
 
 /** Leaves a block out that has no chat equivalent, and refuses one that is unknown. */
-export function dropServerBlock(
-  t: NativeTranslation,
-  { block, path }: Placed,
-  supported: string,
-): never[] {
-  const type = readString(block['type'], `${path}.type`);
-  if (!SERVER_BLOCK.test(type)) {
-    const complaint = `content of type ${quote(type)} is not supported, only ${supported}`;
-    refuse(`${path}.type`, 'unsupported_value', complaint);
-  }
-  t.notes.take(path, 'dropped', `a block of type ${quote(type)} has no chat equivalent`);
+export function dropServerBlock(block: Place, supported: string): never[] {
+  const type = block.at('type');
+  if (!SERVER_BLOCK.test(type.string())) type.mustBe(supported, 'unsupported_value');
+  block.note('dropped', `a block of type ${quote(type.value)} has no chat equivalent`);
   return [];
 }
 
-export function textParts(t: NativeTranslation, { block, path }: Placed): TextPart[] {
-  noteUnknownMembers(t, block, TEXT_MEMBERS, path);
-  const text = readString(block['text'], `${path}.text`);
-  const { citations } = block;
-  if (Array.isArray(citations) && citations.length > 0) {
-    t.notes.take(`${path}.citations`, 'dropped', 'there are no citations');
+export function textParts(t: NativeTranslation, block: Place): TextPart[] {
+  const text = block.at('text').string();
+  const citations = block.at('citations');
+  if (Array.isArray(citations.value) && citations.value.length > 0) {
+    citations.note('dropped', 'there are no citations');
   }
-  return text === '' ? [] : [{ type: 'text', text, ...cacheMembers(t, block, path) }];
+  const cached = cacheMembers(t, block);
+  block.noteUnread();
+  return text === '' ? [] : [{ type: 'text', text, ...cached }];
 }
 
-function imagePart(t: NativeTranslation, block: JsonObject, path: string): ChatPart {
-  noteUnknownMembers(t, block, IMAGE_MEMBERS, path);
-  const source = readObject(block['source'], `${path}.source`);
-  const url = dataUrl(source, `${path}.source`, /^image\//) ?? webUrl(source, `${path}.source`);
-  return { type: 'image_url', image_url: { url }, ...cacheMembers(t, block, path) };
+function imagePart(t: NativeTranslation, block: Place): ChatPart {
+  const source = block.at('source').object();
+  const url = dataUrl(source, /^image\//) ?? webUrl(source);
+  const cached = cacheMembers(t, block);
+  block.noteUnread();
+  return { type: 'image_url', image_url: { url }, ...cached };
 }
 
-function dataUrl(source: JsonObject, path: string, allowed: RegExp): string | undefined {
-  if (source['type'] !== 'base64') return undefined;
-  const mediaType = readString(source['media_type'], `${path}.media_type`);
-  if (!allowed.test(mediaType) || !/^[\w.+-]+\/[\w.+-]+$/.test(mediaType)) {
-    refuse(`${path}.media_type`, 'unsupported_value', `${quote(mediaType)} is not supported here`);
+function dataUrl(source: Place, allowed: RegExp): string | undefined {
+  if (source.at('type').value !== 'base64') return undefined;
+  const mediaType = source.at('media_type');
+  const written = mediaType.string();
+  if (!allowed.test(written) || !/^[\w.+-]+\/[\w.+-]+$/.test(written)) {
+    mediaType.refuse(`${quote(written)} is not supported here`, 'unsupported_value');
   }
-  return `data:${mediaType};base64,${readString(source['data'], `${path}.data`)}`;
+  return `data:${written};base64,${source.at('data').string()}`;
 }
 
-function webUrl(source: JsonObject, path: string): string {
-  const { type } = source;
-  if (type === 'url') return readString(source['url'], `${path}.url`);
+function webUrl(source: Place): string {
+  const type = source.at('type');
+  if (type.value === 'url') return source.at('url').string();
   const complaint =
-    type === 'file'
+    type.value === 'file'
       ? 'files are stored with another provider: send the data itself'
-      : `sources of type ${quote(type)} are not supported here`;
-  refuse(`${path}.type`, 'unsupported_value', complaint);
+      : `sources of type ${quote(type.value)} are not supported here`;
+  return type.refuse(complaint, 'unsupported_value');
 }
 
-function documentParts(t: NativeTranslation, block: JsonObject, path: string): ChatPart[] {
-  noteUnknownMembers(t, block, DOCUMENT_MEMBERS, path);
-  const source = readObject(block['source'], `${path}.source`);
-  const title = readString(block['title'] ?? '', `${path}.title`);
-  const context = readString(block['context'] ?? '', `${path}.context`);
-  noteCitations(t, block, path);
-  if (context !== '') {
-    t.notes.take(`${path}.context`, 'rewritten', 'sent as text before the document');
-  }
+function documentParts(t: NativeTranslation, block: Place): ChatPart[] {
+  const source = block.at('source').object();
+  const title = block.at('title').string('');
+  const context = block.at('context').string('');
+  noteCitations(block);
+  if (context !== '') block.at('context').note('rewritten', 'sent as text before the document');
   const before: ChatPart[] = context === '' ? [] : [{ type: 'text', text: context }];
-  const parts = sourceParts(t, source, { path: `${path}.source`, title });
+  const parts = sourceParts(t, source, title);
   const last = parts.pop();
-  if (last === undefined) return before;
-  return [...before, ...parts, { ...last, ...cacheMembers(t, block, path) }];
+  const cached = cacheMembers(t, block);
+  block.noteUnread();
+  return last === undefined ? before : [...before, ...parts, { ...last, ...cached }];
 }
 
-function sourceParts(
-  t: NativeTranslation,
-  source: JsonObject,
-  { path, title }: { readonly path: string; readonly title: string },
-): ChatPart[] {
+function sourceParts(t: NativeTranslation, source: Place, title: string): ChatPart[] {
   const { files } = t.traits;
-  switch (source['type']) {
+  switch (source.at('type').value) {
     case 'text': {
-      const text = readString(source['data'], `${path}.data`);
+      const text = source.at('data').string();
       if (files === 'any') return [filePart(textDataUrl(text), title)];
-      t.notes.take(path, 'rewritten', 'a document of text is sent as text');
+      source.note('rewritten', 'a document of text is sent as text');
       return [{ type: 'text', text: title === '' ? text : `${title}\n\n${text}` }];
     }
     case 'content': {
-      t.notes.take(path, 'rewritten', 'the blocks of a document are sent as parts of the message');
+      source.note('rewritten', 'the blocks of a document are sent as parts of the message');
       const heading: ChatPart[] = title === '' ? [] : [{ type: 'text', text: title }];
-      const inner = blocksOf(source['content'], `${path}.content`);
-      return [...heading, ...inner.flatMap((placed) => userParts(t, placed))];
+      const inner = blocksOf(source, 'content');
+      return [...heading, ...inner.flatMap((block) => userParts(t, block))];
     }
     default: {
-      const pdf = dataUrl(source, path, /^application\/pdf$/);
-      const url = pdf ?? webUrl(source, path);
+      const pdf = dataUrl(source, /^application\/pdf$/);
+      const url = pdf ?? webUrl(source);
       if (files === 'none' || (pdf === undefined && files === 'pdf')) {
         const what = pdf === undefined ? 'documents by address' : 'PDF files';
-        refuse(path, 'unsupported_value', `the upstream takes no ${what}`);
+        source.refuse(`the upstream takes no ${what}`, 'unsupported_value');
       }
       // OpenAI wants a name with the data; others are told one only if there is one.
       return [filePart(url, title === '' && files === 'pdf' ? 'document.pdf' : title)];
@@ -164,26 +127,21 @@ function filePart(data: string, filename: string): ChatPart {
   return { type: 'file', file: { ...name, file_data: data } };
 }
 
-function searchResultParts(t: NativeTranslation, block: JsonObject, path: string): ChatPart[] {
-  noteUnknownMembers(t, block, SEARCH_MEMBERS, path);
-  noteCitations(t, block, path);
-  t.notes.take(path, 'rewritten', 'a search result is sent as text');
-  const title = readString(block['title'], `${path}.title`);
-  const source = readString(block['source'], `${path}.source`);
+function searchResultParts(t: NativeTranslation, block: Place): ChatPart[] {
+  noteCitations(block);
+  block.note('rewritten', 'a search result is sent as text');
+  const title = block.at('title').string();
+  const source = block.at('source').string();
   const heading: ChatPart = { type: 'text', text: `${title}\n${source}` };
-  const parts = blocksOf(block['content'], `${path}.content`).flatMap((placed) =>
-    userParts(t, placed),
-  );
+  const parts = blocksOf(block, 'content').flatMap((inner) => userParts(t, inner));
   const last = parts.pop() ?? heading;
   const rest = last === heading ? [] : [heading, ...parts];
-  return [...rest, { ...last, ...cacheMembers(t, block, path) }];
+  const cached = cacheMembers(t, block);
+  block.noteUnread();
+  return [...rest, { ...last, ...cached }];
 }
 
-function noteCitations(t: NativeTranslation, { citations }: JsonObject, path: string): void {
-  const isWanted =
-    typeof citations === 'object' &&
-    citations !== null &&
-    'enabled' in citations &&
-    citations.enabled === true;
-  if (isWanted) t.notes.take(`${path}.citations`, 'dropped', 'there are no citations');
+function noteCitations(block: Place): void {
+  const citations = block.at('citations');
+  if (citations.at('enabled').value === true) citations.note('dropped', 'there are no citations');
 }

@@ -5,9 +5,9 @@
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 
-import { MALFORMED, TOO_LARGE, TRUNCATED } from '../message-state.js';
+import { failureOf, type StreamFailure } from '../message-state.js';
 import { isJsonObject, type JsonObject } from '../raw-json.js';
-import type { FailureCause, MessageEnd, StreamError } from '../stream-pipe.js';
+import type { FailureCause, MessageEnd } from '../stream-pipe.js';
 import { BlockQueue } from './block-queue.js';
 import { createCallIds } from './call-ids.js';
 import { readChatError } from './errors.js';
@@ -22,8 +22,8 @@ export interface EventWriter {
   onChunk(chunk: JsonObject): void;
   /** The upstream said that it is done, by `[DONE]` or by closing. */
   onDone(): void;
-  /** Ends the message as failed. */
-  fail(cause: FailureCause, error: StreamError): void;
+  /** Ends the message as failed; `told` is what the upstream itself says of it. */
+  fail(cause: FailureCause, told?: unknown): void;
   readonly isFinished: boolean;
   /** To be called once. A complete message writes its `message_delta` and `message_stop` meanwhile. */
   end(): MessageEnd;
@@ -45,7 +45,7 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
   let finishReason: unknown;
   let matchedStop: unknown;
   let isFinished = false;
-  let failure: { cause: FailureCause; error: StreamError } | undefined;
+  let failure: StreamFailure | undefined;
 
   function onChunk(chunk: JsonObject): void {
     if (isFinished) return;
@@ -74,7 +74,7 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
     if (isJsonObject(legacy)) calls.add({ index: 0, function: legacy });
     finishReason = choice['finish_reason'] ?? finishReason;
     matchedStop = choice['stop_reason'] ?? matchedStop;
-    if (queue.heldLength > maxHeld) fail('too_large', TOO_LARGE);
+    if (queue.heldLength > maxHeld) fail('too_large');
   }
 
   function begin(id: unknown): StreamedCalls {
@@ -101,13 +101,13 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
   function onDone(): void {
     if (isFinished) return;
     // `[DONE]` alone is no ending: proxies write it after an upstream that broke, too.
-    if (typeof finishReason !== 'string') fail('truncated', TRUNCATED);
-    else if (!queue.finish()) fail('malformed', MALFORMED);
+    if (typeof finishReason !== 'string') fail('truncated');
+    else if (!queue.finish()) fail('malformed');
     isFinished = true;
   }
 
-  function fail(cause: FailureCause, error: StreamError): void {
-    failure = { cause, error };
+  function fail(cause: FailureCause, told?: unknown): void {
+    failure = failureOf(cause, told);
     isFinished = true;
   }
 

@@ -5,31 +5,30 @@
  * become messages of their own, right after the calls they answer.
  */
 
-import { append } from '../append.js';
-import type { JsonObject } from '../raw-json.js';
-import { noteUnknownMembers, quote, readArray, readObject, refuse } from '../translation.js';
+import { append } from '../lists.js';
+import { quote, type Place } from '../place.js';
 import { assistantTurn } from './assistant.js';
 import { contentOf, type ChatMessage, type ChatPart } from './chat-request.js';
-import { blocksOf, textParts, userParts, type Placed } from './content.js';
+import { blocksOf, textParts, userParts } from './content.js';
 import type { NativeTranslation } from './native-source.js';
 import { resultMessage } from './results.js';
 
 interface Turn {
   readonly role: 'user' | 'assistant' | 'system';
-  /** Where its first message stands. */
-  readonly path: string;
-  readonly blocks: Placed[];
+  /** Its first message. */
+  readonly place: Place;
+  readonly blocks: Place[];
 }
 
-const MESSAGE_MEMBERS = new Set(['role', 'content']);
-
 /** Refuses what holds nothing to answer, and calls and results that do not match. */
-export function translateTurns(t: NativeTranslation, native: JsonObject): ChatMessage[] {
-  const messages = systemMessages(t, blocksOf(native['system'] ?? [], 'system'));
+export function translateTurns(t: NativeTranslation, native: Place): ChatMessage[] {
+  const system = native.given('system') ? blocksOf(native, 'system') : [];
+  const messages = systemMessages(t, system);
   const preamble = messages.length;
-  let open = new Map<string, string>();
+  let open = new Map<string, Place>();
 
-  const turns = readTurns(t, native['messages']);
+  const list = native.at('messages');
+  const turns = readTurns(list);
   for (const turn of turns) {
     if (turn.role === 'user') {
       append(messages, userMessages(t, turn, open));
@@ -41,78 +40,73 @@ export function translateTurns(t: NativeTranslation, native: JsonObject): ChatMe
       continue;
     }
     const { message, calls } = assistantTurn(t, turn.blocks);
-    if (message === undefined) noteEmpty(t, turn);
+    if (message === undefined) noteEmpty(turn);
     else messages.push(message);
     open = new Map(calls);
   }
   refuseUnanswered(open);
   if (messages.length === preamble) {
-    refuse('messages', 'invalid_value', 'must contain at least one message with content');
+    list.mustBe('messages with content', 'invalid_value');
   }
   const last = turns.at(-1);
   if (last?.role === 'assistant') {
-    const detail = 'a chat model answers anew instead of continuing the last message';
-    t.notes.take(last.path, 'ignored', detail);
+    last.place.note('ignored', 'a chat model answers anew instead of continuing the last message');
   }
   return messages;
 }
 
-function readTurns(t: NativeTranslation, value: unknown): Turn[] {
+function readTurns(list: Place): Turn[] {
   const turns: Turn[] = [];
-  readArray(value, 'messages').forEach((item, index) => {
-    const path = `messages[${String(index)}]`;
-    const message = readObject(item, path);
-    const { role } = message;
+  for (const place of list.items()) {
+    const { value: role } = place.object().at('role');
     if (role !== 'user' && role !== 'assistant' && role !== 'system') {
-      const complaint = `must be user, assistant or system, got ${quote(role)}`;
-      refuse(`${path}.role`, 'invalid_value', complaint);
+      return place.at('role').mustBe('user, assistant or system', 'invalid_value');
     }
-    noteUnknownMembers(t, message, MESSAGE_MEMBERS, path);
-    const blocks = blocksOf(message['content'], `${path}.content`);
+    const blocks = blocksOf(place, 'content');
+    place.noteUnread();
     const last = turns.at(-1);
     if (last?.role === role && role !== 'system') append(last.blocks, blocks);
-    else turns.push({ role, path, blocks });
-  });
+    else turns.push({ role, place, blocks });
+  }
   return turns;
 }
 
-function systemMessages(t: NativeTranslation, blocks: readonly Placed[]): ChatMessage[] {
-  const parts = blocks.flatMap((placed) => {
-    if (placed.block['type'] === 'text') return textParts(t, placed);
-    const complaint = `must be "text" in a system prompt, got ${quote(placed.block['type'])}`;
-    return refuse(`${placed.path}.type`, 'unsupported_value', complaint);
+function systemMessages(t: NativeTranslation, blocks: readonly Place[]): ChatMessage[] {
+  const parts = blocks.flatMap((block) => {
+    const type = block.at('type');
+    return type.value === 'text'
+      ? textParts(t, block)
+      : type.mustBe('"text" in a system prompt', 'unsupported_value');
   });
   return parts.length === 0 ? [] : [{ role: 'system', content: contentOf(parts) }];
 }
 
-function userMessages(t: NativeTranslation, turn: Turn, open: Map<string, string>): ChatMessage[] {
+function userMessages(t: NativeTranslation, turn: Turn, open: Map<string, Place>): ChatMessage[] {
   const results: ChatMessage[] = [];
   const media: ChatPart[] = [];
   const said: ChatPart[] = [];
-  for (const placed of turn.blocks) {
-    if (placed.block['type'] !== 'tool_result') {
-      append(said, userParts(t, placed));
+  for (const block of turn.blocks) {
+    if (block.at('type').value !== 'tool_result') {
+      append(said, userParts(t, block));
       continue;
     }
-    if (said.length > 0) t.notes.take(placed.path, 'rewritten', 'moved before what the user said');
-    const result = resultMessage(t, placed, open);
+    if (said.length > 0) block.note('rewritten', 'moved before what the user said');
+    const result = resultMessage(t, block, open);
     results.push(result.message);
     append(media, result.media);
   }
   const parts = [...media, ...said];
   if (parts.length > 0) return [...results, { role: 'user', content: contentOf(parts) }];
-  if (results.length === 0) noteEmpty(t, turn);
+  if (results.length === 0) noteEmpty(turn);
   return results;
 }
 
-function noteEmpty(t: NativeTranslation, { path }: Turn): void {
-  t.notes.take(path, 'dropped', 'a turn of which nothing is left');
+function noteEmpty({ place }: Turn): void {
+  place.note('dropped', 'a turn of which nothing is left');
 }
 
-function refuseUnanswered(open: ReadonlyMap<string, string>): void {
-  const [first] = open;
-  if (first === undefined) return;
-  const [id, path] = first;
-  const complaint = `the call ${quote(id)} has no tool_result in the next message`;
-  refuse(path, 'invalid_value', complaint);
+function refuseUnanswered(open: ReadonlyMap<string, Place>): void {
+  for (const [id, call] of open) {
+    call.refuse(`the call ${quote(id)} has no tool_result in the next message`);
+  }
 }

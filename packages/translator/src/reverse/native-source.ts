@@ -2,29 +2,23 @@
 
 import { decodeUtf8, encodeUtf8 } from '../bytes.js';
 import { fromCacheControl } from '../cache-control.js';
-import { scanTopLevel, type JsonShape } from '../json-members.js';
-import type { JsonObject } from '../raw-json.js';
-import {
-  RefusedRequestError,
-  createTranslation,
-  memberPath,
-  refuseType,
-  type Translation,
-} from '../translation.js';
+import { scanTopLevel, type JsonShape } from '../native/json-members.js';
+import { Place } from '../place.js';
+import { RefusedRequestError, createTranslation, type Translation } from '../translation.js';
 import type { Cacheable } from './chat-request.js';
 import type { ChatTraits } from './traits.js';
 
 export interface NativeTranslation extends Translation {
   readonly traits: ChatTraits;
-  /** The text of the object at a path; refuses the request when there is none. */
-  readonly rawObject: (path: string) => string;
+  /** The text of the object at a place; refuses the request when there is none. */
+  readonly rawObject: (place: Place) => string;
 }
 
 /** Refuses what is no JSON object, names a member twice, is no UTF-8 or is nested too deeply. */
 export function readNative(
   body: string | Uint8Array,
   traits: ChatTraits,
-): { readonly native: JsonObject; readonly t: NativeTranslation } {
+): { readonly native: Place; readonly t: NativeTranslation } {
   const bytes = typeof body === 'string' ? encodeUtf8(body) : body;
   const texts = new Map<string, string>();
   const scan = scanTopLevel(bytes, { shape: rawShape(bytes, texts) });
@@ -32,13 +26,10 @@ export function readNative(
     const { message, member = null } = scan;
     throw new RefusedRequestError({ message, param: member, code: 'invalid_json' });
   }
-  const rawObject = (path: string): string => {
-    const text = texts.get(path);
-    if (text?.startsWith('{') === true) return text;
-    return refuseType(path, 'an object', text === undefined ? text : JSON.parse(text));
-  };
-  const native = JSON.parse(decodeUtf8(bytes)) as JsonObject;
-  return { native, t: { ...createTranslation(), traits, rawObject } };
+  const rawObject = (place: Place): string =>
+    texts.get(place.object().path) ?? place.mustBe('an object');
+  const t = { ...createTranslation(), traits, rawObject };
+  return { native: new Place(t, JSON.parse(decodeUtf8(bytes))), t };
 }
 
 /** Keeps the text of call inputs and of schemas, by their paths. */
@@ -60,21 +51,21 @@ function rawShape(bytes: Uint8Array, texts: Map<string, string>): JsonShape {
   return { member: (name) => (Object.hasOwn(shapes, name) ? shapes[name] : undefined) };
 }
 
+/** As {@link Place.path} spells it: the names are plain ones. */
 function pathOf(path: readonly (string | number)[]): string {
-  return path.reduce<string>(
-    (text, step) =>
-      typeof step === 'number' ? `${text}[${String(step)}]` : memberPath(text, step),
-    '',
+  const [first, ...rest] = path;
+  return rest.reduce<string>(
+    (text, step) => (typeof step === 'number' ? `${text}[${step}]` : `${text}.${step}`),
+    String(first),
   );
 }
 
 /** The cache point of a block or tool, where the upstream reads it; else a note. */
-export function cacheMembers(t: NativeTranslation, holder: JsonObject, path: string): Cacheable {
-  const value = holder['cache_control'];
-  if (value == null) return {};
-  const at = path === '' ? 'cache_control' : `${path}.cache_control`;
-  const control = fromCacheControl(t, value, at);
-  if (t.traits.cacheControl === 'carried') return { cache_control: control };
-  t.notes.take(at, 'dropped', 'the upstream has no cache points');
+export function cacheMembers({ traits }: NativeTranslation, holder: Place): Cacheable {
+  const place = holder.given('cache_control');
+  if (place === undefined) return {};
+  const control = fromCacheControl(place);
+  if (traits.cacheControl === 'carried') return { cache_control: control };
+  place.note('dropped', 'the upstream has no cache points');
   return {};
 }

@@ -3,9 +3,8 @@
  * https://platform.claude.com/docs/en/build-with-claude/extended-thinking
  */
 
-import type { JsonObject } from '../raw-json.js';
+import { quote, type Place } from '../place.js';
 import { nearest } from '../reasoning.js';
-import { quote, readObject, readString, refuse, type Translation } from '../translation.js';
 import type { ChatEffort } from './chat-request.js';
 import type { ChatTraits } from './traits.js';
 
@@ -24,81 +23,74 @@ const BUDGET_LEVELS: readonly (readonly [maxTokens: number, level: ChatEffort])[
  * wanted one if there is one. Adaptive thinking without an effort leaves the choice to the model.
  */
 export function translateThinking(
-  t: Translation,
-  native: JsonObject,
+  native: Place,
   traits: ChatTraits,
 ): { reasoning_effort?: ChatEffort } {
-  const effort = readEffort(t, native['output_config']);
-  const thinking = readThinkingConfig(t, native);
+  native.given('output_config')?.object();
+  const effortField = native.at('output_config').at('effort');
+  const thinkingField = native.at('thinking');
+  const effort = readEffort(effortField);
+  const thinking = readThinkingConfig(thinkingField, native.at('max_tokens'));
   const wanted = thinking.isOff ? 'none' : (effort ?? thinking.level);
   if (wanted === undefined) return {};
-  const path = wanted === effort ? 'output_config.effort' : 'thinking';
+  const field = wanted === effort ? effortField : thinkingField;
   if (effort !== undefined && thinking.isOff) {
-    t.notes.take('output_config.effort', 'ignored', 'thinking is disabled');
+    effortField.note('ignored', 'thinking is disabled');
   }
   if (effort !== undefined && thinking.level !== undefined) {
-    t.notes.take('thinking.budget_tokens', 'ignored', 'output_config.effort is used');
+    thinkingField.at('budget_tokens').note('ignored', 'output_config.effort is used');
   }
   // No level is as good as none, so `none` serves no other wish.
   const levels = traits.effort.filter((level) => wanted === 'none' || level !== 'none');
   const sent = nearest(LEVELS, wanted, levels);
   if (sent === undefined) {
-    t.notes.take(path, 'dropped', 'the model has no effort control');
+    field.note('dropped', 'the model has no effort control');
     return {};
   }
   if (sent !== effort && !(thinking.isOff && sent === 'none')) {
-    t.notes.take(path, 'rewritten', `sent as reasoning_effort ${sent}`);
+    field.note('rewritten', `sent as reasoning_effort ${sent}`);
   }
   return { reasoning_effort: sent };
 }
 
-function readEffort(t: Translation, config: unknown): ChatEffort | undefined {
-  const effort = config == null ? null : readObject(config, 'output_config')['effort'];
-  if (effort == null) return undefined;
-  const written = readString(effort, 'output_config.effort');
+function readEffort(field: Place): ChatEffort | undefined {
+  if (field.value == null) return undefined;
+  const written = field.string();
   const level = LEVELS.find((candidate) => candidate === written);
-  if (level === undefined) {
-    t.notes.take('output_config.effort', 'ignored', `unknown value ${quote(written)}`);
-  }
+  if (level === undefined) field.note('ignored', `unknown value ${quote(written)}`);
   return level;
 }
 
 function readThinkingConfig(
-  t: Translation,
-  native: JsonObject,
+  field: Place,
+  maxTokens: Place,
 ): { readonly isOff: boolean; readonly level?: ChatEffort } {
-  if (native['thinking'] == null) return { isOff: false };
-  const config = readObject(native['thinking'], 'thinking');
-  const { type, display } = config;
-  if (display != null) {
-    t.notes.take('thinking.display', 'ignored', 'the upstream shows what it shows');
-  }
-  switch (type) {
+  if (field.value == null) return { isOff: false };
+  const type = field.object().at('type');
+  const display = field.at('display');
+  if (display.value != null) display.note('ignored', 'the upstream shows what it shows');
+  switch (type.value) {
     case 'disabled':
       return { isOff: true };
     case 'adaptive':
       return { isOff: false };
     case 'between_tools':
-      t.notes.take('thinking.type', 'ignored', 'the model decides when to think');
+      type.note('ignored', 'the model decides when to think');
       return { isOff: false };
     case 'enabled':
-      return { isOff: false, level: levelOfBudget(config['budget_tokens'], native['max_tokens']) };
+      return { isOff: false, level: levelOfBudget(field.at('budget_tokens'), maxTokens.value) };
     default:
-      return refuse(
-        'thinking.type',
-        'invalid_value',
-        `must be "enabled", "disabled", "adaptive" or "between_tools", got ${quote(type)}`,
-      );
+      return type.mustBe('"enabled", "disabled", "adaptive" or "between_tools"', 'invalid_value');
   }
 }
 
-function levelOfBudget(budget: unknown, maxTokens: unknown): ChatEffort {
+function levelOfBudget(field: Place, maxTokens: unknown): ChatEffort {
+  const { value: budget } = field;
   if (typeof budget !== 'number' || !Number.isInteger(budget) || budget < MIN_BUDGET_TOKENS) {
-    const complaint = `must be an integer of at least ${String(MIN_BUDGET_TOKENS)}, got ${quote(budget)}`;
-    refuse('thinking.budget_tokens', 'invalid_value', complaint);
+    return field.mustBe(`an integer of at least ${MIN_BUDGET_TOKENS}`, 'invalid_value');
   }
   if (typeof maxTokens === 'number' && budget >= maxTokens) {
-    refuse('thinking.budget_tokens', 'invalid_value', 'must be less than max_tokens');
+    field.refuse('must be less than max_tokens');
   }
   return BUDGET_LEVELS.find(([limit]) => budget <= limit)?.[1] ?? 'high';
 }

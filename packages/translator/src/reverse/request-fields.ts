@@ -3,9 +3,9 @@
  * and the sampling members of 0.137.0) and what becomes of it, in one table.
  */
 
-import type { RequestField } from '../request-fields.js';
-import type { JsonObject } from '../raw-json.js';
-import { memberPath, refuse, type Translation } from '../translation.js';
+import { NO_EQUIVALENT, type Place } from '../place.js';
+import { objectOf } from '../raw-json.js';
+import type { RequestField } from '../request-field.js';
 
 const SERVER_STATE = 'there is no state on the server';
 
@@ -25,8 +25,8 @@ export const MESSAGE_FIELDS: ReadonlyMap<string, RequestField> = new Map<string,
   ['cache_control', mapped('cache_control')],
   ['stream', mapped('stream, stream_options')],
   ['top_k', ignored('there is no such control')],
-  ['service_tier', ignored('tiers are named otherwise', (value) => value === 'auto')],
-  ['speed', ignored('there is one speed', (value) => value === 'standard')],
+  ['service_tier', ignored('tiers are named otherwise', '"auto"')],
+  ['speed', ignored('there is one speed', '"standard"')],
   ['inference_geo', ignored('there is no choice of region')],
   ['container', ignored(SERVER_STATE)],
   ['diagnostics', ignored('there are no diagnostics')],
@@ -44,28 +44,23 @@ function mapped(to: string): RequestField {
   return { fate: 'mapped', to };
 }
 
-function ignored(why: string, isNeutral?: (value: unknown) => boolean): RequestField {
-  return isNeutral ? { fate: 'ignored', why, isNeutral } : { fate: 'ignored', why };
+function ignored(why: string, ...neutral: string[]): RequestField {
+  return { fate: 'ignored', why, neutral };
 }
 
 /**
  * Tells of the members that nothing reads. A thread that is continued is refused: its history is
  * elsewhere, and an answer without it would be to another question.
  */
-export function noteIgnoredMembers({ notes }: Translation, native: JsonObject): void {
-  for (const [name, value] of Object.entries(native)) {
+export function noteIgnoredMembers(native: Place): void {
+  const thread = native.given('thread');
+  if (thread?.at('type').value !== 'create') {
+    thread?.refuse('the history of a thread is not known here', 'unsupported_value');
+  }
+  for (const [name, value] of Object.entries(objectOf(native.value))) {
     const field = MESSAGE_FIELDS.get(name);
     if (value == null || field?.fate === 'mapped') continue;
-    if (name === 'thread' && !isNewThread(value)) {
-      refuse(name, 'unsupported_value', 'the history of a thread is not known here');
-    }
-    if (field?.isNeutral?.(value) === true) continue;
-    notes.take(memberPath('', name), 'ignored', field?.why ?? 'no upstream equivalent');
+    if (field?.neutral.includes(JSON.stringify(value)) === true) continue;
+    native.at(name).note('ignored', field?.why ?? NO_EQUIVALENT);
   }
-}
-
-function isNewThread(thread: unknown): boolean {
-  return (
-    typeof thread === 'object' && thread !== null && 'type' in thread && thread.type === 'create'
-  );
 }

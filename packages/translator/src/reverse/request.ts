@@ -6,18 +6,8 @@
  */
 
 import type { Note, RequestProblem } from '../note.js';
-import type { JsonObject } from '../raw-json.js';
-import {
-  RefusedRequestError,
-  noteUnknownMembers,
-  quote,
-  readArray,
-  readBoolean,
-  readObject,
-  readString,
-  refuse,
-  refuseType,
-} from '../translation.js';
+import type { Place } from '../place.js';
+import { RefusedRequestError, finishNotes } from '../translation.js';
 import { writeChatRequest, type ChatRequest, type ChatResponseFormat } from './chat-request.js';
 import { translateTurns } from './messages.js';
 import { cacheMembers, readNative, type NativeTranslation } from './native-source.js';
@@ -58,8 +48,22 @@ export type MessagesRequestTranslation =
  * the native format always tells.
  *
  * @example
- * const result = translateMessagesRequest(body, { model: 'gpt-5', traits });
- * if (result.outcome === 'translated') send(result.body);
+ * import { translateMessagesRequest } from '@gateway/translator/reverse';
+ *
+ * const body = '{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}';
+ * const result = translateMessagesRequest(body, {
+ *   model: 'gpt-5',
+ *   traits: {
+ *     maxTokens: 'max_completion_tokens',
+ *     sampling: 'accepted',
+ *     effort: [],
+ *     files: 'pdf',
+ *     toolResults: 'text',
+ *     thinking: 'dropped',
+ *     cacheControl: 'dropped',
+ *   },
+ * });
+ * if (result.outcome === 'translated') console.log(result.body);
  */
 export function translateMessagesRequest(
   body: string | Uint8Array,
@@ -78,12 +82,12 @@ function translate(
   { model: upstreamModel, traits }: TranslateMessagesOptions,
 ): MessagesRequestTranslation {
   const { native, t } = readNative(body, traits);
-  const model = readModel(native);
-  const maxTokens = readMaxTokens(native);
-  const stopSequences = readArray(native['stop_sequences'] ?? [], 'stop_sequences').map(
-    (item, index) => readString(item, `stop_sequences[${String(index)}]`),
+  const model = native.at('model').nonEmptyString();
+  const maxTokens = readMaxTokens(native.at('max_tokens'));
+  const stopSequences = (native.given('stop_sequences')?.items() ?? []).map((item) =>
+    item.string(),
   );
-  const stream = readBoolean(native['stream'] ?? false, 'stream');
+  const stream = native.at('stream').boolean(false);
   const request: ChatRequest = {
     model: upstreamModel,
     messages: translateTurns(t, native),
@@ -93,84 +97,75 @@ function translate(
     ...translateToolUse(t, native),
     ...(stopSequences.length > 0 ? { stop: stopSequences } : {}),
     ...sampling(t, native),
-    ...translateThinking(t, native, traits),
-    ...outputFormat(t, native),
-    ...endUser(t, native),
-    ...cacheMembers(t, native, ''),
+    ...translateThinking(native, traits),
+    ...outputFormat(t, native.at('output_config')),
+    ...endUser(native.given('metadata')),
+    ...cacheMembers(t, native),
     ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
   };
-  noteIgnoredMembers(t, native);
+  noteIgnoredMembers(native);
   return {
     outcome: 'translated',
     body: writeChatRequest(request),
     stream,
     response: { model, stopSequences },
-    notes: t.notes.finish(),
+    notes: finishNotes(t),
   };
 }
 
-function readModel({ model }: JsonObject): string {
-  if (typeof model === 'string' && model !== '') return model;
-  return refuseType('model', 'a non-empty string', model);
-}
-
-function readMaxTokens({ max_tokens: value }: JsonObject): number {
-  if (typeof value !== 'number') return refuseType('max_tokens', 'an integer above 0', value);
+function readMaxTokens(field: Place): number {
+  const { value } = field;
+  if (typeof value !== 'number') return field.mustBe('an integer above 0');
   if (value === 0) {
-    refuse('max_tokens', 'unsupported_value', 'caches cannot be filled without an answer here');
+    field.refuse('caches cannot be filled without an answer here', 'unsupported_value');
   }
-  if (!Number.isInteger(value) || value < 0) {
-    refuse('max_tokens', 'invalid_value', `must be an integer above 0, got ${quote(value)}`);
-  }
+  if (!Number.isInteger(value) || value < 0) field.mustBe('an integer above 0', 'invalid_value');
   return value;
 }
 
 function sampling(
-  { notes, traits }: NativeTranslation,
-  native: JsonObject,
+  { traits }: NativeTranslation,
+  native: Place,
 ): Pick<ChatRequest, 'temperature' | 'top_p'> {
   const sent: { temperature?: number; top_p?: number } = {};
-  for (const field of ['temperature', 'top_p'] as const) {
-    const value = native[field];
+  for (const name of ['temperature', 'top_p'] as const) {
+    const field = native.at(name);
+    const { value } = field;
     if (value == null) continue;
-    if (typeof value !== 'number') refuseType(field, 'a number', value);
-    else if (traits.sampling === 'accepted') sent[field] = value;
+    if (typeof value !== 'number') field.mustBe('a number');
+    else if (traits.sampling === 'accepted') sent[name] = value;
     // 1 is the default of both: leaving it out loses nothing.
-    else if (value !== 1) notes.take(field, 'dropped', 'the model takes no sampling parameters');
+    else if (value !== 1) field.note('dropped', 'the model takes no sampling parameters');
   }
   return sent;
 }
 
-const CONFIG_MEMBERS = new Set(['effort', 'format']);
-const FORMAT_MEMBERS = new Set(['type', 'schema']);
 /** The chat format wants a name for every schema; the native one has none. */
 const SCHEMA_NAME = 'answer';
 
 function outputFormat(
   t: NativeTranslation,
-  native: JsonObject,
+  config: Place,
 ): { response_format?: ChatResponseFormat } {
-  if (native['output_config'] == null) return {};
-  const config = readObject(native['output_config'], 'output_config');
-  noteUnknownMembers(t, config, CONFIG_MEMBERS, 'output_config');
-  if (config['format'] == null) return {};
-  const path = 'output_config.format';
-  const format = readObject(config['format'], path);
-  const { type } = format;
-  if (type !== 'json_schema') {
-    refuse(`${path}.type`, 'unsupported_value', `must be "json_schema", got ${quote(type)}`);
-  }
-  noteUnknownMembers(t, format, FORMAT_MEMBERS, path);
-  const schema = { json: t.rawObject(`${path}.schema`) };
-  return { response_format: { type, json_schema: { name: SCHEMA_NAME, schema, strict: true } } };
+  const format = config.given('format');
+  config.at('effort');
+  config.noteUnread();
+  if (format === undefined) return {};
+  const type = format.object().at('type');
+  if (type.value !== 'json_schema') return type.mustBe('"json_schema"', 'unsupported_value');
+  const schema = { json: t.rawObject(format.at('schema')) };
+  format.noteUnread();
+  return {
+    response_format: {
+      type: type.value,
+      json_schema: { name: SCHEMA_NAME, schema, strict: true },
+    },
+  };
 }
 
-const METADATA_MEMBERS = new Set(['user_id']);
-
-function endUser(t: NativeTranslation, native: JsonObject): { user?: string } {
-  if (native['metadata'] == null) return {};
-  const metadata = readObject(native['metadata'], 'metadata');
-  noteUnknownMembers(t, metadata, METADATA_MEMBERS, 'metadata');
-  const { user_id: id } = metadata;
-  return id == null ? {} : { user: readString(id, 'metadata.user_id') };
+function endUser(metadata: Place | undefined): { user?: string } {
+  if (metadata === undefined) return {};
+  const id = metadata.object().given('user_id');
+  metadata.noteUnread();
+  return id ? { user: id.string() } : {};
 }

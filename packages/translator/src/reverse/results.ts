@@ -3,9 +3,9 @@
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
-import { noteUnknownMembers, readBoolean, readString, refuse } from '../translation.js';
+import type { Place } from '../place.js';
 import { contentOf, type ChatMessage, type ChatPart } from './chat-request.js';
-import { blocksOf, userParts, type Placed } from './content.js';
+import { blocksOf, userParts } from './content.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
 
 export interface ChatResult {
@@ -14,7 +14,6 @@ export interface ChatResult {
   readonly media: readonly ChatPart[];
 }
 
-const RESULT_MEMBERS = new Set(['type', 'tool_use_id', 'content', 'is_error', 'cache_control']);
 const FAILED = 'Error:';
 
 /**
@@ -25,34 +24,35 @@ const FAILED = 'Error:';
  */
 export function resultMessage(
   t: NativeTranslation,
-  { block, path }: Placed,
-  open: Map<string, string>,
+  block: Place,
+  open: Map<string, Place>,
 ): ChatResult {
-  noteUnknownMembers(t, block, RESULT_MEMBERS, path);
-  const id = readString(block['tool_use_id'], `${path}.tool_use_id`);
+  const reference = block.at('tool_use_id');
+  const id = reference.string();
   if (!open.delete(id)) {
-    const complaint = 'must name a tool_use of the previous message, and each one once';
-    refuse(`${path}.tool_use_id`, 'invalid_value', complaint);
+    reference.refuse('must name a tool_use of the previous message, and each one once');
   }
-  const blocks = blocksOf(block['content'] ?? [], `${path}.content`);
-  const parts = blocks.flatMap((placed) => userParts(t, placed));
-  if (readBoolean(block['is_error'] ?? false, `${path}.is_error`)) {
-    t.notes.take(`${path}.is_error`, 'rewritten', 'said in the text of the result');
+  const blocks = block.given('content') ? blocksOf(block, 'content') : [];
+  const parts = blocks.flatMap((inner) => userParts(t, inner));
+  const isError = block.at('is_error');
+  if (isError.boolean(false)) {
+    isError.note('rewritten', 'said in the text of the result');
     markFailed(parts);
   }
   const isMixed = t.traits.toolResults === 'parts' || parts.every(({ type }) => type === 'text');
   const kept = isMixed ? parts : parts.filter(({ type }) => type === 'text');
   const media = isMixed ? [] : parts.filter(({ type }) => type !== 'text');
   if (media.length > 0) {
-    t.notes.take(`${path}.content`, 'rewritten', 'images and files follow in a user message');
+    block.at('content').note('rewritten', 'images and files follow in a user message');
     media.unshift({ type: 'text', text: `From the result of the call ${id}:` });
   }
   const message: ChatMessage = {
     role: 'tool',
     tool_call_id: id,
     content: contentOf(kept),
-    ...cacheMembers(t, block, path),
+    ...cacheMembers(t, block),
   };
+  block.noteUnread();
   return { message, media };
 }
 

@@ -5,10 +5,9 @@
  */
 
 import { NO_BYTES, concatenate, decodeUtf8, encodeUtf8 } from '../bytes.js';
-import { MESSAGE_KEEP_ALIVE, messageErrorEvent } from '../errors.js';
 import { EventSplitter } from '../event-splitter.js';
-import { MALFORMED, TOO_LARGE, parseEvent } from '../message-state.js';
-import { isJsonObject } from '../raw-json.js';
+import { MESSAGE_KEEP_ALIVE, messageErrorEvent } from '../native/events.js';
+import { isJsonObject, parseObject } from '../raw-json.js';
 import { MAX_EVENT_BYTES, isEventStream, readEvent } from '../sse.js';
 import type { StreamPipe } from '../stream-pipe.js';
 import { createEventWriter } from './event-writer.js';
@@ -66,8 +65,8 @@ export function createMessageStream(
       writer.onDone();
       return;
     }
-    const chunk = parseEvent(data);
-    if (chunk === undefined) writer.fail('malformed', MALFORMED);
+    const chunk = parseObject(data);
+    if (chunk === undefined) writer.fail('malformed');
     else if (name === 'error' && chunk['error'] == null) writer.onChunk({ error: chunk });
     else writer.onChunk(chunk);
   }
@@ -75,9 +74,9 @@ export function createMessageStream(
   /** The event that the upstream broke off, or that only lacks its blank line. */
   function judgeRest(rest: Uint8Array): void {
     const { data } = readEvent(rest);
-    if (data.trim() === '[DONE]' || parseEvent(data) !== undefined) onEvent(rest);
+    if (data.trim() === '[DONE]' || parseObject(data) !== undefined) onEvent(rest);
     else if (rest.length > 0 && !hasEvents && !isEventStream(rest)) {
-      writer.fail('malformed', MALFORMED);
+      writer.fail('malformed');
     }
   }
 
@@ -88,7 +87,7 @@ export function createMessageStream(
     push(chunk) {
       if (writer.isFinished) return NO_BYTES;
       ready = '';
-      if (!splitter.push(chunk, onEvent)) writer.fail('too_large', TOO_LARGE);
+      if (!splitter.push(chunk, onEvent)) writer.fail('too_large');
       return ready === '' ? NO_BYTES : encodeUtf8(ready);
     },
     end() {
@@ -133,7 +132,7 @@ export function createMessageEventStream(
     push(chunk) {
       ready = [];
       if (isJsonObject(chunk)) writer.onChunk(chunk);
-      else writer.fail('malformed', MALFORMED);
+      else writer.fail('malformed');
       return ready;
     },
     end() {

@@ -3,17 +3,8 @@
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
-import type { JsonObject } from '../raw-json.js';
+import { quote, type Place } from '../place.js';
 import { isAllowedToken } from '../tool-ids.js';
-import {
-  noteUnknownMembers,
-  quote,
-  readArray,
-  readBoolean,
-  readObject,
-  readString,
-  refuse,
-} from '../translation.js';
 import type { ChatTool, ChatToolChoice } from './chat-request.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
 
@@ -23,95 +14,79 @@ export interface ChatToolUse {
   readonly parallel_tool_calls?: false;
 }
 
-const TOOL_MEMBERS = new Set([
-  'type',
-  'name',
-  'description',
-  'input_schema',
-  'strict',
-  'cache_control',
-]);
 /** Tools of the provider's own carry the date of their version, but for a few aliases. */
 const PROVIDER_TOOL = /_\d{8}$|^tool_search_tool_|^mcp_toolset$/;
-const CHOICE_MEMBERS = new Set(['type', 'name', 'disable_parallel_tool_use']);
 
 /**
  * Tools that the provider runs itself, or whose schema only its models know, are left out and told; a
  * choice that demands one of them, or anything while none is left, is refused.
  */
-export function translateToolUse(t: NativeTranslation, native: JsonObject): ChatToolUse {
+export function translateToolUse(t: NativeTranslation, native: Place): ChatToolUse {
   const names = new Set<string>();
   const tools: ChatTool[] = [];
-  readArray(native['tools'] ?? [], 'tools').forEach((value, index) => {
-    const path = `tools[${String(index)}]`;
-    const tool = readTool(t, readObject(value, path), path);
-    if (tool === undefined) return;
+  for (const place of native.given('tools')?.items() ?? []) {
+    const tool = readTool(t, place.object());
+    if (tool === undefined) continue;
     const { name } = tool.function;
-    if (names.has(name))
-      refuse(`${path}.name`, 'invalid_value', `there are two tools named ${name}`);
+    if (names.has(name)) place.at('name').mustBe('unique', 'invalid_value');
     names.add(name);
     tools.push(tool);
-  });
-  const choice = native['tool_choice'];
+  }
+  const choice = native.given('tool_choice');
   return {
     ...(tools.length > 0 ? { tools } : {}),
-    ...(choice == null ? {} : readChoice(t, choice, names)),
+    ...(choice ? readChoice(choice, names) : {}),
   };
 }
 
-function readTool(t: NativeTranslation, tool: JsonObject, path: string): ChatTool | undefined {
-  const { type, name, description, strict } = tool;
-  if (type != null && type !== 'custom') {
-    if (typeof type !== 'string' || !PROVIDER_TOOL.test(type)) {
-      refuse(`${path}.type`, 'unsupported_value', `${quote(type)} is no type of tool`);
+function readTool(t: NativeTranslation, tool: Place): ChatTool | undefined {
+  const type = tool.at('type');
+  if (type.value != null && type.value !== 'custom') {
+    if (typeof type.value !== 'string' || !PROVIDER_TOOL.test(type.value)) {
+      type.refuse(`${quote(type.value)} is no type of tool`, 'unsupported_value');
     }
-    t.notes.take(path, 'dropped', `a tool of type ${quote(type)} has no chat equivalent`);
+    tool.note('dropped', `a tool of type ${quote(type.value)} has no chat equivalent`);
     return undefined;
   }
+  const { value: name } = tool.at('name');
   if (typeof name !== 'string' || !isAllowedToken(name)) {
-    const code = name == null ? 'missing_required_parameter' : 'invalid_value';
-    refuse(`${path}.name`, code, `must be 1 to 64 letters, digits, _ or -, got ${quote(name)}`);
+    return tool.at('name').mustBe('1 to 64 letters, digits, _ or -', 'invalid_value');
   }
-  noteUnknownMembers(t, tool, TOOL_MEMBERS, path);
-  const text = readString(description ?? '', `${path}.description`);
-  const isStrict = readBoolean(strict ?? false, `${path}.strict`);
+  const description = tool.at('description').string('');
+  const isStrict = tool.at('strict').boolean(false);
+  const parameters = { json: t.rawObject(tool.at('input_schema')) };
+  const cached = cacheMembers(t, tool);
+  tool.noteUnread();
   return {
     type: 'function',
     function: {
       name,
-      ...(text === '' ? {} : { description: text }),
-      parameters: { json: t.rawObject(`${path}.input_schema`) },
+      ...(description === '' ? {} : { description }),
+      parameters,
       ...(isStrict ? { strict: true } : {}),
     },
-    ...cacheMembers(t, tool, path),
+    ...cached,
   };
 }
 
-function readChoice(
-  t: NativeTranslation,
-  value: unknown,
-  names: ReadonlySet<string>,
-): Omit<ChatToolUse, 'tools'> {
-  const choice = readObject(value, 'tool_choice');
-  noteUnknownMembers(t, choice, CHOICE_MEMBERS, 'tool_choice');
-  const { type, name, disable_parallel_tool_use: isSerial } = choice;
-  const serial = readBoolean(isSerial ?? false, 'tool_choice.disable_parallel_tool_use');
-  const parallel = serial && type !== 'none' ? { parallel_tool_calls: false as const } : {};
-  if (type === 'tool') {
-    const wanted = readString(name, 'tool_choice.name');
-    if (!names.has(wanted)) {
-      refuse('tool_choice.name', 'invalid_value', `${quote(wanted)} is not among the tools`);
-    }
+function readChoice(choice: Place, names: ReadonlySet<string>): Omit<ChatToolUse, 'tools'> {
+  const type = choice.object().at('type');
+  const name = choice.at('name');
+  const isSerial = choice.at('disable_parallel_tool_use').boolean(false);
+  choice.noteUnread();
+  const parallel = isSerial && type.value !== 'none' ? { parallel_tool_calls: false as const } : {};
+  if (type.value === 'tool') {
+    const wanted = name.string();
+    if (!names.has(wanted)) name.refuse(`${quote(wanted)} is not among the tools`);
     return { tool_choice: { type: 'function', function: { name: wanted } }, ...parallel };
   }
-  if (type !== 'auto' && type !== 'any' && type !== 'none') {
-    const complaint = `must be "auto", "any", "tool" or "none", got ${quote(type)}`;
-    refuse('tool_choice.type', 'invalid_value', complaint);
+  if (type.value !== 'auto' && type.value !== 'any' && type.value !== 'none') {
+    return type.mustBe('"auto", "any", "tool" or "none"', 'invalid_value');
   }
-  if (names.size > 0) return { tool_choice: type === 'any' ? 'required' : type, ...parallel };
-  if (type === 'any') {
-    refuse('tool_choice', 'invalid_value', 'demands a call, but there are no tools');
+  if (names.size > 0) {
+    return { tool_choice: type.value === 'any' ? 'required' : type.value, ...parallel };
   }
-  t.notes.take('tool_choice', 'dropped', 'there are no tools to choose from');
+  if (type.value === 'any') choice.refuse('demands a call, but there are no tools');
+  choice.note('dropped', 'there are no tools to choose from');
   return {};
 }

@@ -5,8 +5,8 @@
  * keep other books, and their sums tell which.
  */
 
-import { isJsonObject } from '../raw-json.js';
-import { isTokenCount, objectOf, type UsageReading } from '../usage.js';
+import { isJsonObject, objectOf } from '../raw-json.js';
+import { isTokenCount, type UsageReading } from '../usage.js';
 import type { DeltaUsage, NativeUsage } from './message.js';
 
 /**

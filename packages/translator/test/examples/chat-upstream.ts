@@ -1,5 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
-import { errorBody, transformThrough } from '@gateway/translator';
+import { errorBody } from '@gateway/translator';
 import {
   createMessageStream,
   statusOfError,
@@ -7,6 +7,7 @@ import {
 } from '@gateway/translator/reverse';
 import { translateCompletion, translateMessagesRequest } from '@gateway/translator/reverse';
 import type { ChatTraits } from '@gateway/translator/reverse';
+import { transformThrough } from '@gateway/translator/streams';
 
 const traits: ChatTraits = {
   maxTokens: 'max_completion_tokens',

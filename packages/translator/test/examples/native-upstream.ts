@@ -1,5 +1,6 @@
-import { createChatStream, errorBody, transformThrough } from '@gateway/translator';
-import { translateRequest, translateResponse, type ModelTraits } from '@gateway/translator';
+import { createChatStream, errorBody, translateRequest } from '@gateway/translator';
+import { translateResponse, type ModelTraits } from '@gateway/translator';
+import { transformThrough } from '@gateway/translator/streams';
 
 const traits: ModelTraits = {
   sampling: 'refused',

@@ -3,7 +3,7 @@
  * take from their source only as fast as they are read, and hold nothing but what the pipe holds.
  */
 
-import type { StreamEnd, StreamPipe } from './stream-pipe.js';
+import type { StreamEnd, StreamPipe } from '../stream-pipe.js';
 
 /** What a pipe hands out: bytes as they are, objects one by one. */
 export type PieceOf<Out> = Out extends readonly (infer Item)[] ? Item : Out;
@@ -25,8 +25,13 @@ export interface PipeThroughOptions<Out> {
  * and when the iteration is left early, even before it began; `onEnd` is not called then.
  *
  * @example
- * const chunks = iterateThrough(response.body, createChatStream(context));
- * for await (const bytes of chunks) client.write(bytes);
+ * import { createChatStream } from '@gateway/translator';
+ * import { iterateThrough } from '@gateway/translator/streams';
+ *
+ * const context = { model: 'm', includeUsage: false, legacyFunctions: false, created: 0 };
+ * const { body } = new Response('data: {"type":"ping"}\n\n');
+ * const chunks = iterateThrough(body!, createChatStream(context));
+ * for await (const bytes of chunks) process.stdout.write(bytes);
  */
 export function iterateThrough<In, Out extends Uint8Array | readonly unknown[]>(
   source: AsyncIterable<In>,
@@ -94,7 +99,13 @@ async function* generate<In, Out extends Uint8Array | readonly unknown[]>(
  * cancelled. Neither side queues more than one chunk.
  *
  * @example
- * const readable = response.body.pipeThrough(transformThrough(createChatStream(context)));
+ * import { createChatStream } from '@gateway/translator';
+ * import { transformThrough } from '@gateway/translator/streams';
+ *
+ * const context = { model: 'm', includeUsage: false, legacyFunctions: false, created: 0 };
+ * const { body } = new Response('data: {"type":"ping"}\n\n');
+ * const chunks = body!.pipeThrough(transformThrough(createChatStream(context)));
+ * await new Response(chunks).text();
  */
 export function transformThrough<In, Out extends Uint8Array | readonly unknown[]>(
   pipe: StreamPipe<In, Out>,

@@ -3,20 +3,13 @@
  * past, and the bytes that tell it finally are kept back.
  */
 
-import { ByteQueue, NO_BYTES, concatenate, encodeUtf8 } from './bytes.js';
-import { messageErrorEvent } from './errors.js';
-import { EventSplitter } from './event-splitter.js';
-import {
-  MALFORMED,
-  MessageState,
-  TOO_LARGE,
-  TRUNCATED,
-  errorOf,
-  parseEvent,
-} from './message-state.js';
-import { MAX_EVENT_BYTES, isEventStream, readEvent } from './sse.js';
-import type { JsonObject } from './raw-json.js';
-import type { FailureCause, StreamError, StreamPipe } from './stream-pipe.js';
+import { ByteQueue, NO_BYTES, concatenate } from '../bytes.js';
+import { EventSplitter } from '../event-splitter.js';
+import { MessageState, failureOf, type StreamFailure } from '../message-state.js';
+import { parseObject } from '../raw-json.js';
+import { MAX_EVENT_BYTES, isEventStream, readEvent } from '../sse.js';
+import type { FailureCause, StreamPipe } from '../stream-pipe.js';
+import { errorEventOf, messageErrorEvent } from './events.js';
 
 export interface TapOptions {
   /**
@@ -39,7 +32,7 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
   let isHolding = false;
   let isFinished = false;
   let hasEvents = false;
-  let failure: { cause: FailureCause; error: StreamError } | undefined;
+  let failure: StreamFailure | undefined;
   /** The upstream's own error event, as the client gets it. */
   let errorEvent: Uint8Array = NO_BYTES;
   let ready: Uint8Array[] = [];
@@ -54,17 +47,17 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
 
   function hold(bytes: Uint8Array): void {
     held.append(bytes);
-    if (held.length > maxEventBytes) fail('too_large', TOO_LARGE);
+    if (held.length > maxEventBytes) fail('too_large');
   }
 
   function judge(bytes: Uint8Array): void {
     const { event: name, data } = readEvent(bytes);
     if (data === '') return;
     hasEvents = true;
-    const event = parseEvent(data);
+    const event = parseObject(data);
     if (event === undefined) {
       if (name === '' || !/^(message_|error)/.test(name)) return;
-      fail('malformed', MALFORMED);
+      fail('malformed');
       return;
     }
     const type = typeof event['type'] === 'string' ? event['type'] : name;
@@ -83,7 +76,7 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
       case 'error':
         // SDKs drop events that have no name.
         errorEvent = name === 'error' ? bytes : errorEventOf(event);
-        fail('error_event', errorOf(event));
+        fail('error_event', event['error']);
         return;
     }
   }
@@ -91,18 +84,18 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
   /** The event that the upstream broke off, or that only lacks its blank line. */
   function judgeRest(rest: Uint8Array): void {
     const { data } = readEvent(rest);
-    const event = parseEvent(data);
+    const event = parseObject(data);
     if (event !== undefined) {
       onEvent(rest);
       // SDKs drop events that lack their blank line.
       if (errorEvent === rest) errorEvent = errorEventOf(event);
     } else if (!hasEvents && !isEventStream(rest)) {
-      fail('malformed', MALFORMED);
+      fail('malformed');
     }
   }
 
-  function fail(cause: FailureCause, error: StreamError): void {
-    failure = { cause, error };
+  function fail(cause: FailureCause, told?: unknown): void {
+    failure = failureOf(cause, told);
     isFinished = true;
     isHolding = true;
   }
@@ -115,7 +108,7 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
     push(chunk) {
       if (failure !== undefined) return NO_BYTES;
       ready = [];
-      if (!splitter.push(chunk, onEvent)) fail('too_large', TOO_LARGE);
+      if (!splitter.push(chunk, onEvent)) fail('too_large');
       return joinReady(ready, chunk);
     },
     end() {
@@ -132,7 +125,7 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
           stopReason,
         };
       }
-      const { cause, error } = failure ?? { cause: 'truncated', error: TRUNCATED };
+      const { cause, error } = failure ?? failureOf('truncated');
       // What was kept back tells a usage that will not be charged, so it must not leave.
       const tail = cause === 'error_event' ? errorEvent : messageErrorEvent(error);
       return { outcome: 'failed', error, cause, tail, messageId };
@@ -152,10 +145,6 @@ function isOfNoInterest(event: Uint8Array): boolean {
     event[6] === 0x20 &&
     ((event[7] === 0x63 && event[14] === 0x5f) || (event[7] === 0x70 && event[8] === 0x69))
   );
-}
-
-function errorEventOf(event: JsonObject): Uint8Array {
-  return encodeUtf8(`event: error\ndata: ${JSON.stringify(event)}\n\n`);
 }
 
 /** Events that stand side by side in the chunk are one view of it; nothing is copied then. */

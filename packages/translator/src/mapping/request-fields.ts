@@ -1,0 +1,54 @@
+/** What becomes of each member of a chat request: said for people, and held against the code by tests. */
+
+import { NEUTRAL_VALUES } from '../neutral-values.js';
+import type { RequestField } from '../request-field.js';
+
+/** Every member of OpenAI SDK 7.55.0 `ChatCompletionCreateParamsBase`, and `cache_control`. */
+export const REQUEST_FIELDS: ReadonlyMap<string, RequestField> = new Map<string, RequestField>([
+  mapped('model', 'model'),
+  mapped('messages', 'messages, system'),
+  mapped('max_completion_tokens', 'max_tokens'),
+  mapped('max_tokens', 'max_tokens'),
+  mapped('temperature', 'temperature'),
+  mapped('top_p', 'top_p'),
+  mapped('stop', 'stop_sequences'),
+  mapped('stream', 'stream'),
+  mapped('stream_options', 'the chunks of the answer'),
+  mapped('tools', 'tools'),
+  mapped('tool_choice', 'tool_choice'),
+  mapped('parallel_tool_calls', 'tool_choice.disable_parallel_tool_use'),
+  mapped('functions', 'tools'),
+  mapped('function_call', 'tool_choice'),
+  mapped('response_format', 'system'),
+  mapped('reasoning_effort', 'output_config.effort, thinking'),
+  mapped('safety_identifier', 'metadata.user_id'),
+  mapped('user', 'metadata.user_id'),
+  mapped('cache_control', 'cache_control'),
+  ignored('n', 'there is one choice'),
+  ignored('seed', 'sampling cannot be seeded'),
+  ignored('logprobs', 'there are no log probabilities'),
+  ignored('top_logprobs', 'there are no log probabilities'),
+  ignored('logit_bias', 'tokens cannot be weighted'),
+  ignored('frequency_penalty', 'there are no penalties'),
+  ignored('presence_penalty', 'there are no penalties'),
+  ignored('verbosity', 'there is no verbosity control'),
+  ignored('metadata', 'upstream stores no metadata'),
+  ignored('service_tier', 'there is one tier'),
+  ignored('prompt_cache_key', 'caches have no keys'),
+  ignored('prompt_cache_retention', 'cache points carry their own lifetime'),
+  ignored('prompt_cache_options', 'cache points carry their own lifetime'),
+  ignored('prediction', 'there are no predicted outputs'),
+  ignored('store', 'completions are not stored'),
+  ignored('modalities', 'answers are text'),
+  ignored('audio', 'answers are text'),
+  ignored('moderation', 'there is no moderation step'),
+  ignored('web_search_options', 'there is no web search'),
+]);
+
+function mapped(name: string, to: string): [string, RequestField] {
+  return [name, { fate: 'mapped', to }];
+}
+
+function ignored(name: string, why: string): [string, RequestField] {
+  return [name, { fate: 'ignored', why, neutral: NEUTRAL_VALUES.get(name)?.split(' ') ?? [] }];
+}

@@ -1,0 +1,77 @@
+/** Native events to the chunks of a chat completion, for those who hold objects. */
+
+import { createChunkWriter } from '../chunk-writer.js';
+import { chatStreamError, type ChatStreamError } from '../errors.js';
+import type { FinishReason } from '../finish-reason.js';
+import { isJsonObject, type JsonObject } from '../raw-json.js';
+import type { TranslateResponseContext } from '../response.js';
+import type { StreamPipe } from '../stream-pipe.js';
+import type { chatUsage } from '../usage.js';
+
+/** One chunk of a chat completion. `choices` is empty in the chunk that only tells usage. */
+export interface ChatChunk {
+  readonly id: string;
+  readonly object: 'chat.completion.chunk';
+  /** In seconds since the epoch. */
+  readonly created: number;
+  readonly model: string;
+  readonly choices: readonly {
+    readonly index: 0;
+    readonly delta: ChatDelta;
+    readonly logprobs: null;
+    readonly finish_reason: FinishReason | null;
+  }[];
+  readonly usage?: ReturnType<typeof chatUsage> | null;
+}
+
+export interface ChatDelta {
+  readonly role?: 'assistant';
+  readonly content?: string;
+  readonly refusal?: string | null;
+  readonly tool_calls?: readonly {
+    readonly index: number;
+    readonly id?: string;
+    readonly type?: 'function';
+    readonly function: ChatCallDelta;
+  }[];
+  readonly function_call?: ChatCallDelta;
+  readonly thinking_blocks?: readonly JsonObject[];
+}
+
+/** The first one of a call has its name, later ones more of its arguments. */
+export interface ChatCallDelta {
+  readonly name?: string;
+  readonly arguments: string;
+}
+
+/**
+ * `createChatStream` for those who hold objects: native events as an SDK gives them, in; chunk
+ * objects out. The `tail` of a failed stream is the one error object that its last event would carry;
+ * `[DONE]` is a matter of framing and has no object.
+ *
+ * Anything that is no object, or no event of a message that began, fails the stream as `malformed`.
+ */
+export function createChatChunkStream(
+  context: TranslateResponseContext,
+): StreamPipe<object, readonly (ChatChunk | ChatStreamError)[]> {
+  let ready: ChatChunk[] = [];
+  const writer = createChunkWriter(context, (chunk) => {
+    ready.push(JSON.parse(chunk) as ChatChunk);
+  });
+  return {
+    get isFinished() {
+      return writer.isFinished;
+    },
+    push(event) {
+      ready = [];
+      if (isJsonObject(event)) writer.onEvent(event, '');
+      else writer.fail('malformed');
+      return ready;
+    },
+    end() {
+      ready = [];
+      const end = writer.end();
+      return { ...end, tail: end.outcome === 'failed' ? [chatStreamError(end.error)] : ready };
+    },
+  };
+}

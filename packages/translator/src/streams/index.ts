@@ -1,0 +1,16 @@
+export {
+  createChatChunkStream,
+  type ChatCallDelta,
+  type ChatChunk,
+  type ChatDelta,
+} from './chat-chunks.js';
+export type { ChatStreamError } from '../errors.js';
+export { CHAT_KEEP_ALIVE } from './keep-alive.js';
+export {
+  iterateThrough,
+  transformThrough,
+  type PieceOf,
+  type PipeThroughOptions,
+} from './pipe-through.js';
+export { createSseParser, type SseParser } from './sse-parser.js';
+export type { ServerSentEvent } from '../sse.js';

@@ -1,0 +1,19 @@
+/** Members of a chat request that must not simply be ignored. */
+
+import type { Place } from './place.js';
+
+/**
+ * Refuses what betrays the client when it is ignored: audio as the only wanted modality, and a
+ * moderation policy that is to block.
+ */
+export function refuseUnservable(chat: Place): void {
+  const modalities = chat.at('modalities');
+  const wanted: readonly unknown[] = Array.isArray(modalities.value) ? modalities.value : [];
+  if (wanted.includes('audio') && !wanted.includes('text')) {
+    modalities.refuse('must include "text"', 'unsupported_value');
+  }
+  for (const side of ['input', 'output']) {
+    const mode = chat.at('moderation').at('policy').at(side).at('mode');
+    if (mode.value === 'block') mode.refuse('nothing is moderated here', 'unsupported_value');
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Renders the tables in the translator's README that say what becomes of what, by asking the built
+ * package, between `<!-- name -->` and `<!-- /name -->`. With `--check` it compares instead of writing.
+ */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { format, resolveConfig } from 'prettier';
+import { ensureBuilt, root, step } from './setup.mjs';
+
+const README = join(root, 'packages/translator/README.md');
+const isCheck = process.argv.includes('--check');
+
+step(isCheck ? 'Comparing the mapping tables' : 'Writing the mapping tables');
+ensureBuilt();
+const dist = join(root, 'packages/translator/dist');
+const { chatUsage, finishReason, normalizeToolChoice } = await import(join(dist, 'index.js'));
+const { REQUEST_FIELDS, STOP_REASONS } = await import(join(dist, 'mapping/index.js'));
+const { ERROR_STATUS, MESSAGE_FIELDS } = await import(join(dist, 'reverse/index.js'));
+
+const TABLES = {
+  'request fields': table(['chat request', 'native request'], fieldRows(REQUEST_FIELDS)),
+  'tool choices': table(['`tool_choice`', 'native'], toolChoiceRows()),
+  'stop reasons': table(
+    ['`stop_reason`', '`finish_reason`', 'of a message with calls', 'asked with `functions`'],
+    STOP_REASONS.map((reason) => [code(reason), ...finishReasons(reason)]),
+  ),
+  'usage counts': table(['`usage` of the completion', 'native counts'], usageRows()),
+  'message fields': table(['native request', 'chat request'], fieldRows(MESSAGE_FIELDS)),
+  'error types': table(
+    ['`error.type`', 'HTTP status'],
+    Object.entries(ERROR_STATUS).map(([type, status]) => [code(type), String(status)]),
+  ),
+};
+
+const before = readFileSync(README, 'utf8');
+let after = before;
+for (const [name, rendered] of Object.entries(TABLES)) {
+  const region = new RegExp(`(<!-- ${name} -->)[^]*?(<!-- /${name} -->)`);
+  if (!region.test(after)) throw new Error(`README.md has no place for the table of ${name}`);
+  after = after.replace(region, (_, open, close) => `${open}\n\n${rendered}\n\n${close}`);
+}
+after = await format(after, { ...(await resolveConfig(README)), filepath: README });
+process.stdout.write(`  ${Object.keys(TABLES).length} tables\n`);
+if (!isCheck) writeFileSync(README, after);
+else if (after !== before) {
+  process.stderr.write('packages/translator/README.md is stale: run npm run docs and commit\n');
+  process.exitCode = 1;
+}
+
+function fieldRows(fields) {
+  return [...fields].map(([name, field]) => {
+    if (field.fate === 'mapped') return [code(name), listOf(field.to)];
+    const silent =
+      field.neutral.length > 0 ? `; no note for ${field.neutral.map(code).join(', ')}` : '';
+    return [code(name), `ignored: ${field.why}${silent}`];
+  });
+}
+
+/** Names in code, prose as it is. */
+function listOf(to) {
+  const names = /^[\w.]+(?:(, | or )[\w.]+)*$/;
+  return names.test(to) ? to.replace(/[\w.]+(?=, | or |$)/g, code) : to;
+}
+
+function toolChoiceRows() {
+  const f = { type: 'function', function: { name: 'f' } };
+  const forms = [
+    ...['auto', 'none', 'required', 'any'],
+    { type: 'required' },
+    f,
+    { type: 'function', name: 'f' },
+    ...['auto', 'required'].map((mode) => allowed({ mode, tools: [f] })),
+    { type: 'allowed_tools', mode: 'auto', tools: [f] },
+    allowed({ mode: 'auto', tools: [] }),
+    ...[{ type: 'auto' }, { type: 'any' }, { type: 'tool', name: 'f' }, { type: 'none' }],
+    { type: 'custom', custom: { name: 'f' } },
+  ];
+  return forms.map((form) => {
+    const result = normalizeToolChoice(form);
+    const becomes = {
+      native: () => 'as it is',
+      refused: () => `refused: ${code(result.problem.param)}`,
+      normalized: () => {
+        const offered = result.allowedTools?.map(code).join(', ');
+        return `${code(JSON.stringify(result.toolChoice))}${offered ? `, only ${offered} offered` : ''}`;
+      },
+    };
+    return [code(JSON.stringify(form)), becomes[result.outcome]()];
+  });
+}
+
+function allowed(choice) {
+  return { type: 'allowed_tools', allowed_tools: choice };
+}
+
+function finishReasons(reason) {
+  const messages = [
+    { hasCalls: false, legacyFunctions: false },
+    { hasCalls: true, legacyFunctions: false },
+    { hasCalls: true, legacyFunctions: true },
+  ];
+  return messages.map((message) => code(finishReason(reason, message)));
+}
+
+/** Each native count is another power of ten, so that the digits of a sum tell what it is made of. */
+function usageRows() {
+  const native = {
+    inputTokens: 'input_tokens',
+    cacheReadInputTokens: 'cache_read_input_tokens',
+    cacheCreationInputTokens: 'cache_creation_input_tokens',
+    outputTokens: 'output_tokens',
+    thinkingTokens: 'output_tokens_details.thinking_tokens',
+  };
+  const powers = Object.keys(native).map((name, at) => [name, 10 ** at]);
+  const usage = chatUsage({ cacheCreation1hInputTokens: 0, ...Object.fromEntries(powers) });
+  return leaves(usage).map(([path, sum]) => {
+    const parts = powers.filter(([, power]) => Math.floor(sum / power) % 10 === 1);
+    return [code(path), parts.map(([name]) => code(native[name])).join(' + ')];
+  });
+}
+
+function leaves(object, path = '') {
+  return Object.entries(object).flatMap(([name, value]) =>
+    typeof value === 'object' ? leaves(value, `${path}${name}.`) : [[`${path}${name}`, value]],
+  );
+}
+
+function code(text) {
+  return `\`${text}\``;
+}
+
+function table(head, rows) {
+  const line = (cells) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
