@@ -3,6 +3,7 @@
 import { finishReading } from './cache-control.js';
 import { fileBlock } from './documents.js';
 import { imageBlock } from './images.js';
+import { listOf } from './lists.js';
 import type { DocumentBlock, ImageBlock, TextBlock } from './native-request.js';
 import type { Place } from './place.js';
 
@@ -38,20 +39,15 @@ export function contentBlocks<Type extends PartType>(
   types: readonly Type[],
 ): (PartBlocks[Type] | TextBlock)[] {
   if (!content) return [];
-  if (typeof content.value === 'string') {
-    const block = textBlock(content);
-    return block ? [block] : [];
-  }
-  const blocks: PartBlocks[Type][] = [];
-  for (const part of content.items()) {
+  if (typeof content.value === 'string') return listOf(textBlock(content));
+  return content.items((part) => {
     const written = part.object().at('type');
     const type = types.find((known) => known === written.value);
     if (!type) return written.mustBe(types.join(' or '), 'unsupported_value');
     const block = READERS[type](part.at(type));
     finishReading(part, block);
-    if (block) blocks.push(block);
-  }
-  return blocks;
+    return block;
+  });
 }
 
 /** A text block; undefined for text that is empty or only white space, which upstream refuses. */

@@ -7,3 +7,8 @@ export function append<Item>(list: Item[], items: readonly Item[]): void {
 export function listed<Item>(items: Item[]): Item[] | undefined {
   return items.length > 0 ? items : undefined;
 }
+
+/** Of one item, or of none. */
+export function listOf<Item>(item: Item | undefined): Item[] {
+  return item === undefined ? [] : [item];
+}

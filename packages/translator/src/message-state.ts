@@ -30,9 +30,9 @@ export class MessageState {
   }
 
   /** The start tells provisional counts only: without a later event there is no final usage. */
-  usage(): UsageReading {
+  usage(read = readUsage): UsageReading {
     return this.#hasFinalUsage
-      ? readUsage(this.#usage)
+      ? read(this.#usage)
       : { outcome: 'invalid', reason: 'the stream told no final usage' };
   }
 }

@@ -50,7 +50,7 @@ export function translateMessages(list: Place): Conversation {
   const turns: Turn[] = [];
   const allocateId = createIdAllocator();
 
-  list.items().forEach((message, index) => {
+  list.items((message, index) => {
     const role = message.object().at('role');
     switch (role.value) {
       case 'system':

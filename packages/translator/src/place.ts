@@ -69,10 +69,16 @@ export class Place {
     return isJsonObject(this.value) ? this : this.mustBe('an object');
   }
 
-  items(): Place[] {
+  /** What the items of an array are read as, without those that come to nothing. */
+  items<Read>(read: (item: Place, index: number) => Read | undefined): Read[] {
     const { value } = this;
     if (!Array.isArray(value)) return this.mustBe('an array');
-    return value.map((item, index) => new Place(this.t, item, this, index));
+    const results: Read[] = [];
+    value.forEach((item, index) => {
+      const result = read(new Place(this.t, item, this, index), index);
+      if (result !== undefined) results.push(result);
+    });
+    return results;
   }
 
   /** @param absent - What null and nothing stand for; without it they are refused. */

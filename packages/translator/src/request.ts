@@ -9,7 +9,7 @@
  */
 
 import { fromCacheControl, refuseExcessCachePoints } from './cache-control.js';
-import { listed } from './lists.js';
+import { listed, listOf } from './lists.js';
 import { translateMessages } from './messages.js';
 import { writeNativeRequest, type NativeRequest } from './native-request.js';
 import type { Note, RequestProblem } from './note.js';
@@ -167,14 +167,15 @@ function readFormat(format: Place | undefined): string | undefined {
 }
 
 function readStop(stop: Place | undefined): string[] {
-  if (!stop) return [];
-  const items = typeof stop.value === 'string' ? [stop] : stop.items();
-  return items.flatMap((item) => {
-    const sequence = item.string();
-    if (/\S/.test(sequence)) return sequence;
-    item.note('dropped', 'white space only');
-    return [];
-  });
+  if (typeof stop?.value === 'string') return listOf(readSequence(stop));
+  return stop?.items(readSequence) ?? [];
+}
+
+function readSequence(place: Place): string | undefined {
+  const sequence = place.string();
+  if (/\S/.test(sequence)) return sequence;
+  place.note('dropped', 'white space only');
+  return undefined;
 }
 
 function readEndUser(

@@ -16,8 +16,7 @@ import type { Place } from './place.js';
 export function readThinking(message: Place): ThinkingBlock[] {
   const blocks = message.given('thinking_blocks');
   const details = message.given('reasoning_details');
-  if (blocks) return blocks.items().flatMap((item) => readBlock(item) ?? []);
-  return details ? details.items().flatMap((item) => readDetail(item) ?? []) : [];
+  return blocks?.items(readBlock) ?? details?.items(readDetail) ?? [];
 }
 
 function readBlock(block: Place): ThinkingBlock | undefined {

@@ -43,9 +43,9 @@ type AllocateId = (wanted: string) => string;
 export function readCalls(message: Place, messageIndex: number, allocateId: AllocateId): Call[] {
   const list = message.given('tool_calls');
   const legacy = message.given('function_call');
-  const calls = (list?.items() ?? []).map((call, index) =>
-    readCall(call, `call_${messageIndex}_${index}`, allocateId),
-  );
+  const read = (call: Place, index: number): Call =>
+    readCall(call, `call_${messageIndex}_${index}`, allocateId);
+  const calls = list?.items(read) ?? [];
   if (!legacy) return calls;
   if (calls.length > 0) {
     legacy.note('ignored', 'tool_calls is used');

@@ -62,7 +62,7 @@ export function translateTools(
 
 function readTools(list: Place): NativeTool[] {
   const names = new Set<string>();
-  return list.items().map((item) => {
+  return list.items((item) => {
     const definition = list.path === 'functions' ? item : functionOf(item);
     const tool = readFunction(definition);
     if (names.has(tool.name)) {

@@ -7,13 +7,14 @@ import type { Place } from './place.js';
  * moderation policy that is to block.
  */
 export function refuseUnservable(chat: Place): void {
-  const modalities = chat.at('modalities');
-  const wanted: readonly unknown[] = Array.isArray(modalities.value) ? modalities.value : [];
+  const modalities = chat.given('modalities');
+  const wanted: readonly unknown[] = Array.isArray(modalities?.value) ? modalities.value : [];
   if (wanted.includes('audio') && !wanted.includes('text')) {
-    modalities.refuse('must include "text"', 'unsupported_value');
+    modalities?.refuse('must include "text"', 'unsupported_value');
   }
+  const policy = chat.given('moderation')?.at('policy');
   for (const side of ['input', 'output']) {
-    const mode = chat.at('moderation').at('policy').at(side).at('mode');
-    if (mode.value === 'block') mode.refuse('nothing is moderated here', 'unsupported_value');
+    const mode = policy?.at(side).at('mode');
+    if (mode?.value === 'block') mode.refuse('nothing is moderated here', 'unsupported_value');
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { errorBody, translateResponse } from '../src/index.js';
+import { errorBody, translateResponse, type ErrorDetails } from '../src/index.js';
 
 interface ResponseVector {
   readonly context: {
@@ -13,6 +13,15 @@ interface ResponseVector {
   readonly message: object;
   readonly finish: string;
   readonly usage: Record<string, number>;
+}
+
+interface ErrorVector {
+  readonly why: string;
+  readonly source: string;
+  readonly error: Pick<ErrorDetails, 'type' | 'message' | 'param' | 'code'>;
+  /** The body in each dialect. */
+  readonly messages: unknown;
+  readonly chat: unknown;
 }
 
 const FOLDER = join(__dirname, 'vectors/response');
@@ -72,18 +81,18 @@ describe('translateResponse', () => {
 describe('errorBody', () => {
   const error = { type: 'not_found_error', message: 'No.', requestId: 'req_1' } as const;
 
-  it('has the members that both SDK families read', () => {
-    expect(JSON.parse(errorBody({ ...error, dialect: 'messages' }))).toEqual({
-      type: 'error',
-      error: { type: 'not_found_error', message: 'No.' },
-      request_id: 'req_1',
-    });
-    const chat = errorBody({ ...error, dialect: 'chat.completions', param: 'model', code: 'gone' });
-    expect(JSON.parse(chat)).toEqual({
-      type: 'error',
-      error: { type: 'not_found_error', message: 'No.', param: 'model', code: 'gone' },
-      request_id: 'req_1',
-    });
+  const folder = join(__dirname, 'vectors/error');
+  it.each(readdirSync(folder))('%s: has the members that both SDK families read', (file) => {
+    const vector: ErrorVector = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+    expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
+    for (const dialect of ['messages', 'chat'] as const) {
+      const body = errorBody({
+        ...vector.error,
+        requestId: 'req_1',
+        dialect: dialect === 'chat' ? 'chat.completions' : 'messages',
+      });
+      expect(JSON.parse(body)).toEqual(vector[dialect]);
+    }
   });
 
   it('carries a stable code where there is one', () => {

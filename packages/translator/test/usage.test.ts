@@ -1,6 +1,9 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { chatUsage, readUsage } from '../src/index.js';
+import { chatUsage, readUsage, type Usage } from '../src/index.js';
+import { createMessageStreamTap, readNativeUsage } from '../src/native/index.js';
 import { overlayUsage } from '../src/usage.js';
 
 describe('readUsage', () => {
@@ -126,5 +129,39 @@ describe('chatUsage', () => {
         expect(usage.prompt_tokens - cached_tokens - cache_write_tokens).toBe(input);
       }),
     );
+  });
+});
+
+describe('readNativeUsage, by the vectors in `vectors/native-usage`', () => {
+  interface Vector {
+    readonly why: string;
+    readonly source: string;
+    readonly native: unknown;
+    readonly usage: Usage | 'invalid';
+  }
+  const folder = join(__dirname, 'vectors/native-usage');
+  const vectors = readdirSync(folder).map((file): readonly [string, Vector] => [
+    file.replace('.json', ''),
+    JSON.parse(readFileSync(join(folder, file), 'utf8')),
+  ]);
+
+  it.each(vectors)('%s: streamed or not', (_name, { why, source, native, usage }) => {
+    expect([why, source]).toEqual([expect.any(String), expect.any(String)]);
+    const expected =
+      usage === 'invalid'
+        ? { outcome: 'invalid', reason: expect.any(String) }
+        : { outcome: 'read', usage };
+    expect(readNativeUsage(native)).toEqual(expected);
+
+    const pipe = createMessageStreamTap();
+    const events = [
+      { type: 'message_start', message: { id: 'msg_1', usage: { input_tokens: 1 } } },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: native ?? {} },
+      { type: 'message_stop' },
+    ];
+    for (const event of events) {
+      pipe.push(Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`));
+    }
+    expect(pipe.end()).toMatchObject({ outcome: 'complete', usage: expected });
   });
 });

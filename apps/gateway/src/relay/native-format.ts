@@ -1,10 +1,10 @@
 /** The native format: the upstream's bytes, untouched; usage is read on the way past. */
 
-import { readUsage } from '@gateway/translator';
 import {
   MESSAGE_KEEP_ALIVE,
   createMessageStreamTap,
   messageErrorEvent,
+  readNativeUsage,
 } from '@gateway/translator/native';
 import { z } from 'zod';
 import type { ResponseFormat } from './format.js';
@@ -24,7 +24,7 @@ export const nativeFormat: ResponseFormat = {
     return {
       outcome: 'read',
       body: upstreamBody,
-      usage: readUsage(parsed.usage),
+      usage: readNativeUsage(parsed.usage),
       messageId: parsed.id,
     };
   },

@@ -10,6 +10,7 @@ import { parseObject } from '../raw-json.js';
 import { MAX_EVENT_BYTES, isEventStream, readEvent } from '../sse.js';
 import type { FailureCause, StreamPipe } from '../stream-pipe.js';
 import { errorEventOf, messageErrorEvent } from './events.js';
+import { readNativeUsage } from './usage.js';
 
 export interface TapOptions {
   /**
@@ -119,7 +120,7 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
       if (isFinished && failure === undefined) {
         return {
           outcome: 'complete',
-          usage: state.usage(),
+          usage: state.usage(readNativeUsage),
           tail: held.take(),
           messageId,
           stopReason,

@@ -14,7 +14,7 @@ export function blocksOf(holder: Place, name: string): Place[] {
   const content = holder.at(name);
   const { value: text } = content;
   if (typeof text === 'string') return [new Place(holder.t, { type: 'text', text }, holder, name)];
-  return content.items().map((item) => item.object());
+  return content.items((item) => item.object());
 }
 
 /** Empty text is no part; nothing else is left out without a note. */

@@ -57,7 +57,7 @@ export function translateTurns(t: NativeTranslation, native: Place): ChatMessage
 
 function readTurns(list: Place): Turn[] {
   const turns: Turn[] = [];
-  for (const place of list.items()) {
+  list.items((place) => {
     const { value: role } = place.object().at('role');
     if (role !== 'user' && role !== 'assistant' && role !== 'system') {
       return place.at('role').mustBe('user, assistant or system', 'invalid_value');
@@ -67,7 +67,7 @@ function readTurns(list: Place): Turn[] {
     const last = turns.at(-1);
     if (last?.role === role && role !== 'system') append(last.blocks, blocks);
     else turns.push({ role, place, blocks });
-  }
+  });
   return turns;
 }
 

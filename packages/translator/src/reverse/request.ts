@@ -84,9 +84,7 @@ function translate(
   const { native, t } = readNative(body, traits);
   const model = native.at('model').nonEmptyString();
   const maxTokens = readMaxTokens(native.at('max_tokens'));
-  const stopSequences = (native.given('stop_sequences')?.items() ?? []).map((item) =>
-    item.string(),
-  );
+  const stopSequences = native.given('stop_sequences')?.items((item) => item.string()) ?? [];
   const stream = native.at('stream').boolean(false);
   const request: ChatRequest = {
     model: upstreamModel,

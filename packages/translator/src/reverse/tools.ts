@@ -23,18 +23,17 @@ const PROVIDER_TOOL = /_\d{8}$|^tool_search_tool_|^mcp_toolset$/;
  */
 export function translateToolUse(t: NativeTranslation, native: Place): ChatToolUse {
   const names = new Set<string>();
-  const tools: ChatTool[] = [];
-  for (const place of native.given('tools')?.items() ?? []) {
+  const tools = native.given('tools')?.items((place) => {
     const tool = readTool(t, place.object());
-    if (tool === undefined) continue;
+    if (tool === undefined) return undefined;
     const { name } = tool.function;
     if (names.has(name)) place.at('name').mustBe('unique', 'invalid_value');
     names.add(name);
-    tools.push(tool);
-  }
+    return tool;
+  });
   const choice = native.given('tool_choice');
   return {
-    ...(tools.length > 0 ? { tools } : {}),
+    ...(tools && tools.length > 0 ? { tools } : {}),
     ...(choice ? readChoice(choice, names) : {}),
   };
 }
