@@ -148,15 +148,20 @@ function isOfNoInterest(event: Uint8Array): boolean {
   );
 }
 
-/** Events that stand side by side in the chunk are one view of it; nothing is copied then. */
+/**
+ * Events that stand side by side in the chunk are one view of it; nothing is copied then. An event that an
+ * earlier chunk began comes first and stands elsewhere: it is joined with the others as a whole.
+ */
 function joinReady(events: readonly Uint8Array[], chunk: Uint8Array): Uint8Array {
-  const [first] = events;
+  const [first, second] = events;
   const last = events.at(-1);
   if (first === undefined || last === undefined) return NO_BYTES;
-  if (events.length === 1) return first;
-  if (first.buffer === chunk.buffer && last.buffer === chunk.buffer) {
-    const length = last.byteOffset + last.length - first.byteOffset;
-    return chunk.subarray(first.byteOffset - chunk.byteOffset).subarray(0, length);
-  }
-  return concatenate(events, { length: events.reduce((sum, event) => sum + event.length, 0) });
+  if (second === undefined) return first;
+  const viewFrom = (event: Uint8Array): Uint8Array => {
+    const length = last.byteOffset + last.length - event.byteOffset;
+    return chunk.subarray(event.byteOffset - chunk.byteOffset).subarray(0, length);
+  };
+  if (first.buffer === chunk.buffer) return viewFrom(first);
+  const others = viewFrom(second);
+  return concatenate([first, others], { length: first.length + others.length });
 }
