@@ -8,6 +8,7 @@ import express from 'express';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import { OperationError, operations, runOperation } from './operations/operations.js';
 import type { OperationContext, OperationName } from './operations/operations.js';
 import { sendRefusal, storeUnavailable } from './refusal.js';
@@ -15,12 +16,11 @@ import type { Refusal } from './refusal.js';
 import { newRequestId } from './request-id.js';
 import { livenessRoute, readinessRoute } from './routes/health.js';
 import type { Activity } from './activity.js';
-import type { Metrics } from './telemetry/metrics.js';
 
 export interface AdminServices extends OperationContext {
   readonly adminToken: string;
-  readonly metrics: Metrics;
-  readonly activity: Activity;
+  readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
+  readonly activity: Pick<Activity, 'isDraining'>;
   readonly log: Logger;
 }
 
@@ -35,7 +35,7 @@ export function createAdminApp(services: AdminServices): Express {
   app.get('/readyz', readinessRoute(services));
   app.get('/metrics', async (_req, res) => {
     res.setHeader('content-type', services.metrics.contentType);
-    res.end(await services.metrics.text());
+    res.end(await services.metrics.metrics());
   });
   app.use('/admin', requireToken(services.adminToken), express.json({ limit: MAX_BODY }));
   for (const name of Object.keys(operations) as OperationName[]) {

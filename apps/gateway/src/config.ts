@@ -3,6 +3,7 @@
  * with the name of its variable; nothing is clamped or guessed.
  */
 
+import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -47,6 +48,11 @@ const environment = z.object({
     z.array(z.url({ protocol: /^rediss?$/, error: 'must be a redis:// URL, or several' })),
   ),
   REPLICAS: positive.max(10_000).default(1),
+  WORKERS: z
+    .union([z.literal('auto').transform(() => availableParallelism()), positive.max(1_024)], {
+      error: 'must be auto or an integer of at least 1',
+    })
+    .default(1),
   UPSTREAM_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' }).optional(),
   UPSTREAM_API_KEY: text.optional(),
   PRICE_TABLE: text.optional(),
@@ -74,6 +80,8 @@ export interface Config {
   readonly redisUrls: readonly string[];
   /** How many replicas share the limits; each takes its share while Redis is away. */
   readonly replicas: number;
+  /** How many processes serve; one alone is the whole gateway. */
+  readonly workers: number;
   /** `undefined`: the bundled simulator serves. */
   readonly upstream: { readonly url: string; readonly apiKey: string } | undefined;
   readonly priceTablePath: string | undefined;
@@ -132,6 +140,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     databaseUrl: v.DATABASE_URL,
     redisUrls: v.REDIS_URL,
     replicas: v.REPLICAS,
+    workers: v.WORKERS,
     upstream:
       v.UPSTREAM_API_KEY === undefined
         ? undefined

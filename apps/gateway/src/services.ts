@@ -1,17 +1,17 @@
-/** What the routes are composed of. Built once in `compose.ts`; tests build their own. */
+/** What the routes are composed of. Built once per process in `front.ts`; tests build their own. */
 
 import type { Logger } from 'pino';
-import type { BalanceStore } from '@gateway/balance-store';
 import type { PriceTable } from '@gateway/billing';
 import type { Limiter } from '@gateway/rate-limiter';
 import type { Activity } from './activity.js';
 import type { Config, PricedFeature } from './config.js';
+import type { RequestLedger } from './ledger.js';
 import type { RelayPatience } from './relay/relay.js';
 import type { Telemetry } from './telemetry/telemetry.js';
 import type { UpstreamClient } from './upstream/client.js';
 
 export interface Services {
-  readonly store: BalanceStore;
+  readonly store: RequestLedger;
   readonly limiter: Limiter;
   readonly prices: PriceTable;
   readonly upstream: UpstreamClient;

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, readConfig } from '../src/config.js';
 
@@ -45,9 +46,20 @@ describe('readConfig', () => {
     ['KEY_REQUESTS_PER_MINUTE', 'many'],
     ['ALLOW_FEATURES', 'teleport'],
     ['REPLICAS', '0'],
+    ['WORKERS', '0'],
+    ['WORKERS', 'all'],
   ])('names %s when it is %s', (name, value) => {
     const problems = problemsOf({ [name]: value });
     expect(problems.some((problem) => problem.startsWith(name))).toBe(true);
+  });
+
+  it('takes a number of workers, or one for each core', () => {
+    expect(readConfig({}).workers).toBe(1);
+    expect(readConfig({ WORKERS: '3' }).workers).toBe(3);
+    expect(readConfig({ WORKERS: 'auto' }).workers).toBe(availableParallelism());
+    expect(problemsOf({ WORKERS: 'all' })).toEqual([
+      'WORKERS: must be auto or an integer of at least 1',
+    ]);
   });
 
   it('tells every problem at once and repeats no value', () => {

@@ -11,8 +11,6 @@ import {
   startPostgresServer,
 } from '../../../packages/balance-store/test/postgres-server.js';
 import type { OwnPostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
-import { startFaultProxy } from '../../../packages/rate-limiter/test/fault-proxy.js';
-import type { FaultProxy } from '../../../packages/rate-limiter/test/fault-proxy.js';
 import { startRedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
 import type { RedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
 import { createRemoteCaller } from '../src/operations/callers.js';
@@ -21,6 +19,8 @@ import type { GatedUpstream, Served } from './support/gated-upstream.js';
 import { postChat, postMessages, userMessage } from './support/gateway.js';
 import { spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
+import { openRedisLink } from './support/redis-link.js';
+import type { RedisLink } from './support/redis-link.js';
 import { startSlowLink } from './support/slow-link.js';
 
 const ADMIN_TOKEN = 'admin-token-of-the-tests';
@@ -57,23 +57,19 @@ afterAll(async () => {
 
 interface Replica extends GatewayProcess {
   /** Its own link to Redis. */
-  readonly redisLink: FaultProxy;
+  readonly redisLink: RedisLink;
 }
 
 async function startReplica({
   databaseUrl = database,
   withRedis = true,
 }: { readonly databaseUrl?: string; readonly withRedis?: boolean } = {}): Promise<Replica> {
-  const redisLink = await startFaultProxy(redis.address);
+  const redisLink = await openRedisLink(redis);
   cleanUps.push(() => redisLink.close());
   if (!withRedis) redisLink.cut();
-  // With the credentials of the server under test, if it has any.
-  const redisUrl = new URL(process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1');
-  redisUrl.hostname = '127.0.0.1';
-  redisUrl.port = String(redisLink.port);
   const gateway = await spawnGateway({
     DATABASE_URL: databaseUrl,
-    REDIS_URL: redisUrl.href,
+    REDIS_URL: redisLink.url,
     REPLICAS: '2',
     KEY_PEPPER: 'pepper of the tests of replicas',
     ADMIN_TOKEN,

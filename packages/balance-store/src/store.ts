@@ -159,6 +159,11 @@ export interface BalanceStore {
    * away for long, the hold expires by itself.
    */
   releaseHold(requestId: string): void;
+  /**
+   * No longer keeps a hold alive, as if the process had ended that placed it: unless its request is settled
+   * or gives it back, it expires and is reported as orphaned.
+   */
+  abandonHold(requestId: string): void;
   /** Newest first. */
   listHolds(filter: {
     readonly state: HoldState;

@@ -228,7 +228,7 @@ describe('PostgreSQL: many replicas', () => {
 });
 
 describe('PostgreSQL: holds of many replicas', () => {
-  it('a live one outlasts its lifetime, that of a replica which is gone does not', async () => {
+  it('a live one outlasts its lifetime, one that is abandoned or of a replica which is gone does not', async () => {
     const connectionString = await server.createDatabase();
     const open = () => openPostgresStore({ connectionString, pepper: PEPPER, holdLifetimeMs: 600 });
     const [a, b] = await Promise.all([open(), open()]);
@@ -245,6 +245,10 @@ describe('PostgreSQL: holds of many replicas', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(await a.listHolds({ state: 'live', limit: 10 })).toMatchObject([hold('kept', 6n)]);
     expect(await a.placeHold(hold('next', 5n))).toMatchObject({ outcome: 'short', shortfall: 1n });
+
+    a.abandonHold('kept');
+    while ((await orphans()).length === 1) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await a.placeHold(hold('next', 5n))).toMatchObject({ outcome: 'held' });
     await a.close();
   });
 

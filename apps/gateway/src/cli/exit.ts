@@ -11,6 +11,7 @@ import {
 } from '@gateway/balance-store';
 import { ConfigError } from '../config.js';
 import { OperationError } from '../operations/operations.js';
+import { WorkerStartError } from '../workers/crew.js';
 
 export const EXIT = {
   ok: 0,
@@ -23,6 +24,7 @@ export const EXIT = {
 } as const;
 
 export function exitCodeOf(error: unknown): number {
+  if (error instanceof WorkerStartError) return error.exitCode;
   if (error instanceof ConfigError) return EXIT.usage;
   if (error instanceof OperationError) return error.status >= 500 ? EXIT.unavailable : EXIT.refused;
   if (
@@ -39,16 +41,17 @@ export function exitCodeOf(error: unknown): number {
 }
 
 export function reportFailure(error: unknown): void {
+  process.stderr.write(`gateway: ${failureText(error)}\n`);
+}
+
+/** What a person needs to read of a failure: where it came from only if nobody foresaw it. */
+export function failureText(error: unknown): string {
   const isExpected =
     error instanceof ConfigError ||
     error instanceof OperationError ||
     error instanceof LedgerMoveError ||
+    error instanceof WorkerStartError ||
     exitCodeOf(error) === EXIT.unavailable;
-  const text =
-    error instanceof Error
-      ? isExpected
-        ? error.message
-        : (error.stack ?? error.message)
-      : 'failed';
-  process.stderr.write(`gateway: ${text}\n`);
+  if (!(error instanceof Error)) return 'failed';
+  return isExpected ? error.message : (error.stack ?? error.message);
 }

@@ -4,11 +4,12 @@
  */
 
 import { request } from 'undici';
-import { loadPriceTable, openStore } from '../compose.js';
 import { readConfig } from '../config.js';
 import { openDataDir } from '../data-dir.js';
+import { openStore } from '../ledger.js';
 import { createLocalCaller, createRemoteCaller } from '../operations/callers.js';
 import type { CallOperation } from '../operations/operations.js';
+import { loadPriceTable } from '../prices.js';
 
 const PROBE_TIMEOUT_MS = 2_000;
 

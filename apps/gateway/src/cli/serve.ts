@@ -1,49 +1,59 @@
 /** `gateway serve`: start, say what there is to know, serve until told to stop. */
 
+import cluster from 'node:cluster';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { startGateway } from '../compose.js';
 import type { RunningGateway } from '../compose.js';
 import { readConfig } from '../config.js';
 import type { Config } from '../config.js';
+import { startGatewayWithWorkers } from '../workers/primary.js';
+import { runWorker } from '../workers/worker.js';
 
 const DEMO_BALANCE = parseUsd('5');
 
 export async function serve(): Promise<void> {
   const config = readConfig(process.env);
-  const gateway = await startGateway(config);
+  if (cluster.isWorker) {
+    runWorker(config);
+    return;
+  }
+  const gateway = await (config.workers === 1
+    ? startGateway(config)
+    : startGatewayWithWorkers(config));
   const demoKey = await ensureDemoKey(gateway, config);
-  process.stdout.write(banner(gateway, config, demoKey));
 
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {
     if (stopping) return;
     stopping = true;
-    gateway.services.log.info({ signal, running: gateway.services.activity.running }, 'draining');
+    gateway.log.info({ signal }, 'draining');
     void gateway.stop().then(({ abandoned }) => {
-      gateway.services.log.info({ abandoned }, 'stopped');
+      gateway.log.info({ abandoned }, 'stopped');
       process.exit(0);
     });
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  // Last: whoever reads it may signal at once.
+  process.stdout.write(banner(gateway, config, demoKey));
 }
 
 /** On the embedded default, the first start makes a key to try things with. */
 async function ensureDemoKey(
-  { dataDir, services }: RunningGateway,
+  { dataDir, store }: RunningGateway,
   config: Config,
 ): Promise<string | undefined> {
   if (dataDir === undefined) return undefined;
   const known = dataDir.readDemoKey();
   if (known !== undefined) return known;
-  const keys = await services.store.listKeys({ limit: 1 });
+  const keys = await store.listKeys({ limit: 1 });
   if (keys.length > 0) return undefined;
-  const { record, credential } = await services.store.createKey({
+  const { record, credential } = await store.createKey({
     name: 'demo',
     limits: config.keyLimits,
     expiresAt: null,
   });
-  await services.store.topUp({
+  await store.topUp({
     topUpId: `initial:${record.id}`,
     keyId: record.id,
     amount: DEMO_BALANCE,
@@ -66,6 +76,7 @@ function banner(gateway: RunningGateway, config: Config, demoKey: string | undef
       ? `  Ledger:    embedded, in ${config.dataDir}. It survives a crash of this process, not a power cut;\n             production uses PostgreSQL (DATABASE_URL).`
       : '  Ledger:    PostgreSQL',
     `  Limits:    ${limitsOf(config)}`,
+    ...(config.workers === 1 ? [] : [`  Workers:   ${String(config.workers)} processes`]),
     ...(adminUrl === ''
       ? []
       : [`  Admin:     ${adminUrl} (token required), metrics at ${adminUrl}/metrics`]),
@@ -75,7 +86,7 @@ function banner(gateway: RunningGateway, config: Config, demoKey: string | undef
     lines.push('  Create a key:  npm run gateway -- keys create --name me --balance 5', '');
     return `${lines.join('\n')}\n`;
   }
-  const model = gateway.services.prices.list()[0]?.id ?? '';
+  const model = gateway.prices.list()[0]?.id ?? '';
   const ask = (path: string, headers: string): string =>
     `  curl -s ${url}${path} -H "Authorization: Bearer ${demoKey}" ${headers}-H "content-type: application/json" ` +
     `-d '{"model":"${model}","max_tokens":100,"messages":[{"role":"user","content":"Hello"}]}'`;

@@ -3,10 +3,11 @@
  */
 
 import { StoreUnavailableError } from '@gateway/balance-store';
-import type { BalanceStore, SettleOutcome } from '@gateway/balance-store';
+import type { SettleOutcome } from '@gateway/balance-store';
 import { chargeOf } from '@gateway/billing';
 import type { ModelPrice } from '@gateway/billing';
 import type { Usage, UsageReading } from '@gateway/translator';
+import type { RequestLedger } from '../ledger.js';
 import type { Refusal } from '../refusal.js';
 import type { ResponseFormat } from './format.js';
 
@@ -39,7 +40,7 @@ interface BilledExchange {
 }
 
 interface Ledger {
-  readonly store: BalanceStore;
+  readonly store: RequestLedger;
 }
 
 /** A running stream waits this long for a database that is away. */

@@ -10,13 +10,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Response } from 'express';
 import type { Dispatcher } from 'undici';
-import type { BalanceStore } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import type { ModelPrice } from '@gateway/billing';
 import type { Lease } from '@gateway/rate-limiter';
 import type { StreamEnd, StreamPipe, Usage, UsageReading } from '@gateway/translator';
 import { requestIdHeaders, retryHeaders, sendRefusal } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
+import type { RequestLedger } from '../ledger.js';
 import type { UpstreamClient, UpstreamRequest } from '../upstream/client.js';
 import { readUpstreamFailure, refusalOfConnectionError } from '../upstream/errors.js';
 import { RESPONSE_UNUSABLE, quarantine, settle } from './bill.js';
@@ -35,7 +35,7 @@ export interface Exchange {
 }
 
 export interface RelayServices {
-  readonly store: BalanceStore;
+  readonly store: RequestLedger;
   readonly upstream: UpstreamClient;
   readonly now: () => number;
   readonly patience: RelayPatience;

@@ -10,7 +10,10 @@ export function livenessRoute(): RequestHandler {
   };
 }
 
-export function readinessRoute(services: Pick<Services, 'store' | 'activity'>): RequestHandler {
+export function readinessRoute(services: {
+  readonly store: Pick<Services['store'], 'ping'>;
+  readonly activity: Pick<Services['activity'], 'isDraining'>;
+}): RequestHandler {
   return async (_req, res) => {
     if (services.activity.isDraining) {
       res.status(503).json({ status: 'draining' });

@@ -4,24 +4,41 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 import type { FinishedRequest } from './telemetry.js';
 
 export interface Metrics {
-  readonly contentType: string;
   observe(request: FinishedRequest): void;
   /** To be told whenever Redis is given up or taken up again. */
   limitsDecidedBy(decider: 'redis' | 'local'): void;
-  text(): Promise<string>;
 }
 
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const USD_UNITS = 1e14;
 
-export function createMetrics(gauges: {
-  readonly running: () => number;
-  readonly pendingSettlements: () => number;
-  readonly orphanedHolds: () => number;
-}): Metrics {
+/** @param worker - Which of several processes this is; a label of all its metrics. */
+export function createRegistry(worker?: string): Registry {
   const registry = new Registry();
-  const registers = [registry];
+  if (worker !== undefined) registry.setDefaultLabels({ worker });
   collectDefaultMetrics({ register: registry });
+  return registry;
+}
+
+/** What is known of the ledger as a whole. */
+export function addLedgerMetrics(
+  registry: Registry,
+  gauges: { readonly orphanedHolds: () => number },
+): void {
+  addGauge(
+    registry,
+    'gateway_holds_orphaned',
+    'Holds of requests that were neither charged nor given up, in the whole ledger',
+    gauges.orphanedHolds,
+  );
+}
+
+/** What a process knows of its requests. */
+export function createMetrics(
+  registry: Registry,
+  gauges: { readonly running: () => number; readonly pendingSettlements: () => number },
+): Metrics {
+  const registers = [registry];
   const requests = new Counter({
     name: 'gateway_requests_total',
     help: 'Requests answered, by endpoint and status',
@@ -77,33 +94,21 @@ export function createMetrics(gauges: {
     registers,
   });
   let isLocal = false;
-  gauge(
+  addGauge(
+    registry,
     'gateway_limits_local',
     'Whether this replica decides limits alone because Redis is away',
     () => Number(isLocal),
   );
-  gauge('gateway_requests_running', 'Exchanges under way', gauges.running);
-  gauge('gateway_settlements_pending', 'Charges not yet durable', gauges.pendingSettlements);
-  gauge(
-    'gateway_holds_orphaned',
-    'Holds of requests that were neither charged nor given up, in the whole ledger',
-    gauges.orphanedHolds,
+  addGauge(registry, 'gateway_requests_running', 'Exchanges under way', gauges.running);
+  addGauge(
+    registry,
+    'gateway_settlements_pending',
+    'Charges not yet durable',
+    gauges.pendingSettlements,
   );
 
-  function gauge(name: string, help: string, read: () => number): void {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  }
-
   return {
-    contentType: registry.contentType,
-    text: () => registry.metrics(),
     limitsDecidedBy(decider) {
       isLocal = decider === 'local';
       if (isLocal) redisLosses.inc();
@@ -126,4 +131,15 @@ export function createMetrics(gauges: {
       charged.inc({ model }, Number(report.charge ?? 0n) / USD_UNITS);
     },
   };
+}
+
+function addGauge(registry: Registry, name: string, help: string, read: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read());
+    },
+  });
 }

@@ -9,6 +9,11 @@ import type { Dispatcher } from 'undici';
 import { HandedOverBody } from './request-body.js';
 import type { RequestBody } from './request-body.js';
 
+export interface UpstreamTarget {
+  readonly url: string;
+  readonly apiKey: string;
+}
+
 export interface UpstreamRequest {
   /** Path and query, as the client sent the query. */
   readonly path: string;
@@ -30,12 +35,12 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** From here on it is worth a few microseconds to be rid of a body once it is sent. */
 const LARGE_BODY_BYTES = 64 * 1024;
 
-export function createUpstreamClient(upstream: {
-  readonly url: string;
-  readonly apiKey: string;
-  readonly silenceTimeoutMs?: number;
-  readonly headersTimeoutMs?: number;
-}): UpstreamClient {
+export function createUpstreamClient(
+  upstream: UpstreamTarget & {
+    readonly silenceTimeoutMs?: number;
+    readonly headersTimeoutMs?: number;
+  },
+): UpstreamClient {
   const { origin, pathname } = new URL(upstream.url);
   const prefix = pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
   const pool = new Pool(origin, {

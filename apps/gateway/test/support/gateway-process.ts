@@ -7,6 +7,7 @@ import { join } from 'node:path';
 const MAIN = join(__dirname, '../../dist/main.js');
 
 export interface GatewayProcess {
+  readonly pid: number;
   /** Root of the client-facing server, without `/v1`. */
   readonly url: string;
   readonly adminUrl: string;
@@ -34,6 +35,7 @@ export async function spawnGateway(env: Readonly<Record<string, string>>): Promi
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return {
+    pid: child.pid!,
     url: /ready: {2}(http\S+)\/v1/.exec(output)![1]!,
     adminUrl: /Admin: +(http\S+)/.exec(output)![1]!,
     output: () => output,

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator, UpstreamSimulatorOptions } from '@gateway/upstream-simulator';
 import { startGateway } from '../../src/compose.js';
-import type { RunningGateway } from '../../src/compose.js';
 import { readConfig } from '../../src/config.js';
 import { createRemoteCaller } from '../../src/operations/callers.js';
 import type { CallOperation, OperationInput } from '../../src/operations/operations.js';
@@ -18,7 +17,7 @@ export interface TestGateway {
   /** Root of the client-facing server, without `/v1`. */
   readonly url: string;
   readonly adminUrl: string;
-  readonly running: RunningGateway;
+  readonly running: Awaited<ReturnType<typeof startGateway>>;
   readonly simulator: UpstreamSimulator;
   /** The operator's operations, over the admin API. */
   readonly call: CallOperation;

@@ -68,11 +68,7 @@ export async function openDatabaseStore(options: DatabaseStoreOptions): Promise<
   const committer = new Committer({ driver: createSettleDriver(hot), lanes });
   const finder = createKeyFinder(hot, pepper, () => performance.now());
   const keyAdmin = createKeyAdmin({ prisma, pepper, onChange: finder.forget });
-  const {
-    forget,
-    close: closeHolds,
-    ...holds
-  } = createHoldKeeper({
+  const { close: closeHolds, ...holds } = createHoldKeeper({
     hot,
     admin,
     lifetimeMs: holdLifetimeMs,
@@ -100,7 +96,8 @@ export async function openDatabaseStore(options: DatabaseStoreOptions): Promise<
     },
     settle: (settlement, { deadlineMs }) =>
       committer.settle(settlement, { deadlineMs }).finally(() => {
-        forget(settlement.requestId);
+        // Charged or given up: nothing is left to keep alive.
+        holds.abandonHold(settlement.requestId);
       }),
     ...holds,
     async placeHold(hold) {

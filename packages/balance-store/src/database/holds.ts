@@ -23,10 +23,8 @@ const RENEWALS_PER_LIFETIME = 3;
 
 export interface HoldKeeper extends Pick<
   BalanceStore,
-  'placeHold' | 'releaseHold' | 'listHolds' | 'countHolds'
+  'placeHold' | 'releaseHold' | 'abandonHold' | 'listHolds' | 'countHolds'
 > {
-  /** To be called when a request's charge is in the ledger, or given up: nothing is left to keep alive. */
-  readonly forget: (requestId: string) => void;
   /** Tries once more to give back what is to be given back. */
   readonly close: () => Promise<void>;
 }
@@ -131,7 +129,7 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
       released.add(requestId);
       releaseSoon();
     },
-    forget(requestId) {
+    abandonHold(requestId) {
       live.delete(requestId);
     },
     listHolds: (filter) => reachingDatabase(() => listHolds(admin, filter)),

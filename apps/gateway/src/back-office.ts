@@ -1,0 +1,95 @@
+/** What a gateway has once, however many processes serve: the ledger and its upkeep, the operator's API. */
+
+import type { Registry } from 'prom-client';
+import type { BalanceStore } from '@gateway/balance-store';
+import type { PriceTable } from '@gateway/billing';
+import { startUpstreamSimulator } from '@gateway/upstream-simulator';
+import { createAdminApp } from './admin-app.js';
+import type { AdminServices } from './admin-app.js';
+import type { Config } from './config.js';
+import { openDataDir } from './data-dir.js';
+import type { DataDir } from './data-dir.js';
+import { close, createHttpServer, listen, urlOf } from './http-server.js';
+import { openStoreWhenReachable } from './ledger.js';
+import type { Log } from './log.js';
+import { loadPriceTable } from './prices.js';
+import { addLedgerMetrics } from './telemetry/metrics.js';
+import { startUpkeep } from './upkeep.js';
+import type { UpstreamTarget } from './upstream/client.js';
+
+export interface BackOffice {
+  readonly store: BalanceStore;
+  readonly prices: PriceTable;
+  /** Present when the embedded default is in use. */
+  readonly dataDir: DataDir | undefined;
+  readonly upstream: UpstreamTarget;
+  readonly isSimulated: boolean;
+  /** Serves the operator's API if there is a token for it, and answers where. */
+  openAdmin(services: Pick<AdminServices, 'metrics' | 'activity'>): Promise<string>;
+  closeAdmin(): Promise<void>;
+  /** Closes the ledger, after what it has still to write. */
+  closeLedger(): Promise<void>;
+  closeSimulator(): Promise<void>;
+}
+
+const SIMULATOR_KEY = 'simulator';
+
+export async function openBackOffice(
+  config: Config,
+  { log }: Log,
+  registry: Registry,
+): Promise<BackOffice> {
+  const prices = loadPriceTable(config.priceTablePath);
+  const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
+  const store = await openStoreWhenReachable(config, dataDir, log);
+  const simulator =
+    config.upstream === undefined
+      ? await startUpstreamSimulator({ apiKey: SIMULATOR_KEY })
+      : undefined;
+  const upkeep = startUpkeep(store, log);
+  addLedgerMetrics(registry, { orphanedHolds: () => upkeep.orphanedHolds });
+  let closeAdmin = (): Promise<void> => Promise.resolve();
+
+  return {
+    store,
+    prices,
+    dataDir,
+    upstream: config.upstream ?? { url: simulator?.url ?? '', apiKey: SIMULATOR_KEY },
+    isSimulated: simulator !== undefined,
+    async openAdmin(services) {
+      const adminToken = config.adminToken ?? dataDir?.secret('admin-token');
+      if (adminToken === undefined) {
+        log.warn('ADMIN_TOKEN is not set: no admin API and no metrics');
+        return '';
+      }
+      const server = createHttpServer(
+        createAdminApp({
+          ...services,
+          store,
+          prices,
+          defaultLimits: config.keyLimits,
+          adminToken,
+          log,
+        }),
+      );
+      await listen(server, { host: config.host, port: config.adminPort });
+      const url = urlOf(server);
+      dataDir?.announceAdmin({ url, token: adminToken });
+      closeAdmin = async () => {
+        const closed = close(server);
+        server.closeAllConnections();
+        await closed;
+        dataDir?.withdrawAdmin();
+      };
+      return url;
+    },
+    closeAdmin: () => closeAdmin(),
+    async closeLedger() {
+      await upkeep.stop();
+      await store.close();
+    },
+    async closeSimulator() {
+      await simulator?.close();
+    },
+  };
+}

@@ -1,0 +1,94 @@
+/** What serves clients: one process has one, and several processes may serve the same port. */
+
+import type { Registry } from 'prom-client';
+import type { PriceTable } from '@gateway/billing';
+import type { Limiter } from '@gateway/rate-limiter';
+import { createActivity } from './activity.js';
+import { createApp } from './app.js';
+import type { Config } from './config.js';
+import { close, createHttpServer, listen, urlOf } from './http-server.js';
+import type { RequestLedger } from './ledger.js';
+import type { Log } from './log.js';
+import { RELAY_PATIENCE } from './relay/relay.js';
+import type { Services } from './services.js';
+import { createMetrics } from './telemetry/metrics.js';
+import type { Metrics } from './telemetry/metrics.js';
+import { createTelemetry } from './telemetry/telemetry.js';
+import { createUpstreamClient } from './upstream/client.js';
+import type { UpstreamTarget } from './upstream/client.js';
+
+export interface Front {
+  readonly url: string;
+  readonly services: Services;
+  /** Takes no new work and lets what runs finish and be charged, as far as there is time. */
+  drain(): Promise<{ readonly abandoned: number }>;
+  /** Frees what requests used. The ledger is to be closed before: charges may still be on their way to it. */
+  close(): Promise<void>;
+}
+
+export interface FrontParts extends Log {
+  readonly store: RequestLedger;
+  readonly prices: PriceTable;
+  readonly upstream: UpstreamTarget;
+  readonly registry: Registry;
+  readonly openLimiter: (metrics: Metrics) => Limiter;
+}
+
+const DRAIN_DEADLINE_MS = 120_000;
+/** While draining: connections whose response is done are closed this often. */
+const IDLE_SWEEP_MS = 100;
+
+export async function openFront(config: Config, parts: FrontParts): Promise<Front> {
+  const { store, prices, registry, log } = parts;
+  const upstream = createUpstreamClient(parts.upstream);
+  const activity = createActivity();
+  const metrics = createMetrics(registry, {
+    running: () => activity.running,
+    pendingSettlements: () => store.pendingSettlements(),
+  });
+  const limiter = parts.openLimiter(metrics);
+  const services: Services = {
+    store,
+    limiter,
+    prices,
+    upstream,
+    patience: RELAY_PATIENCE,
+    telemetry: createTelemetry(log, metrics, parts.writeLine),
+    log,
+    activity,
+    maxBodyBytes: config.maxBodyBytes,
+    trustedProxies: config.trustedProxies,
+    allowedFeatures: config.allowedFeatures,
+    overdraft: config.overdraft,
+    now: Date.now,
+  };
+  async function closeAll(): Promise<void> {
+    await upstream.close();
+    await limiter.close();
+  }
+  const server = createHttpServer(createApp(services));
+  try {
+    await listen(server, { host: config.host, port: config.port });
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+
+  return {
+    url: urlOf(server),
+    services,
+    async drain() {
+      const idle = activity.drain(DRAIN_DEADLINE_MS);
+      const closed = close(server);
+      const sweep = setInterval(() => {
+        server.closeIdleConnections();
+      }, IDLE_SWEEP_MS);
+      const { abandoned } = await idle;
+      clearInterval(sweep);
+      server.closeAllConnections();
+      await closed;
+      return { abandoned };
+    },
+    close: closeAll,
+  };
+}

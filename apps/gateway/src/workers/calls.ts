@@ -1,0 +1,24 @@
+/** What the primary and its workers ask of each other. */
+
+import type { MetricObjectWithValues, MetricValue } from 'prom-client';
+import type { UpstreamTarget } from '../upstream/client.js';
+import type { LedgerCalls } from './shared-ledger.js';
+import type { LimitCalls } from './shared-limits.js';
+
+/** The first worker's is 1, and whoever replaces it has the same. */
+export type Slot = number;
+
+export interface PrimaryCalls extends LedgerCalls, LimitCalls {}
+
+export interface WorkerCalls {
+  /** The first call, which says what its environment does not. */
+  serve(as: { readonly slot: Slot; readonly upstream: UpstreamTarget }): Promise<ServeOutcome>;
+  drain(): Promise<{ readonly abandoned: number }>;
+  metrics(): Promise<WorkerMetrics>;
+}
+
+export type ServeOutcome =
+  | { readonly outcome: 'serving'; readonly url: string }
+  | { readonly outcome: 'failed'; readonly message: string; readonly exitCode: number };
+
+export type WorkerMetrics = readonly MetricObjectWithValues<MetricValue<string>>[];

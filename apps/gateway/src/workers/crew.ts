@@ -1,0 +1,169 @@
+/** The workers: as many as asked for, each replaced when it ends before its time. */
+
+import cluster from 'node:cluster';
+import type { Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { PrimaryCalls, Slot, WorkerCalls, WorkerMetrics } from './calls.js';
+import { closeLink, openLink } from './link.js';
+import type { LinkTo } from './link.js';
+import type { UpstreamTarget } from '../upstream/client.js';
+
+export interface Crew {
+  readonly url: string;
+  /** Of the workers that answer. */
+  metrics(): Promise<readonly WorkerMetrics[]>;
+  /** Lets each finish what it does. */
+  stop(): Promise<{ readonly abandoned: number }>;
+}
+
+/** What the primary does for one worker. */
+export interface Served {
+  readonly calls: PrimaryCalls;
+  /** To be called when the worker has ended. */
+  readonly leave: () => void;
+}
+
+/** Why a worker could not start; it is the same for all. */
+export class WorkerStartError extends Error {
+  override readonly name = 'WorkerStartError';
+  readonly exitCode: number;
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+interface Member {
+  readonly worker: Worker;
+  readonly link: LinkTo<WorkerCalls>;
+  readonly serving: Promise<string>;
+  /** Resolves when the process has ended and all it had said is heard. */
+  readonly gone: Promise<void>;
+}
+
+/** Longer than a worker gives its requests; one that hangs is ended. */
+const STOP_DEADLINE_MS = 130_000;
+const METRICS_DEADLINE_MS = 2_000;
+/** A worker that served for so long is replaced at once. */
+const SOUND_MS = 10_000;
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 10_000;
+
+export interface CrewOptions {
+  readonly size: number;
+  /** Makes what one worker may call. */
+  readonly serve: () => Served;
+  readonly upstream: UpstreamTarget;
+  readonly log: Logger;
+}
+
+/** @throws {WorkerStartError} when the first worker cannot serve. */
+export async function startCrew({ size, serve, upstream, log }: CrewOptions): Promise<Crew> {
+  const members = new Map<Slot, Member>();
+  let isStopping = false;
+  // Plain JSON has neither bigint nor Date.
+  cluster.setupPrimary({ serialization: 'advanced' });
+
+  /** Resolves when the worker serves; it is replaced when it ends. */
+  function man(slot: Slot, failures = 0): Promise<string> {
+    const member = startMember(slot, upstream, serve());
+    const since = performance.now();
+    members.set(slot, member);
+    void member.gone.then(async () => {
+      members.delete(slot);
+      if (isStopping) return;
+      const { exitCode, signalCode } = member.worker.process;
+      log.error({ worker: slot, code: exitCode, signal: signalCode }, 'worker ended');
+      await replace(slot, performance.now() - since < SOUND_MS ? failures + 1 : 0);
+    });
+    return member.serving;
+  }
+
+  async function replace(slot: Slot, failures: number): Promise<void> {
+    if (failures > 1) await sleep(Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures));
+    if (isStopping) return;
+    try {
+      await man(slot, failures);
+      log.info({ worker: slot }, 'worker replaced');
+    } catch (error) {
+      log.error({ worker: slot, reason: String(error) }, 'worker cannot start');
+    }
+  }
+
+  async function stopMember({ worker, link, gone }: Member): Promise<number> {
+    const drained = reachDrain(link);
+    const abandoned = await Promise.race([
+      drained,
+      gone.then(() => 0),
+      sleep(STOP_DEADLINE_MS, undefined, { ref: false }),
+    ]);
+    if (abandoned === undefined) worker.process.kill('SIGKILL');
+    else if (worker.isConnected()) worker.process.disconnect();
+    await gone;
+    return abandoned ?? 0;
+  }
+
+  async function stop(): Promise<{ readonly abandoned: number }> {
+    isStopping = true;
+    const abandoned = await Promise.all([...members.values()].map(stopMember));
+    return { abandoned: abandoned.reduce((sum, count) => sum + count, 0) };
+  }
+
+  async function start(): Promise<string> {
+    // One first: what keeps it from serving would keep them all.
+    const url = await man(1);
+    await Promise.all(Array.from({ length: size - 1 }, (_, index) => man(index + 2)));
+    return url;
+  }
+
+  const url = await start().catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
+
+  return {
+    url,
+    async metrics() {
+      const answers = [...members.values()].map(({ link, gone }) =>
+        Promise.race([
+          link.metrics().catch(() => undefined),
+          gone.then(() => undefined),
+          sleep(METRICS_DEADLINE_MS, undefined, { ref: false }),
+        ]),
+      );
+      return (await Promise.all(answers)).filter((metrics) => metrics !== undefined);
+    },
+    stop,
+  };
+}
+
+async function reachDrain(link: LinkTo<WorkerCalls>): Promise<number> {
+  try {
+    return (await link.drain()).abandoned;
+  } catch {
+    return 0;
+  }
+}
+
+function startMember(slot: Slot, upstream: UpstreamTarget, { calls, leave }: Served): Member {
+  const worker = cluster.fork();
+  const link = openLink<WorkerCalls>(calls, {
+    send: (messages) => worker.send([...messages], undefined, undefined, () => undefined),
+    onMessages: (listener) => {
+      worker.on('message', listener);
+    },
+  });
+  // Its last messages may come after its end.
+  const gone = Promise.all([once(worker, 'exit'), once(worker, 'disconnect')]).then(() => {
+    closeLink(link);
+    leave();
+  });
+  const serving = link.serve({ slot, upstream }).then((answer) => {
+    if (answer.outcome === 'serving') return answer.url;
+    worker.process.disconnect();
+    throw new WorkerStartError(answer.message, answer.exitCode);
+  });
+  return { worker, link, serving, gone };
+}

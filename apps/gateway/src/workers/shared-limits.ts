@@ -1,0 +1,65 @@
+/** One set of limits for several processes, without Redis: the primary counts. */
+
+import type { Lease, Limiter, MemoryLimiter } from '@gateway/rate-limiter';
+import { reach } from './link.js';
+import type { LinkTo } from './link.js';
+
+type SharedAdmission =
+  | { readonly outcome: 'admitted'; readonly lease: number }
+  | Extract<Awaited<ReturnType<Limiter['admit']>>, { readonly outcome: 'denied' }>;
+
+export type LimitCalls = ReturnType<typeof shareLimits>['calls'];
+
+/** The primary's side, for one worker. */
+export function shareLimits(limiter: MemoryLimiter) {
+  const leases = new Map<number, Lease>();
+  let last = 0;
+
+  return {
+    calls: {
+      admit(...args: Parameters<Limiter['admit']>): SharedAdmission {
+        const admission = limiter.admit(...args);
+        if (admission.outcome === 'denied') return admission;
+        last += 1;
+        leases.set(last, admission.lease);
+        return { outcome: 'admitted', lease: last };
+      },
+      release(lease: number): void {
+        leases.get(lease)?.release();
+        leases.delete(lease);
+      },
+      record: (...args: Parameters<Limiter['record']>) => limiter.record(...args),
+      leases: (...args: Parameters<Limiter['leases']>) => limiter.leases(...args),
+    },
+    /** To be called when the worker has ended, however it did: it holds nothing any more. */
+    leave(): void {
+      for (const lease of leases.values()) lease.release();
+      leases.clear();
+    },
+  };
+}
+
+/** The worker's side. */
+export function linkedLimiter(link: LinkTo<LimitCalls>): Limiter {
+  return {
+    async admit(subject, policy) {
+      const admission = await reach(link, () => link.admit(subject, policy));
+      if (admission.outcome === 'denied') return admission;
+      let isHeld = true;
+      return {
+        outcome: 'admitted',
+        lease: {
+          release() {
+            if (!isHeld) return;
+            isHeld = false;
+            // The primary gives back what a worker held when it ends.
+            reach(link, () => link.release(admission.lease)).catch(() => undefined);
+          },
+        },
+      };
+    },
+    record: (subject, policy) => reach(link, () => link.record(subject, policy)),
+    leases: (subject) => reach(link, () => link.leases(subject)),
+    close: () => undefined,
+  };
+}

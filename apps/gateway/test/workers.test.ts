@@ -1,0 +1,354 @@
+/**
+ * Several processes behind one port: limits and money are the same whichever answers, one that dies is
+ * replaced, and what clients saw is in the ledger. On the embedded default and on servers.
+ */
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
+import type { OwnPostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
+import { startRedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
+import type { RedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
+import { createRemoteCaller } from '../src/operations/callers.js';
+import type { CallOperation, OperationInput } from '../src/operations/operations.js';
+import { startGatedUpstream } from './support/gated-upstream.js';
+import type { GatedUpstream } from './support/gated-upstream.js';
+import { postMessages, userMessage } from './support/gateway.js';
+import { spawnGateway } from './support/gateway-process.js';
+import type { GatewayProcess } from './support/gateway-process.js';
+import { openRedisLink } from './support/redis-link.js';
+import type { RedisLink } from './support/redis-link.js';
+
+const ADMIN_TOKEN = 'admin-token-of-the-tests';
+/** More than the upstream ever says that it made: what a request can cost holds it. */
+const BODY = userMessage('Hello', { stream: true, max_tokens: 10_000 });
+
+let upstream: GatedUpstream;
+const running = new Set<GatewayProcess>();
+const dataDirs = new Set<string>();
+
+beforeAll(async () => {
+  upstream = await startGatedUpstream();
+});
+afterEach(async () => {
+  upstream.open();
+  for (const gateway of running) {
+    gateway.send('SIGKILL');
+    await gateway.exited;
+  }
+  running.clear();
+  for (const dataDir of dataDirs) rmSync(dataDir, { recursive: true, force: true });
+  dataDirs.clear();
+});
+afterAll(() => upstream.close());
+
+type Env = Readonly<Record<string, string>>;
+
+async function start(env: Env): Promise<GatewayProcess & { readonly call: CallOperation }> {
+  const gateway = await spawnGateway({
+    WORKERS: '2',
+    ADMIN_TOKEN,
+    UPSTREAM_URL: upstream.url,
+    UPSTREAM_API_KEY: 'upstream-key',
+    ...env,
+  });
+  running.add(gateway);
+  const call = createRemoteCaller({ url: gateway.adminUrl, token: ADMIN_TOKEN });
+  return { ...gateway, call };
+}
+
+function newKey(
+  { call }: { readonly call: CallOperation },
+  limits: Partial<OperationInput<'createKey'>> = {},
+): Promise<{ readonly id: string; readonly api_key: string }> {
+  const generous = { concurrency: 100, burst: 10_000, requests_per_minute: 1_000_000 };
+  return call('createKey', { name: 'test', balance_usd: '100', ...generous, ...limits });
+}
+
+/** Pids of the processes that serve: the children of the one that was started. */
+function workersOf({ pid }: GatewayProcess): readonly number[] {
+  const children = readFileSync(`/proc/${String(pid)}/task/${String(pid)}/children`, 'utf8');
+  return children.trim().split(/\s+/).filter(Boolean).map(Number);
+}
+
+/** Requests answered with a status, by worker. */
+async function answeredBy({ adminUrl }: GatewayProcess, status: number) {
+  const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
+  const pattern = new RegExp(
+    `^gateway_requests_total\\{endpoint="messages",status="${String(status)}",worker="(\\w+)"\\} (\\d+)`,
+    'gm',
+  );
+  return Object.fromEntries([...metrics.matchAll(pattern)].map(([, worker, n]) => [worker, +n!]));
+}
+
+async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/** A stream of which the client has the beginning. */
+interface Watched {
+  readonly status: number;
+  /** Resolves when it is over, with the final usage as the client read it. */
+  readonly usage: Promise<readonly [requestId: string, usage: object] | undefined>;
+}
+
+async function openStream(gateway: GatewayProcess, apiKey: string): Promise<Watched> {
+  const response = await postMessages(gateway, apiKey, BODY);
+  const { status } = response;
+  const requestId = response.headers.get('x-gateway-request-id')!;
+  const usage = response.text().then(
+    (text) => {
+      const event = /^data: (\{"type":"message_delta".*)$/m.exec(text);
+      return event === null ? undefined : ([requestId, JSON.parse(event[1]!).usage] as const);
+    },
+    () => undefined,
+  );
+  return { status, usage };
+}
+
+function openStreams(gateway: GatewayProcess, apiKey: string, count: number): Promise<Watched[]> {
+  return Promise.all(Array.from({ length: count }, () => openStream(gateway, apiKey)));
+}
+
+async function usagesOf(streams: readonly Watched[]) {
+  const usages = await Promise.all(streams.map(({ usage }) => usage));
+  return usages.filter((usage) => usage !== undefined);
+}
+
+/** What clients saw was charged, nothing else was, and the ledger agrees with itself. */
+async function expectCharged(
+  { call }: { readonly call: CallOperation },
+  keyId: string,
+  seen: readonly (readonly [requestId: string, usage: object])[],
+): Promise<void> {
+  const { data } = await call('listLedger', { key_id: keyId, kind: 'charge', limit: 1000 });
+  const charged = new Map(data.map((entry) => [entry.id, 'usage' in entry && entry.usage]));
+  expect(charged.size).toBe(seen.length);
+  for (const [requestId, usage] of seen) expect(charged.get(requestId)).toMatchObject(usage);
+  expect(await call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
+}
+
+function count(streams: readonly Watched[], status: number): number {
+  return streams.filter((stream) => stream.status === status).length;
+}
+
+function newDataDir(): Env {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
+  dataDirs.add(dataDir);
+  return { DATA_DIR: dataDir };
+}
+
+/** One suite, whatever the processes share. */
+function describeWorkers(environment: () => Env | Promise<Env>): void {
+  it('admit a key to its limits once, not once each', async () => {
+    const gateway = await start(await environment());
+    const key = await newKey(gateway, { concurrency: 5 });
+    upstream.shut();
+    const streams = await openStreams(gateway, key.api_key, 24);
+    expect([count(streams, 200), count(streams, 429)]).toEqual([5, 19]);
+    upstream.open();
+    const seen = await usagesOf(streams);
+    expect(seen).toHaveLength(5);
+    await expectCharged(gateway, key.id, seen);
+
+    const bursting = await newKey(gateway, { burst: 7, requests_per_minute: 1 });
+    const burst = await openStreams(gateway, bursting.api_key, 20);
+    expect([count(burst, 200), count(burst, 429)]).toEqual([7, 13]);
+    await usagesOf(burst);
+    const refused = await answeredBy(gateway, 429);
+    expect(Object.keys(refused).sort()).toEqual(['1', '2']);
+    expect(refused['1']! + refused['2']!).toBe(19 + 13);
+  });
+
+  it('one that is killed is replaced; only what it streamed is cut, and charged to nobody', async () => {
+    const gateway = await start(await environment());
+    const key = await newKey(gateway);
+    upstream.shut();
+    const streams = await openStreams(gateway, key.api_key, 12);
+    const [victim, survivor] = workersOf(gateway);
+    process.kill(victim!, 'SIGKILL');
+    await until(() => workersOf(gateway).filter((pid) => pid !== survivor).length === 1);
+    await until(() => gateway.output().includes('worker replaced'));
+    upstream.open();
+    const seen = await usagesOf(streams);
+    expect(seen.length).toBeGreaterThan(0);
+    expect(seen.length).toBeLessThan(12);
+    const later = await openStreams(gateway, key.api_key, 12);
+    expect(count(later, 200)).toBe(12);
+    seen.push(...(await usagesOf(later)));
+    await expectCharged(gateway, key.id, seen);
+  });
+
+  it('one that is told to end finishes its streams first, and is replaced', async () => {
+    const gateway = await start(await environment());
+    const key = await newKey(gateway);
+    upstream.shut();
+    const streams = await openStreams(gateway, key.api_key, 12);
+    const [leaving, staying] = workersOf(gateway);
+    process.kill(leaving!, 'SIGTERM');
+    // It takes no new work: all of it goes to the other one.
+    const meanwhile = await openStreams(gateway, key.api_key, 6);
+    upstream.open();
+    const seen = await usagesOf([...streams, ...meanwhile]);
+    expect(seen).toHaveLength(18);
+    await until(() => gateway.output().includes('worker replaced'));
+    expect(workersOf(gateway)).toContain(staying);
+    expect(workersOf(gateway)).not.toContain(leaving);
+    await expectCharged(gateway, key.id, seen);
+  });
+
+  it('all finish what they do on SIGTERM, and the gateway exits with 0', async () => {
+    const env = await environment();
+    const gateway = await start(env);
+    const key = await newKey(gateway);
+    upstream.shut();
+    const streams = await openStreams(gateway, key.api_key, 12);
+    gateway.send('SIGTERM');
+    await until(() => gateway.output().includes('draining'));
+    upstream.open();
+    const seen = await usagesOf(streams);
+    expect(seen).toHaveLength(12);
+    expect(await gateway.exited).toBe(0);
+    await expectCharged(await start(env), key.id, seen);
+  });
+
+  it('when the first process is killed, the others end too, and nothing that clients saw is lost', async () => {
+    const env = await environment();
+    const gateway = await start(env);
+    const key = await newKey(gateway);
+    const workers = workersOf(gateway);
+    const seen: (readonly [string, object])[] = [];
+    const clients = Array.from({ length: 8 }, async () => {
+      for (;;) seen.push(...(await usagesOf([await openStream(gateway, key.api_key)])));
+    });
+    await until(() => seen.length > 100);
+    gateway.send('SIGKILL');
+    await Promise.allSettled(clients);
+    await until(() => !workers.some(isAlive));
+
+    const again = await start(env);
+    const { data } = await again.call('listLedger', {
+      key_id: key.id,
+      kind: 'charge',
+      limit: 1000,
+    });
+    // The last answers may have been charged and not have arrived.
+    const ids = new Set(data.map(({ id }) => id));
+    expect(seen.filter(([id]) => !ids.has(id))).toEqual([]);
+    expect(ids.size - seen.length).toBeLessThanOrEqual(8);
+    expect(await again.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
+  });
+
+  it('OVERDRAFT=none: no balance falls below zero, whichever process holds of it', async () => {
+    const gateway = await start({ ...(await environment()), OVERDRAFT: 'none' });
+    const key = await newKey(gateway, { balance_usd: '1' });
+    for (let round = 0; round < 10; round += 1) {
+      const streams = await openStreams(gateway, key.api_key, 20);
+      expect(count(streams, 200) + count(streams, 402)).toBe(20);
+      await usagesOf(streams);
+    }
+    const { balance_usd } = await gateway.call('showKey', { key_id: key.id });
+    expect(Number(balance_usd)).toBeGreaterThanOrEqual(0);
+    expect(Number(balance_usd)).toBeLessThan(1);
+    expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
+  });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('workers on the embedded default', () => {
+  describeWorkers(newDataDir);
+
+  it('the leases of one that is killed are free at once', async () => {
+    const gateway = await start(newDataDir());
+    const key = await newKey(gateway, { concurrency: 12 });
+    upstream.shut();
+    const streams = await openStreams(gateway, key.api_key, 12);
+    process.kill(workersOf(gateway)[0]!, 'SIGKILL');
+    await until(() => gateway.output().includes('worker ended'));
+    const later = await openStreams(gateway, key.api_key, 12);
+    upstream.open();
+    const whole = (await usagesOf(streams)).length;
+    expect(count(later, 200)).toBe(12 - whole);
+    await usagesOf(later);
+  });
+
+  it('write whole lines to one log', async () => {
+    const gateway = await start({ ...newDataDir(), WORKERS: '4' });
+    const banner = gateway.output().length;
+    const key = await newKey(gateway);
+    const clients = Array.from({ length: 16 }, async () => {
+      for (let i = 0; i < 40; i += 1) await (await openStream(gateway, key.api_key)).usage;
+    });
+    await Promise.all(clients);
+    gateway.send('SIGTERM');
+    await gateway.exited;
+    const lines = gateway.output().slice(banner).trim().split('\n');
+    const messages = lines.map((line) => JSON.parse(line).msg as string);
+    expect(messages.filter((msg) => msg === 'request')).toHaveLength(16 * 40);
+  });
+});
+
+describe('workers on PostgreSQL and Redis', () => {
+  let postgres: OwnPostgresServer;
+  let redis: RedisServer;
+  let redisLink: RedisLink;
+  beforeAll(async () => {
+    postgres = await startPostgresServer();
+    redis = await startRedisServer();
+    redisLink = await openRedisLink(redis);
+  });
+  afterAll(async () => {
+    await redisLink.close();
+    await redis.stop();
+    await postgres.stop();
+  });
+
+  const environment = async (): Promise<Env> => ({
+    DATABASE_URL: await postgres.createDatabase(),
+    REDIS_URL: redisLink.url,
+    KEY_PEPPER: 'pepper of the tests of workers',
+  });
+  describeWorkers(environment);
+
+  it('streams outlive the first process: they are finished and charged', async () => {
+    const env = await environment();
+    const gateway = await start(env);
+    const key = await newKey(gateway);
+    const workers = workersOf(gateway);
+    upstream.shut();
+    const streams = await openStreams(gateway, key.api_key, 12);
+    gateway.send('SIGKILL');
+    await until(() => !isAlive(gateway.pid));
+    upstream.open();
+    const seen = await usagesOf(streams);
+    expect(seen).toHaveLength(12);
+    await until(() => !workers.some(isAlive));
+    await expectCharged(await start(env), key.id, seen);
+  });
+});
+
+describe.each([['1'], ['2']])('WORKERS=%s', (workers) => {
+  it('ends with 2 and names the variable when the port is taken', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const port = String((other.address() as AddressInfo).port);
+    const env = { ...newDataDir(), WORKERS: workers, PORT: port };
+    await expect(start(env)).rejects.toThrow(/PORT, ADMIN_PORT: cannot listen on .*EADDRINUSE/);
+    await expect(start({ ...env, PORT: '0', ADMIN_PORT: port })).rejects.toThrow(/EADDRINUSE/);
+    // What they had opened is closed: the next one gets it.
+    await start({ ...env, PORT: '0' });
+    other.close();
+  });
+});
