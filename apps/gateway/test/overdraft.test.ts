@@ -9,7 +9,7 @@ import type { TestGateway } from './support/gateway.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startTestGateway({ env: { OVERDRAFT: 'none' } });
+  gateway = await startTestGateway({ env: { OVERDRAFT: 'none', ALLOW_FEATURES: 'compaction' } });
 });
 afterAll(() => gateway.stop());
 beforeEach(() => {
@@ -126,6 +126,45 @@ describe('a request that the balance might not cover', () => {
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(402);
     const none = await gateway.call('createKey', { name: 'no credit' });
     expect((await postMessages(gateway, none.api_key, userMessage('Hello'))).status).toBe(401);
+  });
+});
+
+describe('compaction, which the operator allows', () => {
+  const summarized = {
+    content: [{ type: 'compaction', content: 'A summary.' }],
+    stopReason: 'compaction',
+    usage: {
+      input_tokens: 0,
+      output_tokens: 0,
+      iterations: [{ type: 'compaction', input_tokens: 100, output_tokens: 200 }],
+    },
+  };
+
+  it('by itself is held for as a reply is, and charged', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: '0.02' });
+    gateway.simulator.script(summarized);
+    const body = userMessage('Hello', { compaction: { type: 'summarize' }, max_tokens: 500 });
+    expect((await postMessages(gateway, apiKey, body)).status).toBe(200);
+    expect(await balanceOf(id)).toBe(
+      parseUsd('0.02') - 100n * 300_000_000n - 200n * 1_500_000_000n,
+    );
+    expect(await holds('live')).toEqual([]);
+  });
+
+  it('of a context that grows is refused by name: nothing limits what it costs', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: '5' });
+    const body = userMessage('Hello', {
+      context_management: { edits: [{ type: 'compact_20260112' }] },
+    });
+    const response = await postMessages(gateway, apiKey, body);
+    expect(response.status).toBe(400);
+    expect((await response.json()).error).toMatchObject({
+      type: 'invalid_request_error',
+      message: expect.stringMatching(/^context_management\.edits\.0\.type: is not possible/),
+    });
+    expect(gateway.simulator.journal.requests()).toEqual([]);
+    expect(await balanceOf(id)).toBe(parseUsd('5'));
+    expect(await holds('live')).toEqual([]);
   });
 });
 

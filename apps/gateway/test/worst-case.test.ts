@@ -1,13 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultPriceTable } from '@gateway/billing';
-import type { ModelPrice } from '@gateway/billing';
 import { worstCaseOf } from '../src/worst-case.js';
 
 const price = defaultPriceTable().find('claude-sonnet-4-6')!;
 /** 3.75 USD per million tokens written to the cache is the dearest prompt token, 15 the reply's. */
 const inUsdPerMillion = (units: bigint) => Number(units) / 1e14 / 1e-6;
-const promptTokens = (body: unknown, of: ModelPrice = price) =>
-  Math.round(inUsdPerMillion(worstCaseOf(bytesOf(body), of)) / 3.75);
+const amountOf = (body: unknown) => {
+  const worst = worstCaseOf(bytesOf(body), price);
+  if (worst.outcome === 'unbounded') throw new Error(`unbounded: ${worst.path}`);
+  return worst.amount;
+};
+const promptTokens = (body: unknown) => Math.round(inUsdPerMillion(amountOf(body)) / 3.75);
 
 const request = (content: unknown, more: object = {}) => ({
   model: price.id,
@@ -23,7 +26,7 @@ describe('worstCaseOf', () => {
     const body = request('héllo'.repeat(1_000));
     expect(promptTokens(body)).toBe(bytes(body) + 2_000);
     const longer = { ...body, max_tokens: 1_000 };
-    const more = worstCaseOf(bytesOf(longer), price) - worstCaseOf(bytesOf(body), price);
+    const more = amountOf(longer) - amountOf(body);
     expect(more).toBe(1_000n * 1_500_000_000n + 3n * 375_000_000n);
   });
 
@@ -63,6 +66,25 @@ describe('worstCaseOf', () => {
     };
     const body = request([plain, blocks]);
     expect(promptTokens(body)).toBe(bytes(body) + 2_000 + 5_000);
+  });
+
+  it('of a compaction by itself is that of a reply: it reads once and writes at most max_tokens', () => {
+    const reply = request('Hello', { max_tokens: 100 });
+    const compaction = { ...reply, compaction: { type: 'summarize' } };
+    const longer = BigInt(bytes(compaction) - bytes(reply)) * 375_000_000n;
+    expect(amountOf(compaction)).toBe(amountOf(reply) + longer);
+  });
+
+  it('does not exist where the upstream may compact any number of times', () => {
+    const compacting = {
+      edits: [{ type: 'clear_tool_uses_20250919' }, { type: 'compact_20260112' }],
+    };
+    expect(
+      worstCaseOf(bytesOf(request('Hello', { context_management: compacting })), price),
+    ).toEqual({ outcome: 'unbounded', path: 'context_management.edits.1.type' });
+    const clearing = { edits: [{ type: 'clear_thinking_20251015' }] };
+    const body = request('"compact_20260112"', { context_management: clearing });
+    expect(promptTokens(body)).toBe(bytes(body) + 2_000);
   });
 
   it('is never more than the context window, which the upstream enforces', () => {

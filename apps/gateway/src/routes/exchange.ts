@@ -74,10 +74,12 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
       }
       const model = preparation.price.id;
 
-      const hold =
+      const worst =
         route.isCharged && services.overdraft === 'none'
-          ? { requestId, amount: worstCaseOf(preparation.upstream.body.peek(), preparation.price) }
+          ? worstCaseOf(preparation.upstream.body.peek(), preparation.price)
           : undefined;
+      if (worst?.outcome === 'unbounded') return { keyId, model, ...refuse(unbounded(worst.path)) };
+      const hold = worst === undefined ? undefined : { requestId, amount: worst.amount };
       const admission = await admitKey(authentication.key, hold, services);
       if (admission.outcome === 'refused') {
         return { keyId, model, limited: admission.limit, ...refuse(admission.refusal) };
@@ -110,6 +112,18 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
       sendRefusal(res, refusal, context);
       return { status: refusal.status, fault: refusal.fault };
     }
+  };
+}
+
+/** Where a balance must never fall below zero, only what can be held is sent. */
+function unbounded(path: string): Refusal {
+  return {
+    status: 400,
+    type: 'invalid_request_error',
+    message:
+      `${path}: is not possible on this gateway, which sets aside the most a request can cost: ` +
+      'it may compact any number of times; ask for compaction in a request of its own',
+    param: path,
   };
 }
 
