@@ -55,21 +55,24 @@ function createFindings(text: (span: JsonSpan) => string) {
   let plainSources = 0;
   let builtInTools = 0;
   let unboundedPath: string | undefined;
-  const onText = (notice: (type: string) => void): JsonShape => ({
-    onValue: (span) => {
-      notice(text(span));
+  // Parsed, because a string may be written with escapes.
+  const onType = (
+    notice: (type: unknown, path: readonly (string | number)[]) => void,
+  ): JsonShape => ({
+    onValue: (span, path) => {
+      notice(JSON.parse(text(span)), path);
     },
   });
   // Blocks hold blocks: looked up when asked, so that a shape may refer to itself.
   const blocks: JsonShape = { item: members(() => blockShapes) };
   const blockShapes: Shapes = {
-    type: onText((type) => {
-      if (type === '"image"') images += 1;
-      if (type === '"document"') documents += 1;
+    type: onType((type) => {
+      if (type === 'image') images += 1;
+      if (type === 'document') documents += 1;
     }),
     source: members(() => ({
-      type: onText((type) => {
-        if (type === '"text"' || type === '"content"') plainSources += 1;
+      type: onType((type) => {
+        if (type === 'text' || type === 'content') plainSources += 1;
       }),
       content: blocks,
     })),
@@ -77,18 +80,15 @@ function createFindings(text: (span: JsonSpan) => string) {
     content: blocks,
   };
   const tool = members(() => ({
-    type: onText((type) => {
-      if (type !== '"custom"' && type !== 'null') builtInTools += 1;
+    type: onType((type) => {
+      if (type !== 'custom' && type !== null) builtInTools += 1;
     }),
   }));
   // Compacts before each turn of a server tool that finds the context long: any number of times, and how
   // long the summaries may be is nowhere said. https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
-  const editType: JsonShape = {
-    onValue(span, path) {
-      const type: unknown = JSON.parse(text(span));
-      if (typeof type === 'string' && type.startsWith('compact')) unboundedPath ??= path.join('.');
-    },
-  };
+  const editType = onType((type, path) => {
+    if (typeof type === 'string' && type.startsWith('compact')) unboundedPath ??= path.join('.');
+  });
   const shape = members(() => ({
     context_management: members(() => ({ edits: { item: members(() => ({ type: editType })) } })),
     messages: { item: members(() => ({ content: blocks })) },

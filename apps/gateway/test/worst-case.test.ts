@@ -55,6 +55,15 @@ describe('worstCaseOf', () => {
     }
   });
 
+  it('sees through escapes', () => {
+    const written = JSON.stringify(request([{ type: 'image', source: { type: 'url', url: 'x' } }]));
+    const escaped = Buffer.from(written.replace('"image"', String.raw`"\u0069mage"`));
+    expect(worstCaseOf(escaped, price)).toEqual({
+      outcome: 'bounded',
+      amount: BigInt(escaped.length + 2_000 + 5_000) * 375_000_000n,
+    });
+  });
+
   it('is bytes as ever for documents of plain text', () => {
     const plain = {
       type: 'document',
