@@ -24,9 +24,10 @@ const simulator = await startUpstreamSimulator({
   ...(values['api-key'] === undefined ? {} : { apiKey: values['api-key'] }),
   ...(values.journal === undefined ? {} : { journalFile: values.journal }),
 });
-process.stdout.write(`The upstream simulator listens on ${simulator.url}\n`);
 const stop = (): void => {
   void simulator.close();
 };
 process.on('SIGTERM', stop);
 process.on('SIGINT', stop);
+// Last: whoever reads this may send a signal at once.
+process.stdout.write(`The upstream simulator listens on ${simulator.url}\n`);
