@@ -7,6 +7,6 @@ export const SIZE_LIMITS = {
   '@gateway/translator/reverse': 18_000,
   '@gateway/translator/mapping': 2_000,
   '@gateway/rate-limiter': 1_500,
-  // Nearly all of it is zod, which `import { z } from 'zod'` bundles whole, all its languages included.
-  '@gateway/billing': 97_000,
+  // Most of it is zod, of which a namespace import bundles only what is used: imported whole, 96 kB.
+  '@gateway/billing': 31_000,
 };

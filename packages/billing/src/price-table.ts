@@ -4,7 +4,8 @@
  * It is the allow-list: a model that is not in it has no price, and cannot be sold.
  */
 
-import { z } from 'zod';
+// As a namespace: a bundler leaves out what is not used of it, but not of the object `z`.
+import * as z from 'zod';
 import { readDecimal } from './decimal.js';
 import type { RateField, Rates } from './rates.js';
 import { FACTOR_DECIMALS, RATE_DECIMALS, readRates, SPECIFIED_FACTORS } from './rates.js';
