@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import { errorCode } from './error-code.js';
 import type { Refusal } from './refusal.js';
+import { noteBody } from './young-garbage.js';
 
 export type BodyReading =
   | { readonly outcome: 'read'; readonly body: Buffer }
@@ -23,6 +24,9 @@ const DECODERS = {
   zstd: promisify(zstdDecompress),
 } as const;
 
+/** From here on a body comes in several pieces, which are garbage as soon as they are put together. */
+const LARGE_BODY_BYTES = 64 * 1024;
+
 export async function readBody(
   req: IncomingMessage,
   limits: { readonly maxBytes: number },
@@ -37,6 +41,7 @@ export async function readBody(
   const received = await collect(req, limits.maxBytes);
   if (received === 'gone') return { outcome: 'gone' };
   if (received === 'too_large') return tooLarge(limits.maxBytes);
+  noteBody(received.length);
   return decode(received, req.headers['content-encoding'], limits.maxBytes);
 }
 
@@ -47,30 +52,56 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer | 'too_
       resolve('gone');
       return;
     }
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const declared = Number(req.headers['content-length'] ?? 0);
+    const pieces = declared < LARGE_BODY_BYTES ? new Pieces() : new Pieces(declared);
     const finish = (result: Buffer | 'too_large' | 'gone'): void => {
       req.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
       resolve(result);
     };
     const onData = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      if (bytes > maxBytes) {
-        req.pause();
-        finish('too_large');
-        return;
-      }
-      chunks.push(chunk);
+      pieces.add(chunk);
+      if (pieces.bytes <= maxBytes) return;
+      req.pause();
+      finish('too_large');
     };
     const onEnd = (): void => {
-      const [only] = chunks;
-      finish(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, bytes));
+      finish(pieces.whole());
     };
     const onGone = (): void => {
       finish('gone');
     };
     req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
   });
+}
+
+/** What has arrived of a body. Of one whose length is known each piece is let go of at once. */
+class Pieces {
+  bytes = 0;
+  readonly #pieces: Buffer[] = [];
+  readonly #length: number;
+  #whole: Buffer | undefined;
+
+  constructor(length = 0) {
+    this.#length = length;
+  }
+
+  add(piece: Buffer): void {
+    if (this.#length === 0) {
+      this.#pieces.push(piece);
+    } else {
+      this.#whole ??= Buffer.allocUnsafeSlow(this.#length);
+      this.#whole.set(piece, this.bytes);
+    }
+    this.bytes += piece.length;
+  }
+
+  whole(): Buffer {
+    // Node ends no request before all that it declared is there, and none later.
+    if (this.#whole !== undefined) return this.#whole.subarray(0, this.bytes);
+    const [only] = this.#pieces;
+    if (this.#pieces.length === 1 && only !== undefined) return only;
+    return Buffer.concat(this.#pieces, this.bytes);
+  }
 }
 
 async function decode(
