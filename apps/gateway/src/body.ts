@@ -26,6 +26,8 @@ const DECODERS = {
 
 /** From here on a body comes in several pieces, which are garbage as soon as they are put together. */
 const LARGE_BODY_BYTES = 64 * 1024;
+/** One of so many equal parts of a body has to be there before memory is taken for all of it. */
+const FAIR_PARTS = 4;
 
 export async function readBody(
   req: IncomingMessage,
@@ -53,14 +55,16 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer | 'too_
       return;
     }
     const declared = Number(req.headers['content-length'] ?? 0);
-    const pieces = declared < LARGE_BODY_BYTES ? new Pieces() : new Pieces(declared);
+    const pieces = new Pieces(declared >= LARGE_BODY_BYTES ? declared : 0);
     const finish = (result: Buffer | 'too_large' | 'gone'): void => {
       req.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
       resolve(result);
     };
     const onData = (chunk: Buffer): void => {
-      pieces.add(chunk);
-      if (pieces.bytes <= maxBytes) return;
+      if (pieces.bytes + chunk.length <= maxBytes) {
+        pieces.add(chunk);
+        return;
+      }
       req.pause();
       finish('too_large');
     };
@@ -74,25 +78,38 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer | 'too_
   });
 }
 
-/** What has arrived of a body. Of one whose length is known each piece is let go of at once. */
+/**
+ * What has arrived of a body. Of one whose length is known each piece is let go of at once, as soon as a
+ * fair part has come: whoever declares much and sends little must not take memory for all of it.
+ */
 class Pieces {
   bytes = 0;
-  readonly #pieces: Buffer[] = [];
+  #pieces: Buffer[] = [];
   readonly #length: number;
   #whole: Buffer | undefined;
 
-  constructor(length = 0) {
+  /** @param length - As declared; 0 when not worth a buffer of that length. */
+  constructor(length: number) {
     this.#length = length;
   }
 
   add(piece: Buffer): void {
-    if (this.#length === 0) {
-      this.#pieces.push(piece);
-    } else {
-      this.#whole ??= Buffer.allocUnsafeSlow(this.#length);
-      this.#whole.set(piece, this.bytes);
-    }
+    const at = this.bytes;
     this.bytes += piece.length;
+    if (this.#whole !== undefined) {
+      this.#whole.set(piece, at);
+      return;
+    }
+    this.#pieces.push(piece);
+    if (this.#length > 0 && this.bytes >= this.#length / FAIR_PARTS) this.#join();
+  }
+
+  #join(): void {
+    const whole = Buffer.allocUnsafeSlow(this.#length);
+    let at = 0;
+    for (const piece of this.#pieces) at += piece.copy(whole, at);
+    this.#whole = whole;
+    this.#pieces = [];
   }
 
   whole(): Buffer {

@@ -118,6 +118,25 @@ describe('connections', () => {
     await closed(socket);
   });
 
+  it('that declare a large body and send little of it take no memory for the rest', async () => {
+    const { url, port } = await serveWith({});
+    const declared = 30_000_000;
+    const head = [
+      ...HEAD,
+      `Authorization: Bearer ${apiKey}`,
+      `Content-Length: ${String(declared)}`,
+    ];
+    const before = process.memoryUsage().arrayBuffers;
+    for (let i = 0; i < 50; i += 1) {
+      const socket = await open(port);
+      socket.write(`${head.join('\r\n')}\r\n\r\n${BODY}`);
+    }
+    // What came before it has been read by the time that this one is answered.
+    const response = await postMessages({ url }, apiKey, userMessage('Hello'));
+    expect(response.status).toBe(200);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(declared);
+  });
+
   it('beyond the maximum are closed at once; those there are go on', async () => {
     const { port } = await serveWith({ maxConnections: 3, headersTimeoutMs: 60_000 });
     const welcome = [await open(port), await open(port), await open(port)];
