@@ -49,6 +49,11 @@ export class ByteQueue {
   }
 }
 
+/** A part of `bytes`, without a copy; the very same where it is all of them. */
+export function part(bytes: Uint8Array, from: number, to: number): Uint8Array {
+  return from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to);
+}
+
 export function concatenate(
   pieces: readonly Uint8Array[],
   { length }: { readonly length: number },

@@ -6,10 +6,13 @@
  * https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
 
-import { ByteQueue } from './bytes.js';
+import { ByteQueue, part } from './bytes.js';
 
 const LF = 10;
 const CR = 13;
+
+/** Is told an event, blank line included, as `bytes` from `from` to before `to`. */
+export type OnEventBytes = (bytes: Uint8Array, from: number, to: number) => void;
 
 export class EventSplitter {
   /** The bytes so far end with a line break, or with nothing at all. */
@@ -29,28 +32,30 @@ export class EventSplitter {
   }
 
   /**
-   * Calls `onEvent` with the bytes of each event that the chunk completes, blank line included.
-   * Concatenated they are the stream; an LF that was cut off from its CR comes as a piece of its own.
-   * Answers false when an event grew beyond the bound, and tells nothing more then.
+   * Tells each event that the chunk completes: where it stands in the chunk, or, of one that an earlier
+   * chunk began, bytes of its own. Concatenated they are the stream; an LF that was cut off from its CR
+   * comes as a piece of its own. Answers false when an event grew beyond the bound, and tells nothing
+   * more then.
    */
-  push(chunk: Uint8Array, onEvent: (event: Uint8Array) => void): boolean {
+  push(chunk: Uint8Array, onEvent: OnEventBytes): boolean {
     let from = this.#pending.length === 0 ? this.#skipLineFeed(chunk, 0) : 0;
-    if (from > 0) onEvent(chunk.subarray(0, from));
+    if (from > 0) onEvent(chunk, 0, from);
+    const hasCr = this.#afterCr || chunk.includes(CR);
     while (from < chunk.length) {
-      const end = this.#findEnd(chunk, from);
+      const end = hasCr ? this.#findEnd(chunk, from) : this.#findLfEnd(chunk, from);
       if (end === -1) {
-        this.#pending.append(from === 0 ? chunk : chunk.subarray(from));
+        this.#pending.append(part(chunk, from, chunk.length));
         return this.#pending.length <= this.#maxEventBytes;
       }
       if (this.#pending.length + end - from > this.#maxEventBytes) return false;
-      const rest = from === 0 && end === chunk.length ? chunk : chunk.subarray(from, end);
-      from = end;
       if (this.#pending.length === 0) {
-        onEvent(rest);
+        onEvent(chunk, from, end);
       } else {
-        this.#pending.append(rest);
-        onEvent(this.#pending.take());
+        this.#pending.append(part(chunk, from, end));
+        const event = this.#pending.take();
+        onEvent(event, 0, event.length);
       }
+      from = end;
     }
     return true;
   }
@@ -89,6 +94,18 @@ export class EventSplitter {
     const last = chunk[length - 1];
     this.#atLineStart = isLineBreak(last);
     this.#afterCr = last === CR;
+    return -1;
+  }
+
+  /** As {@link #findEnd}, where no CR occurs: what searches for one byte looks at many at a time. */
+  #findLfEnd(chunk: Uint8Array, from: number): number {
+    if (this.#atLineStart && chunk[from] === LF) return from + 1;
+    for (let at = chunk.indexOf(LF, from); at !== -1; at = chunk.indexOf(LF, at + 2)) {
+      if (chunk[at + 1] !== LF) continue;
+      this.#atLineStart = true;
+      return at + 2;
+    }
+    this.#atLineStart = chunk.at(-1) === LF;
     return -1;
   }
 

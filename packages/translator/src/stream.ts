@@ -4,7 +4,7 @@
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 
-import { decodeUtf8, encodeUtf8 } from './bytes.js';
+import { NO_BYTES, decodeUtf8, encodeUtf8 } from './bytes.js';
 import { createChunkWriter } from './chunk-writer.js';
 import { chatErrorEvent } from './errors.js';
 import { EventSplitter } from './event-splitter.js';
@@ -41,12 +41,21 @@ export function createChatStream(
   });
   let hasEvents = false;
 
-  function onEvent(bytes: Uint8Array): void {
+  let chunk: Uint8Array = NO_BYTES;
+  /** The chunk as text, if it is all ASCII: an event stands at the same place in both then. */
+  let chunkText: string | undefined;
+
+  function onEvent(bytes: Uint8Array, from: number, to: number): void {
     if (writer.isFinished) return;
-    const text = decodeUtf8(bytes);
+    if (bytes === chunk && chunkText !== undefined) readIn(chunkText, from, to);
+    else readIn(decodeUtf8(bytes.subarray(from, to)), 0);
+  }
+
+  function readIn(text: string, from: number, to = text.length): void {
+    USUAL_TEXT.lastIndex = from;
     const [, index, json] = USUAL_TEXT.exec(text) ?? [];
     if (json && writer.onText(Number(index), json)) return;
-    const { event: name, data } = readEventText(text);
+    const { event: name, data } = readEventText(text.slice(from, to));
     if (data === '') return;
     hasEvents = true;
     const event = parseObject(data);
@@ -56,7 +65,7 @@ export function createChatStream(
 
   /** The event that the upstream broke off, or that only lacks its blank line. */
   function judgeRest(rest: Uint8Array): void {
-    if (parseObject(readEvent(rest).data)) onEvent(rest);
+    if (parseObject(readEvent(rest).data)) onEvent(rest, 0, rest.length);
     else if (!hasEvents && !isEventStream(rest)) writer.fail('malformed');
   }
 
@@ -64,9 +73,16 @@ export function createChatStream(
     get isFinished() {
       return writer.isFinished;
     },
-    push(chunk) {
+    push(pushed) {
+      if (writer.isFinished) return NO_BYTES;
       ready = '';
-      if (!writer.isFinished && !splitter.push(chunk, onEvent)) writer.fail('too_large');
+      chunk = pushed;
+      const text = decodeUtf8(chunk);
+      chunkText = text.length === chunk.length ? text : undefined;
+      if (!splitter.push(chunk, onEvent)) writer.fail('too_large');
+      // An open stream must not keep its last chunk in memory.
+      chunk = NO_BYTES;
+      chunkText = undefined;
       return encodeUtf8(ready);
     },
     end() {

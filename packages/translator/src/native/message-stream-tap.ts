@@ -3,7 +3,7 @@
  * past, and the bytes that tell it finally are kept back.
  */
 
-import { ByteQueue, NO_BYTES, concatenate } from '../bytes.js';
+import { ByteQueue, NO_BYTES, concatenate, part } from '../bytes.js';
 import { EventSplitter } from '../event-splitter.js';
 import { MessageState, failureOf, type StreamFailure } from '../message-state.js';
 import { parseObject } from '../raw-json.js';
@@ -36,14 +36,37 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
   let failure: StreamFailure | undefined;
   /** The upstream's own error event, as the client gets it. */
   let errorEvent: Uint8Array = NO_BYTES;
-  let ready: Uint8Array[] = [];
+  /** What may leave: an event that an earlier chunk began, and then a part of this chunk. */
+  let begunEarlier: Uint8Array = NO_BYTES;
+  let chunk: Uint8Array = NO_BYTES;
+  let readyFrom = 0;
+  let readyTo = 0;
 
-  function onEvent(event: Uint8Array): void {
+  function onEvent(bytes: Uint8Array, from: number, to: number): void {
     if (failure !== undefined) return;
-    if (isOfNoInterest(event)) hasEvents = true;
-    else if (!isFinished) judge(event);
-    if (isHolding) hold(event);
-    else ready.push(event);
+    if (isOfNoInterest(bytes, from, to)) hasEvents = true;
+    else if (!isFinished) judge(part(bytes, from, to));
+    if (isHolding) {
+      hold(part(bytes, from, to));
+    } else if (bytes === chunk) {
+      if (readyTo === 0) readyFrom = from;
+      readyTo = to;
+    } else {
+      begunEarlier = bytes;
+    }
+  }
+
+  function takeReady(): Uint8Array {
+    const first = begunEarlier;
+    const own = part(chunk, readyFrom, readyTo);
+    begunEarlier = NO_BYTES;
+    // An open stream must not keep its last chunk in memory.
+    chunk = NO_BYTES;
+    readyFrom = 0;
+    readyTo = 0;
+    if (first.length === 0) return own;
+    if (own.length === 0) return first;
+    return concatenate([first, own], { length: first.length + own.length });
   }
 
   function hold(bytes: Uint8Array): void {
@@ -87,7 +110,7 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
     const { data } = readEvent(rest);
     const event = parseObject(data);
     if (event !== undefined) {
-      onEvent(rest);
+      onEvent(rest, 0, rest.length);
       // SDKs drop events that lack their blank line.
       if (errorEvent === rest) errorEvent = errorEventOf(event);
     } else if (!hasEvents && !isEventStream(rest)) {
@@ -106,11 +129,11 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
       // The last byte of a CRLF may still be on its way, and must not be lost.
       return failure !== undefined || (isFinished && !splitter.awaitsLineFeed);
     },
-    push(chunk) {
+    push(pushed) {
       if (failure !== undefined) return NO_BYTES;
-      ready = [];
+      chunk = pushed;
       if (!splitter.push(chunk, onEvent)) fail('too_large');
-      return joinReady(ready, chunk);
+      return takeReady();
     },
     end() {
       const rest = splitter.takeRest();
@@ -138,30 +161,14 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
  * Content events and pings are the bulk of a stream and tell nothing of the whole: their name is
  * enough. Anything else, and any event that does not begin with its name, is looked at closely.
  */
-function isOfNoInterest(event: Uint8Array): boolean {
+function isOfNoInterest(bytes: Uint8Array, from: number, to: number): boolean {
   // `event:` and a blank, then `c` of content_block_… or `p` of ping.
   return (
-    event[0] === 0x65 &&
-    event[5] === 0x3a &&
-    event[6] === 0x20 &&
-    ((event[7] === 0x63 && event[14] === 0x5f) || (event[7] === 0x70 && event[8] === 0x69))
+    to - from > 14 &&
+    bytes[from] === 0x65 &&
+    bytes[from + 5] === 0x3a &&
+    bytes[from + 6] === 0x20 &&
+    ((bytes[from + 7] === 0x63 && bytes[from + 14] === 0x5f) ||
+      (bytes[from + 7] === 0x70 && bytes[from + 8] === 0x69))
   );
-}
-
-/**
- * Events that stand side by side in the chunk are one view of it; nothing is copied then. An event that an
- * earlier chunk began comes first and stands elsewhere: it is joined with the others as a whole.
- */
-function joinReady(events: readonly Uint8Array[], chunk: Uint8Array): Uint8Array {
-  const [first, second] = events;
-  const last = events.at(-1);
-  if (first === undefined || last === undefined) return NO_BYTES;
-  if (second === undefined) return first;
-  const viewFrom = (event: Uint8Array): Uint8Array => {
-    const length = last.byteOffset + last.length - event.byteOffset;
-    return chunk.subarray(event.byteOffset - chunk.byteOffset).subarray(0, length);
-  };
-  if (first.buffer === chunk.buffer) return viewFrom(first);
-  const others = viewFrom(second);
-  return concatenate([first, others], { length: first.length + others.length });
 }

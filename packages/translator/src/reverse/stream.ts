@@ -87,7 +87,10 @@ export function createMessageStream(
     push(chunk) {
       if (writer.isFinished) return NO_BYTES;
       ready = '';
-      if (!splitter.push(chunk, onEvent)) writer.fail('too_large');
+      const isWithinBounds = splitter.push(chunk, (bytes, from, to) => {
+        onEvent(bytes.subarray(from, to));
+      });
+      if (!isWithinBounds) writer.fail('too_large');
       return ready === '' ? NO_BYTES : encodeUtf8(ready);
     },
     end() {

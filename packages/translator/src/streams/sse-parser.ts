@@ -24,7 +24,10 @@ export function createSseParser(
   };
   return {
     push(chunk) {
-      if (!splitter.push(chunk, tell)) throw new RangeError('an event exceeds maxEventBytes');
+      const isWithinBounds = splitter.push(chunk, (bytes, from, to) => {
+        tell(bytes.subarray(from, to));
+      });
+      if (!isWithinBounds) throw new RangeError('an event exceeds maxEventBytes');
     },
     end() {
       tell(splitter.takeRest());
