@@ -9,6 +9,12 @@ export interface Log {
   readonly writeLine: (line: string) => void;
 }
 
+/** What is used of the library's file. Its own types know texts only. */
+interface ByteFile {
+  write(bytes: Buffer): void;
+  flush(done: () => void): void;
+}
+
 /** The library writes 16 KiB at most at once. */
 const OWN_PIECES = { minLength: 15_000, maxWrite: 16_384 };
 /** What several processes write to one pipe is kept in one piece up to 4,096 bytes. */
@@ -24,11 +30,20 @@ export function openLog(level: string, { isShared }: { readonly isShared: boolea
     sync: false,
     ...(isShared ? SHARED_PIECES : OWN_PIECES),
     periodicFlush: LOG_FLUSH_MS,
-  });
-  return {
-    log: pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, file),
-    writeLine(line) {
-      file.write(line);
+    // Of texts, the library counts the bytes of all that wait again with each one that comes.
+    contentMode: 'buffer',
+  }) as object as ByteFile;
+  const writeLine = (line: string): void => {
+    file.write(Buffer.from(line));
+  };
+  const lines = {
+    write: writeLine,
+    flush: (done: () => void) => {
+      file.flush(done);
     },
+  };
+  return {
+    log: pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, lines),
+    writeLine,
   };
 }
