@@ -3,7 +3,8 @@
  *
  * The usage object is the bill, so its charge is durable before the bytes that carry it leave: the
  * whole body of a plain response, the final usage event and what follows it in a stream. Everything
- * before flows as it comes. A client that leaves changes nothing: the upstream is read to its end and
+ * before flows as it comes; what came in one piece with the end leaves with it, unless the ledger is
+ * slow. A client that leaves changes nothing: the upstream is read to its end and
  * the exact usage charged.
  */
 
@@ -68,6 +69,9 @@ export interface ExchangeReport {
 
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const KEEP_ALIVE_MS = 10_000;
+/** A charge is usually durable before. After this time, what need not wait for it does not. */
+const PROMPT_CHARGE_MS = 100;
+const NOTHING = Buffer.alloc(0);
 
 /** Resolves when the exchange is over: charged or not, answered or abandoned. */
 export function relay(exchange: Exchange, services: RelayServices): Promise<ExchangeReport> {
@@ -90,6 +94,8 @@ class Relay implements Dispatcher.DispatchHandler {
   #firstByteAt: number | undefined;
   /** Set while the response is an event stream. */
   #pipe: StreamPipe | undefined;
+  /** What may leave of the piece that brought a stream's end: a write less if it leaves with the rest. */
+  #ready: Uint8Array = NOTHING;
   /** Collects any other response. */
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -145,9 +151,9 @@ class Relay implements Dispatcher.DispatchHandler {
       this.#collect(chunk);
       return;
     }
-    const ready = this.#pipe.push(chunk);
-    if (ready.length > 0) this.#write(ready);
+    this.#ready = this.#pipe.push(chunk);
     if (this.#pipe.isFinished) this.#finishUpstream();
+    else this.#writeReady();
   }
 
   onResponseEnd(): void {
@@ -180,6 +186,12 @@ class Relay implements Dispatcher.DispatchHandler {
     const { res, requestId } = this.#exchange;
     const ids = requestIdHeaders(requestId, this.#upstreamRequestId());
     res.writeHead(200, { ...ids, ...STREAM_HEADERS });
+  }
+
+  #writeReady(): void {
+    const ready = this.#ready;
+    this.#ready = NOTHING;
+    if (ready.length > 0) this.#write(ready);
   }
 
   /** Sends, and lets a slow client slow the upstream down. */
@@ -228,11 +240,14 @@ class Relay implements Dispatcher.DispatchHandler {
       return;
     }
     const { format, requestId } = this.#exchange;
-    const keepAlive = setInterval(() => {
-      this.#write(format.keepAlive);
-    }, KEEP_ALIVE_MS);
+    let timer = setTimeout(() => {
+      this.#writeReady();
+      timer = setInterval(() => {
+        this.#write(format.keepAlive);
+      }, KEEP_ALIVE_MS);
+    }, PROMPT_CHARGE_MS);
     const bill = await this.#settle(end.usage, end.messageId).finally(() => {
-      clearInterval(keepAlive);
+      clearTimeout(timer);
     });
     this.#exchange.lease.release();
     if (bill.outcome === 'charged') {
@@ -328,6 +343,7 @@ class Relay implements Dispatcher.DispatchHandler {
     if (!this.#clientLeft) {
       // Nobody waits for the client any more, so the socket itself must not wait for ever.
       res.setTimeout(this.#services.patience.clientStallMs, () => res.destroy());
+      this.#writeReady();
       res.end(lastBytes);
     }
     this.#report(facts);
