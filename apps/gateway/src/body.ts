@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import { errorCode } from './error-code.js';
 import type { Refusal } from './refusal.js';
-import { noteBody } from './young-garbage.js';
+import { noteBytes } from './young-garbage.js';
 
 export type BodyReading =
   | { readonly outcome: 'read'; readonly body: Buffer }
@@ -43,7 +43,7 @@ export async function readBody(
   const received = await collect(req, limits.maxBytes);
   if (received === 'gone') return { outcome: 'gone' };
   if (received === 'too_large') return tooLarge(limits.maxBytes);
-  noteBody(received.length);
+  noteBytes(received.length);
   return decode(received, req.headers['content-encoding'], limits.maxBytes);
 }
 

@@ -1,9 +1,9 @@
 /**
- * Collecting young garbage after so many bytes of request bodies.
+ * Collecting young garbage after so many bytes of bodies.
  *
- * The bytes of a body lie outside of V8's heap, and what it keeps of them there is a handful of small objects.
- * So its young generation does not fill up, and the bytes are given back only when they are so many that V8
- * collects everything: half of the time that prompts of 100 KB cost. See docs/decisions/0015.
+ * The bytes of a request or a stream lie outside of V8's heap, and what it keeps of them there is a handful of
+ * small objects. So its young generation does not fill up, and the bytes are given back only when they are so
+ * many that V8 collects everything: half of the time that prompts of 100 KB cost. See docs/decisions/0015.
  */
 
 import { setFlagsFromString } from 'node:v8';
@@ -16,8 +16,8 @@ const BYTES_BETWEEN = 8 * 1024 * 1024;
 let collect: Collect | undefined;
 let bytesSince = 0;
 
-/** To be called when a body has been read. */
-export function noteBody(bytes: number): void {
+/** To be called when so much of bodies has been read. */
+export function noteBytes(bytes: number): void {
   bytesSince += bytes;
   if (bytesSince < BYTES_BETWEEN) return;
   bytesSince = 0;

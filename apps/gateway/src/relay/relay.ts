@@ -19,6 +19,7 @@ import { requestIdHeaders, retryHeaders, sendRefusal } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import type { RequestLedger } from '../ledger.js';
 import type { UpstreamClient, UpstreamRequest } from '../upstream/client.js';
+import { noteBytes } from '../young-garbage.js';
 import { readUpstreamFailure, refusalOfConnectionError } from '../upstream/errors.js';
 import { RESPONSE_UNUSABLE, quarantine, settle } from './bill.js';
 import type { Bill, LossReason } from './bill.js';
@@ -146,6 +147,7 @@ class Relay implements Dispatcher.DispatchHandler {
       controller.abort(new Error('the response went on after its end'));
       return;
     }
+    noteBytes(chunk.length);
     this.#firstByteAt ??= this.#services.now();
     if (this.#pipe === undefined) {
       this.#collect(chunk);
