@@ -16,6 +16,7 @@ import type { Metrics } from './telemetry/metrics.js';
 import { createTelemetry } from './telemetry/telemetry.js';
 import { createUpstreamClient } from './upstream/client.js';
 import type { UpstreamTarget } from './upstream/client.js';
+import { collectWhileYoung } from './young-garbage.js';
 
 export interface Front {
   readonly url: string;
@@ -39,6 +40,7 @@ const DRAIN_DEADLINE_MS = 120_000;
 const IDLE_SWEEP_MS = 100;
 
 export async function openFront(config: Config, parts: FrontParts): Promise<Front> {
+  collectWhileYoung();
   const { store, prices, registry, log } = parts;
   const upstream = createUpstreamClient(parts.upstream);
   const activity = createActivity();

@@ -1,5 +1,5 @@
 /**
- * Collecting young garbage after so many bytes of bodies.
+ * Garbage is to be collected while it is young.
  *
  * The bytes of a request or a stream lie outside of V8's heap, and what it keeps of them there is a handful of
  * small objects. So its young generation does not fill up, and the bytes are given back only when they are so
@@ -16,21 +16,24 @@ const BYTES_BETWEEN = 8 * 1024 * 1024;
 let collect: Collect | undefined;
 let bytesSince = 0;
 
-/** To be called when so much of bodies has been read. */
-export function noteBytes(bytes: number): void {
-  bytesSince += bytes;
-  if (bytesSince < BYTES_BETWEEN) return;
-  bytesSince = 0;
-  collect ??= findCollector();
-  collect({ type: 'minor' });
-}
-
-function findCollector(): Collect {
+/** For a process that serves requests, before it does. Again, it changes nothing. */
+export function collectWhileYoung(): void {
+  if (collect !== undefined) return;
+  // Streams take long, so V8 learns to make some of their objects among the old ones at once. There they
+  // hold on to the bytes of all streams, those that ended too, until everything is collected.
+  setFlagsFromString('--no-allocation-site-pretenuring');
   // A heap may become twice what was alive in it. V8's own factor is near 1 after a pause, and then a few
   // bodies in flight are reason enough to collect everything without end.
   setFlagsFromString('--heap-growing-percent=100');
   // V8 gives it to contexts that are made from now on. One that does not collects when it likes.
   setFlagsFromString('--expose-gc');
-  const found = runInNewContext('globalThis.gc') as Collect | undefined;
-  return found ?? (() => undefined);
+  collect = (runInNewContext('globalThis.gc') as Collect | undefined) ?? (() => undefined);
+}
+
+/** To be called when so much of bodies has been read. */
+export function noteBytes(bytes: number): void {
+  bytesSince += bytes;
+  if (bytesSince < BYTES_BETWEEN) return;
+  bytesSince = 0;
+  collect?.({ type: 'minor' });
 }
