@@ -61,10 +61,15 @@ export class Committer {
   readonly #random: () => number;
   readonly #now: () => number;
   #queue: Waiting[] = [];
-  #busyLanes = 0;
+  /** Batches that are on their way, at most one in each lane. */
+  readonly #lanesBusy: (readonly Waiting[])[] = [];
   #lastBatchAt = 0;
-  /** Taken, and not answered yet. */
-  readonly #pending = new Set<Waiting>();
+  /**
+   * How many are taken and not answered yet: all in the queue and some of each batch. They are not kept in a Set,
+   * which leaves an old table with every change of size. Those tables refer to the next one each and to what was in
+   * them, so one that grew old keeps all that followed it from being collected young.
+   */
+  #pendingCount = 0;
   /** One for all: most settlements are answered long before it is due. */
   #deadlineTimer: { readonly timeout: NodeJS.Timeout; readonly dueAt: number } | undefined;
   #isPumping = false;
@@ -86,7 +91,7 @@ export class Committer {
 
   /** Settlements taken but neither durable nor given up. */
   get pending(): number {
-    return this.#pending.size;
+    return this.#pendingCount;
   }
 
   /**
@@ -94,7 +99,7 @@ export class Committer {
    * answers reads may still take no writes: a full disk, a standby.
    */
   get failingForMs(): number {
-    if (this.#pending.size === 0 || this.#failingSince === undefined) return 0;
+    if (this.#pendingCount === 0 || this.#failingSince === undefined) return 0;
     return this.#now() - this.#failingSince;
   }
 
@@ -120,7 +125,7 @@ export class Committer {
     return new Promise((resolve, reject) => {
       const deadlineAt = this.#now() + deadlineMs;
       const waiting: Waiting = { settlement, deadlineAt, resolve, reject, isDone: false };
-      this.#pending.add(waiting);
+      this.#pendingCount += 1;
       this.#queue.push(waiting);
       this.#watchDeadline(deadlineAt);
       this.#schedulePump();
@@ -132,7 +137,7 @@ export class Committer {
     this.#isClosed = true;
     // Waiting out a pause would only delay the last attempt.
     for (const endBackoff of this.#backoffs) endBackoff();
-    if (this.#pending.size === 0) return;
+    if (this.#pendingCount === 0) return;
     await new Promise<void>((resolve) => {
       this.#whenIdle.push(resolve);
     });
@@ -154,14 +159,17 @@ export class Committer {
   }
 
   #giveUp(dueAt: number): void {
-    for (const waiting of this.#pending) {
-      if (waiting.deadlineAt > dueAt) continue;
+    const pending = [...this.#lanesBusy.flat(), ...this.#queue].filter(isLive);
+    let next = Infinity;
+    for (const waiting of pending) {
+      if (waiting.deadlineAt > dueAt) {
+        next = Math.min(next, waiting.deadlineAt);
+        continue;
+      }
       this.#finish(waiting, () => {
         waiting.reject(new StoreUnavailableError('not durable when its deadline passed'));
       });
     }
-    let next = Infinity;
-    for (const { deadlineAt } of this.#pending) next = Math.min(next, deadlineAt);
     if (next < Infinity) this.#watchDeadline(next);
   }
 
@@ -176,8 +184,8 @@ export class Committer {
   }
 
   #isLaneFree(): boolean {
-    if (this.#busyLanes === 0) return true;
-    if (this.#busyLanes >= this.#lanes) return false;
+    if (this.#lanesBusy.length === 0) return true;
+    if (this.#lanesBusy.length >= this.#lanes) return false;
     return this.#queue.length >= this.#maxBatchRows || this.#now() - this.#lastBatchAt >= PROMPT_MS;
   }
 
@@ -185,10 +193,10 @@ export class Committer {
     while (this.#isLaneFree()) {
       const batch = this.#takeBatch();
       if (batch.length === 0) return;
-      this.#busyLanes += 1;
+      this.#lanesBusy.push(batch);
       this.#lastBatchAt = this.#now();
       void this.#commit(batch).finally(() => {
-        this.#busyLanes -= 1;
+        this.#lanesBusy.splice(this.#lanesBusy.indexOf(batch), 1);
         this.#pump();
       });
     }
@@ -271,9 +279,9 @@ export class Committer {
   #finish(waiting: Waiting, answer: () => void): void {
     if (waiting.isDone) return;
     waiting.isDone = true;
-    this.#pending.delete(waiting);
+    this.#pendingCount -= 1;
     answer();
-    if (this.#pending.size > 0) return;
+    if (this.#pendingCount > 0) return;
     for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 }

@@ -67,7 +67,7 @@ export function createAdmissionCalls(options: AdmissionCallsOptions): AdmissionC
   let waiting: Step[] = [];
   let isScheduled = false;
   let lastSentAt = -Infinity;
-  const running = new Set<Promise<void>>();
+  let runningCount = 0;
 
   function add(step: Step): void {
     waiting.push(step);
@@ -76,7 +76,7 @@ export function createAdmissionCalls(options: AdmissionCallsOptions): AdmissionC
 
   function schedule(): void {
     if (isScheduled || waiting.length === 0) return;
-    if (running.size > 0 && now() - lastSentAt < PROMPT_MS) return;
+    if (runningCount > 0 && now() - lastSentAt < PROMPT_MS) return;
     isScheduled = true;
     setImmediate(() => {
       isScheduled = false;
@@ -99,11 +99,11 @@ export function createAdmissionCalls(options: AdmissionCallsOptions): AdmissionC
   }
 
   function start(steps: readonly Step[]): void {
-    const done = call(steps).finally(() => {
-      running.delete(done);
+    runningCount += 1;
+    void call(steps).finally(() => {
+      runningCount -= 1;
       schedule();
     });
-    running.add(done);
   }
 
   async function call(steps: readonly Step[]): Promise<void> {
