@@ -343,10 +343,12 @@ class Relay implements Dispatcher.DispatchHandler {
     const { lease, res } = this.#exchange;
     lease.release();
     if (!this.#clientLeft) {
-      // Nobody waits for the client any more, so the socket itself must not wait for ever.
-      res.setTimeout(this.#services.patience.clientStallMs, () => res.destroy());
       this.#writeReady();
       res.end(lastBytes);
+      // Nobody waits for the client any more, so the socket itself must not wait for ever.
+      if (res.writableLength > 0) {
+        res.setTimeout(this.#services.patience.clientStallMs, () => res.destroy());
+      }
     }
     this.#report(facts);
   }
