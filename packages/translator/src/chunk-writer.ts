@@ -32,8 +32,8 @@ export interface ChunkWriter {
    * follows the end of the message, or a failure, is ignored.
    */
   onEvent(event: JsonObject, name: string): void;
-  /** Takes a text delta as the JSON of its string. False when it must be parsed: no such block is open. */
-  onText(index: number, json: string): boolean;
+  /** The JSON text of a chunk with a text delta, around that of its string. Only while such a block is open. */
+  textFrame(index: number): readonly [before: string, after: string] | undefined;
   /** Ends the message as failed; `told` is what the upstream itself says of it. */
   fail(cause: FailureCause, told?: unknown): void;
   /** `message_stop` came, or a failure. */
@@ -150,10 +150,12 @@ export function createChunkWriter(
     }
   }
 
-  function onText(index: number, json: string): boolean {
-    const isOpen = blocks.get(index)?.kind === 'text';
-    if (isOpen) emit(`{"content":${json}}`);
-    return isOpen;
+  function textFrame(index: number): readonly [string, string] | undefined {
+    if (blocks.get(index)?.kind !== 'text') return undefined;
+    return [
+      `${prefix}{"index":0,"delta":{"content":`,
+      `},"logprobs":null,"finish_reason":null}]${usageOnChunks}}`,
+    ];
   }
 
   function closeBlock(index: unknown): void {
@@ -205,7 +207,7 @@ export function createChunkWriter(
 
   return {
     onEvent,
-    onText,
+    textFrame,
     fail,
     get isFinished() {
       return isFinished;

@@ -13,6 +13,8 @@ const CR = 13;
 
 /** Is told an event, blank line included, as `bytes` from `from` to before `to`. */
 export type OnEventBytes = (bytes: Uint8Array, from: number, to: number) => void;
+/** Deals with whole events of a chunk from `from` on, as many as it knows, and answers where they end. */
+export type PassKnownEvents = (from: number) => number;
 
 export class EventSplitter {
   /** The bytes so far end with a line break, or with nothing at all. */
@@ -36,12 +38,21 @@ export class EventSplitter {
    * chunk began, bytes of its own. Concatenated they are the stream; an LF that was cut off from its CR
    * comes as a piece of its own. Answers false when an event grew beyond the bound, and tells nothing
    * more then.
+   *
+   * @param passKnown - Is asked wherever an event begins in this chunk; what it deals with is not told.
    */
-  push(chunk: Uint8Array, onEvent: OnEventBytes): boolean {
+  push(chunk: Uint8Array, onEvent: OnEventBytes, passKnown?: PassKnownEvents): boolean {
     let from = this.#pending.length === 0 ? this.#skipLineFeed(chunk, 0) : 0;
     if (from > 0) onEvent(chunk, 0, from);
     const hasCr = this.#afterCr || chunk.includes(CR);
     while (from < chunk.length) {
+      if (passKnown !== undefined && this.#pending.length === 0) {
+        const known = passKnown(from);
+        if (known > from) {
+          from = known;
+          continue;
+        }
+      }
       const end = hasCr ? this.#findEnd(chunk, from) : this.#findLfEnd(chunk, from);
       if (end === -1) {
         this.#pending.append(part(chunk, from, chunk.length));

@@ -52,15 +52,44 @@ export function createChatStream(
   }
 
   function readIn(text: string, from: number, to = text.length): void {
-    USUAL_TEXT.lastIndex = from;
-    const [, index, json] = USUAL_TEXT.exec(text) ?? [];
-    if (json && writer.onText(Number(index), json)) return;
+    if (readTexts(text, from) > from) return;
     const { event: name, data } = readEventText(text.slice(from, to));
     if (data === '') return;
     hasEvents = true;
     const event = parseObject(data);
     if (event) writer.onEvent(event, name);
     else if (name === '' || KNOWN_EVENT.test(name)) writer.fail('malformed');
+  }
+
+  /** Translates the usual text deltas from `from` on, all at once, and answers where they end. */
+  function readTexts(text: string, from: number): number {
+    let at = from;
+    let block: string | undefined;
+    let frame: ReturnType<typeof writer.textFrame>;
+    let strings: string[] = [];
+    const write = (): void => {
+      if (frame === undefined || strings.length === 0) return;
+      const [before, after] = frame;
+      ready += `data: ${before}${strings.join(`${after}\n\ndata: ${before}`)}${after}\n\n`;
+      strings = [];
+    };
+    while (!writer.isFinished) {
+      USUAL_TEXT.lastIndex = at;
+      const match = USUAL_TEXT.exec(text);
+      const end = USUAL_TEXT.lastIndex;
+      if (match === null || end - at > maxEventBytes) break;
+      const [, index, string = ''] = match;
+      if (index !== block) {
+        write();
+        block = index;
+        frame = writer.textFrame(Number(index));
+      }
+      if (frame === undefined) break;
+      strings.push(string);
+      at = end;
+    }
+    write();
+    return at;
   }
 
   /** The event that the upstream broke off, or that only lacks its blank line. */
@@ -79,7 +108,9 @@ export function createChatStream(
       chunk = pushed;
       const text = decodeUtf8(chunk);
       chunkText = text.length === chunk.length ? text : undefined;
-      if (!splitter.push(chunk, onEvent)) writer.fail('too_large');
+      const passTexts =
+        chunkText === undefined ? undefined : (from: number) => readTexts(text, from);
+      if (!splitter.push(chunk, onEvent, passTexts)) writer.fail('too_large');
       // An open stream must not keep its last chunk in memory.
       chunk = NO_BYTES;
       chunkText = undefined;
