@@ -28,7 +28,7 @@ export function isWellFormedCredential(text: string): boolean {
 }
 
 export function generateCredential(): string {
-  const secret = encode(BigInt(`0x${randomBytes(32).toString('hex')}`), SECRET_LENGTH);
+  const secret = encodeSecret(BigInt(`0x${randomBytes(32).toString('hex')}`));
   return PREFIX + secret + checksumOf(PREFIX + secret);
 }
 
@@ -52,12 +52,19 @@ function checksumOf(text: string): string {
   for (let index = 0; index < text.length; index += 1) {
     crc = (CRC_TABLE[(crc ^ text.charCodeAt(index)) & 0xff] ?? 0) ^ (crc >>> 8);
   }
-  return encode(BigInt((crc ^ 0xffffffff) >>> 0), CHECKSUM_LENGTH);
+  let rest = (crc ^ 0xffffffff) >>> 0;
+  let checksum = '';
+  // Without a bigint: this runs for every request.
+  for (let index = 0; index < CHECKSUM_LENGTH; index += 1) {
+    checksum = ALPHABET.charAt(rest % ALPHABET.length) + checksum;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return checksum;
 }
 
-function encode(value: bigint, length: number): string {
+function encodeSecret(value: bigint): string {
   let text = '';
-  for (let rest = value; text.length < length; rest /= BASE) {
+  for (let rest = value; text.length < SECRET_LENGTH; rest /= BASE) {
     text = ALPHABET.charAt(Number(rest % BASE)) + text;
   }
   return text;
