@@ -11,7 +11,7 @@ import { median } from './statistics.mjs';
 /** Of a process that runs already, before each work: its code is compiled for this work's shape. */
 const WARM_UP_MS = 300;
 const FRESH_WARM_UP_MS = 300;
-const REST_MS = 500;
+const REST_MS = 400;
 /** Streams of paced works begin within this time. */
 const PACED_OPENING_MS = 500;
 
