@@ -209,6 +209,26 @@ describe('a database that is slow', () => {
     await expectChargedExactly(id);
   }, 60_000);
 
+  it.each([
+    ['native', postMessages, 'text_delta', 'message_stop'],
+    ['chat', postChat, '"content":"', '[DONE]'],
+  ] as const)(
+    'holds back nothing of a %s stream but its end, even if all of it came in one piece',
+    async (_format, post, text, end) => {
+      const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
+      link.setDelay(1_000);
+      const response = await post(gateway, apiKey, userMessage('Hello', { stream: true }));
+      const pieces: string[] = [];
+      for await (const piece of response.body!) pieces.push(new TextDecoder().decode(piece));
+      link.setDelay(0);
+      expect(pieces[0]).toContain(text);
+      expect(pieces[0]).not.toContain(end);
+      expect(pieces.at(-1)).toContain(end);
+      await expectChargedExactly(id);
+    },
+    60_000,
+  );
+
   it('beyond two seconds refuses new requests and lets running ones end', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
     gateway.simulator.script({ eventDelayMs: 20 });
