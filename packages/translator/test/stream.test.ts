@@ -175,6 +175,51 @@ describe('createChatStream', () => {
     expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'too_large' });
   });
 
+  it('reads the text deltas of one chunk as it reads them one by one, also around other events', () => {
+    const context = { model: 'm', created: 1, includeUsage: true, legacyFunctions: false };
+    const event = (type: string, rest: object): string =>
+      `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
+    const delta = (index: number, text: string): string =>
+      event('content_block_delta', { index, delta: { type: 'text_delta', text } });
+    const block = (index: number): string =>
+      event('content_block_start', { index, content_block: { type: 'text', text: '' } });
+    const start = event('message_start', { message: { id: 'msg_1', usage: {} } });
+    const sequences = [
+      [start, block(0), delta(0, 'a'), delta(0, 'b "\\\n'), block(1), delta(1, 'c'), delta(0, 'd')],
+      [start, block(0), delta(0, 'a'), delta(1, 'of no block'), delta(0, 'b')],
+      [start, block(0), delta(0, 'a'), ': comment\n\n', delta(0, 'é'), delta(0, 'b')],
+      [start, block(0), delta(0, 'a'), 'event: message_delta\ndata: {\n\n', delta(0, 'too late')],
+      [start, block(0), delta(0, 'a'), event('error', { error: {} }), delta(0, 'too late')],
+      [start, block(0), delta(0, 'a'), event('message_stop', {}), delta(0, 'too late')],
+      [delta(0, 'too early')],
+    ];
+    const encoder = new TextEncoder();
+    for (const events of sequences) {
+      const oneByOne = pump(
+        createChatStream(context),
+        events.map((text) => encoder.encode(text)),
+      );
+      const atOnce = pump(createChatStream(context), [encoder.encode(events.join(''))]);
+      expect(atOnce).toEqual(oneByOne);
+      expect(atOnce.text).not.toContain('too');
+    }
+  });
+
+  it('counts a text delta that fills a chunk against the bound, too', () => {
+    const context = { model: 'm', created: 1, includeUsage: false, legacyFunctions: false };
+    const delta = { type: 'text_delta', text: 'x'.repeat(200) };
+    const events = [
+      { type: 'message_start', message: { id: 'm' } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta },
+    ];
+    const pipe = createChatStream(context, { maxEventBytes: 150 });
+    const lines = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    const text = Buffer.from(pipe.push(new TextEncoder().encode(lines.join('')))).toString();
+    expect(text).not.toContain('xxx');
+    expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'too_large' });
+  });
+
   it('ends as malformed when an event is no JSON', () => {
     const pipe = createMessageStreamTap();
     pipe.push(new TextEncoder().encode('event: message_start\ndata: {"type":\n\n'));
