@@ -46,7 +46,7 @@ export class EventSplitter {
     if (from > 0) onEvent(chunk, 0, from);
     const hasCr = this.#afterCr || chunk.includes(CR);
     while (from < chunk.length) {
-      if (passKnown !== undefined && this.#pending.length === 0) {
+      if (passKnown && this.#pending.length === 0) {
         const known = passKnown(from);
         if (known > from) {
           from = known;
@@ -88,23 +88,14 @@ export class EventSplitter {
    * Answers the position after its blank line, or -1 when the chunk ends before that.
    */
   #findEnd(chunk: Uint8Array, from: number): number {
-    const length = chunk.length;
-    let at = this.#skipLineFeed(chunk, from);
-    if (at >= length) return -1;
-    if (this.#atLineStart && isLineBreak(chunk[at])) return this.#endAfter(chunk, at);
-    // Two line breaks in a row cover an even and an odd position: looking at every other byte finds them.
-    for (at += 1; at < length; at += 2) {
-      const byte = chunk[at] ?? 0;
-      if (byte > CR || (byte !== LF && byte !== CR)) continue;
-      const first = at - 1 >= from && isLineBreak(chunk[at - 1]) ? at - 1 : at;
-      const next = first + (chunk[first] === CR && chunk[first + 1] === LF ? 2 : 1);
-      if (isLineBreak(chunk[next])) return this.#endAfter(chunk, next);
-      // The byte at `next` is none, so the first pair to look at begins after it.
-      at = next;
+    for (let at = this.#skipLineFeed(chunk, from); at < chunk.length; at += 1) {
+      const wasAtLineStart = this.#atLineStart;
+      this.#atLineStart = isLineBreak(chunk[at]);
+      if (!this.#atLineStart) continue;
+      if (wasAtLineStart) return this.#endAfter(chunk, at);
+      if (chunk[at] === CR && chunk[at + 1] === LF) at += 1;
     }
-    const last = chunk[length - 1];
-    this.#atLineStart = isLineBreak(last);
-    this.#afterCr = last === CR;
+    this.#afterCr = chunk.at(-1) === CR;
     return -1;
   }
 

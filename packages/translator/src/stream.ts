@@ -41,19 +41,11 @@ export function createChatStream(
   });
   let hasEvents = false;
 
-  let chunk: Uint8Array = NO_BYTES;
-  /** The chunk as text, if it is all ASCII: an event stands at the same place in both then. */
-  let chunkText: string | undefined;
-
   function onEvent(bytes: Uint8Array, from: number, to: number): void {
     if (writer.isFinished) return;
-    if (bytes === chunk && chunkText !== undefined) readIn(chunkText, from, to);
-    else readIn(decodeUtf8(bytes.subarray(from, to)), 0);
-  }
-
-  function readIn(text: string, from: number, to = text.length): void {
-    if (readTexts(text, from) > from) return;
-    const { event: name, data } = readEventText(text.slice(from, to));
+    const text = decodeUtf8(bytes.subarray(from, to));
+    if (readTexts(text, 0)) return;
+    const { event: name, data } = readEventText(text);
     if (data === '') return;
     hasEvents = true;
     const event = parseObject(data);
@@ -61,34 +53,26 @@ export function createChatStream(
     else if (name === '' || KNOWN_EVENT.test(name)) writer.fail('malformed');
   }
 
-  /** Translates the usual text deltas from `from` on, all at once, and answers where they end. */
+  /** Translates the usual text deltas of one block from `from` on, all at once, and answers where they end. */
   function readTexts(text: string, from: number): number {
     let at = from;
     let block: string | undefined;
-    let frame: ReturnType<typeof writer.textFrame>;
-    let strings: string[] = [];
-    const write = (): void => {
-      if (frame === undefined || strings.length === 0) return;
-      const [before, after] = frame;
-      ready += `data: ${before}${strings.join(`${after}\n\ndata: ${before}`)}${after}\n\n`;
-      strings = [];
-    };
+    let frame: readonly [string, string] | undefined;
+    const strings = [];
     while (!writer.isFinished) {
       USUAL_TEXT.lastIndex = at;
-      const match = USUAL_TEXT.exec(text);
-      const end = USUAL_TEXT.lastIndex;
-      if (match === null || end - at > maxEventBytes) break;
-      const [, index, string = ''] = match;
-      if (index !== block) {
-        write();
-        block = index;
-        frame = writer.textFrame(Number(index));
-      }
-      if (frame === undefined) break;
+      const [event, index, string] = USUAL_TEXT.exec(text) ?? [];
+      if (!event || event.length > maxEventBytes) break;
+      frame ??= writer.textFrame(Number(index));
+      block ??= index;
+      if (!frame || index !== block) break;
       strings.push(string);
-      at = end;
+      at += event.length;
     }
-    write();
+    if (frame && at > from) {
+      const [before, after] = frame;
+      ready += `data: ${before}${strings.join(`${after}\n\ndata: ${before}`)}${after}\n\n`;
+    }
     return at;
   }
 
@@ -102,18 +86,14 @@ export function createChatStream(
     get isFinished() {
       return writer.isFinished;
     },
-    push(pushed) {
+    push(chunk) {
       if (writer.isFinished) return NO_BYTES;
       ready = '';
-      chunk = pushed;
       const text = decodeUtf8(chunk);
-      chunkText = text.length === chunk.length ? text : undefined;
-      const passTexts =
-        chunkText === undefined ? undefined : (from: number) => readTexts(text, from);
+      // Where all is ASCII, an event stands at the same place in the text.
+      const passTexts = (from: number) =>
+        text.length === chunk.length ? readTexts(text, from) : from;
       if (!splitter.push(chunk, onEvent, passTexts)) writer.fail('too_large');
-      // An open stream must not keep its last chunk in memory.
-      chunk = NO_BYTES;
-      chunkText = undefined;
       return encodeUtf8(ready);
     },
     end() {
