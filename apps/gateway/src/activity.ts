@@ -1,18 +1,21 @@
-/** Counts exchanges under way, so that a shutdown can wait for the last of them. */
+/** Counts exchanges under way, with a client or without, so that a shutdown can wait for the last of them. */
 export interface Activity {
   readonly running: number;
-  /** True once {@link Activity.drain} was called: no new work is taken. */
+  /** True once the process is to end: it answers what it has accepted, and accepts nothing more. */
   readonly isDraining: boolean;
   begin(): void;
   end(): void;
-  /** Stops new work and resolves when nothing runs any more, or after `deadlineMs`. */
-  drain(deadlineMs: number): Promise<{ readonly abandoned: number }>;
+  startDraining(): void;
+  /** The next `count` answers are the last on their connections: clients connect anew. */
+  shedConnections(count: number): void;
+  /** To be asked once for each answer. */
+  keepsConnection(): boolean;
 }
 
 export function createActivity(): Activity {
   let running = 0;
   let isDraining = false;
-  let onIdle: (() => void) | undefined;
+  let toShed = 0;
   return {
     get running() {
       return running;
@@ -25,20 +28,18 @@ export function createActivity(): Activity {
     },
     end() {
       running -= 1;
-      if (running === 0) onIdle?.();
     },
-    async drain(deadlineMs) {
+    startDraining() {
       isDraining = true;
-      if (running > 0) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, deadlineMs);
-          onIdle = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-        });
-      }
-      return { abandoned: running };
+    },
+    shedConnections(count) {
+      toShed = count;
+    },
+    keepsConnection() {
+      if (isDraining) return false;
+      if (toShed === 0) return true;
+      toShed -= 1;
+      return false;
     },
   };
 }

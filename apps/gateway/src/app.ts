@@ -23,7 +23,7 @@ export function createApp(services: Services): Express {
   app.set('query parser', 'simple');
   app.set('trust proxy', services.trustedProxies);
 
-  app.use(refuseWhileDraining(services));
+  app.use(endConnections(services));
   // `/v1/v1/…` is what an SDK calls whose base address was given with `/v1` although it adds its own.
   app
     .route(['/v1/messages', '/v1/v1/messages'])
@@ -58,23 +58,13 @@ export function createApp(services: Services): Express {
 }
 
 /**
- * A connection that is kept alive outlives the listening socket: without this, a busy client would
- * keep a draining process at work for ever.
+ * Of a draining process each connection gets one more answer at most: a busy client would otherwise keep
+ * it at work for ever.
  */
-function refuseWhileDraining({ activity }: Services): RequestHandler {
-  return function checkDraining(req, res, next) {
-    // Probes are answered to the end.
-    if (!activity.isDraining || !req.path.startsWith('/v1/')) {
-      next();
-      return;
-    }
-    res.setHeader('connection', 'close');
-    refuse(req, res, {
-      status: 503,
-      type: 'api_error',
-      message: 'this gateway is shutting down; try again at once',
-      retryAfterSeconds: 1,
-    });
+function endConnections({ activity }: Services): RequestHandler {
+  return function endConnection(_req, res, next) {
+    if (!activity.keepsConnection()) res.setHeader('connection', 'close');
+    next();
   };
 }
 

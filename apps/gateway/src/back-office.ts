@@ -9,7 +9,7 @@ import type { AdminServices } from './admin-app.js';
 import type { Config } from './config.js';
 import { openDataDir } from './data-dir.js';
 import type { DataDir } from './data-dir.js';
-import { close, createHttpServer, listen, urlOf } from './http-server.js';
+import { createHttpServer, drain, listen, urlOf } from './http-server.js';
 import { openStoreWhenReachable } from './ledger.js';
 import type { Log } from './log.js';
 import { loadPriceTable } from './prices.js';
@@ -32,6 +32,8 @@ export interface BackOffice {
   closeSimulator(): Promise<void>;
 }
 
+/** Nothing is lost with the answer of a longer call: it reads. */
+const ADMIN_DRAIN_MS = 5_000;
 const SIMULATOR_KEY = 'simulator';
 
 export async function openBackOffice(
@@ -76,9 +78,7 @@ export async function openBackOffice(
       const url = urlOf(server);
       dataDir?.announceAdmin({ url, token: adminToken });
       closeAdmin = async () => {
-        const closed = close(server);
-        server.closeAllConnections();
-        await closed;
+        await drain(server, { deadlineMs: ADMIN_DRAIN_MS });
         dataDir?.withdrawAdmin();
       };
       return url;

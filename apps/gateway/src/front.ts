@@ -6,7 +6,7 @@ import type { Limiter } from '@gateway/rate-limiter';
 import { createActivity } from './activity.js';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
-import { close, createHttpServer, listen, urlOf } from './http-server.js';
+import { connectionsOn, createHttpServer, drain, listen, urlOf } from './http-server.js';
 import type { RequestLedger } from './ledger.js';
 import type { Log } from './log.js';
 import { RELAY_PATIENCE } from './relay/relay.js';
@@ -21,7 +21,11 @@ import { collectWhileYoung } from './young-garbage.js';
 export interface Front {
   readonly url: string;
   readonly services: Services;
-  /** Takes no new work and lets what runs finish and be charged, as far as there is time. */
+  /** How many are open. */
+  readonly connections: () => number;
+  /** So many of them end with the next answer; their clients connect anew. */
+  readonly shedConnections: (count: number) => void;
+  /** Accepts no connection more; what runs, or comes on one that there is, is answered and charged as far as there is time. */
   drain(): Promise<{ readonly abandoned: number }>;
   /** Frees what requests used. The ledger is to be closed before: charges may still be on their way to it. */
   close(): Promise<void>;
@@ -36,8 +40,6 @@ export interface FrontParts extends Log {
 }
 
 const DRAIN_DEADLINE_MS = 120_000;
-/** While draining: connections whose response is done are closed this often. */
-const IDLE_SWEEP_MS = 100;
 
 export async function openFront(config: Config, parts: FrontParts): Promise<Front> {
   collectWhileYoung();
@@ -79,17 +81,15 @@ export async function openFront(config: Config, parts: FrontParts): Promise<Fron
   return {
     url: urlOf(server),
     services,
+    connections: () => connectionsOn(server),
+    shedConnections: (count) => {
+      activity.shedConnections(count);
+    },
     async drain() {
-      const idle = activity.drain(DRAIN_DEADLINE_MS);
-      const closed = close(server);
-      const sweep = setInterval(() => {
-        server.closeIdleConnections();
-      }, IDLE_SWEEP_MS);
-      const { abandoned } = await idle;
-      clearInterval(sweep);
-      server.closeAllConnections();
-      await closed;
-      return { abandoned };
+      activity.startDraining();
+      const isWorking = (): boolean => activity.running > 0;
+      await drain(server, { deadlineMs: DRAIN_DEADLINE_MS, isWorking });
+      return { abandoned: activity.running };
     },
     close: closeAll,
   };

@@ -1,8 +1,10 @@
-/** The listening socket: what a client may take its time for, and how many there may be. */
+/** The listening socket: what a client may take its time for, how many there may be, and how they are left. */
 
 import { IncomingMessage, ServerResponse, createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { Server as NetServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express } from 'express';
 import { ConfigError } from './config.js';
 import { errorCode } from './error-code.js';
@@ -28,6 +30,8 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   maxConnections: 20_000,
 };
 
+const connectionsOf = new WeakMap<Server, Set<Socket>>();
+
 export function createHttpServer(
   app: RequestListener & Partial<Pick<Express, 'request' | 'response'>>,
   limits: ConnectionLimits = CONNECTION_LIMITS,
@@ -46,6 +50,12 @@ export function createHttpServer(
   server.requestTimeout = limits.requestTimeoutMs;
   server.keepAliveTimeout = limits.idleTimeoutMs;
   server.maxConnections = limits.maxConnections;
+  const connections = new Set<Socket>();
+  connectionsOf.set(server, connections);
+  server.on('connection', (socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
   return server;
 }
 
@@ -65,6 +75,10 @@ function bornWith<Class extends typeof IncomingMessage | typeof ServerResponse>(
   return Born as unknown as Class;
 }
 
+export function connectionsOn(server: Server): number {
+  return connectionsOf.get(server)?.size ?? 0;
+}
+
 export function listen(
   server: Server,
   at: { readonly host: string; readonly port: number },
@@ -82,6 +96,67 @@ export function listen(
   });
 }
 
+/** How often a draining server looks at its connections. */
+const LOOK_EVERY_MS = 20;
+/** A client that has its answer may be sending its next request already. */
+const IDLE_MS = 250;
+/** A client that has connected sends at once. */
+const SILENT_MS = 2_000;
+
+export interface Patience {
+  /** What is not over then is cut. */
+  readonly deadlineMs: number;
+  /** Whether something runs that no connection shows. */
+  readonly isWorking?: () => boolean;
+}
+
+/**
+ * Accepts no connection more, answers what comes on those that there are, and ends each when its client
+ * has all that it was sent. Responses should say `connection: close` from now on.
+ *
+ * Node's own `close` is not that patient: it destroys connections whose request may be on its way, and
+ * those whose answer has not left whole.
+ */
+export async function drain(
+  server: Server,
+  { deadlineMs, isWorking = () => false }: Patience,
+): Promise<void> {
+  const connections = connectionsOf.get(server) ?? new Set();
+  const idleSince = new WeakMap<Socket, number>();
+  const startedAt = performance.now();
+  const stopped = new Promise((resolve) => {
+    NetServer.prototype.close.call(server, resolve);
+  });
+
+  for (;;) {
+    const now = performance.now();
+    for (const socket of connections) if (isLeft(socket, now)) socket.destroy();
+    if (connections.size === 0 && !isWorking()) break;
+    if (now - startedAt >= deadlineMs) break;
+    await sleep(LOOK_EVERY_MS);
+  }
+  for (const socket of connections) socket.destroy();
+  await stopped;
+  await close(server);
+
+  function isLeft(socket: Socket, now: number): boolean {
+    if (socket.bytesRead === 0) return now - startedAt >= SILENT_MS;
+    if (!isIdle(socket)) {
+      idleSince.delete(socket);
+      return false;
+    }
+    const since = idleSince.get(socket) ?? now;
+    idleSince.set(socket, since);
+    return now - since >= IDLE_MS;
+  }
+}
+
+/** Node sets a connection's timeout when it waits for another request, and clears it when one comes. */
+function isIdle({ timeout, writableLength }: Socket): boolean {
+  return timeout !== undefined && timeout > 0 && writableLength === 0;
+}
+
+/** Frees what a server holds of which nobody waits for an answer. */
 export function close(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => {

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createApp } from '../src/app.js';
-import { close, createHttpServer, listen } from '../src/http-server.js';
+import { close, createHttpServer, drain, listen } from '../src/http-server.js';
 import type { ConnectionLimits } from '../src/http-server.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
@@ -146,6 +146,70 @@ describe('connections', () => {
       const [answer] = (await once(socket, 'data')) as [Buffer];
       expect(answer.toString()).toContain('200 OK');
     }
+  });
+});
+
+describe('a server that drains', () => {
+  const PIECE = 16 * 1024 * 1024;
+
+  /** Answers with more than a connection holds when it is asked for that, else with a word. */
+  async function serveAndDrain(): Promise<{ port: number; startDraining: () => Promise<void> }> {
+    const server = createHttpServer((req, res) => {
+      res.end(req.url === '/large' ? Buffer.alloc(PIECE) : 'answered');
+    });
+    await listen(server, { host: '127.0.0.1', port: 0 });
+    const { port } = server.address() as AddressInfo;
+    return { port, startDraining: () => drain(server, { deadlineMs: 60_000 }) };
+  }
+
+  async function answerOn(socket: Socket): Promise<string> {
+    let answer = '';
+    socket.on('data', (piece: Buffer) => (answer += piece.toString('latin1')));
+    await closed(socket);
+    return answer;
+  }
+
+  const asking = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: gateway\r\n\r\n`;
+
+  it('lets a slow client read its answer to the end', async () => {
+    const { port, startDraining } = await serveAndDrain();
+    const socket = await open(port);
+    socket.write(asking('/large'));
+    await once(socket, 'readable');
+    const drained = startDraining();
+    // The answer is finished, and most of it waits in the server for the client.
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect((await answerOn(socket)).length).toBeGreaterThan(PIECE);
+    await drained;
+  });
+
+  it('answers what comes on connections that it has: first requests, halves of them, and next ones', async () => {
+    const { port, startDraining } = await serveAndDrain();
+    const sockets = [await open(port), await open(port), await open(port)] as const;
+    const [first, half, next] = sockets;
+    half.write(asking('/half').slice(0, 9));
+    next.write(asking('/first'));
+    await once(next, 'readable');
+    const drained = startDraining();
+    const answers = Promise.all(sockets.map(answerOn));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    first.write(asking('/first'));
+    half.write(asking('/half').slice(9));
+    next.write(asking('/next'));
+    const counts = (await answers).map((answer) => answer.split('answered').length - 1);
+    expect(counts).toEqual([1, 1, 2]);
+    await drained;
+  });
+
+  it('accepts nobody more, and leaves those that say nothing', async () => {
+    const { port, startDraining } = await serveAndDrain();
+    const silent = await open(port);
+    const drained = startDraining();
+    const late = connect({ port, host: '127.0.0.1' });
+    const [error] = (await once(late, 'error')) as [NodeJS.ErrnoException];
+    expect(error.code).toBe('ECONNREFUSED');
+    await closed(silent);
+    await drained;
   });
 });
 

@@ -12,6 +12,7 @@ import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
 import { startGatedUpstream } from './support/gated-upstream.js';
 import { MODEL, postChat, postMessages, userMessage } from './support/gateway.js';
+import { startClients } from './support/restless-clients.js';
 
 const MAIN = join(__dirname, '../dist/main.js');
 const UPSTREAM_KEY = 'upstream-credential-canary';
@@ -128,26 +129,21 @@ describe('gateway serve', () => {
     await once(second.child, 'exit');
   });
 
-  it('ends on SIGTERM although clients keep their connections busy, and gives none of them half an answer', async () => {
-    const gateway = await serve({ LOG_LEVEL: 'silent' });
-    let isOver = false;
-    const statuses = new Set<number>();
-    const clients = Promise.allSettled(
-      Array.from({ length: 8 }, async () => {
-        while (!isOver) {
-          const response = await postMessages(gateway, gateway.demoKey, userMessage('Hello'));
-          await response.json();
-          statuses.add(response.status);
-        }
-      }),
-    );
-    await waitFor(() => statuses.size > 0);
+  it('ends on SIGTERM although clients keep their connections busy, and answers on each of them', async () => {
+    const gateway = await serve({
+      LOG_LEVEL: 'silent',
+      DATA_DIR: join(dataDir, 'busy'),
+      KEY_REQUESTS_PER_MINUTE: '1000000',
+      KEY_BURST: '100000',
+    });
+    const clients = startClients(gateway.url, gateway.demoKey, { staying: 8, coming: 0 });
+    await waitFor(() => clients.outcomes.size > 0);
     gateway.child.kill('SIGTERM');
     const [code] = (await once(gateway.child, 'exit')) as [number];
-    isOver = true;
-    await clients;
+    await waitFor(() => clients.outcomes.has('refused'));
+    await clients.stop();
     expect(code).toBe(0);
-    expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    expect([...clients.outcomes.keys()]).toEqual([200, 'refused']);
   });
 
   it('loses and doubles nothing that a client saw when it is killed', async () => {

@@ -21,6 +21,8 @@ import { postMessages, userMessage } from './support/gateway.js';
 import { spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
 import { openRedisLink } from './support/redis-link.js';
+import { startClients } from './support/restless-clients.js';
+import type { Outcome } from './support/restless-clients.js';
 import type { RedisLink } from './support/redis-link.js';
 
 const ADMIN_TOKEN = 'admin-token-of-the-tests';
@@ -75,15 +77,23 @@ function workersOf({ pid }: GatewayProcess): readonly number[] {
   return children.trim().split(/\s+/).filter(Boolean).map(Number);
 }
 
-/** Requests answered with a status, by worker. */
-async function answeredBy({ adminUrl }: GatewayProcess, status: number) {
+/** Values of a metric, by worker. */
+async function byWorker(
+  { adminUrl }: GatewayProcess,
+  metric: string,
+): Promise<Map<string, number>> {
   const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
-  const pattern = new RegExp(
-    `^gateway_requests_total\\{endpoint="messages",status="${String(status)}",worker="(\\w+)"\\} (\\d+)`,
-    'gm',
+  const lines = metrics.split('\n').filter((line) => line.startsWith(metric));
+  return new Map(
+    lines.flatMap((line) => {
+      const [, worker, value] = /worker="(\d+)".* (\d+)$/.exec(line) ?? [];
+      return worker === undefined ? [] : [[worker, Number(value)] as const];
+    }),
   );
-  return Object.fromEntries([...metrics.matchAll(pattern)].map(([, worker, n]) => [worker, +n!]));
 }
+
+const answered = (status: number): string =>
+  `gateway_requests_total{endpoint="messages",status="${String(status)}"`;
 
 async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -112,6 +122,22 @@ async function openStream(gateway: GatewayProcess, apiKey: string): Promise<Watc
 
 function openStreams(gateway: GatewayProcess, apiKey: string, count: number): Promise<Watched[]> {
   return Promise.all(Array.from({ length: count }, () => openStream(gateway, apiKey)));
+}
+
+/** Streams of a new key, some on each worker: which one accepts a connection is up to the kernel. */
+async function openStreamsOnAll(
+  gateway: GatewayProcess & { readonly call: CallOperation },
+  count: number,
+) {
+  for (;;) {
+    upstream.shut();
+    const key = await newKey(gateway, { concurrency: count });
+    const streams = await openStreams(gateway, key.api_key, count);
+    const running = [...(await byWorker(gateway, 'gateway_requests_running')).values()];
+    if (running.filter((n) => n > 0).length === 2) return { key, streams, running };
+    upstream.open();
+    await usagesOf(streams);
+  }
 }
 
 async function usagesOf(streams: readonly Watched[]) {
@@ -146,59 +172,92 @@ function newDataDir(): Env {
 function describeWorkers(environment: () => Env | Promise<Env>): void {
   it('admit a key to its limits once, not once each', async () => {
     const gateway = await start(await environment());
-    const key = await newKey(gateway, { concurrency: 5 });
-    upstream.shut();
-    const streams = await openStreams(gateway, key.api_key, 24);
-    expect([count(streams, 200), count(streams, 429)]).toEqual([5, 19]);
-    upstream.open();
-    const seen = await usagesOf(streams);
-    expect(seen).toHaveLength(5);
-    await expectCharged(gateway, key.id, seen);
+    let refusals = 0;
+    // Until both have refused some.
+    for (let refused = new Map<string, number>(); refused.size < 2;) {
+      const key = await newKey(gateway, { concurrency: 5 });
+      upstream.shut();
+      const streams = await openStreams(gateway, key.api_key, 24);
+      expect([count(streams, 200), count(streams, 429)]).toEqual([5, 19]);
+      upstream.open();
+      const seen = await usagesOf(streams);
+      expect(seen).toHaveLength(5);
+      await expectCharged(gateway, key.id, seen);
 
-    const bursting = await newKey(gateway, { burst: 7, requests_per_minute: 1 });
-    const burst = await openStreams(gateway, bursting.api_key, 20);
-    expect([count(burst, 200), count(burst, 429)]).toEqual([7, 13]);
-    await usagesOf(burst);
-    const refused = await answeredBy(gateway, 429);
-    expect(Object.keys(refused).sort()).toEqual(['1', '2']);
-    expect(refused['1']! + refused['2']!).toBe(19 + 13);
+      const bursting = await newKey(gateway, { burst: 7, requests_per_minute: 1 });
+      const burst = await openStreams(gateway, bursting.api_key, 20);
+      expect([count(burst, 200), count(burst, 429)]).toEqual([7, 13]);
+      await usagesOf(burst);
+      refusals += 19 + 13;
+      refused = await byWorker(gateway, answered(429));
+      expect([...refused.values()].reduce((sum, n) => sum + n, 0)).toBe(refusals);
+    }
   });
 
   it('one that is killed is replaced; only what it streamed is cut, and charged to nobody', async () => {
     const gateway = await start(await environment());
-    const key = await newKey(gateway);
-    upstream.shut();
-    const streams = await openStreams(gateway, key.api_key, 12);
+    const { key, streams, running } = await openStreamsOnAll(gateway, 12);
     const [victim, survivor] = workersOf(gateway);
     process.kill(victim!, 'SIGKILL');
     await until(() => workersOf(gateway).filter((pid) => pid !== survivor).length === 1);
     await until(() => gateway.output().includes('worker replaced'));
     upstream.open();
     const seen = await usagesOf(streams);
-    expect(seen.length).toBeGreaterThan(0);
-    expect(seen.length).toBeLessThan(12);
-    const later = await openStreams(gateway, key.api_key, 12);
-    expect(count(later, 200)).toBe(12);
+    expect(running).toContain(seen.length);
+    const later = await openStreams(gateway, key.api_key, 12 - running[0]!);
+    expect(count(later, 200)).toBe(12 - running[0]!);
     seen.push(...(await usagesOf(later)));
     await expectCharged(gateway, key.id, seen);
   });
 
   it('one that is told to end finishes its streams first, and is replaced', async () => {
     const gateway = await start(await environment());
-    const key = await newKey(gateway);
-    upstream.shut();
-    const streams = await openStreams(gateway, key.api_key, 12);
+    const { key, streams } = await openStreamsOnAll(gateway, 12);
     const [leaving, staying] = workersOf(gateway);
     process.kill(leaving!, 'SIGTERM');
-    // It takes no new work: all of it goes to the other one.
-    const meanwhile = await openStreams(gateway, key.api_key, 6);
     upstream.open();
-    const seen = await usagesOf([...streams, ...meanwhile]);
-    expect(seen).toHaveLength(18);
+    const seen = await usagesOf(streams);
+    expect(seen).toHaveLength(12);
     await until(() => gateway.output().includes('worker replaced'));
     expect(workersOf(gateway)).toContain(staying);
     expect(workersOf(gateway)).not.toContain(leaving);
     await expectCharged(gateway, key.id, seen);
+  });
+
+  it.each<[string, NodeJS.Signals, readonly Outcome[]]>([
+    ['told to end: no client notices', 'SIGTERM', [200]],
+    [
+      'killed: no client waits for what nobody will send',
+      'SIGKILL',
+      [200, 'cut', 'refused', 'lost'],
+    ],
+  ])('one after the other is %s', async (_, signal, known) => {
+    const gateway = await start(await environment());
+    const key = await newKey(gateway);
+    const clients = startClients(gateway.url, key.api_key, { staying: 8, coming: 8 });
+    for (const worker of workersOf(gateway)) {
+      process.kill(worker, signal);
+      await until(async () => {
+        const numbers = await byWorker(gateway, answered(200));
+        return !workersOf(gateway).includes(worker) && numbers.size === 2;
+      });
+    }
+    await clients.stop();
+    expect([...clients.outcomes.keys()].filter((outcome) => !known.includes(outcome))).toEqual([]);
+    expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
+  });
+
+  it('one that takes the place of another gets its share of the clients that stay', async () => {
+    const gateway = await start(await environment());
+    const key = await newKey(gateway);
+    const clients = startClients(gateway.url, key.api_key, { staying: 8, coming: 0 });
+    await until(() => clients.outcomes.has(200));
+    const [leaving] = workersOf(gateway);
+    process.kill(leaving!, 'SIGTERM');
+    await until(() => !workersOf(gateway).includes(leaving!));
+    await until(async () => (await byWorker(gateway, answered(200))).size === 2);
+    await clients.stop();
+    expect([...clients.outcomes.keys()]).toEqual([200]);
   });
 
   it('all finish what they do on SIGTERM, and the gateway exits with 0', async () => {
@@ -272,14 +331,13 @@ describe('workers on the embedded default', () => {
 
   it('the leases of one that is killed are free at once', async () => {
     const gateway = await start(newDataDir());
-    const key = await newKey(gateway, { concurrency: 12 });
-    upstream.shut();
-    const streams = await openStreams(gateway, key.api_key, 12);
+    const { key, streams } = await openStreamsOnAll(gateway, 12);
     process.kill(workersOf(gateway)[0]!, 'SIGKILL');
     await until(() => gateway.output().includes('worker ended'));
     const later = await openStreams(gateway, key.api_key, 12);
     upstream.open();
     const whole = (await usagesOf(streams)).length;
+    expect(whole).toBeLessThan(12);
     expect(count(later, 200)).toBe(12 - whole);
     await usagesOf(later);
   });

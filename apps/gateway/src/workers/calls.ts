@@ -15,6 +15,10 @@ export interface WorkerCalls {
   serve(as: { readonly slot: Slot; readonly upstream: UpstreamTarget }): Promise<ServeOutcome>;
   drain(): Promise<{ readonly abandoned: number }>;
   metrics(): Promise<WorkerMetrics>;
+  /** How many clients' connections it has; `undefined` before it serves. */
+  connections(): number | undefined;
+  /** Ends so many of them, each after an answer. */
+  shedConnections(count: number): void;
 }
 
 export type ServeOutcome =

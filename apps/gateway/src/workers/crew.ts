@@ -45,7 +45,13 @@ interface Member {
 
 /** Longer than a worker gives its requests; one that hangs is ended. */
 const STOP_DEADLINE_MS = 130_000;
-const METRICS_DEADLINE_MS = 2_000;
+const ANSWER_DEADLINE_MS = 2_000;
+/** Node says nothing of a channel over which a handle was on its way. */
+const DISCONNECT_DEADLINE_MS = 2_000;
+/** Whoever comes first accepts, so that one may have all the clients that stay. */
+const LEVEL_EVERY_MS = 1_000;
+/** So much more than its share a worker may have. */
+const UNEVENNESS = 1.1;
 /** A worker that served for so long is replaced at once. */
 const SOUND_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
@@ -63,6 +69,9 @@ export interface CrewOptions {
 export async function startCrew({ size, serve, upstream, log }: CrewOptions): Promise<Crew> {
   const members = new Map<Slot, Member>();
   let isStopping = false;
+  // All accept from one socket. Connections that the primary hands out are lost with a worker that dies as
+  // they reach it, and Node then never says that it is gone.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   // Plain JSON has neither bigint nor Date.
   cluster.setupPrimary({ serialization: 'advanced' });
 
@@ -107,6 +116,7 @@ export async function startCrew({ size, serve, upstream, log }: CrewOptions): Pr
 
   async function stop(): Promise<{ readonly abandoned: number }> {
     isStopping = true;
+    clearInterval(levelling);
     const abandoned = await Promise.all([...members.values()].map(stopMember));
     return { abandoned: abandoned.reduce((sum, count) => sum + count, 0) };
   }
@@ -118,6 +128,32 @@ export async function startCrew({ size, serve, upstream, log }: CrewOptions): Pr
     return url;
   }
 
+  /** What the workers answer that answer. */
+  async function askAll<Answer>(
+    call: (link: Member['link']) => Promise<Answer | undefined>,
+  ): Promise<{ readonly member: Member; readonly answer: Answer }[]> {
+    const asked = [...members.values()].map(async (member) => {
+      const answer = await Promise.race([
+        call(member.link).catch(() => undefined),
+        member.gone.then(() => undefined),
+        sleep(ANSWER_DEADLINE_MS, undefined, { ref: false }),
+      ]);
+      return answer === undefined ? undefined : { member, answer };
+    });
+    return (await Promise.all(asked)).filter((asked) => asked !== undefined);
+  }
+
+  /** Connections above a worker's share end with their next answers; whoever has most time accepts them. */
+  async function level(): Promise<void> {
+    const all = await askAll((link) => link.connections());
+    const total = all.reduce((sum, { answer }) => sum + answer, 0);
+    const share = Math.ceil((total / all.length) * UNEVENNESS);
+    for (const { member, answer } of all) {
+      member.link.shedConnections(Math.max(0, answer - share)).catch(() => undefined);
+    }
+  }
+
+  const levelling = setInterval(() => void level(), LEVEL_EVERY_MS);
   const url = await start().catch(async (error: unknown) => {
     await stop();
     throw error;
@@ -126,14 +162,8 @@ export async function startCrew({ size, serve, upstream, log }: CrewOptions): Pr
   return {
     url,
     async metrics() {
-      const answers = [...members.values()].map(({ link, gone }) =>
-        Promise.race([
-          link.metrics().catch(() => undefined),
-          gone.then(() => undefined),
-          sleep(METRICS_DEADLINE_MS, undefined, { ref: false }),
-        ]),
-      );
-      return (await Promise.all(answers)).filter((metrics) => metrics !== undefined);
+      const answers = await askAll((link) => link.metrics());
+      return answers.map(({ answer }) => answer);
     },
     stop,
   };
@@ -156,7 +186,11 @@ function startMember(slot: Slot, upstream: UpstreamTarget, { calls, leave }: Ser
     },
   });
   // Its last messages may come after its end.
-  const gone = Promise.all([once(worker, 'exit'), once(worker, 'disconnect')]).then(() => {
+  const heard = Promise.race([
+    once(worker, 'disconnect'),
+    once(worker, 'exit').then(() => sleep(DISCONNECT_DEADLINE_MS, undefined, { ref: false })),
+  ]);
+  const gone = Promise.all([once(worker, 'exit'), heard]).then(() => {
     closeLink(link);
     leave();
   });

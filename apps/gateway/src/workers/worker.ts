@@ -5,6 +5,7 @@ import process from 'node:process';
 import { exitCodeOf, failureText } from '../cli/exit.js';
 import type { Config } from '../config.js';
 import { openFront } from '../front.js';
+import type { Front } from '../front.js';
 import { openStoreWhenReachable } from '../ledger.js';
 import { openRedisLimiter } from '../limits.js';
 import { openLog } from '../log.js';
@@ -41,6 +42,8 @@ export function runWorker(config: Config): void {
     },
     drain: stop,
     metrics: () => serving?.metrics() ?? Promise.resolve([]),
+    connections: () => serving?.connections(),
+    shedConnections: (count) => serving?.shedConnections(count),
   };
   const primary = openLink<PrimaryCalls>(calls, {
     send: (messages) => process.send?.(messages, undefined, undefined, () => undefined),
@@ -59,8 +62,7 @@ export function runWorker(config: Config): void {
   process.on('SIGINT', () => undefined);
 }
 
-interface Serving {
-  readonly url: string;
+interface Serving extends Pick<Front, 'url' | 'connections' | 'shedConnections'> {
   metrics(): Promise<WorkerMetrics>;
   stop(): Promise<{ readonly abandoned: number }>;
 }
@@ -94,6 +96,8 @@ async function serve(
   });
   return {
     url: front.url,
+    connections: front.connections,
+    shedConnections: front.shedConnections,
     metrics: () => registry.getMetricsAsJSON(),
     async stop() {
       const drained = await front.drain();
