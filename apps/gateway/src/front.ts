@@ -36,7 +36,7 @@ export interface FrontParts extends Log {
   readonly prices: PriceTable;
   readonly upstream: UpstreamTarget;
   readonly registry: Registry;
-  readonly openLimiter: (metrics: Metrics) => Limiter;
+  readonly openLimiter: (metrics: Metrics) => Limiter | Promise<Limiter>;
 }
 
 const DRAIN_DEADLINE_MS = 120_000;
@@ -50,7 +50,7 @@ export async function openFront(config: Config, parts: FrontParts): Promise<Fron
     running: () => activity.running,
     pendingSettlements: () => store.pendingSettlements(),
   });
-  const limiter = parts.openLimiter(metrics);
+  const limiter = await parts.openLimiter(metrics);
   const services: Services = {
     store,
     limiter,

@@ -6,17 +6,21 @@ import type { Limiter } from '@gateway/rate-limiter';
 import { createRedisLimiter } from '@gateway/rate-limiter/redis';
 import type { Metrics } from './telemetry/metrics.js';
 
+/** A process starts without its Redis, but not before it has tried. */
+const CONNECT_PATIENCE_MS = 2_000;
+
 /** @param options.processes - How many share the limits; each takes its share while Redis is away. */
-export function openRedisLimiter(
+export async function openRedisLimiter(
   options: { readonly urls: readonly string[]; readonly processes: number },
   log: Logger,
   metrics: Pick<Metrics, 'limitsDecidedBy'>,
-): Limiter {
+): Promise<Limiter> {
   const redis = connectRedis(options.urls);
   // Each failed call is dealt with where it was made; without a listener the process would stop.
   redis.on('error', (error: Error) => {
     log.warn({ reason: error.message }, 'redis connection');
   });
+  await tried(redis);
   const limiter = createRedisLimiter({
     redis,
     replicas: options.processes,
@@ -32,6 +36,19 @@ export function openRedisLimiter(
       redis.disconnect();
     },
   };
+}
+
+/** Resolves when Redis can be asked, when it cannot, or after a while. */
+function tried(redis: Redis | Cluster): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, CONNECT_PATIENCE_MS);
+    for (const event of ['ready', 'close']) {
+      redis.once(event, () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    }
+  });
 }
 
 function connectRedis([first = '', ...others]: readonly string[]): Redis | Cluster {

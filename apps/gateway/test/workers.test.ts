@@ -68,7 +68,7 @@ function newKey(
   limits: Partial<OperationInput<'createKey'>> = {},
 ): Promise<{ readonly id: string; readonly api_key: string }> {
   const generous = { concurrency: 100, burst: 10_000, requests_per_minute: 1_000_000 };
-  return call('createKey', { name: 'test', balance_usd: '100', ...generous, ...limits });
+  return call('createKey', { name: 'test', balance_usd: '1000000', ...generous, ...limits });
 }
 
 /** Pids of the processes that serve: the children of the one that was started. */
@@ -243,6 +243,8 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
       });
     }
     await clients.stop();
+    // Redis was there before the first request.
+    expect(gateway.output()).not.toContain("isn't writeable");
     expect([...clients.outcomes.keys()].filter((outcome) => !known.includes(outcome))).toEqual([]);
     expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
   });
