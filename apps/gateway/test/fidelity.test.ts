@@ -172,6 +172,24 @@ describe('a native request', () => {
 });
 
 describe('a native response', () => {
+  it.each([1_000, 15_000, 15_001, 100_000])(
+    'keeps all bytes, also those that are no text: %i of them',
+    async (size) => {
+      const [before, after] = MESSAGE.toString().split('hologram') as [string, string];
+      const filling = size - Buffer.byteLength(before + after);
+      const raw = Uint8Array.from({ length: filling }, (_, index) => 128 + (index % 128));
+      const body = Buffer.concat([Buffer.from(before), raw, Buffer.from(after)]);
+      answer = (res) => {
+        res.writeHead(200, { 'content-type': 'application/json' });
+        res.end(body);
+      };
+      const response = await postMessages(gateway, apiKey, userMessage('Hello'));
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-length')).toBe(String(size));
+      expect(Buffer.from(await response.arrayBuffer()).equals(body)).toBe(true);
+    },
+  );
+
   it.each([1, 7, 100, 100_000])('streams byte for byte, in pieces of %i', async (size) => {
     answer = (res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
