@@ -3,9 +3,8 @@
  *
  * The usage object is the bill, so its charge is durable before the bytes that carry it leave: the
  * whole body of a plain response, the final usage event and what follows it in a stream. Everything
- * before flows as it comes; what came in one piece with the end leaves with it, unless the ledger is
- * slow. A client that leaves changes nothing: the upstream is read to its end and
- * the exact usage charged.
+ * before flows as it comes; what was read together with the end leaves with it, unless the ledger is
+ * slow. A client that leaves changes nothing: the upstream is read to its end and the exact usage charged.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -72,7 +71,6 @@ const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const KEEP_ALIVE_MS = 10_000;
 /** A charge is usually durable before. After this time, what need not wait for it does not. */
 const PROMPT_CHARGE_MS = 100;
-const NOTHING = Buffer.alloc(0);
 
 /** Resolves when the exchange is over: charged or not, answered or abandoned. */
 export function relay(exchange: Exchange, services: RelayServices): Promise<ExchangeReport> {
@@ -95,8 +93,8 @@ class Relay implements Dispatcher.DispatchHandler {
   #firstByteAt: number | undefined;
   /** Set while the response is an event stream. */
   #pipe: StreamPipe | undefined;
-  /** What may leave of the piece that brought a stream's end: a write less if it leaves with the rest. */
-  #ready: Uint8Array = NOTHING;
+  /** What may leave of a stream, and does when all that has arrived is read: with the end, if that came too. */
+  #ready: Uint8Array[] = [];
   /** Collects any other response. */
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -153,9 +151,9 @@ class Relay implements Dispatcher.DispatchHandler {
       this.#collect(chunk);
       return;
     }
-    this.#ready = this.#pipe.push(chunk);
+    const ready = this.#pipe.push(chunk);
+    if (ready.length > 0 && this.#ready.push(ready) === 1) process.nextTick(this.#onAllRead);
     if (this.#pipe.isFinished) this.#finishUpstream();
-    else this.#writeReady();
   }
 
   onResponseEnd(): void {
@@ -190,10 +188,14 @@ class Relay implements Dispatcher.DispatchHandler {
     res.writeHead(200, { ...ids, ...STREAM_HEADERS });
   }
 
+  readonly #onAllRead = (): void => {
+    if (!this.#upstreamDone) this.#writeReady();
+  };
+
   #writeReady(): void {
     const ready = this.#ready;
-    this.#ready = NOTHING;
-    if (ready.length > 0) this.#write(ready);
+    this.#ready = [];
+    for (const bytes of ready) this.#write(bytes);
   }
 
   /** Sends, and lets a slow client slow the upstream down. */
