@@ -9,9 +9,9 @@ import { memoryBytesOf } from './proc.mjs';
 import { median } from './statistics.mjs';
 
 /** Of a process that runs already, before each work: its code is compiled for this work's shape. */
-const WARM_UP_MS = 300;
+const WARM_UP_MS = 1_000;
 const FRESH_WARM_UP_MS = 300;
-const REST_MS = 400;
+const REST_MS = 300;
 /** Streams of paced works begin within this time. */
 const PACED_OPENING_MS = 500;
 
