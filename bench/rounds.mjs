@@ -9,9 +9,9 @@ import { memoryBytesOf } from './proc.mjs';
 import { median } from './statistics.mjs';
 
 /** Of a process that runs already, before each work: its code is compiled for this work's shape. */
-const WARM_UP_MS = 1_000;
-const FRESH_WARM_UP_MS = 300;
-const REST_MS = 300;
+const WARM_UP_MS = 700;
+const SHORT_WARM_UP_MS = 300;
+const REST_MS = 200;
 /** Streams of paced works begin within this time. */
 const PACED_OPENING_MS = 500;
 
@@ -27,7 +27,8 @@ export async function runRounds(run) {
   const leftOut = [];
   for (const contestant of run.contestants) {
     if (!takesPart(contestant, work)) continue;
-    const { failures } = await warmUp(session, contestant, work, WARM_UP_MS);
+    const warmUpMs = work.phase === 'busy' ? WARM_UP_MS : SHORT_WARM_UP_MS;
+    const { failures } = await warmUp(session, contestant, work, warmUpMs);
     if (failures.length === 0) contestants.push(contestant);
     else leftOut.push({ contestant: contestant.name, reason: failures.join('; ') });
   }
@@ -88,7 +89,7 @@ function pacedSample({ session, work }) {
 function openSample({ session, work }) {
   return async (contestant) => {
     const fresh = await session.start(contestant.adapter);
-    await warmUp(session, fresh, work, FRESH_WARM_UP_MS);
+    await warmUp(session, fresh, work, SHORT_WARM_UP_MS);
     await sleep(REST_MS);
     const idleBytes = memoryBytesOf(fresh.pid);
     let openBytes;
