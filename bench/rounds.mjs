@@ -10,6 +10,7 @@ import { median } from './statistics.mjs';
 
 /** Of a process that runs already, before each work: its code is compiled for this work's shape. */
 const WARM_UP_MS = 700;
+/** Before works that wait more than they compute, and of a new process. */
 const SHORT_WARM_UP_MS = 300;
 const REST_MS = 200;
 /** Streams of paced works begin within this time. */

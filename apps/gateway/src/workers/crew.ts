@@ -185,12 +185,13 @@ function startMember(slot: Slot, upstream: UpstreamTarget, { calls, leave }: Ser
       worker.on('message', listener);
     },
   });
+  const exited = once(worker, 'exit');
   // Its last messages may come after its end.
   const heard = Promise.race([
     once(worker, 'disconnect'),
-    once(worker, 'exit').then(() => sleep(DISCONNECT_DEADLINE_MS, undefined, { ref: false })),
+    exited.then(() => sleep(DISCONNECT_DEADLINE_MS, undefined, { ref: false })),
   ]);
-  const gone = Promise.all([once(worker, 'exit'), heard]).then(() => {
+  const gone = Promise.all([exited, heard]).then(() => {
     closeLink(link);
     leave();
   });
