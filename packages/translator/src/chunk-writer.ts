@@ -32,7 +32,7 @@ export interface ChunkWriter {
    * follows the end of the message, or a failure, is ignored.
    */
   onEvent(event: JsonObject, name: string): void;
-  /** The JSON text of a chunk with a text delta, around that of its string. Only while such a block is open. */
+  /** The event of a chunk with a text delta, around the JSON text of its string. Only while such a block is open. */
   textFrame(index: number): readonly [before: string, after: string] | undefined;
   /** Ends the message as failed; `told` is what the upstream itself says of it. */
   fail(cause: FailureCause, told?: unknown): void;
@@ -153,8 +153,8 @@ export function createChunkWriter(
   function textFrame(index: number): readonly [string, string] | undefined {
     if (blocks.get(index)?.kind !== 'text') return undefined;
     return [
-      `${prefix}{"index":0,"delta":{"content":`,
-      `},"logprobs":null,"finish_reason":null}]${usageOnChunks}}`,
+      `data: ${prefix}{"index":0,"delta":{"content":`,
+      `},"logprobs":null,"finish_reason":null}]${usageOnChunks}}\n\n`,
     ];
   }
 
@@ -189,6 +189,7 @@ export function createChunkWriter(
   }
 
   function fail(cause: FailureCause, told?: unknown): void {
+    if (isFinished) return;
     failure = failureOf(cause, told);
     isFinished = true;
   }

@@ -47,8 +47,12 @@ export function errorBody({
 
 /** An error chunk of the chat format. No `[DONE]` follows: the stream did not end well. */
 export function chatErrorEvent(error: StreamError, requestId?: string): Uint8Array {
-  const data = JSON.stringify({ ...chatStreamError(error), request_id: requestId });
-  return encodeUtf8(`data: ${data}\n\n`);
+  return encodeUtf8(chatErrorText(error, requestId));
+}
+
+/** {@link chatErrorEvent}, not encoded yet. */
+export function chatErrorText(error: StreamError, requestId?: string): string {
+  return `data: ${JSON.stringify({ ...chatStreamError(error), request_id: requestId })}\n\n`;
 }
 
 /** What a chat stream says in place of further chunks when it fails. */

@@ -8,7 +8,7 @@
 
 import { ByteQueue, part } from './bytes.js';
 
-const LF = 10;
+export const LF = 10;
 const CR = 13;
 
 /** Is told an event, blank line included, as `bytes` from `from` to before `to`. */
@@ -39,14 +39,14 @@ export class EventSplitter {
    * comes as a piece of its own. Answers false when an event grew beyond the bound, and tells nothing
    * more then.
    *
-   * @param passKnown - Is asked wherever an event begins in this chunk; what it deals with is not told.
+   * @param passKnown - Is asked wherever an event begins in a chunk without CR; what it deals with is not told.
    */
   push(chunk: Uint8Array, onEvent: OnEventBytes, passKnown?: PassKnownEvents): boolean {
     let from = this.#pending.length === 0 ? this.#skipLineFeed(chunk, 0) : 0;
     if (from > 0) onEvent(chunk, 0, from);
     const hasCr = this.#afterCr || chunk.includes(CR);
     while (from < chunk.length) {
-      if (passKnown && this.#pending.length === 0) {
+      if (passKnown && !hasCr && this.#pending.length === 0) {
         const known = passKnown(from);
         if (known > from) {
           from = known;

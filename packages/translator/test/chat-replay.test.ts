@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
 import { createChatStream } from '../src/index.js';
+import { createChatTextStream } from '../src/streams/index.js';
 import {
   STREAM_VECTORS,
   bytesOf,
@@ -46,6 +47,13 @@ describe('chat stream, by vectors', () => {
       expect(chunks).toEqual(expected);
       expect(isDone).toBe(vector.outcome === 'complete');
       checkEnd(vector, end);
+    });
+
+    it(`${name}: is the same as text`, () => {
+      const { pushed, end } = translate(vector, [bytes]);
+      const pipe = createChatTextStream(contextOf(vector), optionsOf(vector));
+      expect(pipe.push(bytes)).toBe(pushed.toString());
+      expect(pipe.end()).toEqual({ ...end, tail: text(end.tail) });
     });
 
     it(`${name}: is the same however its bytes are split`, () => {

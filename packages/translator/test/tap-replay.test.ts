@@ -4,7 +4,11 @@ import { describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import Anthropic0 from 'anthropic-sdk-0';
 import fc from 'fast-check';
-import { createMessageStreamTap, messageErrorEvent } from '../src/native/index.js';
+import {
+  createMessagePieceTap,
+  createMessageStreamTap,
+  messageErrorEvent,
+} from '../src/native/index.js';
 import {
   STREAM_VECTORS,
   bytesOf,
@@ -107,6 +111,33 @@ describe('native tap', () => {
     ]);
   });
 
+  it('judges what only looks like a usual event as it does when every byte comes alone', () => {
+    const line = fc.constantFrom(
+      'event: content_block_delta',
+      'event: content_bl',
+      'event: ping',
+      'event: c',
+      'event: p',
+      'event: message_delta',
+      'event: error',
+      'data: {"type":"content_block_delta"}',
+      'data: {"type":"message_delta","delta":{},"usage":{"output_tokens":1}}',
+      'data: {"type":"error","error":{"type":"overloaded_error","message":"no"}}',
+      '',
+      '',
+      ': a comment',
+    );
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 30 }), fc.nat(200), (lines, maxEventBytes) => {
+        const bytes = Buffer.from(lines.map((text) => `${text}\n`).join(''));
+        const tapped = (pieces: readonly Uint8Array[]) =>
+          run(createMessageStreamTap({ maxEventBytes }), pieces);
+        expect(tapped([bytes])).toEqual(tapped(bytewise(bytes)));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
   it('keeps bytes that follow message_stop with the rest of the tail', () => {
     const vector = STREAM_VECTORS.find(([name]) => name === 'framing-after-stop')?.[1];
     if (vector === undefined) throw new Error('no such vector');
@@ -132,6 +163,39 @@ describe('native tap', () => {
     expect(pipe.isFinished).toBe(false);
     pipe.push(Buffer.from('\n'));
     expect(pipe.isFinished).toBe(true);
+  });
+});
+
+describe('native tap, by pieces', () => {
+  it('gives what the tap gives, for every vector, split anywhere', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...STREAM_VECTORS),
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true })),
+        ([, vector], fractions) => {
+          const chunks = cutAt(bytesOf(vector), fractions);
+          const pipe = createMessagePieceTap(optionsOf(vector));
+          const pushed = Buffer.concat(chunks.flatMap((chunk) => pipe.push(chunk)));
+          const { tail, ...end } = pipe.end();
+          expect({ pushed, end: { ...end, tail: Buffer.concat(tail) } }).toEqual(
+            withTailBuffer(tap(vector, chunks)),
+          );
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('copies only the event that came in two chunks', () => {
+    const event = Buffer.from('event: ping\ndata: {"type":"ping"}\n\n');
+    const pipe = createMessagePieceTap();
+    pipe.push(event.subarray(0, 10));
+    const chunk = Buffer.concat([event.subarray(10), event, event]);
+    const [begun, others, ...rest] = pipe.push(chunk);
+    expect(begun).toEqual(new Uint8Array(event));
+    expect(others?.buffer).toBe(chunk.buffer);
+    expect(others).toEqual(Buffer.concat([event, event]));
+    expect(rest).toEqual([]);
   });
 });
 
@@ -169,6 +233,10 @@ for (const [generation, Client] of [
       });
     }
   });
+}
+
+function withTailBuffer({ pushed, end }: ReturnType<typeof tap>) {
+  return { pushed, end: { ...end, tail: Buffer.from(end.tail) } };
 }
 
 function expectedTail(vector: StreamVector): string {

@@ -1,8 +1,8 @@
 /** The chat-completions format: the upstream's message or events, translated. */
 
-import { chatErrorEvent, createChatStream, translateResponse } from '@gateway/translator';
+import { chatErrorEvent, translateResponse } from '@gateway/translator';
 import type { ResponseContext } from '@gateway/translator';
-import { CHAT_KEEP_ALIVE } from '@gateway/translator/streams';
+import { CHAT_KEEP_ALIVE, createChatTextStream } from '@gateway/translator/streams';
 import type { ResponseFormat } from './format.js';
 
 export function chatFormat(
@@ -12,7 +12,7 @@ export function chatFormat(
   const context = { ...response, created };
   return {
     dialect: 'chat.completions',
-    createPipe: () => createChatStream(context),
+    createPipe: () => createChatTextStream(context),
     readResponse(upstreamBody) {
       const translation = translateResponse(upstreamBody, context);
       return translation.outcome === 'malformed'

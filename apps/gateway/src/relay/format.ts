@@ -14,9 +14,12 @@ export type ResponseReading =
   | { readonly outcome: 'free'; readonly body: Uint8Array }
   | { readonly outcome: 'malformed'; readonly reason: string };
 
+/** Text, or bytes piece by piece. */
+export type StreamOutput = string | readonly Uint8Array[];
+
 export interface ResponseFormat {
   readonly dialect: Dialect;
-  createPipe(): StreamPipe;
+  createPipe(): StreamPipe<Uint8Array, StreamOutput>;
   readResponse(upstreamBody: Buffer): ResponseReading;
   errorEvent(
     error: { readonly type: string; readonly message: string },

@@ -2,7 +2,7 @@
 
 import {
   MESSAGE_KEEP_ALIVE,
-  createMessageStreamTap,
+  createMessagePieceTap,
   messageErrorEvent,
   readNativeUsage,
 } from '@gateway/translator/native';
@@ -13,7 +13,7 @@ const message = z.object({ id: z.string().optional(), usage: z.unknown() });
 
 export const nativeFormat: ResponseFormat = {
   dialect: 'messages',
-  createPipe: () => createMessageStreamTap(),
+  createPipe: () => createMessagePieceTap(),
   readResponse(upstreamBody) {
     let parsed: z.infer<typeof message>;
     try {

@@ -22,7 +22,7 @@ import { noteBytes } from '../young-garbage.js';
 import { readUpstreamFailure, refusalOfConnectionError } from '../upstream/errors.js';
 import { RESPONSE_UNUSABLE, quarantine, settle } from './bill.js';
 import type { Bill, LossReason } from './bill.js';
-import type { ResponseFormat } from './format.js';
+import type { ResponseFormat, StreamOutput } from './format.js';
 
 export interface Exchange {
   readonly requestId: string;
@@ -92,9 +92,9 @@ class Relay implements Dispatcher.DispatchHandler {
   #headers: IncomingHttpHeaders = {};
   #firstByteAt: number | undefined;
   /** Set while the response is an event stream. */
-  #pipe: StreamPipe | undefined;
+  #pipe: StreamPipe<Uint8Array, StreamOutput> | undefined;
   /** What may leave of a stream, and does when all that has arrived is read: with the end, if that came too. */
-  #ready: Uint8Array[] = [];
+  #ready: (Uint8Array | string)[] = [];
   /** Collects any other response. */
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -151,8 +151,11 @@ class Relay implements Dispatcher.DispatchHandler {
       this.#collect(chunk);
       return;
     }
-    const ready = this.#pipe.push(chunk);
-    if (ready.length > 0 && this.#ready.push(ready) === 1) process.nextTick(this.#onAllRead);
+    const output = this.#pipe.push(chunk);
+    if (output.length > 0) {
+      if (this.#ready.length === 0) process.nextTick(this.#onAllRead);
+      this.#addReady(output);
+    }
     if (this.#pipe.isFinished) this.#finishUpstream();
   }
 
@@ -192,16 +195,21 @@ class Relay implements Dispatcher.DispatchHandler {
     if (!this.#upstreamDone) this.#writeReady();
   };
 
+  #addReady(output: StreamOutput): void {
+    if (typeof output === 'string') this.#ready.push(output);
+    else this.#ready.push(...output);
+  }
+
   #writeReady(): void {
     const ready = this.#ready;
     this.#ready = [];
-    for (const bytes of ready) this.#write(bytes);
+    for (const piece of ready) this.#write(piece);
   }
 
   /** Sends, and lets a slow client slow the upstream down. */
-  #write(bytes: Uint8Array): void {
+  #write(piece: Uint8Array | string): void {
     if (this.#clientLeft) return;
-    if (this.#exchange.res.write(bytes)) return;
+    if (this.#exchange.res.write(piece, encodingOf(piece))) return;
     if (this.#upstreamDone || this.#controller === undefined || this.#controller.paused) return;
     this.#controller.pause();
     this.#exchange.res.once('drain', this.#onClientDrained);
@@ -238,9 +246,9 @@ class Relay implements Dispatcher.DispatchHandler {
     });
   }
 
-  async #finishStream(end: StreamEnd): Promise<void> {
+  async #finishStream(end: StreamEnd<StreamOutput>): Promise<void> {
     if (end.outcome === 'failed') {
-      this.#close(end.tail, { loss: end.cause });
+      this.#closeStream(end.tail, { loss: end.cause });
       return;
     }
     const { format, requestId } = this.#exchange;
@@ -255,9 +263,9 @@ class Relay implements Dispatcher.DispatchHandler {
     });
     this.#exchange.lease.release();
     if (bill.outcome === 'charged') {
-      this.#close(end.tail, { usage: bill.usage, charge: bill.charge });
+      this.#closeStream(end.tail, { usage: bill.usage, charge: bill.charge });
     } else {
-      this.#close(format.errorEvent(bill.refusal, requestId), { loss: bill.loss });
+      this.#closeStream([format.errorEvent(bill.refusal, requestId)], { loss: bill.loss });
     }
   }
 
@@ -337,21 +345,27 @@ class Relay implements Dispatcher.DispatchHandler {
         'content-length': Buffer.byteLength(body),
         ...headers,
       });
+      endWithHead(res, body);
     }
-    this.#close(body, facts);
+    this.#close(facts);
   }
 
-  #close(lastBytes: Uint8Array | string, facts: Partial<ExchangeReport>): void {
+  #closeStream(tail: StreamOutput, facts: Partial<ExchangeReport>): void {
+    if (!this.#clientLeft) {
+      this.#addReady(tail);
+      const last = this.#ready.pop() ?? '';
+      this.#writeReady();
+      this.#exchange.res.end(last, encodingOf(last));
+    }
+    this.#close(facts);
+  }
+
+  #close(facts: Partial<ExchangeReport>): void {
     const { lease, res } = this.#exchange;
     lease.release();
-    if (!this.#clientLeft) {
-      this.#writeReady();
-      if (this.#pipe === undefined) endWithHead(res, lastBytes);
-      else res.end(lastBytes);
-      // Nobody waits for the client any more, so the socket itself must not wait for ever.
-      if (res.writableLength > 0) {
-        res.setTimeout(this.#services.patience.clientStallMs, () => res.destroy());
-      }
+    // Nobody waits for the client any more, so the socket itself must not wait for ever.
+    if (!this.#clientLeft && res.writableLength > 0) {
+      res.setTimeout(this.#services.patience.clientStallMs, () => res.destroy());
     }
     this.#report(facts);
   }
@@ -395,6 +409,11 @@ const STREAM_HEADERS = {
   'cache-control': 'no-cache',
   'x-accel-buffering': 'no',
 } as const;
+
+/** Node sets three bytes aside for each character of a text that is not known to be ASCII. */
+function encodingOf(piece: Uint8Array | string): 'latin1' | 'utf8' {
+  return Buffer.byteLength(piece) === piece.length ? 'latin1' : 'utf8';
+}
 
 /** Node copies no more than 16 KB, head included, to write a text at once. */
 const SMALL_BYTES = 15_000;

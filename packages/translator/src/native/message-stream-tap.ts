@@ -4,7 +4,7 @@
  */
 
 import { ByteQueue, NO_BYTES, concatenate, part } from '../bytes.js';
-import { EventSplitter } from '../event-splitter.js';
+import { EventSplitter, LF } from '../event-splitter.js';
 import { MessageState, failureOf, type StreamFailure } from '../message-state.js';
 import { parseObject } from '../raw-json.js';
 import { MAX_EVENT_BYTES, isEventStream, readEvent } from '../sse.js';
@@ -25,7 +25,27 @@ export interface TapOptions {
  * `message_delta` that carries usage and everything after it. For a complete stream, what
  * {@link StreamPipe.push} returned and the final `tail` are together exactly what came in.
  */
-export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
+export function createMessageStreamTap(options?: TapOptions): StreamPipe {
+  const pipe = createMessagePieceTap(options);
+  return {
+    get isFinished() {
+      return pipe.isFinished;
+    },
+    push: (chunk) => joined(pipe.push(chunk)),
+    end() {
+      const end = pipe.end();
+      return { ...end, tail: joined(end.tail) };
+    },
+  };
+}
+
+/**
+ * {@link createMessageStreamTap} for whoever writes bytes piece by piece: parts of what came in, in order.
+ * Only an event that came in several chunks is copied, so long streams cost far less memory.
+ */
+export function createMessagePieceTap(
+  options: TapOptions = {},
+): StreamPipe<Uint8Array, readonly Uint8Array[]> {
   const maxEventBytes = options.maxEventBytes ?? MAX_EVENT_BYTES;
   const splitter = new EventSplitter(maxEventBytes);
   const state = new MessageState();
@@ -49,14 +69,35 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
     if (isHolding) {
       hold(part(bytes, from, to));
     } else if (bytes === chunk) {
-      if (readyTo === 0) readyFrom = from;
-      readyTo = to;
+      passReady(from, to);
     } else {
       begunEarlier = bytes;
     }
   }
 
-  function takeReady(): Uint8Array {
+  /** Lets events pass that are as most of a stream is, and answers where they end. */
+  function passUsual(from: number): number {
+    if (isHolding) return from;
+    const bytes = chunk;
+    let to = from;
+    for (;;) {
+      const end = endOfUsual(bytes, to);
+      if (end === -1 || end - to > maxEventBytes) break;
+      to = end;
+    }
+    if (to > from) {
+      hasEvents = true;
+      passReady(from, to);
+    }
+    return to;
+  }
+
+  function passReady(from: number, to: number): void {
+    if (readyTo === 0) readyFrom = from;
+    readyTo = to;
+  }
+
+  function takeReady(): readonly Uint8Array[] {
     const first = begunEarlier;
     const own = part(chunk, readyFrom, readyTo);
     begunEarlier = NO_BYTES;
@@ -64,9 +105,8 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
     chunk = NO_BYTES;
     readyFrom = 0;
     readyTo = 0;
-    if (first.length === 0) return own;
-    if (own.length === 0) return first;
-    return concatenate([first, own], { length: first.length + own.length });
+    if (first.length === 0) return own.length === 0 ? [] : [own];
+    return own.length === 0 ? [first] : [first, own];
   }
 
   function hold(bytes: Uint8Array): void {
@@ -119,7 +159,7 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
   }
 
   function fail(cause: FailureCause, told?: unknown): void {
-    failure = failureOf(cause, told);
+    failure ??= failureOf(cause, told);
     isFinished = true;
     isHolding = true;
   }
@@ -130,9 +170,9 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
       return failure !== undefined || (isFinished && !splitter.awaitsLineFeed);
     },
     push(pushed) {
-      if (failure !== undefined) return NO_BYTES;
+      if (failure !== undefined) return [];
       chunk = pushed;
-      if (!splitter.push(chunk, onEvent)) fail('too_large');
+      if (!splitter.push(chunk, onEvent, passUsual)) fail('too_large');
       return takeReady();
     },
     end() {
@@ -144,7 +184,7 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
         return {
           outcome: 'complete',
           usage: state.usage(readNativeUsage),
-          tail: held.take(),
+          tail: [held.take()],
           messageId,
           stopReason,
         };
@@ -152,9 +192,25 @@ export function createMessageStreamTap(options: TapOptions = {}): StreamPipe {
       const { cause, error } = failure ?? failureOf('truncated');
       // What was kept back tells a usage that will not be charged, so it must not leave.
       const tail = cause === 'error_event' ? errorEvent : messageErrorEvent(error);
-      return { outcome: 'failed', error, cause, tail, messageId };
+      return { outcome: 'failed', error, cause, tail: [tail], messageId };
     },
   };
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const [only = NO_BYTES] = pieces;
+  if (pieces.length <= 1) return only;
+  return concatenate(pieces, { length: pieces.reduce((sum, { length }) => sum + length, 0) });
+}
+
+/** Where the event ends that begins at `from`, if it is of no interest and has a name line and another one; or -1. */
+function endOfUsual(bytes: Uint8Array, from: number): number {
+  if (!isOfNoInterest(bytes, from, bytes.length)) return -1;
+  let nameEnd = from + 8;
+  // Names are short: to search would cost more than to look.
+  while (bytes[nameEnd] !== LF) if (++nameEnd >= bytes.length) return -1;
+  const end = 2 + bytes.indexOf(LF, nameEnd + 1);
+  return end > 1 && bytes[end - 1] === LF ? end : -1;
 }
 
 /**

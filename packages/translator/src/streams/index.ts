@@ -4,6 +4,7 @@ export {
   type ChatChunk,
   type ChatDelta,
 } from './chat-chunks.js';
+export { createChatTextStream } from '../stream.js';
 export type { ChatStreamError } from '../errors.js';
 export { CHAT_KEEP_ALIVE } from './keep-alive.js';
 export {

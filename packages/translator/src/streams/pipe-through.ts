@@ -5,7 +5,7 @@
 
 import type { StreamEnd, StreamPipe } from '../stream-pipe.js';
 
-/** What a pipe hands out: bytes as they are, objects one by one. */
+/** What a pipe hands out: bytes and text as they are, objects one by one. */
 export type PieceOf<Out> = Out extends readonly (infer Item)[] ? Item : Out;
 
 export interface PipeThroughOptions<Out> {
@@ -33,7 +33,7 @@ export interface PipeThroughOptions<Out> {
  * const chunks = iterateThrough(body!, createChatStream(context));
  * for await (const bytes of chunks) process.stdout.write(bytes);
  */
-export function iterateThrough<In, Out extends Uint8Array | readonly unknown[]>(
+export function iterateThrough<In, Out extends Uint8Array | string | readonly unknown[]>(
   source: AsyncIterable<In>,
   pipe: StreamPipe<In, Out>,
   options: PipeThroughOptions<Out> = {},
@@ -57,7 +57,7 @@ export function iterateThrough<In, Out extends Uint8Array | readonly unknown[]>(
   };
 }
 
-async function* generate<In, Out extends Uint8Array | readonly unknown[]>(
+async function* generate<In, Out extends Uint8Array | string | readonly unknown[]>(
   source: AsyncIterable<In>,
   pipe: StreamPipe<In, Out>,
   { onEnd }: PipeThroughOptions<Out>,
@@ -107,7 +107,7 @@ async function* generate<In, Out extends Uint8Array | readonly unknown[]>(
  * const chunks = body!.pipeThrough(transformThrough(createChatStream(context)));
  * await new Response(chunks).text();
  */
-export function transformThrough<In, Out extends Uint8Array | readonly unknown[]>(
+export function transformThrough<In, Out extends Uint8Array | string | readonly unknown[]>(
   pipe: StreamPipe<In, Out>,
   { onEnd }: PipeThroughOptions<Out> = {},
 ): TransformStream<In, PieceOf<Out>> {
@@ -130,8 +130,10 @@ export function transformThrough<In, Out extends Uint8Array | readonly unknown[]
   });
 }
 
-function* piecesOf<Out extends Uint8Array | readonly unknown[]>(out: Out): Generator<PieceOf<Out>> {
+function* piecesOf<Out extends Uint8Array | string | readonly unknown[]>(
+  out: Out,
+): Generator<PieceOf<Out>> {
   if (out.length === 0) return;
-  if (out instanceof Uint8Array) yield out as PieceOf<Out>;
-  else for (const item of out as readonly PieceOf<Out>[]) yield item;
+  if (out instanceof Uint8Array || typeof out === 'string') yield out as PieceOf<Out>;
+  else for (const item of out as unknown as readonly PieceOf<Out>[]) yield item;
 }
