@@ -16,7 +16,8 @@ export default {
     '^@gateway/([a-z-]+)$': '<rootDir>/packages/$1/src/index.ts',
     '^@gateway/([a-z-]+)/([a-z-]+)$': '<rootDir>/packages/$1/src/$2/index.ts',
   },
-  testTimeout: 60_000,
+  // Only for what hangs: a busy machine may take four times as long for the longest.
+  testTimeout: 240_000,
   // A fresh process for each file: V8 of Node 24 may abort where many WebAssembly databases come and
   // go within one process (nodejs/node issue 64500). A gateway opens one.
   maxWorkers: 2,
