@@ -19,7 +19,7 @@ export type Inspection =
       readonly outcome: 'accepted';
       readonly model: string;
       /** The client's own buffer, or a copy in which only `tool_choice` differs. */
-      readonly body: Uint8Array;
+      readonly body: Buffer;
     }
   | ({ readonly outcome: 'refused' } & Refusal);
 
@@ -31,19 +31,15 @@ export interface InspectOptions {
 const MAX_CACHE_POINTS = 4;
 const MAX_TOKENS = 2 ** 31 - 1;
 
-export function inspectMessageRequest(body: Uint8Array, options: InspectOptions): Inspection {
+export function inspectMessageRequest(body: Buffer, options: InspectOptions): Inspection {
   return inspect(body, options, MESSAGE_FIELDS);
 }
 
-export function inspectCountTokensRequest(body: Uint8Array, options: InspectOptions): Inspection {
+export function inspectCountTokensRequest(body: Buffer, options: InspectOptions): Inspection {
   return inspect(body, options, COUNT_FIELDS);
 }
 
-function inspect(
-  body: Uint8Array,
-  { allow }: InspectOptions,
-  fields: Readonly<Record<string, FieldCheck>>,
-): Inspection {
+function inspect(body: Buffer, { allow }: InspectOptions, fields: FieldChecks): Inspection {
   const findings = createFindings(body, allow);
   const scan = scanTopLevel(body, { shape: findings.shape, isUtf8 });
   if (scan.outcome === 'refused') return refuse(scan.message);
@@ -52,7 +48,7 @@ function inspect(
     const span = members.get(name);
     return span === undefined ? undefined : parse(body, span);
   };
-  for (const [name, check] of Object.entries(fields)) {
+  for (const [name, check] of fields) {
     const span = members.get(name);
     const complaint = check(span === undefined ? undefined : { body, span });
     if (complaint !== undefined) return refuse(`${name}: ${complaint}`);
@@ -72,7 +68,7 @@ function modelOf(valueOf: (name: string) => unknown): string {
   return String(valueOf('model'));
 }
 
-function withNativeToolChoice(body: Uint8Array, span: JsonSpan, model: string): Inspection {
+function withNativeToolChoice(body: Buffer, span: JsonSpan, model: string): Inspection {
   const normalized = normalizeToolChoice(parse(body, span));
   switch (normalized.outcome) {
     case 'native':
@@ -90,12 +86,13 @@ function withNativeToolChoice(body: Uint8Array, span: JsonSpan, model: string): 
 // --- Members of the root ----------------------------------------------------------------------
 
 interface Found {
-  readonly body: Uint8Array;
+  readonly body: Buffer;
   readonly span: JsonSpan;
 }
 
 /** Tells what is wrong with a member, which may be absent. */
 type FieldCheck = (found: Found | undefined) => string | undefined;
+type FieldChecks = readonly (readonly [name: string, check: FieldCheck])[];
 
 const optional =
   (isValid: (value: unknown) => boolean, rule: string): FieldCheck =>
@@ -134,25 +131,25 @@ const messages: FieldCheck = (found) => {
   return 'must not be empty';
 };
 
-const COUNT_FIELDS: Readonly<Record<string, FieldCheck>> = {
-  model: required(
-    (value) => typeof value === 'string' && value !== '',
-    'must be a non-empty string',
-  ),
-  messages,
-  system: startsWith('"[', 'must be a string or an array of text blocks', 'optional'),
-  tools: startsWith('[', 'must be an array', 'optional'),
-};
+const COUNT_FIELDS: FieldChecks = [
+  [
+    'model',
+    required((value) => typeof value === 'string' && value !== '', 'must be a non-empty string'),
+  ],
+  ['messages', messages],
+  ['system', startsWith('"[', 'must be a string or an array of text blocks', 'optional')],
+  ['tools', startsWith('[', 'must be an array', 'optional')],
+];
 
-const MESSAGE_FIELDS: Readonly<Record<string, FieldCheck>> = {
+const MESSAGE_FIELDS: FieldChecks = [
   ...COUNT_FIELDS,
-  max_tokens: required(isCount, `must be an integer from 0 to ${String(MAX_TOKENS)}`),
-  temperature: optional(isUnit, 'must be a number from 0 to 1'),
-  top_p: optional(isUnit, 'must be a number from 0 to 1'),
-  top_k: optional(isCount, 'must be an integer of at least 0'),
-  stop_sequences: optional(isStrings, 'must be an array of strings'),
-  stream: optional((value) => typeof value === 'boolean', 'must be a boolean'),
-};
+  ['max_tokens', required(isCount, `must be an integer from 0 to ${String(MAX_TOKENS)}`)],
+  ['temperature', optional(isUnit, 'must be a number from 0 to 1')],
+  ['top_p', optional(isUnit, 'must be a number from 0 to 1')],
+  ['top_k', optional(isCount, 'must be an integer of at least 0')],
+  ['stop_sequences', optional(isStrings, 'must be an array of strings')],
+  ['stream', optional((value) => typeof value === 'boolean', 'must be a boolean')],
+];
 
 // --- The operator's account ---------------------------------------------------------------------
 
@@ -162,12 +159,12 @@ const costs = (feature: PricedFeature): string =>
 
 /** Members whose mere presence, other than null, addresses the account or costs more than tokens. */
 const ACCOUNT_MEMBERS = ['container', 'billing_policy', 'fallback_credit_token'];
-const PRICED_MEMBERS: Readonly<Record<string, PricedFeature>> = {
-  fallbacks: 'fallbacks',
-  mcp_servers: 'mcp',
-  compaction: 'compaction',
-  inference_geo: 'inference_geo',
-};
+const PRICED_MEMBERS: readonly (readonly [name: string, feature: PricedFeature])[] = [
+  ['fallbacks', 'fallbacks'],
+  ['mcp_servers', 'mcp'],
+  ['compaction', 'compaction'],
+  ['inference_geo', 'inference_geo'],
+];
 
 function findProblem(
   members: ReadonlyMap<string, JsonSpan>,
@@ -176,7 +173,7 @@ function findProblem(
 ): string | undefined {
   const isGiven = (name: string): boolean => members.has(name) && valueOf(name) !== null;
   for (const name of ACCOUNT_MEMBERS) if (isGiven(name)) return `${name}: ${SHARED_ACCOUNT}`;
-  for (const [name, feature] of Object.entries(PRICED_MEMBERS)) {
+  for (const [name, feature] of PRICED_MEMBERS) {
     if (isGiven(name) && !allow.has(feature)) return `${name}: ${costs(feature)}`;
   }
   const speed = members.has('speed') ? valueOf('speed') : undefined;
@@ -204,7 +201,7 @@ const PRICED_TOOLS: readonly (readonly [prefix: string, feature: PricedFeature])
  * Shapes of the places where a block or a tool stands. Look-alikes inside the data of a tool call, a
  * tool's schema or a text are none of them.
  */
-function createFindings(body: Uint8Array, allow: ReadonlySet<PricedFeature>) {
+function createFindings(body: Buffer, allow: ReadonlySet<PricedFeature>) {
   let cachePoints = 0;
   let firstProblem: string | undefined;
   const complain = (path: readonly (string | number)[], complaint: string): void => {
@@ -222,13 +219,12 @@ function createFindings(body: Uint8Array, allow: ReadonlySet<PricedFeature>) {
   };
   const blockType: JsonShape = {
     onValue(span, path) {
-      const type = parse(body, span);
-      if (type === 'container_upload') complain(path, SHARED_ACCOUNT);
+      if (isText(body, span, 'container_upload')) complain(path, SHARED_ACCOUNT);
     },
   };
   const sourceType: JsonShape = {
     onValue(span, path) {
-      if (parse(body, span) === 'file') complain(path, SHARED_ACCOUNT);
+      if (isText(body, span, 'file')) complain(path, SHARED_ACCOUNT);
     },
   };
   const source: JsonShape = {
@@ -309,8 +305,13 @@ function createFindings(body: Uint8Array, allow: ReadonlySet<PricedFeature>) {
   };
 }
 
-function parse(body: Uint8Array, { start, end }: JsonSpan): unknown {
-  return JSON.parse(Buffer.from(body.buffer, body.byteOffset + start, end - start).toString());
+function parse(body: Buffer, { start, end }: JsonSpan): unknown {
+  return JSON.parse(body.toString('utf8', start, end));
+}
+
+/** Whether a value is this text of ASCII characters, however it is written: escapes only make it longer. */
+function isText(body: Buffer, span: JsonSpan, text: string): boolean {
+  return span.end - span.start >= text.length + 2 && parse(body, span) === text;
 }
 
 function isBlank(byte: number | undefined): boolean {

@@ -106,6 +106,10 @@ describe('inspectMessageRequest', () => {
       '{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"image","sour\\u0063e":{"type":"\\u0066ile"}}]}]}',
     ],
     ['messages.0.content.0.type', withBlock({ type: 'container_upload', file_id: 'f' })],
+    [
+      'messages.0.content.0.type',
+      '{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"container\\u005fupload"}]}]}',
+    ],
     ['container', { ...base, container: 'c' }],
     ['thread', { ...base, thread: {} }],
     ['diagnostics.previous_message_id', { ...base, diagnostics: { previous_message_id: 'msg_1' } }],
