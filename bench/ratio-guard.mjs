@@ -6,13 +6,12 @@
 
 import { ratioBudgets } from './budgets.mjs';
 import { figuresOf } from './figures.mjs';
-import { runRounds, warmUp } from './rounds.mjs';
+import { runRounds } from './rounds.mjs';
 import { works } from './works.mjs';
 
 const GUARDED = ['native-json-1k', 'native-json-1m', 'native-stream-300', 'chat-json-1k'];
 const SUBJECT = 'gateway-servers';
 const LENIENCY = 3;
-const WARM_UP_MS = 1_500;
 const ROUNDS = 5;
 const DURATION_MS = 400;
 
@@ -23,7 +22,6 @@ export async function guardRatios(session, adapters) {
   let isWithin = true;
   for (const name of GUARDED) {
     const work = { ...works.find((entry) => entry.name === name), latency: false };
-    for (const contestant of contestants) await warmUp(session, contestant, work, WARM_UP_MS);
     const say = (text) => process.stdout.write(`${text}\n`);
     const run = { session, contestants, work, rounds: ROUNDS, durationMs: DURATION_MS, say };
     const { samples, leftOut } = await runRounds(run);
