@@ -41,6 +41,20 @@ export default tseslint.config(
     },
   },
   {
+    // Made for each stream or request.
+    files: ['packages/translator/src/**/*.ts', 'apps/gateway/src/relay/**/*.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'ObjectExpression > Property[kind=/^[gs]et$/]',
+          message:
+            'An accessor of an object literal keeps the object in memory until V8 collects everything: use a property, a function or a class.',
+        },
+      ],
+    },
+  },
+  {
     files: ['**/test/**/*.ts', '**/testing/**/*.ts'],
     rules: {
       '@typescript-eslint/no-unsafe-assignment': 'off',

@@ -10,7 +10,7 @@
 import { isUtf8 } from 'node:buffer';
 import { normalizeToolChoice } from '@gateway/translator';
 import { scanTopLevel } from '@gateway/translator/native';
-import type { JsonShape, JsonSpan } from '@gateway/translator/native';
+import type { JsonScan, JsonShape, JsonSpan } from '@gateway/translator/native';
 import type { PricedFeature } from './config.js';
 import type { Refusal } from './refusal.js';
 
@@ -31,17 +31,26 @@ export interface InspectOptions {
 const MAX_CACHE_POINTS = 4;
 const MAX_TOKENS = 2 ** 31 - 1;
 
-export function inspectMessageRequest(body: Buffer, options: InspectOptions): Inspection {
-  return inspect(body, options, MESSAGE_FIELDS);
+export function createMessageInspector(options: InspectOptions): Inspect {
+  return createInspector(options, MESSAGE_FIELDS);
 }
 
-export function inspectCountTokensRequest(body: Buffer, options: InspectOptions): Inspection {
-  return inspect(body, options, COUNT_FIELDS);
+export function createCountTokensInspector(options: InspectOptions): Inspect {
+  return createInspector(options, COUNT_FIELDS);
 }
 
-function inspect(body: Buffer, { allow }: InspectOptions, fields: FieldChecks): Inspection {
-  const findings = createFindings(body, allow);
-  const scan = scanTopLevel(body, { shape: findings.shape, isUtf8 });
+export type Inspect = (body: Buffer) => Inspection;
+
+function createInspector({ allow }: InspectOptions, fields: FieldChecks): Inspect {
+  const scan = createScan(allow);
+  return (body) => inspect(body, scan(body), { allow, fields });
+}
+
+function inspect(
+  body: Buffer,
+  { scan, problem }: ScannedBody,
+  { allow, fields }: InspectOptions & { readonly fields: FieldChecks },
+): Inspection {
   if (scan.outcome === 'refused') return refuse(scan.message);
   const { members } = scan;
   const valueOf = (name: string): unknown => {
@@ -57,7 +66,7 @@ function inspect(body: Buffer, { allow }: InspectOptions, fields: FieldChecks): 
   if (members.has('thread') && valueOf('thread') !== null) {
     return { ...refuse(`thread: ${SHARED_ACCOUNT}`), errorCode: 'thread_unsupported_request' };
   }
-  const accountProblem = findProblem(members, valueOf, allow) ?? findings.problem();
+  const accountProblem = findProblem(members, valueOf, allow) ?? problem;
   if (accountProblem !== undefined) return refuse(accountProblem);
   const toolChoice = members.get('tool_choice');
   if (toolChoice === undefined) return { outcome: 'accepted', model: modelOf(valueOf), body };
@@ -197,11 +206,18 @@ const PRICED_TOOLS: readonly (readonly [prefix: string, feature: PricedFeature])
 
 // --- Inside messages, system and tools ------------------------------------------------------------
 
+interface ScannedBody {
+  readonly scan: JsonScan;
+  /** What the gateway must refuse inside of the body's members. */
+  readonly problem: string | undefined;
+}
+
 /**
  * Shapes of the places where a block or a tool stands. Look-alikes inside the data of a tool call, a
- * tool's schema or a text are none of them.
+ * tool's schema or a text are none of them. They are made once and used by one scan after the other.
  */
-function createFindings(body: Buffer, allow: ReadonlySet<PricedFeature>) {
+function createScan(allow: ReadonlySet<PricedFeature>): (body: Buffer) => ScannedBody {
+  let body: Buffer = NO_BODY;
   let cachePoints = 0;
   let firstProblem: string | undefined;
   const complain = (path: readonly (string | number)[], complaint: string): void => {
@@ -228,8 +244,7 @@ function createFindings(body: Buffer, allow: ReadonlySet<PricedFeature>) {
     },
   };
   const source: JsonShape = {
-    member: (name) =>
-      name === 'type' ? sourceType : name === 'content' ? { item: block } : undefined,
+    member: (name) => (name === 'type' ? sourceType : name === 'content' ? blocks : undefined),
   };
   const block: JsonShape = {
     member(name) {
@@ -242,15 +257,14 @@ function createFindings(body: Buffer, allow: ReadonlySet<PricedFeature>) {
           return source;
         // Of a tool result, which holds blocks itself.
         case 'content':
-          return { item: block };
+          return blocks;
         default:
           return undefined;
       }
     },
   };
-  const message: JsonShape = {
-    member: (name) => (name === 'content' ? { item: block } : undefined),
-  };
+  const blocks: JsonShape = { item: block };
+  const message: JsonShape = { member: (name) => (name === 'content' ? blocks : undefined) };
   const toolType: JsonShape = {
     onValue(span, path) {
       const type = parse(body, span);
@@ -276,34 +290,38 @@ function createFindings(body: Buffer, allow: ReadonlySet<PricedFeature>) {
       if (parse(body, span) !== null) complain(path, SHARED_ACCOUNT);
     },
   };
+  const edits: JsonShape = {
+    item: { member: (name) => (name === 'type' ? editType : undefined) },
+  };
   const root: Readonly<Record<string, JsonShape>> = {
     messages: { item: message },
-    system: { item: block },
+    system: blocks,
     tools: { item: tool },
     cache_control: cacheControl,
     diagnostics: {
       member: (name) => (name === 'previous_message_id' ? previousMessage : undefined),
     },
     context_management: {
-      member: (name) =>
-        name === 'edits'
-          ? { item: { member: (inner) => (inner === 'type' ? editType : undefined) } }
-          : undefined,
+      member: (name) => (name === 'edits' ? edits : undefined),
     },
   };
   const shape: JsonShape = {
     member: (name) => (Object.hasOwn(root, name) ? root[name] : undefined),
   };
-  return {
-    shape,
-    problem(): string | undefined {
-      if (firstProblem !== undefined) return firstProblem;
-      return cachePoints > MAX_CACHE_POINTS
-        ? `cache_control: at most ${String(MAX_CACHE_POINTS)} cache points may be set, found ${String(cachePoints)}`
-        : undefined;
-    },
+  return (scanned) => {
+    body = scanned;
+    cachePoints = 0;
+    firstProblem = undefined;
+    const scan = scanTopLevel(body, { shape, isUtf8 });
+    body = NO_BODY;
+    if (firstProblem === undefined && cachePoints > MAX_CACHE_POINTS) {
+      firstProblem = `cache_control: at most ${String(MAX_CACHE_POINTS)} cache points may be set, found ${String(cachePoints)}`;
+    }
+    return { scan, problem: firstProblem };
   };
 }
+
+const NO_BODY = Buffer.alloc(0);
 
 function parse(body: Buffer, { start, end }: JsonSpan): unknown {
   return JSON.parse(body.toString('utf8', start, end));

@@ -1,23 +1,27 @@
 import { describe, expect, it } from '@jest/globals';
 import type { PricedFeature } from '../src/config.js';
-import { inspectCountTokensRequest, inspectMessageRequest } from '../src/message-request.js';
+import { createCountTokensInspector, createMessageInspector } from '../src/message-request.js';
 
 const base = { model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'a' }] };
 const nothing = { allow: new Set<PricedFeature>() };
-const inspect = (body: unknown, allow: PricedFeature[] = []) =>
-  inspectMessageRequest(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), {
-    allow: new Set(allow),
-  });
+const inspectStrictly = createMessageInspector(nothing);
+const inspect = (body: unknown, allow: PricedFeature[] = []) => {
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  // One for all bodies, as in the gateway: none may be judged by what another one had.
+  return allow.length === 0
+    ? inspectStrictly(bytes)
+    : createMessageInspector({ allow: new Set(allow) })(bytes);
+};
 const withBlock = (block: unknown) => ({ ...base, messages: [{ role: 'user', content: [block] }] });
 const point = { type: 'ephemeral' };
 const marked = { type: 'text', text: 'a', cache_control: point };
 const imageOf = (source: unknown) => ({ type: 'image', source });
 const toolResult = (content: unknown) => ({ type: 'tool_result', tool_use_id: 't', content });
 
-describe('inspectMessageRequest', () => {
+describe('createMessageInspector', () => {
   it('hands back the very buffer it was given', () => {
     const body = Buffer.from(JSON.stringify({ ...base, tool_choice: { type: 'auto' } }));
-    const inspection = inspectMessageRequest(body, nothing);
+    const inspection = inspectStrictly(body);
     expect(inspection).toMatchObject({ outcome: 'accepted', model: 'm' });
     expect(inspection.outcome === 'accepted' && inspection.body).toBe(body);
   });
@@ -167,11 +171,11 @@ describe('inspectMessageRequest', () => {
   });
 });
 
-describe('inspectCountTokensRequest', () => {
+describe('createCountTokensInspector', () => {
   it('needs no max_tokens and keeps the account closed', () => {
     const { max_tokens: _unused, ...body } = base;
     const count = (value: unknown) =>
-      inspectCountTokensRequest(Buffer.from(JSON.stringify(value)), nothing);
+      createCountTokensInspector(nothing)(Buffer.from(JSON.stringify(value)));
     expect(count(body)).toMatchObject({ outcome: 'accepted' });
     expect(count({ ...body, container: 'c' })).toMatchObject({ outcome: 'refused' });
   });

@@ -40,12 +40,10 @@ export class ByteQueue {
 
   /** Everything that was appended, in order. The queue is empty afterwards. */
   take(): Uint8Array {
-    const [only = NO_BYTES] = this.#pieces;
-    const joined =
-      this.#pieces.length <= 1 ? only : concatenate(this.#pieces, { length: this.#length });
+    const pieces = this.#pieces;
     this.#pieces = [];
     this.#length = 0;
-    return joined;
+    return joined(pieces);
   }
 }
 
@@ -54,15 +52,15 @@ export function part(bytes: Uint8Array, from: number, to: number): Uint8Array {
   return from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to);
 }
 
-export function concatenate(
-  pieces: readonly Uint8Array[],
-  { length }: { readonly length: number },
-): Uint8Array {
-  const joined = new Uint8Array(length);
+/** Pieces as one: the very piece where there is only one. */
+export function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const [only = NO_BYTES] = pieces;
+  if (pieces.length <= 1) return only;
+  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let at = 0;
   for (const piece of pieces) {
-    joined.set(piece, at);
+    whole.set(piece, at);
     at += piece.length;
   }
-  return joined;
+  return whole;
 }

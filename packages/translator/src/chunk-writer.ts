@@ -32,12 +32,12 @@ export interface ChunkWriter {
    * follows the end of the message, or a failure, is ignored.
    */
   onEvent(event: JsonObject, name: string): void;
-  /** The event of a chunk with a text delta, around the JSON text of its string. Only while such a block is open. */
+  /** The event of a chunk with a text delta, around the JSON text of its string. Only while such a block is open and the message is not over. */
   textFrame(index: number): readonly [before: string, after: string] | undefined;
   /** Ends the message as failed; `told` is what the upstream itself says of it. */
   fail(cause: FailureCause, told?: unknown): void;
-  /** `message_stop` came, or a failure. */
-  readonly isFinished: boolean;
+  /** Whether `message_stop` came, or a failure. */
+  isFinished(): boolean;
   /** To be called once. A complete message writes its last chunks meanwhile. */
   end(): MessageEnd;
 }
@@ -151,7 +151,7 @@ export function createChunkWriter(
   }
 
   function textFrame(index: number): readonly [string, string] | undefined {
-    if (blocks.get(index)?.kind !== 'text') return undefined;
+    if (isFinished || blocks.get(index)?.kind !== 'text') return undefined;
     return [
       `data: ${prefix}{"index":0,"delta":{"content":`,
       `},"logprobs":null,"finish_reason":null}]${usageOnChunks}}\n\n`,
@@ -210,9 +210,7 @@ export function createChunkWriter(
     onEvent,
     textFrame,
     fail,
-    get isFinished() {
-      return isFinished;
-    },
+    isFinished: () => isFinished,
     end() {
       const { messageId, stopReason } = state;
       if (isFinished && !failure) {

@@ -47,8 +47,8 @@ export interface StreamFailure {
 const COMPLAINTS: Readonly<Record<FailureCause, string>> = {
   error_event: 'reported an error',
   truncated: 'ended the stream before its message was complete',
-  malformed: 'sent an event that cannot be read',
-  too_large: 'sent an event that exceeds the maximum size',
+  malformed: 'sent an unreadable event',
+  too_large: 'sent an oversized event',
 };
 
 /** @param told - `error` of the upstream's error event. */

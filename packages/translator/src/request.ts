@@ -85,7 +85,7 @@ export function translateRequest(
 
 const JSON_OBJECT_INSTRUCTION =
   'Whenever you reply with text, the whole text must be one valid JSON object: ' +
-  'no Markdown code fence, nothing before it, nothing after it.';
+  'no Markdown code fence, nothing before or after it.';
 
 function translate(
   body: unknown,

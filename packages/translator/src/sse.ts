@@ -17,12 +17,17 @@ export function readEvent(bytes: Uint8Array): ServerSentEvent {
   return readEventText(decodeUtf8(bytes));
 }
 
+/** A name and one line of data, as every event of the upstream is. */
+const USUAL_EVENT = /^event: (.*)\ndata: (.*)\n\n$/;
+
 /** {@link readEvent} of decoded text. */
 export function readEventText(text: string): ServerSentEvent {
+  const usual = USUAL_EVENT.exec(text);
+  if (usual) return { event: usual[1] as string, data: usual[2] as string };
   let event = '';
   const data: string[] = [];
-  for (const line of text.split(/\r\n|\n|\r/)) {
-    const [, name, value = ''] = /^(event|data)(?:: ?(.*))?$/s.exec(line) ?? [];
+  for (const line of text.split(/\r\n?|\n/)) {
+    const [name, value = ''] = line.split(/: ?(.*)/s);
     if (name === 'event') event = value;
     else if (name === 'data') data.push(value);
   }

@@ -6,6 +6,9 @@
 
 import type { UsageReading } from './usage.js';
 
+// What implements it sets `isFinished` in `push`. An accessor in an object literal is another one in each object, and
+// V8 notes it among what is old: there it holds on to all of its stream until everything is collected.
+
 /** `Out` is bytes, or a list of the objects that those bytes would carry. */
 export interface StreamPipe<In = Uint8Array, Out = Uint8Array> {
   /**

@@ -34,17 +34,7 @@ export function createChatStream(
   context: TranslateResponseContext,
   options?: ChatStreamOptions,
 ): StreamPipe {
-  const pipe = createChatTextStream(context, options);
-  return {
-    get isFinished() {
-      return pipe.isFinished;
-    },
-    push: (chunk) => encodeUtf8(pipe.push(chunk)),
-    end() {
-      const end = pipe.end();
-      return { ...end, tail: encodeUtf8(end.tail) };
-    },
-  };
+  return chatPipe(context, options, encodeUtf8);
 }
 
 /**
@@ -53,8 +43,16 @@ export function createChatStream(
  */
 export function createChatTextStream(
   context: TranslateResponseContext,
-  { maxEventBytes = MAX_EVENT_BYTES }: ChatStreamOptions = {},
+  options?: ChatStreamOptions,
 ): StreamPipe<Uint8Array, string> {
+  return chatPipe(context, options, (text) => text);
+}
+
+function chatPipe<Out>(
+  context: TranslateResponseContext,
+  { maxEventBytes = MAX_EVENT_BYTES }: ChatStreamOptions = {},
+  written: (text: string) => Out,
+): StreamPipe<Uint8Array, Out> {
   const splitter = new EventSplitter(maxEventBytes);
   let ready = '';
   const writer = createChunkWriter(context, (chunk) => {
@@ -63,7 +61,6 @@ export function createChatTextStream(
   let hasEvents = false;
 
   function onEvent(bytes: Uint8Array, from: number, to: number): void {
-    if (writer.isFinished) return;
     const text = decodeUtf8(bytes.subarray(from, to));
     if (readTexts(text, 0)) return;
     const { event: name, data } = readEventText(text);
@@ -80,7 +77,7 @@ export function createChatTextStream(
     let block: string | undefined;
     let frame: readonly [string, string] | undefined;
     let between = '';
-    while (!writer.isFinished) {
+    for (;;) {
       USUAL_TEXT.lastIndex = at;
       const [event, index, string] = USUAL_TEXT.exec(text) ?? [];
       if (!event || event.length > maxEventBytes) break;
@@ -103,26 +100,26 @@ export function createChatTextStream(
     else if (!hasEvents && !isEventStream(rest)) writer.fail('malformed');
   }
 
-  return {
-    get isFinished() {
-      return writer.isFinished;
-    },
-    push(chunk) {
-      if (writer.isFinished) return '';
+  const pipe = {
+    isFinished: false,
+    push(chunk: Uint8Array) {
+      if (pipe.isFinished) return written('');
       ready = '';
       const text = decodeUtf8(chunk);
       // Where all is ASCII, an event stands at the same place in the text.
       const passTexts = (from: number) =>
         text.length === chunk.length ? readTexts(text, from) : from;
       if (!splitter.push(chunk, onEvent, passTexts)) writer.fail('too_large');
-      return ready;
+      pipe.isFinished = writer.isFinished();
+      return written(ready);
     },
     end() {
       ready = '';
-      if (!writer.isFinished) judgeRest(splitter.takeRest());
+      if (!pipe.isFinished) judgeRest(splitter.takeRest());
       const end = writer.end();
       const tail = end.outcome === 'failed' ? chatErrorText(end.error) : `${ready}data: [DONE]\n\n`;
-      return { ...end, tail };
+      return { ...end, tail: written(tail) };
     },
   };
+  return pipe;
 }

@@ -74,7 +74,7 @@ export function readUsage(native: unknown): UsageReading {
 export function overlayUsage(earlier: JsonObject, later: unknown): JsonObject {
   const told = objectOf(later);
   const merged: Record<string, unknown> = { ...earlier };
-  for (const [name, value] of Object.entries(told)) if (value != null) merged[name] = value;
+  for (const name of Object.keys(told)) merged[name] = told[name] ?? merged[name];
   // Later events do not repeat the split by lifetime: with another total, the earlier split is void.
   const isSplitVoid = merged[WRITTEN] !== earlier[WRITTEN] && told['cache_creation'] == null;
   if (isSplitVoid) delete merged['cache_creation'];

@@ -1,7 +1,7 @@
 /** `POST /v1/messages/count_tokens`: passed through, free of charge, under the key's limits. */
 
 import type { RequestHandler } from 'express';
-import { inspectCountTokensRequest } from '../message-request.js';
+import { createCountTokensInspector } from '../message-request.js';
 import { tokenCountFormat } from '../relay/native-format.js';
 import type { Services } from '../services.js';
 import { exchangeRoute } from './exchange.js';
@@ -9,6 +9,7 @@ import { prepareNative } from './messages.js';
 import { checkNativeHeaders } from './native-headers.js';
 
 export function countTokensRoute(services: Services): RequestHandler {
+  const inspect = createCountTokensInspector({ allow: services.allowedFeatures });
   return exchangeRoute(
     {
       endpoint: 'count_tokens',
@@ -17,7 +18,7 @@ export function countTokensRoute(services: Services): RequestHandler {
       checkHeaders: checkNativeHeaders,
       prepare: (body, req) =>
         prepareNative(
-          inspectCountTokensRequest(body, { allow: services.allowedFeatures }),
+          inspect(body),
           { req, path: '/v1/messages/count_tokens', format: tokenCountFormat },
           services,
         ),

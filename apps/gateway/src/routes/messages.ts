@@ -1,7 +1,7 @@
 /** `POST /v1/messages`: the native format, passed byte for byte. */
 
 import type { Request, RequestHandler } from 'express';
-import { inspectMessageRequest } from '../message-request.js';
+import { createMessageInspector } from '../message-request.js';
 import type { Refusal } from '../refusal.js';
 import type { ResponseFormat } from '../relay/format.js';
 import { nativeFormat } from '../relay/native-format.js';
@@ -13,6 +13,7 @@ import type { Preparation } from './exchange.js';
 import { modelNotFound } from './models.js';
 
 export function messagesRoute(services: Services): RequestHandler {
+  const inspect = createMessageInspector({ allow: services.allowedFeatures });
   return exchangeRoute(
     {
       endpoint: 'messages',
@@ -20,11 +21,7 @@ export function messagesRoute(services: Services): RequestHandler {
       isCharged: true,
       checkHeaders: checkNativeHeaders,
       prepare: (body, req) =>
-        prepareNative(
-          inspectMessageRequest(body, { allow: services.allowedFeatures }),
-          { req, path: '/v1/messages', format: nativeFormat },
-          services,
-        ),
+        prepareNative(inspect(body), { req, path: '/v1/messages', format: nativeFormat }, services),
     },
     services,
   );

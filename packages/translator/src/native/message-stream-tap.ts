@@ -3,12 +3,12 @@
  * past, and the bytes that tell it finally are kept back.
  */
 
-import { ByteQueue, NO_BYTES, concatenate, part } from '../bytes.js';
+import { ByteQueue, NO_BYTES, joined, part } from '../bytes.js';
 import { EventSplitter, LF } from '../event-splitter.js';
 import { MessageState, failureOf, type StreamFailure } from '../message-state.js';
 import { parseObject } from '../raw-json.js';
 import { MAX_EVENT_BYTES, isEventStream, readEvent } from '../sse.js';
-import type { FailureCause, StreamPipe } from '../stream-pipe.js';
+import type { FailureCause, StreamEnd, StreamPipe } from '../stream-pipe.js';
 import { errorEventOf, messageErrorEvent } from './events.js';
 import { readNativeUsage } from './usage.js';
 
@@ -26,17 +26,7 @@ export interface TapOptions {
  * {@link StreamPipe.push} returned and the final `tail` are together exactly what came in.
  */
 export function createMessageStreamTap(options?: TapOptions): StreamPipe {
-  const pipe = createMessagePieceTap(options);
-  return {
-    get isFinished() {
-      return pipe.isFinished;
-    },
-    push: (chunk) => joined(pipe.push(chunk)),
-    end() {
-      const end = pipe.end();
-      return { ...end, tail: joined(end.tail) };
-    },
-  };
+  return tapOf(options, joined);
 }
 
 /**
@@ -44,9 +34,15 @@ export function createMessageStreamTap(options?: TapOptions): StreamPipe {
  * Only an event that came in several chunks is copied, so long streams cost far less memory.
  */
 export function createMessagePieceTap(
-  options: TapOptions = {},
+  options?: TapOptions,
 ): StreamPipe<Uint8Array, readonly Uint8Array[]> {
-  const maxEventBytes = options.maxEventBytes ?? MAX_EVENT_BYTES;
+  return tapOf(options, (pieces) => pieces);
+}
+
+function tapOf<Out>(
+  { maxEventBytes = MAX_EVENT_BYTES }: TapOptions = {},
+  passed: (pieces: readonly Uint8Array[]) => Out,
+): StreamPipe<Uint8Array, Out> {
   const splitter = new EventSplitter(maxEventBytes);
   const state = new MessageState();
   const held = new ByteQueue();
@@ -61,13 +57,16 @@ export function createMessagePieceTap(
   let chunk: Uint8Array = NO_BYTES;
   let readyFrom = 0;
   let readyTo = 0;
+  /** What is kept back of this chunk. */
+  let heldFrom = 0;
+  let heldTo = 0;
 
   function onEvent(bytes: Uint8Array, from: number, to: number): void {
     if (failure !== undefined) return;
     if (isOfNoInterest(bytes, from, to)) hasEvents = true;
     else if (!isFinished) judge(part(bytes, from, to));
     if (isHolding) {
-      hold(part(bytes, from, to));
+      hold(bytes, from, to);
     } else if (bytes === chunk) {
       passReady(from, to);
     } else {
@@ -99,19 +98,27 @@ export function createMessagePieceTap(
 
   function takeReady(): readonly Uint8Array[] {
     const first = begunEarlier;
-    const own = part(chunk, readyFrom, readyTo);
+    const own = readyTo === 0 ? NO_BYTES : part(chunk, readyFrom, readyTo);
+    if (heldTo > 0) held.append(part(chunk, heldFrom, heldTo));
     begunEarlier = NO_BYTES;
     // An open stream must not keep its last chunk in memory.
     chunk = NO_BYTES;
     readyFrom = 0;
     readyTo = 0;
+    heldFrom = 0;
+    heldTo = 0;
     if (first.length === 0) return own.length === 0 ? [] : [own];
     return own.length === 0 ? [first] : [first, own];
   }
 
-  function hold(bytes: Uint8Array): void {
-    held.append(bytes);
-    if (held.length > maxEventBytes) fail('too_large');
+  function hold(bytes: Uint8Array, from: number, to: number): void {
+    if (bytes === chunk) {
+      if (heldTo === 0) heldFrom = from;
+      heldTo = to;
+    } else {
+      held.append(part(bytes, from, to));
+    }
+    if (held.length + heldTo - heldFrom > maxEventBytes) fail('too_large');
   }
 
   function judge(bytes: Uint8Array): void {
@@ -164,18 +171,17 @@ export function createMessagePieceTap(
     isHolding = true;
   }
 
-  return {
-    get isFinished() {
-      // The last byte of a CRLF may still be on its way, and must not be lost.
-      return failure !== undefined || (isFinished && !splitter.awaitsLineFeed);
-    },
-    push(pushed) {
-      if (failure !== undefined) return [];
+  const pipe = {
+    isFinished: false,
+    push(pushed: Uint8Array) {
+      if (failure !== undefined) return passed([]);
       chunk = pushed;
       if (!splitter.push(chunk, onEvent, passUsual)) fail('too_large');
-      return takeReady();
+      // The last byte of a CRLF may still be on its way, and must not be lost.
+      pipe.isFinished = failure !== undefined || (isFinished && !splitter.awaitsLineFeed);
+      return passed(takeReady());
     },
-    end() {
+    end(): StreamEnd<Out> {
       const rest = splitter.takeRest();
       if (isFinished) held.append(rest);
       else if (rest.length > 0) judgeRest(rest);
@@ -184,7 +190,7 @@ export function createMessagePieceTap(
         return {
           outcome: 'complete',
           usage: state.usage(readNativeUsage),
-          tail: [held.take()],
+          tail: passed([held.take()]),
           messageId,
           stopReason,
         };
@@ -192,15 +198,10 @@ export function createMessagePieceTap(
       const { cause, error } = failure ?? failureOf('truncated');
       // What was kept back tells a usage that will not be charged, so it must not leave.
       const tail = cause === 'error_event' ? errorEvent : messageErrorEvent(error);
-      return { outcome: 'failed', error, cause, tail: [tail], messageId };
+      return { outcome: 'failed', error, cause, tail: passed([tail]), messageId };
     },
   };
-}
-
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  const [only = NO_BYTES] = pieces;
-  if (pieces.length <= 1) return only;
-  return concatenate(pieces, { length: pieces.reduce((sum, { length }) => sum + length, 0) });
+  return pipe;
 }
 
 /** Where the event ends that begins at `from`, if it is of no interest and has a name line and another one; or -1. */

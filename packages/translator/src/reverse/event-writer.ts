@@ -24,7 +24,7 @@ export interface EventWriter {
   onDone(): void;
   /** Ends the message as failed; `told` is what the upstream itself says of it. */
   fail(cause: FailureCause, told?: unknown): void;
-  readonly isFinished: boolean;
+  isFinished(): boolean;
   /** To be called once. A complete message writes its `message_delta` and `message_stop` meanwhile. */
   end(): MessageEnd;
 }
@@ -115,9 +115,7 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
     onChunk,
     onDone,
     fail,
-    get isFinished() {
-      return isFinished;
-    },
+    isFinished: () => isFinished,
     end() {
       onDone();
       if (failure !== undefined) return { outcome: 'failed', ...failure, messageId };

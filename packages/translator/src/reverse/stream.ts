@@ -4,12 +4,12 @@
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 
-import { NO_BYTES, concatenate, decodeUtf8, encodeUtf8 } from '../bytes.js';
+import { NO_BYTES, decodeUtf8, encodeUtf8, joined } from '../bytes.js';
 import { EventSplitter } from '../event-splitter.js';
 import { MESSAGE_KEEP_ALIVE, messageErrorEvent } from '../native/events.js';
 import { isJsonObject, parseObject } from '../raw-json.js';
 import { MAX_EVENT_BYTES, isEventStream, readEvent } from '../sse.js';
-import type { StreamPipe } from '../stream-pipe.js';
+import type { StreamEnd, StreamPipe } from '../stream-pipe.js';
 import { createEventWriter } from './event-writer.js';
 import type { NativeEvent } from './message.js';
 import type { MessageContext } from './stop-reason.js';
@@ -54,7 +54,7 @@ export function createMessageStream(
   });
 
   function onEvent(bytes: Uint8Array): void {
-    if (writer.isFinished) return;
+    if (writer.isFinished()) return;
     const { data, event: name } = readEvent(bytes);
     if (data === '') {
       if (bytes[0] === COLON) ready += PING;
@@ -80,33 +80,29 @@ export function createMessageStream(
     }
   }
 
-  return {
-    get isFinished() {
-      return writer.isFinished;
-    },
-    push(chunk) {
-      if (writer.isFinished) return NO_BYTES;
+  const pipe = {
+    isFinished: false,
+    push(chunk: Uint8Array) {
+      if (pipe.isFinished) return NO_BYTES;
       ready = '';
       const isWithinBounds = splitter.push(chunk, (bytes, from, to) => {
         onEvent(bytes.subarray(from, to));
       });
       if (!isWithinBounds) writer.fail('too_large');
+      pipe.isFinished = writer.isFinished();
       return ready === '' ? NO_BYTES : encodeUtf8(ready);
     },
     end() {
       ready = '';
-      if (!writer.isFinished) judgeRest(splitter.takeRest());
+      if (!pipe.isFinished) judgeRest(splitter.takeRest());
       const end = writer.end();
       const tail = encodeUtf8(ready);
       return end.outcome === 'complete'
         ? { ...end, tail }
-        : { ...end, tail: joined(tail, messageErrorEvent(end.error)) };
+        : { ...end, tail: joined([tail, messageErrorEvent(end.error)]) };
     },
   };
-}
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
-  return concatenate([first, second], { length: first.length + second.length });
+  return pipe;
 }
 
 /**
@@ -128,17 +124,16 @@ export function createMessageEventStream(
       ready.push(event);
     },
   });
-  return {
-    get isFinished() {
-      return writer.isFinished;
-    },
-    push(chunk) {
+  const pipe = {
+    isFinished: false,
+    push(chunk: object) {
       ready = [];
       if (isJsonObject(chunk)) writer.onChunk(chunk);
       else writer.fail('malformed');
+      pipe.isFinished = writer.isFinished();
       return ready;
     },
-    end() {
+    end(): StreamEnd<readonly NativeEvent[]> {
       ready = [];
       const end = writer.end();
       if (end.outcome === 'failed') {
@@ -147,4 +142,5 @@ export function createMessageEventStream(
       return { ...end, tail: ready };
     },
   };
+  return pipe;
 }

@@ -58,14 +58,13 @@ export function createChatChunkStream(
   const writer = createChunkWriter(context, (chunk) => {
     ready.push(JSON.parse(chunk) as ChatChunk);
   });
-  return {
-    get isFinished() {
-      return writer.isFinished;
-    },
-    push(event) {
+  const pipe = {
+    isFinished: false,
+    push(event: object) {
       ready = [];
       if (isJsonObject(event)) writer.onEvent(event, '');
       else writer.fail('malformed');
+      pipe.isFinished = writer.isFinished();
       return ready;
     },
     end() {
@@ -74,4 +73,5 @@ export function createChatChunkStream(
       return { ...end, tail: end.outcome === 'failed' ? [chatStreamError(end.error)] : ready };
     },
   };
+  return pipe;
 }
