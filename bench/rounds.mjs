@@ -9,7 +9,7 @@ import { memoryBytesOf } from './proc.mjs';
 import { median } from './statistics.mjs';
 
 /** Of a process that runs already, before each work: its code is compiled for this work's shape. */
-const WARM_UP_MS = 2_000;
+const WARM_UP_MS = 1_500;
 /** Before works that wait more than they compute, and of a new process. */
 const SHORT_WARM_UP_MS = 300;
 const REST_MS = 200;

@@ -1,6 +1,8 @@
 /** Counts exchanges under way, with a client or without, so that a shutdown can wait for the last of them. */
 export interface Activity {
   readonly running: number;
+  /** How many there have been. */
+  readonly begun: number;
   /** True once the process is to end: it answers what it has accepted, and accepts nothing more. */
   readonly isDraining: boolean;
   begin(): void;
@@ -14,17 +16,22 @@ export interface Activity {
 
 export function createActivity(): Activity {
   let running = 0;
+  let begun = 0;
   let isDraining = false;
   let toShed = 0;
   return {
     get running() {
       return running;
     },
+    get begun() {
+      return begun;
+    },
     get isDraining() {
       return isDraining;
     },
     begin() {
       running += 1;
+      begun += 1;
     },
     end() {
       running -= 1;

@@ -16,7 +16,7 @@ import type { Metrics } from './telemetry/metrics.js';
 import { createTelemetry } from './telemetry/telemetry.js';
 import { createUpstreamClient } from './upstream/client.js';
 import type { UpstreamTarget } from './upstream/client.js';
-import { collectWhileYoung } from './young-garbage.js';
+import { collectWhileYoung, shrinkInPauses } from './garbage.js';
 
 export interface Front {
   readonly url: string;
@@ -46,6 +46,7 @@ export async function openFront(config: Config, parts: FrontParts): Promise<Fron
   const { store, prices, registry, log } = parts;
   const upstream = createUpstreamClient(parts.upstream);
   const activity = createActivity();
+  const stopShrinking = shrinkInPauses(activity);
   const metrics = createMetrics(registry, {
     running: () => activity.running,
     pendingSettlements: () => store.pendingSettlements(),
@@ -67,6 +68,7 @@ export async function openFront(config: Config, parts: FrontParts): Promise<Fron
     now: Date.now,
   };
   async function closeAll(): Promise<void> {
+    stopShrinking();
     await upstream.close();
     await limiter.close();
   }

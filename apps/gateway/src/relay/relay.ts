@@ -18,7 +18,7 @@ import { requestIdHeaders, retryHeaders, sendRefusal } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import type { RequestLedger } from '../ledger.js';
 import type { UpstreamClient, UpstreamRequest } from '../upstream/client.js';
-import { noteBytes } from '../young-garbage.js';
+import { noteBytes } from '../garbage.js';
 import { readUpstreamFailure, refusalOfConnectionError } from '../upstream/errors.js';
 import { RESPONSE_UNUSABLE, quarantine, settle } from './bill.js';
 import type { Bill, LossReason } from './bill.js';

@@ -1,5 +1,5 @@
 /**
- * Garbage is to be collected while it is young.
+ * When V8 collects garbage: while it is young, and what is old not in a short pause.
  *
  * The bytes of a request or a stream lie outside of V8's heap, and what it keeps of them there is a handful of
  * small objects. So its young generation does not fill up, and the bytes are given back only when they are so
@@ -8,10 +8,15 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import type { Activity } from './activity.js';
 
-type Collect = (options: { readonly type: 'minor' }) => void;
+type Collect = (
+  options: { readonly type: 'minor' } | { readonly type: 'major'; readonly flavor: 'last-resort' },
+) => void;
 
 const BYTES_BETWEEN = 8 * 1024 * 1024;
+/** Of a process without requests. */
+const PAUSE_MS = 5 * 60_000;
 
 let collect: Collect | undefined;
 let bytesSince = 0;
@@ -36,4 +41,29 @@ export function noteBytes(bytes: number): void {
   if (bytesSince < BYTES_BETWEEN) return;
   bytesSince = 0;
   collect?.({ type: 'minor' });
+}
+
+/**
+ * Some seconds after the last request V8 collects everything so as to need less memory. It then forgets the shape of
+ * what there is none of at that moment, and throws away all code compiled for it: of a gateway without requests, most
+ * of it. Here it is done after a long pause only. See docs/decisions/0017.
+ *
+ * @returns a function that ends it
+ */
+export function shrinkInPauses(
+  activity: Pick<Activity, 'begun' | 'running'>,
+  shrink = (): void => collect?.({ type: 'major', flavor: 'last-resort' }),
+): () => void {
+  setFlagsFromString('--memory-reducer-gc-count=0');
+  let begun = activity.begun;
+  let isShrunk = false;
+  const timer = setInterval(() => {
+    const isPause = activity.running === 0 && activity.begun === begun;
+    if (isPause && !isShrunk) shrink();
+    isShrunk = isPause;
+    begun = activity.begun;
+  }, PAUSE_MS).unref();
+  return () => {
+    clearInterval(timer);
+  };
 }

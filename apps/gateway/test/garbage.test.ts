@@ -1,0 +1,41 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { createActivity } from '../src/activity.js';
+import { shrinkInPauses } from '../src/garbage.js';
+
+const PAUSE_MS = 5 * 60_000;
+
+describe('shrinkInPauses', () => {
+  beforeEach(() => {
+    jest.useFakeTimers();
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  it('shrinks once in each long pause, and never while there are requests', () => {
+    const activity = createActivity();
+    const shrink = jest.fn();
+    const stop = shrinkInPauses(activity, shrink);
+    const shrunkAfter = (pauses: number): number => {
+      jest.advanceTimersByTime(pauses * PAUSE_MS);
+      return shrink.mock.calls.length;
+    };
+
+    expect(shrunkAfter(1)).toBe(1);
+    expect(shrunkAfter(5)).toBe(1);
+    // A short request: what follows is a pause of its own, as soon as it is long enough.
+    activity.begin();
+    activity.end();
+    expect(shrunkAfter(1)).toBe(1);
+    expect(shrunkAfter(1)).toBe(2);
+    // A stream that goes on.
+    activity.begin();
+    expect(shrunkAfter(5)).toBe(2);
+    activity.end();
+    expect(shrunkAfter(1)).toBe(3);
+    stop();
+    activity.begin();
+    activity.end();
+    expect(shrunkAfter(5)).toBe(3);
+  });
+});
