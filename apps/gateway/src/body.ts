@@ -7,8 +7,8 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import { errorCode } from './error-code.js';
-import type { Refusal } from './refusal.js';
 import { noteBytes } from './garbage.js';
+import type { Refusal } from './refusal.js';
 
 export type BodyReading =
   | { readonly outcome: 'read'; readonly body: Buffer }

@@ -6,6 +6,7 @@ import type { Limiter } from '@gateway/rate-limiter';
 import { createActivity } from './activity.js';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
+import { collectWhileYoung, shrinkInPauses } from './garbage.js';
 import { connectionsOn, createHttpServer, drain, listen, urlOf } from './http-server.js';
 import type { RequestLedger } from './ledger.js';
 import type { Log } from './log.js';
@@ -16,7 +17,6 @@ import type { Metrics } from './telemetry/metrics.js';
 import { createTelemetry } from './telemetry/telemetry.js';
 import { createUpstreamClient } from './upstream/client.js';
 import type { UpstreamTarget } from './upstream/client.js';
-import { collectWhileYoung, shrinkInPauses } from './garbage.js';
 
 export interface Front {
   readonly url: string;
