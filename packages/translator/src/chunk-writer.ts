@@ -34,7 +34,7 @@ export interface ChunkWriter {
   onEvent(event: JsonObject, name: string): void;
   /** The event of a chunk with a text delta, around the JSON text of its string. Only while such a block is open and the message is not over. */
   textFrame(index: number): readonly [before: string, after: string] | undefined;
-  /** Ends the message as failed; `told` is what the upstream itself says of it. */
+  /** Ends the message as failed, unless it is finished; `told` is what the upstream itself says of it. */
   fail(cause: FailureCause, told?: unknown): void;
   /** Whether `message_stop` came, or a failure. */
   isFinished(): boolean;

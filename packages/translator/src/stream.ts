@@ -12,7 +12,7 @@ import { parseObject } from './raw-json.js';
 import type { TranslateResponseContext } from './response.js';
 import { MAX_EVENT_BYTES, isEventStream, readEvent, readEventText } from './sse.js';
 import type { StreamPipe } from './stream-pipe.js';
-import { USUAL_TEXT } from './usual-text.js';
+import { MAX_USUAL_LENGTH, USUAL_TEXT } from './usual-text.js';
 
 /** Events without which the message would be another. */
 const KNOWN_EVENT = /^(message_|content_block_|error$)/;
@@ -77,7 +77,7 @@ function chatPipe<Out>(
     let block: string | undefined;
     let frame: readonly [string, string] | undefined;
     let between = '';
-    for (;;) {
+    while (text.length < MAX_USUAL_LENGTH) {
       USUAL_TEXT.lastIndex = at;
       const [event, index, string] = USUAL_TEXT.exec(text) ?? [];
       if (!event || event.length > maxEventBytes) break;
@@ -90,7 +90,7 @@ function chatPipe<Out>(
       between ||= frame[1] + frame[0];
       at += event.length;
     }
-    if (frame && at > from) ready += frame[1];
+    if (frame) ready += frame[1];
     return at;
   }
 
@@ -103,14 +103,15 @@ function chatPipe<Out>(
   const pipe = {
     isFinished: false,
     push(chunk: Uint8Array) {
-      if (pipe.isFinished) return written('');
       ready = '';
-      const text = decodeUtf8(chunk);
-      // Where all is ASCII, an event stands at the same place in the text.
-      const passTexts = (from: number) =>
-        text.length === chunk.length ? readTexts(text, from) : from;
-      if (!splitter.push(chunk, onEvent, passTexts)) writer.fail('too_large');
-      pipe.isFinished = writer.isFinished();
+      if (!pipe.isFinished) {
+        const text = decodeUtf8(chunk);
+        // Where all is ASCII, an event stands at the same place in the text.
+        const passTexts = (from: number) =>
+          text.length === chunk.length ? readTexts(text, from) : from;
+        if (!splitter.push(chunk, onEvent, passTexts)) writer.fail('too_large');
+        pipe.isFinished = writer.isFinished();
+      }
       return written(ready);
     },
     end() {

@@ -7,3 +7,6 @@
 export const USUAL_TEXT =
   // eslint-disable-next-line no-control-regex -- JSON has none within strings
   /event: .+\ndata: {"type":"content_block_delta","index":(\d+),"delta":{"type":"text_delta","text":("(?:[^"\\\0-\x1f]|\\["\\bfnrt])+")} *}\n\n/y;
+
+/** Of the text that it is looked for in: for each character of a string it takes room on a stack, which is limited. */
+export const MAX_USUAL_LENGTH = 100_000;

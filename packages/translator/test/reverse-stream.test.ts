@@ -258,6 +258,18 @@ describe('createMessageEventStream', () => {
     pipe.push(delta(1, '5'));
     expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'too_large' });
   });
+
+  it.each([
+    ['a message that is complete', 'data: [DONE]\n\n', { outcome: 'complete' }],
+    ['a failure', 'data: {\n\n', { outcome: 'failed', cause: 'malformed' }],
+  ])('keeps to %s when too much follows in the same piece', (_, last, ending) => {
+    const chunk = { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop' }] };
+    const text = `data: ${JSON.stringify(chunk)}\n\n${last}data: ${'x'.repeat(200)}`;
+    const pipe = createMessageStream(contextOf({}), { maxEventBytes: 100 });
+    pipe.push(Buffer.from(text));
+    expect(pipe.isFinished).toBe(true);
+    expect(pipe.end()).toMatchObject(ending);
+  });
 });
 
 function checkEnd(

@@ -220,6 +220,29 @@ describe('createChatStream', () => {
     expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'too_large' });
   });
 
+  it.each([
+    ['nothing to escape', 'x'],
+    ['escapes only', '\n'],
+    ['more than ASCII', 'é'],
+  ])('takes a text delta of megabytes: %s', (_, character) => {
+    const context = { model: 'm', created: 1, includeUsage: false, legacyFunctions: false };
+    const text = character.repeat(8 * 1024 * 1024);
+    const events = [
+      { type: 'message_start', message: { id: 'm' } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+    ];
+    const lines = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    const chunks = Buffer.from(createChatStream(context).push(Buffer.from(lines.join(''))))
+      .toString()
+      .split('\n\n');
+    const last = JSON.parse(chunks.at(-2)?.slice('data: '.length) ?? '') as {
+      choices: [{ delta: { content: string } }];
+    };
+    // Not with `toBe`, which would print megabytes.
+    expect(last.choices[0].delta.content === text).toBe(true);
+  });
+
   it('ends as malformed when an event is no JSON', () => {
     const pipe = createMessageStreamTap();
     pipe.push(new TextEncoder().encode('event: message_start\ndata: {"type":\n\n'));

@@ -22,7 +22,7 @@ export interface EventWriter {
   onChunk(chunk: JsonObject): void;
   /** The upstream said that it is done, by `[DONE]` or by closing. */
   onDone(): void;
-  /** Ends the message as failed; `told` is what the upstream itself says of it. */
+  /** Ends the message as failed, unless it is finished; `told` is what the upstream itself says of it. */
   fail(cause: FailureCause, told?: unknown): void;
   isFinished(): boolean;
   /** To be called once. A complete message writes its `message_delta` and `message_stop` meanwhile. */
@@ -107,6 +107,7 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
   }
 
   function fail(cause: FailureCause, told?: unknown): void {
+    if (isFinished) return;
     failure = failureOf(cause, told);
     isFinished = true;
   }
