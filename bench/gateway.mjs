@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { request } from 'undici';
 import { freePort } from '../scripts/servers.mjs';
 import { node, root } from '../scripts/setup.mjs';
+import { openBatchCounter } from './batches.mjs';
 import { startServer } from './server.mjs';
 
 const MAIN = join(root, 'apps/gateway/dist/main.js');
@@ -16,6 +17,44 @@ const KEY = {
   burst: 1_000_000,
   requests_per_minute: 10_000_000,
 };
+
+/**
+ * This gateway with everything on: limits in Redis, charges in PostgreSQL.
+ *
+ * @param env - further settings of its own
+ */
+export function gatewayOnServers({ name, title, env = {} }) {
+  return {
+    title,
+    isOurs: true,
+    translates: true,
+    fidelity: 'bytes',
+    needsServers: true,
+    async start(context) {
+      const { databaseUrl, redisUrl, pids } = context.servers;
+      const gateway = await startGateway({
+        ...context,
+        name,
+        env: {
+          DATABASE_URL: databaseUrl,
+          REDIS_URL: redisUrl,
+          KEY_PEPPER: 'benchmark-pepper-benchmark-pepper',
+          ...env,
+        },
+      });
+      const batches = await openBatchCounter(databaseUrl, gateway.keyId);
+      return {
+        ...gateway,
+        serverPids: pids,
+        settlements: batches.read,
+        async stop() {
+          await gateway.stop();
+          await batches.close();
+        },
+      };
+    },
+  };
+}
 
 export async function startGateway({ name, upstreamUrl, scratch, nodeFlags, env }) {
   const port = await freePort();

@@ -34,11 +34,10 @@ export function readOptions(contestants) {
     isQuick: values.quick,
     isPartial: values.only !== undefined || values.contestants !== undefined,
     works: values.only ? chosen(values.only, works, 'work') : values.quick ? quickWorks : works,
-    contestants: chosen(
-      values.contestants ?? [...contestants.keys()].join(','),
-      [...contestants.values()],
-      'contestant',
-    ),
+    contestants:
+      values.contestants === undefined
+        ? [...contestants.values()].filter(({ onlyWhenNamed }) => onlyWhenNamed !== true)
+        : chosen(values.contestants, [...contestants.values()], 'contestant'),
     profile:
       values.profile === undefined
         ? undefined

@@ -22,30 +22,35 @@ export function createConnection({ port, onDone, onFirstByte }) {
   /** Of the body, or of the chunk under way. */
   let missing = 0;
   let hasBegun = false;
+  /** The answer says that it is the connection's last. */
+  let isLast = false;
 
   function send(request) {
     check = request.check;
     check.begin();
     read = readHead;
     hasBegun = false;
-    if (socket === undefined || socket.destroyed) open();
+    if (socket === undefined || socket.destroyed) socket = opened();
     socket.write(request.bytes);
   }
 
-  function open() {
-    socket = connect({ host: '127.0.0.1', port, noDelay: true });
+  function opened() {
+    const opening = connect({ host: '127.0.0.1', port, noDelay: true });
     rest = Buffer.alloc(0);
-    socket.on('data', (data) => {
+    opening.on('data', (data) => {
       for (let at = 0; at < data.length && read !== undefined;) at = read(data, at);
     });
-    socket.on('error', (error) => finish(`connection: ${error.code}`));
-    socket.on('close', () => finish('closed amid an answer'));
+    // One that ended with its last answer closes when the next may be in use.
+    const finishHere = (problem) => opening === socket && finish(problem);
+    opening.on('error', (error) => finishHere(`connection: ${error.code}`));
+    opening.on('close', () => finishHere('closed amid an answer'));
+    return opening;
   }
 
   function finish(problem) {
     if (read === undefined) return;
     read = undefined;
-    if (problem !== undefined) socket.destroy();
+    if (problem !== undefined || isLast) socket.destroy();
     onDone(problem);
   }
 
@@ -60,6 +65,7 @@ export function createConnection({ port, onDone, onFirstByte }) {
     const used = end + HEAD_END.length - rest.length;
     rest = Buffer.alloc(0);
     const head = bytes.latin1Slice(0, end).toLowerCase();
+    isLast = head.includes('\r\nconnection: close');
     const status = Number(head.slice(9, 12));
     if (status !== 200) {
       finish(`status ${status}: ${bytes.toString('latin1', end + HEAD_END.length, end + 300)}`);
