@@ -69,6 +69,8 @@ export interface ExchangeReport {
 
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const KEEP_ALIVE_MS = 10_000;
+/** In {@link noteBytes}: they come in smaller pieces than prompts, so there is more in flight to go through. */
+const WEIGHT_OF_ANSWERS = 0.5;
 /** A charge is usually durable before. After this time, what need not wait for it does not. */
 const PROMPT_CHARGE_MS = 100;
 
@@ -145,7 +147,7 @@ class Relay implements Dispatcher.DispatchHandler {
       controller.abort(new Error('the response went on after its end'));
       return;
     }
-    noteBytes(chunk.length);
+    noteBytes(chunk.length * WEIGHT_OF_ANSWERS);
     this.#firstByteAt ??= this.#services.now();
     if (this.#pipe === undefined) {
       this.#collect(chunk);
