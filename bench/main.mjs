@@ -5,6 +5,7 @@
  *   npm run bench -- --quick                           fewer and shorter rounds, to see that it works
  *   npm run bench -- --only native-json-1k,open-1000   some works
  *   npm run bench -- --contestants bare,gateway-servers --rounds 9
+ *   npm run bench -- --only native-paced-300 --streams 800
  *   npm run bench -- --units                           what one request costs each part
  *   npm run bench -- --replicas                        how charging grows with processes and keys
  *   npm run bench -- --profile gateway-servers --work native-stream-300

@@ -14,6 +14,7 @@ export function readOptions(contestants) {
       only: { type: 'string' },
       contestants: { type: 'string' },
       rounds: { type: 'string' },
+      streams: { type: 'string' },
       quick: { type: 'boolean', default: false },
       profile: { type: 'string' },
       work: { type: 'string' },
@@ -32,8 +33,13 @@ export function readOptions(contestants) {
     isUnits: values.units,
     isReplicas: values.replicas,
     isQuick: values.quick,
-    isPartial: values.only !== undefined || values.contestants !== undefined,
-    works: values.only ? chosen(values.only, works, 'work') : values.quick ? quickWorks : works,
+    isPartial: [values.only, values.contestants, values.streams].some(
+      (value) => value !== undefined,
+    ),
+    works: withStreams(
+      values.only ? chosen(values.only, works, 'work') : values.quick ? quickWorks : works,
+      values.streams && positive(values.streams),
+    ),
     contestants:
       values.contestants === undefined
         ? [...contestants.values()].filter(({ onlyWhenNamed }) => onlyWhenNamed !== true)
@@ -46,6 +52,12 @@ export function readOptions(contestants) {
             work: one(values.work ?? 'native-json-1k', works, 'work'),
           },
   };
+}
+
+/** Of paced works: how many streams run at once. */
+function withStreams(works, streams) {
+  if (!streams) return works;
+  return works.map((work) => (work.phase === 'paced' ? { ...work, streams } : work));
 }
 
 function chosen(list, all, kind) {

@@ -69,7 +69,7 @@ export interface ExchangeReport {
 
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const KEEP_ALIVE_MS = 10_000;
-/** In {@link noteBytes}: they come in smaller pieces than prompts, so there is more in flight to go through. */
+/** In {@link noteBytes}: for the same bytes more requests are in flight than with prompts, and a collection goes through those. */
 const WEIGHT_OF_ANSWERS = 0.5;
 /** A charge is usually durable before. After this time, what need not wait for it does not. */
 const PROMPT_CHARGE_MS = 100;
