@@ -24,7 +24,7 @@ export function readOptions(contestants) {
     },
   });
   const size = values.quick ? QUICK : FULL;
-  const rounds = values.rounds && positive(values.rounds);
+  const rounds = values.rounds && positive('rounds', values.rounds);
   const quickWorks = works.filter(({ name, isLong }) => !isLong || name === QUICK_LONG_WORK);
   return {
     ...size,
@@ -38,7 +38,7 @@ export function readOptions(contestants) {
     ),
     works: withStreams(
       values.only ? chosen(values.only, works, 'work') : values.quick ? quickWorks : works,
-      values.streams && positive(values.streams),
+      values.streams && positive('streams', values.streams),
     ),
     contestants:
       values.contestants === undefined
@@ -70,9 +70,10 @@ function one(name, all, kind) {
   fail(`no ${kind} is called ${name}; there are: ${all.map((entry) => entry.name).join(', ')}`);
 }
 
-function positive(text) {
+function positive(option, text) {
   const number = Number(text);
-  if (!Number.isInteger(number) || number < 1) fail('--rounds: must be a whole number from 1 on');
+  if (!Number.isInteger(number) || number < 1)
+    fail(`--${option}: must be a whole number from 1 on`);
   return number;
 }
 
