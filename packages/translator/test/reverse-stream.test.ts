@@ -166,6 +166,20 @@ describe('message stream, by vectors', () => {
   });
 });
 
+describe('createMessageStream', () => {
+  it.each([
+    ['a message that is complete', 'data: [DONE]\n\n', { outcome: 'complete' }],
+    ['a failure', 'data: {\n\n', { outcome: 'failed', cause: 'malformed' }],
+  ])('keeps to %s when too much follows in the same piece', (_, last, ending) => {
+    const chunk = { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop' }] };
+    const text = `data: ${JSON.stringify(chunk)}\n\n${last}data: ${'x'.repeat(200)}`;
+    const pipe = createMessageStream(contextOf({}), { maxEventBytes: 100 });
+    pipe.push(Buffer.from(text));
+    expect(pipe.isFinished).toBe(true);
+    expect(pipe.end()).toMatchObject(ending);
+  });
+});
+
 /** An answer that is streamed and one that is not are the same message to the SDK that reads them. */
 for (const [generation, Client] of [
   ['1.x', Anthropic],
@@ -257,18 +271,6 @@ describe('createMessageEventStream', () => {
     expect(pipe.isFinished).toBe(false);
     pipe.push(delta(1, '5'));
     expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'too_large' });
-  });
-
-  it.each([
-    ['a message that is complete', 'data: [DONE]\n\n', { outcome: 'complete' }],
-    ['a failure', 'data: {\n\n', { outcome: 'failed', cause: 'malformed' }],
-  ])('keeps to %s when too much follows in the same piece', (_, last, ending) => {
-    const chunk = { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop' }] };
-    const text = `data: ${JSON.stringify(chunk)}\n\n${last}data: ${'x'.repeat(200)}`;
-    const pipe = createMessageStream(contextOf({}), { maxEventBytes: 100 });
-    pipe.push(Buffer.from(text));
-    expect(pipe.isFinished).toBe(true);
-    expect(pipe.end()).toMatchObject(ending);
   });
 });
 

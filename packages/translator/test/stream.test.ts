@@ -37,11 +37,21 @@ const vectors = readdirSync(FOLDER).map(
     ] as const,
 );
 
-function bytesOf({ upstream }: StreamVector, lineEnd = '\n'): Uint8Array {
+function bytesOf({ upstream }: Pick<StreamVector, 'upstream'>, lineEnd = '\n'): Uint8Array {
   const events = upstream.map((event) =>
     [`event: ${event.type}`, `data: ${JSON.stringify(event)}`, '', ''].join(lineEnd),
   );
   return new TextEncoder().encode(events.join(''));
+}
+
+/** The beginning of a message, up to one text delta. */
+function upToText(text: string): Uint8Array {
+  const upstream = [
+    { type: 'message_start', message: { id: 'm' } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+  ];
+  return bytesOf({ upstream });
 }
 
 const chatStream = (vector: StreamVector): StreamPipe =>
@@ -207,15 +217,8 @@ describe('createChatStream', () => {
 
   it('counts a text delta that fills a chunk against the bound, too', () => {
     const context = { model: 'm', created: 1, includeUsage: false, legacyFunctions: false };
-    const delta = { type: 'text_delta', text: 'x'.repeat(200) };
-    const events = [
-      { type: 'message_start', message: { id: 'm' } },
-      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-      { type: 'content_block_delta', index: 0, delta },
-    ];
     const pipe = createChatStream(context, { maxEventBytes: 150 });
-    const lines = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-    const text = Buffer.from(pipe.push(new TextEncoder().encode(lines.join('')))).toString();
+    const text = Buffer.from(pipe.push(upToText('x'.repeat(200)))).toString();
     expect(text).not.toContain('xxx');
     expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'too_large' });
   });
@@ -227,20 +230,10 @@ describe('createChatStream', () => {
   ])('takes a text delta of megabytes: %s', (_, character) => {
     const context = { model: 'm', created: 1, includeUsage: false, legacyFunctions: false };
     const text = character.repeat(8 * 1024 * 1024);
-    const events = [
-      { type: 'message_start', message: { id: 'm' } },
-      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
-    ];
-    const lines = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-    const chunks = Buffer.from(createChatStream(context).push(Buffer.from(lines.join(''))))
-      .toString()
-      .split('\n\n');
-    const last = JSON.parse(chunks.at(-2)?.slice('data: '.length) ?? '') as {
-      choices: [{ delta: { content: string } }];
-    };
+    const pushed = Buffer.from(createChatStream(context).push(upToText(text))).toString();
+    const delta = chunksOf(pushed).at(-1)?.choices[0]?.delta as { content: string };
     // Not with `toBe`, which would print megabytes.
-    expect(last.choices[0].delta.content === text).toBe(true);
+    expect(delta.content === text).toBe(true);
   });
 
   it('ends as malformed when an event is no JSON', () => {
