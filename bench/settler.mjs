@@ -91,5 +91,6 @@ function settlement(number) {
     endpoint: 'messages',
     streamed: false,
     upstreamId: 'msg_01BenchmarkBenchmarkBench',
+    overdraft: 'bounded',
   };
 }

@@ -30,12 +30,18 @@ export async function readLedger(databaseUrl, { withEntries = true } = {}) {
     const { rows } = !withEntries
       ? { rows: [] }
       : await client.query(
-          `select id, key_id, kind, seq::text, delta::text, balance_after::text, model, upstream_id,
+          `select id, key_id, kind, seq::text, delta::text, written_off::text, balance_after::text, model, upstream_id,
               input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens
          from ledger order by ledger.key_id, ledger.seq`,
         );
-    const keys = await client.query('select id, balance::text from api_key');
-    return { entries: rows, balances: new Map(keys.rows.map((row) => [row.id, row.balance])) };
+    const keys = await client.query(
+      'select k.id, k.balance::text, s.standing from api_key k join key_standing s on s.id = k.id',
+    );
+    return {
+      entries: rows,
+      balances: new Map(keys.rows.map((row) => [row.id, row.balance])),
+      standings: new Map(keys.rows.map((row) => [row.id, row.standing])),
+    };
   } finally {
     await client.end();
   }
@@ -74,7 +80,7 @@ export function checkInvariants({ ledger, seen, refused, served, floorPerKey }) 
         entry.output_tokens !== usage.output ||
         entry.cache_read_input_tokens !== usage.read ||
         entry.cache_creation_input_tokens !== usage.written ||
-        toUnits(entry.delta) !== -chargeOf(usage)
+        toUnits(entry.delta) - toUnits(entry.written_off) !== -chargeOf(usage)
       );
     }),
   );

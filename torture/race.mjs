@@ -1,7 +1,7 @@
 /**
  * The race for the last cent: many requests of one key at once, over all replicas, with a balance that
  * covers few of them. `bounded`: never below what the key's concurrency allows. `none`: never below zero,
- * while replicas are killed and clients leave.
+ * while replicas are killed, clients leave, and some responses cost far more than was held for them.
  */
 
 import { Agent, request } from 'undici';
@@ -12,6 +12,8 @@ import { startSystem } from './system.mjs';
 const MODEL = 'claude-haiku-4-5';
 const CONCURRENCY = 5;
 const MAX_TOKENS = 40;
+/** Costs a hundred times its hold, and more than any balance here. */
+const COSTLY = `[[script:${JSON.stringify({ usage: { output_tokens: 1_000_000 } })}]]`;
 const ATTEMPTS = 16;
 /** Keys that race at the same time, each on its own. */
 const PARALLEL_ROUNDS = 8;
@@ -74,7 +76,9 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
     for (let tries = 0; tries < 12; tries += 1) {
       const replica = system.replicas[(attempt + tries) % replicaCount];
       const leaves = overdraft === 'none' && random.chance(0.1);
-      const status = await one(key, replica, { leaves, text: `round ${round} ${attempt}` });
+      const isCostly = overdraft === 'none' && random.chance(0.05);
+      const text = `${isCostly ? COSTLY : ''}round ${round} ${attempt}`;
+      const status = await one(key, replica, { leaves, text });
       if (status === 401 || status === 402) return;
       if (status !== 200) await sleep(20);
     }
@@ -199,9 +203,26 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
     `each usage a client saw is charged once, exactly (${seen.length} seen)`,
     seen.filter((usage) => {
       const entry = charges.get(usage.requestId);
-      return entry === undefined || toUnits(entry.delta) !== -costOf(usage);
+      const charged = entry && toUnits(entry.delta) - toUnits(entry.written_off);
+      return charged !== -costOf(usage);
     }),
   );
+  if (overdraft === 'none') {
+    const writeOffs = Map.groupBy(
+      ledger.entries.filter((entry) => toUnits(entry.written_off) > 0n),
+      (entry) => entry.key_id,
+    );
+    check(
+      'I7',
+      `after a write-off a key gets nothing more, but for what was in flight (${writeOffs.size} keys with write-offs)`,
+      [
+        ...[...writeOffs].filter(([, entries]) => entries.length > CONCURRENCY),
+        ...[...writeOffs.keys()].filter((id) => ledger.standings.get(id) === 'active'),
+        // A check of nothing would prove nothing.
+        ...(writeOffs.size === 0 ? ['no response cost more than its balance'] : []),
+      ],
+    );
+  }
   check('audit', `the audit finds the ledger sound (gap ${audit.gap})`, [...audit.differences]);
   check('I10', 'every replica drained and exited with 0', badExits === 0 ? [] : [badExits]);
   if (overdraft === 'bounded') {

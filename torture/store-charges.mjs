@@ -45,5 +45,6 @@ export function settlementOfId(id, keyIds) {
     endpoint: 'messages',
     streamed: true,
     upstreamId: undefined,
+    overdraft: 'bounded',
   };
 }

@@ -20,6 +20,7 @@ export async function startSystem({ replicaCount, env = {}, journalEntries }) {
     apiKey: UPSTREAM_KEY,
     keepBodies: false,
     eventDelayMs: 1,
+    allowScriptText: true,
     maxJournalEntries: journalEntries,
   });
   const links = {

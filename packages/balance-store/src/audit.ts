@@ -37,13 +37,15 @@ export interface AuditReport {
   /** Units of 10^-14 USD. */
   readonly credited: bigint;
   readonly charged: bigint;
+  /** What charges without overdraft could not take: list prices add up to `charged + writtenOff`. */
+  readonly writtenOff: bigint;
   readonly balances: bigint;
   /** `credited - charged - balances`: zero in a sound ledger. */
   readonly gap: bigint;
   /** Entries that the hash chain covers. */
   readonly sealed: number;
   readonly head: SealHead | undefined;
-  /** Requests that may have cost the operator and were never charged or given up, see `HoldState`. */
+  /** Requests that may have cost the operator and were neither charged nor given up, see `HoldState`. */
   readonly orphanedHolds: number;
   readonly quarantined: number;
   readonly conflicts: number;

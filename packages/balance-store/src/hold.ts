@@ -32,8 +32,7 @@ export type HoldOutcome =
 
 /**
  * `orphaned`: it expired without a charge or a release, because the process that had placed it died or
- * lost the database; or its charge was refused as overdrawn. The upstream may have done work that nobody
- * was charged for.
+ * lost the database. The upstream may have done work that nobody was charged for.
  */
 export type HoldState = 'live' | 'orphaned';
 

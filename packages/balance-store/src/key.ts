@@ -1,4 +1,4 @@
-/** API keys: their record, their credential's form and its keyed hash. */
+/** API keys as they are stored. */
 
 export interface KeyLimits {
   /** Requests of this key in flight at once. */
@@ -27,7 +27,9 @@ export interface KeyRecord {
   readonly spent: bigint;
   /** Sum of all top-ups so far, in units of 10^-14 USD. */
   readonly credited: bigint;
-  /** Not suspended or revoked, not expired, balance above zero, by the database's clock. */
+  /** Sum of all write-offs, in units of 10^-14 USD: what charges could not take without overdraft. */
+  readonly writtenOff: bigint;
+  /** Whether its standing is `active`, by the database's clock. */
   readonly isActive: boolean;
   readonly createdAt: Date;
   /** When the last charge from upstream usage was recorded. */

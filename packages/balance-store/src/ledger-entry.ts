@@ -17,12 +17,16 @@ interface EntryCommon {
 export type LedgerEntry =
   | (EntryCommon & {
       readonly kind: 'charge';
+      /** In units of 10^-14 USD. Tokens times rates are `-delta + writtenOff`. */
+      readonly writtenOff: bigint;
       readonly model: string;
       readonly usage: SettledUsage;
       readonly rates: SettledRates;
       readonly endpoint: string;
       readonly streamed: boolean;
       readonly upstreamId: string | undefined;
+      /** What was odd about the usage object. */
+      readonly remarks: string | undefined;
     })
   | (EntryCommon & { readonly kind: 'top_up'; readonly actor: string });
 

@@ -38,8 +38,13 @@ export interface Settlement {
   /** Made by the gateway before the first attempt and reused on every retry. Unique for ever. */
   readonly requestId: string;
   readonly keyId: string;
-  /** What the request costs, in units of 10^-14 USD. Never negative. */
+  /** What the request costs at its rates, in units of 10^-14 USD. Never negative. */
   readonly amount: bigint;
+  /**
+   * `none`: the charge takes at most what is left of the balance beyond the holds of other requests,
+   * and the rest is written off. A request that has a hold is charged this way in any case.
+   */
+  readonly overdraft: 'bounded' | 'none';
   readonly model: string;
   readonly usage: SettledUsage;
   readonly rates: SettledRates;
@@ -48,23 +53,32 @@ export interface Settlement {
   readonly streamed: boolean;
   /** The upstream's own id of the message, when it gave one. */
   readonly upstreamId: string | undefined;
+  /** What was odd about the usage object, for the operator. At most 500 characters are kept. */
+  readonly remarks?: string | undefined;
 }
 
 export interface BalanceAfter {
   /** Balance after this entry, in units of 10^-14 USD; may be negative. */
   readonly balance: bigint;
-  /** Whether the key may go on: not suspended or revoked, not expired, balance above zero. */
+  /** Whether the key's standing is `active` (see {@link Standing}). */
   readonly isActive: boolean;
 }
 
+export interface Charged extends BalanceAfter {
+  /**
+   * The part of the amount that the balance could not cover, in units of 10^-14 USD: the key was charged
+   * the amount less this. Above zero only for charges without overdraft. It is the operator's loss, and
+   * the key stays exhausted until its next credit.
+   */
+  readonly writtenOff: bigint;
+}
+
 export type SettleOutcome =
-  | ({ readonly outcome: 'settled' } & BalanceAfter)
+  | ({ readonly outcome: 'settled' } & Charged)
   /** The same request was settled before with the same contents: nothing changed. */
-  | ({ readonly outcome: 'replayed' } & BalanceAfter)
+  | ({ readonly outcome: 'replayed' } & Charged)
   /** The request id is in the ledger with other contents: nothing charged, an alarm row written. */
   | { readonly outcome: 'conflict' }
-  /** The request had a hold, cost more than it, and the balance has no room for that: nothing charged. */
-  | ({ readonly outcome: 'overdrawn' } & BalanceAfter)
   /** The database refuses this row as malformed: set aside in the quarantine, nothing charged. */
   | { readonly outcome: 'quarantined'; readonly reason: string };
 
@@ -85,11 +99,22 @@ export type TopUpOutcome =
   | { readonly outcome: 'conflict' }
   | { readonly outcome: 'unknown_key' };
 
-/** What admission needs to know, read from the authority. */
+/**
+ * What admission needs to know. Derived from the key's row whenever it is read, by the SQL function
+ * `standing_of`: a key is disabled or enabled nowhere else.
+ *
+ * - `exhausted`: the balance is zero or below, or a response since the last credit cost more than the
+ *   balance could cover (`uncovered` is above zero).
+ * - `suspended`, `revoked`: an operator decided so. `expired`: its `expiresAt` has passed.
+ */
 export type Standing =
-  | { readonly standing: 'active'; readonly balance: bigint }
-  | { readonly standing: 'exhausted'; readonly balance: bigint }
-  | { readonly standing: 'suspended' | 'revoked' | 'expired'; readonly balance: bigint }
+  | {
+      readonly standing: 'active' | 'exhausted' | 'suspended' | 'revoked' | 'expired';
+      /** In units of 10^-14 USD, as is `uncovered`. */
+      readonly balance: bigint;
+      /** What was written off since the last credit. */
+      readonly uncovered: bigint;
+    }
   | { readonly standing: 'unknown' };
 
 /** A request whose cost upstream will never be charged, kept for the operator. */

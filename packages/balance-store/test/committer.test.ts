@@ -6,7 +6,7 @@ import type { Settlement, SettleOutcome } from '../src/index.js';
 import { settlement } from '../src/testing/index.js';
 
 const DEADLINE = { deadlineMs: 10_000 };
-const settled: SettleOutcome = { outcome: 'settled', balance: 1n, isActive: true };
+const settled: SettleOutcome = { outcome: 'settled', balance: 1n, isActive: true, writtenOff: 0n };
 
 class Refusal extends Error {}
 class Race extends Error {}

@@ -16,6 +16,8 @@ const DEADLINE = { deadlineMs: 20_000 };
 
 interface ModelKey {
   balance: bigint;
+  /** Written off since the last credit. */
+  uncovered: bigint;
   entries: number;
   state: 'active' | 'suspended' | 'revoked';
   isExpired: boolean;
@@ -24,7 +26,10 @@ interface ModelKey {
 /** Keys and used ids: everything that decides an outcome. */
 interface Model {
   readonly keys: Map<string, ModelKey>;
-  readonly used: Map<string, { readonly contents: string; readonly balance: bigint }>;
+  readonly used: Map<
+    string,
+    { readonly contents: string; readonly balance: bigint; readonly writtenOff: bigint }
+  >;
   /** Live and orphaned ones by request id. */
   readonly holds: Map<string, { readonly keyId: string; amount: bigint; isLive: boolean }>;
 }
@@ -47,7 +52,7 @@ type Step = fc.AsyncCommand<Model, Real>;
 function standingOf(key: ModelKey): string {
   if (key.state !== 'active') return key.state;
   if (key.isExpired) return 'expired';
-  return key.balance > 0n ? 'active' : 'exhausted';
+  return key.balance > 0n && key.uncovered === 0n ? 'active' : 'exhausted';
 }
 
 function keyOf(model: Model, keyId: string): ModelKey {
@@ -63,6 +68,7 @@ function applyOnce(
     readonly id: string;
     readonly keyId: string;
     readonly delta: bigint;
+    readonly writtenOff: bigint;
     readonly contents: string;
   },
   fresh: 'settled' | 'credited',
@@ -73,51 +79,67 @@ function applyOnce(
   if (known === undefined) {
     key.balance += entry.delta;
     key.entries += 1;
-    model.used.set(entry.id, { contents: entry.contents, balance: key.balance });
+    key.uncovered = fresh === 'credited' ? 0n : key.uncovered + entry.writtenOff;
+    model.used.set(entry.id, { ...entry, balance: key.balance });
   }
+  const writtenOff = known?.writtenOff ?? entry.writtenOff;
   return {
     outcome: known === undefined ? fresh : 'replayed',
     balance: known?.balance ?? key.balance,
     isActive: standingOf(key) === 'active',
+    ...(fresh === 'settled' ? { writtenOff } : {}),
   };
 }
 
+/** What a charge takes of its key's balance, and what must be written off. */
+function splitOf(
+  model: Model,
+  { requestId, keyId, amount, overdraft }: Settlement,
+): { readonly delta: bigint; readonly writtenOff: bigint } {
+  const hold = model.holds.get(requestId);
+  const hasHold = hold?.keyId === keyId;
+  if (overdraft === 'bounded' && !hasHold) return { delta: -amount, writtenOff: 0n };
+  const { balance } = keyOf(model, keyId);
+  const own = hasHold && hold.isLive ? hold.amount : 0n;
+  const free = max(own, balance - (heldBy(model, keyId) - own));
+  const charged = min(amount, max(0n, min(balance, free)));
+  return { delta: -charged, writtenOff: amount - charged };
+}
+
+const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
 const always = () => true;
 
-function settleStep(key: number, id: number, tokens: number): Step {
+function settleStep(
+  key: number,
+  id: number,
+  tokens: number,
+  overdraft: Settlement['overdraft'],
+): Step {
   return {
     check: always,
-    toString: () => `settle(key ${String(key)}, request ${String(id)}, ${String(tokens)} tokens)`,
+    toString: () =>
+      `settle(key ${String(key)}, request ${String(id)}, ${String(tokens)} tokens, overdraft ${overdraft})`,
     async run(model, { store, history, keyIds }) {
       const keyId = keyIds[key] ?? '';
       const charge: Settlement = settlement(keyId, {
         requestId: `${history}:${String(id)}`,
         usage: { inputTokens: tokens },
+        overdraft,
       });
       const { requestId, amount } = charge;
-      const hold = model.holds.get(requestId);
-      const own = hold?.isLive === true ? hold.amount : 0n;
-      const of = keyOf(model, keyId);
-      if (
-        !model.used.has(requestId) &&
-        hold?.keyId === keyId &&
-        amount > own &&
-        of.balance - amount < heldBy(model, keyId) - own
-      ) {
-        hold.isLive = false;
-        expect(await store.settle(charge, DEADLINE)).toEqual({
-          outcome: 'overdrawn',
-          balance: of.balance,
-          isActive: standingOf(of) === 'active',
-        });
-        return;
-      }
-      model.holds.delete(requestId);
       const expected = applyOnce(
         model,
-        { id: requestId, keyId, delta: -amount, contents: `${keyId} ${String(tokens)}` },
+        {
+          id: requestId,
+          keyId,
+          ...splitOf(model, charge),
+          contents: `${keyId} ${String(tokens)}`,
+        },
         'settled',
       );
+      model.holds.delete(requestId);
       expect(await store.settle(charge, DEADLINE)).toEqual(expected);
     },
   };
@@ -192,6 +214,7 @@ function topUpStep(key: number, id: number, units: bigint): Step {
           id: `topup:${topUp.topUpId}`,
           keyId,
           delta: units,
+          writtenOff: 0n,
           contents: `${keyId} ${String(units)}`,
         },
         'credited',
@@ -248,8 +271,12 @@ function readStep(key: number): Step {
 
 async function expectSame(model: Model, store: BalanceStore, keyId: string): Promise<void> {
   const key = keyOf(model, keyId);
-  const { balance } = key;
-  expect(await store.readStanding(keyId)).toEqual({ standing: standingOf(key), balance });
+  const { balance, uncovered } = key;
+  expect(await store.readStanding(keyId)).toEqual({
+    standing: standingOf(key),
+    balance,
+    uncovered,
+  });
   const { entries } = await store.listEntries({ keyId, limit: 1 });
   expect(entries[0]?.seq ?? 0n).toBe(BigInt(key.entries));
   expect(await store.getKey(keyId)).toMatchObject({
@@ -264,8 +291,12 @@ const key = fc.integer({ min: 0, max: KEYS - 1 });
 const id = fc.integer({ min: 0, max: 9 });
 const steps = fc.commands(
   [
-    fc.tuple(key, id, fc.integer({ min: 0, max: 3 })).map((of) => settleStep(...of)),
-    fc.tuple(key, id, fc.integer({ min: 0, max: 3 })).map((of) => settleStep(...of)),
+    fc
+      .tuple(key, id, fc.integer({ min: 0, max: 3 }), fc.constantFrom('bounded', 'none'))
+      .map((of) => settleStep(...of)),
+    fc
+      .tuple(key, id, fc.integer({ min: 0, max: 3 }), fc.constantFrom('none'))
+      .map((of) => settleStep(...of)),
     fc
       .tuple(key, id, fc.constantFrom(0n, 1n, 300_000_000n, 600_000_000n))
       .map((of) => holdStep(...of)),
@@ -300,6 +331,7 @@ async function checkHistories(store: BalanceStore): Promise<void> {
       const setup = () => {
         const newKey = (): ModelKey => ({
           balance: 0n,
+          uncovered: 0n,
           entries: 0,
           state: 'active',
           isExpired: false,

@@ -52,7 +52,7 @@ describe('PostgreSQL: many replicas', () => {
       });
       keys.push(record.id);
     }
-    const counts = { settled: 0, replayed: 0, conflict: 0, overdrawn: 0, quarantined: 0 };
+    const counts = { settled: 0, replayed: 0, conflict: 0, quarantined: 0 };
     for (let round = 0; round < 30; round += 1) {
       const charges = keys.flatMap((keyId) => [settlement(keyId), settlement(keyId)]);
       const orders = [
@@ -71,7 +71,6 @@ describe('PostgreSQL: many replicas', () => {
       settled: 1_200,
       replayed: 2_400,
       conflict: 0,
-      overdrawn: 0,
       quarantined: 0,
     });
     const report = await first.audit();
@@ -219,7 +218,7 @@ describe('PostgreSQL: many replicas', () => {
     expect((await a.findKeyByCredential(credential))?.id).toBe(record.id);
     await b.suspendKey(record.id);
     await b.updateKey(record.id, { limits: { burst: 77 } });
-    expect(await a.readStanding(record.id)).toEqual({ standing: 'suspended', balance: USD });
+    expect(await a.readStanding(record.id)).toEqual({ standing: 'suspended', balance: USD, uncovered: 0n });
     await new Promise((resolve) => setTimeout(resolve, 1_050));
     const found = await a.findKeyByCredential(credential);
     expect(found).toMatchObject({ state: 'suspended', limits: { burst: 77 } });
@@ -362,5 +361,26 @@ describe('PostgreSQL: opening', () => {
     await store.close();
     const rows = await querySql(connectionString, 'SELECT * FROM api_key');
     expect(JSON.stringify(rows)).not.toContain(credential.slice(3, 20));
+  });
+});
+
+describe('PostgreSQL: functions', () => {
+  it('are those whose text stands in prisma/functions, one in each file', async () => {
+    const connectionString = await server.createDatabase();
+    await (await openPostgresStore({ connectionString, pepper: PEPPER })).close();
+    const definitions = () =>
+      querySql(
+        connectionString,
+        'SELECT proname AS name, pg_get_functiondef(p.oid) AS definition FROM pg_proc p ' +
+          "WHERE pronamespace = 'public'::regnamespace ORDER BY proname",
+      );
+    const migrated = await definitions();
+    const folder = join(__dirname, '..', 'prisma', 'functions');
+    const files = readdirSync(folder).sort();
+    expect(migrated.map(({ name }) => `${String(name)}.sql`)).toEqual(files);
+    for (const file of files) {
+      await querySql(connectionString, readFileSync(join(folder, file), 'utf8'));
+    }
+    expect(await definitions()).toEqual(migrated);
   });
 });

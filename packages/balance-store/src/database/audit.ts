@@ -1,10 +1,10 @@
 /**
- * Recomputes the ledger from its rows, independently of what the SQL functions computed: the amount of
- * each charge from its tokens and rates, the numbers, the running balances, the keys' totals, and the hash
- * chain over all of it.
+ * Recomputes the ledger from its rows, independently of what the SQL functions computed: the list price of
+ * each charge from its tokens and rates, the sequence numbers, the running balances, the keys' totals, and
+ * the hash chain over all of it.
  *
- * It needs no snapshot and blocks nobody: a key's row is read first, and the entries it counts are
- * final, because entries are numbered without gaps and never change.
+ * It needs no snapshot and blocks nobody: it reads a key's row first, and the entries which that row counts
+ * are final, because entries are numbered without gaps and never change.
  */
 
 import type { Pool } from 'pg';
@@ -25,6 +25,8 @@ interface KeyTotals {
   readonly balance: bigint;
   readonly spent: bigint;
   readonly credited: bigint;
+  readonly writtenOff: bigint;
+  readonly uncovered: bigint;
 }
 
 /** What the entries of one key add up to so far. */
@@ -33,6 +35,9 @@ interface Fold {
   balance: bigint;
   spent: bigint;
   credited: bigint;
+  writtenOff: bigint;
+  /** Written off since the last credit. */
+  uncovered: bigint;
   /** Highest number beyond those the key counted when it was read. */
   later: bigint;
 }
@@ -42,6 +47,7 @@ interface Tally {
   entries: number;
   credited: bigint;
   charged: bigint;
+  writtenOff: bigint;
   balances: bigint;
   sealed: number;
   differences: AuditDifference[];
@@ -53,6 +59,7 @@ export async function auditLedger(pool: Pool, { anchor }: AuditOptions): Promise
     entries: 0,
     credited: 0n,
     charged: 0n,
+    writtenOff: 0n,
     balances: 0n,
     sealed: 0,
     differences: [],
@@ -102,19 +109,21 @@ export async function auditLedger(pool: Pool, { anchor }: AuditOptions): Promise
 }
 
 async function readKeys(pool: Pool, after: string): Promise<readonly KeyTotals[]> {
-  const rows = await queryArrays<[string, string, string, string, string]>(pool, {
+  const rows = await queryArrays<[string, string, string, string, string, string, string]>(pool, {
     text:
-      'SELECT id, seq::text, balance::text, spent::text, credited::text FROM api_key ' +
-      'WHERE id > $1 ORDER BY id LIMIT $2',
+      'SELECT id, seq::text, balance::text, spent::text, credited::text, written_off::text, ' +
+      'uncovered::text FROM api_key WHERE id > $1 ORDER BY id LIMIT $2',
     values: [after, KEYS_PER_PAGE],
     timeoutMs: PAGE_TIMEOUT_MS,
   });
-  return rows.map(([id, seq, balance, spent, credited]) => ({
+  return rows.map(([id, seq, balance, spent, credited, writtenOff, uncovered]) => ({
     id,
     seq: BigInt(seq),
     balance: unitsFromNumeric(balance),
     spent: unitsFromNumeric(spent),
     credited: unitsFromNumeric(credited),
+    writtenOff: unitsFromNumeric(writtenOff),
+    uncovered: unitsFromNumeric(uncovered),
   }));
 }
 
@@ -184,6 +193,7 @@ interface AuditedEntry {
   readonly kind: string;
   readonly delta: bigint;
   readonly balanceAfter: bigint;
+  readonly writtenOff: bigint;
   /** What the recorded tokens cost at the recorded rates; `undefined` for a top-up. */
   readonly cost: bigint | undefined;
   readonly digest: Buffer;
@@ -197,6 +207,7 @@ type EntryRow = [
   kind: string,
   delta: string,
   balanceAfter: string,
+  writtenOff: string,
   inputHash: string,
   createdAtMs: string,
   model: string | null,
@@ -234,19 +245,20 @@ async function* readEntries(
 
 const MAX_SEQ = (2n ** 63n - 1n).toString();
 const READ_ENTRIES =
-  "SELECT id, key_id, seq::text, kind, delta::text, balance_after::text, encode(input_hash, 'hex'), " +
+  'SELECT id, key_id, seq::text, kind, delta::text, balance_after::text, written_off::text, ' +
+  "encode(input_hash, 'hex'), " +
   '(extract(epoch FROM created_at) * 1000)::bigint::text, model, input_tokens::text, ' +
   'output_tokens::text, cache_read_input_tokens::text, cache_creation_input_tokens::text, ' +
   'cache_creation_1h_input_tokens::text, input_rate::text, output_rate::text, ' +
   'cache_read_rate::text, cache_write_5m_rate::text, cache_write_1h_rate::text, endpoint, ' +
-  'streamed::text, upstream_id, actor FROM ledger ' +
+  'streamed::text, upstream_id, remarks, actor FROM ledger ' +
   'WHERE (key_id, ledger.seq) > ($1, $2::int8) AND ($3::text IS NULL OR key_id <= $3) ' +
   'ORDER BY key_id, ledger.seq LIMIT $4';
 
 function auditedEntryOf(row: EntryRow): AuditedEntry {
-  const [id, keyId, seq, kind, delta, balanceAfter] = row;
-  const [input, output, read, write, write1h] = row.slice(9, 14).map((text) => BigInt(text ?? 0));
-  const rates = row.slice(14, 19).map((text) => unitsFromNumeric(text ?? '0'));
+  const [id, keyId, seq, kind, delta, balanceAfter, writtenOff] = row;
+  const [input, output, read, write, write1h] = row.slice(10, 15).map((text) => BigInt(text ?? 0));
+  const rates = row.slice(15, 20).map((text) => unitsFromNumeric(text ?? '0'));
   const [inputRate = 0n, outputRate = 0n, readRate = 0n, write5mRate = 0n, write1hRate = 0n] =
     rates;
   const cost =
@@ -262,6 +274,7 @@ function auditedEntryOf(row: EntryRow): AuditedEntry {
     kind,
     delta: unitsFromNumeric(delta),
     balanceAfter: unitsFromNumeric(balanceAfter),
+    writtenOff: unitsFromNumeric(writtenOff),
     cost: kind === 'charge' ? cost : undefined,
     digest: digestOfEntry(row),
   };
@@ -279,7 +292,7 @@ function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): void {
       found: found.toString(),
     });
   };
-  if (cost !== undefined) expect('amount', -cost, delta);
+  if (cost !== undefined) expect('amount', entry.writtenOff - cost, delta);
   expect('sequence', fold.seq + 1n, entry.seq);
   expect('running_balance', fold.balance + delta, entry.balanceAfter);
 
@@ -289,10 +302,14 @@ function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): void {
   fold.balance += delta;
   if (entry.kind === 'top_up') {
     fold.credited += delta;
+    fold.uncovered = 0n;
     tally.credited += delta;
   } else {
     fold.spent -= delta;
+    fold.writtenOff += entry.writtenOff;
+    fold.uncovered += entry.writtenOff;
     tally.charged -= delta;
+    tally.writtenOff += entry.writtenOff;
   }
 }
 
@@ -305,11 +322,17 @@ function auditKey(key: KeyTotals, fold: Fold, tally: Tally): void {
   };
   expect('sequence', fold.seq.toString(), key.seq.toString());
   expect('key_balance', fold.balance.toString(), key.balance.toString());
-  expect(
-    'key_totals',
-    `credited ${String(fold.credited)}, spent ${String(fold.spent)}`,
-    `credited ${String(key.credited)}, spent ${String(key.spent)}`,
-  );
+  expect('key_totals', totalsText(fold), totalsText(key));
+}
+
+function totalsText(totals: Pick<Fold, 'credited' | 'spent' | 'writtenOff' | 'uncovered'>): string {
+  const { credited, spent, writtenOff, uncovered } = totals;
+  return [
+    `credited ${String(credited)}`,
+    `spent ${String(spent)}`,
+    `written off ${String(writtenOff)}`,
+    `uncovered ${String(uncovered)}`,
+  ].join(', ');
 }
 
 async function readSeq(pool: Pool, keyId: string): Promise<bigint | undefined> {
@@ -326,5 +349,13 @@ function report(tally: Tally, difference: AuditDifference): void {
 }
 
 function emptyFold(): Fold {
-  return { seq: 0n, balance: 0n, spent: 0n, credited: 0n, later: 0n };
+  return {
+    seq: 0n,
+    balance: 0n,
+    spent: 0n,
+    credited: 0n,
+    writtenOff: 0n,
+    uncovered: 0n,
+    later: 0n,
+  };
 }

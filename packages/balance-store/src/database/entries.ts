@@ -104,6 +104,7 @@ function entryOf(row: LedgerRow): LedgerEntry {
   return {
     ...common,
     kind: 'charge',
+    writtenOff: unitsOf(row.writtenOff),
     model: recorded(row.model),
     usage: {
       inputTokens: recorded(row.inputTokens),
@@ -122,6 +123,7 @@ function entryOf(row: LedgerRow): LedgerEntry {
     endpoint: recorded(row.endpoint),
     streamed: recorded(row.streamed),
     upstreamId: row.upstreamId ?? undefined,
+    remarks: row.remarks ?? undefined,
   };
 }
 

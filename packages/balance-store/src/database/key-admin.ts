@@ -108,6 +108,7 @@ function recordOf(row: PrismaKeyRow): KeyRecord {
     balance: row.balance.toFixed(),
     spent: row.spent.toFixed(),
     credited: row.credited.toFixed(),
+    writtenOff: row.writtenOff.toFixed(),
   });
 }
 

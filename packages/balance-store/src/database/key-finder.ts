@@ -77,6 +77,7 @@ const FIND_KEY = {
   text:
     'SELECT id, name, hint, state, expires_at AS "expiresAt", concurrency, burst, ' +
     'requests_per_minute AS "requestsPerMinute", balance::text, spent::text, credited::text, ' +
+    'written_off::text AS "writtenOff", ' +
     'created_at AS "createdAt", last_charged_at AS "lastChargedAt", standing ' +
     'FROM key_standing WHERE credential_hmac = $1',
   timeoutMs: READ_TIMEOUT_MS,

@@ -15,6 +15,7 @@ export interface KeyRow {
   readonly balance: string;
   readonly spent: string;
   readonly credited: string;
+  readonly writtenOff: string;
   readonly createdAt: Date;
   readonly lastChargedAt: Date | null;
   readonly standing: string;
@@ -35,6 +36,7 @@ export function keyRecordOf(row: KeyRow): KeyRecord {
     balance: unitsFromNumeric(row.balance),
     spent: unitsFromNumeric(row.spent),
     credited: unitsFromNumeric(row.credited),
+    writtenOff: unitsFromNumeric(row.writtenOff),
     isActive: row.standing === 'active',
     createdAt: row.createdAt,
     lastChargedAt: row.lastChargedAt,

@@ -17,16 +17,17 @@ import {
 const SETTLE_BATCH = {
   name: 'settle_batch',
   text:
-    'SELECT json_agg(json_build_array(ordinal, outcome, balance::text, is_active))::text FROM settle_batch(' +
-    '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)',
+    'SELECT json_agg(json_build_array(ordinal, outcome, balance::text, is_active, written_off::text))::text ' +
+    'FROM settle_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)',
   timeoutMs: WRITE_TIMEOUT_MS,
 } as const;
 
 type SettleRow = [
   ordinal: number,
-  outcome: 'settled' | 'replayed' | 'conflict' | 'overdrawn',
+  outcome: 'settled' | 'replayed' | 'conflict',
   balance: string,
   isActive: boolean,
+  writtenOff: string,
 ];
 
 export function createSettleDriver(pool: Pool): SettleDriver {
@@ -53,11 +54,16 @@ async function settleBatch(
   });
   const rows = JSON.parse(row?.[0] ?? '[]') as readonly SettleRow[];
   const outcomes: SettleOutcome[] = [];
-  for (const [ordinal, outcome, balance, isActive] of rows) {
+  for (const [ordinal, outcome, balance, isActive, writtenOff] of rows) {
     outcomes[ordinal - 1] =
       outcome === 'conflict'
         ? { outcome }
-        : { outcome, balance: unitsFromNumeric(balance), isActive };
+        : {
+            outcome,
+            balance: unitsFromNumeric(balance),
+            isActive,
+            writtenOff: unitsFromNumeric(writtenOff),
+          };
   }
   return outcomes;
 }
@@ -83,6 +89,8 @@ function argumentsOf(batch: readonly Settlement[]): readonly string[] {
     textArray(batch, (settlement) => settlement.endpoint),
     plainArray(batch, (settlement) => String(settlement.streamed)),
     textArray(batch, (settlement) => settlement.upstreamId),
+    textArray(batch, remarksOf),
+    plainArray(batch, (settlement) => String(settlement.overdraft === 'none')),
   ];
 }
 
@@ -139,6 +147,10 @@ function textArray(
   return `{${batch.map((settlement) => quote(element(settlement))).join(',')}}`;
 }
 
+function remarksOf({ remarks }: Settlement): string | undefined {
+  return remarks === undefined ? undefined : storable(remarks);
+}
+
 /** Settling again with anything changed is a conflict: the hash covers every recorded field. */
 function hashOf(settlement: Settlement): string {
   const { usage, rates } = settlement;
@@ -156,6 +168,7 @@ function hashOf(settlement: Settlement): string {
     settlement.endpoint,
     settlement.streamed,
     settlement.upstreamId ?? null,
+    ...(settlement.remarks === undefined ? [] : [settlement.remarks]),
   ]);
   return hash('sha256', contents, 'hex');
 }
@@ -174,11 +187,11 @@ export async function insertQuarantine(
   });
 }
 
-const MAX_QUARANTINED_TEXT = 500;
+const MAX_REMARK_CHARS = 500;
 
-/** What is malformed must still be storable: no NUL, which no text column takes, and bounded. */
+/** Malformed text must still be storable: without NUL, which no text column takes, and bounded. */
 function storable(text: string): string {
-  return text.slice(0, MAX_QUARANTINED_TEXT).replaceAll('\0', '\u{FFFD}');
+  return text.slice(0, MAX_REMARK_CHARS).replaceAll('\0', '\u{FFFD}');
 }
 
 function detailOf(settlement: Settlement): string {

@@ -10,6 +10,7 @@ type StandingRow = [
   id: string,
   standing: 'active' | 'exhausted' | 'suspended' | 'revoked' | 'expired',
   balance: string,
+  uncovered: string,
 ];
 
 /** @returns a function that reads a key's standing, all reads of one turn of the event loop at once. */
@@ -18,13 +19,16 @@ export function createStandingReader(pool: Pool): (keyId: string) => Promise<Sta
     const rows = await reachingDatabase(() =>
       queryArrays<StandingRow>(pool, {
         name: 'read_standings',
-        text: 'SELECT id, standing, balance::text FROM key_standing WHERE id = ANY ($1)',
+        text: 'SELECT id, standing, balance::text, uncovered::text FROM key_standing WHERE id = ANY ($1)',
         values: [[...new Set(keyIds)]],
         timeoutMs: READ_TIMEOUT_MS,
       }),
     );
     const standings = new Map<string, Standing>(
-      rows.map(([id, standing, balance]) => [id, { standing, balance: unitsFromNumeric(balance) }]),
+      rows.map(([id, standing, balance, uncovered]) => [
+        id,
+        { standing, balance: unitsFromNumeric(balance), uncovered: unitsFromNumeric(uncovered) },
+      ]),
     );
     return keyIds.map((keyId) => standings.get(keyId) ?? { standing: 'unknown' });
   });

@@ -80,8 +80,18 @@ async function inTransaction<Result>(
   }
 }
 
+const FIGURES = [
+  'keys',
+  'entries',
+  'credited',
+  'charged',
+  'writtenOff',
+  'balances',
+  'sealed',
+] as const;
+
 function assertSame(before: AuditReport, after: AuditReport): void {
-  for (const figure of ['keys', 'entries', 'credited', 'charged', 'balances', 'sealed'] as const) {
+  for (const figure of FIGURES) {
     if (before[figure] !== after[figure]) {
       throw new LedgerMoveError(
         `after the move ${figure} is ${String(after[figure])} instead of ${String(before[figure])}: ` +

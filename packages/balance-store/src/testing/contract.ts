@@ -117,7 +117,11 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         const { store } = subject;
         const keyId = await newKey(USD);
         assert.equal((await store.suspendKey(keyId))?.state, 'suspended');
-        assert.deepEqual(await store.readStanding(keyId), { standing: 'suspended', balance: USD });
+        assert.deepEqual(await store.readStanding(keyId), {
+          standing: 'suspended',
+          balance: USD,
+          uncovered: 0n,
+        });
         assert.equal((await store.suspendKey(keyId))?.isActive, false);
         assert.equal((await store.resumeKey(keyId))?.isActive, true);
         assert.equal(await standingOf(keyId), 'active');
@@ -151,7 +155,11 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         const keyId = await newKey(USD);
         const past = new Date(Date.now() - 60_000);
         assert.equal((await store.updateKey(keyId, { expiresAt: past }))?.isActive, false);
-        assert.deepEqual(await store.readStanding(keyId), { standing: 'expired', balance: USD });
+        assert.deepEqual(await store.readStanding(keyId), {
+          standing: 'expired',
+          balance: USD,
+          uncovered: 0n,
+        });
         assert.equal((await store.updateKey(keyId, { expiresAt: null }))?.isActive, true);
         assert.equal(await standingOf(keyId), 'active');
       });
@@ -182,12 +190,19 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
             cacheCreationInputTokens: 3_456,
             cacheCreation1hInputTokens: 456,
           },
+          remarks: 'cache_creation: "5m" and 1h, a\\b, do not add up',
         });
         const balance = USD - charge.amount;
-        assert.deepEqual(await settle(charge), { outcome: 'settled', balance, isActive: true });
+        assert.deepEqual(await settle(charge), {
+          outcome: 'settled',
+          balance,
+          isActive: true,
+          writtenOff: 0n,
+        });
         const entry = await subject.store.findEntry(keyId, charge.requestId);
         assert.ok(entry?.kind === 'charge');
-        const { amount, requestId, ...recorded } = charge;
+        const { amount, requestId, overdraft, ...recorded } = charge;
+        assert.equal(overdraft, 'bounded');
         const { createdAt, ...found } = entry;
         assert.deepEqual(found, {
           ...recorded,
@@ -195,12 +210,17 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
           kind: 'charge',
           delta: -amount,
           balanceAfter: balance,
+          writtenOff: 0n,
           seq: 2n,
         });
         const key = await subject.store.getKey(keyId);
         assert.deepEqual(key?.lastChargedAt, createdAt);
         assert.deepEqual([key?.balance, key?.spent, key?.credited], [balance, amount, USD]);
-        assert.deepEqual(await subject.store.readStanding(keyId), { standing: 'active', balance });
+        assert.deepEqual(await subject.store.readStanding(keyId), {
+          standing: 'active',
+          balance,
+          uncovered: 0n,
+        });
       });
 
       it('charges a replayed request once', async () => {
@@ -244,7 +264,12 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
       it('records a request that cost nothing', async () => {
         const keyId = await newKey(1n);
         const free = settlement(keyId, { usage: {} });
-        assert.deepEqual(await settle(free), { outcome: 'settled', balance: 1n, isActive: true });
+        assert.deepEqual(await settle(free), {
+          outcome: 'settled',
+          balance: 1n,
+          isActive: true,
+          writtenOff: 0n,
+        });
         assert.equal((await entriesOf(keyId)).length, 2);
       });
 
@@ -253,17 +278,20 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.deepEqual(await subject.store.readStanding(keyId), {
           standing: 'exhausted',
           balance: 0n,
+          uncovered: 0n,
         });
         await topUp(keyId, 1n);
         assert.deepEqual(await subject.store.readStanding(keyId), {
           standing: 'active',
           balance: 1n,
+          uncovered: 0n,
         });
         const last = { usage: { inputTokens: 1 }, rates: { ...NO_RATES, inputPerToken: 1n } };
         assert.deepEqual(await settle(settlement(keyId, last)), {
           outcome: 'settled',
           balance: 0n,
           isActive: false,
+          writtenOff: 0n,
         });
         assert.equal(await standingOf(keyId), 'exhausted');
       });
@@ -276,6 +304,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
           outcome: 'settled',
           balance: debt,
           isActive: false,
+          writtenOff: 0n,
         });
         assert.deepEqual(await topUp(keyId, -debt), {
           outcome: 'credited',
@@ -313,7 +342,12 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         await subject.store.revokeKey(keyId);
         const charge = settlement(keyId);
         const balance = USD - charge.amount;
-        assert.deepEqual(await settle(charge), { outcome: 'settled', balance, isActive: false });
+        assert.deepEqual(await settle(charge), {
+          outcome: 'settled',
+          balance,
+          isActive: false,
+          writtenOff: 0n,
+        });
       });
 
       it('a thousand settlements of one key at once are numbered without gaps', async () => {
@@ -423,6 +457,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
           assert.deepEqual(await subject.store.readStanding(keyId), {
             standing: 'active',
             balance: 1n,
+            uncovered: 0n,
           });
         }
       });

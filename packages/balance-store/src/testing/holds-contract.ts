@@ -74,7 +74,8 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       await place(keyId, USD, charge.requestId);
       assert.equal((await place(keyId, 1n)).outcome, 'short');
       const balance = USD - charge.amount;
-      assert.deepEqual(await settle(charge), { outcome: 'settled', balance, isActive: true });
+      const settled = { outcome: 'settled', balance, isActive: true, writtenOff: 0n };
+      assert.deepEqual(await settle(charge), settled);
       assert.deepEqual(await heldBy(keyId), []);
       assert.deepEqual(await place(keyId, balance), { outcome: 'held', balance, held: balance });
       // A replay of the charge has no hold any more, and is still only a replay.
@@ -91,25 +92,83 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       assert.equal((await place(keyId, 5n)).outcome, 'held');
     });
 
-    it('a charge beyond its hold is taken if other holds leave room for it, and refused if not', async () => {
+    it('a charge beyond its hold takes what no other hold covers; the rest is written off', async () => {
       const keyId = await newKey();
       const [first, second] = [settlement(keyId), settlement(keyId)];
       await topUp(keyId, first.amount + 10n);
       await place(keyId, 1n, first.requestId);
       await place(keyId, 10n, second.requestId);
-      assert.deepEqual(await settle(first), { outcome: 'settled', balance: 10n, isActive: true });
-      const refused = { outcome: 'overdrawn', balance: 10n, isActive: true };
-      assert.deepEqual(await settle(second), refused);
+      assert.deepEqual(await settle(first), {
+        outcome: 'settled',
+        balance: 10n,
+        isActive: true,
+        writtenOff: 0n,
+      });
+      const writtenOff = second.amount - 10n;
+      const settled = { balance: 0n, isActive: false, writtenOff };
+      assert.deepEqual(await settle(second), { outcome: 'settled', ...settled });
       // Sent again, as after a lost answer, together with a copy of itself.
-      assert.deepEqual(await Promise.all([settle(second), settle(second)]), [refused, refused]);
-      assert.equal(await balanceOf(keyId), 10n);
-      assert.deepEqual(await heldBy(keyId, 'orphaned'), [second.requestId]);
-      await topUp(keyId, second.amount);
-      assert.deepEqual(await settle(second), { outcome: 'settled', balance: 10n, isActive: true });
+      const replayed = { outcome: 'replayed', ...settled };
+      assert.deepEqual(await Promise.all([settle(second), settle(second)]), [replayed, replayed]);
+      assert.deepEqual(await heldBy(keyId), []);
       assert.deepEqual(await heldBy(keyId, 'orphaned'), []);
+      const entry = await subject().store.findEntry(keyId, second.requestId);
+      assert.equal(entry?.delta, -10n);
+      assert.equal(entry?.kind === 'charge' && entry.writtenOff, writtenOff);
+      const key = await subject().store.getKey(keyId);
+      assert.equal(key?.writtenOff, writtenOff);
+      assert.equal(key.spent, first.amount + 10n);
+      const report = await subject().store.audit();
+      assert.ok(report.isSound);
+      assert.ok(report.writtenOff >= writtenOff);
     });
 
-    it('a charge within its hold is never refused, whatever is settled beside it', async () => {
+    it('a write-off exhausts the key until its next credit, whatever other holds give back', async () => {
+      const { store } = subject();
+      const keyId = await newKey();
+      const [large, costly, next] = [settlement(keyId), settlement(keyId), settlement(keyId)];
+      await topUp(keyId, 100n * large.amount);
+      const free = 7n;
+      await place(keyId, 100n * large.amount - free, large.requestId);
+      await place(keyId, 1n, costly.requestId);
+      const writtenOff = costly.amount - free;
+      assert.deepEqual(await settle(costly), {
+        outcome: 'settled',
+        balance: 100n * large.amount - free,
+        isActive: false,
+        writtenOff,
+      });
+      // The large request costs a hundredth of its hold, so most of the balance is left.
+      const balance = 99n * large.amount - free;
+      assert.deepEqual(await settle(large), {
+        outcome: 'settled',
+        balance,
+        isActive: false,
+        writtenOff: 0n,
+      });
+      assert.deepEqual(await store.readStanding(keyId), {
+        standing: 'exhausted',
+        balance,
+        uncovered: writtenOff,
+      });
+      assert.deepEqual(await place(keyId, 1n), { outcome: 'inactive', standing: 'exhausted' });
+      assert.equal((await store.getKey(keyId))?.isActive, false);
+      assert.deepEqual(await topUp(keyId, 1n), {
+        outcome: 'credited',
+        balance: balance + 1n,
+        isActive: true,
+      });
+      assert.deepEqual(await store.readStanding(keyId), {
+        standing: 'active',
+        balance: balance + 1n,
+        uncovered: 0n,
+      });
+      assert.equal((await place(keyId, next.amount, next.requestId)).outcome, 'held');
+      assert.equal((await settle(next)).outcome, 'settled');
+      assert.ok((await store.audit()).isSound);
+    });
+
+    it('a charge within its hold is taken whole, whatever is settled beside it', async () => {
       const keyId = await newKey();
       const charges = Array.from({ length: 40 }, () => settlement(keyId));
       const [{ amount } = settlement(keyId)] = charges;
@@ -122,14 +181,18 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       );
       assert.ok(held.every(({ outcome }) => outcome === 'held'));
       const outcomes = await Promise.all(charges.map(settle));
-      outcomes.forEach(({ outcome }, index) => {
-        assert.equal(outcome, index % 2 === 0 ? 'settled' : 'overdrawn');
+      outcomes.forEach((outcome, index) => {
+        assert.equal(outcome.outcome, 'settled');
+        assert.equal(
+          outcome.outcome === 'settled' && outcome.writtenOff,
+          index % 2 === 0 ? 0n : amount,
+        );
       });
       assert.equal(await balanceOf(keyId), 0n);
       assert.ok((await subject().store.audit()).isSound);
     });
 
-    it('expire into orphans, which hold nothing and are told; a late charge is taken if it fits', async () => {
+    it('expire into orphans, which hold nothing and are counted; a late charge takes what it can', async () => {
       const keyId = await newKey();
       const [late, tooLate] = [settlement(keyId), settlement(keyId)];
       await topUp(keyId, late.amount + 5n);
@@ -142,20 +205,40 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       assert.deepEqual(await heldBy(keyId, 'orphaned'), []);
       await expire(tooLate.requestId);
       assert.equal((await place(keyId, 5n)).outcome, 'held');
-      assert.equal((await settle(tooLate)).outcome, 'overdrawn');
-      assert.equal(await balanceOf(keyId), 5n);
+      assert.deepEqual(await settle(tooLate), {
+        outcome: 'settled',
+        balance: 5n,
+        isActive: false,
+        writtenOff: tooLate.amount,
+      });
+      assert.deepEqual(await heldBy(keyId, 'orphaned'), []);
     });
 
     it('requests without a hold are charged as ever, beside those with one', async () => {
       const keyId = await newKey(5n);
       const [bounded, guarded] = [settlement(keyId), settlement(keyId)];
       await place(keyId, 5n, guarded.requestId);
-      const outcomes = await Promise.all([settle(bounded), settle(guarded)]);
-      assert.deepEqual(
-        outcomes.map(({ outcome }) => outcome),
-        ['settled', 'overdrawn'],
-      );
+      const [first, second] = await Promise.all([settle(bounded), settle(guarded)]);
+      assert.equal(first.outcome === 'settled' && first.writtenOff, 0n);
+      assert.equal(second.outcome === 'settled' && second.writtenOff, guarded.amount);
       assert.equal(await balanceOf(keyId), 5n - bounded.amount);
+    });
+
+    it('a charge without overdraft never takes the balance below zero, hold or no hold', async () => {
+      const keyId = await newKey();
+      const charges = Array.from({ length: 30 }, () => settlement(keyId, { overdraft: 'none' }));
+      const [{ amount } = settlement(keyId)] = charges;
+      await topUp(keyId, (5n * amount) / 2n);
+      const outcomes = await Promise.all([...charges, ...charges].map(settle));
+      const writtenOff = outcomes.map((outcome) =>
+        'writtenOff' in outcome ? outcome.writtenOff : -1n,
+      );
+      // In the order given; each replay reports the same as the first time.
+      const expected = [0n, 0n, amount - amount / 2n, ...Array<bigint>(27).fill(amount)];
+      assert.deepEqual(writtenOff, [...expected, ...expected]);
+      assert.equal(await balanceOf(keyId), 0n);
+      assert.equal((await subject().store.getKey(keyId))?.writtenOff, (55n * amount) / 2n);
+      assert.ok((await subject().store.audit()).isSound);
     });
   });
 }

@@ -39,6 +39,7 @@ export function settlement(
     endpoint: 'messages',
     streamed: false,
     upstreamId: 'msg_test',
+    overdraft: 'bounded',
     ...parts,
     keyId,
     usage,

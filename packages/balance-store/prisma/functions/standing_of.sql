@@ -1,0 +1,16 @@
+-- What a key may do: the only place where a key is disabled or enabled. The standing is derived and
+-- never stored, so a credit that races an exhausting charge cannot end in the wrong state.
+--
+-- "uncovered" is what responses cost since the last credit beyond what the balance could cover. It is
+-- the operator's loss, and the key stays exhausted until the next credit even if holds that end later
+-- leave it a balance above zero: otherwise the same loss could be caused again and again.
+CREATE OR REPLACE FUNCTION "standing_of"(
+  "state" TEXT, "expires_at" TIMESTAMPTZ, "balance" NUMERIC, "uncovered" NUMERIC
+) RETURNS TEXT LANGUAGE sql STABLE AS $$
+  SELECT CASE
+    WHEN "state" <> 'active' THEN "state"
+    WHEN "expires_at" <= now() THEN 'expired'
+    WHEN "balance" <= 0 OR "uncovered" > 0 THEN 'exhausted'
+    ELSE 'active'
+  END
+$$;
