@@ -26,4 +26,11 @@ export type {
   StreamPipe,
 } from './stream-pipe.js';
 export { createChatStream, type ChatStreamOptions } from './stream.js';
-export { chatUsage, readUsage, type Usage, type UsageReading } from './usage.js';
+export {
+  chatUsage,
+  readUsage,
+  type UncountedUsage,
+  type Usage,
+  type UsageReading,
+  type UsageRemark,
+} from './usage.js';

@@ -23,10 +23,34 @@ export interface Usage {
   readonly thinkingTokens: number;
 }
 
-/** A usage document that money may depend on, or why it may not. */
+/** A usage object as money may depend on it, or why it may not. */
 export type UsageReading =
-  | { readonly outcome: 'read'; readonly usage: Usage }
+  | {
+      readonly outcome: 'read';
+      readonly usage: Usage;
+      /** Details that contradict the counts or are unknown. Absent when there are none. */
+      readonly remarks?: readonly UsageRemark[];
+      /** Tokens that `usage` does not include. Absent when there are none. */
+      readonly uncounted?: readonly UncountedUsage[];
+    }
   | { readonly outcome: 'invalid'; readonly reason: string };
+
+/** A detail that a charge does not depend on and that its reader should look into. */
+export interface UsageRemark {
+  readonly detail: 'cache_creation' | 'thinking_tokens' | 'iterations';
+  /** For people, with the figures. */
+  readonly message: string;
+}
+
+/** What a part of the work took that the counts of the message leave out. */
+export interface UncountedUsage {
+  /** Its `type` in `iterations`, at most 50 characters of `[a-z0-9_]`. */
+  readonly kind: string;
+  /** The model that did it, when it is named. */
+  readonly model: string | undefined;
+  /** Absent when its counts cannot be read, or when the message's counts may include it. */
+  readonly usage: Usage | undefined;
+}
 
 const MAX_TOKENS = 2 ** 31 - 1;
 
@@ -35,36 +59,81 @@ export function isTokenCount(value: unknown): value is number {
 }
 
 /**
- * Reads a native usage object strictly. `input_tokens` and `output_tokens` must be there; the cache
- * counts may be absent or null, which is 0. Whatever is no integer from 0 to 2^31-1 is invalid, and so
- * are parts that exceed their whole: money must not be guessed from such a document.
+ * Reads a native usage object. The four counts decide: `input_tokens` and `output_tokens` must be there,
+ * the cache counts may be absent or null, which is 0, and one that is not an integer from 0 to 2^31-1
+ * makes the whole invalid, because money must not be guessed.
+ *
+ * Details only divide a count. One that is unknown, unreadable or larger than its count is replaced by
+ * what the counts allow, and named in `remarks`: the answer is complete, and its price hardly depends on it.
  */
 export function readUsage(native: unknown): UsageReading {
   if (!isJsonObject(native)) return { outcome: 'invalid', reason: 'usage is missing' };
   let reason: string | undefined;
-  const count = (holder: JsonObject, name: string, absent?: 0): number => {
-    const value = holder[name] ?? absent;
+  const count = (name: string, absent?: number): number => {
+    const value = native[name] ?? absent;
     if (isTokenCount(value)) return value;
     reason ??= `${name} is not a token count`;
     return 0;
   };
-  const written = objectOf(native['cache_creation']);
+  const inputTokens = count('input_tokens');
+  const outputTokens = count('output_tokens');
+  const cacheReadInputTokens = count('cache_read_input_tokens', 0);
+  const lifetimes = readLifetimes(native['cache_creation']);
+  // Where the total is missing, its parts are all that is known of it.
+  const cacheCreationInputTokens = count(WRITTEN, lifetimes.total ?? 0);
+  if (reason) return { outcome: 'invalid', reason };
+
+  const remarks: UsageRemark[] = [];
+  const remark = (detail: UsageRemark['detail'], message: string) =>
+    remarks.push({ detail, message });
+  const { oneHour, total = cacheCreationInputTokens, problem } = lifetimes;
+  if (problem) remark('cache_creation', problem);
+  if (total !== cacheCreationInputTokens) {
+    remark('cache_creation', `${total} of ${cacheCreationInputTokens} tokens`);
+  }
+  const thinking = objectOf(native['output_tokens_details'])['thinking_tokens'] ?? 0;
+  const thinkingTokens = isTokenCount(thinking) ? Math.min(thinking, outputTokens) : 0;
+  if (thinking !== thinkingTokens) {
+    remark('thinking_tokens', `${shown(thinking)} of ${outputTokens} output tokens`);
+  }
   const usage: Usage = {
-    inputTokens: count(native, 'input_tokens'),
-    outputTokens: count(native, 'output_tokens'),
-    cacheReadInputTokens: count(native, 'cache_read_input_tokens', 0),
-    cacheCreationInputTokens: count(native, 'cache_creation_input_tokens', 0),
-    cacheCreation1hInputTokens: count(written, 'ephemeral_1h_input_tokens', 0),
-    thinkingTokens: count(objectOf(native['output_tokens_details']), 'thinking_tokens', 0),
+    inputTokens,
+    outputTokens,
+    cacheReadInputTokens,
+    cacheCreationInputTokens,
+    cacheCreation1hInputTokens: Math.min(oneHour, cacheCreationInputTokens),
+    thinkingTokens,
   };
-  const parts = usage.cacheCreation1hInputTokens + count(written, 'ephemeral_5m_input_tokens', 0);
-  if (isJsonObject(native['cache_creation']) && parts !== usage.cacheCreationInputTokens) {
-    reason ??= 'the parts of cache_creation do not add up to cache_creation_input_tokens';
+  return { outcome: 'read', usage, ...(remarks[0] && { remarks }) };
+}
+
+interface Lifetimes {
+  readonly oneHour: number;
+  /** Of all lifetimes; absent where there is no split, or none that can be read. */
+  readonly total?: number;
+  readonly problem?: string | undefined;
+}
+
+/** `cache_creation`, the split of cache writes by lifetime. All lifetimes but one hour cost the same. */
+function readLifetimes(split: unknown): Lifetimes {
+  if (split == null) return { oneHour: 0 };
+  let total = 0;
+  let oneHour = 0;
+  let problem: string | undefined;
+  for (const [name, tokens] of Object.entries(objectOf(split))) {
+    if (!tokens) continue;
+    const text = `${shown(name)}: ${shown(tokens)}`;
+    if (!isTokenCount(tokens)) return { oneHour: 0, problem: text };
+    total += tokens;
+    if (name === 'ephemeral_1h_input_tokens') oneHour = tokens;
+    else if (name !== 'ephemeral_5m_input_tokens') problem = text;
   }
-  if (usage.thinkingTokens > usage.outputTokens) {
-    reason ??= 'output_tokens_details.thinking_tokens exceeds output_tokens';
-  }
-  return reason ? { outcome: 'invalid', reason } : { outcome: 'read', usage };
+  return { oneHour, total, problem };
+}
+
+/** A value from outside as part of a remark. */
+function shown(value: unknown): string {
+  return String(JSON.stringify(value)).slice(0, 60);
 }
 
 /**
@@ -72,11 +141,11 @@ export function readUsage(native: unknown): UsageReading {
  * replaces, nothing is added. A null and a 0 differ.
  */
 export function overlayUsage(earlier: JsonObject, later: unknown): JsonObject {
-  const told = objectOf(later);
+  const update = objectOf(later);
   const merged: Record<string, unknown> = { ...earlier };
-  for (const name of Object.keys(told)) merged[name] = told[name] ?? merged[name];
+  for (const name of Object.keys(update)) merged[name] = update[name] ?? merged[name];
   // Later events do not repeat the split by lifetime: with another total, the earlier split is void.
-  const isSplitVoid = merged[WRITTEN] !== earlier[WRITTEN] && told['cache_creation'] == null;
+  const isSplitVoid = merged[WRITTEN] !== earlier[WRITTEN] && update['cache_creation'] == null;
   if (isSplitVoid) delete merged['cache_creation'];
   return merged;
 }

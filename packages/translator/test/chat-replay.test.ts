@@ -132,7 +132,11 @@ function checkEnd(vector: StreamVector, end: ReturnType<typeof translate>['end']
   expect(end.usage).toEqual(
     vector.usage === 'invalid'
       ? { outcome: 'invalid', reason: expect.any(String) }
-      : { outcome: 'read', usage: vector.usage },
+      : {
+          outcome: 'read',
+          usage: vector.usage,
+          remarks: vector.remarks?.map((detail) => ({ detail, message: expect.any(String) })),
+        },
   );
 }
 

@@ -15,6 +15,8 @@ export interface StreamVector {
   readonly chat: readonly ExpectedChunk[];
   readonly outcome: 'complete' | (StreamEnd & { readonly outcome: 'failed' })['cause'];
   readonly usage?: Usage | 'invalid';
+  /** The `detail` of each remark on the usage. */
+  readonly remarks?: readonly string[];
   readonly stopReason?: string | null;
   readonly error?: { readonly type: string; readonly message: string };
   /** Index of the event from which on the native tap keeps bytes back. */

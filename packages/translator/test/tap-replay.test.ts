@@ -63,7 +63,11 @@ describe('native tap, by vectors', () => {
       expect(end.usage).toEqual(
         vector.usage === 'invalid'
           ? { outcome: 'invalid', reason: expect.any(String) }
-          : { outcome: 'read', usage: vector.usage },
+          : {
+              outcome: 'read',
+              usage: vector.usage,
+              remarks: vector.remarks?.map((detail) => ({ detail, message: expect.any(String) })),
+            },
       );
     });
 

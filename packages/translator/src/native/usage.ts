@@ -1,33 +1,132 @@
 /**
- * The usage of a native answer whose request may have asked for more than a chat can: compactions of
- * its context are samplings of their own, and what they cost is not in the top-level counts.
+ * The usage of a native answer whose request may have asked for more than a chat can: parts of the work
+ * are samplings of their own, listed in `iterations`, and not all of them are in the message's counts.
  * https://platform.claude.com/docs/en/build-with-claude/compaction (SDK: `BetaUsage.iterations`)
  */
 
-import { objectOf } from '../raw-json.js';
-import { readUsage, type Usage, type UsageReading } from '../usage.js';
+import { isJsonObject, objectOf, stringOf, type JsonObject } from '../raw-json.js';
+import {
+  isTokenCount,
+  readUsage,
+  type UncountedUsage,
+  type Usage,
+  type UsageReading,
+  type UsageRemark,
+} from '../usage.js';
 
-/** `readUsage`, and the counts of every compaction added. Any of them that is invalid, is all of it. */
+/** Kinds of iterations that the message's counts include. */
+const COUNTED: readonly unknown[] = ['message', 'fallback_message'];
+/** Compactions are done by the message's own model, so their tokens are added to its counts. */
+const ADDED = 'compaction';
+/** An advisor is another model: its tokens have a price of their own. */
+const APART = 'advisor_message';
+
+/**
+ * Like `readUsage`, plus what the message's counts leave out: compactions are added to `usage`; all other
+ * work is listed in `uncounted`, so that none of it is taken for free.
+ */
 export function readNativeUsage(native: unknown): UsageReading {
+  const reading = readUsage(native);
   const { iterations } = objectOf(native);
-  const entries: readonly unknown[] = Array.isArray(iterations) ? iterations : [];
-  const compactions = entries.filter((entry) => objectOf(entry)['type'] === 'compaction');
-  return compactions.map(readUsage).reduce(sum, readUsage(native));
-}
+  if (reading.outcome === 'invalid' || !Array.isArray(iterations)) return reading;
+  const parts = iterations.filter(isJsonObject);
+  let { usage } = reading;
+  const remarks: UsageRemark[] = [...(reading.remarks ?? [])];
+  const uncounted: UncountedUsage[] = [];
+  const unknown: JsonObject[] = [];
 
-function sum(one: UsageReading, other: UsageReading): UsageReading {
-  if (one.outcome === 'invalid') return one;
-  if (other.outcome === 'invalid') return other;
-  const both = (count: keyof Usage): number => one.usage[count] + other.usage[count];
+  for (const iteration of parts) {
+    const { type } = iteration;
+    if (COUNTED.includes(type)) continue;
+    if (type === ADDED) {
+      const part = readUsage(iteration);
+      const both = part.outcome === 'read' ? sum(usage, part.usage) : undefined;
+      if (both === undefined) uncounted.push(uncountedOf(iteration, undefined));
+      else usage = both;
+    } else if (type === APART) {
+      uncounted.push(uncountedOf(iteration, countsOf(iteration)));
+    } else {
+      unknown.push(iteration);
+    }
+  }
+
+  const place = placeOf(unknown, parts, reading.usage);
+  for (const iteration of unknown) {
+    const message = `${kindOf(iteration)}: unknown kind, ${place} the message's counts`;
+    remarks.push({ detail: 'iterations', message });
+    if (place === 'in') continue;
+    uncounted.push(uncountedOf(iteration, place === 'beside' ? countsOf(iteration) : undefined));
+  }
   return {
     outcome: 'read',
-    usage: {
-      inputTokens: both('inputTokens'),
-      outputTokens: both('outputTokens'),
-      cacheReadInputTokens: both('cacheReadInputTokens'),
-      cacheCreationInputTokens: both('cacheCreationInputTokens'),
-      cacheCreation1hInputTokens: both('cacheCreation1hInputTokens'),
-      thinkingTokens: both('thinkingTokens'),
-    },
+    usage,
+    ...(remarks.length === 0 ? {} : { remarks }),
+    ...(uncounted.length === 0 ? {} : { uncounted }),
   };
+}
+
+/** Whether the message's counts include iterations of an unknown kind: their sums tell, if anything does. */
+function placeOf(
+  unknown: readonly JsonObject[],
+  iterations: readonly JsonObject[],
+  message: Usage,
+): 'in' | 'beside' | 'perhaps in' {
+  const counted = iterations.filter(({ type }) => COUNTED.includes(type));
+  if (addsUpTo(message, counted)) return 'beside';
+  return addsUpTo(message, [...counted, ...unknown]) ? 'in' : 'perhaps in';
+}
+
+function addsUpTo(message: Usage, iterations: readonly JsonObject[]): boolean {
+  let total: Usage | undefined = NO_USAGE;
+  for (const iteration of iterations) {
+    const counts = countsOf(iteration);
+    total = total && counts && sum(total, counts);
+  }
+  return total !== undefined && CLASSES.every((name) => total[name] === message[name]);
+}
+
+const NO_USAGE: Usage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadInputTokens: 0,
+  cacheCreationInputTokens: 0,
+  cacheCreation1hInputTokens: 0,
+  thinkingTokens: 0,
+};
+const CLASSES = [
+  'inputTokens',
+  'outputTokens',
+  'cacheReadInputTokens',
+  'cacheCreationInputTokens',
+] as const;
+
+/** Undefined when a sum is beyond what a token count may be. */
+function sum(one: Usage, other: Usage): Usage | undefined {
+  const both = (count: keyof Usage): number => one[count] + other[count];
+  const total = {
+    inputTokens: both('inputTokens'),
+    outputTokens: both('outputTokens'),
+    cacheReadInputTokens: both('cacheReadInputTokens'),
+    cacheCreationInputTokens: both('cacheCreationInputTokens'),
+    cacheCreation1hInputTokens: both('cacheCreation1hInputTokens'),
+    thinkingTokens: both('thinkingTokens'),
+  };
+  return Object.values(total).every(isTokenCount) ? total : undefined;
+}
+
+function countsOf(iteration: JsonObject): Usage | undefined {
+  const reading = readUsage(iteration);
+  return reading.outcome === 'read' ? reading.usage : undefined;
+}
+
+function uncountedOf(iteration: JsonObject, usage: Usage | undefined): UncountedUsage {
+  return { kind: kindOf(iteration), model: stringOf(iteration['model']) || undefined, usage };
+}
+
+function kindOf({ type }: JsonObject): string {
+  return (
+    stringOf(type)
+      .replace(/[^a-z0-9_]/g, '')
+      .slice(0, 50) || 'nameless'
+  );
 }
