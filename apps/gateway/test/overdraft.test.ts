@@ -208,21 +208,69 @@ describe('a hold', () => {
     expect(await balanceOf(id)).toBeLessThan(parseUsd('0.02'));
   });
 
-  it('that an upstream exceeds beyond the balance ends in an error, charges nothing and is told', async () => {
-    const { id, apiKey } = await gateway.createKey({ balance_usd: '0.02' });
+  it('that the upstream exceeds is charged up to the balance, the rest is written off, the key is exhausted', async () => {
+    // Each of the 1,000,000 output tokens costs 15 USD per million.
+    const listPrice = (inputTokens: number) =>
+      BigInt(inputTokens) * 300_000_000n + 1_000_000n * 1_500_000_000n;
+    let writtenOff = 0n;
     for (const stream of [false, true]) {
+      const { id, apiKey } = await gateway.createKey({ balance_usd: '0.02' });
       gateway.simulator.script({ usage: { output_tokens: 1_000_000 } });
       const response = await postMessages(gateway, apiKey, userMessage('Hello', { stream }));
-      const text = await response.text();
-      if (!stream) expect(response.status).toBe(402);
-      expect(text).toContain('"billing_error"');
-      expect(text).not.toContain('1000000');
+      expect(response.status).toBe(200);
+      // The client gets all of the answer, with the usage that it is charged for.
+      expect(await response.text()).toContain('1000000');
+      if (!stream) {
+        expect(response.headers.get('x-gateway-charge-usd')).toBe('0.02');
+        expect(response.headers.get('x-gateway-balance-usd')).toBe('0');
+      }
+      expect(await balanceOf(id)).toBe(0n);
+      const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+      const { amount_usd, written_off_usd, usage } = data[0] as never;
+      expect(amount_usd).toBe('-0.02');
+      expect(parseUsd(written_off_usd) + parseUsd('0.02')).toBe(
+        listPrice((usage as { input_tokens: number }).input_tokens),
+      );
+      // There is no second answer.
+      const served = gateway.simulator.journal.requests().length;
+      const again = await postMessages(gateway, apiKey, userMessage('Hello', { stream }));
+      expect(again.status).toBe(401);
+      expect(gateway.simulator.journal.requests()).toHaveLength(served);
+      const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+      const total = /^gateway_written_off_usd_total (\S+)$/m.exec(metrics)?.[1];
+      writtenOff += parseUsd(written_off_usd);
+      expect(Number(total)).toBeCloseTo(Number(formatUsd(writtenOff)), 6);
+      expect((await gateway.call('showKey', { key_id: id })).written_off_usd).toBe(written_off_usd);
     }
-    expect(await balanceOf(id)).toBe(parseUsd('0.02'));
-    expect((await holds('orphaned')).filter((hold) => hold.key_id === id)).toHaveLength(2);
-    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
-    expect(metrics).toContain('gateway_unbilled_total{reason="overdrawn"} 2');
-    expect((await gateway.call('auditLedger', {})).is_sound).toBe(true);
+    expect(await holds('orphaned')).toEqual([]);
+    const audit = await gateway.call('auditLedger', {});
+    expect(audit).toMatchObject({ is_sound: true, gap_usd: '0' });
+    expect(parseUsd(audit.written_off_usd)).toBe(writtenOff);
+  });
+
+  it('a request that fits its hold beside a large one cannot be had for less again and again', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: '1' });
+    gateway.simulator.script({ eventDelayMs: 50 });
+    const slow = userMessage('Hello', { stream: true, max_tokens: 64_000 });
+    const large = postMessages(gateway, apiKey, slow);
+    while ((await holds('live')).length === 0)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    // What the large request leaves covers a small hold, and not what the upstream makes of it.
+    const statuses: number[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      gateway.simulator.script({ usage: { output_tokens: 500_000 } });
+      const response = await postMessages(gateway, apiKey, userMessage('Hello', { max_tokens: 1 }));
+      await response.text();
+      statuses.push(response.status);
+    }
+    expect(statuses).toEqual([200, 401, 401, 401, 401]);
+    await (await large).text();
+    gateway.simulator.reset();
+    // Most of the large hold is back, and the key is exhausted all the same, until it is credited.
+    expect(await balanceOf(id)).toBeGreaterThan(parseUsd('0.9'));
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(401);
+    await gateway.call('topUp', { key_id: id, top_up_id: `again-${id}`, amount_usd: '0.01' });
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
   });
 });
 

@@ -20,6 +20,7 @@ export function keyView(key: KeyRecord) {
     balance_usd: formatUsd(key.balance),
     spent_usd: formatUsd(key.spent),
     credited_usd: formatUsd(key.credited),
+    written_off_usd: formatUsd(key.writtenOff),
     limits: {
       concurrency: key.limits.concurrency,
       burst: key.limits.burst,
@@ -44,7 +45,12 @@ export function entryView(entry: LedgerEntry) {
   };
   return entry.kind === 'top_up'
     ? { ...common, kind: entry.kind, actor: entry.actor }
-    : { ...common, kind: entry.kind, ...chargeDetails(entry) };
+    : {
+        ...common,
+        kind: entry.kind,
+        ...chargeDetails(entry),
+        remarks: entry.remarks ?? null,
+      };
 }
 
 /** What a key's own holder is shown of a charge: the request, its usage, its price. */
@@ -62,6 +68,7 @@ export function usageView(entry: LedgerEntry & { readonly kind: 'charge' }) {
 function chargeDetails(entry: LedgerEntry & { readonly kind: 'charge' }) {
   const { usage } = entry;
   return {
+    written_off_usd: formatUsd(entry.writtenOff),
     model: entry.model,
     endpoint: entry.endpoint,
     streamed: entry.streamed,
@@ -84,6 +91,7 @@ export function auditView(report: AuditReport) {
     entries: report.entries,
     credited_usd: formatUsd(report.credited),
     charged_usd: formatUsd(report.charged),
+    written_off_usd: formatUsd(report.writtenOff),
     balances_usd: formatUsd(report.balances),
     gap_usd: formatUsd(report.gap),
     sealed: report.sealed,
@@ -129,6 +137,7 @@ const CSV_COLUMNS = [
   'cache_creation_input_tokens',
   'cache_creation_1h_input_tokens',
   'charge_usd',
+  'written_off_usd',
   'balance_after_usd',
 ] as const;
 

@@ -3,34 +3,43 @@
  */
 
 import { StoreUnavailableError } from '@gateway/balance-store';
-import type { SettleOutcome } from '@gateway/balance-store';
+import type { Settlement, SettleOutcome } from '@gateway/balance-store';
 import { chargeOf } from '@gateway/billing';
-import type { ModelPrice } from '@gateway/billing';
-import type { Usage, UsageReading } from '@gateway/translator';
+import type { ModelPrice, PriceTable } from '@gateway/billing';
+import type { UncountedUsage, Usage, UsageReading, UsageRemark } from '@gateway/translator';
+import type { Config } from '../config.js';
 import type { RequestLedger } from '../ledger.js';
 import type { Refusal } from '../refusal.js';
 import type { ResponseFormat } from './format.js';
 
 /** Why a request that may have cost the operator was charged nothing. */
-export type LossReason =
-  | 'error_event'
-  | 'truncated'
-  | 'malformed'
-  | 'too_large'
-  | 'invalid_usage'
-  | 'ledger_unavailable'
-  | 'ledger_refused'
-  | 'overdrawn';
+export const LOSS_REASONS = [
+  'error_event',
+  'truncated',
+  'malformed',
+  'too_large',
+  'invalid_usage',
+  'ledger_unavailable',
+  'ledger_refused',
+] as const;
+export type LossReason = (typeof LOSS_REASONS)[number];
 
 export type Bill =
-  | {
-      readonly outcome: 'charged';
-      readonly usage: Usage;
-      /** Units of 10^-14 USD, as is the balance after it. */
-      readonly charge: bigint;
-      readonly balance: bigint;
-    }
+  | ({ readonly outcome: 'charged' } & Charge)
   | { readonly outcome: 'lost'; readonly loss: LossReason; readonly refusal: Refusal };
+
+export interface Charge {
+  readonly usage: Usage;
+  /** What the key was charged, in units of 10^-14 USD, as are all amounts here. */
+  readonly charge: bigint;
+  /** The part of the list price that the balance could not cover; only without overdraft. */
+  readonly writtenOff: bigint;
+  readonly balance: bigint;
+  /** Details of the usage object that contradict its counts or are unknown. */
+  readonly remarks: readonly UsageRemark[];
+  /** How many parts of the usage have no known price and were set aside for the operator. */
+  readonly setAside: number;
+}
 
 interface BilledExchange {
   readonly requestId: string;
@@ -39,72 +48,125 @@ interface BilledExchange {
   readonly format: Pick<ResponseFormat, 'dialect'>;
 }
 
-interface Ledger {
+export interface BillingServices {
   readonly store: RequestLedger;
+  readonly prices: PriceTable;
+  readonly overdraft: Config['overdraft'];
 }
 
-/** A running stream waits this long for a database that is away. */
+interface FinishedResponse {
+  readonly usage: UsageReading;
+  readonly messageId: string | undefined;
+  readonly streamed: boolean;
+}
+
+/** How long a running stream waits for a database that does not answer. */
 const SETTLE_DEADLINE_MS = 90_000;
 
 /** Resolves when the charge is in the ledger, or it is certain that there will be none. */
 export async function settle(
-  response: {
-    readonly usage: UsageReading;
-    readonly messageId: string | undefined;
-    readonly streamed: boolean;
-  },
+  response: FinishedResponse,
   exchange: BilledExchange,
-  { store }: Ledger,
+  services: BillingServices,
 ): Promise<Bill> {
-  if (response.usage.outcome === 'invalid') {
-    await quarantine(response.usage.reason, exchange, { store });
+  const { usage: reading } = response;
+  if (reading.outcome === 'invalid') {
+    await quarantine(reading.reason, exchange, services);
     return { outcome: 'lost', loss: 'invalid_usage', refusal: RESPONSE_UNUSABLE };
   }
-  const { usage } = response.usage;
-  const { price, keyId, requestId, format } = exchange;
-  const charge = chargeOf(usage, price.rates);
-  let settled: SettleOutcome;
+  const { usage, remarks = [], uncounted = [] } = reading;
+  const { priced, unpriced } = priceParts(uncounted, exchange, services.prices);
+  const settlements = [
+    { requestId: exchange.requestId, price: exchange.price, usage, remarks: textOf(remarks) },
+    ...priced,
+  ].map(({ price, ...part }): Settlement => ({
+    ...part,
+    keyId: exchange.keyId,
+    amount: chargeOf(part.usage, price.rates),
+    overdraft: services.overdraft,
+    model: price.id,
+    rates: price.rates,
+    endpoint: exchange.format.dialect,
+    streamed: response.streamed,
+    upstreamId: response.messageId,
+  }));
+  let outcomes: readonly SettleOutcome[];
   try {
-    settled = await store.settle(
-      {
-        requestId,
-        keyId,
-        amount: charge,
-        model: price.id,
-        usage,
-        rates: price.rates,
-        endpoint: format.dialect,
-        streamed: response.streamed,
-        upstreamId: response.messageId,
-      },
-      { deadlineMs: SETTLE_DEADLINE_MS },
+    const options = { deadlineMs: SETTLE_DEADLINE_MS };
+    // Settled in the same event-loop tick, so all parts share a transaction.
+    outcomes = await Promise.all(
+      settlements.map((settlement) => services.store.settle(settlement, options)),
     );
+    await Promise.all(unpriced.map((part) => quarantine(part.reason, part, services)));
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     return { outcome: 'lost', loss: 'ledger_unavailable', refusal: LEDGER_UNAVAILABLE };
   }
-  switch (settled.outcome) {
-    case 'settled':
-    case 'replayed':
-      return { outcome: 'charged', usage, charge, balance: settled.balance };
-    case 'overdrawn':
-      return { outcome: 'lost', loss: 'overdrawn', refusal: OVERDRAWN };
-    case 'conflict':
-    case 'quarantined':
+  let [listPrice, writtenOff, balance] = [0n, 0n, 0n];
+  for (const [index, outcome] of outcomes.entries()) {
+    if (outcome.outcome === 'conflict' || outcome.outcome === 'quarantined') {
       return { outcome: 'lost', loss: 'ledger_refused', refusal: RESPONSE_UNUSABLE };
+    }
+    listPrice += settlements[index]?.amount ?? 0n;
+    writtenOff += outcome.writtenOff;
+    balance = outcome.balance;
   }
+  const charge = listPrice - writtenOff;
+  const setAside = unpriced.length;
+  return { outcome: 'charged', usage, charge, writtenOff, balance, remarks, setAside };
+}
+
+interface PricedPart {
+  readonly requestId: string;
+  readonly price: ModelPrice;
+  readonly usage: Usage;
+  readonly remarks: string;
+}
+
+interface UnpricedPart extends BilledExchange {
+  readonly reason: string;
+}
+
+/**
+ * Work that the message's counts leave out becomes ledger entries of its own: it may have been done by
+ * another model at other rates. What has no known price is never guessed and never forgotten.
+ */
+function priceParts(
+  uncounted: readonly UncountedUsage[],
+  exchange: BilledExchange,
+  prices: PriceTable,
+): { readonly priced: readonly PricedPart[]; readonly unpriced: readonly UnpricedPart[] } {
+  const priced: PricedPart[] = [];
+  const unpriced: UnpricedPart[] = [];
+  for (const [index, { kind, model, usage }] of uncounted.entries()) {
+    // The message itself is the first part. The id is the same at every attempt.
+    const requestId = `${exchange.requestId}.${String(index + 2)}`;
+    const price = model === undefined ? exchange.price : prices.find(model);
+    if (price !== undefined && usage !== undefined) {
+      priced.push({ requestId, price, usage, remarks: `iterations: ${kind}` });
+    } else {
+      const reason = `usage of ${kind} by ${model ?? 'the same model'} cannot be priced: ${JSON.stringify(usage ?? 'counts unknown')}`;
+      unpriced.push({ ...exchange, requestId, reason });
+    }
+  }
+  return { priced, unpriced };
+}
+
+function textOf(remarks: readonly UsageRemark[]): string | undefined {
+  if (remarks.length === 0) return undefined;
+  return remarks.map(({ detail, message }) => `${detail}: ${message}`).join('; ');
 }
 
 /** Sets aside, for the operator, what cannot be billed. */
 export async function quarantine(
   reason: string,
-  { requestId, keyId, price }: BilledExchange,
-  { store }: Ledger,
+  { requestId, keyId, price }: Pick<BilledExchange, 'requestId' | 'keyId' | 'price'>,
+  { store }: Pick<BillingServices, 'store'>,
 ): Promise<void> {
   try {
     await store.quarantine({ requestId, keyId, model: price.id, reason });
   } catch (error) {
-    // The loss is counted and logged all the same; the row was for the operator's convenience.
+    // The loss is counted and logged all the same; the row is a convenience for the operator.
     if (!(error instanceof StoreUnavailableError)) throw error;
   }
 }
@@ -113,16 +175,6 @@ export const RESPONSE_UNUSABLE: Refusal = {
   status: 502,
   type: 'api_error',
   message: 'the upstream answered with something that cannot be billed; nothing was charged',
-  shouldRetry: false,
-};
-
-/** Only with `OVERDRAFT=none`, and only if the upstream used more than its request allowed for. */
-const OVERDRAWN: Refusal = {
-  status: 402,
-  type: 'billing_error',
-  message:
-    'this response costs more than was set aside for it and than is left; nothing was charged',
-  code: 'insufficient_quota',
   shouldRetry: false,
 };
 

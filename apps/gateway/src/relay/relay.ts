@@ -13,15 +13,14 @@ import type { Dispatcher } from 'undici';
 import { formatUsd } from '@gateway/billing';
 import type { ModelPrice } from '@gateway/billing';
 import type { Lease } from '@gateway/rate-limiter';
-import type { StreamEnd, StreamPipe, Usage, UsageReading } from '@gateway/translator';
+import type { StreamEnd, StreamPipe, UsageReading } from '@gateway/translator';
 import { noteBytes } from '../garbage.js';
 import { requestIdHeaders, retryHeaders, sendRefusal } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
-import type { RequestLedger } from '../ledger.js';
 import type { UpstreamClient, UpstreamRequest } from '../upstream/client.js';
 import { readUpstreamFailure, refusalOfConnectionError } from '../upstream/errors.js';
 import { RESPONSE_UNUSABLE, quarantine, settle } from './bill.js';
-import type { Bill, LossReason } from './bill.js';
+import type { Bill, BillingServices, Charge, LossReason } from './bill.js';
 import type { ResponseFormat, StreamOutput } from './format.js';
 
 export interface Exchange {
@@ -35,8 +34,7 @@ export interface Exchange {
   readonly lease: Lease;
 }
 
-export interface RelayServices {
-  readonly store: RequestLedger;
+export interface RelayServices extends BillingServices {
   readonly upstream: UpstreamClient;
   readonly now: () => number;
   readonly patience: RelayPatience;
@@ -56,9 +54,8 @@ export interface ExchangeReport {
   readonly status: number;
   readonly streamed: boolean;
   readonly clientLeft: boolean;
-  readonly usage: Usage | undefined;
-  /** Units of 10^-14 USD. */
-  readonly charge: bigint | undefined;
+  /** Absent if nothing was charged. */
+  readonly charged: Charge | undefined;
   readonly loss: LossReason | undefined;
   readonly operatorMustAct: boolean;
   readonly upstreamStatus: number | undefined;
@@ -265,7 +262,7 @@ class Relay implements Dispatcher.DispatchHandler {
     });
     this.#exchange.lease.release();
     if (bill.outcome === 'charged') {
-      this.#closeStream(end.tail, { usage: bill.usage, charge: bill.charge });
+      this.#closeStream(end.tail, { charged: bill });
     } else {
       this.#closeStream([format.errorEvent(bill.refusal, requestId)], { loss: bill.loss });
     }
@@ -303,7 +300,7 @@ class Relay implements Dispatcher.DispatchHandler {
         'x-gateway-charge-usd': formatUsd(bill.charge),
         'x-gateway-balance-usd': formatUsd(bill.balance),
       },
-      { usage: bill.usage, charge: bill.charge },
+      { charged: bill },
     );
   }
 
@@ -378,8 +375,7 @@ class Relay implements Dispatcher.DispatchHandler {
       status: 200,
       streamed: this.#pipe !== undefined,
       clientLeft: this.#clientLeft,
-      usage: undefined,
-      charge: undefined,
+      charged: undefined,
       loss: undefined,
       operatorMustAct: false,
       upstreamStatus: this.#status,

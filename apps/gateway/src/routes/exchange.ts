@@ -127,9 +127,9 @@ function unbounded(path: string): Refusal {
   };
 }
 
-/** A charge has replaced the hold; when it is not known whether one did, the hold waits for the operator. */
-function keepsHold({ charge, loss }: ExchangeReport): boolean {
-  return charge !== undefined || loss === 'ledger_unavailable' || loss === 'overdrawn';
+/** A charge replaces the hold. If the ledger did not say whether it did, the hold is left to expire. */
+function keepsHold({ charged, loss }: ExchangeReport): boolean {
+  return charged !== undefined || loss === 'ledger_unavailable';
 }
 
 interface Result {

@@ -83,6 +83,22 @@ export function createMetrics(
     labelNames: ['reason'],
     registers,
   });
+  const written = new Counter({
+    name: 'gateway_written_off_usd_total',
+    help: 'USD that responses cost beyond what balances could cover (OVERDRAFT=none); approximate',
+    registers,
+  });
+  const parts = new Counter({
+    name: 'gateway_usage_parts_set_aside_total',
+    help: 'Parts of a usage object that have no known price: not charged, kept in the quarantine',
+    registers,
+  });
+  const remarked = new Counter({
+    name: 'gateway_usage_remarks_total',
+    help: 'Details of usage objects that contradict the four counts or are unknown',
+    labelNames: ['detail'],
+    registers,
+  });
   const refused = new Counter({
     name: 'gateway_upstream_account_refused_total',
     help: "Responses in which the upstream refused the operator's own credential or account",
@@ -123,12 +139,16 @@ export function createMetrics(
       }
       if (report.loss !== undefined) lost.inc({ reason: report.loss });
       if (report.operatorMustAct) refused.inc();
-      if (report.usage === undefined || model === undefined) return;
-      tokens.inc({ model, class: 'input' }, report.usage.inputTokens);
-      tokens.inc({ model, class: 'output' }, report.usage.outputTokens);
-      tokens.inc({ model, class: 'cache_read' }, report.usage.cacheReadInputTokens);
-      tokens.inc({ model, class: 'cache_creation' }, report.usage.cacheCreationInputTokens);
-      charged.inc({ model }, Number(report.charge ?? 0n) / USD_UNITS);
+      if (report.charged === undefined || model === undefined) return;
+      const { usage, charge, writtenOff, setAside, remarks } = report.charged;
+      tokens.inc({ model, class: 'input' }, usage.inputTokens);
+      tokens.inc({ model, class: 'output' }, usage.outputTokens);
+      tokens.inc({ model, class: 'cache_read' }, usage.cacheReadInputTokens);
+      tokens.inc({ model, class: 'cache_creation' }, usage.cacheCreationInputTokens);
+      charged.inc({ model }, Number(charge) / USD_UNITS);
+      written.inc(Number(writtenOff) / USD_UNITS);
+      parts.inc(setAside);
+      for (const { detail } of remarks) remarked.inc({ detail });
     },
   };
 }

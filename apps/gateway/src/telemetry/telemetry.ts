@@ -6,6 +6,7 @@
 import type { Logger } from 'pino';
 import { formatUsd } from '@gateway/billing';
 import type { LimitName } from '../admission.js';
+import type { Charge } from '../relay/bill.js';
 import type { ExchangeReport } from '../relay/relay.js';
 import type { Metrics } from './metrics.js';
 
@@ -47,12 +48,18 @@ export function createTelemetry(
       metrics.observe(request);
       const { report } = request;
       if (report?.loss !== undefined) write('error', 'response not charged', request);
+      else if (isPartlyLost(report)) write('error', 'response charged in part', request);
       else if (report?.operatorMustAct === true)
         write('error', 'upstream refuses this account', request);
       else if (request.status >= 500) write('warn', 'request failed', request);
       else write('info', 'request', request);
     },
   };
+}
+
+function isPartlyLost(report: ExchangeReport | undefined): boolean {
+  const charged = report?.charged;
+  return charged !== undefined && (charged.writtenOff > 0n || charged.setAside > 0);
 }
 
 type Level = 'error' | 'warn' | 'info';
@@ -86,15 +93,20 @@ function fieldsOf({
           upstream_request_id: report.upstreamRequestId,
           upstream_first_byte_ms: report.upstreamFirstByteMs,
           loss: report.loss,
-          charge_usd: report.charge === undefined ? undefined : formatUsd(report.charge),
-          ...(report.usage === undefined
-            ? undefined
-            : {
-                input_tokens: report.usage.inputTokens,
-                output_tokens: report.usage.outputTokens,
-                cache_read_input_tokens: report.usage.cacheReadInputTokens,
-                cache_creation_input_tokens: report.usage.cacheCreationInputTokens,
-              }),
+          ...(report.charged === undefined ? undefined : chargeFieldsOf(report.charged)),
         }),
+  };
+}
+
+function chargeFieldsOf({ usage, charge, writtenOff, setAside, remarks }: Charge) {
+  return {
+    charge_usd: formatUsd(charge),
+    written_off_usd: writtenOff === 0n ? undefined : formatUsd(writtenOff),
+    parts_set_aside: setAside === 0 ? undefined : setAside,
+    usage_remarks: remarks.length === 0 ? undefined : remarks.map(({ detail }) => detail),
+    input_tokens: usage.inputTokens,
+    output_tokens: usage.outputTokens,
+    cache_read_input_tokens: usage.cacheReadInputTokens,
+    cache_creation_input_tokens: usage.cacheCreationInputTokens,
   };
 }

@@ -1,0 +1,158 @@
+/** The four counts decide what a response costs; details and further parts never make it free or refused. */
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { formatUsd } from '@gateway/billing';
+import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway({ env: { ALLOW_FEATURES: 'advisor,compaction' } });
+});
+afterAll(() => gateway.stop());
+beforeEach(() => {
+  gateway.simulator.reset();
+});
+
+/** 3 and 15 USD per million tokens, in units of 10^-14 USD per token. */
+const SONNET = { input: 300_000_000n, output: 1_500_000_000n };
+
+async function metric(name: string): Promise<number> {
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  const line = metrics.split('\n').find((text) => text.startsWith(`${name} `));
+  return Number(line?.split(' ').at(-1) ?? 0);
+}
+
+describe.each([
+  ['messages', postMessages],
+  ['chat.completions', postChat],
+] as const)('%s: a usage whose details', (_format, post) => {
+  it.each([
+    [
+      'have a third cache lifetime',
+      {
+        cache_creation_input_tokens: 1_000,
+        cache_creation: {
+          ephemeral_5m_input_tokens: 300,
+          ephemeral_1h_input_tokens: 0,
+          ephemeral_24h_input_tokens: 700,
+        },
+      },
+      'cache_creation',
+    ],
+    [
+      'do not add up',
+      {
+        cache_creation_input_tokens: 1_000,
+        cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: 2 },
+      },
+      'cache_creation',
+    ],
+    [
+      'have more thinking than output',
+      {
+        cache_creation_input_tokens: 1_000,
+        output_tokens_details: { thinking_tokens: 1_000_000 },
+      },
+      'thinking_tokens',
+    ],
+  ])('%s is delivered, charged by its counts, recorded and counted', async (_what, odd, detail) => {
+    for (const stream of [false, true]) {
+      const { id, apiKey } = await gateway.createKey();
+      const before = await metric(`gateway_usage_remarks_total{detail="${detail}"}`);
+      gateway.simulator.script({ usage: { input_tokens: 10, output_tokens: 20, ...odd } });
+      const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
+      expect(response.status).toBe(200);
+      expect(await response.text()).not.toContain('"error"');
+      const charge =
+        10n * SONNET.input + 20n * SONNET.output + (1_000n * SONNET.input * 125n) / 100n;
+      expect((await gateway.call('showKey', { key_id: id })).spent_usd).toBe(formatUsd(charge));
+      const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+      expect(data).toMatchObject([{ remarks: expect.stringContaining(detail) }]);
+      expect(await metric(`gateway_usage_remarks_total{detail="${detail}"}`)).toBe(before + 1);
+    }
+    expect((await gateway.call('auditLedger', {})).is_sound).toBe(true);
+  });
+});
+
+describe('work that the counts of a message leave out', () => {
+  const usage = (...iterations: object[]) => ({
+    input_tokens: 10,
+    output_tokens: 20,
+    iterations: [{ type: 'message', input_tokens: 10, output_tokens: 20 }, ...iterations],
+  });
+  const MESSAGE = 10n * SONNET.input + 20n * SONNET.output;
+
+  it.each([false, true])(
+    'by an advisor is charged at the rates of its model, in an entry of its own (streamed: %s)',
+    async (stream) => {
+      const { id, apiKey } = await gateway.createKey();
+      const advisor = {
+        type: 'advisor_message',
+        model: 'claude-opus-4-6',
+        input_tokens: 1_000_000,
+        output_tokens: 100_000,
+      };
+      gateway.simulator.script({ usage: usage(advisor) });
+      const response = await postMessages(gateway, apiKey, userMessage('Hello', { stream }));
+      expect(response.status).toBe(200);
+      await response.text();
+      const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+      const requestId = response.headers.get('x-gateway-request-id')!;
+      const charges = new Map(data.map((entry) => [entry.id, entry]));
+      expect([...charges.keys()].sort()).toEqual([requestId, `${requestId}.2`]);
+      expect(charges.get(requestId)).toMatchObject({ amount_usd: `-${formatUsd(MESSAGE)}` });
+      const models = await gateway.call('listModels', {});
+      const opus = models.data.find((model) => model.id === 'claude-opus-4-6')!;
+      expect(charges.get(`${requestId}.2`)).toMatchObject({
+        model: 'claude-opus-4-6',
+        amount_usd: `-${String(Number(opus.rate_in) + Number(opus.rate_out) / 10)}`,
+        remarks: 'iterations: advisor_message',
+      });
+      if (!stream) {
+        const spent = (await gateway.call('showKey', { key_id: id })).spent_usd;
+        expect(response.headers.get('x-gateway-charge-usd')).toBe(spent);
+      }
+    },
+  );
+
+  it('by an unknown model, or of an unknown kind and place, is set aside and counted', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    const { quarantined } = await gateway.call('auditLedger', {});
+    const before = await metric('gateway_usage_parts_set_aside_total');
+    gateway.simulator.script({
+      usage: usage(
+        { type: 'advisor_message', model: 'claude-unheard-of', input_tokens: 1, output_tokens: 1 },
+        { type: 'compaction', input_tokens: -1 },
+      ),
+    });
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+    expect((await gateway.call('showKey', { key_id: id })).spent_usd).toBe(formatUsd(MESSAGE));
+    expect((await gateway.call('auditLedger', {})).quarantined).toBe(quarantined + 2);
+    expect(await metric('gateway_usage_parts_set_aside_total')).toBe(before + 2);
+  });
+
+  it('of an unknown kind beside the counts is charged as the message is', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    gateway.simulator.script({
+      usage: usage({ type: 'critic', input_tokens: 7, output_tokens: 8 }),
+    });
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+    const critic = 7n * SONNET.input + 8n * SONNET.output;
+    expect((await gateway.call('showKey', { key_id: id })).spent_usd).toBe(
+      formatUsd(MESSAGE + critic),
+    );
+  });
+
+  it('adds up to more than a count can be: the message is charged, the rest set aside', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    const before = await metric('gateway_usage_parts_set_aside_total');
+    const most = 2 ** 31 - 1;
+    gateway.simulator.script({
+      usage: usage({ type: 'compaction', input_tokens: most, output_tokens: most }),
+    });
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+    expect((await gateway.call('showKey', { key_id: id })).spent_usd).toBe(formatUsd(MESSAGE));
+    expect(await metric('gateway_usage_parts_set_aside_total')).toBe(before + 1);
+  });
+});
