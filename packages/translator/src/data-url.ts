@@ -10,15 +10,21 @@ export interface DataUrl {
   readonly payload: string;
 }
 
+const MAX_HEADER_LENGTH = 1000;
+/** Long texts are read in pieces of this length. */
+const PIECE_LENGTH = 0x8000;
+
 /** Takes a `data:` URL apart; undefined when the text is none. */
 export function parseDataUrl(url: string): DataUrl | undefined {
-  const [start, header = ''] = /^data:([^,]*),/i.exec(url) ?? [];
-  if (!start) return undefined;
-  const [mediaType = '', ...parameters] = header
+  const comma = url.indexOf(',');
+  // A media type and its parameters are short: what is longer is no header of a data URL.
+  if (comma === -1 || comma > MAX_HEADER_LENGTH || !/^data:/i.test(url)) return undefined;
+  const [mediaType = '', ...parameters] = url
+    .slice('data:'.length, comma)
     .toLowerCase()
     .split(';')
     .map((part) => part.trim());
-  return { mediaType, isBase64: parameters.includes('base64'), payload: url.slice(start.length) };
+  return { mediaType, isBase64: parameters.includes('base64'), payload: url.slice(comma + 1) };
 }
 
 /**
@@ -40,9 +46,24 @@ function padded(text: string): string | undefined {
   return text.length % 4 === 0 ? text : text.slice(0, end).padEnd(Math.ceil(end / 4) * 4, '=');
 }
 
+/** Piece by piece: a replacement takes memory for each of its matches until it is done. */
 function standardDigits(text: string): string {
-  const unescaped = decodePercent(text) ?? '';
-  return unescaped.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/');
+  let digits = '';
+  for (let at = 0, end; at < text.length; at = end) {
+    end = endOfPiece(text, at);
+    const unescaped = decodePercent(text.slice(at, end));
+    // Not base64, like the whole.
+    if (unescaped === undefined) return '';
+    digits += unescaped.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/');
+  }
+  return digits;
+}
+
+/** An escape such as `%3D` is not torn apart. */
+function endOfPiece(text: string, start: number): number {
+  const end = start + PIECE_LENGTH;
+  const escape = text.lastIndexOf('%', end - 1);
+  return escape > end - 3 ? escape : end;
 }
 
 /** How files begin, one character per byte; those of WebP have their length in between. */
@@ -81,8 +102,6 @@ function decodePercent(text: string): string | undefined {
     return undefined;
   }
 }
-
-const PIECE_LENGTH = 0x8000;
 
 /** A data URL of the text as UTF-8. */
 export function textDataUrl(text: string): string {

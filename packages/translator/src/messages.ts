@@ -133,7 +133,7 @@ function readAssistantText(message: Place): TextBlock[] {
 
 /** A chat of system messages only asks for an answer to the last of them. */
 function lastOf(system: TextBlock[][], list: Place): TextBlock[] {
-  const blocks = system.pop() ?? list.mustBe('messages with content', 'invalid_value');
+  const blocks = system.pop() ?? list.refuse('at least one message must have content');
   list.note('rewritten', 'the last system message is sent as user');
   return blocks;
 }

@@ -4,6 +4,8 @@
  * change the prompt's cached prefix.
  */
 
+import { isObjectText } from './object-text.js';
+
 /** A parsed JSON object whose members are still unknown. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -36,6 +38,8 @@ export function parseObject(text: string): JsonObject | undefined {
   }
 }
 
+/** What `JSON.parse` makes of a text of this length is soon garbage again. */
+const QUICK_LENGTH = 0x10000;
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
 /**
@@ -46,7 +50,8 @@ const LONE_SURROGATES = /\p{Surrogate}/gu;
  */
 export function inputText(text: string): { readonly input: JsonText; readonly isWrapped: boolean } {
   const written = /^\s*(null\s*)?$/.test(text) ? '{}' : text.trim();
-  const isWrapped = !parseObject(written);
+  const isObject = written.length > QUICK_LENGTH ? isObjectText(written) : parseObject(written);
+  const isWrapped = !isObject;
   const json = isWrapped ? JSON.stringify({ _raw: text }) : written;
   return { input: { json: json.replace(LONE_SURROGATES, escapeCodeUnit) }, isWrapped };
 }

@@ -1,9 +1,9 @@
 /**
- * A byte scanner for JSON: validates a whole document once, without building values, and tells where
+ * A byte scanner for JSON: validates a whole document once, without building values, and reports where
  * its top-level members are and what stands at the places that a caller asks about.
  *
  * It exists because a gateway must forward a client's bytes untouched, yet know a few members of them,
- * and because `JSON.parse` neither reports duplicate members nor limits depth.
+ * and because `JSON.parse` neither reports duplicate members nor limits depth, width or memory.
  */
 
 export interface JsonSpan {
@@ -14,16 +14,21 @@ export interface JsonSpan {
 }
 
 /**
- * What a caller wants to hear of a value. Everything without a shape is validated and skipped. Shapes
- * are asked anew for every member, so one shape may refer to itself.
+ * What a caller wants to know of a value. Everything without a shape is validated and skipped. A shape is
+ * asked again for every member, so it may refer to itself. An object that has a shape may have at most
+ * 1,000 members.
  */
 export interface JsonShape {
   /** The shape of a member's value, if it is of interest. Names are unescaped. */
   readonly member?: (name: string) => JsonShape | undefined;
   /** The shape of every item of an array. */
   readonly item?: JsonShape;
+  /** More items than this refuse the document. */
+  readonly maxItems?: number;
   /** Called when the value was scanned. `path` is only valid during the call. */
   readonly onValue?: (span: JsonSpan, path: readonly (string | number)[]) => void;
+  /** Called with the text of a string that takes at most 1,000 bytes as written; not for longer ones. */
+  readonly onText?: (text: string, path: readonly (string | number)[]) => void;
 }
 
 export interface ScanOptions {
@@ -32,8 +37,13 @@ export interface ScanOptions {
   /** Shape of the document itself. */
   readonly shape?: JsonShape;
   /**
-   * Whether bytes are valid UTF-8: `isUtf8` of `node:buffer` tells it many times faster than the decoder
-   * that is used without it, and leaves no garbage.
+   * Values of any kind, at any depth, after which the scan gives up with the reason `too_many_values`:
+   * about 50 ns each. Default: no limit.
+   */
+  readonly maxValues?: number;
+  /**
+   * Whether bytes are valid UTF-8. `isUtf8` of `node:buffer` is many times faster than the decoder that is
+   * used by default, and leaves no garbage.
    */
   readonly isUtf8?: (bytes: Uint8Array) => boolean;
 }
@@ -43,6 +53,10 @@ export type JsonScan =
       readonly outcome: 'scanned';
       /** Top-level members in document order, by unescaped name. */
       readonly members: ReadonlyMap<string, JsonSpan>;
+      /** Values of any kind, at any depth. */
+      readonly values: number;
+      /** About how many bytes of memory `JSON.parse` takes for the containers and keys, without the texts. */
+      readonly parsedBytes: number;
     }
   | {
       readonly outcome: 'refused';
@@ -50,16 +64,28 @@ export type JsonScan =
       /** For people: names the member, or the byte offset. */
       readonly message: string;
       readonly offset: number;
-      /** The member that stands twice. */
+      /** The member that is given twice. */
       readonly member?: string;
     };
 
 type RefusalReason =
-  'syntax' | 'encoding' | 'depth' | 'duplicate' | 'too_many_members' | 'not_an_object';
+  | 'syntax'
+  | 'encoding'
+  | 'depth'
+  | 'duplicate'
+  | 'too_many_members'
+  | 'too_many_items'
+  | 'too_many_values'
+  | 'not_an_object';
 
 const MAX_DEPTH = 200;
-/** Of the root object. The formats know a few dozen. */
+/** Of the root and of objects that have a shape. The formats define a few dozen. */
 const MAX_MEMBERS = 1000;
+const MAX_TEXT_BYTES = 1000;
+/** What V8 takes at worst: for a short string, an empty object, a member with a new name. */
+const BYTES_PER_VALUE = 32;
+const BYTES_PER_OBJECT = 40;
+const BYTES_PER_MEMBER = 60;
 const NO_SHAPE: JsonShape = {};
 
 /**
@@ -71,7 +97,8 @@ const NO_SHAPE: JsonShape = {};
 export function scanTopLevel(bytes: Uint8Array, options: ScanOptions = {}): JsonScan {
   const scanner = new Scanner(bytes, options);
   try {
-    return { outcome: 'scanned', members: scanner.scanDocument() };
+    const members = scanner.scanDocument();
+    return { outcome: 'scanned', members, ...scanner.size() };
   } catch (error) {
     if (error instanceof ScanFailure) return error.refusal;
     throw error;
@@ -102,6 +129,7 @@ class Scanner {
   readonly #bytes: Uint8Array;
   readonly #root: JsonShape;
   readonly #maxDepth: number;
+  readonly #maxValues: number;
   readonly #isUtf8: (bytes: Uint8Array) => boolean;
   /** Four bytes at a time, where the buffer's alignment allows it. */
   readonly #words: Int32Array;
@@ -110,14 +138,17 @@ class Scanner {
   readonly #path: (string | number)[] = [];
   #at = 0;
   #depth = 0;
+  #values = 0;
+  #objects = 0;
+  #members = 0;
   /** Whether any byte within a string was beyond ASCII: only then the encoding needs a check. */
   #hasHighBits = false;
 
-  constructor(
-    bytes: Uint8Array,
-    { maxDepth = MAX_DEPTH, shape = NO_SHAPE, isUtf8 = isDecodable }: ScanOptions,
-  ) {
+  constructor(bytes: Uint8Array, options: ScanOptions) {
+    const { maxDepth = MAX_DEPTH, maxValues = Infinity } = options;
+    const { shape = NO_SHAPE, isUtf8 = isDecodable } = options;
     this.#bytes = bytes;
+    this.#maxValues = maxValues;
     this.#isUtf8 = isUtf8;
     this.#root = shape;
     this.#maxDepth = maxDepth;
@@ -133,7 +164,7 @@ class Scanner {
     const members = new Map<string, JsonSpan>();
     this.#skipBlanks();
     if (this.#bytes[this.#at] !== OPEN_BRACE) {
-      // Tell apart what is no JSON at all from what is JSON of another kind.
+      // Invalid JSON and valid JSON of another kind have different messages.
       const start = this.#at;
       this.#scanValue(undefined);
       this.#expectEnd();
@@ -147,6 +178,14 @@ class Scanner {
     return members;
   }
 
+  size(): { readonly values: number; readonly parsedBytes: number } {
+    const parsedBytes =
+      this.#values * BYTES_PER_VALUE +
+      this.#objects * BYTES_PER_OBJECT +
+      this.#members * BYTES_PER_MEMBER;
+    return { values: this.#values, parsedBytes };
+  }
+
   #expectEnd(): void {
     this.#skipBlanks();
     if (this.#at < this.#bytes.length) this.#failSyntax();
@@ -155,10 +194,19 @@ class Scanner {
   #scanValue(shape: JsonShape | undefined): void {
     const start = this.#at;
     const byte = this.#bytes[start];
+    this.#values += 1;
+    if (this.#values > this.#maxValues) {
+      const message = `the body has more than ${String(this.#maxValues)} values`;
+      this.#fail('too_many_values', message, start);
+    }
     switch (byte) {
-      case QUOTE:
-        this.#scanString();
+      case QUOTE: {
+        const isEscaped = this.#scanString();
+        if (shape?.onText !== undefined && this.#at - start <= MAX_TEXT_BYTES) {
+          shape.onText(this.#textOf(start, isEscaped), this.#path);
+        }
         break;
+      }
       case OPEN_BRACE:
         this.#scanMembers(shape, undefined);
         break;
@@ -181,6 +229,7 @@ class Scanner {
   }
 
   #scanMembers(shape: JsonShape | undefined, found: Map<string, JsonSpan> | undefined): void {
+    this.#objects += 1;
     this.#enter();
     this.#skipBlanks();
     if (this.#bytes[this.#at] === CLOSE_BRACE) {
@@ -188,8 +237,14 @@ class Scanner {
       return;
     }
     const wantsNames = found !== undefined || shape?.member !== undefined;
-    for (;;) {
+    for (let count = 1; ; count += 1) {
       const nameAt = this.#at;
+      this.#members += 1;
+      if (wantsNames && count > MAX_MEMBERS) {
+        const where = found === undefined ? `${this.#where()}: the object` : 'the body';
+        const message = `${where} has more than ${String(MAX_MEMBERS)} members`;
+        this.#fail('too_many_members', message, nameAt);
+      }
       if (this.#bytes[nameAt] !== QUOTE) this.#failSyntax();
       const isEscaped = this.#scanString();
       const name = wantsNames ? this.#textOf(nameAt, isEscaped) : '';
@@ -202,16 +257,12 @@ class Scanner {
       if (inner === undefined) {
         this.#scanValue(undefined);
       } else {
-        this.#path.push(name);
+        this.#path.push(shortened(name));
         this.#scanValue(inner);
         this.#path.pop();
       }
       if (found !== undefined) {
         if (found.has(name)) this.#failDuplicate(name, nameAt);
-        if (found.size === MAX_MEMBERS) {
-          const message = `the body has more than ${String(MAX_MEMBERS)} members`;
-          this.#fail('too_many_members', message, nameAt);
-        }
         found.set(name, { start, end: this.#at });
       }
       this.#skipBlanks();
@@ -232,7 +283,12 @@ class Scanner {
       return;
     }
     const item = shape?.item;
+    const maxItems = shape?.maxItems ?? Infinity;
     for (let index = 0; ; index += 1) {
+      if (index === maxItems) {
+        const message = `${this.#where()}: must have at most ${String(maxItems)} items`;
+        this.#fail('too_many_items', message, this.#at);
+      }
       if (item === undefined) {
         this.#scanValue(undefined);
       } else {
@@ -264,7 +320,7 @@ class Scanner {
     this.#at += 1;
   }
 
-  /** Moves behind the closing quote and tells whether the string has escapes. */
+  /** Moves behind the closing quote. @returns whether the string has escapes */
   #scanString(): boolean {
     const bytes = this.#bytes;
     let at = this.#at + 1;
@@ -291,8 +347,8 @@ class Scanner {
   }
 
   /**
-   * Skips words of four bytes none of which ends a string, escapes, or is a control character. The
-   * arithmetic is the classic test for a zero byte in a word; it never misses one.
+   * Skips words of four bytes that contain no quote, backslash or control character. The arithmetic is
+   * the classic test for a zero byte in a word, which never misses one.
    */
   #skipPlainWords(from: number): number {
     const offset = from - this.#wordsFrom;
@@ -392,8 +448,13 @@ class Scanner {
     return String(JSON.parse(decoder.decode(this.#bytes.subarray(start, this.#at))));
   }
 
+  /** The path of the value that is being scanned, for a message. */
+  #where(): string {
+    return shortened(this.#path.join('.'));
+  }
+
   #failDuplicate(name: string, offset: number): never {
-    const member = name.length > 100 ? `${name.slice(0, 100)}…` : name;
+    const member = shortened(name);
     const message = `${member}: the member is given twice`;
     throw new ScanFailure({ outcome: 'refused', reason: 'duplicate', message, offset, member });
   }
@@ -408,6 +469,11 @@ class Scanner {
   }
 }
 
+/** A name from outside must not fill a message. */
+function shortened(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}
+
 function isDecodable(bytes: Uint8Array): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -418,7 +484,7 @@ function isDecodable(bytes: Uint8Array): boolean {
 }
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-/** The few names that documents are made of, found again without decoding them anew. */
+/** Names seen last, by hash: documents repeat a few names, and decoding each again would cost more. */
 const knownNames: string[] = new Array<string>(256).fill('');
 const LONGEST_KNOWN_NAME = 32;
 
