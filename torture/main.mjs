@@ -3,12 +3,13 @@
  *
  *   npm run torture                     a short run of everything
  *   npm run torture -- --gate           the figures of a release
- *   npm run torture -- --only race      one part: store, http, race, zero or timing
+ *   npm run torture -- --only race      one part: store, http, race, zero, attack or timing
  *   npm run torture -- --seed 7         the same choices again
  */
 
 import { parseArgs } from 'node:util';
 import { step } from '../scripts/setup.mjs';
+import { tortureAttack } from './attack.mjs';
 import { tortureHttp } from './http.mjs';
 import { tortureRace } from './race.mjs';
 import { createRandom } from './random.mjs';
@@ -60,6 +61,12 @@ const PARTS = {
     run: tortureRace,
     short: { overdraft: 'none', rounds: 50, kills: 3, ...REPLICAS },
     gate: { overdraft: 'none', rounds: 1_000, kills: 50, ...REPLICAS },
+  },
+  attack: {
+    title: 'hostile bodies of every shape, at a heap of 512 MB',
+    run: tortureAttack,
+    short: { bodies: 400, sizes: [1_000_000], seconds: 5 },
+    gate: { bodies: 10_000, sizes: [1_000_000, 8_000_000, 32_000_000], seconds: 60 },
   },
   timing: {
     title: 'how long it takes to refuse a key, by why it is refused',

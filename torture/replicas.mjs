@@ -10,12 +10,12 @@ import { node, root } from '../scripts/setup.mjs';
 
 const MAIN = join(root, 'apps/gateway/dist/main.js');
 
-export function createReplica(name, { port, adminPort, env }) {
+export function createReplica(name, { port, adminPort, env, nodeFlags = [] }) {
   let child;
   let output = '';
   function spawnGateway() {
     output = '';
-    child = spawn(node, [MAIN, 'serve'], {
+    child = spawn(node, [...nodeFlags, MAIN, 'serve'], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: process.env.PATH,
@@ -49,6 +49,9 @@ export function createReplica(name, { port, adminPort, env }) {
   return {
     name,
     url: `http://127.0.0.1:${port}`,
+    get pid() {
+      return child.pid;
+    },
     /** The value of a metric of this process, since its start. */
     async metric(name) {
       const answer = await get(`http://127.0.0.1:${adminPort}/metrics`);

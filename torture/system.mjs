@@ -11,9 +11,10 @@ const UPSTREAM_KEY = 'torture-upstream-key';
 
 /**
  * @param options.env - configuration that all gateways share
+ * @param options.nodeFlags - flags of Node for all gateways
  * @param options.journalEntries - how many served responses the upstream remembers
  */
-export async function startSystem({ replicaCount, env = {}, journalEntries }) {
+export async function startSystem({ replicaCount, env = {}, nodeFlags, journalEntries }) {
   const postgres = await startPostgres();
   const redis = await startRedis();
   const simulator = await startUpstreamSimulator({
@@ -41,7 +42,7 @@ export async function startSystem({ replicaCount, env = {}, journalEntries }) {
       ...env,
     };
     const ports = { port: await freePort(), adminPort: await freePort() };
-    replicas.push(createReplica(`replica-${i + 1}`, { ...ports, env: shared }));
+    replicas.push(createReplica(`replica-${i + 1}`, { ...ports, env: shared, nodeFlags }));
   }
   // Past the proxies: what is done here is not tortured.
   const store = await openPostgresStore({ connectionString: postgres.url, pepper: PEPPER });

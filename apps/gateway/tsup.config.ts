@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  entry: ['src/main.ts'],
+  entry: { main: 'src/main.ts', 'prepare-thread': 'src/preparation/prepare-thread.ts' },
   format: ['esm'],
   clean: true,
   target: 'node24',

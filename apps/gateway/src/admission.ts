@@ -1,130 +1,162 @@
 /**
- * Who may pass: the credential's form, the key behind it, its limits, its balance.
+ * Whether a key may make a request now: its limits, its standing, and without overdraft the money that the
+ * request may cost. All but the last is decided before the body is read.
  *
- * The order bounds the overdraft: a lease is taken before the balance is read and given back only
- * after the charge is durable, so at most as many requests as the key has leases can cross zero.
+ * The order bounds the overdraft: a lease is taken before the balance is read and given back only after
+ * the charge is durable, so at most as many requests as the key has leases can cross zero.
  */
 
-import type { Request } from 'express';
-import { StoreUnavailableError, isWellFormedCredential } from '@gateway/balance-store';
-import type { HoldOutcome, KeyRecord } from '@gateway/balance-store';
+import { StoreUnavailableError } from '@gateway/balance-store';
+import type { HoldOutcome, KeyRecord, Standing } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import type { Lease } from '@gateway/rate-limiter';
-import { addressGroup } from './client-address.js';
-import { INVALID_KEY_MESSAGE, readCredential } from './credentials.js';
-import { retryAfterSeconds, storeUnavailable } from './refusal.js';
+import { UNKNOWN_KEY } from './credentials.js';
+import { rateLimited, storeUnavailable } from './refusal.js';
 import type { Refusal } from './refusal.js';
 import type { Services } from './services.js';
 
-export type Authentication =
-  | { readonly outcome: 'authenticated'; readonly key: KeyRecord }
-  | { readonly outcome: 'refused'; readonly refusal: Refusal };
-
-/** Well-formed credentials that no key has, per address: guesses, each of which costs a query. */
-const UNKNOWN_KEY_POLICY = { limit: 30, windowMs: 60_000 } as const;
-
-/** Finds the key that a request presents, whatever its standing; a revoked key is unknown. */
-export async function authenticate(
-  req: Request,
-  services: Services,
-  accepted: 'bearer_or_x_api_key' | 'bearer',
-): Promise<Authentication> {
-  const presented = readCredential(req.headers, accepted);
-  if (presented.outcome === 'refused') return presented;
-  if (!isWellFormedCredential(presented.credential)) return UNKNOWN_KEY;
-  try {
-    const key = await services.store.findKeyByCredential(presented.credential);
-    if (key !== undefined && key.state !== 'revoked') return { outcome: 'authenticated', key };
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    return { outcome: 'refused', refusal: storeUnavailable(error) };
-  }
-  const guesses = await services.limiter.record(
-    `unknown-key:${addressGroup(req.ip)}`,
-    UNKNOWN_KEY_POLICY,
-  );
-  if (guesses.outcome === 'allowed') return UNKNOWN_KEY;
-  return {
-    outcome: 'refused',
-    refusal: rateLimited('too many requests with unknown API keys', guesses.retryAfterMs),
-  };
-}
-
 /** What stopped an authenticated request. */
-export type LimitName = 'concurrency' | 'rate' | 'balance';
+export const LIMIT_NAMES = ['concurrency', 'rate', 'balance'] as const;
+export type LimitName = (typeof LIMIT_NAMES)[number];
 
+export interface RefusedAdmission {
+  readonly outcome: 'refused';
+  readonly refusal: Refusal;
+  readonly limit?: LimitName;
+}
 export type KeyAdmission =
-  | { readonly outcome: 'admitted'; readonly lease: Lease }
-  | { readonly outcome: 'refused'; readonly refusal: Refusal; readonly limit?: LimitName };
+  { readonly outcome: 'admitted'; readonly lease: Lease } | RefusedAdmission;
 
-/**
- * Takes a lease and a permit of an authenticated key and checks that it is active and funded.
- *
- * @param hold - What to set aside of the balance, in units of 10^-14 USD, if it must never fall below
- * zero. Whoever is admitted with a hold settles the request or gives the hold back.
- */
+/** What is limited apart: counting tokens is free and cheap, and must not use up what pays. */
+export type LimitedWork = 'paid' | 'count_tokens';
+
+/** Claude Code asks for 19 counts at once. */
+const COUNT_TOKENS_FACTOR = 4;
+
+/** Takes a lease and a permit of a key and checks that it is active and funded. */
 export async function admitKey(
   key: KeyRecord,
-  hold: { readonly requestId: string; readonly amount: bigint } | undefined,
-  services: Services,
+  work: LimitedWork,
+  services: Pick<Services, 'store' | 'limiter'>,
 ): Promise<KeyAdmission> {
-  const admission = await services.limiter.admit(key.id, key.limits);
+  const { subject, limits } = limitsOf(key, work);
+  const admission = await services.limiter.admit(subject, limits);
   if (admission.outcome === 'denied') {
     const what =
       admission.limit === 'concurrency'
-        ? `this key already has ${String(key.limits.concurrency)} requests in flight, its limit`
-        : `this key exceeds its limit of ${String(key.limits.burst)} requests at once and ${String(key.limits.requestsPerMinute)} per minute`;
-    return {
-      outcome: 'refused',
-      refusal: rateLimited(what, admission.retryAfterMs),
-      limit: admission.limit,
-    };
+        ? `this key already has ${String(limits.concurrency)} requests in flight, its limit`
+        : `this key exceeds its limit of ${String(limits.burst)} requests at once and ${String(limits.requestsPerMinute)} per minute`;
+    const refusal = rateLimited(what, admission.retryAfterMs);
+    return { outcome: 'refused', refusal, limit: admission.limit };
   }
   try {
-    const refused =
-      hold === undefined
-        ? await checkStanding(key, services)
-        : await placeHold(key, hold, services);
+    const refused = await checkStanding(key, services);
     if (refused === undefined) return admission;
     admission.lease.release();
     return refused;
   } catch (error) {
     admission.lease.release();
-    // Whether it was placed is not known.
-    if (hold !== undefined) services.store.releaseHold(hold.requestId);
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    return { outcome: 'refused', refusal: storeUnavailable(error) };
+    throw error;
   }
 }
 
-type RefusedAdmission = KeyAdmission & { readonly outcome: 'refused' };
-
-async function checkStanding(
-  key: KeyRecord,
-  { store }: Services,
-): Promise<RefusedAdmission | undefined> {
-  const { standing } = await store.readStanding(key.id);
-  return standing === 'active' ? undefined : UNKNOWN_KEY;
+function limitsOf(key: KeyRecord, work: LimitedWork) {
+  if (work === 'paid') return { subject: key.id, limits: key.limits };
+  const { concurrency, burst, requestsPerMinute } = key.limits;
+  return {
+    subject: `count_tokens:${key.id}`,
+    limits: {
+      concurrency: concurrency * COUNT_TOKENS_FACTOR,
+      burst: burst * COUNT_TOKENS_FACTOR,
+      requestsPerMinute: requestsPerMinute * COUNT_TOKENS_FACTOR,
+    },
+  };
 }
 
-async function placeHold(
+/** @returns why the key may not go on, if so */
+export async function checkStanding(
+  key: KeyRecord,
+  { store }: Pick<Services, 'store'>,
+): Promise<RefusedAdmission | undefined> {
+  try {
+    const standing = await store.readStanding(key.id);
+    if (standing.standing === 'active') return undefined;
+    return { outcome: 'refused', refusal: inactiveKey(standing, key) };
+  } catch (error) {
+    return unavailable(error);
+  }
+}
+
+/**
+ * Sets aside what a request may cost at most, so that the balance never falls below zero. The request must
+ * then be settled, or its hold given back.
+ *
+ * @param hold.amount - in units of 10^-14 USD
+ * @returns why it cannot be set aside, if so
+ */
+export async function placeHold(
   key: KeyRecord,
   hold: { readonly requestId: string; readonly amount: bigint },
-  { store }: Services,
+  { store }: Pick<Services, 'store'>,
 ): Promise<RefusedAdmission | undefined> {
-  const placed = await store.placeHold({ ...hold, keyId: key.id });
-  switch (placed.outcome) {
-    case 'held':
-      return undefined;
-    case 'inactive':
-      return UNKNOWN_KEY;
-    case 'short':
-      return {
-        outcome: 'refused',
-        limit: 'balance',
-        refusal: shortOf(placed, hold.amount),
-      };
+  try {
+    const placed = await store.placeHold({ ...hold, keyId: key.id });
+    switch (placed.outcome) {
+      case 'held':
+        return undefined;
+      case 'inactive':
+        // It was active a moment ago. The next attempt is told why it no longer is.
+        return (await checkStanding(key, { store })) ?? refusedAs(UNKNOWN_KEY);
+      case 'short':
+        return { ...refusedAs(shortOf(placed, hold.amount)), limit: 'balance' };
+    }
+  } catch (error) {
+    // Whether it was placed is not known.
+    store.releaseHold(hold.requestId);
+    return unavailable(error);
   }
+}
+
+function refusedAs(refusal: Refusal): RefusedAdmission {
+  return { outcome: 'refused', refusal };
+}
+
+function unavailable(error: unknown): RefusedAdmission {
+  if (!(error instanceof StoreUnavailableError)) throw error;
+  return refusedAs(storeUnavailable(error));
+}
+
+/** The holder of a real key is told why it does not work; nobody else gets this far. */
+function inactiveKey(standing: Standing, key: KeyRecord): Refusal {
+  switch (standing.standing) {
+    case 'exhausted':
+      return unauthorized('insufficient_quota', exhaustedText(standing));
+    case 'suspended':
+      return unauthorized('key_suspended', 'this API key is suspended by its operator');
+    case 'expired': {
+      const when = key.expiresAt === null ? '' : ` on ${key.expiresAt.toISOString()}`;
+      return unauthorized('key_expired', `this API key expired${when}`);
+    }
+    case 'active':
+    case 'revoked':
+    case 'unknown':
+      return UNKNOWN_KEY;
+  }
+}
+
+function exhaustedText({
+  balance,
+  uncovered,
+}: Exclude<Standing, { readonly standing: 'unknown' }>): string {
+  const amount = `${formatUsd(balance)} USD`;
+  return uncovered > 0n
+    ? `this key's balance is used up: it is ${amount}, and a response cost ${formatUsd(uncovered)} USD ` +
+        'more than it could cover; add credit to go on'
+    : `this key's balance is used up (${amount}): add credit to go on`;
+}
+
+function unauthorized(code: string, message: string): Refusal {
+  return { status: 401, type: 'authentication_error', message, code, shouldRetry: false };
 }
 
 function shortOf(
@@ -148,24 +180,3 @@ function shortOf(
     ...(fitsLater ? { retryAfterSeconds: 2 } : {}),
   };
 }
-
-export function rateLimited(what: string, waitMs: number): Refusal {
-  const seconds = retryAfterSeconds(waitMs);
-  return {
-    status: 429,
-    type: 'rate_limit_error',
-    message: `${what}; wait ${String(seconds)} ${seconds === 1 ? 'second' : 'seconds'} before trying again`,
-    code: 'rate_limit_exceeded',
-    retryAfterSeconds: seconds,
-  };
-}
-
-const UNKNOWN_KEY = {
-  outcome: 'refused',
-  refusal: {
-    status: 401,
-    type: 'authentication_error',
-    message: INVALID_KEY_MESSAGE,
-    code: 'invalid_api_key',
-  },
-} as const;

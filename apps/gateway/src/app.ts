@@ -1,15 +1,24 @@
 /** The client-facing Express application: one table of routes, and JSON for everything else. */
 
+import cors from 'cors';
 import express from 'express';
-import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
-import { sendRefusal } from './refusal.js';
+import type {
+  ErrorRequestHandler,
+  Express,
+  NextFunction,
+  Request,
+  RequestHandler,
+  Response,
+} from 'express';
+import { canonicalUrl } from './canonical-path.js';
+import { methodNotAllowed, noEndpoint } from './no-endpoint.js';
+import { sendEarlyRefusal } from './refusal.js';
 import type { Dialect, Refusal } from './refusal.js';
 import { newRequestId } from './request-id.js';
 import { balanceRoute } from './routes/balance.js';
 import { chatCompletionsRoute } from './routes/chat-completions.js';
-import { countTokensRoute } from './routes/count-tokens.js';
 import { livenessRoute, readinessRoute } from './routes/health.js';
-import { messagesRoute } from './routes/messages.js';
+import { countTokensRoute, messagesRoute } from './routes/messages.js';
 import { getModelRoute, listModelsRoute } from './routes/models.js';
 import { getUsageRoute, listUsageRoute } from './routes/usage.js';
 import type { Services } from './services.js';
@@ -24,22 +33,15 @@ export function createApp(services: Services): Express {
   app.set('trust proxy', services.trustedProxies);
 
   app.use(endConnections(services));
-  // `/v1/v1/…` is what an SDK calls whose base address was given with `/v1` although it adds its own.
-  app
-    .route(['/v1/messages', '/v1/v1/messages'])
-    .post(messagesRoute(services))
-    .all(methodNotAllowed('POST'));
-  app
-    .route(['/v1/messages/count_tokens', '/v1/v1/messages/count_tokens'])
-    .post(countTokensRoute(services))
-    .all(methodNotAllowed('POST'));
-  app
-    .route('/v1/chat/completions')
-    .post(chatCompletionsRoute(services))
-    .all(methodNotAllowed('POST'));
+  app.use(useCanonicalPath);
+  if (services.corsOrigins.size > 0) app.use(allowBrowsers(services.corsOrigins));
+  app.route('/').get(describeGateway).all(refuseMethod('GET'));
+  app.route('/v1/messages').post(messagesRoute(services)).all(refuseMethod('POST'));
+  app.route('/v1/messages/count_tokens').post(countTokensRoute(services)).all(refuseMethod('POST'));
+  app.route('/v1/chat/completions').post(chatCompletionsRoute(services)).all(refuseMethod('POST'));
   const reads = [
-    [['/v1/models', '/v1/v1/models'], listModelsRoute(services)],
-    [['/v1/models/:id', '/v1/v1/models/:id'], getModelRoute(services)],
+    ['/v1/models', listModelsRoute(services)],
+    ['/v1/models/:id', getModelRoute(services)],
     ['/v1/dashboard/balance', balanceRoute(services)],
     ['/v1/dashboard/usage', listUsageRoute(services)],
     ['/v1/dashboard/usage/:request_id', getUsageRoute(services)],
@@ -47,18 +49,53 @@ export function createApp(services: Services): Express {
     ['/readyz', readinessRoute(services)],
   ] as const;
   for (const [path, route] of reads) {
-    app
-      .route(path as string | string[])
-      .get(route)
-      .all(methodNotAllowed('GET'));
+    app.route(path).get(route).all(refuseMethod('GET'));
   }
   app.use(notFound);
   app.use(failed(services));
   return app;
 }
 
+function useCanonicalPath(req: Request, _res: Response, next: NextFunction): void {
+  req.url = canonicalUrl(req.url);
+  next();
+}
+
+/** The headers that a page may read. */
+const EXPOSED_HEADERS = [
+  'request-id',
+  'retry-after',
+  'x-should-retry',
+  'x-request-id',
+  'x-gateway-request-id',
+  'x-gateway-charge-usd',
+  'x-gateway-balance-usd',
+  'x-gateway-next-cursor',
+  'x-gateway-translation-notes',
+];
+const PREFLIGHT_SECONDS = 7_200;
+
+/** Keys travel in headers that a page sets itself, so cookies are never allowed. */
+function allowBrowsers(origins: ReadonlySet<string>): RequestHandler {
+  return cors({
+    origin: origins.has('*') ? '*' : [...origins],
+    methods: ['GET', 'POST'],
+    exposedHeaders: EXPOSED_HEADERS,
+    maxAge: PREFLIGHT_SECONDS,
+  });
+}
+
+/** For people and programs that look whether the gateway is up. */
+function describeGateway(req: Request, res: Response): void {
+  const base = `${req.protocol}://${req.headers.host ?? 'localhost'}`;
+  res.json({
+    name: 'gateway',
+    base_urls: { messages: base, chat_completions: `${base}/v1` },
+  });
+}
+
 /**
- * Of a draining process each connection gets one more answer at most: a busy client would otherwise keep
+ * While a process drains, each connection gets one more answer at most: a busy client would otherwise keep
  * it at work for ever.
  */
 function endConnections({ activity }: Services): RequestHandler {
@@ -68,28 +105,18 @@ function endConnections({ activity }: Services): RequestHandler {
   };
 }
 
-function methodNotAllowed(allowed: 'GET' | 'POST') {
-  return function refuseMethod(req: Request, res: Response): void {
+function refuseMethod(allowed: 'GET' | 'POST'): RequestHandler {
+  return function refuseOtherMethod(req, res) {
     res.setHeader('allow', allowed === 'GET' ? 'GET, HEAD' : allowed);
-    refuse(req, res, {
-      status: 405,
-      type: 'invalid_request_error',
-      message: `method: this endpoint takes ${allowed} only`,
-      code: 'method_not_allowed',
-    });
+    refuse(req, res, methodNotAllowed(req.method, req.path, allowed));
   };
 }
 
 function notFound(req: Request, res: Response): void {
-  refuse(req, res, {
-    status: 404,
-    type: 'not_found_error',
-    message: 'path: there is no such endpoint',
-    code: 'unknown_url',
-  });
+  refuse(req, res, noEndpoint(req.method, req.path));
 }
 
-/** A fault nobody foresaw, or a path that cannot be decoded. Its text stays in the log. */
+/** An unforeseen fault, or a path that cannot be decoded. The fault's text stays in the log. */
 function failed(services: Services): ErrorRequestHandler {
   return function answerFailure(error: unknown, req, res, _next): void {
     const isClientError = error instanceof URIError;
@@ -109,11 +136,11 @@ function failed(services: Services): ErrorRequestHandler {
 }
 
 function refuse(req: Request, res: Response, refusal: Refusal): void {
-  if (!req.complete) res.setHeader('connection', 'close');
-  sendRefusal(res, refusal, { dialect: dialectOf(req), requestId: newRequestId(Date.now()) });
+  const context = { dialect: dialectOf(req), requestId: newRequestId(Date.now()) };
+  sendEarlyRefusal(req, res, refusal, context);
 }
 
 /** The chat form of an error is a superset, so it also serves paths that belong to neither format. */
 function dialectOf(req: Request): Dialect {
-  return /^\/v1\/(v1\/)?messages/.test(req.originalUrl) ? 'messages' : 'chat.completions';
+  return /^\/v1\/messages(\/|$)/.test(req.path) ? 'messages' : 'chat.completions';
 }

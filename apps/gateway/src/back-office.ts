@@ -74,7 +74,7 @@ export async function openBackOffice(
           log,
         }),
       );
-      await listen(server, { host: config.host, port: config.adminPort });
+      await listen(server, { host: config.adminHost, port: config.adminPort });
       const url = urlOf(server);
       dataDir?.announceAdmin({ url, token: adminToken });
       closeAdmin = async () => {

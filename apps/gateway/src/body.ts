@@ -1,13 +1,15 @@
 /**
- * A request's body as one buffer, never larger than the cap, decompressed when the client compressed
- * it. Nothing beyond the cap is kept in memory.
+ * A request's body as one buffer, decompressed when the client compressed it. Never larger than the cap,
+ * and never more memory than its key and the whole process may take at one moment.
  */
 
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import type { ByteReservation } from './byte-budget.js';
 import { errorCode } from './error-code.js';
 import { noteBytes } from './garbage.js';
+import { rateLimited } from './refusal.js';
 import type { Refusal } from './refusal.js';
 
 export type BodyReading =
@@ -24,49 +26,89 @@ const DECODERS = {
   zstd: promisify(zstdDecompress),
 } as const;
 
-/** From here on a body comes in several pieces, which are garbage as soon as they are put together. */
+/** A body of this size or more arrives in several pieces, which are garbage once they are put together. */
 const LARGE_BODY_BYTES = 64 * 1024;
-/** One of so many equal parts of a body has to be there before memory is taken for all of it. */
+/** Memory for a whole body is allocated when this part of it has arrived (see {@link Pieces}). */
 const FAIR_PARTS = 4;
+/** Where no length is declared, memory is reserved in steps of this size. */
+const RESERVATION_STEP_BYTES = 64 * 1024;
+/**
+ * A body may become this many times larger by decompression, or {@link FREE_INFLATION_BYTES}. Conversations in JSON
+ * shrink to a tenth or a thirtieth; what shrinks further has been made to.
+ */
+const MAX_INFLATION = 200;
+const FREE_INFLATION_BYTES = 1024 * 1024;
 
-export async function readBody(
-  req: IncomingMessage,
-  limits: { readonly maxBytes: number },
-): Promise<BodyReading> {
-  const contentType = req.headers['content-type'];
-  if (contentType === undefined || !/^application\/json\s*(;|$)/i.test(contentType)) {
-    return refused(415, 'content-type: must be application/json');
-  }
-  if (Number(req.headers['content-length'] ?? 0) > limits.maxBytes) {
-    return tooLarge(limits.maxBytes);
-  }
-  const received = await collect(req, limits.maxBytes);
-  if (received === 'gone') return { outcome: 'gone' };
-  if (received === 'too_large') return tooLarge(limits.maxBytes);
-  noteBytes(received.length);
-  return decode(received, req.headers['content-encoding'], limits.maxBytes);
+export interface BodyLimits {
+  /** After decompression. */
+  readonly maxBytes: number;
+  /** What the body takes is reserved here, and stays reserved when it has been read. */
+  readonly memory: ByteReservation;
 }
 
-function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer | 'too_large' | 'gone'> {
+/** What the headers alone say against a body, before any of it is read. */
+export function checkBodyHeaders(
+  req: IncomingMessage,
+  { maxBytes }: Pick<BodyLimits, 'maxBytes'>,
+): Refusal | undefined {
+  const contentType = req.headers['content-type'];
+  if (contentType === undefined || !/^application\/json\s*(;|$)/i.test(contentType)) {
+    return unsupported('content-type: must be application/json');
+  }
+  if (!isDecodable(encodingOf(req))) {
+    const names = Object.keys(DECODERS).join(', ');
+    return unsupported(`content-encoding: must be one of ${names}`);
+  }
+  return declaredBytes(req) > maxBytes ? tooLarge(maxBytes) : undefined;
+}
+
+/** Reads a body whose headers were checked. */
+export async function readBody(req: IncomingMessage, limits: BodyLimits): Promise<BodyReading> {
+  const received = await collect(req, limits);
+  if (!Buffer.isBuffer(received)) {
+    return received === 'gone' ? { outcome: 'gone' } : { outcome: 'refused', refusal: received };
+  }
+  noteBytes(received.length);
+  const encoding = encodingOf(req);
+  if (encoding === 'identity') return { outcome: 'read', body: received };
+  return decode(received, encoding as keyof typeof DECODERS, limits);
+}
+
+function collect(
+  req: IncomingMessage,
+  { maxBytes, memory }: BodyLimits,
+): Promise<Buffer | Refusal | 'gone'> {
   return new Promise((resolve) => {
-    // Closed while the credential was looked up: its events are over, none will come.
+    // Closed while the key was looked up: its events are over, none will come.
     if (req.destroyed) {
       resolve('gone');
       return;
     }
-    const declared = Number(req.headers['content-length'] ?? 0);
+    const declared = declaredBytes(req);
+    const refused = reserve(memory, declared);
+    if (refused !== undefined) {
+      resolve(refused);
+      return;
+    }
+    let reserved = declared;
     const pieces = new Pieces(declared >= LARGE_BODY_BYTES ? declared : 0);
-    const finish = (result: Buffer | 'too_large' | 'gone'): void => {
+    const finish = (result: Buffer | Refusal | 'gone'): void => {
       req.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
       resolve(result);
     };
     const onData = (chunk: Buffer): void => {
-      if (pieces.bytes + chunk.length <= maxBytes) {
+      const bytes = pieces.bytes + chunk.length;
+      let refusal = bytes > maxBytes ? tooLarge(maxBytes) : undefined;
+      if (refusal === undefined && bytes > reserved) {
+        reserved = Math.ceil(bytes / RESERVATION_STEP_BYTES) * RESERVATION_STEP_BYTES;
+        refusal = reserve(memory, reserved);
+      }
+      if (refusal === undefined) {
         pieces.add(chunk);
         return;
       }
       req.pause();
-      finish('too_large');
+      finish(refusal);
     };
     const onEnd = (): void => {
       finish(pieces.whole());
@@ -79,8 +121,9 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer | 'too_
 }
 
 /**
- * What has arrived of a body. Of one whose length is known each piece is let go of at once, as soon as a
- * fair part has come: whoever declares much and sends little must not take memory for all of it.
+ * What has arrived of a body. If its length is declared, memory for the whole is allocated once a quarter has
+ * arrived, and from then on each piece is copied there and freed. Not earlier: a client that declares much
+ * and sends little must not take the memory.
  */
 class Pieces {
   bytes = 0;
@@ -123,32 +166,76 @@ class Pieces {
 
 async function decode(
   received: Buffer,
-  encoding: string | undefined,
-  maxBytes: number,
+  encoding: keyof typeof DECODERS,
+  { maxBytes, memory }: BodyLimits,
 ): Promise<BodyReading> {
-  const name = encoding?.trim().toLowerCase() ?? 'identity';
-  if (name === 'identity' || name === '') return { outcome: 'read', body: received };
-  if (!isDecodable(name)) {
-    return refused(415, `content-encoding: must be one of ${Object.keys(DECODERS).join(', ')}`);
-  }
+  const inflated = Math.max(FREE_INFLATION_BYTES, received.length * MAX_INFLATION);
+  const maxOutputLength = Math.min(maxBytes, inflated);
+  const refusal = reserve(memory, received.length + maxOutputLength);
+  if (refusal !== undefined) return { outcome: 'refused', refusal };
   try {
-    const body = await DECODERS[name](received, { maxOutputLength: maxBytes });
+    const body = await DECODERS[encoding](received, { maxOutputLength });
+    memory.resize(body.length);
     return { outcome: 'read', body };
   } catch (error) {
-    if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') return tooLarge(maxBytes);
-    return refused(400, `content-encoding: the body is not valid ${name}`);
+    if (errorCode(error) !== 'ERR_BUFFER_TOO_LARGE') {
+      const message = `content-encoding: the body is not valid ${encoding}`;
+      return refused({ status: 400, type: 'invalid_request_error', message });
+    }
+    return refused(maxOutputLength === maxBytes ? tooLarge(maxBytes) : INFLATES_TOO_MUCH);
   }
 }
 
-function isDecodable(name: string): name is keyof typeof DECODERS {
-  return Object.hasOwn(DECODERS, name);
+/** @returns why the memory cannot be had, if so */
+function reserve(memory: ByteReservation, bytes: number): Refusal | undefined {
+  switch (memory.resize(bytes)) {
+    case 'reserved':
+      return undefined;
+    case 'key_full':
+      return rateLimited('this key has too many bytes of requests and responses in flight', 1_000);
+    case 'full':
+      return OUT_OF_MEMORY;
+  }
 }
 
-function refused(status: number, message: string): BodyReading {
-  return { outcome: 'refused', refusal: { status, type: 'invalid_request_error', message } };
+function declaredBytes(req: IncomingMessage): number {
+  return Number(req.headers['content-length'] ?? 0);
 }
 
-function tooLarge(maxBytes: number): BodyReading {
+function encodingOf(req: IncomingMessage): string {
+  const name = req.headers['content-encoding']?.trim().toLowerCase() ?? '';
+  return name === '' ? 'identity' : name;
+}
+
+function isDecodable(encoding: string): boolean {
+  return encoding === 'identity' || Object.hasOwn(DECODERS, encoding);
+}
+
+function refused(refusal: Refusal): BodyReading {
+  return { outcome: 'refused', refusal };
+}
+
+function unsupported(message: string): Refusal {
+  return { status: 415, type: 'invalid_request_error', message };
+}
+
+function tooLarge(maxBytes: number): Refusal {
   const message = `request body: exceeds the maximum of ${String(maxBytes)} bytes`;
-  return { outcome: 'refused', refusal: { status: 413, type: 'request_too_large', message } };
+  return { status: 413, type: 'request_too_large', message, shouldRetry: false };
 }
+
+const INFLATES_TOO_MUCH: Refusal = {
+  status: 413,
+  type: 'request_too_large',
+  message:
+    `request body: becomes more than ${String(MAX_INFLATION)} times larger by decompression; ` +
+    'send it without content-encoding',
+  shouldRetry: false,
+};
+
+const OUT_OF_MEMORY: Refusal = {
+  status: 529,
+  type: 'overloaded_error',
+  message: 'the gateway has too many bytes of requests in flight; wait before trying again',
+  retryAfterSeconds: 1,
+};

@@ -3,7 +3,7 @@
  * with the name of its variable; nothing is clamped or guessed.
  */
 
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { z } from 'zod';
 
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -19,6 +19,7 @@ const PRICED_FEATURES = [
   'mcp',
   'advisor',
   'compaction',
+  'unknown_tools',
 ] as const;
 
 const list = z
@@ -31,15 +32,19 @@ const list = z
       .filter((item) => item !== ''),
   );
 
+/** A secret that travels in a header, after a space. */
+const headerToken = text
+  .min(16, 'must have at least 16 characters')
+  .regex(/^[\x21-\x7e]*$/, 'must be printable ASCII without spaces');
+
 const environment = z.object({
   HOST: text.default('127.0.0.1'),
   PORT: port.default(8080),
+  // Not HOST: who opens the gateway to clients does not mean to open its administration to them.
+  ADMIN_HOST: text.default('127.0.0.1'),
   ADMIN_PORT: port.default(8081),
-  ADMIN_TOKEN: text
-    .min(16, 'must have at least 16 characters')
-    // It travels in a header, after a space.
-    .regex(/^[\x21-\x7e]*$/, 'must be printable ASCII without spaces')
-    .optional(),
+  ADMIN_TOKEN: headerToken.optional(),
+  METRICS_TOKEN: headerToken.optional(),
   DATA_DIR: text.default('./.data'),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
@@ -59,6 +64,17 @@ const environment = z.object({
   KEY_PEPPER: text.min(16, 'must have at least 16 characters').optional(),
   TRUST_PROXY: z.coerce.number().int().min(0).max(32).default(0),
   MAX_BODY_BYTES: positive.max(1024 * 1024 * 1024).default(32 * 1024 * 1024),
+  BODY_MEMORY_BYTES: positive.optional(),
+  CORS_ORIGINS: list.pipe(
+    z.array(
+      z
+        .string()
+        .regex(
+          /^(\*|https?:\/\/[^/?#\s]+)$/,
+          'must be origins such as https://app.example.com, or *',
+        ),
+    ),
+  ),
   OVERDRAFT: z.enum(['bounded', 'none']).default('bounded'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   KEY_CONCURRENCY: positive.max(100_000).default(20),
@@ -72,8 +88,11 @@ export type PricedFeature = (typeof PRICED_FEATURES)[number];
 export interface Config {
   readonly host: string;
   readonly port: number;
+  readonly adminHost: string;
   readonly adminPort: number;
   readonly adminToken: string | undefined;
+  /** Needed to read the metrics, if set. */
+  readonly metricsToken: string | undefined;
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
   /** None: limits in memory. One: a server. Several: nodes of a cluster, which tell of the others. */
@@ -89,6 +108,10 @@ export interface Config {
   /** Number of reverse proxies in front, whose `X-Forwarded-For` entries are believed. */
   readonly trustedProxies: number;
   readonly maxBodyBytes: number;
+  /** What clients may make one process take for request bodies and unread responses. */
+  readonly bodyMemoryBytes: number;
+  /** Origins whose pages may call the gateway from a browser; `*` stands for all of them. */
+  readonly corsOrigins: ReadonlySet<string>;
   readonly logLevel: string;
   readonly keyLimits: {
     readonly concurrency: number;
@@ -127,6 +150,14 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (v.UPSTREAM_URL !== undefined && v.UPSTREAM_API_KEY === undefined) {
     problems.push('UPSTREAM_API_KEY: is needed when UPSTREAM_URL is set');
   }
+  if (
+    v.BODY_MEMORY_BYTES !== undefined &&
+    v.BODY_MEMORY_BYTES < leastBodyMemory(v.MAX_BODY_BYTES)
+  ) {
+    problems.push(
+      `BODY_MEMORY_BYTES: must be at least ${String(BODIES_AT_ONCE)} times MAX_BODY_BYTES`,
+    );
+  }
   if (v.PORT !== 0 && v.PORT === v.ADMIN_PORT) {
     problems.push('ADMIN_PORT: must differ from PORT');
   }
@@ -134,8 +165,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return {
     host: v.HOST,
     port: v.PORT,
+    adminHost: v.ADMIN_HOST,
     adminPort: v.ADMIN_PORT,
     adminToken: v.ADMIN_TOKEN,
+    metricsToken: v.METRICS_TOKEN,
     dataDir: v.DATA_DIR,
     databaseUrl: v.DATABASE_URL,
     redisUrls: v.REDIS_URL,
@@ -149,6 +182,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     keyPepper: v.KEY_PEPPER,
     trustedProxies: v.TRUST_PROXY,
     maxBodyBytes: v.MAX_BODY_BYTES,
+    bodyMemoryBytes: v.BODY_MEMORY_BYTES ?? defaultBodyMemory(v.MAX_BODY_BYTES, v.WORKERS),
+    corsOrigins: new Set(v.CORS_ORIGINS),
     logLevel: v.LOG_LEVEL,
     keyLimits: {
       concurrency: v.KEY_CONCURRENCY,
@@ -158,6 +193,23 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     allowedFeatures: new Set(v.ALLOW_FEATURES),
     overdraft: v.OVERDRAFT,
   };
+}
+
+/** A compressed body and what it becomes, twice: a key may take half of the memory. */
+const BODIES_AT_ONCE = 4;
+const SHARE_OF_MEMORY = 0.25;
+const MOST_BODY_MEMORY_BYTES = 2 * 1024 ** 3;
+
+/** A quarter of what the system, or the container, lets this process have. */
+function defaultBodyMemory(maxBodyBytes: number, workers: number): number {
+  const limit = process.constrainedMemory();
+  const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+  const share = Math.min(MOST_BODY_MEMORY_BYTES, Math.floor((memory * SHARE_OF_MEMORY) / workers));
+  return Math.max(leastBodyMemory(maxBodyBytes), share);
+}
+
+function leastBodyMemory(maxBodyBytes: number): number {
+  return BODIES_AT_ONCE * maxBodyBytes;
 }
 
 /** zod quotes what it received for some problems; a secret must not reach a terminal that way. */

@@ -1,6 +1,9 @@
 /**
- * Which API key a request presents: `Authorization: Bearer <key>` or `x-api-key: <key>`, never both
- * (specification section 5). Only the form is judged here; whether the key exists is the store's word.
+ * Which credential a request presents: `Authorization: Bearer <key>` or `x-api-key: <key>`, never both
+ * (specification section 5). Only the form is judged here.
+ *
+ * No message contains the literal `x-api-key`: Claude Code replaces any error text that does by "Invalid
+ * API key".
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -20,18 +23,10 @@ export function readCredential(
   const authorization = headers.authorization;
   const xApiKey = headers['x-api-key'];
   if (authorization !== undefined && xApiKey !== undefined) {
-    return refused(
-      400,
-      'invalid_request_error',
-      'authorization, x-api-key: send one of the two headers, not both',
-    );
+    return { outcome: 'refused', refusal: TWO_CREDENTIALS };
   }
   if (accepted === 'bearer' && xApiKey !== undefined) {
-    return refused(
-      401,
-      'authentication_error',
-      'x-api-key: this endpoint takes the key as "Authorization: Bearer <API_KEY>" only',
-    );
+    return { outcome: 'refused', refusal: BEARER_ONLY };
   }
   const credential =
     authorization === undefined
@@ -40,15 +35,35 @@ export function readCredential(
         : undefined
       : BEARER.exec(authorization)?.[1];
   if (credential === undefined || credential === '' || credential.length > MAX_CREDENTIAL_CHARS) {
-    return refused(401, 'authentication_error', INVALID_KEY_MESSAGE);
+    return { outcome: 'refused', refusal: UNKNOWN_KEY };
   }
   return { outcome: 'presented', credential };
 }
 
-/** One text for a key that is missing, malformed, unknown, revoked or spent: it tells a guesser nothing. */
-export const INVALID_KEY_MESSAGE =
-  'invalid or inactive API key: send "Authorization: Bearer <API_KEY>" with an active, funded key';
-
-function refused(status: number, type: Refusal['type'], message: string): PresentedCredential {
-  return { outcome: 'refused', refusal: { status, type, message } };
+function unauthorized(message: string): Refusal {
+  return {
+    status: 401,
+    type: 'authentication_error',
+    message,
+    code: 'invalid_api_key',
+    shouldRetry: false,
+  };
 }
+
+/** One refusal for a key that is missing, malformed, unknown or revoked: it tells a guesser nothing. */
+export const UNKNOWN_KEY = unauthorized(
+  'invalid API key: send "Authorization: Bearer <API_KEY>" with a key of this gateway',
+);
+
+const BEARER_ONLY = unauthorized(
+  'this endpoint takes the key as "Authorization: Bearer <API_KEY>" only, not in the API key header',
+);
+
+const TWO_CREDENTIALS: Refusal = {
+  status: 400,
+  type: 'invalid_request_error',
+  message:
+    'two credentials were sent, in the Authorization header and in the API key header: send one ' +
+    '(in the environment, unset ANTHROPIC_AUTH_TOKEN or ANTHROPIC_API_KEY)',
+  shouldRetry: false,
+};

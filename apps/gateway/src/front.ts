@@ -4,12 +4,14 @@ import type { Registry } from 'prom-client';
 import type { PriceTable } from '@gateway/billing';
 import type { Limiter } from '@gateway/rate-limiter';
 import { createActivity } from './activity.js';
+import { createByteBudget } from './byte-budget.js';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
 import { collectWhileYoung, shrinkInPauses } from './garbage.js';
 import { connectionsOn, createHttpServer, drain, listen, urlOf } from './http-server.js';
 import type { RequestLedger } from './ledger.js';
 import type { Log } from './log.js';
+import { createRequestPreparer } from './preparation/preparer.js';
 import { RELAY_PATIENCE } from './relay/relay.js';
 import type { Services } from './services.js';
 import { createMetrics } from './telemetry/metrics.js';
@@ -40,6 +42,8 @@ export interface FrontParts extends Log {
 }
 
 const DRAIN_DEADLINE_MS = 120_000;
+/** Of the memory for bodies, one key may take so much. */
+const KEY_SHARE_OF_MEMORY = 0.5;
 
 export async function openFront(config: Config, parts: FrontParts): Promise<Front> {
   collectWhileYoung();
@@ -52,6 +56,10 @@ export async function openFront(config: Config, parts: FrontParts): Promise<Fron
     pendingSettlements: () => store.pendingSettlements(),
   });
   const limiter = await parts.openLimiter(metrics);
+  const preparer = createRequestPreparer(
+    { models: prices.list(), allow: config.allowedFeatures, overdraft: config.overdraft },
+    { maxBodyBytes: config.maxBodyBytes },
+  );
   const services: Services = {
     store,
     limiter,
@@ -62,14 +70,20 @@ export async function openFront(config: Config, parts: FrontParts): Promise<Fron
     log,
     activity,
     maxBodyBytes: config.maxBodyBytes,
+    memory: createByteBudget({
+      totalBytes: config.bodyMemoryBytes,
+      keyBytes: Math.floor(config.bodyMemoryBytes * KEY_SHARE_OF_MEMORY),
+    }),
+    preparer,
     trustedProxies: config.trustedProxies,
-    allowedFeatures: config.allowedFeatures,
+    corsOrigins: config.corsOrigins,
     overdraft: config.overdraft,
     now: Date.now,
   };
   async function closeAll(): Promise<void> {
     stopShrinking();
     await upstream.close();
+    await preparer.close();
     await limiter.close();
   }
   const server = createHttpServer(createApp(services));

@@ -46,6 +46,11 @@ export function createHttpServer(
     },
     app,
   );
+  // By default Node invites every body at once. Here it is invited by whoever is about to read it.
+  server.on('checkContinue', app);
+  // A client that closes its side of the connection after its request still gets its answer. Documented in
+  // Node's source only; without it such a client counts as gone.
+  Object.assign(server, { httpAllowHalfOpen: true });
   server.headersTimeout = limits.headersTimeoutMs;
   server.requestTimeout = limits.requestTimeoutMs;
   server.keepAliveTimeout = limits.idleTimeoutMs;
@@ -73,6 +78,20 @@ function bornWith<Class extends typeof IncomingMessage | typeof ServerResponse>(
   }
   Born.prototype = prototype;
   return Born as unknown as Class;
+}
+
+const invited = new WeakSet<IncomingMessage>();
+
+/** Whether the client sends its body only after a `100 Continue`, which it has not been sent. */
+export function awaitsContinue(req: IncomingMessage): boolean {
+  return /^100-continue$/i.test(req.headers.expect ?? '') && !invited.has(req);
+}
+
+/** To be called before the body of a request is read. */
+export function inviteBody(req: IncomingMessage, res: ServerResponse): void {
+  if (!awaitsContinue(req)) return;
+  invited.add(req);
+  res.writeContinue();
 }
 
 export function connectionsOn(server: Server): number {

@@ -1,8 +1,10 @@
 /** What the gateway answers when it does not serve a request, and how that is written. */
 
-import type { Response } from 'express';
+import type { IncomingMessage } from 'node:http';
+import type { Request, Response } from 'express';
 import type { StoreUnavailableError } from '@gateway/balance-store';
 import { errorBody } from '@gateway/translator';
+import { awaitsContinue } from './http-server.js';
 
 /** The two request formats: they differ in two extra members of an error. */
 export type Dialect = 'messages' | 'chat.completions';
@@ -19,16 +21,82 @@ export interface Refusal {
   readonly retryAfterSeconds?: number;
   /** For the operator's log: what is wrong within. Clients are not told. */
   readonly fault?: string;
-  /** Tells SDKs whether trying again can help, where the status alone would mislead them. */
+  /** Tells SDKs whether trying again can help. By default a status of 4xx says no, except 408, 409 and 429. */
   readonly shouldRetry?: boolean;
 }
 
+/** A request that is at fault. The message begins with the field. */
+export function badRequest(message: string, param?: string | null): Refusal {
+  return {
+    status: 400,
+    type: 'invalid_request_error',
+    message,
+    ...(param === undefined ? {} : { param }),
+  };
+}
+
+export interface RefusalContext {
+  readonly dialect: Dialect;
+  readonly requestId: string;
+}
+
 /** Writes a refusal. Nothing may have been sent before. */
-export function sendRefusal(
+export function sendRefusal(res: Response, refusal: Refusal, context: RefusalContext): void {
+  res.end(writeRefusal(res, refusal, context));
+}
+
+/**
+ * Writes a refusal to a request whose body may still be on its way.
+ *
+ * Closing a connection while the client sends makes its system drop the answer it has received, so what
+ * still comes is read and thrown away, for a while. A client that waits for `100 Continue` sends nothing.
+ */
+export function sendEarlyRefusal(
+  req: Request,
   res: Response,
   refusal: Refusal,
-  context: { readonly dialect: Dialect; readonly requestId: string },
+  context: RefusalContext,
 ): void {
+  if (req.complete) {
+    sendRefusal(res, refusal, context);
+    return;
+  }
+  // What is left of the body must not be taken for the next request.
+  res.setHeader('connection', 'close');
+  const body = writeRefusal(res, refusal, context);
+  if (awaitsContinue(req)) {
+    res.end(body);
+    return;
+  }
+  res.write(body);
+  void discardBody(req).then(() => res.end());
+}
+
+const DISCARD_MS = 30_000;
+const DISCARD_SILENCE_MS = 5_000;
+
+/** Resolves when the client has sent its body, has gone, is silent, or takes too long. */
+function discardBody(req: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      clearTimeout(deadline);
+      clearTimeout(silence);
+      req.off('data', onData).off('end', finish).off('close', finish).off('error', finish);
+      resolve();
+    };
+    const deadline = setTimeout(finish, DISCARD_MS);
+    const silence = setTimeout(finish, DISCARD_SILENCE_MS);
+    const onData = (): void => {
+      silence.refresh();
+    };
+    req.on('data', onData).on('end', finish).on('close', finish).on('error', finish);
+    if (req.destroyed) finish();
+    else req.resume();
+  });
+}
+
+/** Writes the head. @returns the body */
+function writeRefusal(res: Response, refusal: Refusal, context: RefusalContext): string {
   const body = errorBody({
     type: refusal.type,
     message: refusal.message,
@@ -44,17 +112,21 @@ export function sendRefusal(
     'content-length': Buffer.byteLength(body),
     ...retryHeaders(refusal),
   });
-  res.end(body);
+  return body;
 }
 
 /** What tells an SDK when, and whether, to try again. */
 export function retryHeaders(refusal: Refusal): Record<string, string> {
+  const { retryAfterSeconds, shouldRetry = isFinal(refusal.status) ? false : undefined } = refusal;
   return {
-    ...(refusal.retryAfterSeconds === undefined
-      ? {}
-      : { 'retry-after': String(refusal.retryAfterSeconds) }),
-    ...(refusal.shouldRetry === undefined ? {} : { 'x-should-retry': String(refusal.shouldRetry) }),
+    ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+    ...(shouldRetry === undefined ? {} : { 'x-should-retry': String(shouldRetry) }),
   };
+}
+
+/** Whether the same request would get the same answer again. */
+function isFinal(status: number): boolean {
+  return status >= 400 && status < 500 && ![408, 409, 429].includes(status);
 }
 
 /** The names under which either SDK family looks for a request's id, and the gateway's own. */
@@ -69,8 +141,19 @@ export function requestIdHeaders(
   };
 }
 
+export function rateLimited(what: string, waitMs: number): Refusal {
+  const seconds = retryAfterSeconds(waitMs);
+  return {
+    status: 429,
+    type: 'rate_limit_error',
+    message: `${what}; wait ${String(seconds)} ${seconds === 1 ? 'second' : 'seconds'} before trying again`,
+    code: 'rate_limit_exceeded',
+    retryAfterSeconds: seconds,
+  };
+}
+
 /** Rounds a wait up, so that waiting exactly that long is enough. */
-export function retryAfterSeconds(waitMs: number): number {
+function retryAfterSeconds(waitMs: number): number {
   return Math.max(1, Math.ceil(waitMs / 1000));
 }
 

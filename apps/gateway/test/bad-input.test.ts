@@ -236,7 +236,12 @@ describe('a million', () => {
     const body = `${asked},"metadata":{${members}}}`;
     expect((await postMessages(roomy, key, body)).status).toBe(200);
     expect(roomy.simulator.journal.requests().at(-1)!.bytes).toBe(body.length);
-    expect((await postChat(roomy, key, body)).status).toBe(200);
+    // Parsed, they would take many times their bytes.
+    const refused = await postChat(roomy, key, body);
+    expect(refused.status).toBe(400);
+    expect((await refused.json()).error.message).toBe('the body has too many values for its size');
+    const fewer = `${body.slice(0, body.length / 10).replace(/,[^,]*$/, '')}}}`;
+    expect((await postChat(roomy, key, fewer)).status).toBe(200);
     expect(roomy.simulator.journal.requests().at(-1)!.bytes).toBeLessThan(1_000);
   });
 });
@@ -391,12 +396,10 @@ describe('paths and methods', () => {
     ['GET', '/v1/files', 404],
     ['GET', '/v1/organizations/me', 404],
     ['POST', '/v1/responses', 404],
-    ['POST', '/v1/messages/', 404],
     ['POST', '/V1/messages', 404],
-    ['POST', '/v1//messages', 404],
     ['GET', '/v1/dashboard/usage/%E0%A4%A', 400],
     ['GET', '/admin/keys', 404],
-    ['GET', '/', 404],
+    ['POST', '/', 405],
   ])('%s %s is %i in JSON', async (method, path, status) => {
     const response = await fetch(gateway.url + path, {
       method,
@@ -407,18 +410,80 @@ describe('paths and methods', () => {
     expect(gateway.simulator.journal.requests()).toHaveLength(0);
   });
 
-  it('answers /v1/v1/messages like /v1/messages', async () => {
-    const { apiKey: other } = await gateway.createKey();
-    const response = await fetch(`${gateway.url}/v1/v1/messages`, {
+  it.each([
+    '/v1/v1/messages',
+    '/v1/v1/v1/messages',
+    '/messages',
+    '//v1/messages',
+    '/v1//messages',
+    '/v1/messages/',
+    '/messages/?beta=true',
+  ])('answers POST %s like /v1/messages', async (path) => {
+    const response = await fetch(gateway.url + path, {
       method: 'POST',
       headers: {
-        authorization: `Bearer ${other}`,
+        authorization: `Bearer ${apiKey}`,
         'content-type': 'application/json',
         'anthropic-version': '2023-06-01',
       },
       body: JSON.stringify(userMessage('Hello')),
     });
     expect(response.status).toBe(200);
+    const { path: sent } = gateway.simulator.journal.requests()[0]!;
+    expect(sent).toBe(path.includes('?') ? '/v1/messages?beta=true' : '/v1/messages');
+  });
+
+  it.each(['/chat/completions', '/v1/v1/chat/completions', '/v1/chat/completions/'])(
+    'answers POST %s like /v1/chat/completions',
+    async (path) => {
+      const response = await fetch(gateway.url + path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify(userMessage('Hello')),
+      });
+      expect(await response.json()).toMatchObject({ object: 'chat.completion' });
+    },
+  );
+
+  it.each([
+    [
+      'POST',
+      '/v1/responses',
+      /^POST \/v1\/responses: this endpoint is not offered here; use POST \/v1\/chat/,
+    ],
+    ['POST', '/v1/embeddings', /^POST \/v1\/embeddings: this endpoint is not offered here$/],
+    [
+      'GET',
+      '/v1/messages/batches',
+      /batches: this endpoint is not offered here; use POST \/v1\/messages$/,
+    ],
+    [
+      'POST',
+      '/api/v1/messages',
+      /^POST \/api\/v1\/messages: there is no such endpoint; POST \/v1\/messages was probably meant/,
+    ],
+    ['POST', '/openai/chat/completions', /POST \/v1\/chat\/completions was probably meant/],
+    [
+      'GET',
+      '/nowhere',
+      /^GET \/nowhere: there is no such endpoint; the endpoints are POST \/v1\/messages/,
+    ],
+    ['GET', '/v1/messages', /^GET \/v1\/messages: this endpoint takes POST only$/],
+  ])('%s %s is told what was asked and what is meant', async (method, path, message) => {
+    const response = await fetch(gateway.url + path, { method });
+    const { error } = await response.json();
+    expect(error.message).toMatch(message);
+    expect(response.headers.get('x-should-retry')).toBe('false');
+  });
+
+  it('says at its root what it is and where SDKs connect', async () => {
+    const response = await fetch(gateway.url);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({
+      name: 'gateway',
+      base_urls: { messages: gateway.url, chat_completions: `${gateway.url}/v1` },
+    });
+    expect((await fetch(gateway.url, { method: 'HEAD' })).status).toBe(200);
   });
 });
 
@@ -496,7 +561,8 @@ async function sendChunked(path: string, body: string): Promise<{ status: number
   socket.on('error', () => {});
   socket.write(
     `POST ${path} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer ${apiKey}\r\n` +
-      'anthropic-version: 2023-06-01\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+      'anthropic-version: 2023-06-01\r\ncontent-type: application/json\r\n' +
+      'connection: close\r\ntransfer-encoding: chunked\r\n\r\n',
   );
   for (let at = 0; at < body.length; at += 10_000) {
     const piece = body.slice(at, at + 10_000);

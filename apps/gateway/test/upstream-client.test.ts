@@ -63,5 +63,6 @@ it.each([1_000, 3_000_000])(
 /** Apart: a closure would hold the bytes as well. */
 function makeBody(length: number): { readonly body: RequestBody; readonly held: WeakRef<object> } {
   const bytes = Buffer.allocUnsafeSlow(length).fill('body');
-  return { body: new RequestBody(bytes), held: new WeakRef(bytes.buffer) };
+  const body = new RequestBody(bytes, () => undefined);
+  return { body, held: new WeakRef(bytes.buffer) };
 }

@@ -12,8 +12,8 @@ import type { Response } from 'express';
 import type { Dispatcher } from 'undici';
 import { formatUsd } from '@gateway/billing';
 import type { ModelPrice } from '@gateway/billing';
-import type { Lease } from '@gateway/rate-limiter';
 import type { StreamEnd, StreamPipe, UsageReading } from '@gateway/translator';
+import type { ByteBudget, ByteReservation } from '../byte-budget.js';
 import { noteBytes } from '../garbage.js';
 import { requestIdHeaders, retryHeaders, sendRefusal } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
@@ -30,11 +30,11 @@ export interface Exchange {
   readonly upstream: UpstreamRequest;
   readonly format: ResponseFormat;
   readonly res: Response;
-  /** Given back once the charge is durable, or nothing will be charged. */
-  readonly lease: Lease;
 }
 
 export interface RelayServices extends BillingServices {
+  /** Takes the bytes of responses that clients have not read. */
+  readonly memory: ByteBudget;
   readonly upstream: UpstreamClient;
   readonly now: () => number;
   readonly patience: RelayPatience;
@@ -43,11 +43,20 @@ export interface RelayServices extends BillingServices {
 export interface RelayPatience {
   /** How long an upstream is read after its client left. */
   readonly drainMs: number;
-  /** How long a client may take no byte at all while bytes wait for it. */
+  /** How long a client that has all of its response may take no byte of what is still unsent. */
   readonly clientStallMs: number;
+  /**
+   * How long, in total, a client that reads slowly may make the upstream wait. An upstream that is blocked
+   * breaks off sooner or later, and a broken stream is charged to nobody.
+   */
+  readonly clientPausesMs: number;
 }
 
-export const RELAY_PATIENCE: RelayPatience = { drainMs: 600_000, clientStallMs: 120_000 };
+export const RELAY_PATIENCE: RelayPatience = {
+  drainMs: 600_000,
+  clientStallMs: 120_000,
+  clientPausesMs: 30_000,
+};
 
 export interface ExchangeReport {
   /** Status sent, or the one that would have been sent to a client that had left. */
@@ -66,12 +75,19 @@ export interface ExchangeReport {
 
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const KEEP_ALIVE_MS = 10_000;
+/** Unsent bytes of one response before its upstream is paused, if there is memory for them. */
+const MAX_UNSENT_BYTES = 1024 * 1024;
+/** How often a paused upstream is looked after. */
+const PAUSE_CHECK_MS = 100;
 /** In {@link noteBytes}: for the same bytes more requests are in flight than with prompts, and a collection goes through those. */
 const WEIGHT_OF_ANSWERS = 0.5;
 /** A charge is usually durable before. After this time, what need not wait for it does not. */
 const PROMPT_CHARGE_MS = 100;
 
-/** Resolves when the exchange is over: charged or not, answered or abandoned. */
+/**
+ * Resolves when the exchange is over: the charge is durable or there is none, and the client has been sent
+ * everything or has left. The key's lease is to be held until then.
+ */
 export function relay(exchange: Exchange, services: RelayServices): Promise<ExchangeReport> {
   return new Promise((resolve, reject) => {
     const running = new Relay(exchange, services, resolve, reject);
@@ -100,8 +116,14 @@ class Relay implements Dispatcher.DispatchHandler {
   /** The upstream's part is over: nothing that still arrives matters. */
   #upstreamDone = false;
   #clientLeft = false;
-  /** Runs while a slow client blocks the upstream, or after the client left. */
-  #patience: NodeJS.Timeout | undefined;
+  /** Reserves memory for what a slow client has not read. */
+  #unsent: ByteReservation | undefined;
+  /** Runs while a slow client makes the upstream wait. */
+  #pause: NodeJS.Timeout | undefined;
+  /** How long it has made it wait so far. */
+  #pausedMs = 0;
+  /** Runs after the client left. */
+  #draining: NodeJS.Timeout | undefined;
 
   constructor(
     exchange: Exchange,
@@ -205,42 +227,61 @@ class Relay implements Dispatcher.DispatchHandler {
     for (const piece of ready) this.#write(piece);
   }
 
-  /** Sends, and lets a slow client slow the upstream down. */
+  /** Sends. If the client is slow, bytes are kept up to a limit, and then the upstream is paused. */
   #write(piece: Uint8Array | string): void {
     if (this.#clientLeft) return;
-    if (this.#exchange.res.write(piece, encodingOf(piece))) return;
-    if (this.#upstreamDone || this.#controller === undefined || this.#controller.paused) return;
-    this.#controller.pause();
-    this.#exchange.res.once('drain', this.#onClientDrained);
-    this.#setPatience(this.#services.patience.clientStallMs, () => this.#exchange.res.destroy());
+    const { res } = this.#exchange;
+    if (res.write(piece, encodingOf(piece))) {
+      this.#unsent?.release();
+      return;
+    }
+    if (this.#upstreamDone) return;
+    if (this.#pause !== undefined || this.#keepsUnsent(res.writableLength)) return;
+    this.#controller?.pause();
+    let since = performance.now();
+    this.#pause = setInterval(() => {
+      const now = performance.now();
+      // A busy gateway looks late, which is not the client's fault.
+      this.#pausedMs += Math.min(now - since, 2 * PAUSE_CHECK_MS);
+      since = now;
+      if (res.writableLength <= MAX_UNSENT_BYTES / 2) this.#endPause();
+      else if (this.#pausedMs >= this.#services.patience.clientPausesMs) res.destroy();
+    }, PAUSE_CHECK_MS);
   }
 
-  readonly #onClientDrained = (): void => {
-    this.#clearPatience();
-    if (!this.#upstreamDone) this.#controller?.resume();
-  };
+  #keepsUnsent(bytes: number): boolean {
+    if (bytes > MAX_UNSENT_BYTES) return false;
+    this.#unsent ??= this.#services.memory.open(this.#exchange.keyId);
+    return this.#unsent.resize(bytes) === 'reserved';
+  }
+
+  #endPause(): void {
+    if (this.#pause === undefined) return;
+    clearInterval(this.#pause);
+    this.#pause = undefined;
+    // Also at the end: its last bytes may be unread, and no other request gets the connection before.
+    this.#controller?.resume();
+  }
 
   readonly #onClientClose = (): void => {
     if (this.#clientLeft || this.#exchange.res.writableFinished) return;
     this.#clientLeft = true;
-    this.#exchange.res.off('drain', this.#onClientDrained);
+    this.#unsent?.release();
     if (this.#upstreamDone) return;
-    if (this.#controller?.paused === true) this.#controller.resume();
-    this.#setPatience(this.#services.patience.drainMs, () =>
-      this.#controller?.abort(new Error('drained long enough')),
+    this.#endPause();
+    this.#draining = setTimeout(
+      () => this.#controller?.abort(new Error('drained long enough')),
+      this.#services.patience.drainMs,
     );
   };
 
   #finishUpstream(): void {
     if (this.#upstreamDone) return;
     this.#upstreamDone = true;
-    this.#clearPatience();
-    // Its last bytes may still be unread, and no other request gets the connection before they are.
-    if (this.#controller?.paused === true) this.#controller.resume();
+    this.#endPause();
     const work =
       this.#pipe === undefined ? this.#finishBody() : this.#finishStream(this.#pipe.end());
     work.catch((error: unknown) => {
-      this.#exchange.lease.release();
       this.#reject(error);
     });
   }
@@ -260,7 +301,6 @@ class Relay implements Dispatcher.DispatchHandler {
     const bill = await this.#settle(end.usage, end.messageId).finally(() => {
       clearTimeout(timer);
     });
-    this.#exchange.lease.release();
     if (bill.outcome === 'charged') {
       this.#closeStream(end.tail, { charged: bill });
     } else {
@@ -289,7 +329,6 @@ class Relay implements Dispatcher.DispatchHandler {
       return;
     }
     const bill = await this.#settle(reading.usage, reading.messageId);
-    this.#exchange.lease.release();
     if (bill.outcome === 'lost') {
       this.#refuse(bill.refusal, { loss: bill.loss });
       return;
@@ -325,7 +364,6 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 
   #refuse(refusal: Refusal, facts: Partial<ExchangeReport>): void {
-    this.#exchange.lease.release();
     const { res, requestId, format } = this.#exchange;
     if (!this.#clientLeft) sendRefusal(res, refusal, { dialect: format.dialect, requestId });
     this.#report({ status: refusal.status, ...facts });
@@ -360,17 +398,23 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 
   #close(facts: Partial<ExchangeReport>): void {
-    const { lease, res } = this.#exchange;
-    lease.release();
-    // Nobody waits for the client any more, so the socket itself must not wait for ever.
+    const { res } = this.#exchange;
+    // Nothing else watches the client from now on, so the socket itself must not wait for ever.
     if (!this.#clientLeft && res.writableLength > 0) {
+      const unsent = this.#unsent;
+      if (unsent !== undefined)
+        res.once('close', () => {
+          unsent.release();
+        });
       res.setTimeout(this.#services.patience.clientStallMs, () => res.destroy());
+    } else {
+      this.#unsent?.release();
     }
     this.#report(facts);
   }
 
   #report(facts: Partial<ExchangeReport>): void {
-    this.#clearPatience();
+    clearTimeout(this.#draining);
     this.#resolve({
       status: 200,
       streamed: this.#pipe !== undefined,
@@ -389,16 +433,6 @@ class Relay implements Dispatcher.DispatchHandler {
   #upstreamRequestId(): string | undefined {
     const id = this.#headers['request-id'];
     return typeof id === 'string' && /^[\w-]{1,128}$/.test(id) ? id : undefined;
-  }
-
-  #setPatience(ms: number, act: () => void): void {
-    this.#clearPatience();
-    this.#patience = setTimeout(act, ms);
-  }
-
-  #clearPatience(): void {
-    clearTimeout(this.#patience);
-    this.#patience = undefined;
   }
 }
 

@@ -1,46 +1,43 @@
 /**
- * The path that both message endpoints share: credential, body, what the request asks for, limits,
- * balance, upstream. A route brings only what differs, as a {@link Preparation}.
+ * The path that the message endpoints share: key, limits and standing, then the body, what it asks for, the
+ * money it may cost, and the upstream. A route brings only what differs.
  */
 
 import type { Request, RequestHandler, Response } from 'express';
 import type { ModelPrice } from '@gateway/billing';
-import { admitKey, authenticate } from '../admission.js';
-import type { LimitName } from '../admission.js';
-import { readBody } from '../body.js';
-import { sendRefusal } from '../refusal.js';
+import { admitKey, checkStanding, placeHold } from '../admission.js';
+import type { LimitName, RefusedAdmission } from '../admission.js';
+import { authenticate } from '../authentication.js';
+import { checkBodyHeaders, readBody } from '../body.js';
+import type { ByteReservation } from '../byte-budget.js';
+import { inviteBody } from '../http-server.js';
+import type { ChatContext, Preparation, PreparationJob } from '../preparation/prepare-request.js';
+import { sendEarlyRefusal } from '../refusal.js';
 import type { Dialect, Refusal } from '../refusal.js';
 import { relay } from '../relay/relay.js';
 import type { ExchangeReport } from '../relay/relay.js';
 import type { ResponseFormat } from '../relay/format.js';
 import { newRequestId } from '../request-id.js';
 import type { Services } from '../services.js';
-import type { UpstreamRequest } from '../upstream/client.js';
-import { worstCaseOf } from '../worst-case.js';
-
-export type Preparation =
-  | {
-      readonly outcome: 'prepared';
-      readonly price: ModelPrice;
-      readonly upstream: UpstreamRequest;
-      readonly format: ResponseFormat;
-    }
-  | { readonly outcome: 'refused'; readonly refusal: Refusal };
-
-/** The client went away before its request was complete. */
-interface Gone {
-  readonly outcome: 'gone';
-}
+import { RequestBody } from '../upstream/request-body.js';
 
 export interface ExchangeRoute {
-  readonly endpoint: string;
+  /** For logs, metrics and limits. */
+  readonly endpoint: PreparationJob['format'];
   readonly dialect: Dialect;
-  /** Whether a successful answer is charged. */
-  readonly isCharged: boolean;
-  /** Judged before the body is read. */
+  /** Judged before anything else. */
   readonly checkHeaders: (req: Request) => Refusal | undefined;
-  readonly prepare: (body: Buffer, req: Request, res: Response) => Preparation;
+  /** Where the request goes upstream, with which headers. */
+  readonly upstream: (req: Request) => {
+    readonly path: string;
+    readonly headers: Readonly<Record<string, string>>;
+  };
+  /** The format of the answer. May set headers of it. */
+  readonly formatOf: (chat: ChatContext | undefined, res: Response) => ResponseFormat;
 }
+
+/** An upload that takes longer has the key's standing checked again: it may have been suspended meanwhile. */
+const RECHECK_AFTER_MS = 1_000;
 
 export function exchangeRoute(route: ExchangeRoute, services: Services): RequestHandler {
   return async function serveExchange(req, res) {
@@ -65,66 +62,102 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
       if (headerRefusal !== undefined) return refuse(headerRefusal);
       const authentication = await authenticate(req, services, 'bearer_or_x_api_key');
       if (authentication.outcome === 'refused') return refuse(authentication.refusal);
-      const keyId = authentication.key.id;
+      const { key } = authentication;
+      const result = await serve(key, requestId);
+      return { keyId: key.id, ...result };
+    }
 
-      const preparation = await prepare(req, res);
-      if (preparation.outcome === 'gone') return { status: 499, keyId };
-      if (preparation.outcome === 'refused') {
-        return { keyId, ...refuse(preparation.refusal) };
-      }
-      const model = preparation.price.id;
+    async function serve(key: Parameters<typeof admitKey>[0], requestId: string): Promise<Result> {
+      const bodyRefusal = checkBodyHeaders(req, { maxBytes: services.maxBodyBytes });
+      if (bodyRefusal !== undefined) return refuse(bodyRefusal);
+      const isPaid = route.endpoint !== 'count_tokens';
+      const admission = await admitKey(key, isPaid ? 'paid' : 'count_tokens', services);
+      if (admission.outcome === 'refused') return refuseAdmission(admission);
+      const { lease } = admission;
+      const memory = services.memory.open(key.id);
+      try {
+        const admittedAt = services.now();
+        const preparation = await prepare(key.id, memory);
+        if (preparation.outcome === 'gone') return { status: 499 };
+        if (preparation.outcome === 'refused') return refuse(preparation.refusal);
+        const { model, costBound } = preparation;
 
-      const worst =
-        route.isCharged && services.overdraft === 'none'
-          ? worstCaseOf(preparation.upstream.body.peek(), preparation.price)
-          : undefined;
-      if (worst?.outcome === 'unbounded') return { keyId, model, ...refuse(unbounded(worst.path)) };
-      const hold = worst === undefined ? undefined : { requestId, amount: worst.amount };
-      const admission = await admitKey(authentication.key, hold, services);
-      if (admission.outcome === 'refused') {
-        return { keyId, model, limited: admission.limit, ...refuse(admission.refusal) };
+        const hold = costBound === undefined ? undefined : { requestId, amount: costBound };
+        const isLate = services.now() - admittedAt > RECHECK_AFTER_MS;
+        const refused =
+          hold !== undefined
+            ? await placeHold(key, hold, services)
+            : isLate
+              ? await checkStanding(key, services)
+              : undefined;
+        if (refused !== undefined) return { model, ...refuseAdmission(refused) };
+        const report = await relay(
+          {
+            requestId,
+            keyId: key.id,
+            price: priceOf(model),
+            upstream: {
+              ...route.upstream(req),
+              body: new RequestBody(preparation.body, () => {
+                memory.release();
+              }),
+            },
+            format: route.formatOf(preparation.chat, res),
+            res,
+          },
+          services,
+        );
+        if (hold !== undefined && !keepsHold(report)) services.store.releaseHold(requestId);
+        return { model, status: report.status, report };
+      } finally {
+        memory.release();
+        lease.release();
       }
-      const report = await relay(
-        {
-          requestId,
-          keyId,
-          price: preparation.price,
-          upstream: preparation.upstream,
-          format: preparation.format,
-          res,
-          lease: admission.lease,
-        },
-        services,
-      );
-      if (hold !== undefined && !keepsHold(report)) services.store.releaseHold(requestId);
-      return { keyId, model, status: report.status, report };
     }
 
     /** Apart, so that what is read is not held while the upstream answers. */
-    async function prepare(req: Request, res: Response): Promise<Preparation | Gone> {
-      const reading = await readBody(req, { maxBytes: services.maxBodyBytes });
-      return reading.outcome === 'read' ? route.prepare(reading.body, req, res) : reading;
+    async function prepare(
+      keyId: string,
+      memory: ByteReservation,
+    ): Promise<Exclude<Preparation, { readonly outcome: 'too_large' }> | Gone> {
+      inviteBody(req, res);
+      const reading = await readBody(req, { maxBytes: services.maxBodyBytes, memory });
+      if (reading.outcome !== 'read') return reading;
+      const job = {
+        format: route.endpoint,
+        body: reading.body,
+        hasLongContext: hasLongContext(req),
+      };
+      const preparation = await services.preparer.prepare(job, keyId);
+      if (preparation.outcome === 'too_large') throw new Error('no thread prepares this body');
+      return preparation;
+    }
+
+    function priceOf(model: string): ModelPrice {
+      const price = services.prices.find(model);
+      if (price === undefined) throw new Error('a prepared model has no price');
+      return price;
+    }
+
+    function refuseAdmission({ refusal, limit }: RefusedAdmission): Result {
+      return { limited: limit, ...refuse(refusal) };
     }
 
     function refuse(refusal: Refusal): Result {
-      // What is left of a body that nobody will read must not be taken for the next request.
-      if (!req.complete) res.setHeader('connection', 'close');
-      sendRefusal(res, refusal, context);
+      sendEarlyRefusal(req, res, refusal, context);
       return { status: refusal.status, fault: refusal.fault };
     }
   };
 }
 
-/** Where a balance must never fall below zero, only what can be held is sent. */
-function unbounded(path: string): Refusal {
-  return {
-    status: 400,
-    type: 'invalid_request_error',
-    message:
-      `${path}: is not possible on this gateway, which sets aside the most a request can cost: ` +
-      'it may compact any number of times; ask for compaction in a request of its own',
-    param: path,
-  };
+/** The client went away before its request was complete. */
+interface Gone {
+  readonly outcome: 'gone';
+}
+
+/** A beta that lets prompts be longer than the model's usual context window. */
+function hasLongContext(req: Request): boolean {
+  return String(req.headers['anthropic-beta'] ?? '').includes('context-1m');
 }
 
 /** A charge replaces the hold. If the ledger did not say whether it did, the hold is left to expire. */

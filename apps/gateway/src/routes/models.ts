@@ -4,8 +4,10 @@
  */
 
 import type { RequestHandler } from 'express';
+import { z } from 'zod';
 import type { ModelPrice } from '@gateway/billing';
-import type { Refusal } from '../refusal.js';
+import { modelNotFound } from '../preparation/prepare-request.js';
+import { badRequest } from '../refusal.js';
 import type { Services } from '../services.js';
 import { keyRoute } from './key-route.js';
 
@@ -13,19 +15,65 @@ export function listModelsRoute(services: Services): RequestHandler {
   return keyRoute(
     { endpoint: 'models', accepted: 'bearer_or_x_api_key', limit: undefined },
     services,
-    () => {
-      const data = services.prices.list().map(modelObject);
+    (_key, req) => {
+      const query = pageQuery.safeParse(req.query);
+      if (!query.success) {
+        const [issue] = query.error.issues;
+        const param = issue?.path.join('.') ?? '';
+        return { refusal: badRequest(`${param}: ${issue?.message ?? 'is invalid'}`, param) };
+      }
+      const page = pageOf(services.prices.list(), query.data);
+      if ('unknown' in page) {
+        const message = `${page.unknown}: is not a model that is offered`;
+        return { refusal: badRequest(message, page.unknown) };
+      }
+      const data = page.models.map(modelObject);
       return {
         json: {
           object: 'list',
           data,
-          has_more: false,
+          has_more: page.hasMore,
           first_id: data[0]?.id ?? null,
           last_id: data.at(-1)?.id ?? null,
         },
       };
     },
   );
+}
+
+/** As on the provider's endpoint, but for the default: the whole list, because OpenAI's clients do not page. */
+const pageQuery = z.object({
+  limit: z.coerce
+    .number('must be a number')
+    .int('must be an integer')
+    .min(1, 'must be at least 1')
+    .max(1000, 'must be at most 1000')
+    .default(1000),
+  after_id: z.string('must be given once').optional(),
+  before_id: z.string('must be given once').optional(),
+});
+
+interface ModelPage {
+  readonly models: readonly ModelPrice[];
+  readonly hasMore: boolean;
+}
+
+/** `before_id` asks for the models right before it, and for those further up in the next page. */
+function pageOf(
+  models: readonly ModelPrice[],
+  { limit, after_id: after, before_id: before }: z.output<typeof pageQuery>,
+): ModelPage | { readonly unknown: 'after_id' | 'before_id' } {
+  const placeOf = (id: string): number => models.findIndex((model) => model.id === id);
+  const from = after === undefined ? 0 : placeOf(after) + 1;
+  if (after !== undefined && from === 0) return { unknown: 'after_id' };
+  const to = before === undefined ? models.length : placeOf(before);
+  if (to === -1) return { unknown: 'before_id' };
+  const between = models.slice(from, to);
+  const isBackwards = before !== undefined && after === undefined;
+  return {
+    models: isBackwards ? between.slice(-limit) : between.slice(0, limit),
+    hasMore: between.length > limit,
+  };
 }
 
 export function getModelRoute(services: Services): RequestHandler {
@@ -40,16 +88,6 @@ export function getModelRoute(services: Services): RequestHandler {
   );
 }
 
-export function modelNotFound(model: string): Refusal {
-  return {
-    status: 404,
-    type: 'not_found_error',
-    message: `model: ${JSON.stringify(model.slice(0, 100))} is not offered; GET /v1/models lists those that are`,
-    param: 'model',
-    code: 'model_not_found',
-  };
-}
-
 function modelObject(price: ModelPrice) {
   return {
     id: price.id,
@@ -62,7 +100,7 @@ function modelObject(price: ModelPrice) {
     max_input_tokens: price.contextWindow,
     max_tokens: price.maxOutputTokens,
     capabilities: null,
-    lifecycle: 'active',
+    lifecycle: price.deprecated ? 'deprecated' : 'active',
     deprecated_at: null,
     retires_at: null,
     line: null,

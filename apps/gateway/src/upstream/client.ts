@@ -6,7 +6,6 @@
 import type { Readable } from 'node:stream';
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
-import { HandedOverBody } from './request-body.js';
 import type { RequestBody } from './request-body.js';
 
 export interface UpstreamTarget {
@@ -53,7 +52,8 @@ export function createUpstreamClient(
   });
   return {
     send(request, handler) {
-      const bytes = request.body.take();
+      const { body } = request;
+      const { length } = body;
       pool.dispatch(
         {
           method: 'POST',
@@ -63,9 +63,9 @@ export function createUpstreamClient(
             'x-api-key': upstream.apiKey,
             'content-type': 'application/json',
             'accept-encoding': 'identity',
-            'content-length': String(bytes.length),
+            'content-length': String(length),
           },
-          body: bytes.length < LARGE_BODY_BYTES ? bytes : iterable(new HandedOverBody(bytes)),
+          body: length < LARGE_BODY_BYTES ? body.take() : iterable(body.pieces()),
         },
         handler,
       );

@@ -3,36 +3,33 @@
  * answer prompts of 1 MB would otherwise keep a gigabyte for as long as they take.
  */
 
-/** Whoever sends the bytes takes them. */
+/** The one reference to a body. Sending it takes it away. */
 export class RequestBody {
   #bytes: Uint8Array | undefined;
+  readonly #onSent: () => void;
 
-  constructor(content: Uint8Array | string) {
-    this.#bytes = typeof content === 'string' ? Buffer.from(content) : content;
+  /** @param onSent - Called when a large body has been sent, so that its memory counts no more. */
+  constructor(bytes: Uint8Array, onSent: () => void) {
+    this.#bytes = bytes;
+    this.#onSent = onSent;
   }
 
-  /** @throws when they were taken: a bug. */
-  peek(): Uint8Array {
-    if (this.#bytes === undefined) throw new Error('the body was sent already');
-    return this.#bytes;
-  }
-
+  /** @throws if it was taken before: a bug. */
   take(): Uint8Array {
-    const bytes = this.peek();
+    const bytes = this.#bytes;
+    if (bytes === undefined) throw new Error('the body was sent already');
     this.#bytes = undefined;
     return bytes;
   }
-}
 
-/** All bytes at once, forgotten as they are read: a buffer would be kept by the client library. */
-export class HandedOverBody implements Iterable<Uint8Array> {
-  readonly #body: RequestBody;
-
-  constructor(bytes: Uint8Array) {
-    this.#body = new RequestBody(bytes);
+  /** All bytes at once, released when they have been read: the client library would keep a buffer. */
+  *pieces(): Generator<Uint8Array> {
+    yield this.take();
+    // Asked for more, the library has handed the bytes to the socket.
+    this.#onSent();
   }
 
-  *[Symbol.iterator](): Generator<Uint8Array> {
-    yield this.#body.take();
+  get length(): number {
+    return this.#bytes?.length ?? 0;
   }
 }

@@ -1,14 +1,30 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultPriceTable } from '@gateway/billing';
-import { worstCaseOf } from '../src/worst-case.js';
+import { createPreparer } from '../src/preparation/prepare-request.js';
 
 const price = defaultPriceTable().find('claude-sonnet-4-6')!;
 /** 3.75 USD per million tokens written to the cache is the dearest prompt token, 15 the reply's. */
 const inUsdPerMillion = (units: bigint) => Number(units) / 1e14 / 1e-6;
-const amountOf = (body: unknown) => {
-  const worst = worstCaseOf(bytesOf(body), price);
-  if (worst.outcome === 'unbounded') throw new Error(`unbounded: ${worst.path}`);
-  return worst.amount;
+const prepare = createPreparer({
+  models: defaultPriceTable().list(),
+  allow: new Set(['compaction', 'web_search', 'code_execution', 'mcp', 'advisor']),
+  overdraft: 'none',
+});
+const UNLIMITED = {
+  nativeValues: Infinity,
+  nativeBytes: Infinity,
+  chatValues: Infinity,
+  chatBytes: Infinity,
+};
+const boundOf = (bytes: Uint8Array, hasLongContext = false) => {
+  const preparation = prepare({ format: 'messages', body: bytes, hasLongContext }, UNLIMITED);
+  if (preparation.outcome === 'too_large') throw new Error('a limit that there is not');
+  return preparation;
+};
+const amountOf = (body: unknown, hasLongContext = false) => {
+  const preparation = boundOf(bytesOf(body), hasLongContext);
+  if (preparation.outcome === 'refused') throw new Error(preparation.refusal.message);
+  return preparation.costBound!;
 };
 const promptTokens = (body: unknown) => Math.round(inUsdPerMillion(amountOf(body)) / 3.75);
 
@@ -21,7 +37,7 @@ const request = (content: unknown, more: object = {}) => ({
 const bytesOf = (body: unknown) => Buffer.from(JSON.stringify(body));
 const bytes = (body: unknown) => bytesOf(body).length;
 
-describe('worstCaseOf', () => {
+describe('the cost bound', () => {
   it('is every byte a token at the dearest prompt rate, and max_tokens at the reply rate', () => {
     const body = request('héllo'.repeat(1_000));
     expect(promptTokens(body)).toBe(bytes(body) + 2_000);
@@ -58,9 +74,9 @@ describe('worstCaseOf', () => {
   it('sees through escapes', () => {
     const written = JSON.stringify(request([{ type: 'image', source: { type: 'url', url: 'x' } }]));
     const escaped = Buffer.from(written.replace('"image"', String.raw`"\u0069mage"`));
-    expect(worstCaseOf(escaped, price)).toEqual({
-      outcome: 'bounded',
-      amount: BigInt(escaped.length + 2_000 + 5_000) * 375_000_000n,
+    expect(boundOf(escaped)).toMatchObject({
+      outcome: 'prepared',
+      costBound: BigInt(escaped.length + 2_000 + 5_000) * 375_000_000n,
     });
   });
 
@@ -88,9 +104,11 @@ describe('worstCaseOf', () => {
     const compacting = {
       edits: [{ type: 'clear_tool_uses_20250919' }, { type: 'compact_20260112' }],
     };
-    expect(
-      worstCaseOf(bytesOf(request('Hello', { context_management: compacting })), price),
-    ).toEqual({ outcome: 'unbounded', path: 'context_management.edits.1.type' });
+    const compacted = bytesOf(request('Hello', { context_management: compacting }));
+    expect(boundOf(compacted)).toMatchObject({
+      outcome: 'refused',
+      refusal: { status: 400, param: 'context_management.edits.1.type' },
+    });
     const clearing = { edits: [{ type: 'clear_thinking_20251015' }] };
     const body = request('"compact_20260112"', { context_management: clearing });
     expect(promptTokens(body)).toBe(bytes(body) + 2_000);
@@ -98,5 +116,50 @@ describe('worstCaseOf', () => {
 
   it('is never more than the context window, which the upstream enforces', () => {
     expect(promptTokens(request('x'.repeat(3_000_000)))).toBe(price.contextWindow);
+  });
+
+  it('holds the whole context window for each turn of a tool that the provider runs', () => {
+    const { contextWindow } = price;
+    const turns = (...tools: object[]) => {
+      const body = request('Hello', { max_tokens: 1_000, tools });
+      const amount = amountOf(body);
+      const perTurn = BigInt(contextWindow) * 375_000_000n + 1_000n * 1_500_000_000n;
+      return amount % perTurn === 0n ? Number(amount / perTurn) : amount;
+    };
+    const fetches = (more: object) => ({ type: 'web_fetch_20250910', name: 'web_fetch', ...more });
+    expect(turns(fetches({ max_uses: 1 }))).toBe(2);
+    expect(turns(fetches({ max_uses: 2 }), { max_uses: 3, type: 'web_search_20250305' })).toBe(6);
+    // The provider pauses after ten turns.
+    expect(turns(fetches({}))).toBe(10);
+    expect(turns(fetches({ max_uses: 500 }))).toBe(10);
+    expect(turns(fetches({ max_uses: null }), { type: 'custom', max_uses: 0 })).toBe(10);
+    expect(turns({ type: 'tool_search_tool_regex_20251119' })).toBe(10);
+    // Nothing else may stand in for the tool's own limit.
+    const hologram = { hologram: [{ max_uses: 0 }] };
+    const body = request('Hello', { ...hologram, max_tokens: 1_000, tools: [fetches({})] });
+    expect(amountOf(body)).toBe(
+      10n * (BigInt(contextWindow) * 375_000_000n + 1_000n * 1_500_000_000n),
+    );
+    const added = {
+      type: 'tool_addition',
+      tool: { type: 'tool_definition', definition: fetches({ max_uses: 1 }) },
+    };
+    expect(promptTokens(request([added]))).toBe(2 * contextWindow);
+    expect(promptTokens(request('Hello', { mcp_servers: [{ type: 'url' }] }))).toBe(
+      10 * contextWindow,
+    );
+  });
+
+  it('does not exist with an advisor, which is another model', () => {
+    const body = bytesOf(request('Hello', { tools: [{ type: 'advisor_20260301' }] }));
+    expect(boundOf(body)).toMatchObject({ outcome: 'refused', refusal: { param: 'tools.0.type' } });
+  });
+
+  it('covers prompts that a beta makes longer than the window of the model', () => {
+    const small = defaultPriceTable().find('claude-sonnet-4-5')!;
+    const body = { ...request('x'.repeat(2_000_000)), model: small.id };
+    const perToken = small.rates.cacheWrite5mPerToken;
+    expect(amountOf(body)).toBe(BigInt(small.contextWindow) * perToken);
+    expect(amountOf(body, true)).toBe(1_000_000n * perToken);
   });
 });

@@ -1,16 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
 import type { PricedFeature } from '../src/config.js';
-import { createCountTokensInspector, createMessageInspector } from '../src/message-request.js';
+import { createNativeInspector } from '../src/preparation/inspect-native-request.js';
 
 const base = { model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'a' }] };
-const nothing = { allow: new Set<PricedFeature>() };
-const inspectStrictly = createMessageInspector(nothing);
+const nothing = new Set<PricedFeature>();
+const inspectStrictly = createNativeInspector({ allow: nothing, kind: 'message' });
 const inspect = (body: unknown, allow: PricedFeature[] = []) => {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   // One for all bodies, as in the gateway: none may be judged by what another one had.
-  return allow.length === 0
-    ? inspectStrictly(bytes)
-    : createMessageInspector({ allow: new Set(allow) })(bytes);
+  const inspectBody =
+    allow.length === 0
+      ? inspectStrictly
+      : createNativeInspector({ allow: new Set(allow), kind: 'message' });
+  const inspection = inspectBody(bytes, Infinity);
+  // What is refused is judged by its refusal.
+  return inspection.outcome === 'refused'
+    ? { outcome: 'refused', ...inspection.refusal }
+    : inspection;
 };
 const withBlock = (block: unknown) => ({ ...base, messages: [{ role: 'user', content: [block] }] });
 const point = { type: 'ephemeral' };
@@ -18,10 +24,10 @@ const marked = { type: 'text', text: 'a', cache_control: point };
 const imageOf = (source: unknown) => ({ type: 'image', source });
 const toolResult = (content: unknown) => ({ type: 'tool_result', tool_use_id: 't', content });
 
-describe('createMessageInspector', () => {
+describe('createNativeInspector', () => {
   it('hands back the very buffer it was given', () => {
     const body = Buffer.from(JSON.stringify({ ...base, tool_choice: { type: 'auto' } }));
-    const inspection = inspectStrictly(body);
+    const inspection = inspectStrictly(body, Infinity);
     expect(inspection).toMatchObject({ outcome: 'accepted', model: 'm' });
     expect(inspection.outcome === 'accepted' && inspection.body).toBe(body);
   });
@@ -78,7 +84,15 @@ describe('createMessageInspector', () => {
     ['tool_choice', { ...base, tool_choice: { type: 'sometimes' } }],
     [
       'cache_control',
-      { ...base, cache_control: point, system: [marked, marked], tools: [marked, marked] },
+      {
+        ...base,
+        cache_control: point,
+        system: [marked, marked],
+        tools: [
+          { name: 'a', cache_control: point },
+          { name: 'b', cache_control: point },
+        ],
+      },
     ],
     [
       'cache_control',
@@ -166,16 +180,16 @@ describe('createMessageInspector', () => {
       ',"model":"m" ,"max_tokens":1,"messages":[{"role":"user","content":"\\u00e9é"}]} ';
     const inspection = inspect(`${before}"required"${after}`);
     expect(inspection).toMatchObject({ outcome: 'accepted' });
-    const sent = inspection.outcome === 'accepted' ? Buffer.from(inspection.body).toString() : '';
+    const sent = 'body' in inspection ? Buffer.from(inspection.body).toString() : '';
     expect(sent).toBe(`${before}{"type":"any"}${after}`);
   });
 });
 
-describe('createCountTokensInspector', () => {
+describe('createNativeInspector for counting tokens', () => {
   it('needs no max_tokens and keeps the account closed', () => {
     const { max_tokens: _unused, ...body } = base;
-    const count = (value: unknown) =>
-      createCountTokensInspector(nothing)(Buffer.from(JSON.stringify(value)));
+    const inspectCount = createNativeInspector({ allow: nothing, kind: 'count_tokens' });
+    const count = (value: unknown) => inspectCount(Buffer.from(JSON.stringify(value)), Infinity);
     expect(count(body)).toMatchObject({ outcome: 'accepted' });
     expect(count({ ...body, container: 'c' })).toMatchObject({ outcome: 'refused' });
   });

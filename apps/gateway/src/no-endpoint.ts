@@ -1,0 +1,61 @@
+/** What is said to a request for a path that this gateway does not serve. */
+
+import type { Refusal } from './refusal.js';
+
+/** Endpoints of either API that clients ask for, and what to use instead, if anything. */
+const NOT_OFFERED: readonly (readonly [path: RegExp, instead?: string])[] = [
+  [/^\/v1\/responses(\/|$)/, 'POST /v1/chat/completions'],
+  [/^\/v1\/complet(e|ions)$/, 'POST /v1/chat/completions or POST /v1/messages'],
+  [/^\/v1\/messages\/batches(\/|$)/, 'POST /v1/messages'],
+  [
+    /^\/v1\/(embeddings|moderations|files|batches|images|audio|assistants|threads|uploads|vector_stores|fine_tuning|realtime|skills|agents|sessions|organizations)(\/|$)/,
+  ],
+];
+
+/** What a path is taken for by its end, in the order of looking. */
+const MEANT: readonly (readonly [end: RegExp, endpoint: string])[] = [
+  [/\/messages\/count_tokens$/, 'POST /v1/messages/count_tokens'],
+  [/\/chat\/completions$/, 'POST /v1/chat/completions'],
+  [/\/messages$/, 'POST /v1/messages'],
+  [/\/models(\/[^/]+)?$/, 'GET /v1/models'],
+  [/\/balance$/, 'GET /v1/dashboard/balance'],
+  [/\/usage$/, 'GET /v1/dashboard/usage'],
+];
+const EVERYTHING =
+  'the endpoints are POST /v1/messages, POST /v1/chat/completions, GET /v1/models and GET /v1/dashboard/balance';
+
+export function noEndpoint(method: string, path: string): Refusal {
+  return {
+    status: 404,
+    type: 'not_found_error',
+    message: `${askedFor(method, path)}: ${explanationOf(path)}`,
+    code: 'unknown_url',
+  };
+}
+
+export function methodNotAllowed(method: string, path: string, allowed: 'GET' | 'POST'): Refusal {
+  return {
+    status: 405,
+    type: 'invalid_request_error',
+    message: `${askedFor(method, path)}: this endpoint takes ${allowed} only`,
+    code: 'method_not_allowed',
+  };
+}
+
+function explanationOf(path: string): string {
+  const known = NOT_OFFERED.find(([pattern]) => pattern.test(path));
+  if (known !== undefined) {
+    const [, instead] = known;
+    return `this endpoint is not offered here${instead === undefined ? '' : `; use ${instead}`}`;
+  }
+  const meant = MEANT.find(([end]) => end.test(path))?.[1];
+  if (meant === undefined) return `there is no such endpoint; ${EVERYTHING}`;
+  return (
+    `there is no such endpoint; ${meant} was probably meant: the base address of OpenAI-style SDKs ends ` +
+    'with /v1, that of the Anthropic SDK does not'
+  );
+}
+
+function askedFor(method: string, path: string): string {
+  return `${method} ${path.slice(0, 100).replace(/[^\x20-\x7e]/g, '?')}`;
+}

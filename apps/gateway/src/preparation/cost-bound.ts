@@ -1,0 +1,135 @@
+/**
+ * The most a request can cost: what `OVERDRAFT=none` holds before the request is sent. An upper bound, not
+ * a guess: a tokenizer makes at most one token of a byte, and what makes tokens without bytes is counted
+ * apart. See docs/decisions/0009.
+ *
+ * A compaction that is asked for by itself reads the conversation once and writes at most `max_tokens` of
+ * summary, with no reply after it: it needs nothing more.
+ * https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand
+ */
+
+import { MAX_TOKENS, worstCaseCharge } from '@gateway/billing';
+import type { ModelPrice } from '@gateway/billing';
+import { TOOL_FAMILIES, familyOf } from './shared-account-rules.js';
+import type { Path, Place } from './shared-account-rules.js';
+
+/** The provider's own instructions around tools, and its marks around messages. */
+const PREAMBLE_TOKENS = 2_000;
+/** What the largest image is scaled down to; by URL or well compressed it has fewer bytes than that. */
+const IMAGE_TOKENS = 5_000;
+/** A tool that the provider defines stands for instructions that the request does not contain. */
+const BUILT_IN_TOOL_TOKENS = 3_000;
+/**
+ * How often the provider samples the model at most while it runs its own tools, then it ends with
+ * `pause_turn`. Each time it reads the whole conversation, with results that are in no byte of the request.
+ * https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
+ */
+const MAX_SERVER_TURNS = 10;
+
+/** What was found in a request that costs tokens without being bytes of it. */
+export interface CostFindings {
+  readonly images: number;
+  /** Whether a document is compressed or remote, so that its pages cannot be counted. */
+  readonly hasUncountedDocument: boolean;
+  readonly builtInTools: number;
+  /** How often the model is sampled at most. */
+  readonly turns: number;
+  /** Path of a member that makes the cost unbounded. */
+  readonly unboundedPath: string | undefined;
+}
+
+export interface BoundedRequest {
+  readonly bytes: number;
+  readonly maxTokens: number | undefined;
+  /** A beta that the client asked for may widen the model's. */
+  readonly contextWindow: number;
+}
+
+/** @returns the most the request can be charged, in units of 10^-14 USD */
+export function costBoundOf(
+  request: BoundedRequest,
+  findings: CostFindings,
+  price: ModelPrice,
+): bigint {
+  const { contextWindow, maxTokens = price.maxOutputTokens } = request;
+  const { turns, images, builtInTools } = findings;
+  const counted =
+    request.bytes + PREAMBLE_TOKENS + images * IMAGE_TOKENS + builtInTools * BUILT_IN_TOOL_TOKENS;
+  const isUncounted = findings.hasUncountedDocument || turns > 1;
+  const promptTokens = isUncounted ? contextWindow : Math.min(contextWindow, counted);
+  return worstCaseCharge(
+    {
+      promptTokens: Math.min(MAX_TOKENS, turns * promptTokens),
+      outputTokens: Math.min(MAX_TOKENS, turns * maxTokens),
+    },
+    price.rates,
+  );
+}
+
+/** Collects {@link CostFindings} while a request is scanned. */
+export class CostFindingsCollector {
+  #images = 0;
+  #documents = 0;
+  #plainSources = 0;
+  #builtInTools = 0;
+  #serverTurns = 0;
+  #unboundedPath: string | undefined;
+  /** Tool definitions that are being scanned, by their depth: one may contain another. */
+  readonly #openTools = new Map<number, { isServer: boolean; maxUses: number | undefined }>();
+
+  onType(type: string, { of, path }: Place): void {
+    if (of === 'tool') this.#onToolType(type, path);
+    if (of === 'source' && (type === 'text' || type === 'content')) this.#plainSources += 1;
+    if (type === 'image') this.#images += 1;
+    if (type === 'document') this.#documents += 1;
+    // Compacts before each turn of a server tool that finds the context long, any number of times, and the
+    // length of the summaries is not documented.
+    // https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
+    if (type.startsWith('compact_')) this.#unboundedPath ??= path.join('.');
+  }
+
+  #onToolType(type: string, path: Path): void {
+    const family = familyOf(type);
+    if (family !== 'custom') this.#builtInTools += 1;
+    // What another model reads and writes is not limited by the request.
+    if (family === 'advisor') this.#unboundedPath ??= path.join('.');
+    if (TOOL_FAMILIES.get(family)?.runs !== 'client') this.#openTool(path).isServer = true;
+  }
+
+  onMaxUses(uses: unknown, path: Path): void {
+    const tool = this.#openTool(path);
+    const count = typeof uses === 'number' && uses >= 0 ? uses : Infinity;
+    // Given twice, the larger one counts.
+    tool.maxUses = Math.max(tool.maxUses ?? 0, count);
+  }
+
+  onToolEnd(path: Path): void {
+    const tool = this.#openTools.get(path.length);
+    if (tool === undefined) return;
+    this.#openTools.delete(path.length);
+    if (tool.isServer) this.#serverTurns += tool.maxUses ?? Infinity;
+  }
+
+  /** Servers of the Model Context Protocol, whose tools are not in the request. */
+  onServersOfTools(): void {
+    this.#serverTurns = Infinity;
+  }
+
+  /** @param path - of a member of the definition */
+  #openTool(path: Path): { isServer: boolean; maxUses: number | undefined } {
+    const depth = path.length - 1;
+    const tool = this.#openTools.get(depth) ?? { isServer: false, maxUses: undefined };
+    this.#openTools.set(depth, tool);
+    return tool;
+  }
+
+  findings(): CostFindings {
+    return {
+      images: this.#images,
+      hasUncountedDocument: this.#documents > this.#plainSources,
+      builtInTools: this.#builtInTools,
+      turns: Math.min(MAX_SERVER_TURNS, 1 + Math.ceil(this.#serverTurns)),
+      unboundedPath: this.#unboundedPath,
+    };
+  }
+}

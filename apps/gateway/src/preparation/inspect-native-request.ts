@@ -1,0 +1,240 @@
+/**
+ * What a native request asks for, read from its bytes: the members that the gateway must know, the cache
+ * points, what the shared account forbids, and what bounds its cost. The bytes themselves are forwarded as
+ * they came; only a foreign `tool_choice` is replaced, and nothing around it.
+ *
+ * Judged here is what the specification limits and what the gateway must refuse; everything else is for
+ * the upstream to judge.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import { normalizeToolChoice } from '@gateway/translator';
+import { scanTopLevel } from '@gateway/translator/native';
+import type { JsonScan, JsonShape } from '@gateway/translator/native';
+import type { PricedFeature } from '../config.js';
+import { badRequest } from '../refusal.js';
+import type { Refusal } from '../refusal.js';
+import { CostFindingsCollector } from './cost-bound.js';
+import type { CostFindings } from './cost-bound.js';
+import { COUNT_FIELDS, MESSAGE_FIELDS, isGiven, readScalar, textOf } from './native-fields.js';
+import type { FieldChecks, FoundMember } from './native-fields.js';
+import {
+  MAX_ITEMS,
+  SHARED_ACCOUNT,
+  findRootProblem,
+  findTypeProblem,
+  shapeOfEverything,
+} from './shared-account-rules.js';
+import type { Path } from './shared-account-rules.js';
+
+export type NativeInspection =
+  | {
+      readonly outcome: 'accepted';
+      readonly model: string;
+      readonly maxTokens: number | undefined;
+      /** The client's own buffer, or a copy in which only `tool_choice` differs. */
+      readonly body: Uint8Array;
+      readonly cost: CostFindings;
+    }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal }
+  /** The body has more values than may be scanned here. */
+  | { readonly outcome: 'too_many_values' };
+
+export interface InspectOptions {
+  /** Features that cost more than tokens and that the operator allows all the same. */
+  readonly allow: ReadonlySet<PricedFeature>;
+  readonly kind: 'message' | 'count_tokens';
+}
+
+/** @param maxValues - see `ScanOptions` */
+export type InspectNative = (body: Uint8Array, maxValues: number) => NativeInspection;
+
+const MAX_CACHE_POINTS = 4;
+const MAX_TOOL_CHOICE_BYTES = 64 * 1024;
+
+export function createNativeInspector({ allow, kind }: InspectOptions): InspectNative {
+  const scanBody = createBodyScan(allow);
+  const fields = kind === 'message' ? MESSAGE_FIELDS : COUNT_FIELDS;
+  return (body, maxValues) => inspect(body, scanBody(body, maxValues), { allow, fields });
+}
+
+/**
+ * What bounds the cost of a translated body, which is known to be valid and to ask for nothing that an
+ * account could forbid.
+ */
+export function createCostScan(): (body: Uint8Array) => {
+  readonly cost: CostFindings;
+  readonly maxTokens: number | undefined;
+} {
+  const scanBody = createBodyScan(new Set());
+  return (body) => {
+    const { scan, cost } = scanBody(body, Infinity);
+    if (scan.outcome === 'refused') throw new RangeError(`not a request body: ${scan.message}`);
+    const span = scan.members.get('max_tokens');
+    return { cost, maxTokens: span === undefined ? undefined : countOf({ body, span }) };
+  };
+}
+
+function inspect(
+  body: Uint8Array,
+  { scan, problem, cost }: ScannedBody,
+  { allow, fields }: { readonly allow: ReadonlySet<PricedFeature>; readonly fields: FieldChecks },
+): NativeInspection {
+  if (scan.outcome === 'refused') {
+    if (scan.reason === 'too_many_values') return { outcome: 'too_many_values' };
+    return refuse(scan.message);
+  }
+  const find = (name: string): FoundMember | undefined => {
+    const span = scan.members.get(name);
+    return span === undefined ? undefined : { body, span };
+  };
+  for (const [name, check] of fields) {
+    const complaint = check(find(name));
+    if (complaint !== undefined) return refuse(`${name}: ${complaint}`);
+  }
+  // A code of its own: SDKs that keep conversations on the server fall back to sending them whole.
+  if (isGiven(find('thread'))) {
+    const refusal = badRequest(`thread: ${SHARED_ACCOUNT}`);
+    return {
+      outcome: 'refused',
+      refusal: { ...refusal, errorCode: 'thread_unsupported_request' },
+    };
+  }
+  const accountProblem = findRootProblem(find, allow) ?? problem;
+  if (accountProblem !== undefined) return refuse(accountProblem);
+  const model = String(readScalarAt(find('model')));
+  const maxTokens = countOf(find('max_tokens'));
+  const accepted = { outcome: 'accepted', model, maxTokens, cost } as const;
+  const toolChoice = find('tool_choice');
+  if (toolChoice === undefined) return { ...accepted, body };
+  const native = withNativeToolChoice(toolChoice);
+  return native.outcome === 'refused' ? native : { ...accepted, body: native.body };
+}
+
+function readScalarAt(found: FoundMember | undefined): unknown {
+  return found === undefined ? undefined : readScalar(found);
+}
+
+function countOf(found: FoundMember | undefined): number | undefined {
+  const count = readScalarAt(found);
+  return typeof count === 'number' ? count : undefined;
+}
+
+function withNativeToolChoice({
+  body,
+  span,
+}: FoundMember):
+  | { readonly outcome: 'native'; readonly body: Uint8Array }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal } {
+  if (span.end - span.start > MAX_TOOL_CHOICE_BYTES) {
+    return refuse(`tool_choice: must have at most ${String(MAX_TOOL_CHOICE_BYTES)} bytes`);
+  }
+  const normalized = normalizeToolChoice(JSON.parse(textOf(body, span)));
+  switch (normalized.outcome) {
+    case 'native':
+      return { outcome: 'native', body };
+    case 'refused':
+      return refuse(normalized.problem.message);
+    case 'normalized': {
+      const replacement = Buffer.from(JSON.stringify(normalized.toolChoice));
+      const pieces = [body.subarray(0, span.start), replacement, body.subarray(span.end)];
+      return { outcome: 'native', body: Buffer.concat(pieces) };
+    }
+  }
+}
+
+interface ScannedBody {
+  readonly scan: JsonScan;
+  /** What the gateway must refuse inside the body's members. */
+  readonly problem: string | undefined;
+  readonly cost: CostFindings;
+}
+
+const NO_BODY = new Uint8Array(0);
+
+/** The shapes are made once and used by one scan after another, which share the variables below. */
+function createBodyScan(
+  allow: ReadonlySet<PricedFeature>,
+): (body: Uint8Array, maxValues: number) => ScannedBody {
+  let body: Uint8Array = NO_BODY;
+  let cachePoints = 0;
+  let firstProblem: string | undefined;
+  let costs = new CostFindingsCollector();
+  const complain = (path: Path, complaint: string): void => {
+    firstProblem ??= `${path.join('.').slice(0, 300)}: ${complaint}`;
+  };
+
+  const everything = shapeOfEverything({
+    onType(type, place) {
+      costs.onType(type, place);
+      const problem = findTypeProblem(type, place, allow);
+      if (problem !== undefined) complain(place.path, problem);
+    },
+    onCacheControl({ span, type }, path) {
+      if (!isGiven({ body, span })) return;
+      cachePoints += 1;
+      if (type !== 'ephemeral') complain(path, 'must be an object with type "ephemeral"');
+    },
+    onAddress(span, path) {
+      if (!isGiven({ body, span })) return;
+      // Outputs of the tool, sent back as history.
+      if (path.at(-1) === 'file_id' && allow.has('code_execution')) return;
+      complain(path, SHARED_ACCOUNT);
+    },
+    onMaxUses(span, path) {
+      costs.onMaxUses(readScalar({ body, span }), path);
+    },
+    onToolEnd(path) {
+      costs.onToolEnd(path);
+    },
+  });
+
+  const stopSequences: JsonShape = {
+    maxItems: MAX_ITEMS,
+    item: {
+      onValue({ start }, path) {
+        if (body[start] !== 0x22) complain(path.slice(0, 1), 'must be an array of strings');
+      },
+    },
+  };
+  const mcpServers: JsonShape = {
+    ...everything,
+    onValue(span) {
+      if (isGiven({ body, span })) costs.onServersOfTools();
+    },
+  };
+  const shape: JsonShape = {
+    member(name) {
+      switch (name) {
+        // Judged by `normalizeToolChoice`: its types are not those of tools.
+        case 'tool_choice':
+        // Free text about the user.
+        case 'metadata':
+          return undefined;
+        case 'stop_sequences':
+          return stopSequences;
+        case 'mcp_servers':
+          return mcpServers;
+        default:
+          return everything.member?.(name);
+      }
+    },
+  };
+
+  return (scanned, maxValues) => {
+    body = scanned;
+    cachePoints = 0;
+    firstProblem = undefined;
+    costs = new CostFindingsCollector();
+    const scan = scanTopLevel(body, { shape, isUtf8, maxValues });
+    body = NO_BODY;
+    if (firstProblem === undefined && cachePoints > MAX_CACHE_POINTS) {
+      firstProblem = `cache_control: at most ${String(MAX_CACHE_POINTS)} cache points may be set, found ${String(cachePoints)}`;
+    }
+    return { scan, problem: firstProblem, cost: costs.findings() };
+  };
+}
+
+function refuse(message: string): { readonly outcome: 'refused'; readonly refusal: Refusal } {
+  return { outcome: 'refused', refusal: badRequest(message) };
+}

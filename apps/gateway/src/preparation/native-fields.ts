@@ -1,0 +1,95 @@
+/**
+ * What the specification says of the members of a native request (sections 2.1 and 8), judged by their
+ * bytes. A value is parsed only if its first byte and its length allow it to be valid, so that no value,
+ * however large, takes time beyond the scan that found it.
+ */
+
+import type { JsonSpan } from '@gateway/translator/native';
+
+export interface FoundMember {
+  readonly body: Uint8Array;
+  readonly span: JsonSpan;
+}
+
+/** Says what is wrong with a member, which may be absent. */
+export type FieldCheck = (found: FoundMember | undefined) => string | undefined;
+export type FieldChecks = readonly (readonly [name: string, check: FieldCheck])[];
+
+const MAX_TOKENS = 2 ** 31 - 1;
+/** No number, boolean or model id is written with more. */
+const MAX_SCALAR_BYTES = 300;
+const OPEN_BRACKET = 0x5b;
+
+/** The value of a short member; `undefined` for a container and for anything longer than a scalar can be. */
+export function readScalar({ body, span: { start, end } }: FoundMember): unknown {
+  const first = body[start];
+  if (end - start > MAX_SCALAR_BYTES || first === OPEN_BRACKET || first === 0x7b) return undefined;
+  return JSON.parse(textOf(body, { start, end }));
+}
+
+export function textOf(body: Uint8Array, { start, end }: JsonSpan): string {
+  return Buffer.from(body.buffer, body.byteOffset + start, end - start).toString();
+}
+
+/** A `null` counts as absent. */
+export function isGiven(found: FoundMember | undefined): found is FoundMember {
+  return found !== undefined && found.body[found.span.start] !== 0x6e;
+}
+
+const optional =
+  (isValid: (value: unknown) => boolean, rule: string): FieldCheck =>
+  (found) =>
+    found === undefined || isValid(readScalar(found)) ? undefined : rule;
+
+const required =
+  (isValid: (value: unknown) => boolean, rule: string): FieldCheck =>
+  (found) =>
+    found === undefined ? 'is required' : isValid(readScalar(found)) ? undefined : rule;
+
+/** For containers: the first byte shows the type, and the scan has judged the rest. */
+const startsWith =
+  (openings: string, rule: string): FieldCheck =>
+  (found) =>
+    found === undefined || openings.includes(firstCharacter(found)) ? undefined : rule;
+
+function firstCharacter({ body, span }: FoundMember): string {
+  return String.fromCharCode(body[span.start] ?? 0);
+}
+
+const isUnit = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value <= 1;
+const isCount = (value: unknown): boolean =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS;
+const isName = (value: unknown): boolean => typeof value === 'string' && value !== '';
+
+/** An array with at least one item. */
+const messages: FieldCheck = (found) => {
+  if (found === undefined) return 'is required';
+  const { body, span } = found;
+  if (body[span.start] !== OPEN_BRACKET) return 'must be an array of {role, content}';
+  for (let at = span.start + 1; at < span.end - 1; at += 1) {
+    if (!isBlank(body[at])) return undefined;
+  }
+  return 'at least one message is required';
+};
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+export const COUNT_FIELDS: FieldChecks = [
+  ['model', required(isName, 'must be a non-empty string')],
+  ['messages', messages],
+  ['system', startsWith('"[', 'must be a string or an array of text blocks')],
+  ['tools', startsWith('[', 'must be an array')],
+];
+
+export const MESSAGE_FIELDS: FieldChecks = [
+  ...COUNT_FIELDS,
+  ['max_tokens', required(isCount, `must be an integer from 0 to ${String(MAX_TOKENS)}`)],
+  ['temperature', optional(isUnit, 'must be a number from 0 to 1')],
+  ['top_p', optional(isUnit, 'must be a number from 0 to 1')],
+  ['top_k', optional(isCount, 'must be an integer of at least 0')],
+  // Its items are judged by the scan.
+  ['stop_sequences', startsWith('[', 'must be an array of strings')],
+  ['stream', optional((value) => typeof value === 'boolean', 'must be a boolean')],
+];

@@ -1,0 +1,108 @@
+/**
+ * Prepares requests on the main thread as long as that is quick, and in a worker thread otherwise. What a
+ * thread may spend is counted in JSON values, not in time, so the same body always takes the same way.
+ */
+
+import { extname } from 'node:path';
+import { Piscina } from 'piscina';
+import { errorCode } from '../error-code.js';
+import { badRequest } from '../refusal.js';
+import { createPreparer } from './prepare-request.js';
+import type {
+  Preparation,
+  PreparationJob,
+  PreparationRules,
+  ThreadLimits,
+} from './prepare-request.js';
+
+export interface RequestPreparer {
+  /**
+   * @param job.body - Is handed over: its memory may belong to another thread afterwards.
+   * @param keyId - One key has one request in the worker thread at a time; others are served in between.
+   */
+  prepare(job: PreparationJob, keyId: string): Preparation | Promise<Preparation>;
+  close(): Promise<void>;
+}
+
+/** At worst some 30 ms on one core: scanning and judging; parsing and translating. */
+const MAIN_THREAD_LIMITS: ThreadLimits = {
+  nativeValues: 40_000,
+  nativeBytes: 4 * 1024 * 1024,
+  chatValues: 8_000,
+  chatBytes: 1024 * 1024,
+};
+const IDLE_TIMEOUT_MS = 30_000;
+/** Memory of the worker thread: for its code, and for a parsed and translated body of the largest size. */
+const THREAD_MEGABYTES = 64;
+const MEGABYTES_PER_BODY_MEGABYTE = 10;
+
+/** Tests run the sources; the worker thread needs the built file in any case. */
+const THREAD_FILE = new URL(
+  extname(import.meta.url) === '.ts' ? '../../dist/prepare-thread.js' : './prepare-thread.js',
+  import.meta.url,
+);
+
+export function createRequestPreparer(
+  rules: PreparationRules,
+  { maxBodyBytes }: { readonly maxBodyBytes: number },
+): RequestPreparer {
+  const prepareHere = createPreparer(rules);
+  // Starts no thread before the first job.
+  const pool = new Piscina({
+    filename: THREAD_FILE.href,
+    minThreads: 0,
+    maxThreads: 1,
+    idleTimeout: IDLE_TIMEOUT_MS,
+    workerData: rules,
+    resourceLimits: {
+      maxOldGenerationSizeMb:
+        THREAD_MEGABYTES + Math.ceil(maxBodyBytes / 2 ** 20) * MEGABYTES_PER_BODY_MEGABYTE,
+    },
+  });
+  /** The last job of each key that has one. */
+  const lastOf = new Map<string, Promise<unknown>>();
+
+  async function run(job: PreparationJob): Promise<Preparation> {
+    const body = withOwnMemory(job.body);
+    try {
+      return (await pool.run({ ...job, body }, { transferList: [body.buffer] })) as Preparation;
+    } catch (error) {
+      if (errorCode(error) !== 'ERR_WORKER_OUT_OF_MEMORY') throw error;
+      return {
+        outcome: 'refused',
+        refusal: badRequest('the body takes too much memory to be read', null),
+      };
+    }
+  }
+
+  async function prepareInTurn(job: PreparationJob, keyId: string): Promise<Preparation> {
+    const before = lastOf.get(keyId);
+    const mine = before === undefined ? run(job) : before.then(() => run(job));
+    const settled = mine.then(ignore, ignore);
+    lastOf.set(keyId, settled);
+    try {
+      return await mine;
+    } finally {
+      if (lastOf.get(keyId) === settled) lastOf.delete(keyId);
+    }
+  }
+
+  return {
+    prepare(job, keyId) {
+      const preparation = prepareHere(job, MAIN_THREAD_LIMITS);
+      return preparation.outcome === 'too_large' ? prepareInTurn(job, keyId) : preparation;
+    },
+    close: () => pool.destroy(),
+  };
+}
+
+/** Small buffers share their memory, which cannot be handed over. */
+function withOwnMemory(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer, byteLength } = bytes;
+  const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
+  return isOwn ? new Uint8Array(buffer) : new Uint8Array(bytes);
+}
+
+function ignore(): void {
+  // The outcome is for whoever asked.
+}

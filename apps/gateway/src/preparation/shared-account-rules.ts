@@ -1,0 +1,219 @@
+/**
+ * What the gateway refuses in a native request because all keys share the operator's one account with
+ * the provider: whatever addresses objects of that account, and whatever costs more than tokens unless
+ * the operator allows it. See docs/decisions/0007.
+ *
+ * Every object of a request is visited, at any depth, except inside the members that the provider's own
+ * types declare as free-form data ({@link FREE_FORM}). A rule therefore holds wherever its value may
+ * stand, also in places that a later version of the API adds. `test/upstream-places.test.ts` compares
+ * both with the types of the provider's SDK.
+ */
+
+import type { JsonShape, JsonSpan } from '@gateway/translator/native';
+import type { PricedFeature } from '../config.js';
+import { isGiven, readScalar } from './native-fields.js';
+import type { FoundMember } from './native-fields.js';
+
+/**
+ * Members whose contents are the client's own data: tool inputs and schemas, and who called a tool. They
+ * may contain anything, look-alikes included, and the provider reads nothing of it.
+ */
+export const FREE_FORM: ReadonlySet<string> = new Set([
+  'input',
+  'input_schema',
+  'input_examples',
+  'schema',
+  'caller',
+  'trigger',
+]);
+
+/** The provider's own limit for messages; no request needs more of anything else. */
+export const MAX_ITEMS = 100_000;
+
+export const SHARED_ACCOUNT =
+  'is not supported: it addresses objects of an account that many keys share';
+
+function costs(feature: PricedFeature): string {
+  return `is not enabled on this gateway: it costs more than tokens (${feature})`;
+}
+
+// --- Members of the root ----------------------------------------------------------------------
+
+/** Members whose mere presence, other than null, addresses the account. */
+export const ACCOUNT_MEMBERS = [
+  'container',
+  'billing_policy',
+  'fallback_credit_token',
+  'workspace_id',
+  'user_profile_id',
+] as const;
+/** Members whose mere presence, other than null, costs more than tokens. */
+export const PRICED_MEMBERS: readonly (readonly [name: string, feature: PricedFeature])[] = [
+  ['fallbacks', 'fallbacks'],
+  ['mcp_servers', 'mcp'],
+  ['compaction', 'compaction'],
+  ['inference_geo', 'inference_geo'],
+];
+
+/** @returns what is wrong with the members of the root, if anything */
+export function findRootProblem(
+  find: (name: string) => FoundMember | undefined,
+  allow: ReadonlySet<PricedFeature>,
+): string | undefined {
+  for (const name of ACCOUNT_MEMBERS) {
+    if (isGiven(find(name))) return `${name}: ${SHARED_ACCOUNT}`;
+  }
+  for (const [name, feature] of PRICED_MEMBERS) {
+    if (isGiven(find(name)) && !allow.has(feature)) return `${name}: ${costs(feature)}`;
+  }
+  const speed = find('speed');
+  if (isGiven(speed) && readScalar(speed) !== 'standard' && !allow.has('fast_mode')) {
+    return `speed: ${costs('fast_mode')}`;
+  }
+  const tier = find('service_tier');
+  if (isGiven(tier) && !['auto', 'standard_only'].includes(String(readScalar(tier)))) {
+    return 'service_tier: must be "auto" or "standard_only"';
+  }
+  return undefined;
+}
+
+// --- Types of tools ---------------------------------------------------------------------------
+
+/**
+ * Tools that the provider defines, by their type without its date. `free` ones cost tokens only; a
+ * tool that the provider runs itself is a `server` tool and reads the conversation again after each use.
+ */
+export const TOOL_FAMILIES: ReadonlyMap<
+  string,
+  { readonly runs: 'client' | 'server'; readonly feature?: PricedFeature }
+> = new Map([
+  ['custom', { runs: 'client' }],
+  // Of the chat format: the provider refuses it, with a message of its own.
+  ['function', { runs: 'client' }],
+  ['bash', { runs: 'client' }],
+  ['text_editor', { runs: 'client' }],
+  ['computer', { runs: 'client' }],
+  ['computer_toolset', { runs: 'client' }],
+  ['browser_toolset', { runs: 'client' }],
+  ['memory', { runs: 'client' }],
+  ['web_fetch', { runs: 'server' }],
+  ['tool_search_tool_bm25', { runs: 'server' }],
+  ['tool_search_tool_regex', { runs: 'server' }],
+  ['web_search', { runs: 'server', feature: 'web_search' }],
+  ['code_execution', { runs: 'server', feature: 'code_execution' }],
+  ['advisor', { runs: 'server', feature: 'advisor' }],
+  ['mcp_toolset', { runs: 'server', feature: 'mcp' }],
+]);
+
+/** `web_search_20250305` is of the family `web_search`. */
+export function familyOf(type: string): string {
+  return /_\d{8}$/.test(type) ? type.slice(0, -'_20250305'.length) : type;
+}
+
+// --- Anywhere within messages, system, tools and context management --------------------------------
+
+/** Receives what is found in any object. Paths are only valid during the call. */
+export interface ObjectVisitor {
+  readonly onType: (type: string, place: Place) => void;
+  readonly onCacheControl: (found: CacheControl, path: Path) => void;
+  /** A member named in {@link ADDRESSES}. */
+  readonly onAddress: (span: JsonSpan, path: Path) => void;
+  /** `max_uses` of a tool. */
+  readonly onMaxUses: (span: JsonSpan, path: Path) => void;
+  /** The end of a tool definition. */
+  readonly onToolEnd: (path: Path) => void;
+}
+
+export interface CacheControl {
+  readonly span: JsonSpan;
+  /** Its `type`, if it is an object that has one. */
+  readonly type: string | undefined;
+}
+
+/** Members that name an object of the account. */
+export const ADDRESSES: ReadonlySet<string> = new Set(['file_id', 'previous_message_id']);
+
+export type Path = readonly (string | number)[];
+
+export interface Place {
+  readonly path: Path;
+  /** `tool`: in a tool definition. `source`: in the source of an image or document. */
+  readonly of: 'tool' | 'source' | 'other';
+}
+
+/** @returns the shape of an object of which everything is visited, at any depth */
+export function shapeOfEverything(visitor: ObjectVisitor): JsonShape {
+  let cacheType: string | undefined;
+  const cacheTypeShape: JsonShape = {
+    onText: (type) => {
+      cacheType = type;
+    },
+  };
+  const cacheControl: JsonShape = {
+    member: (name) => (name === 'type' ? cacheTypeShape : undefined),
+    onValue: (span, path) => {
+      const type = cacheType;
+      cacheType = undefined;
+      visitor.onCacheControl({ span, type }, path);
+    },
+  };
+  const address: JsonShape = { onValue: visitor.onAddress };
+  const maxUses: JsonShape = { onValue: visitor.onMaxUses };
+  const membersOf = (of: Place['of']) => {
+    const type: JsonShape = {
+      onText: (text, path) => {
+        visitor.onType(text, { path, of });
+      },
+    };
+    return (name: string): JsonShape | undefined => {
+      switch (name) {
+        case 'type':
+          return type;
+        case 'cache_control':
+          return cacheControl;
+        case 'max_uses':
+          return of === 'tool' ? maxUses : any;
+        case 'source':
+          return source;
+        case 'tools':
+          return tools;
+        case 'definition':
+          return tool;
+        default:
+          if (FREE_FORM.has(name)) return undefined;
+          return ADDRESSES.has(name) ? address : any;
+      }
+    };
+  };
+  const onToolEnd = (_span: JsonSpan, path: Path): void => {
+    visitor.onToolEnd(path);
+  };
+  // Getters, because shapes refer to each other and to themselves: a list within a list is visited, too.
+  const any: JsonShape = {
+    member: membersOf('other'),
+    maxItems: MAX_ITEMS,
+    get item() {
+      return any;
+    },
+  };
+  const source: JsonShape = { ...any, member: membersOf('source') };
+  const tool: JsonShape = { ...any, member: membersOf('tool'), onValue: onToolEnd };
+  const tools: JsonShape = { ...any, item: tool };
+  return any;
+}
+
+/** @returns what is wrong with an object of this type, if anything */
+export function findTypeProblem(
+  type: string,
+  { of }: Place,
+  allow: ReadonlySet<PricedFeature>,
+): string | undefined {
+  if (type === 'file' || type === 'container_upload') return SHARED_ACCOUNT;
+  if (type.startsWith('compact_') && !allow.has('compaction')) return costs('compaction');
+  const family = TOOL_FAMILIES.get(familyOf(type));
+  if (family?.feature !== undefined && !allow.has(family.feature)) return costs(family.feature);
+  if (of === 'tool' && family === undefined && !allow.has('unknown_tools')) {
+    return `is not known to this gateway, so it may cost more than tokens (unknown_tools)`;
+  }
+  return undefined;
+}

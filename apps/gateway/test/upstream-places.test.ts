@@ -1,0 +1,221 @@
+/**
+ * The rules for the shared account, driven through every place that the provider's own types name
+ * (`upstream-places.json`, written by `scripts/upstream-places.mjs`). A newer SDK with another place, tool
+ * or kind of usage fails here first: run the script, read the difference, and extend the rules.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { defaultPriceTable } from '@gateway/billing';
+import { readNativeUsage } from '@gateway/translator/native';
+import type { PricedFeature } from '../src/config.js';
+import { createPreparer } from '../src/preparation/prepare-request.js';
+import {
+  ACCOUNT_MEMBERS,
+  FREE_FORM,
+  PRICED_MEMBERS,
+  TOOL_FAMILIES,
+  familyOf,
+} from '../src/preparation/shared-account-rules.js';
+
+const listFile = join(__dirname, 'upstream-places.json');
+const { rootMembers, freeForm, toolTypes, places, iterationTypes } = JSON.parse(
+  readFileSync(listFile, 'utf8'),
+) as {
+  rootMembers: string[];
+  freeForm: string[];
+  toolTypes: string[];
+  places: Record<'tool' | 'file' | 'image' | 'document' | 'cache' | 'address', string[]>;
+  iterationTypes: string[];
+};
+
+const MODEL = defaultPriceTable().find('claude-sonnet-4-6')!;
+const UNLIMITED = {
+  nativeValues: Infinity,
+  nativeBytes: Infinity,
+  chatValues: Infinity,
+  chatBytes: Infinity,
+};
+const BASE = { model: MODEL.id, max_tokens: 0, messages: [{ role: 'user', content: 'a' }] };
+const ALL: PricedFeature[] = ['web_search', 'code_execution', 'mcp', 'advisor', 'unknown_tools'];
+
+function prepare(
+  body: object,
+  allow: PricedFeature[] = [],
+  overdraft: 'none' | 'bounded' = 'none',
+) {
+  const rules = { models: [MODEL], allow: new Set(allow), overdraft };
+  const bytes = Buffer.from(JSON.stringify(body));
+  const job = { format: 'messages', body: bytes, hasLongContext: false } as const;
+  const preparation = createPreparer(rules)(job, UNLIMITED);
+  if (preparation.outcome === 'too_large') throw new Error('a limit that there is not');
+  return preparation.outcome === 'refused'
+    ? { refusal: preparation.refusal.message, costBound: 0n, bytes: bytes.length }
+    : { refusal: undefined, costBound: preparation.costBound!, bytes: bytes.length };
+}
+
+/** A request in which `value` stands at a path such as `messages[].content[].source`. */
+function bodyWith(path: string, value: unknown): object {
+  const nested = path
+    .split('.')
+    .reverse()
+    .reduce<unknown>((inner, step) => {
+      const name = step.replace('[]', '');
+      const isList = step.endsWith('[]');
+      const member = { [name]: isList ? [inner] : inner };
+      return name === 'messages' ? { messages: [{ role: 'user', ...(inner as object) }] } : member;
+    }, value);
+  return { ...BASE, ...(nested as object) };
+}
+
+/** Where the refusal says that the value stands. */
+const shown = (path: string): string => path.replaceAll('[]', '.0');
+
+it('the list is what the installed SDK says', () => {
+  const script = join(__dirname, '../../../scripts/upstream-places.mjs');
+  const printed = execFileSync(process.execPath, [script, '--print'], { encoding: 'utf8' });
+  expect(JSON.parse(printed)).toEqual(JSON.parse(readFileSync(listFile, 'utf8')));
+}, 240_000);
+
+describe('every member of a request', () => {
+  /** Costs tokens only, and addresses nothing. */
+  const HARMLESS = [
+    // Sent as a header.
+    'betas',
+    'cache_control',
+    'context_management',
+    'diagnostics',
+    'max_tokens',
+    'messages',
+    'metadata',
+    'model',
+    'output_config',
+    'output_format',
+    'service_tier',
+    'speed',
+    'stop_sequences',
+    'stream',
+    'system',
+    'thinking',
+    'thread',
+    'tool_choice',
+    'tools',
+  ];
+  it('is harmless, judged by its value, or refused', () => {
+    const refused = [...ACCOUNT_MEMBERS, ...PRICED_MEMBERS.map(([name]) => name)];
+    expect([...HARMLESS, ...refused].sort()).toEqual(rootMembers);
+    for (const name of refused) {
+      expect(prepare({ ...BASE, [name]: {} }).refusal).toMatch(new RegExp(`^${name}: `));
+    }
+  });
+
+  it('that holds free-form data is left alone by name, and nothing else is', () => {
+    // Each entry of `fallbacks` may have further members; `properties` stands in `input_schema`.
+    const expected = freeForm.filter((name) => !['fallbacks', 'properties'].includes(name));
+    // Who called a tool is named by the type of a tool.
+    expect([...expected, 'caller'].sort()).toEqual([...FREE_FORM].sort());
+    const all = Object.values(places).flat();
+    for (const name of FREE_FORM) {
+      expect(all.filter((path) => path.split('.').slice(0, -1).includes(name))).toEqual([]);
+    }
+  });
+});
+
+describe.each(places.tool)('a tool definition at %s', (path) => {
+  it.each(toolTypes)('%s is known, and refused if it costs more than tokens', (type) => {
+    const family = TOOL_FAMILIES.get(familyOf(type));
+    expect(family).toBeDefined();
+    const { refusal } = prepare(bodyWith(path, { type, name: 'x' }), [], 'bounded');
+    if (family?.feature === undefined) expect(refusal).toBeUndefined();
+    else expect(refusal).toContain(`${shown(path)}.type: is not enabled on this gateway`);
+    const allowed = family?.feature === undefined ? [] : [family.feature];
+    expect(
+      prepare(bodyWith(path, { type, name: 'x' }), allowed, 'bounded').refusal,
+    ).toBeUndefined();
+  });
+
+  it('of a type that nobody knows is refused, unless the operator allows it', () => {
+    const body = bodyWith(path, { type: 'teleport_20270101', name: 'x' });
+    expect(prepare(body).refusal).toMatch(/\.type: is not known to this gateway.*unknown_tools/);
+    expect(prepare(body, ['unknown_tools']).refusal).toBeUndefined();
+  });
+
+  it('that the provider runs is held for in full', () => {
+    const servers = toolTypes.filter(
+      (type) => TOOL_FAMILIES.get(familyOf(type))?.runs === 'server',
+    );
+    for (const type of servers) {
+      const { refusal, costBound } = prepare(bodyWith(path, { type, name: 'x' }), ALL);
+      if (familyOf(type) === 'advisor') {
+        expect(refusal).toMatch(/nothing limits what this costs/);
+      } else {
+        const tokens = 10n * BigInt(MODEL.contextWindow);
+        expect(costBound).toBe(tokens * MODEL.rates.cacheWrite5mPerToken);
+      }
+    }
+  });
+});
+
+describe('what addresses an object of the account', () => {
+  it.each(places.file)('the source of a file at %s is refused', (path) => {
+    const { refusal } = prepare(bodyWith(path, { type: 'file', file_id: 'file_1' }));
+    expect(refusal).toContain(`${shown(path)}.type: is not supported`);
+  });
+
+  it.each(places.address)('%s is refused', (path) => {
+    const { refusal } = prepare(bodyWith(path, 'id_1'));
+    expect(refusal).toMatch(/: is not supported: it addresses objects of an account/);
+  });
+
+  it('an output of code execution may be sent back where the operator allows the tool', () => {
+    const path = 'messages[].content[].content.content[].file_id';
+    expect(places.address).toContain(path);
+    expect(prepare(bodyWith(path, 'file_1'), ['code_execution']).refusal).toBeUndefined();
+  });
+});
+
+describe('what costs tokens without being bytes of the request', () => {
+  const tokens = ({ costBound }: { costBound: bigint }) =>
+    Number(costBound / MODEL.rates.cacheWrite5mPerToken);
+
+  it.each(places.image)('an image at %s is counted', (path) => {
+    const counted = prepare(bodyWith(path, { type: 'image', source: { type: 'url' } }));
+    expect(tokens(counted)).toBe(counted.bytes + 2_000 + 5_000);
+  });
+
+  it.each(places.document)('a document at %s is the whole context window', (path) => {
+    const counted = prepare(bodyWith(path, { type: 'document', source: { type: 'url' } }));
+    expect(tokens(counted)).toBe(MODEL.contextWindow);
+  });
+});
+
+it.each(places.cache)('cache points at %s are counted, and a fifth is refused', (path) => {
+  const point = { type: 'ephemeral' };
+  const four = {
+    ...BASE,
+    system: Array(4).fill({ type: 'text', text: 'a', cache_control: point }),
+  };
+  expect(prepare(four).refusal).toBeUndefined();
+  const place = bodyWith(path, point) as Record<string, unknown>;
+  const system = [...four.system, ...((place['system'] as object[] | undefined) ?? [])];
+  expect(prepare({ ...place, system }).refusal).toMatch(/^cache_control: at most 4 .*found 5$/);
+});
+
+it.each(iterationTypes)('usage of an iteration of kind %s is counted or named', (type) => {
+  const counts = { input_tokens: 7, output_tokens: 8 };
+  // The message entry alone adds up to the counts, so another one must show somewhere.
+  const reading = readNativeUsage({
+    ...counts,
+    iterations: [
+      { type: 'message', ...counts },
+      { type, ...counts },
+    ],
+  });
+  if (reading.outcome === 'invalid') throw new Error(reading.reason);
+  expect(reading.remarks).toBeUndefined();
+  const isIncluded = ['message', 'fallback_message'].includes(type);
+  const isAdded = reading.usage.inputTokens === 14 && reading.usage.outputTokens === 16;
+  expect([isIncluded, isAdded, reading.uncounted?.length === 1].filter(Boolean)).toHaveLength(1);
+});

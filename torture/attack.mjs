@@ -1,0 +1,292 @@
+/**
+ * Hostile bodies against one gateway process with a small heap: it must not stop, must not be stopped for
+ * others, must not take memory without end, and must not give anything away.
+ *
+ * First one body after another, so that each block of the event loop and each growth of memory belongs to
+ * one body. Then many at once, from several keys, beside a customer who wants a small answer.
+ */
+
+import { Worker } from 'node:worker_threads';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { Agent, request } from 'undici';
+import { SHAPES } from './attack/shapes.mjs';
+import { readLedger, toUnits } from './check.mjs';
+import { startSystem } from './system.mjs';
+
+const MEBIBYTE = 1024 * 1024;
+const LARGEST_BYTES = 32 * MEBIBYTE - 4096;
+/** The largest heap of the gateway's main thread: what V8 gives itself on a machine of one gigabyte. */
+const HEAP_MEGABYTES = 512;
+const LONGEST_BLOCK_MS = 100;
+/** Growth of memory by a body, as a multiple of it, beside what the worker thread takes for itself. */
+const LARGEST_GROWTH = 4;
+const THREAD_BYTES = 48 * MEBIBYTE;
+const ENCODINGS = {
+  identity: (body) => body,
+  gzip: (body) => gzipSync(body, { level: 9 }),
+  deflate: deflateSync,
+  br: (body) => brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  zstd: zstdCompressSync,
+};
+
+/**
+ * @param options.bodies - how many in all, over all shapes
+ * @param options.sizes - bytes of the bodies that every shape is sent with; the others are small
+ * @param options.seconds - how long many attack at once
+ */
+export async function tortureAttack({ bodies, sizes, seconds }, random, say) {
+  const system = await startSystem({
+    replicaCount: 1,
+    nodeFlags: [`--max-old-space-size=${HEAP_MEGABYTES}`],
+    env: { MAX_BODY_BYTES: String(32 * MEBIBYTE), BODY_MEMORY_BYTES: String(256 * MEBIBYTE) },
+    journalEntries: 1_000_000,
+  });
+  const [gateway] = system.replicas;
+  const agent = new Agent({ connections: 64, headersTimeout: 120_000, bodyTimeout: 120_000 });
+  const attacker = await system.createKey('attacker', { credit: 10n ** 18n, concurrency: 100 });
+  const probe = startProbe(gateway.url);
+  const tally = {};
+  const worst = { block: { ms: 0 }, probe: { ms: 0 }, growth: { bytes: 0 } };
+  const failures = { crashes: [], serverErrors: [], blocks: [], growths: [] };
+  const seen = [];
+
+  /** @returns the status, 0 if the connection broke */
+  async function send(key, { format, body, encoding }) {
+    try {
+      const response = await request(
+        `${gateway.url}${format === 'messages' ? '/v1/messages' : '/v1/chat/completions'}`,
+        {
+          dispatcher: agent,
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${key.credential}`,
+            'content-type': 'application/json',
+            'anthropic-version': '2023-06-01',
+            ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
+          },
+          body,
+        },
+      );
+      const text = await response.body.text();
+      if (response.statusCode === 200) {
+        seen.push(response.headers['x-gateway-request-id']);
+      }
+      return { status: response.statusCode, text };
+    } catch (error) {
+      return { status: 0, text: String(error) };
+    }
+  }
+
+  async function attackAlone(shape, bytes, encoding) {
+    const plain = Buffer.from(shape.make(bytes));
+    const body = ENCODINGS[encoding](plain);
+    const { pid } = gateway;
+    await gateway.metric('nodejs_eventloop_lag_max_seconds');
+    probe.reset();
+    const before = resetPeak(pid);
+    const { status, text } = await send(attacker, { ...shape, body, encoding });
+    // What runs on after the answer belongs to this body as well.
+    await sleep(bytes > MEBIBYTE ? 50 : 0);
+    const blockMs = 1000 * (await gateway.metric('nodejs_eventloop_lag_max_seconds'));
+    const growth = peakOf(pid) - before;
+    const what = `${shape.format}, ${shape.name}, ${plain.length} bytes, ${encoding}: ${status}`;
+    tally[status] = (tally[status] ?? 0) + 1;
+    const times = (growth - THREAD_BYTES) / plain.length;
+    if (process.env.ATTACK_LOG) {
+      console.log(
+        what,
+        blockMs.toFixed(0),
+        'ms',
+        (growth / MEBIBYTE).toFixed(0),
+        'MiB',
+        text.slice(0, 90),
+      );
+    }
+    if (!gateway.isRunning()) {
+      failures.crashes.push({ what, output: gateway.output().slice(-500) });
+      await gateway.start();
+    }
+    if (status >= 500 || status === 0)
+      failures.serverErrors.push({ what, text: text.slice(0, 200) });
+    if (blockMs > worst.block.ms) worst.block = { ms: Math.round(blockMs), what };
+    if (probe.longestMs() > worst.probe.ms) {
+      worst.probe = { ms: Math.round(probe.longestMs()), what };
+    }
+    if (blockMs > LONGEST_BLOCK_MS) failures.blocks.push({ what, ms: Math.round(blockMs) });
+    if (growth > worst.growth.bytes) worst.growth = { bytes: growth, what };
+    if (times > LARGEST_GROWTH)
+      failures.growths.push({ what, megabytes: Math.round(growth / MEBIBYTE) });
+  }
+
+  // The first requests compile code and start threads; they are nobody's attack.
+  for (const format of ['messages', 'chat']) {
+    const shape = SHAPES.find((each) => each.format === format && each.name === 'many messages');
+    for (const bytes of [1000, 3 * MEBIBYTE]) {
+      await send(attacker, { ...shape, body: shape.make(bytes), encoding: 'identity' });
+    }
+  }
+  await sleep(500);
+
+  let sent = 0;
+  let lastSaid = Date.now();
+  const plan = planOf({ bodies, sizes }, random);
+  for (const { shape, bytes, encoding } of plan) {
+    await attackAlone(shape, Math.min(bytes, LARGEST_BYTES), encoding);
+    sent += 1;
+    if (Date.now() - lastSaid < 10_000) continue;
+    lastSaid = Date.now();
+    say(`${sent} of ${plan.length} bodies; longest block ${worst.block.ms} ms`);
+  }
+
+  const together = await attackTogether();
+  probe.stop();
+  const badExits = await system.drain();
+  await agent.destroy();
+  const audit = await system.store.audit();
+  const ledger = await readLedger(system.postgres.url);
+  const served = system.simulator.journal.usages();
+  await system.stop();
+
+  /** Many at once: a customer's small requests must be answered meanwhile. */
+  async function attackTogether() {
+    const customer = await system.createKey('customer', { credit: 10n ** 18n, concurrency: 5 });
+    const suspended = await system.createKey('suspended', { credit: 10n ** 14n, concurrency: 5 });
+    await system.store.suspendKey(suspended.id);
+    const others = await Promise.all(
+      [1, 2, 3].map((index) =>
+        system.createKey(`attacker-${index}`, { credit: 10n ** 18n, concurrency: 4 }),
+      ),
+    );
+    const until = Date.now() + seconds * 1000;
+    const counts = { attacks: 0, crashes: 0, customer: {}, longestMs: 0 };
+    const peakBefore = resetPeak(gateway.pid);
+    const bodiesToSend = random
+      .shuffle([...SHAPES])
+      .slice(0, 8)
+      .map((shape) => ({ ...shape, body: Buffer.from(shape.make(LARGEST_BYTES)) }));
+    const attackers = [...others, ...others, ...others, suspended, suspended].map(async (key) => {
+      while (Date.now() < until && gateway.isRunning()) {
+        const { status } = await send(key, { ...random.pick(bodiesToSend), encoding: 'identity' });
+        counts.attacks += 1;
+        tally[`together ${status}`] = (tally[`together ${status}`] ?? 0) + 1;
+        if (status >= 500 && status !== 529) failures.serverErrors.push({ together: status });
+      }
+    });
+    const hello = {
+      format: 'messages',
+      body: '{"model":"claude-sonnet-4-6","max_tokens":5,"messages":[{"role":"user","content":"Hi"}]}',
+      encoding: 'identity',
+    };
+    while (Date.now() < until && gateway.isRunning()) {
+      const startedAt = performance.now();
+      const { status } = await send(customer, hello);
+      counts.customer[status] = (counts.customer[status] ?? 0) + 1;
+      counts.longestMs = Math.max(counts.longestMs, Math.round(performance.now() - startedAt));
+      await sleep(20);
+    }
+    await Promise.all(attackers);
+    if (!gateway.isRunning()) {
+      failures.crashes.push({ together: gateway.output().slice(-500) });
+      counts.crashes += 1;
+      await gateway.start();
+    }
+    counts.peakGrowthMegabytes = Math.round((peakOf(gateway.pid) - peakBefore) / MEBIBYTE);
+    say(`together: ${JSON.stringify(counts)}`);
+    return counts;
+  }
+
+  const entries = new Map(ledger.entries.map((entry) => [entry.id, entry]));
+  const charged = new Set(ledger.entries.map((entry) => entry.upstream_id));
+  const lines = [];
+  const check = (name, what, violations) => {
+    lines.push({ name, what, violations: violations.length, examples: violations.slice(0, 5) });
+  };
+  const shapes = new Set(SHAPES.map(({ name }) => name)).size;
+  check(
+    'A1',
+    `no crash with a heap of ${HEAP_MEGABYTES} MB: ${sent} bodies in ${shapes} shapes and both formats, ${together.attacks} more at once`,
+    failures.crashes,
+  );
+  check('A2', 'no body ends in a status of 5xx or a broken connection', failures.serverErrors);
+  check(
+    'A3',
+    `no body blocks the event loop for more than ${LONGEST_BLOCK_MS} ms when alone (longest ${worst.block.ms} ms by ${worst.block.what}; seen from outside ${worst.probe.ms} ms)`,
+    failures.blocks,
+  );
+  check(
+    'A4',
+    `no body takes more than ${LARGEST_GROWTH} times its size (most: ${Math.round(worst.growth.bytes / MEBIBYTE)} MiB by ${worst.growth.what})`,
+    failures.growths,
+  );
+  check(
+    'A5',
+    `each answer is charged or written off (${seen.length} seen, ${served.length} served)`,
+    [
+      ...seen.filter((id) => id !== undefined && !entries.has(id)),
+      ...served
+        .filter(({ messageId }) => !charged.has(messageId))
+        .map(({ messageId }) => messageId),
+    ],
+  );
+  check(
+    'A6',
+    `a customer beside ${together.attacks} attacks is served (${JSON.stringify(together.customer)}, longest ${together.longestMs} ms)`,
+    Object.keys(together.customer).filter((status) => status !== '200'),
+  );
+  check('audit', `the audit finds the ledger sound (gap ${audit.gap})`, [...audit.differences]);
+  check('I10', 'the gateway drained and exited with 0', badExits === 0 ? [] : [badExits]);
+  const spent = ledger.entries.reduce(
+    (sum, { kind, delta }) => (kind === 'charge' ? sum - toUnits(delta) : sum),
+    0n,
+  );
+  return { lines, tally, done: { sent, ...together, spent: String(spent) } };
+}
+
+/** Every shape in every size, then small bodies in random encodings, in random order. */
+function planOf({ bodies, sizes }, random) {
+  const plan = SHAPES.flatMap((shape) =>
+    sizes.map((bytes) => ({ shape, bytes, encoding: 'identity' })),
+  );
+  while (plan.length < bodies) {
+    plan.push({
+      shape: random.pick(SHAPES),
+      bytes: 100 + Math.floor((random.below(1024) / 1024) ** 4 * MEBIBYTE),
+      encoding: random.pick(Object.keys(ENCODINGS)),
+    });
+  }
+  return random.shuffle(plan);
+}
+
+/** Asks for the gateway's health from another thread, which nothing here blocks. */
+function startProbe(url) {
+  const longest = new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(new URL('./attack/probe.mjs', import.meta.url), {
+    workerData: { url: `${url}/healthz`, longest },
+  });
+  return {
+    reset: () => Atomics.store(longest, 0, 0),
+    longestMs: () => Atomics.load(longest, 0),
+    stop: () => void worker.terminate(),
+  };
+}
+
+/** @returns the resident memory now, from which the next peak is counted */
+function resetPeak(pid) {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  return statusOf(pid, 'VmRSS');
+}
+
+function peakOf(pid) {
+  try {
+    return statusOf(pid, 'VmHWM');
+  } catch {
+    return 0;
+  }
+}
+
+function statusOf(pid, name) {
+  const text = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return 1024 * Number(new RegExp(`${name}:\\s+(\\d+)`).exec(text)?.[1]);
+}
