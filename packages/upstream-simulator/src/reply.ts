@@ -33,7 +33,7 @@ export function composeReply(request: JsonObject, cache: PromptCache): Reply {
     : stopped.text;
   const blocks: ContentBlock[] = [
     ...thinking,
-    ...(shownText === '' ? [] : [{ type: 'text', text: shownText, citations: null }]),
+    ...(shownText === '' ? [] : [{ type: 'text', text: shownText }]),
     ...(isCut ? [] : calls),
   ];
   return {

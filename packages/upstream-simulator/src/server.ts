@@ -9,7 +9,7 @@ import { createJournal } from './journal.js';
 import type { Journal } from './journal.js';
 import { isObject } from './message.js';
 import type { ContentBlock, JsonObject } from './message.js';
-import { MODEL_IDS, MODEL_RULES, modelInfo } from './models.js';
+import { MODEL_IDS, MODEL_RULES, inferenceGeo, modelInfo } from './models.js';
 import { createPromptCache } from './prompt-cache.js';
 import { composeReply, idOf, lastUserText } from './reply.js';
 import { ERROR_STATUS, readScript, resolveScript } from './script.js';
@@ -188,22 +188,22 @@ export async function startUpstreamSimulator(
     const reply = composeReply(request, cache);
     const usage = {
       ...reply.usage,
-      server_tool_use: null,
       service_tier: 'standard',
-      inference_geo: null,
+      inference_geo: inferenceGeo(request),
       ...script.usage,
     };
     return {
+      model: request['model'],
       id: idOf('msg', requestId),
       type: 'message',
       role: 'assistant',
-      model: request['model'],
       content: script.content ?? reply.content,
+      container: null,
       stop_reason: script.stopReason ?? reply.stopReason,
       stop_sequence: script.stopSequence ?? reply.stopSequence,
       stop_details: script.stopDetails ?? reply.stopDetails,
-      container: null,
       ...(script.withoutUsage === true ? {} : { usage }),
+      diagnostics: null,
     };
   }
 
