@@ -61,7 +61,10 @@ export interface DeltaUsage {
   readonly server_tool_use: null;
 }
 
-/** Counts are null as long as the upstream has not told them, and never a made-up 0. */
+/**
+ * Counts are null as long as the upstream has not told them. The one exception is `input_tokens` in
+ * `message_start`, which is 0 then.
+ */
 export interface NativeUsage extends DeltaUsage {
   readonly cache_creation: null;
   readonly service_tier: null;
