@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import type { ContentBlock, JsonObject, MessageUsage } from './message.js';
 import type { PromptCache } from './prompt-cache.js';
 import { CHARS_PER_TOKEN, asArray, asObject, isObject, tokensOf } from './message.js';
+import { sampleOf } from './schema-sample.js';
 
 export interface Reply {
   readonly content: readonly ContentBlock[];
@@ -114,37 +115,9 @@ function toolCalls(request: JsonObject): ContentBlock[] {
     type: 'tool_use',
     id: idOf('toolu', String(tool['name']), String(index), asked),
     name: String(tool['name']),
-    input: sampleOf(asObject(tool['input_schema'])),
+    input: asObject(sampleOf(asObject(tool['input_schema']))),
     caller: { type: 'direct' },
   }));
-}
-
-/** A value that the schema accepts, with its required members. */
-function sampleOf(schema: JsonObject): JsonObject {
-  const properties = asObject(schema['properties']);
-  return Object.fromEntries(
-    asArray(schema['required'])
-      .map(String)
-      .map((name) => [name, sampleValue(asObject(properties[name]))]),
-  );
-}
-
-function sampleValue(schema: JsonObject): unknown {
-  const [option] = asArray(schema['enum']);
-  if (option !== undefined) return option;
-  switch (schema['type']) {
-    case 'number':
-    case 'integer':
-      return 42;
-    case 'boolean':
-      return true;
-    case 'array':
-      return [];
-    case 'object':
-      return sampleOf(schema);
-    default:
-      return 'Paris';
-  }
 }
 
 export function lastUserText(request: JsonObject): string {
