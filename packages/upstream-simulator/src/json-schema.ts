@@ -1,11 +1,28 @@
-/** Reading a JSON Schema: its types, and what its references stand for. */
+/** Reading a JSON Schema: its types, the schemas inside it, and what its references stand for. */
 
-import { asArray, isObject } from './message.js';
+import { asArray, asObject, isObject } from './message.js';
 import type { JsonObject } from './message.js';
 
 /** The names in `type`, of which there may be one, several or none. */
 export function declaredTypes({ type }: JsonObject): readonly string[] {
   return typeof type === 'string' ? [type] : asArray(type).map(String);
+}
+
+/** The schema itself and every schema inside it. References are not followed. */
+export function* schemasWithin(schema: unknown): Generator<unknown> {
+  yield schema;
+  for (const child of childrenOf(asObject(schema))) yield* schemasWithin(child);
+}
+
+function childrenOf(schema: JsonObject): unknown[] {
+  const named = ['properties', '$defs', 'definitions'].map((name) => asObject(schema[name]));
+  const listed = ['anyOf', 'allOf'].map((name) => asArray(schema[name]));
+  const { items } = schema;
+  return [
+    ...named.flatMap((schemas) => Object.values(schemas)),
+    ...listed.flat(),
+    ...(isObject(items) ? [items] : []),
+  ];
 }
 
 /**

@@ -32,7 +32,7 @@ function acceptsLiteral(schema: JsonObject, value: unknown): boolean {
   );
 }
 
-function hasType(value: unknown, type: string): boolean {
+export function hasType(value: unknown, type: string): boolean {
   switch (type) {
     case 'null':
       return value === null;

@@ -134,7 +134,7 @@ export async function startUpstreamSimulator(
     body: Buffer,
   ): void {
     const request = parseRequest(body);
-    const problem = problemOf(req, request, 'no');
+    const problem = problemOf(req, request, 'count_tokens');
     if (problem !== undefined) sendError(res, requestId, problem.type, problem.message);
     else sendJson(res, 200, { input_tokens: countTokens(request ?? {}) });
   }
@@ -158,7 +158,7 @@ export async function startUpstreamSimulator(
       sendError(res, requestId, type, message, script, errorCode);
       return;
     }
-    const problem = problemOf(req, request, 'yes');
+    const problem = problemOf(req, request, 'messages');
     if (request === undefined || problem !== undefined) {
       const { type, message } = problem ?? INVALID_JSON;
       sendError(res, requestId, type, message);
@@ -283,7 +283,7 @@ export async function startUpstreamSimulator(
   function problemOf(
     req: IncomingMessage,
     request: JsonObject | undefined,
-    needsMaxTokens: 'yes' | 'no',
+    endpoint: 'messages' | 'count_tokens',
   ): { readonly type: ErrorType; readonly message: string } | undefined {
     if (request === undefined) return INVALID_JSON;
     const version = String(req.headers['anthropic-version'] ?? '');
@@ -294,7 +294,8 @@ export async function startUpstreamSimulator(
     if (typeof model === 'string' && !models.has(model)) {
       return { type: 'not_found_error', message: `model: ${model}` };
     }
-    const message = validateRequest(request, { ...MODEL_RULES, version, needsMaxTokens });
+    const betas = String(req.headers['anthropic-beta'] ?? '').split(/\s*,\s*/);
+    const message = validateRequest(request, { ...MODEL_RULES, version, betas, endpoint });
     return message === undefined ? undefined : { type: 'invalid_request_error', message };
   }
 
