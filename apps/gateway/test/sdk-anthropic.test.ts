@@ -125,7 +125,7 @@ describe.each([
       z.object({
         name: z.string().describe('The city'),
         founded: z.iso.date().nullable(),
-        population: z.number().int().positive(),
+        population: z.number().int().positive().max(9),
         twins: z.array(z.object({ name: z.string(), kind: z.enum(['sister', 'partner']) })),
         seat: z.discriminatedUnion('of', [
           z.object({ of: z.literal('state'), email: z.email() }),
@@ -143,8 +143,8 @@ describe.each([
     expect(parsed.parsed_output).toEqual({
       name: 'Paris',
       founded: '2026-01-01',
-      population: 42,
-      twins: [],
+      population: 9,
+      twins: [{ name: 'Paris', kind: 'sister' }],
       seat: { of: 'state', email: 'user@example.com' },
     });
     const streamed = await client.messages.stream(params).finalMessage();

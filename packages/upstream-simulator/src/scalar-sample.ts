@@ -32,7 +32,7 @@ export function sampleTexts(schemas: readonly JsonObject[]): {
   const patterns = valuesOf(schemas, 'pattern').filter((value) => typeof value === 'string');
   const plain = withLength(TEXT, schemas);
   const [formatted = plain] = formats;
-  const texts = formats.size > 0 ? [formatted] : [plain, ...patterns.map(samplePattern)];
+  const texts = [formatted, ...patterns.map(samplePattern)];
   const fitting = texts.find(
     (text) =>
       text !== undefined &&

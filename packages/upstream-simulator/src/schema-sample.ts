@@ -1,8 +1,9 @@
 /**
  * A value that a JSON Schema accepts, always the same one: objects with their required members only, in
- * the order of `properties` as the API writes them, and arrays as short as allowed.
+ * the order of `properties` as the API writes them, and arrays of one item or of as many as they need.
  */
 
+import { withDescribedKeywords } from './described-keywords.js';
 import { resolveReference } from './json-schema.js';
 import { asArray, isObject } from './message.js';
 import type { JsonObject } from './message.js';
@@ -22,13 +23,19 @@ const MAX_STEPS = 20_000;
 const MAX_ITEMS = 1000;
 
 /**
- * Where a pattern has no known sample, any text stands in for one.
- *
- * @returns `undefined` where no such value was found
+ * What a search tries to keep to: the schemas and what their descriptions demand; the schemas alone;
+ * or the schemas but for patterns, some of which have no known sample.
  */
+const AIMS = ['described', 'fitting', 'closest'] as const;
+type Aim = (typeof AIMS)[number];
+
+/** @returns `undefined` where no such value was found */
 export function sampleOf(schema: JsonObject): unknown {
-  const parts = [{ schema, followed: new Set<string>() }];
-  return new Sampler(schema, 'fitting').fit(parts) ?? new Sampler(schema, 'closest').fit(parts);
+  for (const aim of AIMS) {
+    const value = new Sampler(schema, aim).fit([{ schema, followed: new Set() }]);
+    if (value !== undefined) return value;
+  }
+  return undefined;
 }
 
 /** A schema that a value has to satisfy. */
@@ -49,12 +56,12 @@ interface Choice {
 
 class Sampler {
   readonly #root: JsonObject;
-  readonly #texts: 'fitting' | 'closest';
+  readonly #aim: Aim;
   #stepsLeft = MAX_STEPS;
 
-  constructor(root: JsonObject, texts: 'fitting' | 'closest') {
+  constructor(root: JsonObject, aim: Aim) {
     this.#root = root;
-    this.#texts = texts;
+    this.#aim = aim;
   }
 
   /** A value that satisfies all the parts, or `undefined`. */
@@ -81,7 +88,8 @@ class Sampler {
         yield* this.#alternatives([{ schema, followed: next.followed }, ...rest], facets);
       }
     } else if (isObject(next.schema)) {
-      const { $ref, allOf, anyOf, oneOf, ...schema } = next.schema;
+      const { $ref, allOf, anyOf, oneOf, ...plain } = next.schema;
+      const schema = this.#aim === 'described' ? withDescribedKeywords(plain) : plain;
       const { followed } = next;
       const known = [...facets, { schema, followed }];
       if (!isPossible(known.map((facet) => facet.schema))) return;
@@ -132,7 +140,7 @@ class Sampler {
       case 'object':
         return this.#objectOf(facets);
       default:
-        return sampleTexts(schemas)[this.#texts];
+        return sampleTexts(schemas)[this.#aim === 'closest' ? 'closest' : 'fitting'];
     }
   }
 
@@ -153,8 +161,8 @@ class Sampler {
       facets.map(({ schema }) => schema[name]).filter((count) => typeof count === 'number');
     const least = Math.min(MAX_ITEMS, Math.max(0, ...counts('minItems')));
     // A tuple is whole: those who describe one seldom say how long it has to be.
-    const places = Math.max(0, ...facets.map(({ schema }) => tupleOf(schema).length));
-    const length = Math.min(Math.max(least, places), ...counts('maxItems'));
+    const wanted = facets.map(({ schema }) => tupleOf(schema).length || (schema['items'] ? 1 : 0));
+    const length = Math.min(Math.max(least, ...wanted), ...counts('maxItems'));
     const items: unknown[] = [];
     while (items.length < length) {
       const value = this.fit(
