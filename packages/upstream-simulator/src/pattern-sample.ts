@@ -5,6 +5,8 @@
  */
 
 const MAX_REPEATS = 1000;
+/** Repetitions within repetitions multiply: a longer text is no sample. */
+const MAX_LENGTH = 10_000;
 const GROUP = /\((?:\?(?::|<?[=!]|<\w+>))?/y;
 /** A class, an escape or any other character. */
 const ATOM = /\[(?:\\.|[^\]\\])*\]|\\(?:u\{\w+\}|u\w{4}|x\w{2}|[pP]\{[\w=]+\}|.)|./suy;
@@ -31,6 +33,7 @@ export function samplePattern(pattern: string): string | undefined {
     while (at < pattern.length && pattern[at] !== '|' && pattern[at] !== ')') {
       const once = pattern[at] === '(' ? group() : sampleCharacter(take(ATOM)[0]);
       text += once.repeat(repeats(take(QUANTIFIER)));
+      if (text.length > MAX_LENGTH) text = '';
     }
     return text;
   }
