@@ -248,7 +248,7 @@ describe('gateway serve', () => {
       await postChat(gateway, gateway.demoKey, userMessage(canary, { stream: true, user: canary }))
     ).text();
     await (await postMessages(gateway, `${gateway.demoKey}x`, userMessage(canary))).text();
-    const content = [{ type: 'text', text: canary, citations: null }];
+    const content = [{ type: 'text', text: canary }];
     for (const script of [
       { content },
       { error: { type: 'authentication_error', message: canary } },

@@ -365,7 +365,7 @@ describe('a slow reader', () => {
   it('slows the upstream down and loses nothing', async () => {
     const { id, apiKey } = await gateway.createKey();
     const large = 'word '.repeat(400_000);
-    gateway.simulator.script({ content: [{ type: 'text', text: large, citations: null }] });
+    gateway.simulator.script({ content: [{ type: 'text', text: large }] });
     const stream = userMessage('Hello', { stream: true });
     const received = await readSlowly(apiKey, '/v1/messages', stream);
     const words = [...received.matchAll(/"text_delta","text":"([^"]*)"/g)].map(([, text]) => text);
@@ -394,7 +394,7 @@ describe('a slow reader', () => {
       const { apiKey } = await gateway.createKey();
       const large = 'word '.repeat(100_000);
       for (let request = 0; request < 4; request += 1) {
-        gateway.simulator.script({ content: [{ type: 'text', text: large, citations: null }] });
+        gateway.simulator.script({ content: [{ type: 'text', text: large }] });
         await readSlowly(apiKey, path, userMessage('Hello', { stream: true }));
       }
       Object.assign(services, { upstream: before });

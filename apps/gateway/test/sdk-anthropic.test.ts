@@ -2,7 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
+import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod';
 import Anthropic0 from 'anthropic-sdk-0';
+import { z } from 'zod';
 import { MODEL, startTestGateway } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 
@@ -116,6 +118,37 @@ describe.each([
     });
     expect(cities).toEqual([{ city: 'Paris' }]);
     expect(final.content).toMatchObject([{ type: 'text', text: 'The tool said: sunny' }]);
+  });
+
+  it('parses answers into the types of the client, plain and streamed', async () => {
+    const format = zodOutputFormat(
+      z.object({
+        name: z.string().describe('The city'),
+        founded: z.iso.date().nullable(),
+        population: z.number().int().positive().max(9),
+        twins: z.array(z.object({ name: z.string(), kind: z.enum(['sister', 'partner']) })),
+        seat: z.discriminatedUnion('of', [
+          z.object({ of: z.literal('state'), email: z.email() }),
+          z.object({ of: z.literal('county'), id: z.uuid().optional() }),
+        ]),
+      }),
+    );
+    const params = {
+      model: MODEL,
+      max_tokens: 200,
+      messages: [{ role: 'user' as const, content: 'Describe Paris' }],
+      output_config: { format },
+    };
+    const parsed = await client.messages.parse(params);
+    expect(parsed.parsed_output).toEqual({
+      name: 'Paris',
+      founded: '2026-01-01',
+      population: 9,
+      twins: [{ name: 'Paris', kind: 'sister' }],
+      seat: { of: 'state', email: 'user@example.com' },
+    });
+    const streamed = await client.messages.stream(params).finalMessage();
+    expect(streamed.parsed_output).toEqual(parsed.parsed_output);
   });
 
   it('counts tokens, free of charge', async () => {

@@ -79,7 +79,7 @@ describe('the example of a chat upstream', () => {
     const body = JSON.stringify({ id: 'c1', choices: [choice], usage });
     const sent = answerWith(200, body, 'application/json');
     const message = await anthropic.messages.create(ask);
-    expect(message.content).toEqual([{ type: 'text', text: 'Hello', citations: null }]);
+    expect(message.content).toEqual([{ type: 'text', text: 'Hello' }]);
     expect(message.usage).toMatchObject({ input_tokens: 1, output_tokens: 2 });
     expect(sent).toEqual([{ model: 'gpt-5', max_completion_tokens: 10, messages: ask.messages }]);
   });

@@ -63,7 +63,7 @@ describe('native messages, to the chat format and back', () => {
         const stop = ending === 'end_turn' && calls.length > 0 ? 'tool_use' : ending;
         const blocks = [
           ...thinking.map((block) => JSON.stringify(block)),
-          ...(text === undefined ? [] : [JSON.stringify({ type: 'text', text, citations: null })]),
+          ...(text === undefined ? [] : [JSON.stringify({ type: 'text', text })]),
           ...calls.map(
             (call) =>
               `{"type":"tool_use","id":"${call.id}","name":"${call.name}",` +

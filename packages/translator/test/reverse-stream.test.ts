@@ -90,7 +90,7 @@ describe('message stream, by vectors', () => {
         model: 'my-"model"',
         content: [],
         stop_reason: null,
-        usage: vector.startUsage ?? nativeCounts('invalid'),
+        usage: vector.startUsage ?? { ...nativeCounts('invalid'), input_tokens: 0 },
       });
     } else {
       expect(vector.outcome).not.toBe('complete');
@@ -211,7 +211,10 @@ for (const [generation, Client] of [
         max_tokens: 1,
         messages: [],
       });
-      expect(JSON.parse(JSON.stringify(streamed))).toEqual(JSON.parse(JSON.stringify(created)));
+      const expected = JSON.parse(JSON.stringify(created));
+      // The SDK keeps a count of the start where the final one is null.
+      if (vector.usage === 'invalid') expected.usage.input_tokens = 0;
+      expect(JSON.parse(JSON.stringify(streamed))).toEqual(expected);
     });
   });
 }

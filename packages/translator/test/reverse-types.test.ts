@@ -39,11 +39,16 @@ const olderMessages: Accepts<
   Exclude<ChatMessage, { readonly role: 'tool' }>
 > = true;
 
+/** The API leaves `citations` out where there are none; the SDKs' types say null. */
+type Uncited<Block> = Block extends { readonly citations: unknown }
+  ? Omit<Block, 'citations'>
+  : Block;
+
 /** Counts are null where the SDK has none: the upstream told none. Lists are readonly here. */
 type Head = Omit<NativeMessage, 'usage' | 'content'>;
 const head: Accepts<Omit<Anthropic.Message, 'usage' | 'content'>, Head> = true;
-const blocks: Accepts<Anthropic.ContentBlock, NativeBlock> = true;
-const olderBlocks: Accepts<Anthropic0.ContentBlock, NativeBlock> = true;
+const blocks: Accepts<Uncited<Anthropic.ContentBlock>, NativeBlock> = true;
+const olderBlocks: Accepts<Uncited<Anthropic0.ContentBlock>, NativeBlock> = true;
 const deltas: Accepts<Anthropic.RawContentBlockDelta, BlockDelta> = true;
 const stopReasons: Accepts<Anthropic.StopReason, StopReason> = true;
 const messageMembers: Accepts<keyof NativeMessage, keyof Anthropic.Message> = true;

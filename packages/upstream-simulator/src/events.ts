@@ -22,7 +22,7 @@ export function eventsOf({ message, script }: StreamedMessage): JsonObject[] {
     stop_reason: null,
     stop_sequence: null,
     stop_details: null,
-    ...(usage === undefined ? {} : { usage: { ...usage, output_tokens: 1 } }),
+    ...(usage === undefined ? {} : { usage: firstUsage(usage) }),
   };
   const events: JsonObject[] = [
     { type: 'message_start', message: start },
@@ -44,6 +44,12 @@ export function eventsOf({ message, script }: StreamedMessage): JsonObject[] {
   }
   events.push({ type: 'message_stop' });
   return withPings(events, script.pings ?? 1);
+}
+
+/** The usage of `message_start`: the input side, before the output has been broken down. */
+function firstUsage(usage: JsonObject): JsonObject {
+  const { output_tokens_details: _details, ...counts } = usage;
+  return { ...counts, output_tokens: 1 };
 }
 
 /** What `message_delta` tells: cumulative counts, without the split of cache writes. */
@@ -71,7 +77,7 @@ function openingOf(block: ContentBlock): { opening: JsonObject; deltas: JsonObje
       const { citations, text } = block;
       const cited = Array.isArray(citations) ? citations : [];
       return {
-        opening: { ...block, text: '', citations: cited.length > 0 ? [] : null },
+        opening: { ...block, text: '', ...(cited.length > 0 ? { citations: [] } : {}) },
         deltas: [
           ...cited.map((citation: unknown) => ({ type: 'citations_delta', citation })),
           ...pieces(String(text)).map((piece) => ({ type: 'text_delta', text: piece })),

@@ -31,7 +31,7 @@ export const MODEL_IDS: readonly string[] = [
 ];
 
 const WITH_SAMPLING = new Set(MODEL_IDS.filter((id) => /-(4-5|4-6)(-\d{8})?$/.test(id)));
-const WITH_PREFILL = new Set(MODEL_IDS.filter((id) => /-4-5(-\d{8})?$/.test(id)));
+const GENERATION_4_5 = new Set(MODEL_IDS.filter((id) => /-4-5(-\d{8})?$/.test(id)));
 
 export const MODEL_RULES: ValidationRules = {
   withoutSampling: without(WITH_SAMPLING),
@@ -43,7 +43,7 @@ export const MODEL_RULES: ValidationRules = {
     'claude-opus-5-5',
     'claude-sonnet-5-5',
   ]),
-  withoutPrefill: without(WITH_PREFILL),
+  withoutPrefill: without(GENERATION_4_5),
 };
 
 export function modelInfo(id: string): JsonObject {
@@ -60,6 +60,12 @@ export function modelInfo(id: string): JsonObject {
     retires_at: null,
     line: null,
   };
+}
+
+/** `usage.inference_geo`. Models older than the choice of a region say `not_available`. */
+export function inferenceGeo({ model, inference_geo: asked }: JsonObject): string {
+  if (GENERATION_4_5.has(String(model))) return 'not_available';
+  return typeof asked === 'string' ? asked : 'global';
 }
 
 function without(accepting: ReadonlySet<string>): ReadonlySet<string> {

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { asArray, asObject, isObject, tokensOf } from './message.js';
 import type { JsonObject, MessageUsage } from './message.js';
+import { outputSchemaOf } from './output-format.js';
 
 export interface PromptCache {
   /** The input side of a request's usage; remembers what it marks. */
@@ -70,13 +71,16 @@ export function createPromptCache(): PromptCache {
   };
 }
 
-/** The prompt in the order in which it is cached: tools, system, messages. */
+/** The prompt in the order in which it is cached: output format, tools, system, messages. */
 function piecesOf(request: JsonObject): Piece[] {
   const pieces: Piece[] = [];
   const add = (value: unknown): void => {
     const { cache_control: mark, ...rest } = asObject(value);
     pieces.push({ text: JSON.stringify(rest), lifetime: lifetimeOf(mark) });
   };
+  const schema = outputSchemaOf(request);
+  // The API explains the format in the prompt, before all else.
+  if (schema !== undefined) pieces.push({ text: JSON.stringify(schema), lifetime: undefined });
   asArray(request['tools']).forEach(add);
   for (const part of [request['system'], ...asArray(request['messages'])]) {
     const content = isObject(part) ? part['content'] : part;

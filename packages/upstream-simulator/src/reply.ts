@@ -7,6 +7,8 @@ import { createHash } from 'node:crypto';
 import type { ContentBlock, JsonObject, MessageUsage } from './message.js';
 import type { PromptCache } from './prompt-cache.js';
 import { CHARS_PER_TOKEN, asArray, asObject, isObject, tokensOf } from './message.js';
+import { outputSchemaOf } from './output-format.js';
+import { sampleOf } from './schema-sample.js';
 
 export interface Reply {
   readonly content: readonly ContentBlock[];
@@ -22,7 +24,7 @@ export function composeReply(request: JsonObject, cache: PromptCache): Reply {
   const thinking = thinkingBlocks(request);
   const calls = toolCalls(request);
   const budget = Number(request['max_tokens']);
-  const text = calls.length > 0 ? 'Let me look that up.' : answerText(request);
+  const text = calls.length > 0 ? textBeforeCalls(request) : answerText(request);
   const stopped = stopAt(text, asArray(request['stop_sequences']).map(String));
   const thinkingTokens = thinking.length === 0 ? 0 : 12;
   const callTokens = calls.reduce((sum, call) => sum + tokensOf(JSON.stringify(call)), 0);
@@ -33,7 +35,7 @@ export function composeReply(request: JsonObject, cache: PromptCache): Reply {
     : stopped.text;
   const blocks: ContentBlock[] = [
     ...thinking,
-    ...(shownText === '' ? [] : [{ type: 'text', text: shownText, citations: null }]),
+    ...(shownText === '' ? [] : [{ type: 'text', text: shownText }]),
     ...(isCut ? [] : calls),
   ];
   return {
@@ -68,7 +70,14 @@ function thinkingBlocks(request: JsonObject): ContentBlock[] {
   return [{ type: 'thinking', thinking: 'The user wants an answer. I will give one.', signature }];
 }
 
+/** None where all text has to be JSON. */
+function textBeforeCalls(request: JsonObject): string {
+  return outputSchemaOf(request) === undefined ? 'Let me look that up.' : '';
+}
+
 function answerText(request: JsonObject): string {
+  const schema = outputSchemaOf(request);
+  if (schema !== undefined) return JSON.stringify(sampleOf(schema) ?? null);
   if (wantsJson(request)) return '{"answer":"simulated","ok":true}';
   const results = lastToolResults(request);
   if (results.length > 0) return `The tool said: ${results.join('; ')}`;
@@ -114,37 +123,9 @@ function toolCalls(request: JsonObject): ContentBlock[] {
     type: 'tool_use',
     id: idOf('toolu', String(tool['name']), String(index), asked),
     name: String(tool['name']),
-    input: sampleOf(asObject(tool['input_schema'])),
+    input: asObject(sampleOf(asObject(tool['input_schema']))),
     caller: { type: 'direct' },
   }));
-}
-
-/** A value that the schema accepts, with its required members. */
-function sampleOf(schema: JsonObject): JsonObject {
-  const properties = asObject(schema['properties']);
-  return Object.fromEntries(
-    asArray(schema['required'])
-      .map(String)
-      .map((name) => [name, sampleValue(asObject(properties[name]))]),
-  );
-}
-
-function sampleValue(schema: JsonObject): unknown {
-  const [option] = asArray(schema['enum']);
-  if (option !== undefined) return option;
-  switch (schema['type']) {
-    case 'number':
-    case 'integer':
-      return 42;
-    case 'boolean':
-      return true;
-    case 'array':
-      return [];
-    case 'object':
-      return sampleOf(schema);
-    default:
-      return 'Paris';
-  }
 }
 
 export function lastUserText(request: JsonObject): string {

@@ -64,7 +64,7 @@ export interface ScriptedReply {
   readonly pings?: number;
 }
 
-const text = (value: string): ContentBlock => ({ type: 'text', text: value, citations: null });
+const text = (value: string): ContentBlock => ({ type: 'text', text: value });
 
 const toolResult = (type: string, toolUseId: string, content: JsonObject): ContentBlock => ({
   type,

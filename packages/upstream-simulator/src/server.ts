@@ -9,7 +9,7 @@ import { createJournal } from './journal.js';
 import type { Journal } from './journal.js';
 import { isObject } from './message.js';
 import type { ContentBlock, JsonObject } from './message.js';
-import { MODEL_IDS, MODEL_RULES, modelInfo } from './models.js';
+import { MODEL_IDS, MODEL_RULES, inferenceGeo, modelInfo } from './models.js';
 import { createPromptCache } from './prompt-cache.js';
 import { composeReply, idOf, lastUserText } from './reply.js';
 import { ERROR_STATUS, readScript, resolveScript } from './script.js';
@@ -134,7 +134,7 @@ export async function startUpstreamSimulator(
     body: Buffer,
   ): void {
     const request = parseRequest(body);
-    const problem = problemOf(req, request, 'no');
+    const problem = problemOf(req, request, 'count_tokens');
     if (problem !== undefined) sendError(res, requestId, problem.type, problem.message);
     else sendJson(res, 200, { input_tokens: countTokens(request ?? {}) });
   }
@@ -158,7 +158,7 @@ export async function startUpstreamSimulator(
       sendError(res, requestId, type, message, script, errorCode);
       return;
     }
-    const problem = problemOf(req, request, 'yes');
+    const problem = problemOf(req, request, 'messages');
     if (request === undefined || problem !== undefined) {
       const { type, message } = problem ?? INVALID_JSON;
       sendError(res, requestId, type, message);
@@ -188,22 +188,22 @@ export async function startUpstreamSimulator(
     const reply = composeReply(request, cache);
     const usage = {
       ...reply.usage,
-      server_tool_use: null,
       service_tier: 'standard',
-      inference_geo: null,
+      inference_geo: inferenceGeo(request),
       ...script.usage,
     };
     return {
+      model: request['model'],
       id: idOf('msg', requestId),
       type: 'message',
       role: 'assistant',
-      model: request['model'],
       content: script.content ?? reply.content,
+      container: null,
       stop_reason: script.stopReason ?? reply.stopReason,
       stop_sequence: script.stopSequence ?? reply.stopSequence,
       stop_details: script.stopDetails ?? reply.stopDetails,
-      container: null,
       ...(script.withoutUsage === true ? {} : { usage }),
+      diagnostics: null,
     };
   }
 
@@ -283,7 +283,7 @@ export async function startUpstreamSimulator(
   function problemOf(
     req: IncomingMessage,
     request: JsonObject | undefined,
-    needsMaxTokens: 'yes' | 'no',
+    endpoint: 'messages' | 'count_tokens',
   ): { readonly type: ErrorType; readonly message: string } | undefined {
     if (request === undefined) return INVALID_JSON;
     const version = String(req.headers['anthropic-version'] ?? '');
@@ -294,7 +294,8 @@ export async function startUpstreamSimulator(
     if (typeof model === 'string' && !models.has(model)) {
       return { type: 'not_found_error', message: `model: ${model}` };
     }
-    const message = validateRequest(request, { ...MODEL_RULES, version, needsMaxTokens });
+    const betas = String(req.headers['anthropic-beta'] ?? '').split(/\s*,\s*/);
+    const message = validateRequest(request, { ...MODEL_RULES, version, betas, endpoint });
     return message === undefined ? undefined : { type: 'invalid_request_error', message };
   }
 

@@ -5,6 +5,7 @@
 
 import { asArray, asObject, isObject } from './message.js';
 import type { JsonObject } from './message.js';
+import { outputFormatProblem } from './output-format.js';
 
 export interface ValidationRules {
   /** Models that refuse `temperature`, `top_p` and `top_k`. */
@@ -28,13 +29,17 @@ const MAX_CACHE_POINTS = 4;
 /** @returns the text of an `invalid_request_error`, or `undefined` for a request that is fine */
 export function validateRequest(
   request: JsonObject,
-  options: ValidationRules & { readonly version: string; readonly needsMaxTokens: 'yes' | 'no' },
+  options: ValidationRules & {
+    readonly version: string;
+    readonly betas: readonly string[];
+    readonly endpoint: 'messages' | 'count_tokens';
+  },
 ): string | undefined {
   const model = request['model'];
   if (typeof model !== 'string') return 'model: Field required';
   const unknown = Object.keys(request).find((name) => !FIELDS.has(name));
   if (unknown !== undefined) return `${unknown}: Extra inputs are not permitted`;
-  if (options.needsMaxTokens === 'yes') {
+  if (options.endpoint === 'messages') {
     const limit = request['max_tokens'];
     if (limit === undefined) return 'max_tokens: Field required';
     if (!Number.isInteger(limit) || Number(limit) < 0) {
@@ -45,7 +50,9 @@ export function validateRequest(
     samplingProblem(request, model, options) ??
     toolProblem(request, model, options) ??
     messagesProblem(request, model, options) ??
-    cacheProblem(request)
+    cacheProblem(request) ??
+    // Tokens are counted without compiling the schema.
+    (options.endpoint === 'messages' ? outputFormatProblem(request, options.betas) : undefined)
   );
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
+import { jsonSchemaOutputFormat } from '@anthropic-ai/sdk/helpers/json-schema';
 import Anthropic0 from 'anthropic-sdk-0';
 import { ERROR_STATUS, SCENARIOS, startUpstreamSimulator } from '../src/index.js';
 import type { ErrorType, UpstreamSimulator } from '../src/index.js';
@@ -90,6 +91,32 @@ describe.each([
       ],
     });
     expect(second.content).toMatchObject([{ type: 'text', text: 'The tool said: sunny' }]);
+  });
+
+  it('parses an answer in the format that it asked for, plain and streamed', async () => {
+    const format = jsonSchemaOutputFormat({
+      type: 'object',
+      properties: {
+        city: { type: 'string', description: 'Where?' },
+        since: { type: ['integer', 'null'] },
+        tags: { type: 'array', items: { enum: ['old', 'new'] }, minItems: 1 },
+      },
+      required: ['city', 'since', 'tags'],
+    } as const);
+    const request = { ...ask('Where?'), output_config: { format } };
+    const expected = { city: 'Paris', since: 42, tags: ['old'] };
+    const { messages } = client.beta;
+    const answers = [
+      await client.messages.parse(request),
+      await client.messages.stream(request).finalMessage(),
+      await messages.parse(request),
+      await messages.stream(request).finalMessage(),
+      await messages.parse({ ...ask('Where?'), output_format: format }),
+    ];
+    for (const { content, parsed_output: parsed } of answers) {
+      expect(parsed).toEqual(expected);
+      expect(content).toMatchObject([{ type: 'text', text: JSON.stringify(expected) }]);
+    }
   });
 
   it('reads every error type with its status', async () => {

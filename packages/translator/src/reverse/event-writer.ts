@@ -15,7 +15,7 @@ import { messageIdOf, type NativeEvent } from './message.js';
 import { objectsOf, piecesOf, stringOf } from './pieces.js';
 import { stopMembers, type MessageContext } from './stop-reason.js';
 import { StreamedCalls } from './streamed-calls.js';
-import { UNKNOWN_USAGE, deltaUsage, nativeUsage, readChatUsage } from './usage.js';
+import { UNKNOWN_USAGE, deltaUsage, readChatUsage, startUsage } from './usage.js';
 
 export interface EventWriter {
   /** Takes one chunk, or an error object in its place. Ignored once the message is finished. */
@@ -92,7 +92,7 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
         stop_details: null,
         container: null,
         diagnostics: null,
-        usage: nativeUsage(usage),
+        usage: startUsage(usage),
       },
     });
     return new StreamedCalls(queue, createCallIds(messageId));

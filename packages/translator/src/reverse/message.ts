@@ -2,7 +2,8 @@
  * Native messages and events, as far as an answer in the chat format can fill them.
  *
  * The members mirror `Message` and `RawMessageStreamEvent` of Anthropic SDK 1.11.0. What the chat
- * format does not tell is null.
+ * format does not tell is null. Text has no `citations`: the API leaves the member out where there are
+ * none, although the SDK's type says null, and clients such as the Vercel AI SDK refuse a null.
  */
 
 import type { JsonText } from '../raw-json.js';
@@ -24,7 +25,7 @@ export interface NativeMessage<Input = unknown> {
 
 export type NativeBlock<Input = unknown> =
   | ThinkingPiece
-  | { readonly type: 'text'; readonly text: string; readonly citations: null }
+  | { readonly type: 'text'; readonly text: string }
   | {
       readonly type: 'tool_use';
       readonly id: string;
@@ -60,7 +61,10 @@ export interface DeltaUsage {
   readonly server_tool_use: null;
 }
 
-/** Counts are null as long as the upstream has not told them, and never a made-up 0. */
+/**
+ * Counts are null as long as the upstream has not told them. The one exception is `input_tokens` in
+ * `message_start`, which is 0 then.
+ */
 export interface NativeUsage extends DeltaUsage {
   readonly cache_creation: null;
   readonly service_tier: null;
@@ -99,7 +103,7 @@ export function thinkingBlock(thinking: string, signature: string): ThinkingPiec
 }
 
 export function textBlock(text: string): NativeBlock<never> {
-  return { type: 'text', text, citations: null };
+  return { type: 'text', text };
 }
 
 export function toolUseBlock<Input>(id: string, name: string, input: Input): NativeBlock<Input> {

@@ -28,8 +28,9 @@ const COLON = 0x3a;
 /**
  * Translates a chat stream, split anywhere, to native events.
  *
- * `message_start` comes with the first chunk that has a choice, its counts null. Blocks come one
- * after the other, thinking and text as they arrive. The call that is first in line streams; calls
+ * `message_start` comes with the first chunk that has a choice. Unless the upstream has told usage by
+ * then, its `input_tokens` is 0 and its other counts are null. Blocks come one after the other, thinking
+ * and text as they arrive. The call that is first in line streams; calls
  * interleaved with it are held until its arguments are whole, see `BlockQueue`. Comments become
  * `ping`, even before `message_start`.
  *

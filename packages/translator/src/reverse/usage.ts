@@ -84,4 +84,15 @@ export function nativeUsage(reading: UsageReading): NativeUsage {
   };
 }
 
+/**
+ * The usage of `message_start`, where most upstreams have told nothing yet. `input_tokens` is then 0,
+ * because clients such as the Vercel AI SDK end a stream that begins with a null there; the final count
+ * replaces it. `output_tokens` stays null until it is known: a usage that is never told must not read
+ * as one of 0 tokens.
+ */
+export function startUsage(reading: UsageReading): NativeUsage {
+  const usage = nativeUsage(reading);
+  return { ...usage, input_tokens: usage.input_tokens ?? 0 };
+}
+
 export const UNKNOWN_USAGE: UsageReading = { outcome: 'invalid', reason: 'usage is missing' };
