@@ -6,6 +6,7 @@
  * one body. Then many at once, from several keys, beside a customer who wants a small answer.
  */
 
+import { performance } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';

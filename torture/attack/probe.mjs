@@ -1,5 +1,6 @@
 /** A thread that asks for an address again and again and keeps the longest wait, in milliseconds. */
 
+import { performance } from 'node:perf_hooks';
 import { workerData } from 'node:worker_threads';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
