@@ -29,8 +29,6 @@ export interface ModelPrice {
   readonly id: string;
   /** Other names of the same model at the same price, such as a dated snapshot. */
   readonly aliases: readonly string[];
-  /** The id to send upstream when it is not the one the client used. */
-  readonly upstreamId?: string;
   readonly displayName: string;
   /** ISO 8601 UTC; the Unix epoch when unknown. */
   readonly createdAt: string;
@@ -82,7 +80,6 @@ const tokenCount = z.int('must be an integer').min(1).max(100_000_000);
 const modelJson = z.strictObject({
   id: modelId,
   aliases: z.array(modelId).default([]),
-  upstream_id: modelId.optional(),
   display_name: z.string().min(1).max(200),
   created_at: z.iso.datetime('must be an ISO 8601 UTC time').default('1970-01-01T00:00:00Z'),
   deprecated: z.boolean().default(false),
@@ -170,7 +167,6 @@ function toModelPrice(model: ModelJson, path: string, problems: string[]): Model
   return {
     id: model.id,
     aliases: model.aliases,
-    ...(model.upstream_id === undefined ? {} : { upstreamId: model.upstream_id }),
     displayName: model.display_name,
     createdAt: model.created_at,
     deprecated: model.deprecated,

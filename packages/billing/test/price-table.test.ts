@@ -62,7 +62,6 @@ describe('parsePriceTable', () => {
         {
           ...MODEL,
           aliases: ['model-a-20260101', 'a'],
-          upstream_id: 'upstream-a',
           cache_read: '0.025',
           cache_write_1h: '2',
         },
@@ -70,7 +69,6 @@ describe('parsePriceTable', () => {
     });
     const model = table.find('a');
     expect(model?.id).toBe('model-a');
-    expect(model?.upstreamId).toBe('upstream-a');
     expect(model?.rates.cacheReadPerToken).toBe(7_500_000n);
     expect(model?.rates.cacheWrite1hPerToken).toBe(600_000_000n);
     expect(table.find('model-a-20260101')).toBe(model);
