@@ -15,6 +15,8 @@ export { StoreUnavailableError } from './store.js';
 export type {
   BalanceAfter,
   BalanceStore,
+  Charged,
+  LedgerSummary,
   QuarantinedUsage,
   SettledRates,
   SettledUsage,

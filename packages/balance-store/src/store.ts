@@ -125,6 +125,23 @@ export interface QuarantinedUsage {
   readonly reason: string;
 }
 
+/** Amounts are in units of 10^-14 USD. */
+export interface LedgerSummary {
+  /** How many keys there are of each standing. */
+  readonly keys: Readonly<Record<Exclude<Standing['standing'], 'unknown'>, number>>;
+  /** What customers have paid and not used: the sum of all balances above zero. */
+  readonly unspent: bigint;
+  /** The sum of all balances below zero, as an amount above zero. */
+  readonly overdrawn: bigint;
+  /** Usage that was set aside and never charged. */
+  readonly quarantined: number;
+  /** Request ids that came back with other contents. */
+  readonly conflicts: number;
+  readonly orphanedHolds: number;
+  /** When the hash chain was last extended. */
+  readonly lastSealAt: Date | undefined;
+}
+
 export interface BalanceStore {
   /** Creates a key. The plaintext credential is in the answer and nowhere else, ever. */
   createKey(key: NewKey): Promise<{ readonly record: KeyRecord; readonly credential: string }>;
@@ -212,6 +229,8 @@ export interface BalanceStore {
    * @returns the end of the chain, `undefined` while it is empty.
    */
   sealEntries(options?: { readonly all?: boolean }): Promise<SealHead | undefined>;
+  /** Figures of the ledger as a whole, for an operator's monitoring. Reads every key's row. */
+  summarize(): Promise<LedgerSummary>;
   /** Recomputes the whole ledger; streams rows, so memory stays bounded. */
   audit(options?: AuditOptions): Promise<AuditReport>;
 

@@ -128,7 +128,7 @@ function settleStep(
         usage: { inputTokens: tokens },
         overdraft,
       });
-      const { requestId, amount } = charge;
+      const { requestId } = charge;
       const expected = applyOnce(
         model,
         {

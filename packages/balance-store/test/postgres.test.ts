@@ -218,7 +218,11 @@ describe('PostgreSQL: many replicas', () => {
     expect((await a.findKeyByCredential(credential))?.id).toBe(record.id);
     await b.suspendKey(record.id);
     await b.updateKey(record.id, { limits: { burst: 77 } });
-    expect(await a.readStanding(record.id)).toEqual({ standing: 'suspended', balance: USD, uncovered: 0n });
+    expect(await a.readStanding(record.id)).toEqual({
+      standing: 'suspended',
+      balance: USD,
+      uncovered: 0n,
+    });
     await new Promise((resolve) => setTimeout(resolve, 1_050));
     const found = await a.findKeyByCredential(credential);
     expect(found).toMatchObject({ state: 'suspended', limits: { burst: 77 } });

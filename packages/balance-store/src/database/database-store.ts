@@ -27,6 +27,7 @@ import {
 import { sealEntries } from './seals.js';
 import { createSettleDriver, insertQuarantine } from './settle-driver.js';
 import { createStandingReader } from './standing-reader.js';
+import { summarizeLedger } from './summary.js';
 
 export interface DatabaseStoreOptions {
   /** For requests: admission reads, settlements, top-ups. */
@@ -107,6 +108,7 @@ export async function openDatabaseStore(options: DatabaseStoreOptions): Promise<
     quarantine: (usage) => reachingDatabase(() => insertQuarantine(hot, usage, null)),
     topUp: (topUp) => reachingDatabase(() => topUpOnce(hot, topUp)),
     sealEntries: ({ all = false } = {}) => reachingDatabase(() => sealEntries(admin, all)),
+    summarize: () => reachingDatabase(() => summarizeLedger(admin)),
     audit: (auditOptions = {}) => reachingDatabase(() => auditLedger(admin, auditOptions)),
     ping: () =>
       reachingDatabase(async () => {

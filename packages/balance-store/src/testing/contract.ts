@@ -541,6 +541,41 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
       });
     });
 
+    describe('summary', () => {
+      it('counts keys by standing, balances on both sides of zero, and what was set aside', async () => {
+        const { store } = subject;
+        const before = await store.summarize();
+        const [, suspended, expired, revoked, overdrawn] = await Promise.all(
+          [USD, 2n * USD, 3n * USD, 4n * USD, 5n, 0n].map((balance) => newKey(balance)),
+        );
+        await store.suspendKey(suspended ?? '');
+        await store.updateKey(expired ?? '', { expiresAt: new Date(0) });
+        await store.revokeKey(revoked ?? '');
+        const charge = settlement(overdrawn ?? '');
+        await settle(charge);
+        await settle({ ...charge, model: 'another' });
+        await store.quarantine({
+          requestId: randomUUID(),
+          keyId: overdrawn ?? '',
+          model: 'claude-test',
+          reason: 'a test',
+        });
+        const head = await store.sealEntries({ all: true });
+        const after = await store.summarize();
+        const more = (standing: keyof typeof before.keys) =>
+          after.keys[standing] - before.keys[standing];
+        assert.deepEqual(
+          [more('active'), more('suspended'), more('expired'), more('revoked'), more('exhausted')],
+          [1, 1, 1, 1, 2],
+        );
+        assert.equal(after.unspent - before.unspent, 10n * USD);
+        assert.equal(after.overdrawn - before.overdrawn, charge.amount - 5n);
+        assert.equal(after.quarantined - before.quarantined, 1);
+        assert.equal(after.conflicts - before.conflicts, 1);
+        assert.ok(head !== undefined && after.lastSealAt instanceof Date);
+      });
+    });
+
     describe('audit', () => {
       it('finds the ledger of all these tests sound, and what was acknowledged in it', async () => {
         const keyId = await newKey(USD);
