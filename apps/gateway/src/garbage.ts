@@ -43,10 +43,26 @@ export function noteBytes(bytes: number): void {
   collect?.({ type: 'minor' });
 }
 
+/** V8's memory reducer waits so long before its first collection. */
+const REDUCER_WAITS_MS = 8_000;
+
 /**
- * Some seconds after the last request V8 collects everything so as to need less memory. It then forgets the shape of
- * what there is none of at that moment, and throws away all code compiled for it: of a gateway without requests, most
- * of it. Here it is done after a long pause only. See docs/decisions/0017.
+ * Turns V8's memory reducer off. Some seconds after the last request it collects everything, so as to need less
+ * memory. V8 then forgets the shape of each kind of object of which there is none, and throws away the code
+ * compiled for it: in a gateway without requests, most of its code. See docs/decisions/0017.
+ *
+ * To be called when the process starts. Between two collections of the reducer, V8 aborts the process when it finds
+ * the flag lowered. So a process older than a few seconds is left as it is, and is only slower after a pause.
+ */
+export function keepCompiledCode(
+  uptimeMs = performance.now(),
+  setFlag: (flag: string) => void = setFlagsFromString,
+): void {
+  if (uptimeMs < REDUCER_WAITS_MS) setFlag('--memory-reducer-gc-count=0');
+}
+
+/**
+ * Gives memory back to the system after a long pause, in place of the memory reducer (see {@link keepCompiledCode}).
  *
  * @returns a function that ends it
  */
@@ -54,7 +70,6 @@ export function shrinkInPauses(
   activity: Pick<Activity, 'begun' | 'running'>,
   shrink = (): void => collect?.({ type: 'major', flavor: 'last-resort' }),
 ): () => void {
-  setFlagsFromString('--memory-reducer-gc-count=0');
   let begun = activity.begun;
   let isShrunk = false;
   const timer = setInterval(() => {

@@ -1,8 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createActivity } from '../src/activity.js';
-import { shrinkInPauses } from '../src/garbage.js';
+import { keepCompiledCode, shrinkInPauses } from '../src/garbage.js';
 
 const PAUSE_MS = 5 * 60_000;
+
+it('keeps the flag of the memory reducer from V8 once its collections may have begun', () => {
+  const flags: string[] = [];
+  const setFlag = (flag: string): number => flags.push(flag);
+  keepCompiledCode(8_000, setFlag);
+  expect(flags).toEqual([]);
+  keepCompiledCode(7_999, setFlag);
+  expect(flags).toEqual(['--memory-reducer-gc-count=0']);
+});
 
 describe('shrinkInPauses', () => {
   beforeEach(() => {

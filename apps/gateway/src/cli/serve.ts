@@ -6,12 +6,14 @@ import { startGateway } from '../compose.js';
 import type { RunningGateway } from '../compose.js';
 import { readConfig } from '../config.js';
 import type { Config } from '../config.js';
+import { keepCompiledCode } from '../garbage.js';
 import { startGatewayWithWorkers } from '../workers/primary.js';
 import { runWorker } from '../workers/worker.js';
 
 const DEMO_BALANCE = parseUsd('5');
 
 export async function serve(): Promise<void> {
+  keepCompiledCode();
   const config = readConfig(process.env);
   if (cluster.isWorker) {
     runWorker(config);
