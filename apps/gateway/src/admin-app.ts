@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { OperationError, operations, runOperation } from './operations/operations.js';
 import type { OperationContext, OperationName } from './operations/operations.js';
+import { inviteBody } from './http-server.js';
 import { sendRefusal, storeUnavailable } from './refusal.js';
 import type { Refusal } from './refusal.js';
 import { newRequestId } from './request-id.js';
@@ -19,6 +20,8 @@ import type { Activity } from './activity.js';
 
 export interface AdminServices extends OperationContext {
   readonly adminToken: string;
+  /** Needed to read the metrics, if given. */
+  readonly metricsToken: string | undefined;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
   readonly activity: Pick<Activity, 'isDraining'>;
   readonly log: Logger;
@@ -33,11 +36,19 @@ export function createAdminApp(services: AdminServices): Express {
   app.set('query parser', 'simple');
   app.get('/healthz', livenessRoute());
   app.get('/readyz', readinessRoute(services));
+  if (services.metricsToken !== undefined) {
+    app.use('/metrics', requireToken('METRICS_TOKEN', services.metricsToken));
+  }
   app.get('/metrics', async (_req, res) => {
     res.setHeader('content-type', services.metrics.contentType);
     res.end(await services.metrics.metrics());
   });
-  app.use('/admin', requireToken(services.adminToken), express.json({ limit: MAX_BODY }));
+  app.use(
+    '/admin',
+    requireToken('ADMIN_TOKEN', services.adminToken),
+    inviteToSend,
+    express.json({ limit: MAX_BODY }),
+  );
   for (const name of Object.keys(operations) as OperationName[]) {
     const { method, path } = operations[name];
     app[METHODS[method]](path, async (req, res) => {
@@ -59,7 +70,7 @@ export function createAdminApp(services: AdminServices): Express {
 
 const METHODS = { GET: 'get', POST: 'post', PATCH: 'patch' } as const;
 
-function requireToken(token: string): RequestHandler {
+function requireToken(name: string, token: string): RequestHandler {
   const expected = digest(token);
   return function checkToken(req, res, next) {
     const presented = /^bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
@@ -70,10 +81,15 @@ function requireToken(token: string): RequestHandler {
     refuse(res, {
       status: 401,
       type: 'authentication_error',
-      message: 'authorization: must be "Bearer <ADMIN_TOKEN>"',
+      message: `authorization: must be "Bearer <${name}>"`,
     });
   };
 }
+
+const inviteToSend: RequestHandler = (req, res, next) => {
+  inviteBody(req, res);
+  next();
+};
 
 /** Digests have one length, which a comparison in constant time needs. */
 function digest(text: string): Buffer {

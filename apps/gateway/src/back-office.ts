@@ -13,7 +13,7 @@ import { createHttpServer, drain, listen, urlOf } from './http-server.js';
 import { openStoreWhenReachable } from './ledger.js';
 import type { Log } from './log.js';
 import { loadPriceTable } from './prices.js';
-import { addLedgerMetrics } from './telemetry/metrics.js';
+import { addLedgerMetrics } from './telemetry/ledger-metrics.js';
 import { startUpkeep } from './upkeep.js';
 import type { UpstreamTarget } from './upstream/client.js';
 
@@ -49,7 +49,14 @@ export async function openBackOffice(
       ? await startUpstreamSimulator({ apiKey: SIMULATOR_KEY })
       : undefined;
   const upkeep = startUpkeep(store, log);
-  addLedgerMetrics(registry, { orphanedHolds: () => upkeep.orphanedHolds });
+  addLedgerMetrics(registry, {
+    summary: () => upkeep.summary,
+    isReachable: () =>
+      store.ping().then(
+        () => true,
+        () => false,
+      ),
+  });
   let closeAdmin = (): Promise<void> => Promise.resolve();
 
   return {
@@ -71,6 +78,7 @@ export async function openBackOffice(
           prices,
           defaultLimits: config.keyLimits,
           adminToken,
+          metricsToken: config.metricsToken,
           log,
         }),
       );

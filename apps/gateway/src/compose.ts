@@ -12,7 +12,7 @@ import type { Front } from './front.js';
 import { openRedisLimiter } from './limits.js';
 import { openLog } from './log.js';
 import type { Services } from './services.js';
-import { createRegistry } from './telemetry/metrics.js';
+import { createRegistry } from './telemetry/registry.js';
 
 export interface RunningGateway {
   readonly url: string;

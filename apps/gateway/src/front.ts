@@ -51,9 +51,15 @@ export async function openFront(config: Config, parts: FrontParts): Promise<Fron
   const upstream = createUpstreamClient(parts.upstream);
   const activity = createActivity();
   const stopShrinking = shrinkInPauses(activity);
+  const memory = createByteBudget({
+    totalBytes: config.bodyMemoryBytes,
+    keyBytes: Math.floor(config.bodyMemoryBytes * KEY_SHARE_OF_MEMORY),
+  });
   const metrics = createMetrics(registry, {
+    models: prices.list().map(({ id }) => id),
     running: () => activity.running,
     pendingSettlements: () => store.pendingSettlements(),
+    reservedBytes: () => memory.reservedBytes,
   });
   const limiter = await parts.openLimiter(metrics);
   const preparer = createRequestPreparer(
@@ -70,10 +76,7 @@ export async function openFront(config: Config, parts: FrontParts): Promise<Fron
     log,
     activity,
     maxBodyBytes: config.maxBodyBytes,
-    memory: createByteBudget({
-      totalBytes: config.bodyMemoryBytes,
-      keyBytes: Math.floor(config.bodyMemoryBytes * KEY_SHARE_OF_MEMORY),
-    }),
+    memory,
     preparer,
     trustedProxies: config.trustedProxies,
     corsOrigins: config.corsOrigins,

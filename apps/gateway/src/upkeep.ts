@@ -1,25 +1,25 @@
-/** What a serving gateway does for its ledger every minute. */
+/** What a serving gateway does for its ledger once a minute. */
 
 import type { Logger } from 'pino';
-import type { BalanceStore, SealHead } from '@gateway/balance-store';
+import type { BalanceStore, LedgerSummary, SealHead } from '@gateway/balance-store';
 
 const PERIOD_MS = 60_000;
 
 export interface Upkeep {
-  /** Holds whose requests were never charged nor given up, as last counted. */
-  readonly orphanedHolds: number;
+  /** As last read; `undefined` before the first time. */
+  readonly summary: LedgerSummary | undefined;
   stop(): Promise<void>;
 }
 
 /**
- * Seals new entries and counts orphaned holds, once a minute from now on. The end of the chain is logged:
- * wherever logs are kept, it proves later that nothing before it was changed.
+ * Reads the ledger's summary now and then once a minute, when it also seals new entries. The end of the
+ * chain is logged: a log that is kept elsewhere proves later that nothing before it was changed.
  */
 export function startUpkeep(store: BalanceStore, log: Logger): Upkeep {
   let last: SealHead | undefined;
-  let orphanedHolds = 0;
+  let summary: LedgerSummary | undefined;
   let all = true;
-  let running: Promise<void> = Promise.resolve();
+  let running = attempt(summarize);
 
   async function tidy(): Promise<void> {
     const head = await store.sealEntries({ all });
@@ -28,22 +28,33 @@ export function startUpkeep(store: BalanceStore, log: Logger): Upkeep {
       log.info({ block: head.block.toString(), hash: head.hash }, 'ledger sealed');
     }
     last = head;
-    const orphans = await store.countHolds('orphaned');
-    if (orphans > orphanedHolds) log.error({ holds: orphans }, 'holds without a charge');
-    orphanedHolds = orphans;
+    await summarize();
   }
 
-  const timer = setInterval(() => {
-    running = running.then(tidy).catch((error: unknown) => {
+  async function summarize(): Promise<void> {
+    const { orphanedHolds: known = 0 } = summary ?? {};
+    summary = await store.summarize();
+    const { orphanedHolds: holds } = summary;
+    if (holds > known) log.error({ holds }, 'holds without a charge');
+  }
+
+  async function attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
       // An outage passes; a ledger that cannot be sealed is for `ledger audit` to explain.
       const reason = error instanceof Error ? error.message : String(error);
       log.warn({ reason }, 'ledger upkeep failed');
-    });
+    }
+  }
+
+  const timer = setInterval(() => {
+    running = running.then(() => attempt(tidy));
   }, PERIOD_MS).unref();
 
   return {
-    get orphanedHolds() {
-      return orphanedHolds;
+    get summary() {
+      return summary;
     },
     async stop() {
       clearInterval(timer);

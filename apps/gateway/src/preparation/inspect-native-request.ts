@@ -206,9 +206,8 @@ function createBodyScan(
   const shape: JsonShape = {
     member(name) {
       switch (name) {
-        // Judged by `normalizeToolChoice`: its types are not those of tools.
+        // The first is judged by `normalizeToolChoice`, the second is free text about the user.
         case 'tool_choice':
-        // Free text about the user.
         case 'metadata':
           return undefined;
         case 'stop_sequences':

@@ -15,6 +15,7 @@ import type { ModelPrice } from '@gateway/billing';
 import type { StreamEnd, StreamPipe, UsageReading } from '@gateway/translator';
 import type { ByteBudget, ByteReservation } from '../byte-budget.js';
 import { noteBytes } from '../garbage.js';
+import { errorCode } from '../error-code.js';
 import { requestIdHeaders, retryHeaders, sendRefusal } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import type { UpstreamClient, UpstreamRequest } from '../upstream/client.js';
@@ -67,6 +68,8 @@ export interface ExchangeReport {
   readonly charged: Charge | undefined;
   readonly loss: LossReason | undefined;
   readonly operatorMustAct: boolean;
+  /** For the operator: why the upstream's part failed. Holds no text of the upstream's. */
+  readonly fault: string | undefined;
   readonly upstreamStatus: number | undefined;
   readonly upstreamRequestId: string | undefined;
   /** From sending the request to the first byte of the response's body. */
@@ -113,6 +116,7 @@ class Relay implements Dispatcher.DispatchHandler {
   /** Collects any other response. */
   #chunks: Buffer[] = [];
   #bytes = 0;
+  #fault: string | undefined;
   /** The upstream's part is over: nothing that still arrives matters. */
   #upstreamDone = false;
   #clientLeft = false;
@@ -186,6 +190,7 @@ class Relay implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#upstreamDone) return;
+    this.#fault = faultOf(error);
     if (this.#pipe !== undefined) {
       this.#finishUpstream();
       return;
@@ -320,6 +325,7 @@ class Relay implements Dispatcher.DispatchHandler {
     }
     const reading = this.#exchange.format.readResponse(body);
     if (reading.outcome === 'malformed') {
+      this.#fault = reading.reason;
       await quarantine(reading.reason, this.#exchange, this.#services);
       this.#refuse(RESPONSE_UNUSABLE, { loss: 'malformed' });
       return;
@@ -346,6 +352,7 @@ class Relay implements Dispatcher.DispatchHandler {
   /** An answer that is not a success: nothing is charged. */
   #relayFailure(body: Buffer): void {
     const failure = readUpstreamFailure(this.#status ?? 502, this.#headers, body);
+    this.#fault = failure.fault;
     if (failure.outcome === 'replace') {
       this.#refuse(failure.refusal, { operatorMustAct: failure.operatorMustAct });
       return;
@@ -422,6 +429,7 @@ class Relay implements Dispatcher.DispatchHandler {
       charged: undefined,
       loss: undefined,
       operatorMustAct: false,
+      fault: this.#fault,
       upstreamStatus: this.#status,
       upstreamRequestId: this.#upstreamRequestId(),
       upstreamFirstByteMs:
@@ -434,6 +442,12 @@ class Relay implements Dispatcher.DispatchHandler {
     const id = this.#headers['request-id'];
     return typeof id === 'string' && /^[\w-]{1,128}$/.test(id) ? id : undefined;
   }
+}
+
+/** Such as `ECONNREFUSED` or `UND_ERR_HEADERS_TIMEOUT`, and what the system says of it. */
+function faultOf(error: Error): string {
+  const code = errorCode(error);
+  return code === undefined ? error.message : `${code}: ${error.message}`;
 }
 
 const STREAM_HEADERS = {

@@ -1,127 +1,70 @@
-/** Prometheus metrics. Labels come from closed sets (endpoints, statuses, models of the price table). */
+/**
+ * Prometheus metrics of the requests of one process. Labels come from closed sets: endpoints, statuses,
+ * reasons, models of the price table. Each combination that can be foreseen starts at 0, so that the first
+ * occurrence already shows as an increase.
+ */
 
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Histogram } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { LIMIT_NAMES } from '../admission.js';
+import { LOSS_REASONS } from '../relay/bill.js';
+import type { Charge } from '../relay/bill.js';
+import type { ExchangeReport } from '../relay/relay.js';
+import { addGauge } from './registry.js';
 import type { FinishedRequest } from './telemetry.js';
 
 export interface Metrics {
   observe(request: FinishedRequest): void;
-  /** To be told whenever Redis is given up or taken up again. */
+  /** To be called whenever Redis is given up or taken up again. */
   limitsDecidedBy(decider: 'redis' | 'local'): void;
 }
 
+export interface RequestFigures {
+  /** Ids of the models that are offered. */
+  readonly models: readonly string[];
+  readonly running: () => number;
+  readonly pendingSettlements: () => number;
+  /** Bytes of request bodies and unread responses. */
+  readonly reservedBytes: () => number;
+}
+
+const ENDPOINTS = ['messages', 'count_tokens', 'chat.completions', 'models', 'balance', 'usage'];
+const STATUSES = [200, 400, 401, 402, 404, 413, 415, 429, 499, 500, 502, 503, 504, 529];
+const UPSTREAM_STATUSES = [200, 400, 401, 403, 404, 413, 429, 500, 502, 503, 504, 529];
+const REMARKS = ['cache_creation', 'thinking_tokens', 'iterations'];
+const TOKEN_CLASSES = ['input', 'output', 'cache_read', 'cache_creation'];
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const USD_UNITS = 1e14;
 
-/** @param worker - Which of several processes this is; a label of all its metrics. */
-export function createRegistry(worker?: string): Registry {
-  const registry = new Registry();
-  if (worker !== undefined) registry.setDefaultLabels({ worker });
-  collectDefaultMetrics({ register: registry });
-  return registry;
-}
-
-/** What is known of the ledger as a whole. */
-export function addLedgerMetrics(
-  registry: Registry,
-  gauges: { readonly orphanedHolds: () => number },
-): void {
-  addGauge(
-    registry,
-    'gateway_holds_orphaned',
-    'Holds of requests that were neither charged nor given up, in the whole ledger',
-    gauges.orphanedHolds,
-  );
-}
-
-/** What a process knows of its requests. */
-export function createMetrics(
-  registry: Registry,
-  gauges: { readonly running: () => number; readonly pendingSettlements: () => number },
-): Metrics {
-  const registers = [registry];
-  const requests = new Counter({
-    name: 'gateway_requests_total',
-    help: 'Requests answered, by endpoint and status',
-    labelNames: ['endpoint', 'status'],
-    registers,
-  });
-  const durations = new Histogram({
-    name: 'gateway_request_duration_seconds',
-    help: 'From the request head to the last byte handed to the socket',
-    labelNames: ['endpoint'],
-    buckets: DURATION_BUCKETS,
-    registers,
-  });
-  const firstBytes = new Histogram({
-    name: 'gateway_upstream_first_byte_seconds',
-    help: 'From sending a request upstream to the first byte of its response body',
-    labelNames: ['endpoint'],
-    buckets: DURATION_BUCKETS,
-    registers,
-  });
-  const tokens = new Counter({
-    name: 'gateway_tokens_total',
-    help: 'Tokens charged, by model and token class',
-    labelNames: ['model', 'class'],
-    registers,
-  });
-  const charged = new Counter({
-    name: 'gateway_charged_usd_total',
-    help: 'USD charged, by model; approximate, the ledger is exact',
-    labelNames: ['model'],
-    registers,
-  });
-  const limited = new Counter({
-    name: 'gateway_rate_limited_total',
-    help: 'Requests refused by a limit of their key, or by a balance too low for them (OVERDRAFT=none)',
-    labelNames: ['limit'],
-    registers,
-  });
-  const lost = new Counter({
+export function createMetrics(registry: Registry, figures: RequestFigures): Metrics {
+  const observeRequest = countRequests(registry);
+  const observeUpstream = countUpstream(registry);
+  const observeCharge = countCharges(registry, figures.models);
+  const losses = counter(registry, {
     name: 'gateway_unbilled_total',
     help: 'Responses that may have cost the operator and were charged to nobody',
-    labelNames: ['reason'],
-    registers,
+    labels: { reason: LOSS_REASONS },
   });
-  const written = new Counter({
-    name: 'gateway_written_off_usd_total',
-    help: 'USD that responses cost beyond what balances could cover (OVERDRAFT=none); approximate',
-    registers,
-  });
-  const parts = new Counter({
-    name: 'gateway_usage_parts_set_aside_total',
-    help: 'Parts of a usage object that have no known price: not charged, kept in the quarantine',
-    registers,
-  });
-  const remarked = new Counter({
-    name: 'gateway_usage_remarks_total',
-    help: 'Details of usage objects that contradict the four counts or are unknown',
-    labelNames: ['detail'],
-    registers,
-  });
-  const refused = new Counter({
-    name: 'gateway_upstream_account_refused_total',
-    help: "Responses in which the upstream refused the operator's own credential or account",
-    registers,
-  });
-  const redisLosses = new Counter({
+  const redisLosses = counter(registry, {
     name: 'gateway_limits_redis_lost_total',
     help: 'How often Redis was given up, and limits were decided by this replica alone',
-    registers,
+    labels: {},
   });
   let isLocal = false;
-  addGauge(
-    registry,
+  const gauge = (name: string, help: string, read: () => number): void => {
+    addGauge(registry, name, help, read);
+  };
+  gauge(
     'gateway_limits_local',
     'Whether this replica decides limits alone because Redis is away',
     () => Number(isLocal),
   );
-  addGauge(registry, 'gateway_requests_running', 'Exchanges under way', gauges.running);
-  addGauge(
-    registry,
-    'gateway_settlements_pending',
-    'Charges not yet durable',
-    gauges.pendingSettlements,
+  gauge('gateway_requests_running', 'Exchanges under way', figures.running);
+  gauge('gateway_settlements_pending', 'Charges not yet durable', figures.pendingSettlements);
+  gauge(
+    'gateway_memory_reserved_bytes',
+    'Memory reserved for request bodies and unread responses (BODY_MEMORY_BYTES)',
+    figures.reservedBytes,
   );
 
   return {
@@ -129,37 +72,137 @@ export function createMetrics(
       isLocal = decider === 'local';
       if (isLocal) redisLosses.inc();
     },
-    observe({ endpoint, status, durationMs, model, limited: limit, report }) {
-      requests.inc({ endpoint, status });
-      durations.observe({ endpoint }, durationMs / 1000);
-      if (limit !== undefined) limited.inc({ limit });
+    observe(request) {
+      observeRequest(request);
+      const { report, model, endpoint } = request;
       if (report === undefined) return;
-      if (report.upstreamFirstByteMs !== undefined) {
-        firstBytes.observe({ endpoint }, report.upstreamFirstByteMs / 1000);
-      }
-      if (report.loss !== undefined) lost.inc({ reason: report.loss });
-      if (report.operatorMustAct) refused.inc();
-      if (report.charged === undefined || model === undefined) return;
-      const { usage, charge, writtenOff, setAside, remarks } = report.charged;
-      tokens.inc({ model, class: 'input' }, usage.inputTokens);
-      tokens.inc({ model, class: 'output' }, usage.outputTokens);
-      tokens.inc({ model, class: 'cache_read' }, usage.cacheReadInputTokens);
-      tokens.inc({ model, class: 'cache_creation' }, usage.cacheCreationInputTokens);
-      charged.inc({ model }, Number(charge) / USD_UNITS);
-      written.inc(Number(writtenOff) / USD_UNITS);
-      parts.inc(setAside);
-      for (const { detail } of remarks) remarked.inc({ detail });
+      observeUpstream(endpoint, report);
+      if (report.loss !== undefined) losses.inc({ reason: report.loss });
+      if (report.charged !== undefined && model !== undefined) observeCharge(model, report.charged);
     },
   };
 }
 
-function addGauge(registry: Registry, name: string, help: string, read: () => number): void {
-  new Gauge({
+function countRequests(registry: Registry): (request: FinishedRequest) => void {
+  const requests = counter(registry, {
+    name: 'gateway_requests_total',
+    help: 'Requests answered, by endpoint and status',
+    labels: { endpoint: ENDPOINTS, status: STATUSES.map(String) },
+  });
+  const durations = histogram(
+    registry,
+    'gateway_request_duration_seconds',
+    'From the request head to the last byte handed to the socket',
+  );
+  const limited = counter(registry, {
+    name: 'gateway_rate_limited_total',
+    help: 'Requests refused by a limit of their key, or by a balance too low for them (OVERDRAFT=none)',
+    labels: { limit: LIMIT_NAMES },
+  });
+  return ({ endpoint, status, durationMs, limited: limit }) => {
+    requests.inc({ endpoint, status });
+    durations.observe({ endpoint }, durationMs / 1000);
+    if (limit !== undefined) limited.inc({ limit });
+  };
+}
+
+function countUpstream(registry: Registry): (endpoint: string, report: ExchangeReport) => void {
+  const responses = counter(registry, {
+    name: 'gateway_upstream_responses_total',
+    help: 'Responses of the upstream by status; none: the connection failed before one came',
+    labels: { status: [...UPSTREAM_STATUSES.map(String), 'none'] },
+  });
+  const firstBytes = histogram(
+    registry,
+    'gateway_upstream_first_byte_seconds',
+    'From sending a request upstream to the first byte of its response body',
+  );
+  const refused = counter(registry, {
+    name: 'gateway_upstream_account_refused_total',
+    help: "Responses in which the upstream refused the operator's own credential or account",
+    labels: {},
+  });
+  return (endpoint, { upstreamStatus, upstreamFirstByteMs, operatorMustAct }) => {
+    responses.inc({ status: upstreamStatus ?? 'none' });
+    if (upstreamFirstByteMs !== undefined) {
+      firstBytes.observe({ endpoint }, upstreamFirstByteMs / 1000);
+    }
+    if (operatorMustAct) refused.inc();
+  };
+}
+
+function countCharges(
+  registry: Registry,
+  models: readonly string[],
+): (model: string, charge: Charge) => void {
+  const tokens = counter(registry, {
+    name: 'gateway_tokens_total',
+    help: 'Tokens charged, by model and token class',
+    labels: { model: models, class: TOKEN_CLASSES },
+  });
+  const charged = counter(registry, {
+    name: 'gateway_charged_usd_total',
+    help: 'USD charged, by model; approximate, the ledger is exact',
+    labels: { model: models },
+  });
+  const writtenOff = counter(registry, {
+    name: 'gateway_written_off_usd_total',
+    help: 'USD that responses cost beyond what balances could cover (OVERDRAFT=none); approximate',
+    labels: {},
+  });
+  const partsSetAside = counter(registry, {
+    name: 'gateway_usage_parts_set_aside_total',
+    help: 'Parts of a usage object that have no known price: not charged, kept in the quarantine',
+    labels: {},
+  });
+  const remarks = counter(registry, {
+    name: 'gateway_usage_remarks_total',
+    help: 'Details of usage objects that contradict the four counts or are unknown',
+    labels: { detail: REMARKS },
+  });
+  return (model, { usage, charge, writtenOff: lost, setAside, remarks: found }) => {
+    tokens.inc({ model, class: 'input' }, usage.inputTokens);
+    tokens.inc({ model, class: 'output' }, usage.outputTokens);
+    tokens.inc({ model, class: 'cache_read' }, usage.cacheReadInputTokens);
+    tokens.inc({ model, class: 'cache_creation' }, usage.cacheCreationInputTokens);
+    charged.inc({ model }, Number(charge) / USD_UNITS);
+    writtenOff.inc(Number(lost) / USD_UNITS);
+    partsSetAside.inc(setAside);
+    for (const { detail } of found) remarks.inc({ detail });
+  };
+}
+
+/** A counter whose combinations of labels all start at 0. */
+function counter<Label extends string>(
+  registry: Registry,
+  {
     name,
     help,
+    labels,
+  }: {
+    readonly name: string;
+    readonly help: string;
+    readonly labels: Readonly<Record<Label, readonly string[]>>;
+  },
+): Counter<Label> {
+  const labelNames = Object.keys(labels) as Label[];
+  const made = new Counter<Label>({ name, help, labelNames, registers: [registry] });
+  let combinations: Partial<Record<Label, string>>[] = [{}];
+  for (const label of labelNames) {
+    combinations = combinations.flatMap((rest) =>
+      labels[label].map((value) => ({ ...rest, [label]: value })),
+    );
+  }
+  for (const combination of combinations) made.inc(combination, 0);
+  return made;
+}
+
+function histogram(registry: Registry, name: string, help: string): Histogram<'endpoint'> {
+  return new Histogram({
+    name,
+    help,
+    labelNames: ['endpoint'],
+    buckets: DURATION_BUCKETS,
     registers: [registry],
-    collect() {
-      this.set(read());
-    },
   });
 }

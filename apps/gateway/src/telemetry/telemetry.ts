@@ -83,7 +83,7 @@ function fieldsOf({
     key_id: keyId,
     model,
     limited,
-    fault,
+    fault: fault ?? report?.fault,
     ...(report === undefined
       ? undefined
       : {

@@ -19,10 +19,15 @@ const upstreamErrorBody = z.object({
   }),
 });
 
-export type UpstreamFailure =
+type Judgement =
   /** The upstream's own JSON error may be shown; on the native endpoint byte for byte. */
   | { readonly outcome: 'relay'; readonly refusal: Refusal }
   | { readonly outcome: 'replace'; readonly refusal: Refusal; readonly operatorMustAct: boolean };
+
+export type UpstreamFailure = Judgement & {
+  /** For the log: the upstream's status and its kind of error, never its text. */
+  readonly fault: string;
+};
 
 export function readUpstreamFailure(
   status: number,
@@ -31,6 +36,26 @@ export function readUpstreamFailure(
 ): UpstreamFailure {
   const parsed = upstreamErrorBody.safeParse(parseJson(body));
   const error = parsed.success ? parsed.data.error : undefined;
+  return {
+    ...judge(status, headers, error),
+    fault: `upstream ${String(status)}: ${kindOf(error)}`,
+  };
+}
+
+type UpstreamError = z.infer<typeof upstreamErrorBody>['error'];
+
+/** Only what looks like one of the provider's own words. */
+function kindOf(error: UpstreamError | undefined): string {
+  if (error === undefined) return 'not an error body';
+  const words = [error.type, error.details?.error_code].filter((word) => word !== undefined);
+  return words.filter((word) => /^[a-z0-9_]{1,60}$/.test(word)).join(' ') || 'unknown type';
+}
+
+function judge(
+  status: number,
+  headers: IncomingHttpHeaders,
+  error: UpstreamError | undefined,
+): Judgement {
   if (status === 402 || isSpendLimit(status, error)) {
     return replace(OUT_OF_SERVICE, { operatorMustAct: true });
   }
@@ -97,14 +122,11 @@ const UNREADABLE: Refusal = {
 function replace(
   refusal: Refusal,
   { operatorMustAct }: { readonly operatorMustAct: boolean },
-): UpstreamFailure {
+): Judgement {
   return { outcome: 'replace', refusal, operatorMustAct };
 }
 
-function isSpendLimit(
-  status: number,
-  error: z.infer<typeof upstreamErrorBody>['error'] | undefined,
-): boolean {
+function isSpendLimit(status: number, error: UpstreamError | undefined): boolean {
   if (error === undefined) return false;
   const code = error.details?.error_code ?? '';
   if (error.type === 'billing_error') return true;

@@ -9,7 +9,7 @@ import { openBackOffice } from '../back-office.js';
 import type { RunningGateway } from '../compose.js';
 import type { Config } from '../config.js';
 import { openLog } from '../log.js';
-import { createRegistry } from '../telemetry/metrics.js';
+import { createRegistry } from '../telemetry/registry.js';
 import { startCrew } from './crew.js';
 import type { Crew } from './crew.js';
 import { shareLedger } from './shared-ledger.js';

@@ -10,7 +10,7 @@ import { openStoreWhenReachable } from '../ledger.js';
 import { openRedisLimiter } from '../limits.js';
 import { openLog } from '../log.js';
 import { loadPriceTable } from '../prices.js';
-import { createRegistry } from '../telemetry/metrics.js';
+import { createRegistry } from '../telemetry/registry.js';
 import type { PrimaryCalls, WorkerCalls, WorkerMetrics } from './calls.js';
 import { closeLink, openLink } from './link.js';
 import type { LinkTo } from './link.js';

@@ -1,0 +1,71 @@
+/** Metrics of the ledger as a whole, of which there is one however many processes serve. */
+
+import { Gauge } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type { LedgerSummary } from '@gateway/balance-store';
+import { addGauge } from './registry.js';
+
+const USD_UNITS = 1e14;
+
+export interface LedgerFigures {
+  /** Read once a minute; `undefined` before the first time. */
+  readonly summary: () => LedgerSummary | undefined;
+  /** Asks the ledger's database. */
+  readonly isReachable: () => Promise<boolean>;
+}
+
+export function addLedgerMetrics(registry: Registry, figures: LedgerFigures): void {
+  const gauge = (name: string, help: string, read: (summary: LedgerSummary) => number): void => {
+    addGauge(registry, name, help, () => {
+      const summary = figures.summary();
+      return summary === undefined ? undefined : read(summary);
+    });
+  };
+  gauge(
+    'gateway_holds_orphaned',
+    'Holds of requests that were neither charged nor given up',
+    ({ orphanedHolds }) => orphanedHolds,
+  );
+  gauge(
+    'gateway_quarantine_rows',
+    'Usages that were set aside and never charged',
+    ({ quarantined }) => quarantined,
+  );
+  gauge(
+    'gateway_settle_conflicts',
+    'Request ids that came back with other contents than those charged',
+    ({ conflicts }) => conflicts,
+  );
+  gauge(
+    'gateway_unspent_usd',
+    'Sum of all balances above zero: what customers have paid and not used; approximate',
+    ({ unspent }) => Number(unspent) / USD_UNITS,
+  );
+  gauge(
+    'gateway_overdrawn_usd',
+    'Sum of all balances below zero, as a positive amount; approximate',
+    ({ overdrawn }) => Number(overdrawn) / USD_UNITS,
+  );
+  gauge(
+    'gateway_ledger_last_seal_timestamp_seconds',
+    'When the hash chain over the ledger was last extended; 0 if never',
+    ({ lastSealAt }) => (lastSealAt?.getTime() ?? 0) / 1000,
+  );
+  addGauge(
+    registry,
+    'gateway_ledger_reachable',
+    'Whether the database of the ledger answers, asked at each scrape',
+    async () => Number(await figures.isReachable()),
+  );
+  new Gauge({
+    name: 'gateway_keys',
+    help: 'Keys by standing',
+    labelNames: ['standing'],
+    registers: [registry],
+    collect() {
+      for (const [standing, keys] of Object.entries(figures.summary()?.keys ?? {})) {
+        this.set({ standing }, keys);
+      }
+    },
+  });
+}

@@ -1,0 +1,36 @@
+/** Where the metrics of one process are kept. */
+
+import { Gauge, Registry, collectDefaultMetrics } from 'prom-client';
+import manifest from '../../package.json' with { type: 'json' };
+
+/** @param worker - Which of several processes this is; a label of all its metrics. */
+export function createRegistry(worker?: string): Registry {
+  const registry = new Registry();
+  if (worker !== undefined) registry.setDefaultLabels({ worker });
+  collectDefaultMetrics({ register: registry });
+  new Gauge({
+    name: 'gateway_build_info',
+    help: 'Always 1; the labels say what is running',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  }).set({ version: manifest.version, node: process.version }, 1);
+  return registry;
+}
+
+/** @param read - Called at each scrape. The gauge keeps its value on `undefined`. */
+export function addGauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  read: () => number | undefined | Promise<number>,
+): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    async collect() {
+      const value = await read();
+      if (value !== undefined) this.set(value);
+    },
+  });
+}
