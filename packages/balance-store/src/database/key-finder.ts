@@ -19,7 +19,7 @@ export interface KeyFinder {
 
 /**
  * Remembers keys that were found, for a second at most, so that a busy key costs one look-up per second.
- * Credentials that nobody was given are never remembered: they cannot fill the memory.
+ * Credentials that are unknown or revoked are never remembered: they cannot fill the memory.
  *
  * @param now - Milliseconds of a clock that never goes back.
  */
@@ -41,7 +41,8 @@ export function createKeyFinder(pool: Pool, pepper: string, now: () => number): 
     const record = row === undefined ? undefined : keyRecordOf(row);
     if (readEpoch !== epoch) return record;
     cache.delete(credential);
-    if (record === undefined) return undefined;
+    // A revoked key must not be known from its answer coming sooner than that of an unknown one.
+    if (record === undefined || record.state === 'revoked') return record;
     cache.set(credential, { record, readAt });
     for (const oldest of cache.keys()) {
       if (cache.size <= MAX_CACHED_KEYS) break;
