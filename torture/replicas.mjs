@@ -10,12 +10,21 @@ import { node, root } from '../scripts/setup.mjs';
 
 const MAIN = join(root, 'apps/gateway/dist/main.js');
 
-export function createReplica(name, { port, adminPort, env, nodeFlags = [] }) {
+/** Joins a control group, and becomes the program. */
+const JOIN = 'echo $$ > "$0" && exec "$@"';
+
+/** @param options.memoryLimit - a limit that the system sets, see `memory-limit.mjs` */
+export function createReplica(name, { port, adminPort, env, nodeFlags = [], memoryLimit }) {
   let child;
   let output = '';
   function spawnGateway() {
     output = '';
-    child = spawn(node, [...nodeFlags, MAIN, 'serve'], {
+    const program = [node, ...nodeFlags, MAIN, 'serve'];
+    const [file, ...args] =
+      memoryLimit === undefined
+        ? program
+        : ['/bin/sh', '-c', JOIN, memoryLimit.processes, ...program];
+    child = spawn(file, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: process.env.PATH,

@@ -12,9 +12,16 @@ const UPSTREAM_KEY = 'torture-upstream-key';
 /**
  * @param options.env - configuration that all gateways share
  * @param options.nodeFlags - flags of Node for all gateways
+ * @param options.memoryLimit - for all gateways together, see `memory-limit.mjs`
  * @param options.journalEntries - how many served responses the upstream remembers
  */
-export async function startSystem({ replicaCount, env = {}, nodeFlags, journalEntries }) {
+export async function startSystem({
+  replicaCount,
+  env = {},
+  nodeFlags,
+  memoryLimit,
+  journalEntries,
+}) {
   const postgres = await startPostgres();
   const redis = await startRedis();
   const simulator = await startUpstreamSimulator({
@@ -42,7 +49,14 @@ export async function startSystem({ replicaCount, env = {}, nodeFlags, journalEn
       ...env,
     };
     const ports = { port: await freePort(), adminPort: await freePort() };
-    replicas.push(createReplica(`replica-${i + 1}`, { ...ports, env: shared, nodeFlags }));
+    replicas.push(
+      createReplica(`replica-${i + 1}`, {
+        ...ports,
+        env: shared,
+        nodeFlags,
+        memoryLimit,
+      }),
+    );
   }
   // Past the proxies: what is done here is not tortured.
   const store = await openPostgresStore({ connectionString: postgres.url, pepper: PEPPER });

@@ -1,0 +1,12 @@
+/** A short run of the attacks: hostile bodies against a gateway with little memory. */
+
+import { expect, it } from '@jest/globals';
+import { runTorture } from './support/torture.js';
+
+it('survives hostile bodies of every shape, serves others meanwhile, and gives nothing away', () => {
+  const { output, status } = runTorture('attack');
+  // How many were tried, the longest block, the most memory, and what was not charged.
+  process.stdout.write(output.slice(output.indexOf('\n\n')));
+  expect(output).toMatch(/\n\nseed 1: 8 passed, 0 failed\n$/);
+  expect(status).toBe(0);
+}, 240_000);

@@ -1,0 +1,22 @@
+/** Runs parts of the torture harness, which needs the built gateway: `npm test` builds before it tests. */
+
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(__dirname, '../../../..');
+
+/** @returns what the harness printed: what it compared, and what differs */
+export function runTorture(...parts: readonly string[]): {
+  readonly output: string;
+  readonly status: number | null;
+} {
+  if (!existsSync(join(ROOT, 'apps/gateway/dist/main.js'))) throw new Error('run `npm run build`');
+  const run = spawnSync(
+    process.execPath,
+    // Tests share their machine: no time is judged.
+    [join(ROOT, 'torture/main.mjs'), '--seed', '1', '--untimed', '--only', parts.join(',')],
+    { cwd: ROOT, encoding: 'utf8' },
+  );
+  return { output: run.stdout + run.stderr, status: run.status };
+}
