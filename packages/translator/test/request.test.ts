@@ -20,6 +20,12 @@ function bodyOf(chat: unknown): string {
   return result.body;
 }
 
+/** CPU time of this process. What is not linear below takes hours, however fast the machine is. */
+function secondsSince(start: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / 1e6;
+}
+
 const user = (content: unknown) => ({ role: 'user', content });
 
 describe('translateRequest', () => {
@@ -177,9 +183,9 @@ describe('translateRequest', () => {
     ],
     ['white space', { messages: [user(' '.repeat(20_000_000)), user('a')] }],
   ])('takes time in proportion to its input: many %s', (_, chat) => {
-    const start = performance.now();
+    const start = process.cpuUsage();
     translate({ model: 'm', ...chat });
-    expect(performance.now() - start).toBeLessThan(5_000);
+    expect(secondsSince(start)).toBeLessThan(60);
   });
 
   it('takes time in proportion to its input: many calls of one id, each answered twice', () => {
@@ -189,13 +195,13 @@ describe('translateRequest', () => {
       tool_call_id: 'c',
       content: 'x',
     }));
-    const start = performance.now();
+    const start = process.cpuUsage();
     const result = translate({
       model: 'm',
       messages: [user('Go'), { role: 'assistant', tool_calls: calls }, ...results],
     });
     expect(result.outcome).toBe('translated');
-    expect(performance.now() - start).toBeLessThan(5_000);
+    expect(secondsSince(start)).toBeLessThan(60);
   });
 });
 
