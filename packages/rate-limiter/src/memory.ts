@@ -38,6 +38,12 @@ interface BusySubject {
   tatUs: number | undefined;
 }
 
+interface Log {
+  readonly events: readonly number[];
+  /** When the last of them leaves the window. */
+  readonly emptyAtUs: number;
+}
+
 /**
  * Limits for one process, or for one replica's share.
  *
@@ -49,8 +55,14 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryL
   /** Bounded by the leases in flight. */
   const busy = new Map<string, BusySubject>();
   /** TAT of subjects without a lease; worthless once every permit is back. */
-  const resting = createFadingMap<number>(maxSubjects);
-  const logs = createFadingMap<readonly number[]>(maxSubjects);
+  const resting = createFadingMap<number>({
+    maxEntries: maxSubjects,
+    worthlessAtUs: (tatUs) => tatUs,
+  });
+  const logs = createFadingMap<Log>({
+    maxEntries: maxSubjects,
+    worthlessAtUs: ({ emptyAtUs }) => emptyAtUs,
+  });
 
   const nowUs = (): number => Math.floor(now() * 1_000);
 
@@ -74,7 +86,7 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryL
     state.leases -= 1;
     if (state.leases > 0) return;
     busy.delete(subject);
-    if (state.tatUs !== undefined) resting.put(subject, state.tatUs, state.tatUs, nowUs());
+    if (state.tatUs !== undefined) resting.put(subject, state.tatUs, nowUs());
   }
 
   return {
@@ -103,11 +115,11 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryL
     record(subject, policy) {
       assertLogPolicy(policy);
       const time = nowUs();
-      const decision = takeSlot(logs.get(subject, time) ?? [], time, policy);
+      const decision = takeSlot(logs.get(subject, time)?.events ?? [], time, policy);
       if (decision.outcome === 'denied') {
         return { outcome: 'denied', retryAfterMs: Math.ceil(decision.waitUs / 1_000) };
       }
-      logs.put(subject, decision.log, time + policy.windowMs * 1_000, time);
+      logs.put(subject, { events: decision.log, emptyAtUs: time + policy.windowMs * 1_000 }, time);
       return { outcome: 'allowed', remaining: decision.remaining };
     },
 
