@@ -26,8 +26,6 @@ export interface MemoryLimiter extends Limiter {
   record(subject: string, policy: LogPolicy): Decision;
   leases(subject: string): number;
   close(): void;
-  /** Counts a lease that some other authority has granted: it is not asked for and cannot be denied. */
-  hold(subject: string): Lease;
   /** Subjects and logs held in memory, for tests and metrics. */
   size(): number;
 }
@@ -45,7 +43,7 @@ interface Log {
 }
 
 /**
- * Limits for one process, or for one replica's share.
+ * Limits for one process.
  *
  * A lease lives until it is released. Subjects whose permits are all back and that hold no lease take no
  * memory. State ends with the process.
@@ -104,12 +102,6 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryL
       const retryAfterMs =
         decision.limit === 'rate' ? Math.ceil(decision.waitUs / 1_000) : leaseRetryAfterMs(random);
       return { outcome: 'denied', limit: decision.limit, retryAfterMs };
-    },
-
-    hold(subject) {
-      const state = busy.get(subject) ?? { leases: 0, tatUs: resting.get(subject, nowUs()) };
-      state.leases += 1;
-      return grant(subject, state);
     },
 
     record(subject, policy) {
