@@ -46,9 +46,7 @@ describe('fading map', () => {
             actualAnswers.push(map.get(step.key, nowUs));
             expectedAnswers.push(value);
             if (value !== undefined) expected.push([step.key, value]);
-          } else if (step.does === 'delete') {
-            map.delete(step.key);
-          } else {
+          } else if (step.does === 'put') {
             const value = nowUs + step.lastsUs;
             map.put(step.key, value, nowUs);
             if (value > nowUs) expected.push([step.key, value]);
@@ -58,6 +56,8 @@ describe('fading map', () => {
               if (oldest[1] > nowUs && expected.length <= MAX_ENTRIES) break;
               expected.shift();
             }
+          } else {
+            map.delete(step.key);
           }
           actualAnswers.push(map.size());
           expectedAnswers.push(expected.length);
