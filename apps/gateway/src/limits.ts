@@ -6,8 +6,11 @@ import type { Limiter } from '@gateway/rate-limiter';
 import { createRedisLimiter } from '@gateway/rate-limiter/redis';
 import type { Metrics } from './telemetry/metrics.js';
 
-/** A process starts without its Redis, but not before it has tried. */
-const CONNECT_PATIENCE_MS = 2_000;
+/**
+ * How long a process waits for Redis before it starts without it. A Redis that refuses connections ends the
+ * wait at once, so only one that does not respond costs this much. On a busy machine, connecting takes seconds.
+ */
+const CONNECT_PATIENCE_MS = 10_000;
 
 /** @param options.processes - How many share the limits; each takes its share while Redis is away. */
 export async function openRedisLimiter(
@@ -42,13 +45,24 @@ export async function openRedisLimiter(
 function tried(redis: Redis | Cluster): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, CONNECT_PATIENCE_MS);
-    for (const event of ['ready', 'close']) {
-      redis.once(event, () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    }
+    const settle = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    redis.once('close', settle);
+    redis.once('ready', () => {
+      connectNodes(redis).then(settle, settle);
+    });
   });
+}
+
+/**
+ * Connects to every node of a cluster. ioredis calls a cluster ready when one node is connected. It connects to
+ * each other node with the first call for it, and retries further calls for that node only after 100 ms. The
+ * limiter does not wait that long.
+ */
+async function connectNodes(redis: Redis | Cluster): Promise<void> {
+  if (redis instanceof Cluster) await Promise.all(redis.nodes('master').map((node) => node.ping()));
 }
 
 function connectRedis([first = '', ...others]: readonly string[]): Redis | Cluster {
@@ -63,6 +77,8 @@ function connectRedis([first = '', ...others]: readonly string[]): Redis | Clust
   const { username, password, protocol } = new URL(first);
   return new Cluster([first, ...others], {
     enableOfflineQueue: false,
+    // The default is one second. A process that is busy starting may need longer to read the answer.
+    slotsRefreshTimeout: CONNECT_PATIENCE_MS / 2,
     redisOptions: {
       ...options,
       ...(username === '' ? {} : { username: decodeURIComponent(username) }),

@@ -1,28 +1,77 @@
-/** A map of values that become worthless at a known time, bounded by forgetting the least recently used. */
+/** A map of values that become worthless with time, bounded by forgetting the least recently used. */
 
 export interface FadingMap<V> {
   /** Undefined when absent or worthless. Counts as use. */
   get(key: string, nowUs: number): V | undefined;
-  put(key: string, value: V, worthlessAtUs: number, nowUs: number): void;
+  put(key: string, value: V, nowUs: number): void;
   delete(key: string): void;
   clear(): void;
   /** Entries held, worthless ones that were not noticed yet included. */
   size(): number;
 }
 
-/** Each operation takes constant time. There is no timer: the oldest entries are looked at on each `put`. */
-export function createFadingMap<V>(maxEntries: number): FadingMap<V> {
-  // A Map iterates in insertion order, and `get` re-inserts: the first entry is the least recently used.
-  const entries = new Map<string, { readonly value: V; readonly worthlessAtUs: number }>();
+export interface FadingMapOptions<V> {
+  readonly maxEntries: number;
+  /** When a value becomes worthless. This time may change while the value is in the map. */
+  readonly worthlessAtUs: (value: V) => number;
+}
+
+/** A node of the list, which is in the order of use. */
+interface Entry<V> {
+  readonly key: string;
+  value: V;
+  older: Entry<V> | undefined;
+  newer: Entry<V> | undefined;
+}
+
+/**
+ * Each operation takes constant time. There is no timer: each `put` looks at the least recently used entries.
+ *
+ * The order of use is a linked list. The insertion order of a Map would do, but its first entry is slow to
+ * find: V8 leaves a hole for each deleted entry, and an iterator has to skip them. With 20,000 entries that took
+ * 16 microseconds.
+ */
+export function createFadingMap<V>({
+  maxEntries,
+  worthlessAtUs,
+}: FadingMapOptions<V>): FadingMap<V> {
+  const entries = new Map<string, Entry<V>>();
+  let oldest: Entry<V> | undefined;
+  let newest: Entry<V> | undefined;
+
+  function link(entry: Entry<V>): void {
+    entry.older = newest;
+    if (newest === undefined) oldest = entry;
+    else newest.newer = entry;
+    newest = entry;
+  }
+
+  /** Clears both references; otherwise a forgotten entry could keep others in memory. */
+  function unlink(entry: Entry<V>): void {
+    if (entry.older === undefined) oldest = entry.newer;
+    else entry.older.newer = entry.newer;
+    if (entry.newer === undefined) newest = entry.older;
+    else entry.newer.older = entry.older;
+    entry.older = undefined;
+    entry.newer = undefined;
+  }
+
+  function drop(entry: Entry<V>): void {
+    unlink(entry);
+    entries.delete(entry.key);
+  }
+
+  function use(entry: Entry<V>): void {
+    if (entry === newest) return;
+    unlink(entry);
+    link(entry);
+  }
 
   function dropOldest(nowUs: number): void {
-    // Two at a time outpace the one that was put.
-    for (let looked = 0; looked < 2; looked += 1) {
-      const oldest = entries.entries().next();
-      if (oldest.done) return;
-      const [key, { worthlessAtUs }] = oldest.value;
-      if (worthlessAtUs > nowUs && entries.size <= maxEntries) return;
-      entries.delete(key);
+    // Each put adds at most one entry and drops up to two, so the map shrinks back to its bound.
+    for (let looked = 0; looked < 2 && oldest !== undefined; looked += 1) {
+      if (worthlessAtUs(oldest.value) > nowUs && entries.size <= maxEntries) return;
+      drop(oldest);
     }
   }
 
@@ -30,21 +79,35 @@ export function createFadingMap<V>(maxEntries: number): FadingMap<V> {
     get(key, nowUs) {
       const entry = entries.get(key);
       if (entry === undefined) return undefined;
-      entries.delete(key);
-      if (entry.worthlessAtUs <= nowUs) return undefined;
-      entries.set(key, entry);
+      if (worthlessAtUs(entry.value) <= nowUs) {
+        drop(entry);
+        return undefined;
+      }
+      use(entry);
       return entry.value;
     },
-    put(key, value, worthlessAtUs, nowUs) {
-      entries.delete(key);
-      if (worthlessAtUs > nowUs) entries.set(key, { value, worthlessAtUs });
+    put(key, value, nowUs) {
+      const known = entries.get(key);
+      if (worthlessAtUs(value) <= nowUs) {
+        if (known !== undefined) drop(known);
+      } else if (known === undefined) {
+        const entry: Entry<V> = { key, value, older: undefined, newer: undefined };
+        entries.set(key, entry);
+        link(entry);
+      } else {
+        known.value = value;
+        use(known);
+      }
       dropOldest(nowUs);
     },
     delete(key) {
-      entries.delete(key);
+      const entry = entries.get(key);
+      if (entry !== undefined) drop(entry);
     },
     clear() {
       entries.clear();
+      oldest = undefined;
+      newest = undefined;
     },
     size() {
       return entries.size;

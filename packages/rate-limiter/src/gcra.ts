@@ -7,7 +7,7 @@
  */
 
 import type { Policy } from './policy.js';
-import { permitIntervalUs } from './policy.js';
+import { burstSpanUs, permitIntervalUs } from './policy.js';
 
 export type PermitDecision =
   | { readonly outcome: 'allowed'; readonly tatUs: number }
@@ -28,7 +28,7 @@ export function takePermit(
   policy: Policy,
 ): PermitDecision {
   const intervalUs = permitIntervalUs(policy);
-  const spanUs = policy.burst * intervalUs;
+  const spanUs = burstSpanUs(policy);
   const startUs = Math.max(tatUs ?? nowUs, nowUs);
   if (startUs > nowUs + spanUs) return { outcome: 'allowed', tatUs: nowUs + spanUs };
   const nextUs = startUs + intervalUs;

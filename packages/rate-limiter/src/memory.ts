@@ -26,8 +26,6 @@ export interface MemoryLimiter extends Limiter {
   record(subject: string, policy: LogPolicy): Decision;
   leases(subject: string): number;
   close(): void;
-  /** Counts a lease that some other authority has granted: it is not asked for and cannot be denied. */
-  hold(subject: string): Lease;
   /** Subjects and logs held in memory, for tests and metrics. */
   size(): number;
 }
@@ -38,8 +36,14 @@ interface BusySubject {
   tatUs: number | undefined;
 }
 
+interface Log {
+  readonly events: readonly number[];
+  /** When the last of them leaves the window. */
+  readonly emptyAtUs: number;
+}
+
 /**
- * Limits for one process, or for one replica's share.
+ * Limits for one process.
  *
  * A lease lives until it is released. Subjects whose permits are all back and that hold no lease take no
  * memory. State ends with the process.
@@ -49,8 +53,14 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryL
   /** Bounded by the leases in flight. */
   const busy = new Map<string, BusySubject>();
   /** TAT of subjects without a lease; worthless once every permit is back. */
-  const resting = createFadingMap<number>(maxSubjects);
-  const logs = createFadingMap<readonly number[]>(maxSubjects);
+  const resting = createFadingMap<number>({
+    maxEntries: maxSubjects,
+    worthlessAtUs: (tatUs) => tatUs,
+  });
+  const logs = createFadingMap<Log>({
+    maxEntries: maxSubjects,
+    worthlessAtUs: ({ emptyAtUs }) => emptyAtUs,
+  });
 
   const nowUs = (): number => Math.floor(now() * 1_000);
 
@@ -74,7 +84,7 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryL
     state.leases -= 1;
     if (state.leases > 0) return;
     busy.delete(subject);
-    if (state.tatUs !== undefined) resting.put(subject, state.tatUs, state.tatUs, nowUs());
+    if (state.tatUs !== undefined) resting.put(subject, state.tatUs, nowUs());
   }
 
   return {
@@ -94,20 +104,14 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryL
       return { outcome: 'denied', limit: decision.limit, retryAfterMs };
     },
 
-    hold(subject) {
-      const state = busy.get(subject) ?? { leases: 0, tatUs: resting.get(subject, nowUs()) };
-      state.leases += 1;
-      return grant(subject, state);
-    },
-
     record(subject, policy) {
       assertLogPolicy(policy);
       const time = nowUs();
-      const decision = takeSlot(logs.get(subject, time) ?? [], time, policy);
+      const decision = takeSlot(logs.get(subject, time)?.events ?? [], time, policy);
       if (decision.outcome === 'denied') {
         return { outcome: 'denied', retryAfterMs: Math.ceil(decision.waitUs / 1_000) };
       }
-      logs.put(subject, decision.log, time + policy.windowMs * 1_000, time);
+      logs.put(subject, { events: decision.log, emptyAtUs: time + policy.windowMs * 1_000 }, time);
       return { outcome: 'allowed', remaining: decision.remaining };
     },
 

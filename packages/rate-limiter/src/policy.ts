@@ -27,6 +27,11 @@ export function permitIntervalUs(policy: Policy): number {
   return Math.ceil(MICROSECONDS_PER_MINUTE / policy.requestsPerMinute);
 }
 
+/** Microseconds until all permits of a burst that is used up are back. */
+export function burstSpanUs(policy: Policy): number {
+  return policy.burst * permitIntervalUs(policy);
+}
+
 /** @throws {RangeError} when a limit is not a positive number, or not an integer where it counts. */
 export function assertPolicy(policy: Policy): void {
   assertCount('concurrency', policy.concurrency);
@@ -34,7 +39,7 @@ export function assertPolicy(policy: Policy): void {
   if (!(policy.requestsPerMinute > 0 && policy.requestsPerMinute < Infinity)) {
     throw new RangeError(`requestsPerMinute is ${policy.requestsPerMinute}, not a number above 0`);
   }
-  if (policy.burst * permitIntervalUs(policy) > MAX_SPAN_US) {
+  if (burstSpanUs(policy) > MAX_SPAN_US) {
     throw new RangeError('burst takes more than 30 years to come back at requestsPerMinute');
   }
 }

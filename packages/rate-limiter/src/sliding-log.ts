@@ -21,11 +21,22 @@ export type LogDecision =
  */
 export function takeSlot(log: readonly number[], nowUs: number, policy: LogPolicy): LogDecision {
   const windowUs = policy.windowMs * 1_000;
-  const live = log.slice(firstAfter(log, nowUs - windowUs), firstAfter(log, nowUs));
+  const live = eventsInWindow(log, nowUs, policy);
   const blocking = live[live.length - policy.limit];
   if (blocking !== undefined) return { outcome: 'denied', waitUs: blocking + windowUs - nowUs };
   live.push(nowUs);
   return { outcome: 'allowed', log: live, remaining: policy.limit - live.length };
+}
+
+/** The log after an event that was allowed elsewhere. Keeps the newest `limit` events of the window. */
+export function addEvent(log: readonly number[], nowUs: number, policy: LogPolicy): number[] {
+  const live = eventsInWindow(log, nowUs, policy);
+  live.push(nowUs);
+  return live.slice(-policy.limit);
+}
+
+function eventsInWindow(log: readonly number[], nowUs: number, policy: LogPolicy): number[] {
+  return log.slice(firstAfter(log, nowUs - policy.windowMs * 1_000), firstAfter(log, nowUs));
 }
 
 /** Index of the first time later than `timeUs`, by bisection. */

@@ -88,20 +88,12 @@ describe('memory limiter: what it remembers', () => {
     expect(limiter.size()).toBeLessThanOrEqual(6);
   });
 
-  it('counts leases granted elsewhere against the concurrency', () => {
-    const limiter = createMemoryLimiter({ now: () => 0 });
-    const held = Array.from({ length: 5 }, () => limiter.hold('a'));
-    expect(limiter.admit('a', POLICY)).toMatchObject({ outcome: 'denied', limit: 'concurrency' });
-    held[0]?.release();
-    expect(limiter.admit('a', POLICY).outcome).toBe('admitted');
-    expect(limiter.leases('a')).toBe(5);
-  });
-
   it('spreads the retries of a denied concurrency over one to two seconds', () => {
     const retryWith = (random: number): unknown => {
       const limiter = createMemoryLimiter({ now: () => 0, random: () => random });
-      limiter.hold('a');
-      return limiter.admit('a', { ...POLICY, concurrency: 1 });
+      const one = { ...POLICY, concurrency: 1 };
+      limiter.admit('a', one);
+      return limiter.admit('a', one);
     };
     expect(retryWith(0)).toMatchObject({ retryAfterMs: 1_000 });
     expect(retryWith(0.9999999)).toMatchObject({ retryAfterMs: 2_000 });

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import { createRedisLimiter } from '../src/redis/index.js';
+import { losingRedis } from './losing-redis.js';
 import { startRedisCluster } from './redis-server.js';
 import type { RedisCluster } from './redis-server.js';
 
@@ -18,13 +20,16 @@ afterAll(async () => {
 it('limits many subjects at once, on every node of a cluster', async () => {
   const limiter = createRedisLimiter({
     redis: cluster,
-    timeoutMs: 10_000,
+    // Neither lease nor permit changes with time while the test runs.
+    leaseTtlMs: 3_600_000,
+    heartbeatMs: 3_000_000,
+    timeoutMs: 600_000,
     onStateChange({ deciding }) {
       throw new Error(`limits are decided by ${deciding}`);
     },
   });
   const subjects = Array.from({ length: 40 }, (_, n) => `key-${n}`);
-  const policy = { concurrency: 3, burst: 100, requestsPerMinute: 60 };
+  const policy = { concurrency: 3, burst: 100, requestsPerMinute: 1 / 60 };
   const admissions = await Promise.all(
     subjects.flatMap((subject) =>
       Array.from({ length: 5 }, async () => limiter.admit(subject, policy)),
@@ -45,4 +50,16 @@ it('limits many subjects at once, on every node of a cluster', async () => {
     node.disconnect();
   }
   await limiter.close();
+});
+
+losingRedis({
+  name: 'Redis Cluster',
+  async connect() {
+    const client = new Cluster([...servers.urls], { enableOfflineQueue: false });
+    await once(client, 'ready');
+    // The client refuses calls to a node while it connects to it.
+    await Promise.all(client.nodes('master').map((node) => node.ping()));
+    const disconnect = async () => client.disconnect();
+    return { client, lose: disconnect, stop: disconnect };
+  },
 });

@@ -1,6 +1,6 @@
 /** A real Redis for tests: the one named by TEST_REDIS_URL, or one of our own for the time of the suite. */
 
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -23,6 +23,8 @@ export interface RedisServer {
   readonly connect: (options?: RedisOptions) => Redis;
   /** As `connect`, through a proxy on this local port. */
   readonly connectThrough: (port: number, options?: RedisOptions) => Redis;
+  /** Blocks this process until the server has answered a new connection, and so all earlier calls. */
+  readonly pingSync: () => void;
   /** Disconnects every client made here, and ends the server if it is ours. */
   readonly stop: () => Promise<void>;
 }
@@ -30,7 +32,7 @@ export interface RedisServer {
 /** @throws when there is neither TEST_REDIS_URL nor a `redis-server` on the PATH. */
 export async function startRedisServer(): Promise<RedisServer> {
   const url = process.env['TEST_REDIS_URL'];
-  const { address, credentials, end } =
+  const { address, credentials, mayStillStart, end } =
     url === undefined || url === '' ? await startOwn() : existing(new URL(url));
   const clients: Redis[] = [];
 
@@ -50,7 +52,7 @@ export async function startRedisServer(): Promise<RedisServer> {
   }
 
   try {
-    await connect({ retryStrategy: (attempt) => (attempt < 100 ? 20 : null) }).ping();
+    await connect({ retryStrategy: (attempt) => (mayStillStart(attempt) ? 20 : null) }).ping();
   } catch (error) {
     await stop();
     throw new Error('the Redis server for tests does not answer', { cause: error });
@@ -59,6 +61,13 @@ export async function startRedisServer(): Promise<RedisServer> {
     address,
     connect,
     connectThrough: (port, options = {}) => open({ host: '127.0.0.1', port, ...options }),
+    pingSync() {
+      // Any answer will do, even one that asks for a password.
+      const ping =
+        `const socket = require('node:net').connect(${JSON.stringify(address)});` +
+        "socket.write('PING\\r\\n'); socket.once('data', () => socket.destroy());";
+      execFileSync(process.execPath, ['-e', ping]);
+    },
     stop,
   };
 }
@@ -66,6 +75,8 @@ export async function startRedisServer(): Promise<RedisServer> {
 interface Endpoint {
   readonly address: Address;
   readonly credentials: Credentials;
+  /** Whether to try again after this many attempts to connect. */
+  readonly mayStillStart: (attempt: number) => boolean;
   readonly end: () => Promise<void>;
 }
 
@@ -76,6 +87,7 @@ function existing({ hostname, port, username, password }: URL): Endpoint {
       ...(username === '' ? {} : { username: decodeURIComponent(username) }),
       ...(password === '' ? {} : { password: decodeURIComponent(password) }),
     },
+    mayStillStart: (attempt) => attempt < 100,
     end: async () => {},
   };
 }
@@ -105,6 +117,7 @@ async function startOwn(): Promise<Endpoint> {
   return {
     address: { path },
     credentials: {},
+    mayStillStart: () => child.exitCode === null,
     async end() {
       child.kill('SIGKILL');
       await ended;
@@ -124,7 +137,13 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   const directory = await mkdtemp(join(tmpdir(), 'gateway-redis-cluster-'));
   const ports = [await freePort(), await freePort()];
   const children = ports.map((port) => {
-    const options = { port, 'cluster-enabled': 'yes', save: '' };
+    const options = {
+      port,
+      'cluster-enabled': 'yes',
+      // A node that is late on a busy machine must not count as failed.
+      'cluster-node-timeout': 3_600_000,
+      save: '',
+    };
     const args = Object.entries({ ...options, 'cluster-config-file': `${port}.conf` });
     return spawn(
       'redis-server',
@@ -132,8 +151,10 @@ export async function startRedisCluster(): Promise<RedisCluster> {
       { stdio: 'ignore' },
     );
   });
+  const ended = children.map((child) => once(child, 'close'));
   const nodes = ports.map(
-    (port) => new Redis({ port, retryStrategy: (attempt) => (attempt < 100 ? 20 : null) }),
+    (port, n) =>
+      new Redis({ port, retryStrategy: () => (children[n]?.exitCode === null ? 20 : null) }),
   );
   for (const node of nodes) node.on('error', () => {});
   const [first, second] = nodes;
@@ -156,7 +177,6 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   return {
     urls: ports.map((port) => `redis://127.0.0.1:${port}`),
     async stop() {
-      const ended = children.map((child) => new Promise((resolve) => child.once('close', resolve)));
       for (const child of children) child.kill('SIGKILL');
       await Promise.all(ended);
       await rm(directory, { recursive: true, force: true });

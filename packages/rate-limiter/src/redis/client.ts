@@ -48,21 +48,41 @@ export class RedisTimeoutError extends Error {
   override readonly name = 'RedisTimeoutError';
 }
 
+/** A timeout is this many short timers, one after the other. */
+const PARTS = 10;
+
 /**
- * Settles as `reply` does, or rejects with {@link RedisTimeoutError} after `timeoutMs`. A process that was
- * too busy to read in time first reads: an answer that has arrived counts.
+ * Settles as `reply` does, or rejects with {@link RedisTimeoutError} after `timeoutMs`.
+ *
+ * A process can be late itself: because of one long task, many short ones, or other processes that use the
+ * cores. An answer that it has had no time to read is not late. So the timeout is split into parts, and in
+ * each part the event loop reads its sockets at least once. A process that is late waits longer.
  */
 export function withTimeout<T>(reply: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      // Timers run before sockets are read; an immediate runs after.
-      setImmediate(() => {
-        reject(new RedisTimeoutError(`Redis did not answer within ${timeoutMs} ms`));
-      });
-    }, timeoutMs);
-    // A process that is done need not wait for a Redis that is gone.
-    timer.unref();
-    reply.then(resolve, reject).finally(() => clearTimeout(timer));
+    let partsLeft = PARTS;
+    let isSettled = false;
+    let timer: NodeJS.Timeout | undefined;
+
+    function waitOnePart(): void {
+      // In each event-loop tick timers run before sockets are read, and immediates run after.
+      timer = setTimeout(() => setImmediate(endPart), timeoutMs / PARTS);
+      // A process that is done need not wait for a Redis that is gone.
+      timer.unref();
+    }
+
+    function endPart(): void {
+      if (isSettled) return;
+      partsLeft -= 1;
+      if (partsLeft > 0) waitOnePart();
+      else reject(new RedisTimeoutError(`Redis did not answer within ${timeoutMs} ms`));
+    }
+
+    waitOnePart();
+    reply.then(resolve, reject).finally(() => {
+      isSettled = true;
+      clearTimeout(timer);
+    });
   });
 }
 

@@ -9,10 +9,9 @@
 import { randomBytes } from 'node:crypto';
 import { leaseRetryAfterMs } from '../admission.js';
 import type { Decision } from '../decision.js';
-import type { Admission, Lease, Limiter } from '../limiter.js';
-import { createMemoryLimiter } from '../memory.js';
+import type { Admission, Limiter } from '../limiter.js';
 import type { LogPolicy, Policy } from '../policy.js';
-import { assertLogPolicy, assertPolicy, shareOfLogPolicy, shareOfPolicy } from '../policy.js';
+import { assertLogPolicy, assertPolicy } from '../policy.js';
 import type { RedisLimiterState } from './breaker.js';
 import { createAdmissionCalls } from './admission-calls.js';
 import type { AdmissionReply } from './admission-calls.js';
@@ -20,6 +19,10 @@ import { createBreaker } from './breaker.js';
 import type { RedisClient, ScriptCall } from './client.js';
 import { asNumbers, runScript, withTimeout } from './client.js';
 import { createLeaseRegistry } from './lease-registry.js';
+import { createLocalAdmissions } from './local-admissions.js';
+import type { PendingAdmission } from './local-admissions.js';
+import { createLocalEvents } from './local-events.js';
+import type { PendingEvent } from './local-events.js';
 import { ADMIT_REPLY, ASSERT_LEASES, COUNT_LEASES, RECORD } from './scripts.js';
 import type { Script } from './scripts.js';
 
@@ -36,7 +39,10 @@ export interface RedisLimiterOptions {
   readonly timeoutMs?: number;
   /** How many replicas share the limits: without Redis each takes this part of them. Default: 1. */
   readonly replicas?: number;
-  /** Bound of the local limiter, as in `createMemoryLimiter`. Default: 100,000. */
+  /**
+   * Subjects whose permits are remembered for the local limits, and sliding logs kept: the least recently used
+   * are forgotten beyond this many of each. Default: 100,000.
+   */
   readonly maxSubjects?: number;
   /** Told whenever Redis is given up or taken up again. Must not throw. */
   readonly onStateChange?: (state: RedisLimiterState) => void;
@@ -57,6 +63,8 @@ const HEARTBEAT_CHUNK = 100;
  *   can be in flight over all replicas, and never more than once in a single one.
  * - `admit` and `record` do not reject because of Redis: after `timeoutMs`, or at once while it is known to
  *   be down, they answer from this replica's share of the limits, at least 1.
+ * - The local limits begin with what this process has granted already, and Redis does not grant again what was
+ *   granted locally. So one process gives no second burst when it loses Redis or finds it again.
  * - `release` does not wait: it is sent, and what gets lost lapses with the lease.
  */
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
@@ -79,9 +87,17 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   }
   if (!(heartbeatMs < leaseTtlMs)) throw new RangeError('heartbeatMs must be below leaseTtlMs');
 
-  /** Decides while Redis does not, and counts every lease of this process, whoever granted it. */
-  const local = createMemoryLimiter({ now, random, maxSubjects });
   const registry = createLeaseRegistry();
+  const nowUs = (): number => Math.floor(now() * 1_000);
+  // The local limits. They count all that this process has granted, through Redis or locally.
+  const localAdmissions = createLocalAdmissions({
+    nowUs,
+    random,
+    replicas,
+    maxSubjects,
+    leasesOf: (subject) => registry.count(subject),
+  });
+  const localEvents = createLocalEvents({ nowUs, replicas, maxSubjects });
   const breaker = createBreaker({ now, probe: assertAllLeases, onStateChange });
   const calls = createAdmissionCalls({
     redis,
@@ -96,6 +112,8 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     },
   });
   const instance = randomBytes(9).toString('base64url');
+  // No client waits for a heartbeat, so its calls get at least as much time as an admission.
+  const beatTimeoutMs = Math.max(heartbeatMs, timeoutMs);
   let nextId = 0;
   let isBeating = false;
 
@@ -115,7 +133,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     return runScript(redis, script, call);
   }
 
-  function grant(subject: string, id: string, localLease: Lease): Admission {
+  function grant(subject: string, id: string): Admission {
     registry.add(subject, id);
     return {
       outcome: 'admitted',
@@ -123,7 +141,6 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
         release() {
           if (!registry.has(subject, id)) return;
           registry.remove(subject, id);
-          localLease.release();
           calls.release(subject, id);
         },
       },
@@ -131,16 +148,21 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   }
 
   function admitLocally(subject: string, policy: Policy, id: string): Admission {
-    const admission = local.admit(subject, shareOfPolicy(policy, replicas));
-    return admission.outcome === 'admitted' ? grant(subject, id, admission.lease) : admission;
+    const decision = localAdmissions.admit(subject, policy);
+    return decision.outcome === 'admitted' ? grant(subject, id) : decision;
   }
 
-  async function admitThroughRedis(subject: string, policy: Policy): Promise<Admission> {
+  async function admitThroughRedis(
+    subject: string,
+    policy: Policy,
+    pending: PendingAdmission,
+  ): Promise<Admission> {
     const id = newId();
     let reply: AdmissionReply;
     try {
       reply = await calls.admit(subject, policy, id);
     } catch (error) {
+      pending.notGranted();
       breaker.failed(error);
       return admitLocally(subject, policy, id);
     }
@@ -148,14 +170,23 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     const { outcome, waitUs, hasLostLeases } = reply;
     // In a flush or a failover: put them back without waiting for the heartbeat.
     if (hasLostLeases) void beat();
-    if (outcome === ADMIT_REPLY.admitted) return grant(subject, id, local.hold(subject));
+    if (outcome === ADMIT_REPLY.admitted) {
+      pending.granted();
+      return grant(subject, id);
+    }
+    pending.notGranted();
     return outcome === ADMIT_REPLY.deniedRate
       ? { outcome: 'denied', limit: 'rate', retryAfterMs: Math.ceil(waitUs / 1_000) }
       : { outcome: 'denied', limit: 'concurrency', retryAfterMs: leaseRetryAfterMs(random) };
   }
 
-  async function recordThroughRedis(subject: string, policy: LogPolicy): Promise<Decision> {
+  async function recordThroughRedis(
+    subject: string,
+    policy: LogPolicy,
+    pending: PendingEvent,
+  ): Promise<Decision> {
     const id = newId();
+    let reply: readonly number[];
     try {
       const answer = await withTimeout(
         run(RECORD, () => ({
@@ -164,15 +195,20 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
         })),
         timeoutMs,
       );
-      breaker.succeeded();
-      const [outcome, value = 0] = asNumbers(answer);
-      return outcome === 0
-        ? { outcome: 'allowed', remaining: value }
-        : { outcome: 'denied', retryAfterMs: Math.ceil(value / 1_000) };
+      reply = asNumbers(answer);
     } catch (error) {
+      pending.notAllowed();
       breaker.failed(error);
-      return local.record(subject, shareOfLogPolicy(policy, replicas));
+      return localEvents.record(subject, policy);
     }
+    breaker.succeeded();
+    const [outcome, value = 0] = reply;
+    if (outcome === 0) {
+      pending.allowed();
+      return { outcome: 'allowed', remaining: value };
+    }
+    pending.notAllowed();
+    return { outcome: 'denied', retryAfterMs: Math.ceil(value / 1_000) };
   }
 
   async function beat(): Promise<void> {
@@ -192,12 +228,12 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   async function assertAllLeases(): Promise<void> {
     const subjects = registry.subjects();
     if (subjects.length === 0) {
-      await withTimeout(redis.eval('return 1', 0), heartbeatMs);
+      await withTimeout(redis.eval('return 1', 0), beatTimeoutMs);
       return;
     }
     for (let start = 0; start < subjects.length; start += HEARTBEAT_CHUNK) {
       const chunk = subjects.slice(start, start + HEARTBEAT_CHUNK);
-      await withTimeout(Promise.all(chunk.map(assertLeases)), heartbeatMs);
+      await withTimeout(Promise.all(chunk.map(assertLeases)), beatTimeoutMs);
     }
   }
 
@@ -213,16 +249,16 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   return {
     admit(subject, policy) {
       assertPolicy(policy);
-      return breaker.isClosed()
-        ? admitThroughRedis(subject, policy)
-        : admitLocally(subject, policy, newId());
+      if (!breaker.isClosed()) return admitLocally(subject, policy, newId());
+      const asked = localAdmissions.ask(subject, policy);
+      return asked.outcome === 'denied' ? asked : admitThroughRedis(subject, policy, asked);
     },
 
     record(subject, policy) {
       assertLogPolicy(policy);
-      return breaker.isClosed()
-        ? recordThroughRedis(subject, policy)
-        : local.record(subject, shareOfLogPolicy(policy, replicas));
+      if (!breaker.isClosed()) return localEvents.record(subject, policy);
+      const asked = localEvents.ask(subject, policy);
+      return asked.outcome === 'denied' ? asked : recordThroughRedis(subject, policy, asked);
     },
 
     async leases(subject) {
@@ -250,7 +286,8 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
         for (const id of ids) registry.remove(subject, id);
         return redis.zrem(keyOf(subject, 'l'), ...ids);
       });
-      local.close();
+      localAdmissions.clear();
+      localEvents.clear();
       // What Redis does not hear lapses by itself.
       await withTimeout(Promise.allSettled(given), timeoutMs).catch(() => {});
     },

@@ -1,0 +1,143 @@
+/**
+ * Local limits: how one process decides while it cannot ask Redis.
+ *
+ * They begin with everything that this process has granted, through Redis or locally. Otherwise each loss of
+ * Redis would give a client a second burst (docs/decisions/0018). These functions over plain data are the
+ * specification of what a Redis limiter does without Redis.
+ *
+ * A call to Redis without an answer is pending. Local decisions count it as granted, because Redis may still
+ * grant it.
+ */
+
+import type { Policy, LogPolicy } from './policy.js';
+import { burstSpanUs, permitIntervalUs } from './policy.js';
+import type { LogDecision } from './sliding-log.js';
+import { addEvent, takeSlot } from './sliding-log.js';
+
+/** The limits of all processes together, and the share of this one while it decides locally. */
+export interface SharedLimits<P> {
+  readonly whole: P;
+  readonly share: P;
+}
+
+/** The permits of one subject that this process has granted. */
+export interface OwnPermits {
+  /** Their TAT: when all of them are back. A time in the past means a full bucket. */
+  readonly tatUs: number;
+  /** Some were granted locally, so Redis does not know of all of them. */
+  readonly isAhead: boolean;
+  readonly pending: number;
+  /** How long the pending permits take to come back if all are granted. */
+  readonly pendingUs: number;
+}
+
+/** The events of one sliding log that this process has allowed. */
+export interface OwnEvents {
+  /** Their times, oldest first. */
+  readonly log: readonly number[];
+  /** When the last event that Redis does not know of leaves the window. */
+  readonly aheadUntilUs: number;
+  readonly pending: number;
+}
+
+export type LocalAdmission =
+  | { readonly outcome: 'admitted'; readonly tatUs: number }
+  | { readonly outcome: 'denied'; readonly limit: 'concurrency' }
+  | { readonly outcome: 'denied'; readonly limit: 'rate'; readonly waitUs: number };
+
+/**
+ * Admits by the share of this process.
+ *
+ * A permit that Redis granted comes back at the rate of the whole limit. A permit that is granted here comes
+ * back at the rate of the share, because the other processes may grant theirs at the same time.
+ *
+ * @param leases - All that this process holds, granted by Redis or locally.
+ */
+export function admitLocally(
+  own: OwnPermits,
+  { leases, nowUs }: { readonly leases: number; readonly nowUs: number },
+  limits: SharedLimits<Policy>,
+): LocalAdmission {
+  const { share } = limits;
+  if (leases + own.pending >= share.concurrency) return { outcome: 'denied', limit: 'concurrency' };
+  const waitUs = permitWaitUs(own, nowUs, { limits, deciding: share });
+  if (waitUs > 0) return { outcome: 'denied', limit: 'rate', waitUs };
+  return { outcome: 'admitted', tatUs: Math.max(own.tatUs, nowUs) + permitIntervalUs(share) };
+}
+
+/**
+ * How long to wait before Redis may be asked for a permit; 0 if it may be asked now.
+ *
+ * Redis does not know of permits that were granted locally and would grant them a second time. The wait ends
+ * when the whole limit has a permit left beyond those of this process.
+ */
+export function waitBeforeAskingUs(
+  own: OwnPermits,
+  nowUs: number,
+  limits: SharedLimits<Policy>,
+): number {
+  return isStillAhead(own, nowUs)
+    ? permitWaitUs(own, nowUs, { limits, deciding: limits.whole })
+    : 0;
+}
+
+/**
+ * Whether permits that were granted locally are not back yet. Pending permits are not in the TAT: if they are
+ * granted, they come back after it.
+ */
+export function isStillAhead(own: OwnPermits, nowUs: number): boolean {
+  return own.isAhead && (own.pending > 0 || own.tatUs > nowUs);
+}
+
+/**
+ * The TAT, but no later than the TAT of a burst that is used up now. It can be later when the limits were
+ * lowered. Without this bound the subject would be locked out.
+ */
+export function boundTatUs(tatUs: number, nowUs: number, limits: SharedLimits<Policy>): number {
+  return Math.min(tatUs, nowUs + longestSpanUs(limits));
+}
+
+/** The TAT after Redis has granted one more permit. Never later than that of a burst that is used up now. */
+export function tatAfterGrantUs(tatUs: number, nowUs: number, policy: Policy): number {
+  const afterUs = Math.max(tatUs, nowUs) + permitIntervalUs(policy);
+  return Math.min(afterUs, nowUs + burstSpanUs(policy));
+}
+
+/** Allows an event by the share of this process. */
+export function recordLocally(
+  own: OwnEvents,
+  nowUs: number,
+  { whole, share }: SharedLimits<LogPolicy>,
+): LogDecision {
+  const decision = takeSlot(withPending(own, nowUs), nowUs, share);
+  if (decision.outcome === 'denied') return decision;
+  return { ...decision, log: addEvent(own.log, nowUs, whole) };
+}
+
+/** As {@link waitBeforeAskingUs}, for an event. */
+export function eventWaitBeforeAskingUs(own: OwnEvents, nowUs: number, policy: LogPolicy): number {
+  if (own.aheadUntilUs <= nowUs) return 0;
+  const decision = takeSlot(withPending(own, nowUs), nowUs, policy);
+  return decision.outcome === 'denied' ? decision.waitUs : 0;
+}
+
+/** How long until the policy has a permit; 0 if it has one now. */
+function permitWaitUs(
+  own: OwnPermits,
+  nowUs: number,
+  { limits, deciding }: { readonly limits: SharedLimits<Policy>; readonly deciding: Policy },
+): number {
+  const grantedUs = Math.max(own.tatUs - nowUs, 0) + own.pendingUs;
+  // Redis grants at most one burst of the pending permits.
+  const usedUs = Math.min(grantedUs, longestSpanUs(limits));
+  return Math.max(0, usedUs + permitIntervalUs(deciding) - burstSpanUs(deciding));
+}
+
+/** The share's can be longer: a share is at least one permit, and comes back at a fraction of the rate. */
+function longestSpanUs({ whole, share }: SharedLimits<Policy>): number {
+  return Math.max(burstSpanUs(whole), burstSpanUs(share));
+}
+
+function withPending({ log, pending }: OwnEvents, nowUs: number): readonly number[] {
+  return [...log, ...Array.from({ length: pending }, () => nowUs)];
+}
