@@ -45,12 +45,7 @@ export function sendRefusal(res: Response, refusal: Refusal, context: RefusalCon
   res.end(writeRefusal(res, refusal, context));
 }
 
-/**
- * Writes a refusal to a request whose body may still be on its way.
- *
- * Closing a connection while the client sends makes its system drop the answer it has received, so what
- * still comes is read and thrown away, for a while. A client that waits for `100 Continue` sends nothing.
- */
+/** Writes a refusal to a request whose body may still be on its way. */
 export function sendEarlyRefusal(
   req: Request,
   res: Response,
@@ -61,19 +56,31 @@ export function sendEarlyRefusal(
     sendRefusal(res, refusal, context);
     return;
   }
-  // What is left of the body must not be taken for the next request.
-  res.setHeader('connection', 'close');
-  const body = writeRefusal(res, refusal, context);
-  if (awaitsContinue(req)) {
-    res.end(body);
-    return;
-  }
+  // Most bodies came in the same packet as the head, and Node parses them after this tick.
+  setImmediate(() => {
+    if (req.complete) sendRefusal(res, refusal, context);
+    else refuseUpload(req, res, writeRefusal(closing(res), refusal, context));
+  });
+}
+
+/** What is left of the body must not be taken for the next request. */
+function closing(res: Response): Response {
+  return res.setHeader('connection', 'close');
+}
+
+/**
+ * Closing a connection while the client sends makes its system drop the answer it has received, so what
+ * still comes is read and thrown away, for a while.
+ */
+function refuseUpload(req: Request, res: Response, body: string): void {
   res.write(body);
   void discardBody(req).then(() => res.end());
 }
 
 const DISCARD_MS = 30_000;
 const DISCARD_SILENCE_MS = 5_000;
+/** Most clients that expect `100 Continue` send nothing after a refusal, but some have not waited. */
+const UNINVITED_SILENCE_MS = 1_000;
 
 /** Resolves when the client has sent its body, has gone, is silent, or takes too long. */
 function discardBody(req: IncomingMessage): Promise<void> {
@@ -85,7 +92,10 @@ function discardBody(req: IncomingMessage): Promise<void> {
       resolve();
     };
     const deadline = setTimeout(finish, DISCARD_MS);
-    const silence = setTimeout(finish, DISCARD_SILENCE_MS);
+    const silence = setTimeout(
+      finish,
+      awaitsContinue(req) ? UNINVITED_SILENCE_MS : DISCARD_SILENCE_MS,
+    );
     const onData = (): void => {
       silence.refresh();
     };
