@@ -44,6 +44,8 @@ export interface BodyLimits {
   readonly maxBytes: number;
   /** What the body takes is reserved here, and stays reserved when it has been read. */
   readonly memory: ByteReservation;
+  /** Called once memory is reserved, before any of the body is read. Not called on a refusal. */
+  readonly invite: () => void;
 }
 
 /** What the headers alone say against a body, before any of it is read. */
@@ -76,7 +78,7 @@ export async function readBody(req: IncomingMessage, limits: BodyLimits): Promis
 
 function collect(
   req: IncomingMessage,
-  { maxBytes, memory }: BodyLimits,
+  { maxBytes, memory, invite }: BodyLimits,
 ): Promise<Buffer | Refusal | 'gone'> {
   return new Promise((resolve) => {
     // Closed while the key was looked up: its events are over, none will come.
@@ -90,6 +92,7 @@ function collect(
       resolve(refused);
       return;
     }
+    invite();
     let reserved = declared;
     const pieces = new Pieces(declared >= LARGE_BODY_BYTES ? declared : 0);
     const finish = (result: Buffer | Refusal | 'gone'): void => {

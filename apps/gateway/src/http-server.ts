@@ -47,7 +47,10 @@ export function createHttpServer(
     app,
   );
   // By default Node invites every body at once. Here it is invited by whoever is about to read it.
-  server.on('checkContinue', app);
+  server.on('checkContinue', (req, res) => {
+    waiting.add(req);
+    app(req, res);
+  });
   // A client that closes its side of the connection after its request still gets its answer. Documented in
   // Node's source only; without it such a client counts as gone.
   Object.assign(server, { httpAllowHalfOpen: true });
@@ -80,18 +83,17 @@ function bornWith<Class extends typeof IncomingMessage | typeof ServerResponse>(
   return Born as unknown as Class;
 }
 
-const invited = new WeakSet<IncomingMessage>();
+/** Requests whose clients expect `100 Continue`, as Node has found, and have not been sent it. */
+const waiting = new WeakSet<IncomingMessage>();
 
-/** Whether the client sends its body only after a `100 Continue`, which it has not been sent. */
+/** Whether the client may be waiting for a `100 Continue` before it sends its body. */
 export function awaitsContinue(req: IncomingMessage): boolean {
-  return /^100-continue$/i.test(req.headers.expect ?? '') && !invited.has(req);
+  return waiting.has(req);
 }
 
 /** To be called before the body of a request is read. */
 export function inviteBody(req: IncomingMessage, res: ServerResponse): void {
-  if (!awaitsContinue(req)) return;
-  invited.add(req);
-  res.writeContinue();
+  if (waiting.delete(req)) res.writeContinue();
 }
 
 export function connectionsOn(server: Server): number {

@@ -15,6 +15,7 @@ it.each([1_000, 3_000_000])(
   async (length) => {
     const received: Buffer[] = [];
     let declared: string | undefined;
+    let sent = 0;
     const server = createServer((req, res) => {
       declared = req.headers['content-length'];
       req.on('data', (chunk: Buffer) => received.push(chunk));
@@ -28,7 +29,7 @@ it.each([1_000, 3_000_000])(
     const client = createUpstreamClient({ url: `http://127.0.0.1:${String(port)}`, apiKey: 'key' });
 
     function send(): { readonly held: WeakRef<object>; readonly answered: Promise<void> } {
-      const { body, held } = makeBody(length);
+      const { body, held } = makeBody(length, () => (sent += 1));
       const answered = new Promise<void>((resolve, reject) => {
         client.send(
           { path: '/v1/messages', headers: {}, body },
@@ -51,6 +52,8 @@ it.each([1_000, 3_000_000])(
     await answered;
     expect(declared).toBe(String(length));
     expect(Buffer.concat(received).equals(Buffer.alloc(length, 'body'))).toBe(true);
+    // Its memory counts no more, although the answer goes on.
+    expect(sent).toBe(length > 100_000 ? 1 : 0);
     await new Promise((resolve) => setTimeout(resolve, 10));
     collectGarbage();
     expect(held.deref() === undefined).toBe(length > 100_000);
@@ -61,8 +64,11 @@ it.each([1_000, 3_000_000])(
 );
 
 /** Apart: a closure would hold the bytes as well. */
-function makeBody(length: number): { readonly body: RequestBody; readonly held: WeakRef<object> } {
+function makeBody(
+  length: number,
+  onSent: () => void,
+): { readonly body: RequestBody; readonly held: WeakRef<object> } {
   const bytes = Buffer.allocUnsafeSlow(length).fill('body');
-  const body = new RequestBody(bytes, () => undefined);
+  const body = new RequestBody(bytes, onSent);
   return { body, held: new WeakRef(bytes.buffer) };
 }

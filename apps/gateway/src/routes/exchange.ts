@@ -120,8 +120,13 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
       keyId: string,
       memory: ByteReservation,
     ): Promise<Exclude<Preparation, { readonly outcome: 'too_large' }> | Gone> {
-      inviteBody(req, res);
-      const reading = await readBody(req, { maxBytes: services.maxBodyBytes, memory });
+      const reading = await readBody(req, {
+        maxBytes: services.maxBodyBytes,
+        memory,
+        invite: () => {
+          inviteBody(req, res);
+        },
+      });
       if (reading.outcome !== 'read') return reading;
       const job = {
         format: route.endpoint,

@@ -1,0 +1,273 @@
+/** Memory that bodies may take: a budget for the process, a share of it for each key, and what inflates. */
+
+import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createUpstreamClient } from '../src/upstream/client.js';
+import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+import { readMetric } from './support/metrics.js';
+import { connectTo, disconnectAll, headOf } from './support/raw-client.js';
+import type { RawClient } from './support/raw-client.js';
+import { until } from './support/until.js';
+
+const MEBIBYTE = 1024 * 1024;
+/** The smallest budget there may be for bodies of this size: two of one key, four of all. */
+const MAX_BODY_BYTES = 4 * MEBIBYTE;
+const BODY_MEMORY_BYTES = 4 * MAX_BODY_BYTES;
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    env: {
+      MAX_BODY_BYTES: String(MAX_BODY_BYTES),
+      BODY_MEMORY_BYTES: String(BODY_MEMORY_BYTES),
+    },
+  });
+});
+afterAll(() => gateway.stop());
+beforeEach(() => {
+  gateway.simulator.reset();
+});
+afterEach(async () => {
+  disconnectAll();
+  await until(async () => (await reservedBytes()) === 0);
+});
+
+const reservedBytes = () => readMetric(gateway, 'gateway_memory_reserved_bytes');
+
+const CONTINUE = /^HTTP\/1\.1 100 Continue\r\n\r\n$/;
+const ANSWER = /\r\n\r\n\{.*\}$/;
+const EXPECT = 'Expect: 100-continue';
+const lengthOf = (bytes: number): string => `Content-Length: ${String(bytes)}`;
+
+/** A body of the largest size, which has not begun. */
+async function startUpload(apiKey: string): Promise<RawClient> {
+  const client = connectTo(gateway);
+  client.send(headOf({ apiKey, headers: [lengthOf(MAX_BODY_BYTES), EXPECT] }));
+  await client.receive(CONTINUE);
+  return client;
+}
+
+async function startUploads(count: number): Promise<{ apiKey: string; clients: RawClient[] }> {
+  const { apiKey } = await gateway.createKey();
+  const clients: RawClient[] = [];
+  while (clients.length < count) clients.push(await startUpload(apiKey));
+  return { apiKey, clients };
+}
+
+describe('bodies in flight', () => {
+  it('of one key take its share and no more: 429, no 100 Continue, and other keys are served', async () => {
+    const { apiKey, clients } = await startUploads(2);
+    expect(await reservedBytes()).toBe(2 * MAX_BODY_BYTES);
+
+    const waiting = connectTo(gateway);
+    waiting.send(headOf({ apiKey, headers: [lengthOf(100), EXPECT] }));
+    expect(await waiting.receive(ANSWER)).toMatch(/^HTTP\/1\.1 429 /);
+    for (const post of [postMessages, postChat]) {
+      const refused = await post(gateway, apiKey, userMessage('Hello'));
+      expect(refused.status).toBe(429);
+      expect(refused.headers.get('retry-after')).toBe('1');
+      expect(refused.headers.get('x-should-retry')).toBe(null);
+      const { error } = await refused.json();
+      expect(error.type).toBe('rate_limit_error');
+      expect(error.message).toMatch(/^this key has too many bytes of requests and responses /);
+    }
+    const { apiKey: other } = await gateway.createKey();
+    expect((await postMessages(gateway, other, userMessage('Hello'))).status).toBe(200);
+
+    clients[0]!.socket.destroy();
+    await until(async () => (await reservedBytes()) === MAX_BODY_BYTES);
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+  });
+
+  it('of all keys take the budget and no more: 529 to everybody, and nothing goes upstream', async () => {
+    const one = await startUploads(2);
+    await startUploads(2);
+    expect(await reservedBytes()).toBe(BODY_MEMORY_BYTES);
+
+    const { apiKey } = await gateway.createKey({ concurrency: 1 });
+    const waiting = connectTo(gateway);
+    waiting.send(headOf({ apiKey, headers: [lengthOf(100), EXPECT] }));
+    expect(await waiting.receive(ANSWER)).toMatch(/^HTTP\/1\.1 529 /);
+    for (const post of [postMessages, postChat]) {
+      const refused = await post(gateway, apiKey, userMessage('Hello'));
+      expect(refused.status).toBe(529);
+      expect(refused.headers.get('retry-after')).toBe('1');
+      expect(refused.headers.get('x-should-retry')).toBe(null);
+      expect((await refused.json()).error.type).toBe('overloaded_error');
+    }
+    expect(gateway.simulator.journal.requests()).toEqual([]);
+    // A refusal reserved nothing and holds no lease.
+    expect(await reservedBytes()).toBe(BODY_MEMORY_BYTES);
+
+    one.clients[0]!.socket.destroy();
+    await until(async () => (await postMessages(gateway, apiKey, userMessage('Hello'))).ok);
+  });
+
+  it('without a length are reserved for as they arrive, and refused where the share ends', async () => {
+    const { apiKey } = await startUploads(1);
+    const piece = 'x'.repeat(MEBIBYTE);
+    const chunk = `${piece.length.toString(16)}\r\n${piece}\r\n`;
+    const [first, second] = [connectTo(gateway), connectTo(gateway)];
+    for (const client of [first, second]) {
+      client.send(headOf({ apiKey, headers: ['Transfer-Encoding: chunked', EXPECT] }));
+      await client.receive(CONTINUE);
+    }
+    expect(await reservedBytes()).toBe(MAX_BODY_BYTES);
+    first.send(chunk);
+    await until(async () => (await reservedBytes()) === MAX_BODY_BYTES + MEBIBYTE);
+    // Three more would fit; the chunks' own bytes do not count.
+    for (let sent = 0; sent < 4; sent += 1) second.send(chunk);
+    expect(await second.receive(ANSWER)).toMatch(/^HTTP\/1\.1 429 /m);
+    await until(async () => (await reservedBytes()) === MAX_BODY_BYTES + MEBIBYTE);
+  });
+});
+
+describe.each([
+  ['messages', postMessages, '/v1/messages'],
+  ['chat.completions', postChat, '/v1/chat/completions'],
+] as const)('after a request of %s nothing stays reserved that', (_dialect, post, path) => {
+  /** For the worker thread, or not. */
+  const bodies = ['Hello', 'Hello '.repeat(500_000)];
+
+  it.each([
+    ['was served', false],
+    ['was streamed', true],
+  ])('%s', async (_what, stream) => {
+    const { apiKey } = await gateway.createKey();
+    for (const text of bodies) {
+      // Reserved while the upstream has not got the body.
+      const client = connectTo(gateway);
+      const body = JSON.stringify(userMessage(text, { stream }));
+      client.send(headOf({ apiKey, path, headers: [lengthOf(body.length), EXPECT] }));
+      await client.receive(CONTINUE);
+      expect(await reservedBytes()).toBe(body.length);
+      client.send(body);
+      await client.receive(/^HTTP\/1\.1 200 /m);
+      await until(async () => (await reservedBytes()) === 0);
+    }
+  });
+
+  it.each([
+    ['was refused for its body', 400, '{"model":5}'],
+    ['was refused for its model', 404, JSON.stringify({ ...userMessage('Hello'), model: 'm' })],
+    ['was too large when it was decompressed', 413, gzipSync(' '.repeat(5 * MEBIBYTE))],
+    ['was not what its encoding says', 400, Buffer.from('not compressed')],
+  ])('%s', async (_what, status, body) => {
+    const { apiKey } = await gateway.createKey();
+    const isText = typeof body === 'string';
+    const encoding = isText ? undefined : { 'content-encoding': 'gzip' };
+    expect((await post(gateway, apiKey, body, encoding)).status).toBe(status);
+    expect(await reservedBytes()).toBe(0);
+  });
+
+  it('the upstream failed', async () => {
+    const { apiKey } = await gateway.createKey();
+    for (const text of bodies) {
+      gateway.simulator.script({ error: { type: 'api_error' } });
+      expect((await post(gateway, apiKey, userMessage(text))).status).toBe(500);
+      gateway.simulator.script({ cut: { afterEvents: 2, how: 'reset' } });
+      await (await post(gateway, apiKey, userMessage(text, { stream: true }))).text();
+      expect(await reservedBytes()).toBe(0);
+    }
+  });
+
+  it('the upstream did not take', async () => {
+    const { services } = gateway.running;
+    const { upstream } = services;
+    const nobody = createUpstreamClient({ url: 'http://127.0.0.1:1', apiKey: 'k' });
+    Object.assign(services, { upstream: nobody });
+    const { apiKey } = await gateway.createKey();
+    for (const text of bodies) {
+      expect((await post(gateway, apiKey, userMessage(text))).status).toBe(502);
+    }
+    Object.assign(services, { upstream });
+    await nobody.close();
+    expect(await reservedBytes()).toBe(0);
+  });
+
+  it('its client gave up, in its body or after it', async () => {
+    const { apiKey } = await gateway.createKey();
+    for (const text of bodies) {
+      const body = JSON.stringify(userMessage(text));
+      for (const sent of [0, 10, body.length]) {
+        gateway.simulator.script({ delayMs: 50 });
+        const client = connectTo(gateway);
+        client.send(headOf({ apiKey, path, headers: [lengthOf(body.length), EXPECT] }));
+        await client.receive(CONTINUE);
+        expect(await reservedBytes()).toBe(body.length);
+        client.send(body.slice(0, sent));
+        client.socket.destroy();
+        await until(async () => (await reservedBytes()) === 0);
+        gateway.simulator.reset();
+      }
+    }
+  });
+});
+
+const QUICKLY = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
+const ENCODERS: [encoding: string, encode: (text: string) => Buffer][] = [
+  ['gzip', (text) => gzipSync(text)],
+  ['x-gzip', (text) => gzipSync(text)],
+  ['deflate', (text) => deflateSync(text)],
+  ['br', (text) => brotliCompressSync(text, QUICKLY)],
+  ['zstd', (text) => zstdCompressSync(text)],
+];
+
+describe.each(ENCODERS)('a body in %s', (encoding, encode) => {
+  const headers = { 'content-encoding': encoding };
+
+  it('that becomes more than 200 times larger is refused', async () => {
+    const { apiKey } = await gateway.createKey();
+    // Valid, and within the largest size.
+    const bomb = encode(JSON.stringify(userMessage('Hello')).padEnd(MAX_BODY_BYTES));
+    for (const post of [postMessages, postChat]) {
+      const response = await post(gateway, apiKey, bomb, headers);
+      expect(response.status).toBe(413);
+      const { error } = await response.json();
+      expect(error.type).toBe('request_too_large');
+      expect(error.message).toMatch(/^request body: becomes more than 200 times larger /);
+      expect(response.headers.get('x-should-retry')).toBe('false');
+    }
+    expect(gateway.simulator.journal.requests()).toEqual([]);
+  });
+
+  it('that becomes larger than a body may be is refused', async () => {
+    const { apiKey } = await gateway.createKey();
+    const huge = encode(JSON.stringify(userMessage(prose(5 * MEBIBYTE))));
+    for (const post of [postMessages, postChat]) {
+      const response = await post(gateway, apiKey, huge, headers);
+      expect(response.status).toBe(413);
+      expect((await response.json()).error.message).toBe(
+        `request body: exceeds the maximum of ${String(MAX_BODY_BYTES)} bytes`,
+      );
+    }
+    expect(gateway.simulator.journal.requests()).toEqual([]);
+  });
+
+  it('that compresses well, as prompts do, is served; a small one may compress even better', async () => {
+    const { apiKey } = await gateway.createKey();
+    const large = JSON.stringify(userMessage(prose(3.5 * MEBIBYTE)));
+    const small = JSON.stringify(userMessage('Hello')).padEnd(MEBIBYTE);
+    for (const [body, least] of [
+      [large, 5],
+      [small, 200],
+    ] as const) {
+      const encoded = encode(body);
+      expect(body.length / encoded.length).toBeGreaterThan(least);
+      expect((await postChat(gateway, apiKey, encoded, headers)).status).toBe(200);
+      expect((await postMessages(gateway, apiKey, encoded, headers)).status).toBe(200);
+      expect(gateway.simulator.journal.requests().at(-1)!.body!.toString()).toBe(body);
+    }
+  });
+});
+
+/** Text of few different words, numbered so that it is not one pattern repeated. */
+function prose(length: number): string {
+  const words = ['the', 'gateway', 'reads', 'a', 'body', 'of', 'many', 'lines', 'and', 'counts'];
+  let text = '';
+  for (let n = 0; text.length < length; n += 1) {
+    text += `${String(n)} ${words[n % 10]!} ${words[(n * 7 + (n >> 3)) % 10]!}. `;
+  }
+  return text.slice(0, length);
+}
