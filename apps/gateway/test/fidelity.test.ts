@@ -90,6 +90,10 @@ const STREAM = Buffer.from(
   ].join('\n'),
 );
 
+const manyBlocks = {
+  role: 'user',
+  content: Array.from({ length: 50_000 }, (_, n) => ({ type: 'text', text: String(n) })),
+};
 const requestBodies: [what: string, body: Buffer][] = [
   ['plain', Buffer.from(JSON.stringify(userMessage('Hello')))],
   [
@@ -110,6 +114,7 @@ const requestBodies: [what: string, body: Buffer][] = [
       `{"model":"${MODEL}","max_tokens":10,"tools":[{"name":"a","input_schema":{"type":"object"}}],"tool_choice": { "type" : "auto" },"messages":[{"role":"user","content":"a"}]}`,
     ),
   ],
+  ['50,000 blocks', Buffer.from(JSON.stringify(userMessage('a', { messages: [manyBlocks] })))],
   ['10 MB', Buffer.from(JSON.stringify(userMessage('é"\\\n'.repeat(1_500_000))))],
 ];
 

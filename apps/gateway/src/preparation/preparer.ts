@@ -42,9 +42,19 @@ const THREAD_FILE = new URL(
   import.meta.url,
 );
 
+export interface PreparerOptions {
+  readonly maxBodyBytes: number;
+  /** Heap of the worker thread. Default: enough for a body of the largest size. */
+  readonly heapMegabytes?: number;
+}
+
 export function createRequestPreparer(
   rules: PreparationRules,
-  { maxBodyBytes }: { readonly maxBodyBytes: number },
+  {
+    maxBodyBytes,
+    heapMegabytes = THREAD_MEGABYTES +
+      Math.ceil(maxBodyBytes / 2 ** 20) * MEGABYTES_PER_BODY_MEGABYTE,
+  }: PreparerOptions,
 ): RequestPreparer {
   const prepareHere = createPreparer(rules);
   // Starts no thread before the first job.
@@ -54,18 +64,21 @@ export function createRequestPreparer(
     maxThreads: 1,
     idleTimeout: IDLE_TIMEOUT_MS,
     workerData: rules,
-    resourceLimits: {
-      maxOldGenerationSizeMb:
-        THREAD_MEGABYTES + Math.ceil(maxBodyBytes / 2 ** 20) * MEGABYTES_PER_BODY_MEGABYTE,
-    },
+    resourceLimits: { maxOldGenerationSizeMb: heapMegabytes },
   });
-  /** The last job of each key that has one. */
-  const lastOf = new Map<string, Promise<unknown>>();
+  // When its thread fails to start, the pool emits an error and keeps the job, which would wait forever.
+  let failJob: (error: unknown) => void = ignore;
+  pool.on('error', (error) => {
+    failJob(error);
+  });
+  const inTurn = createTurns();
 
   async function run(job: PreparationJob): Promise<Preparation> {
     const body = withOwnMemory(job.body);
+    const failed = new Promise<never>((_resolve, reject) => (failJob = reject));
     try {
-      return (await pool.run({ ...job, body }, { transferList: [body.buffer] })) as Preparation;
+      const done = pool.run({ ...job, body }, { transferList: [body.buffer] });
+      return (await Promise.race([done, failed])) as Preparation;
     } catch (error) {
       if (errorCode(error) !== 'ERR_WORKER_OUT_OF_MEMORY') throw error;
       return {
@@ -75,24 +88,36 @@ export function createRequestPreparer(
     }
   }
 
-  async function prepareInTurn(job: PreparationJob, keyId: string): Promise<Preparation> {
-    const before = lastOf.get(keyId);
-    const mine = before === undefined ? run(job) : before.then(() => run(job));
-    const settled = mine.then(ignore, ignore);
-    lastOf.set(keyId, settled);
-    try {
-      return await mine;
-    } finally {
-      if (lastOf.get(keyId) === settled) lastOf.delete(keyId);
-    }
-  }
-
   return {
     prepare(job, keyId) {
       const preparation = prepareHere(job, MAIN_THREAD_LIMITS);
-      return preparation.outcome === 'too_large' ? prepareInTurn(job, keyId) : preparation;
+      return preparation.outcome === 'too_large'
+        ? inTurn(keyId, () => inTurn(THREAD, () => run(job)))
+        : preparation;
     },
     close: () => pool.destroy(),
+  };
+}
+
+/**
+ * All jobs wait for their turn under this name, not in the queue of the pool: the pool starts no other
+ * thread for queued jobs when its thread dies.
+ */
+const THREAD = Symbol('thread');
+
+/** @returns a function that runs one piece of work per name at a time, in the order of the calls */
+function createTurns() {
+  const lastOf = new Map<string | symbol, Promise<unknown>>();
+  return async <Result>(name: string | symbol, work: () => Promise<Result>): Promise<Result> => {
+    const before = lastOf.get(name);
+    const mine = before === undefined ? work() : before.then(work);
+    const settled = mine.then(ignore, ignore);
+    lastOf.set(name, settled);
+    try {
+      return await mine;
+    } finally {
+      if (lastOf.get(name) === settled) lastOf.delete(name);
+    }
   };
 }
 
@@ -104,5 +129,5 @@ function withOwnMemory(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 function ignore(): void {
-  // The outcome is for whoever asked.
+  // Whoever asked for the work gets its outcome.
 }
