@@ -12,6 +12,7 @@ import type {
 } from 'express';
 import { canonicalUrl } from './canonical-path.js';
 import { methodNotAllowed, noEndpoint } from './no-endpoint.js';
+import type { Asked } from './no-endpoint.js';
 import { sendEarlyRefusal } from './refusal.js';
 import type { Dialect, Refusal } from './refusal.js';
 import { newRequestId } from './request-id.js';
@@ -108,12 +109,16 @@ function endConnections({ activity }: Services): RequestHandler {
 function refuseMethod(allowed: 'GET' | 'POST'): RequestHandler {
   return function refuseOtherMethod(req, res) {
     res.setHeader('allow', allowed === 'GET' ? 'GET, HEAD' : allowed);
-    refuse(req, res, methodNotAllowed(req.method, req.path, allowed));
+    refuse(req, res, methodNotAllowed(askedBy(req), allowed));
   };
 }
 
 function notFound(req: Request, res: Response): void {
-  refuse(req, res, noEndpoint(req.method, req.path));
+  refuse(req, res, noEndpoint(askedBy(req)));
+}
+
+function askedBy({ method, originalUrl, path }: Request): Asked {
+  return { method, url: originalUrl, path };
 }
 
 /** An unforeseen fault, or a path that cannot be decoded. The fault's text stays in the log. */

@@ -24,20 +24,29 @@ const MEANT: readonly (readonly [end: RegExp, endpoint: string])[] = [
 const EVERYTHING =
   'the endpoints are POST /v1/messages, POST /v1/chat/completions, GET /v1/models and GET /v1/dashboard/balance';
 
-export function noEndpoint(method: string, path: string): Refusal {
+/** What a request asks for. */
+export interface Asked {
+  readonly method: string;
+  /** Path and query, as the client wrote them. */
+  readonly url: string;
+  /** The path that was made of it (see `canonical-path.ts`). */
+  readonly path: string;
+}
+
+export function noEndpoint(asked: Asked): Refusal {
   return {
     status: 404,
     type: 'not_found_error',
-    message: `${askedFor(method, path)}: ${explanationOf(path)}`,
+    message: `${nameOf(asked)}: ${explanationOf(asked.path)}`,
     code: 'unknown_url',
   };
 }
 
-export function methodNotAllowed(method: string, path: string, allowed: 'GET' | 'POST'): Refusal {
+export function methodNotAllowed(asked: Asked, allowed: 'GET' | 'POST'): Refusal {
   return {
     status: 405,
     type: 'invalid_request_error',
-    message: `${askedFor(method, path)}: this endpoint takes ${allowed} only`,
+    message: `${nameOf(asked)}: this endpoint takes ${allowed} only`,
     code: 'method_not_allowed',
   };
 }
@@ -56,6 +65,8 @@ function explanationOf(path: string): string {
   );
 }
 
-function askedFor(method: string, path: string): string {
+/** Without the query, in which a client may have sent a secret. */
+function nameOf({ method, url }: Asked): string {
+  const path = url.split('?', 1)[0] ?? '';
   return `${method} ${path.slice(0, 100).replace(/[^\x20-\x7e]/g, '?')}`;
 }

@@ -246,6 +246,76 @@ describe('a million', () => {
   });
 });
 
+describe('a list of 100,001 items', () => {
+  let roomy: TestGateway;
+  let key: string;
+  beforeAll(async () => {
+    roomy = await startTestGateway({ simulator: { keepBodies: false } });
+    key = (await roomy.createKey()).apiKey;
+  });
+  afterAll(() => roomy.stop());
+
+  const list = (item: unknown, count = 100_001): string =>
+    `[${`${JSON.stringify(item)},`.repeat(count - 1)}${JSON.stringify(item)}]`;
+  /** The text of a body in which `"LIST"` is replaced. */
+  const bodyWith = (more: Readonly<Record<string, unknown>>, items: string): string =>
+    JSON.stringify({ ...userMessage('Hello'), ...more }).replace('"LIST"', () => items);
+  const text = { type: 'text', text: 'a' };
+  const messageOf = (more: object) => [{ role: 'user', content: 'a', ...more }];
+  const nested = [{ type: 'tool_result', tool_use_id: 't', content: 'LIST' }];
+
+  it.each([
+    ['messages', postMessages, { messages: 'LIST' }, messageOf({})[0]],
+    ['system', postMessages, { system: 'LIST' }, text],
+    ['tools', postMessages, { tools: 'LIST' }, { name: 'a', input_schema: {} }],
+    ['stop_sequences', postMessages, { stop_sequences: 'LIST' }, 'a'],
+    ['messages.0.content', postMessages, { messages: messageOf({ content: 'LIST' }) }, text],
+    [
+      'messages.0.content.0.content',
+      postMessages,
+      { messages: messageOf({ content: nested }) },
+      text,
+    ],
+    ['an_unknown_member', postMessages, { an_unknown_member: 'LIST' }, 1],
+    ['messages', postChat, { messages: 'LIST' }, messageOf({})[0]],
+    ['tools', postChat, { tools: 'LIST' }, { type: 'function', function: { name: 'a' } }],
+    ['functions', postChat, { functions: 'LIST' }, { name: 'a' }],
+    ['stop', postChat, { stop: 'LIST' }, 'a'],
+    ['messages.0.content', postChat, { messages: messageOf({ content: 'LIST' }) }, text],
+    ['messages.0.tool_calls', postChat, { messages: messageOf({ tool_calls: 'LIST' }) }, {}],
+  ] as const)('is refused by name: %s', async (name, post, more, item) => {
+    const response = await post(roomy, key, bodyWith(more, list(item)));
+    expect(response.status).toBe(400);
+    const { error } = await response.json();
+    expect(error.message).toBe(`${name}: must have at most 100000 items`);
+    expect(roomy.simulator.journal.requests()).toHaveLength(0);
+  });
+
+  it.each([postMessages, postChat])(
+    'is one too many: 100,000 messages are served',
+    async (post) => {
+      const messages = list({ role: 'user', content: 'word '.repeat(20) }, 100_000);
+      const served = roomy.simulator.journal.requests().length;
+      const response = await post(roomy, key, bodyWith({ messages: 'LIST' }, messages));
+      expect(response.status).toBe(200);
+      expect(roomy.simulator.journal.requests()).toHaveLength(served + 1);
+    },
+  );
+
+  it.each([
+    ['messages.0', postMessages],
+    ['messages.0', postChat],
+  ] as const)('or an object of 1,001 members is refused by name: %s', async (name, post) => {
+    const members = Array.from({ length: 999 }, (_, n) => [`k${String(n)}`, 0]);
+    const messages = messageOf(Object.fromEntries(members));
+    const refused = await post(roomy, key, { ...userMessage('Hello'), messages });
+    expect(refused.status).toBe(400);
+    expect((await refused.json()).error.message).toBe(
+      `${name}: the object has more than 1000 members`,
+    );
+  });
+});
+
 describe('characters that are no text', () => {
   it.each([
     ['/v1/dashboard/usage/req_%00', 404],
@@ -416,6 +486,7 @@ describe('paths and methods', () => {
     '/messages',
     '//v1/messages',
     '/v1//messages',
+    '//v1//messages',
     '/v1/messages/',
     '/messages/?beta=true',
   ])('answers POST %s like /v1/messages', async (path) => {
@@ -433,17 +504,35 @@ describe('paths and methods', () => {
     expect(sent).toBe(path.includes('?') ? '/v1/messages?beta=true' : '/v1/messages');
   });
 
-  it.each(['/chat/completions', '/v1/v1/chat/completions', '/v1/chat/completions/'])(
-    'answers POST %s like /v1/chat/completions',
-    async (path) => {
-      const response = await fetch(gateway.url + path, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify(userMessage('Hello')),
-      });
-      expect(await response.json()).toMatchObject({ object: 'chat.completion' });
-    },
-  );
+  it.each([
+    '/chat/completions',
+    '/v1/v1/chat/completions',
+    '//v1//chat//completions',
+    '/v1/chat/completions/',
+  ])('answers POST %s like /v1/chat/completions', async (path) => {
+    const response = await fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(userMessage('Hello')),
+    });
+    expect(await response.json()).toMatchObject({ object: 'chat.completion' });
+  });
+
+  it.each([
+    '/models',
+    '/v1/v1/models',
+    '/v1/models/',
+    `/models/${MODEL}`,
+    '/v1/v1/dashboard/balance',
+  ])('answers GET %s as if it were written with one /v1', async (path) => {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const response = await fetch(gateway.url + path, { headers });
+    expect(response.status).toBe(200);
+    const plain = `/v1${path.replace(/^(\/v1)+|\/$/g, '')}`;
+    expect(await response.json()).toEqual(
+      await (await fetch(gateway.url + plain, { headers })).json(),
+    );
+  });
 
   it.each([
     [
@@ -462,6 +551,26 @@ describe('paths and methods', () => {
       '/api/v1/messages',
       /^POST \/api\/v1\/messages: there is no such endpoint; POST \/v1\/messages was probably meant/,
     ],
+    [
+      'POST',
+      '/v1/completions',
+      /^POST \/v1\/completions: this endpoint is not offered here; use POST \/v1\/chat\/completions or/,
+    ],
+    [
+      'POST',
+      '/v1/v1//responses/?api_key=secret',
+      /^POST \/v1\/v1\/\/responses\/: this endpoint is not offered here; use POST \/v1\/chat/,
+    ],
+    ['GET', '/v1/moderations', /^GET \/v1\/moderations: this endpoint is not offered here$/],
+    ['GET', '/v1/files/file_1', /^GET \/v1\/files\/file_1: this endpoint is not offered here$/],
+    ['GET', '/dashboard/balance', /GET \/v1\/dashboard\/balance was probably meant/],
+    ['GET', '/api/models', /GET \/v1\/models was probably meant/],
+    [
+      'POST',
+      '/anthropic/v1/messages/count_tokens',
+      /POST \/v1\/messages\/count_tokens was probably meant/,
+    ],
+    ['GET', '/v1', /^GET \/v1: there is no such endpoint; the endpoints are /],
     ['POST', '/openai/chat/completions', /POST \/v1\/chat\/completions was probably meant/],
     [
       'GET',
@@ -469,6 +578,7 @@ describe('paths and methods', () => {
       /^GET \/nowhere: there is no such endpoint; the endpoints are POST \/v1\/messages/,
     ],
     ['GET', '/v1/messages', /^GET \/v1\/messages: this endpoint takes POST only$/],
+    ['GET', '//v1/messages', /^GET \/\/v1\/messages: this endpoint takes POST only$/],
   ])('%s %s is told what was asked and what is meant', async (method, path, message) => {
     const response = await fetch(gateway.url + path, { method });
     const { error } = await response.json();
@@ -483,7 +593,9 @@ describe('paths and methods', () => {
       name: 'gateway',
       base_urls: { messages: gateway.url, chat_completions: `${gateway.url}/v1` },
     });
-    expect((await fetch(gateway.url, { method: 'HEAD' })).status).toBe(200);
+    const head = await fetch(gateway.url, { method: 'HEAD' });
+    expect(head.status).toBe(200);
+    expect(await head.text()).toBe('');
   });
 });
 
