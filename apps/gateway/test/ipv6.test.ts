@@ -1,0 +1,58 @@
+/** Clients that come by IPv6. */
+
+import { networkInterfaces } from 'node:os';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+
+const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
+  addresses?.some(({ address }) => address === '::1'),
+);
+/** A machine without IPv6 cannot test it; `client-address.test.ts` tests what is counted. */
+const describeWithIPv6 = hasIPv6 ? describe : describe.skip;
+
+let gateway: TestGateway | undefined;
+afterEach(() => gateway?.stop());
+
+const readBalances = async (url: string, apiKey: string, count: number): Promise<number[]> => {
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const reads = Array.from({ length: count }, () =>
+    fetch(`${url}/v1/dashboard/balance`, { headers }),
+  );
+  return (await Promise.all(reads)).map(({ status }) => status);
+};
+const served = (statuses: number[]): number => statuses.filter((status) => status === 200).length;
+
+describeWithIPv6('a gateway that listens on IPv6', () => {
+  it('serves both formats, says its address with brackets, and limits balance reads', async () => {
+    gateway = await startTestGateway({ env: { HOST: '::1' } });
+    expect(gateway.url).toMatch(/^http:\/\/\[::1\]:\d+$/);
+    expect(new URL(gateway.adminUrl).hostname).toBe('127.0.0.1');
+    const { apiKey } = await gateway.createKey();
+    for (const post of [postMessages, postChat]) {
+      expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+      const stream = await post(gateway, apiKey, userMessage('Hello', { stream: true }));
+      expect(await stream.text()).toMatch(/message_stop|\[DONE\]/);
+    }
+    expect(await (await fetch(gateway.url)).json()).toMatchObject({
+      base_urls: { messages: gateway.url },
+    });
+    expect(served(await readBalances(gateway.url, apiKey, 35))).toBe(30);
+  });
+
+  it('counts an IPv4 client as itself, apart from those that come by IPv6', async () => {
+    gateway = await startTestGateway({ env: { HOST: '::' } });
+    const { port } = new URL(gateway.url);
+    const { apiKey } = await gateway.createKey();
+    // Its socket names the first client ::ffff:127.0.0.1, and the second ::1.
+    expect(served(await readBalances(`http://127.0.0.1:${port}`, apiKey, 35))).toBe(30);
+    expect(served(await readBalances(`http://127.0.0.2:${port}`, apiKey, 1))).toBe(0);
+    expect(served(await readBalances(`http://[::1]:${port}`, apiKey, 35))).toBe(30);
+  });
+
+  it('can have its administration on IPv6, too', async () => {
+    gateway = await startTestGateway({ env: { HOST: '::1', ADMIN_HOST: '::1' } });
+    expect(gateway.adminUrl).toMatch(/^http:\/\/\[::1\]:\d+$/);
+    expect((await fetch(`${gateway.adminUrl}/healthz`)).status).toBe(200);
+  });
+});
