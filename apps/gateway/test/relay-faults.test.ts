@@ -22,6 +22,9 @@ import {
 import { StoreUnavailableError } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import type { ScriptedReply } from '@gateway/upstream-simulator';
+import { pino } from 'pino';
+import { createTelemetry } from '../src/telemetry/telemetry.js';
+import type { Telemetry } from '../src/telemetry/telemetry.js';
 import { createUpstreamClient } from '../src/upstream/client.js';
 import {
   UPSTREAM_KEY,
@@ -31,6 +34,9 @@ import {
   userMessage,
 } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { readMetric } from './support/metrics.js';
+import { connectTo, disconnectAll, requestOf } from './support/raw-client.js';
+import { until } from './support/until.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -51,8 +57,10 @@ afterAll(async () => {
   await gateway.stop();
   await gateway.running.services.upstream.close();
 });
+let telemetry: Telemetry | undefined;
 beforeEach(() => {
   gateway.simulator.reset();
+  if (telemetry !== undefined) Object.assign(gateway.running.services, { telemetry });
 });
 
 const MEBIBYTE = 1024 * 1024;
@@ -62,15 +70,7 @@ async function spentBy(keyId: string): Promise<string> {
 }
 
 async function unbilled(reason: string): Promise<number> {
-  const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
-  const line = text
-    .split('\n')
-    .find((each) => each.startsWith(`gateway_unbilled_total{reason="${reason}"}`));
-  return Number(line?.split(' ')[1] ?? 0);
-}
-
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 10));
+  return (await readMetric(gateway, `gateway_unbilled_total{reason="${reason}"}`)) ?? 0;
 }
 
 describe.each([
@@ -165,6 +165,35 @@ describe.each([
       await until(async () => (await post(gateway, apiKey, userMessage('Hello'))).status === 200);
     },
   );
+});
+
+describe('a client that half closes', () => {
+  afterEach(disconnectAll);
+
+  it.each(
+    ['/v1/messages', '/v1/chat/completions', '/v1/messages/count_tokens'].flatMap((path) => [
+      [path, 'a plain answer', { stream: false }, 200],
+      [path, 'a stream', { stream: true }, 200],
+      [path, 'a refusal', { messages: [] }, 400],
+      // Prepared in a worker thread.
+      [path, 'a large request', { system: 'x'.repeat(5 * MEBIBYTE) }, 200],
+    ]) as [string, string, Record<string, unknown>, number][],
+  )('right after its request to %s gets all of %s', async (path, _what, more, status) => {
+    const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
+    gateway.simulator.script({ eventDelayMs: 5 });
+    const client = connectTo(gateway);
+    client.socket.end(requestOf(apiKey, userMessage('Hello', more), path));
+    const text = await client.close();
+    expect(text.slice(0, 13)).toBe(`HTTP/1.1 ${String(status)} `);
+    expect(text).toMatch(
+      more['stream'] === true && !path.endsWith('count_tokens')
+        ? /event: message_stop\n[^]*\r\n0\r\n\r\n$|data: \[DONE\]\n[^]*\r\n0\r\n\r\n$/
+        : /\r\n\r\n\{.*\}$/s,
+    );
+    const isCharged = status === 200 && !path.endsWith('count_tokens');
+    expect((await spentBy(id)) === '0').toBe(!isCharged);
+    expect(await gateway.running.services.limiter.leases(id)).toBe(0);
+  });
 });
 
 describe('a client that goes while its charge is made durable', () => {
@@ -298,6 +327,7 @@ describe('a plain response', () => {
   });
 
   it('of an upstream that is not there is an error in either format', async () => {
+    const lines = captureLog();
     const { services } = gateway.running;
     const { upstream } = services;
     const nobody = createUpstreamClient({ url: 'http://127.0.0.1:1', apiKey: 'k' });
@@ -309,8 +339,43 @@ describe('a plain response', () => {
       expect(await response.json()).toMatchObject({ type: 'error', error: { type: 'api_error' } });
       expect(await spentBy(id)).toBe('0');
     }
+    const fault = expect.stringMatching(/^ECONNREFUSED: .*127\.0\.0\.1:1$/);
+    const line = expect.objectContaining({ msg: 'request failed', status: 502, fault });
+    expect(lines).toEqual([line, line]);
     Object.assign(services, { upstream });
     await nobody.close();
+  });
+
+  it.each<[string, ScriptedReply, string, string]>([
+    [
+      'that refuses the key of the operator',
+      { error: { type: 'authentication_error', message: 'secret of the upstream' } },
+      'upstream refuses this account',
+      'upstream 401: authentication_error',
+    ],
+    [
+      'that is HTML',
+      { status: 503, body: '<html>secret', headers: { 'content-type': 'text/html' } },
+      'request failed',
+      'upstream 503: not an error body',
+    ],
+    [
+      'that is no message',
+      { body: '{"secret":[' },
+      'response not charged',
+      'the body is not a message',
+    ],
+  ])('%s is a 502 whose line in the log says why', async (_what, script, msg, fault) => {
+    const lines = captureLog();
+    gateway.simulator.script(script);
+    const { apiKey } = await gateway.createKey();
+    const response = await postMessages(gateway, apiKey, userMessage('Hello'));
+    expect(response.status).toBe(502);
+    const requestId = response.headers.get('x-gateway-request-id');
+    expect(lines).toEqual([
+      expect.objectContaining({ msg, fault, status: 502, request_id: requestId }),
+    ]);
+    expect(JSON.stringify(lines)).not.toContain('secret');
   });
 
   it.each([301, 302, 303, 307, 308])('with status %i leads nowhere', async (status) => {
@@ -429,6 +494,19 @@ function open(apiKey: string, path: string, body: unknown) {
   });
   call.end(JSON.stringify(body));
   return call;
+}
+
+/** What is logged of the requests of this test. */
+function captureLog(): Record<string, unknown>[] {
+  const { services } = gateway.running;
+  telemetry ??= services.telemetry;
+  const lines: Record<string, unknown>[] = [];
+  const metrics = { observe: () => undefined, limitsDecidedBy: () => undefined };
+  const write = (line: string): void => {
+    lines.push(JSON.parse(line));
+  };
+  Object.assign(services, { telemetry: createTelemetry(pino({ level: 'info' }), metrics, write) });
+  return lines;
 }
 
 /** Breaks the connection once that many pieces of the response have arrived. */
