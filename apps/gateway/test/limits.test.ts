@@ -1,10 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { startRedisCluster } from '../../../packages/rate-limiter/test/redis-server.js';
 import type { RedisCluster } from '../../../packages/rate-limiter/test/redis-server.js';
 import { startGatedUpstream } from './support/gated-upstream.js';
 import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { connectTo, disconnectAll, headOf } from './support/raw-client.js';
+import type { RawClient } from './support/raw-client.js';
 
 describe.each(['memory', 'Redis Cluster'])('limits of a key in %s', (where) => {
   let gateway: TestGateway;
@@ -122,6 +124,79 @@ async function keysIn(urls: readonly string[]): Promise<readonly string[]> {
   }
   return found;
 }
+
+describe('counting tokens', () => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await startTestGateway();
+  });
+  afterEach(disconnectAll);
+  afterAll(() => gateway.stop());
+
+  const count = (apiKey: string): Promise<Response> =>
+    fetch(`${gateway.url}/v1/messages/count_tokens`, {
+      method: 'POST',
+      headers: {
+        'x-api-key': apiKey,
+        'content-type': 'application/json',
+        'anthropic-version': '2023-06-01',
+      },
+      body: JSON.stringify(userMessage('Hello')),
+    });
+  const statusesOf = async (requests: Promise<Response>[]): Promise<number[]> =>
+    (await Promise.all(requests)).map(({ status }) => status);
+  const times = <T>(n: number, make: () => T): T[] => Array.from({ length: n }, make);
+
+  it('uses up nothing of what a key may send, and goes on when that is used up', async () => {
+    const { apiKey } = await gateway.createKey({ burst: 2, requests_per_minute: 1 });
+    expect(await statusesOf(times(4, () => count(apiKey)))).toEqual([200, 200, 200, 200]);
+    for (const status of [200, 200, 429]) {
+      expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(status);
+    }
+    expect((await count(apiKey)).status).toBe(200);
+  });
+
+  /** Holds a lease until it is disconnected, or until it sends a body of 2 bytes. */
+  async function startUpload(apiKey: string, path: string): Promise<RawClient> {
+    const client = connectTo(gateway);
+    const headers = ['Content-Length: 2', 'Expect: 100-continue'];
+    client.send(headOf({ apiKey, path, headers }));
+    await client.receive(/^HTTP\/1\.1 \d+ [^]*\r\n\r\n/);
+    return client;
+  }
+
+  it('takes no lease of those for messages, and is served while all of them are taken', async () => {
+    const { apiKey } = await gateway.createKey({ concurrency: 1 });
+    await startUpload(apiKey, '/v1/messages');
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(429);
+    expect((await count(apiKey)).status).toBe(200);
+  });
+
+  it('is limited to four times the burst and four times the concurrency of the key', async () => {
+    const bursts = await gateway.createKey({ burst: 3, requests_per_minute: 1 });
+    const statuses = await statusesOf(times(15, () => count(bursts.apiKey)));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(12);
+    const refused = await count(bursts.apiKey);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect((await refused.json()).error).toMatchObject({
+      type: 'rate_limit_error',
+      message: expect.stringContaining('12 requests at once and 4 per minute'),
+    });
+
+    const { apiKey } = await gateway.createKey({ concurrency: 2 });
+    const path = '/v1/messages/count_tokens';
+    const uploads = await Promise.all(times(8, () => startUpload(apiKey, path)));
+    expect(uploads.map((upload) => upload.received().slice(0, 12))).toEqual(
+      times(8, () => 'HTTP/1.1 100'),
+    );
+    expect((await count(apiKey)).status).toBe(429);
+    expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+    for (const upload of uploads) upload.send('{}');
+    for (const upload of uploads) await upload.receive(/HTTP\/1\.1 400 /);
+    expect((await count(apiKey)).status).toBe(200);
+  });
+});
 
 describe('limit of the balance endpoint', () => {
   it('answers 30 reads of one address in a minute and refuses the 31st, whoever asks', async () => {

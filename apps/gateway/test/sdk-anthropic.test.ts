@@ -166,6 +166,20 @@ describe.each([
     const ids: string[] = [];
     for await (const model of client.models.list()) ids.push(model.id);
     expect(ids).toContain(MODEL);
+    // Page by page, from either end.
+    const inPages: string[] = [];
+    let page = await client.models.list({ limit: 3 });
+    for (; ; page = await page.getNextPage()) {
+      inPages.push(...page.data.map(({ id }) => id));
+      expect(page.data.length).toBeLessThanOrEqual(3);
+      if (!page.hasNextPage()) break;
+    }
+    expect(inPages).toEqual(ids);
+    const upwards: string[] = [];
+    for await (const model of client.models.list({ limit: 4, before_id: ids.at(-1)! })) {
+      upwards.push(model.id);
+    }
+    expect(upwards.sort()).toEqual(ids.slice(0, -1).sort());
     expect(await client.models.retrieve(MODEL)).toMatchObject({ id: MODEL, type: 'model' });
     await expect(client.models.retrieve('nothing')).rejects.toMatchObject({ status: 404 });
   });

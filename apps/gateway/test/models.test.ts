@@ -1,0 +1,113 @@
+/** The list of models, page by page, as the provider's endpoint gives it. */
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startTestGateway } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+
+let gateway: TestGateway;
+let apiKey: string;
+let ids: string[];
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  ({ apiKey } = await gateway.createKey());
+  ids = gateway.running.prices.list().map(({ id }) => id);
+});
+afterAll(() => gateway.stop());
+
+interface Page {
+  readonly data: readonly { readonly id: string }[];
+  readonly has_more: boolean;
+  readonly first_id: string;
+  readonly last_id: string;
+  /** Instead of all of these. */
+  readonly error: { readonly message: string };
+}
+
+async function list(query: string): Promise<{ readonly status: number; readonly body: Page }> {
+  const response = await fetch(`${gateway.url}/v1/models${query}`, {
+    headers: { authorization: `Bearer ${apiKey}` },
+  });
+  return { status: response.status, body: await response.json() };
+}
+const idsOf = ({ body }: { readonly body: Page }): string[] => body.data.map(({ id }) => id);
+
+describe('GET /v1/models', () => {
+  it('lists all models unless asked for less', async () => {
+    const { status, body } = await list('');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      object: 'list',
+      has_more: false,
+      first_id: ids[0],
+      last_id: ids.at(-1),
+    });
+    expect(idsOf({ body })).toEqual(ids);
+  });
+
+  it.each([1, 2, 5, 1000])('walks down in pages of %i, each model once', async (limit) => {
+    const seen: string[] = [];
+    let after = '';
+    for (;;) {
+      const page = await list(`?limit=${String(limit)}${after}`);
+      const found = idsOf(page);
+      seen.push(...found);
+      expect(page.body).toMatchObject({ first_id: found[0], last_id: found.at(-1) });
+      expect(page.body.has_more).toBe(seen.length < ids.length);
+      if (!page.body.has_more) break;
+      expect(found).toHaveLength(limit);
+      after = `&after_id=${page.body.last_id}`;
+    }
+    expect(seen).toEqual(ids);
+  });
+
+  it.each([1, 3, 1000])('walks up from the last in pages of %i', async (limit) => {
+    const seen: string[] = [];
+    let before = ids.at(-1)!;
+    for (;;) {
+      const page = await list(`?limit=${String(limit)}&before_id=${before}`);
+      seen.unshift(...idsOf(page));
+      if (!page.body.has_more) break;
+      before = page.body.first_id;
+    }
+    expect(seen).toEqual(ids.slice(0, -1));
+  });
+
+  it('is empty beyond either end', async () => {
+    for (const query of [`?after_id=${ids.at(-1)!}`, `?before_id=${ids[0]!}`]) {
+      expect((await list(query)).body).toMatchObject({
+        data: [],
+        has_more: false,
+        first_id: null,
+        last_id: null,
+      });
+    }
+  });
+
+  it('gives what is between two models', async () => {
+    const between = await list(`?after_id=${ids[0]!}&before_id=${ids[3]!}`);
+    expect(idsOf(between)).toEqual(ids.slice(1, 3));
+    expect(between.body.has_more).toBe(false);
+  });
+
+  it.each([
+    ['?limit=0', 'limit', /^limit: must be at least 1$/],
+    ['?limit=', 'limit', /^limit: must be at least 1$/],
+    ['?limit=1001', 'limit', /^limit: must be at most 1000$/],
+    ['?limit=1.5', 'limit', /^limit: must be an integer$/],
+    ['?limit=many', 'limit', /^limit: must be a number$/],
+    ['?limit=1&limit=2', 'limit', /^limit: must be a number$/],
+    ['?limit=1e400', 'limit', /^limit: /],
+    ['?after_id=nothing', 'after_id', /^after_id: is not a model that is offered$/],
+    ['?before_id=nothing', 'before_id', /^before_id: is not a model that is offered$/],
+    ['?after_id=', 'after_id', /^after_id: is not a model that is offered$/],
+    ['?after_id=a&after_id=b', 'after_id', /^after_id: must be given once$/],
+  ])('refuses %s by name: %s', async (query, field, message) => {
+    const { status, body } = await list(query);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      type: 'error',
+      error: { type: 'invalid_request_error', param: field },
+    });
+    expect(body.error.message).toMatch(message);
+  });
+});
