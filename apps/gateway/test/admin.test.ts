@@ -2,6 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { connectTo, disconnectAll, headOf } from './support/raw-client.js';
 
 const ADMIN_TOKEN = 'admin-token-of-the-tests';
 
@@ -253,4 +254,59 @@ describe('the admin API', () => {
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
     expect((await fetch(`${gateway.url}/metrics`)).status).toBe(404);
   });
+});
+
+describe('METRICS_TOKEN', () => {
+  it('closes the metrics, and nothing else, to all who do not have it', async () => {
+    const METRICS_TOKEN = 'metrics-token-of-the-tests';
+    const closed = await startTestGateway({ env: { ADMIN_TOKEN, METRICS_TOKEN, HOST: '0.0.0.0' } });
+    const { apiKey } = await closed.createKey();
+    const read = (authorization: string | undefined, path = '/metrics'): Promise<Response> =>
+      fetch(closed.adminUrl + path, {
+        headers: authorization === undefined ? {} : { authorization },
+      });
+    for (const wrong of [
+      undefined,
+      METRICS_TOKEN,
+      `Basic ${METRICS_TOKEN}`,
+      `Bearer ${METRICS_TOKEN}x`,
+      `Bearer ${ADMIN_TOKEN}`,
+      `Bearer ${apiKey}`,
+    ]) {
+      for (const path of ['/metrics', '/metrics/', '/METRICS']) {
+        const refused = await read(wrong, path);
+        expect(refused.status).toBe(401);
+        expect(refused.headers.get('x-should-retry')).toBe('false');
+        expect(await refused.json()).toMatchObject({
+          error: {
+            type: 'authentication_error',
+            message: expect.stringContaining('METRICS_TOKEN'),
+          },
+        });
+      }
+    }
+    const metrics = await read(`Bearer ${METRICS_TOKEN}`);
+    expect(metrics.status).toBe(200);
+    expect(await metrics.text()).toContain('gateway_requests_total');
+    expect((await read(undefined, '/healthz')).status).toBe(200);
+    expect((await read(`Bearer ${METRICS_TOKEN}`, '/admin/keys')).status).toBe(401);
+    // Whatever HOST is, the admin server listens where ADMIN_HOST says.
+    expect(new URL(closed.adminUrl).hostname).toBe('127.0.0.1');
+    await closed.stop();
+  });
+});
+
+it('a client of the admin API that expects 100 Continue gets it with the token only', async () => {
+  const body = JSON.stringify({ name: 'patient' });
+  const headers = [`Content-Length: ${String(body.length)}`, 'Expect: 100-continue'];
+  const head = (apiKey: string) => headOf({ apiKey, path: '/admin/keys', headers });
+  const stranger = connectTo({ url: gateway.adminUrl });
+  stranger.send(head('stranger'));
+  expect(await stranger.receive(/\r\n\r\n\{.*\}$/)).toMatch(/^HTTP\/1\.1 401 /);
+  const operator = connectTo({ url: gateway.adminUrl });
+  operator.send(head(ADMIN_TOKEN));
+  await operator.receive(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
+  operator.send(body);
+  expect(await operator.receive(/\r\n\r\n\{.*\}$/)).toMatch(/^HTTP\/1\.1 200 OK\r$/m);
+  disconnectAll();
 });

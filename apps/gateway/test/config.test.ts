@@ -21,7 +21,28 @@ describe('readConfig', () => {
       upstream: undefined,
       databaseUrl: undefined,
       maxBodyBytes: 33_554_432,
+      metricsToken: undefined,
+      corsOrigins: new Set(),
     });
+  });
+
+  it('opens the gateway to others without opening its administration', () => {
+    expect(readConfig({}).adminHost).toBe('127.0.0.1');
+    expect(readConfig({ HOST: '0.0.0.0' }).adminHost).toBe('127.0.0.1');
+    expect(readConfig({ HOST: '::1' }).adminHost).toBe('127.0.0.1');
+    const both = readConfig({ HOST: '::', ADMIN_HOST: '10.0.0.1' });
+    expect(both).toMatchObject({ host: '::', adminHost: '10.0.0.1' });
+  });
+
+  it('has memory for four bodies at least, however little the machine has', () => {
+    const oneGigabyte = 2 ** 30;
+    const { bodyMemoryBytes } = readConfig({ MAX_BODY_BYTES: String(oneGigabyte) });
+    expect(bodyMemoryBytes).toBeGreaterThanOrEqual(4 * oneGigabyte);
+    const sizes = { MAX_BODY_BYTES: '1000', BODY_MEMORY_BYTES: '4000' };
+    expect(readConfig(sizes).bodyMemoryBytes).toBe(4000);
+    expect(problemsOf({ ...sizes, BODY_MEMORY_BYTES: '3999' })).toEqual([
+      'BODY_MEMORY_BYTES: must be at least 4 times MAX_BODY_BYTES',
+    ]);
   });
 
   it('counts empty variables as absent', () => {
@@ -33,6 +54,10 @@ describe('readConfig', () => {
     ['PORT', '70000'],
     ['ADMIN_PORT', '-1'],
     ['ADMIN_TOKEN', 'short'],
+    ['METRICS_TOKEN', 'short'],
+    ['METRICS_TOKEN', 'with a space in the middle'],
+    ['CORS_ORIGINS', 'app.example.com'],
+    ['CORS_ORIGINS', 'https://app.example.com/path'],
     ['DATABASE_URL', 'mysql://db'],
     ['REDIS_URL', 'localhost:6379'],
     ['REDIS_URL', 'redis://a:6379,localhost:6379'],

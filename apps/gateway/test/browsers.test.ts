@@ -1,0 +1,117 @@
+/** Pages that call the gateway from a browser: CORS_ORIGINS says whose. */
+
+import type { Server } from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { createApp } from '../src/app.js';
+import { close, createHttpServer, listen, urlOf } from '../src/http-server.js';
+import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+
+const ORIGIN = 'https://app.example.com';
+const OTHER = 'https://app.example.com.evil.test';
+/** What the browser builds of both SDKs send. */
+const ASKED_HEADERS =
+  'anthropic-dangerous-direct-browser-access,anthropic-version,authorization,content-type,x-api-key,x-stainless-lang';
+
+let gateway: TestGateway;
+let apiKey: string;
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    env: { CORS_ORIGINS: `https://first.example.com, ${ORIGIN}` },
+  });
+  ({ apiKey } = await gateway.createKey());
+});
+afterAll(() => gateway.stop());
+
+const servers: Server[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await close(server);
+  }
+});
+
+/** The same gateway for other origins. */
+async function serveTo(...origins: string[]): Promise<{ readonly url: string }> {
+  const app = createApp({ ...gateway.running.services, corsOrigins: new Set(origins) });
+  const server = createHttpServer(app);
+  servers.push(server);
+  await listen(server, { host: '127.0.0.1', port: 0 });
+  return { url: urlOf(server) };
+}
+
+const preflight = (at: { readonly url: string }, origin: string, path = '/v1/messages') =>
+  fetch(at.url + path, {
+    method: 'OPTIONS',
+    headers: {
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': ASKED_HEADERS,
+    },
+  });
+const corsHeaders = ({ headers }: Response): string[] =>
+  [...headers.keys()].filter((name) => name.startsWith('access-control-'));
+
+describe('pages in a browser', () => {
+  it('are not let in by default', async () => {
+    const closed = await serveTo();
+    const asked = await preflight(closed, ORIGIN);
+    expect(asked.status).toBe(405);
+    const answered = await postMessages(closed, apiKey, userMessage('Hello'), { origin: ORIGIN });
+    expect(answered.status).toBe(200);
+    expect([...corsHeaders(asked), ...corsHeaders(answered)]).toEqual([]);
+  });
+
+  it('of a listed origin may call every endpoint, and read what SDKs read', async () => {
+    for (const path of [
+      ...['/v1/messages', '/v1/messages/count_tokens', '/v1/chat/completions', '/v1/models'],
+      ...['/v1/dashboard/balance', '/chat/completions'],
+    ]) {
+      const asked = await preflight(gateway, ORIGIN, path);
+      expect(asked.status).toBe(204);
+      expect(asked.headers.get('access-control-allow-origin')).toBe(ORIGIN);
+      expect(asked.headers.get('access-control-allow-methods')).toBe('GET,POST');
+      expect(asked.headers.get('access-control-allow-headers')).toBe(ASKED_HEADERS);
+      expect(asked.headers.get('vary')).toMatch(/origin/i);
+      // Keys travel in headers, never in cookies.
+      expect(asked.headers.get('access-control-allow-credentials')).toBe(null);
+    }
+    for (const [post, key, body, status] of [
+      [postMessages, apiKey, userMessage('Hello'), 200],
+      [postChat, apiKey, userMessage('Hello', { stream: true }), 200],
+      [postMessages, apiKey, userMessage('Hello'), 500],
+      [postMessages, apiKey, '{', 400],
+      [postChat, 'gw_nobody', userMessage('Hello'), 401],
+    ] as const) {
+      if (status === 500) gateway.simulator.script({ error: { type: 'api_error' } });
+      const response = await post(gateway, key, body, { origin: ORIGIN });
+      await response.text();
+      expect(response.status).toBe(status);
+      expect(response.headers.get('access-control-allow-origin')).toBe(ORIGIN);
+      const exposed = response.headers.get('access-control-expose-headers')!.split(',');
+      expect(exposed).toEqual(
+        expect.arrayContaining(['request-id', 'x-request-id', 'retry-after', 'x-should-retry']),
+      );
+      // Nothing that the gateway says of its own is kept from a page.
+      const own = [...response.headers.keys()].filter((name) => name.startsWith('x-'));
+      expect(own.filter((name) => !exposed.includes(name) && name !== 'x-accel-buffering')).toEqual(
+        [],
+      );
+    }
+  });
+
+  it('of another origin are not let in', async () => {
+    for (const origin of [OTHER, 'https://example.com', 'http://app.example.com', 'null']) {
+      const asked = await preflight(gateway, origin);
+      expect(asked.headers.get('access-control-allow-origin')).toBe(null);
+      const answered = await postMessages(gateway, apiKey, userMessage('Hello'), { origin });
+      expect(answered.headers.get('access-control-allow-origin')).toBe(null);
+      expect(answered.headers.get('vary')).toMatch(/origin/i);
+    }
+  });
+
+  it('of any origin are let in by *', async () => {
+    const asked = await preflight(await serveTo('*'), OTHER);
+    expect(asked.headers.get('access-control-allow-origin')).toBe('*');
+  });
+});

@@ -1,0 +1,155 @@
+/** What every refusal tells SDKs and Claude Code: whether to try again, and in words that they show. */
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+
+let gateway: TestGateway;
+let apiKey: string;
+beforeAll(async () => {
+  gateway = await startTestGateway({ env: { MAX_BODY_BYTES: '100000' } });
+  ({ apiKey } = await gateway.createKey());
+});
+afterAll(() => gateway.stop());
+beforeEach(() => {
+  gateway.simulator.reset();
+});
+
+type Post = typeof postMessages;
+const HELLO = userMessage('Hello');
+const keyWith = async (input: Parameters<TestGateway['createKey']>[0]): Promise<string> =>
+  (await gateway.createKey(input)).apiKey;
+async function inactiveKey(operation: 'suspendKey' | 'revokeKey'): Promise<string> {
+  const key = await gateway.createKey();
+  await gateway.call(operation, { key_id: key.id });
+  return key.apiKey;
+}
+
+/** Refusals that the same request would meet again. */
+const FINAL: [what: string, status: number, ask: (post: Post) => Promise<Response>][] = [
+  ['no key', 401, (post) => post(gateway, '', HELLO)],
+  ['an unknown key', 401, (post) => post(gateway, 'gw_nobody', HELLO)],
+  ['a revoked key', 401, async (post) => post(gateway, await inactiveKey('revokeKey'), HELLO)],
+  ['a suspended key', 401, async (post) => post(gateway, await inactiveKey('suspendKey'), HELLO)],
+  [
+    'an expired key',
+    401,
+    async (post) => post(gateway, await keyWith({ expires_at: '2020-01-01T00:00:00Z' }), HELLO),
+  ],
+  [
+    'an exhausted key',
+    401,
+    async (post) => post(gateway, (await gateway.call('createKey', { name: 'a' })).api_key, HELLO),
+  ],
+  ['two credentials', 400, (post) => post(gateway, apiKey, HELLO, { 'x-api-key': apiKey })],
+  ['invalid JSON', 400, (post) => post(gateway, apiKey, '{')],
+  ['an invalid field', 400, (post) => post(gateway, apiKey, { ...HELLO, max_tokens: 'x' })],
+  ['a model that is not offered', 404, (post) => post(gateway, apiKey, { ...HELLO, model: 'm' })],
+  ['a large body', 413, (post) => post(gateway, apiKey, userMessage('x'.repeat(100_000)))],
+  ['a media type', 415, (post) => post(gateway, apiKey, HELLO, { 'content-type': 'text/plain' })],
+  [
+    'what the upstream finds wrong',
+    400,
+    (post) => {
+      gateway.simulator.script({ error: { type: 'invalid_request_error', message: 'no' } });
+      return post(gateway, apiKey, HELLO);
+    },
+  ],
+  [
+    'what is too large for the upstream',
+    413,
+    (post) => {
+      gateway.simulator.script({ error: { type: 'request_too_large', message: 'no' } });
+      return post(gateway, apiKey, HELLO);
+    },
+  ],
+];
+
+/** Refusals that end by themselves. */
+const PASSING: [
+  what: string,
+  status: number,
+  wait: string | null,
+  ask: (post: Post) => Promise<Response>,
+][] = [
+  [
+    'a rate',
+    429,
+    expect.stringMatching(/^\d+$/) as never,
+    async (post) => {
+      const key = await keyWith({ burst: 1, requests_per_minute: 1 });
+      await (await post(gateway, key, HELLO)).text();
+      return post(gateway, key, HELLO);
+    },
+  ],
+  [
+    'an overloaded upstream',
+    529,
+    expect.stringMatching(/^\d+$/) as never,
+    (post) => {
+      gateway.simulator.script({ error: { type: 'rate_limit_error' } });
+      return post(gateway, apiKey, HELLO);
+    },
+  ],
+  [
+    'a failing upstream',
+    500,
+    null,
+    (post) => {
+      gateway.simulator.script({ error: { type: 'api_error' } });
+      return post(gateway, apiKey, HELLO);
+    },
+  ],
+];
+
+describe.each([
+  ['messages', postMessages],
+  ['chat.completions', postChat],
+] as const)('a refusal of %s', (_dialect, post) => {
+  it.each(FINAL)('for %s (%i) tells SDKs not to try again', async (_what, status, ask) => {
+    const response = await ask(post);
+    expect(response.status).toBe(status);
+    expect(response.headers.get('x-should-retry')).toBe('false');
+    expect(response.headers.get('retry-after')).toBe(null);
+    // Claude Code replaces any text that contains this by "Invalid API key".
+    expect(await response.text()).not.toMatch(/x-api-key/i);
+  });
+
+  it.each(PASSING)('for %s (%i) leaves it to them', async (_what, status, wait, ask) => {
+    const response = await ask(post);
+    expect(response.status).toBe(status);
+    expect(response.headers.get('x-should-retry')).toBe(null);
+    expect(response.headers.get('retry-after')).toEqual(wait);
+    expect(await response.text()).not.toMatch(/x-api-key/i);
+  });
+});
+
+describe('the refusal of', () => {
+  it('two credentials says which variables to look at', async () => {
+    const response = await postMessages(gateway, apiKey, HELLO, { 'x-api-key': apiKey });
+    const { error } = await response.json();
+    expect(error.message).toMatch(/^two credentials were sent, .*ANTHROPIC_AUTH_TOKEN or /);
+    expect(error.message).not.toContain(apiKey);
+  });
+
+  it.each(['/v1/dashboard/balance', '/v1/dashboard/usage'])(
+    'a key in the other header at %s says where it belongs',
+    async (path) => {
+      const response = await fetch(gateway.url + path, { headers: { 'x-api-key': apiKey } });
+      expect(response.status).toBe(401);
+      expect(response.headers.get('x-should-retry')).toBe('false');
+      const text = await response.text();
+      expect(text).toContain('Authorization: Bearer <API_KEY>');
+      expect(text).not.toMatch(/x-api-key/i);
+    },
+  );
+
+  it.each([
+    ['messages', postMessages, 'messages: at least one message is required'],
+    ['chat.completions', postChat, 'messages: at least one message must have content'],
+  ] as const)('an empty conversation names it as such: %s', async (_dialect, post, text) => {
+    const response = await post(gateway, apiKey, { ...HELLO, messages: [] });
+    expect(response.status).toBe(400);
+    expect((await response.json()).error.message).toContain(text);
+  });
+});
