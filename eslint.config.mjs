@@ -1,4 +1,5 @@
 import js from '@eslint/js';
+import node from 'eslint-plugin-n';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
@@ -38,6 +39,16 @@ export default tseslint.config(
       ],
       'no-console': 'error',
       eqeqeq: ['error', 'smart'],
+    },
+  },
+  {
+    // What `engines` of the nearest package.json admits must have every API that the code uses. Of the scripts, those
+    // that run on the Node of whoever starts them, before the project's own is installed.
+    files: ['{packages,apps}/*/src/**/*.ts', 'scripts/{setup,start,test,servers}.mjs'],
+    plugins: { n: node },
+    rules: {
+      'n/no-unsupported-features/node-builtins': ['error', { allowExperimental: true }],
+      'n/no-unsupported-features/es-builtins': 'error',
     },
   },
   {

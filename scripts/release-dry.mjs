@@ -1,6 +1,6 @@
 /**
- * `npm run release:dry`: a release that nobody sees. In a copy of this repository the versions are raised
- * and the packages published, as the release workflow does it, to a registry of our own; they are then
+ * `npm run release:dry`: a release that nobody sees. In a copy of this repository the versions are raised, and
+ * the packages packed and published, as the release workflow does it, to a registry of our own; they are then
  * installed from there into an empty project, and used. Leaves nothing behind.
  */
 
@@ -34,7 +34,7 @@ await withScratch(async (scratch) => {
   const registry = await startRegistry(join(scratch, 'registry'));
   try {
     step('Publishing to a registry on this machine');
-    publish(copy, registry);
+    publish(copy, registry, join(scratch, 'release'));
     const releases = publishedPackages(copy).map(({ name, manifest }) => [name, manifest.version]);
     for (const [name, version] of releases) report(registry, name, version);
     step('Installing from there, and using it');
@@ -109,15 +109,24 @@ async function addUser(url) {
   return (await response.json()).token;
 }
 
-function publish(copy, { url, token }) {
-  const credential = `${url.slice('http:'.length)}:_authToken=${token}`;
-  writeFileSync(join(copy, '.npmrc'), `registry=${url}\n${credential}\n`);
+/** As the jobs `build` and `publish` of the workflow: only what is packed without credentials is published with them. */
+function publish(copy, { url, token }, release) {
   // A workflow's identity, which npm trusts and provenance states, is not for this registry.
   const identity = { PNPM_CONFIG_PROVENANCE: 'false', ACTIONS_ID_TOKEN_REQUEST_URL: undefined };
   // The raised versions make pnpm look whether it must install again, which leaves a lock outside of the copy.
   const install = { PNPM_CONFIG_VERIFY_DEPS_BEFORE_RUN: 'false' };
   const env = { ...process.env, ...ORIGIN, ...identity, ...install };
-  pnpmIn({ cwd: copy, env }, 'run', 'release:publish');
+  const pnpmHere = (...args) => pnpmIn({ cwd: copy, env }, ...args);
+  const plan = join(release, 'publish-plan.json');
+  const packed = join(release, 'packed');
+  const npmrc = join(copy, '.npmrc');
+  mkdirSync(release);
+  writeFileSync(npmrc, `registry=${url}\n`);
+  pnpmHere('exec', 'changeset', 'publish-plan', '--output', plan);
+  pnpmHere('run', 'release:prepare');
+  pnpmHere('exec', 'changeset', 'pack', '--from-publish-plan', plan, '--out-dir', packed);
+  writeFileSync(npmrc, `registry=${url}\n${url.slice('http:'.length)}:_authToken=${token}\n`);
+  pnpmHere('exec', 'changeset', 'publish', '--from-pack-dir', packed);
 }
 
 /** Says what the registry now offers, and that it names its origin, without which npm refuses provenance. */

@@ -1,6 +1,6 @@
 /**
  * What every command of this repository needs first: dependencies installed, packages built. Both are
- * done only when something changed since the last time. Needs nothing but Node 20 and npm.
+ * done only when something changed since the last time. Needs nothing but Node 20.12 and npm.
  */
 
 import { spawnSync } from 'node:child_process';

@@ -4,6 +4,7 @@ export default defineConfig({
   entry: { main: 'src/main.ts', 'prepare-thread': 'src/preparation/prepare-thread.ts' },
   format: ['esm'],
   clean: true,
-  target: 'node24',
+  // The lowest version that `engines` in package.json names: nothing newer may be in the syntax.
+  target: 'node22.19',
   sourcemap: true,
 });

@@ -78,7 +78,12 @@ const settled = await store.settle(
   },
   { deadlineMs: 10_000 },
 );
-assert.deepEqual(settled, { outcome: 'settled', balance: credit - amount, isActive: true });
+assert.deepEqual(settled, {
+  outcome: 'settled',
+  balance: credit - amount,
+  isActive: true,
+  writtenOff: 0n,
+});
 assert.equal((await store.audit()).isSound, true);
 
 admission.lease.release();

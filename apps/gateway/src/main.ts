@@ -1,17 +1,19 @@
 #!/usr/bin/env node
-/** The command line: `gateway serve` runs the gateway, everything else is an operator's errand. */
+/**
+ * The entry point: refuses a version of Node that the gateway does not support, then runs the command line
+ * (`gateway serve` runs the gateway, everything else is an operator's errand).
+ *
+ * The command line is imported after the check, not at the top: on Node before 22.15, `node:zlib` does not export
+ * `zstdDecompress`, so a static import would fail with a SyntaxError before any message could be written.
+ */
 
-import { CommanderError } from 'commander';
-import { createProgram } from './cli/program.js';
-import { EXIT, exitCodeOf, reportFailure } from './cli/exit.js';
+import { engines } from '../package.json';
+import { isSupportedNode } from './node-version.js';
 
-try {
-  await createProgram().parseAsync();
-} catch (error) {
-  if (error instanceof CommanderError) {
-    process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-  } else {
-    reportFailure(error);
-    process.exitCode = exitCodeOf(error);
-  }
+if (isSupportedNode(process.versions.node, engines.node)) {
+  const { runCommandLine } = await import('./cli/run.js');
+  await runCommandLine();
+} else {
+  process.stderr.write(`gateway: needs Node ${engines.node}, got ${process.versions.node}\n`);
+  process.exitCode = 2;
 }

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-const MAIN = join(__dirname, '../../dist/main.js');
+export const MAIN = join(__dirname, '../../dist/main.js');
 
 export interface GatewayProcess {
   readonly pid: number;
@@ -13,20 +13,31 @@ export interface GatewayProcess {
   readonly adminUrl: string;
   /** Standard output and error so far. */
   output(): string;
+  /** Standard error alone so far, where Node and V8 write their warnings. */
+  errorOutput(): string;
   send(signal: NodeJS.Signals): void;
   /** Its exit code, null when a signal ended it. */
   readonly exited: Promise<number | null>;
 }
 
-/** Resolves when it is ready. `npm test` builds before it tests; alone, this needs `npm run build` first. */
-export async function spawnGateway(env: Readonly<Record<string, string>>): Promise<GatewayProcess> {
+/**
+ * Resolves when it is ready. `npm test` builds before it tests; alone, this needs `npm run build` first.
+ *
+ * @param node - The Node that runs it, by default the one that runs the tests.
+ */
+export async function spawnGateway(
+  env: Readonly<Record<string, string>>,
+  node = process.execPath,
+): Promise<GatewayProcess> {
   if (!existsSync(MAIN)) throw new Error(`${MAIN} is not built`);
-  const child = spawn(process.execPath, [MAIN], {
+  const child = spawn(node, [MAIN], {
     env: { PATH: process.env['PATH'], PORT: '0', ADMIN_PORT: '0', ...env },
     stdio: 'pipe',
   });
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
   let output = '';
+  let errorOutput = '';
+  child.stderr.on('data', (bytes: Buffer) => (errorOutput += bytes.toString()));
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (bytes: Buffer) => (output += bytes.toString()));
   }
@@ -39,6 +50,7 @@ export async function spawnGateway(env: Readonly<Record<string, string>>): Promi
     url: /ready: {2}(http\S+)\/v1/.exec(output)![1]!,
     adminUrl: /Admin: +(http\S+)/.exec(output)![1]!,
     output: () => output,
+    errorOutput: () => errorOutput,
     send: (signal) => child.kill(signal),
     exited,
   };

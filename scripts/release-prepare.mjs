@@ -1,4 +1,4 @@
-/** Builds, and publishes each version that is not published yet. Run by the release workflow. */
+/** Builds the packages, and makes their manifests ready to be packed. Run by the release workflow. */
 
 import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -8,7 +8,6 @@ import { pnpm, root } from './setup.mjs';
 const { GITHUB_SERVER_URL, GITHUB_REPOSITORY } = process.env;
 if (GITHUB_REPOSITORY !== undefined) nameRepository(`${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`);
 pnpm('run', 'build');
-pnpm('exec', 'changeset', 'publish');
 
 /**
  * npm accepts a provenance statement only for a package that names the repository which built it. The

@@ -1,0 +1,23 @@
+/** Whether a version of Node is in the range that `engines` of package.json states. */
+
+/**
+ * Reads the two comparators that this range is made of, joined by `||`: `^22.19.0` (22.19.0 or a later release of
+ * Node 22) and `>=24.0.0`. The package `semver` would read any range, but would have to be loaded before the check.
+ *
+ * @throws {Error} when the range has another form
+ */
+export function isSupportedNode(version: string, range: string): boolean {
+  return range.split(' || ').some((comparator) => {
+    const [, operator, lowest] = /^(\^|>=)(\d+\.\d+\.\d+)$/.exec(comparator) ?? [];
+    if (lowest === undefined) throw new Error(`engines.node: cannot read ${comparator}`);
+    if (compareVersions(version, lowest) < 0) return false;
+    return operator === '>=' || parseInt(version, 10) === parseInt(lowest, 10);
+  });
+}
+
+/** Negative if `version` is older than `other`, positive if it is newer. */
+function compareVersions(version: string, other: string): number {
+  const parts = version.split('.');
+  const differences = other.split('.').map((part, at) => parseInt(parts[at]!, 10) - Number(part));
+  return differences.find((difference) => difference !== 0) ?? 0;
+}

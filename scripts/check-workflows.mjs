@@ -1,0 +1,56 @@
+/**
+ * `npm run check:workflows`: what keeps a release safe, and a reviewer may overlook in a workflow.
+ *
+ * - Each action is pinned to a commit, because a tag can be moved to other code; the tag stands in a comment.
+ * - Rights are given to single jobs. A job that can write, or gets a secret, neither builds nor tests.
+ */
+
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { root } from './setup.mjs';
+
+const PINNED = /^[\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/;
+/** Commands that only install tools and packages, without running the packages' scripts, or log in. */
+const INSTALLS = [/^npm install --global \S+@[\d.]+$/, /^pnpm install .*--ignore-scripts$/];
+
+const directory = join(root, '.github/workflows');
+const problems = readdirSync(directory).flatMap((name) => {
+  const text = readFileSync(join(directory, name), 'utf8');
+  return [...unpinned(text), ...excessiveRights(parse(text))].map(
+    (problem) => `${name}: ${problem}`,
+  );
+});
+for (const problem of problems) process.stderr.write(`${problem}\n`);
+process.exitCode = problems.length === 0 ? 0 : 1;
+
+function unpinned(text) {
+  return [...text.matchAll(/^\s*(?:- )?uses: *(.*)$/gm)]
+    .map(([, action]) => action)
+    .filter((action) => !PINNED.test(action))
+    .map((action) => `${action} is not pinned as owner/name@<commit> # v1.2.3`);
+}
+
+function excessiveRights({ permissions, jobs }) {
+  const problems = [];
+  if (permissions === undefined || Object.keys(permissions).length > 0) {
+    problems.push('the workflow as a whole must have `permissions: {}`');
+  }
+  for (const [name, job] of Object.entries(jobs)) {
+    if (job.permissions === undefined) problems.push(`job ${name} states no permissions`);
+    const canWrite = Object.values(job.permissions ?? {}).includes('write');
+    if (!canWrite && !JSON.stringify(job).includes('secrets.')) continue;
+    const runs = job.steps.flatMap(({ run }) => (run === undefined ? [] : [run.trim()]));
+    for (const command of runs) {
+      const isHarmless = INSTALLS.some((form) => form.test(command)) || isLogin(command);
+      if (!isHarmless) problems.push(`job ${name} has rights or secrets, and runs: ${command}`);
+    }
+  }
+  return problems;
+}
+
+function isLogin(command) {
+  return command
+    .split('\n')
+    .every((line) => /^(registry=.*npm config get|npm config set )/.test(line));
+}
