@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import type { ByteReservation } from './byte-budget.js';
 import { errorCode } from './error-code.js';
-import { noteBytes } from './garbage.js';
+import { countBodyBytes } from './heap-tuning.js';
 import { rateLimited } from './refusal.js';
 import type { Refusal } from './refusal.js';
 
@@ -70,7 +70,7 @@ export async function readBody(req: IncomingMessage, limits: BodyLimits): Promis
   if (!Buffer.isBuffer(received)) {
     return received === 'gone' ? { outcome: 'gone' } : { outcome: 'refused', refusal: received };
   }
-  noteBytes(received.length);
+  countBodyBytes(received.length);
   const encoding = encodingOf(req);
   if (encoding === 'identity') return { outcome: 'read', body: received };
   return decode(received, encoding as keyof typeof DECODERS, limits);

@@ -6,7 +6,7 @@ import type { Limiter } from '@gateway/rate-limiter';
 import type { Activity } from './activity.js';
 import type { ByteBudget } from './byte-budget.js';
 import type { Config } from './config.js';
-import type { RequestLedger } from './ledger.js';
+import type { RequestLedger } from './open-store.js';
 import type { RequestPreparer } from './preparation/preparer.js';
 import type { RelayPatience } from './relay/relay.js';
 import type { Telemetry } from './telemetry/telemetry.js';

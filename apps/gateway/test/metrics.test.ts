@@ -1,7 +1,7 @@
 /** What an operator can rely on to be in the metrics before anything has happened. */
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { LOSS_REASONS } from '../src/relay/bill.js';
+import { LOSS_REASONS } from '../src/relay/settle-charge.js';
 import { MODEL, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';

@@ -52,8 +52,8 @@ function prepare(
   const preparation = createPreparer(rules)(job, UNLIMITED);
   if (preparation.outcome === 'too_large') throw new Error('a limit that there is not');
   return preparation.outcome === 'refused'
-    ? { refusal: preparation.refusal.message, costBound: 0n, bytes: bytes.length }
-    : { refusal: undefined, costBound: preparation.costBound!, bytes: bytes.length };
+    ? { refusal: preparation.refusal.message, chargeBound: 0n, bytes: bytes.length }
+    : { refusal: undefined, chargeBound: preparation.chargeBound!, bytes: bytes.length };
 }
 
 /** A request in which `value` stands at a path such as `messages[].content[].source`. */
@@ -147,12 +147,12 @@ describe.each(places.tool)('a tool definition at %s', (path) => {
       (type) => TOOL_FAMILIES.get(familyOf(type))?.runs === 'server',
     );
     for (const type of servers) {
-      const { refusal, costBound } = prepare(bodyWith(path, { type, name: 'x' }), ALL);
+      const { refusal, chargeBound } = prepare(bodyWith(path, { type, name: 'x' }), ALL);
       if (familyOf(type) === 'advisor') {
         expect(refusal).toMatch(/nothing limits what this costs/);
       } else {
         const tokens = 10n * BigInt(MODEL.contextWindow);
-        expect(costBound).toBe(tokens * MODEL.rates.cacheWrite5mPerToken);
+        expect(chargeBound).toBe(tokens * MODEL.rates.cacheWrite5mPerToken);
       }
     }
   });
@@ -177,8 +177,8 @@ describe('what addresses an object of the account', () => {
 });
 
 describe('what costs tokens without being bytes of the request', () => {
-  const tokens = ({ costBound }: { costBound: bigint }) =>
-    Number(costBound / MODEL.rates.cacheWrite5mPerToken);
+  const tokens = ({ chargeBound }: { chargeBound: bigint }) =>
+    Number(chargeBound / MODEL.rates.cacheWrite5mPerToken);
 
   it.each(places.image)('an image at %s is counted', (path) => {
     const counted = prepare(bodyWith(path, { type: 'image', source: { type: 'url' } }));

@@ -11,7 +11,7 @@ import {
 } from '@gateway/balance-store';
 import { ConfigError } from '../config.js';
 import { OperationError } from '../operations/operations.js';
-import { WorkerStartError } from '../workers/crew.js';
+import { WorkerStartError } from '../workers/supervisor.js';
 
 export const EXIT = {
   ok: 0,

@@ -6,10 +6,10 @@
 import { request } from 'undici';
 import { readConfig } from '../config.js';
 import { openDataDir } from '../data-dir.js';
-import { openStore } from '../ledger.js';
+import { openStore } from '../open-store.js';
 import { createLocalCaller, createRemoteCaller } from '../operations/callers.js';
 import type { CallOperation } from '../operations/operations.js';
-import { loadPriceTable } from '../prices.js';
+import { loadPriceTable } from '../load-prices.js';
 
 const PROBE_TIMEOUT_MS = 2_000;
 

@@ -2,18 +2,18 @@
 
 import cluster from 'node:cluster';
 import { formatUsd, parseUsd } from '@gateway/billing';
-import { startGateway } from '../compose.js';
-import type { RunningGateway } from '../compose.js';
+import { startGateway } from '../single-process.js';
+import type { RunningGateway } from '../single-process.js';
 import { readConfig } from '../config.js';
 import type { Config } from '../config.js';
-import { keepCompiledCode } from '../garbage.js';
+import { disableMemoryReducer } from '../heap-tuning.js';
 import { startGatewayWithWorkers } from '../workers/primary.js';
 import { runWorker } from '../workers/worker.js';
 
 const DEMO_BALANCE = parseUsd('5');
 
 export async function serve(): Promise<void> {
-  keepCompiledCode();
+  disableMemoryReducer();
   const config = readConfig(process.env);
   if (cluster.isWorker) {
     runWorker(config);

@@ -14,8 +14,8 @@ import type { JsonScan, JsonShape } from '@gateway/translator/native';
 import type { PricedFeature } from '../config.js';
 import { badRequest } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
-import { CostFindingsCollector } from './cost-bound.js';
-import type { CostFindings } from './cost-bound.js';
+import { ChargeFindingsCollector } from './charge-bound.js';
+import type { ChargeFindings } from './charge-bound.js';
 import { COUNT_FIELDS, MESSAGE_FIELDS, isGiven, readScalar, textOf } from './native-fields.js';
 import type { FieldChecks, FoundMember } from './native-fields.js';
 import {
@@ -34,7 +34,7 @@ export type NativeInspection =
       readonly maxTokens: number | undefined;
       /** The client's own buffer, or a copy in which only `tool_choice` differs. */
       readonly body: Uint8Array;
-      readonly cost: CostFindings;
+      readonly cost: ChargeFindings;
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
   /** The body has more values than may be scanned here. */
@@ -63,7 +63,7 @@ export function createNativeInspector({ allow, kind }: InspectOptions): InspectN
  * account could forbid.
  */
 export function createCostScan(): (body: Uint8Array) => {
-  readonly cost: CostFindings;
+  readonly cost: ChargeFindings;
   readonly maxTokens: number | undefined;
 } {
   const scanBody = createBodyScan(new Set());
@@ -147,7 +147,7 @@ interface ScannedBody {
   readonly scan: JsonScan;
   /** What the gateway must refuse inside the body's members. */
   readonly problem: string | undefined;
-  readonly cost: CostFindings;
+  readonly cost: ChargeFindings;
 }
 
 const NO_BODY = new Uint8Array(0);
@@ -159,7 +159,7 @@ function createBodyScan(
   let body: Uint8Array = NO_BODY;
   let cachePoints = 0;
   let firstProblem: string | undefined;
-  let costs = new CostFindingsCollector();
+  let costs = new ChargeFindingsCollector();
   const complain = (path: Path, complaint: string): void => {
     firstProblem ??= `${path.join('.').slice(0, 300)}: ${complaint}`;
   };
@@ -224,7 +224,7 @@ function createBodyScan(
     body = scanned;
     cachePoints = 0;
     firstProblem = undefined;
-    costs = new CostFindingsCollector();
+    costs = new ChargeFindingsCollector();
     const scan = scanTopLevel(body, { shape, isUtf8, maxValues });
     body = NO_BODY;
     if (firstProblem === undefined && cachePoints > MAX_CACHE_POINTS) {

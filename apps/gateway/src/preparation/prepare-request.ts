@@ -12,8 +12,8 @@ import type { JsonShape } from '@gateway/translator/native';
 import type { Config, PricedFeature } from '../config.js';
 import { badRequest } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
-import { costBoundOf } from './cost-bound.js';
-import type { CostFindings } from './cost-bound.js';
+import { chargeBoundOf } from './charge-bound.js';
+import type { ChargeFindings } from './charge-bound.js';
 import { createCostScan, createNativeInspector } from './inspect-native-request.js';
 import type { InspectNative } from './inspect-native-request.js';
 import { MAX_ITEMS } from './shared-account-rules.js';
@@ -40,7 +40,7 @@ export type Preparation =
       /** What goes upstream; the job's own bytes if they need no change. */
       readonly body: Uint8Array;
       /** The most the request can cost, in units of 10^-14 USD; only without overdraft. */
-      readonly costBound: bigint | undefined;
+      readonly chargeBound: bigint | undefined;
       readonly chat: ChatContext | undefined;
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
@@ -89,12 +89,12 @@ export function createPreparer(
     job: PreparationJob,
     price: ModelPrice,
     request: { readonly bytes: number; readonly maxTokens: number | undefined },
-    findings: CostFindings,
+    findings: ChargeFindings,
   ): bigint {
     const contextWindow = job.hasLongContext
       ? Math.max(price.contextWindow, LONG_CONTEXT_TOKENS)
       : price.contextWindow;
-    return costBoundOf({ ...request, contextWindow }, findings, price);
+    return chargeBoundOf({ ...request, contextWindow }, findings, price);
   }
 
   function prepareNative(
@@ -111,11 +111,11 @@ export function createPreparer(
     if (price === undefined) return { outcome: 'refused', refusal: modelNotFound(model) };
     const prepared = { outcome: 'prepared', model: price.id, body, chat: undefined } as const;
     if (overdraft !== 'none' || job.format === 'count_tokens') {
-      return { ...prepared, costBound: undefined };
+      return { ...prepared, chargeBound: undefined };
     }
     if (cost.unboundedPath !== undefined) return refuse(unbounded(cost.unboundedPath));
-    const costBound = boundOf(job, price, { bytes: body.length, maxTokens }, cost);
-    return { ...prepared, costBound };
+    const chargeBound = boundOf(job, price, { bytes: body.length, maxTokens }, cost);
+    return { ...prepared, chargeBound };
   }
 
   function prepareChat(job: PreparationJob, limits: ThreadLimits): Preparation {
@@ -155,7 +155,7 @@ export function createPreparer(
       outcome: 'prepared',
       model: price.id,
       body: translated,
-      costBound: overdraft === 'none' ? boundOfTranslated(job, price, translated) : undefined,
+      chargeBound: overdraft === 'none' ? boundOfTranslated(job, price, translated) : undefined,
       chat: { response: translation.response, notes: translation.notes },
     };
   }

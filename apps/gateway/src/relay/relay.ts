@@ -14,14 +14,14 @@ import { formatUsd } from '@gateway/billing';
 import type { ModelPrice } from '@gateway/billing';
 import type { StreamEnd, StreamPipe, UsageReading } from '@gateway/translator';
 import type { ByteBudget, ByteReservation } from '../byte-budget.js';
-import { noteBytes } from '../garbage.js';
+import { countBodyBytes } from '../heap-tuning.js';
 import { errorCode } from '../error-code.js';
 import { requestIdHeaders, retryHeaders, sendRefusal } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import type { UpstreamClient, UpstreamRequest } from '../upstream/client.js';
 import { readUpstreamFailure, refusalOfConnectionError } from '../upstream/errors.js';
-import { RESPONSE_UNUSABLE, quarantine, settle } from './bill.js';
-import type { Bill, BillingServices, Charge, LossReason } from './bill.js';
+import { RESPONSE_UNUSABLE, quarantine, settle } from './settle-charge.js';
+import type { SettledResponse, SettleServices, Charge, LossReason } from './settle-charge.js';
 import type { ResponseFormat, StreamOutput } from './format.js';
 
 export interface Exchange {
@@ -33,7 +33,7 @@ export interface Exchange {
   readonly res: Response;
 }
 
-export interface RelayServices extends BillingServices {
+export interface RelayServices extends SettleServices {
   /** Takes the bytes of responses that clients have not read. */
   readonly memory: ByteBudget;
   readonly upstream: UpstreamClient;
@@ -82,7 +82,7 @@ const KEEP_ALIVE_MS = 10_000;
 const MAX_UNSENT_BYTES = 1024 * 1024;
 /** How often a paused upstream is looked after. */
 const PAUSE_CHECK_MS = 100;
-/** In {@link noteBytes}: for the same bytes more requests are in flight than with prompts, and a collection goes through those. */
+/** In {@link countBodyBytes}: for the same bytes more requests are in flight than with prompts, and a collection goes through those. */
 const WEIGHT_OF_ANSWERS = 0.5;
 /** A charge is usually durable before. After this time, what need not wait for it does not. */
 const PROMPT_CHARGE_MS = 100;
@@ -170,7 +170,7 @@ class Relay implements Dispatcher.DispatchHandler {
       controller.abort(new Error('the response went on after its end'));
       return;
     }
-    noteBytes(chunk.length * WEIGHT_OF_ANSWERS);
+    countBodyBytes(chunk.length * WEIGHT_OF_ANSWERS);
     this.#firstByteAt ??= this.#services.now();
     if (this.#pipe === undefined) {
       this.#collect(chunk);
@@ -365,7 +365,7 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#closeWithBody(body, retryHeaders(refusal), { status: refusal.status });
   }
 
-  #settle(usage: UsageReading, messageId: string | undefined): Promise<Bill> {
+  #settle(usage: UsageReading, messageId: string | undefined): Promise<SettledResponse> {
     const response = { usage, messageId, streamed: this.#pipe !== undefined };
     return settle(response, this.#exchange, this.#services);
   }

@@ -3,12 +3,12 @@
 import type { RequestHandler } from 'express';
 import { formatUsd } from '@gateway/billing';
 import type { Services } from '../services.js';
-import { keyRoute } from './key-route.js';
+import { readRoute } from './read-route.js';
 
 const POLICY = { limit: 30, windowMs: 60_000 } as const;
 
 export function balanceRoute(services: Services): RequestHandler {
-  return keyRoute(
+  return readRoute(
     { endpoint: 'balance', accepted: 'bearer', limit: POLICY },
     services,
     async ({ id }) => {

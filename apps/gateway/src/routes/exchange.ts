@@ -80,9 +80,9 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
         const preparation = await prepare(key.id, memory);
         if (preparation.outcome === 'gone') return { status: 499 };
         if (preparation.outcome === 'refused') return refuse(preparation.refusal);
-        const { model, costBound } = preparation;
+        const { model, chargeBound } = preparation;
 
-        const hold = costBound === undefined ? undefined : { requestId, amount: costBound };
+        const hold = chargeBound === undefined ? undefined : { requestId, amount: chargeBound };
         const isLate = services.now() - admittedAt > RECHECK_AFTER_MS;
         const refused =
           hold !== undefined

@@ -9,10 +9,10 @@ import type { ModelPrice } from '@gateway/billing';
 import { modelNotFound } from '../preparation/prepare-request.js';
 import { badRequest } from '../refusal.js';
 import type { Services } from '../services.js';
-import { keyRoute } from './key-route.js';
+import { readRoute } from './read-route.js';
 
 export function listModelsRoute(services: Services): RequestHandler {
-  return keyRoute(
+  return readRoute(
     { endpoint: 'models', accepted: 'bearer_or_x_api_key', limit: undefined },
     services,
     (_key, req) => {
@@ -77,7 +77,7 @@ function pageOf(
 }
 
 export function getModelRoute(services: Services): RequestHandler {
-  return keyRoute(
+  return readRoute(
     { endpoint: 'models', accepted: 'bearer_or_x_api_key', limit: undefined },
     services,
     (_key, req) => {

@@ -10,8 +10,8 @@ import type { Refusal } from '../refusal.js';
 import type { Services } from '../services.js';
 import { STORABLE_TIME_RULE, isStorableTime, line } from '../operations/storable.js';
 import { usageCsv, usageView } from '../operations/views.js';
-import { keyRoute } from './key-route.js';
-import type { KeyAnswer } from './key-route.js';
+import { readRoute } from './read-route.js';
+import type { ReadAnswer } from './read-route.js';
 
 const POLICY = { limit: 120, windowMs: 60_000 } as const;
 const ROUTE = { endpoint: 'usage', accepted: 'bearer', limit: POLICY } as const;
@@ -38,7 +38,7 @@ const usageQuery = z
   });
 
 export function listUsageRoute(services: Services): RequestHandler {
-  return keyRoute(ROUTE, services, async (key, req): Promise<KeyAnswer> => {
+  return readRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
     const query = usageQuery.safeParse(req.query);
     if (!query.success) {
       return { refusal: refusalOf(query.error.issues[0]) };
@@ -71,7 +71,7 @@ export function listUsageRoute(services: Services): RequestHandler {
 }
 
 export function getUsageRoute(services: Services): RequestHandler {
-  return keyRoute(ROUTE, services, async (key, req): Promise<KeyAnswer> => {
+  return readRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
     const requestId = line.safeParse(req.params['request_id']);
     const entry = requestId.success
       ? await services.store.findEntry(key.id, requestId.data)

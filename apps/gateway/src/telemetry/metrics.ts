@@ -7,8 +7,8 @@
 import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 import { LIMIT_NAMES } from '../admission.js';
-import { LOSS_REASONS } from '../relay/bill.js';
-import type { Charge } from '../relay/bill.js';
+import { LOSS_REASONS } from '../relay/settle-charge.js';
+import type { Charge } from '../relay/settle-charge.js';
 import type { ExchangeReport } from '../relay/relay.js';
 import { addGauge } from './registry.js';
 import type { FinishedRequest } from './telemetry.js';

@@ -6,7 +6,7 @@
 import type { Logger } from 'pino';
 import { formatUsd } from '@gateway/billing';
 import type { LimitName } from '../admission.js';
-import type { Charge } from '../relay/bill.js';
+import type { Charge } from '../relay/settle-charge.js';
 import type { ExchangeReport } from '../relay/relay.js';
 import type { Metrics } from './metrics.js';
 

@@ -5,13 +5,13 @@
 
 import { AggregatorRegistry } from 'prom-client';
 import { createMemoryLimiter } from '@gateway/rate-limiter';
-import { openBackOffice } from '../back-office.js';
-import type { RunningGateway } from '../compose.js';
+import { openSharedParts } from '../shared-parts.js';
+import type { RunningGateway } from '../single-process.js';
 import type { Config } from '../config.js';
 import { openLog } from '../log.js';
 import { createRegistry } from '../telemetry/registry.js';
-import { startCrew } from './crew.js';
-import type { Crew } from './crew.js';
+import { startWorkers } from './supervisor.js';
+import type { Workers } from './supervisor.js';
 import { shareLedger } from './shared-ledger.js';
 import { shareLimits } from './shared-limits.js';
 
@@ -21,31 +21,31 @@ const PRIMARY_LABEL = 'primary';
 export async function startGatewayWithWorkers(config: Config): Promise<RunningGateway> {
   const { log, writeLine } = openLog(config.logLevel, { isShared: true });
   const registry = createRegistry(PRIMARY_LABEL);
-  const office = await openBackOffice(config, { log, writeLine }, registry);
-  const { store, prices, upstream } = office;
+  const shared = await openSharedParts(config, { log, writeLine }, registry);
+  const { store, prices, upstream } = shared;
   const limiter = createMemoryLimiter();
-  let crew: Crew | undefined;
+  let workers: Workers | undefined;
   let isDraining = false;
 
   async function metrics(): Promise<string> {
     const own = await registry.getMetricsAsJSON();
-    const all = [...((await crew?.metrics()) ?? []), own];
+    const all = [...((await workers?.metrics()) ?? []), own];
     return AggregatorRegistry.aggregate(all).metrics();
   }
 
   async function stop(): Promise<{ readonly abandoned: number }> {
     isDraining = true;
-    const stopped = (await crew?.stop()) ?? { abandoned: 0 };
-    await office.closeAdmin();
-    await office.closeLedger();
+    const stopped = (await workers?.stop()) ?? { abandoned: 0 };
+    await shared.closeAdmin();
+    await shared.closeLedger();
     limiter.close();
-    await office.closeSimulator();
+    await shared.closeSimulator();
     log.flush();
     return stopped;
   }
 
   try {
-    crew = await startCrew({
+    workers = await startWorkers({
       size: config.workers,
       serve() {
         const ledger = shareLedger(store);
@@ -61,7 +61,7 @@ export async function startGatewayWithWorkers(config: Config): Promise<RunningGa
       upstream,
       log,
     });
-    const adminUrl = await office.openAdmin({
+    const adminUrl = await shared.openAdmin({
       metrics: { contentType: registry.contentType, metrics },
       activity: {
         get isDraining() {
@@ -69,8 +69,8 @@ export async function startGatewayWithWorkers(config: Config): Promise<RunningGa
         },
       },
     });
-    const { dataDir, isSimulated } = office;
-    return { url: crew.url, adminUrl, store, prices, log, dataDir, isSimulated, stop };
+    const { dataDir, isSimulated } = shared;
+    return { url: workers.url, adminUrl, store, prices, log, dataDir, isSimulated, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -1,9 +1,9 @@
 /** One ledger for several processes: the embedded one, which a single process can have open. */
 
 import type { BalanceStore } from '@gateway/balance-store';
-import type { RequestLedger } from '../ledger.js';
-import { reach } from './link.js';
-import type { LinkTo } from './link.js';
+import type { RequestLedger } from '../open-store.js';
+import { reach } from './rpc.js';
+import type { RpcTo } from './rpc.js';
 
 export type LedgerCalls = ReturnType<typeof shareLedger>['calls'];
 
@@ -49,25 +49,25 @@ export function shareLedger(store: BalanceStore) {
 }
 
 /** The worker's side. */
-export function linkedLedger(link: LinkTo<LedgerCalls>): RequestLedger {
+export function remoteLedger(rpc: RpcTo<LedgerCalls>): RequestLedger {
   let pending = 0;
   return {
-    findKeyByCredential: (credential) => reach(link, () => link.findKeyByCredential(credential)),
-    getKey: (keyId) => reach(link, () => link.getKey(keyId)),
-    readStanding: (keyId) => reach(link, () => link.readStanding(keyId)),
-    findEntry: (keyId, requestId) => reach(link, () => link.findEntry(keyId, requestId)),
-    listEntries: (filter) => reach(link, () => link.listEntries(filter)),
-    quarantine: (usage) => reach(link, () => link.quarantine(usage)),
-    ping: () => reach(link, () => link.ping()),
-    placeHold: (hold) => reach(link, () => link.placeHold(hold)),
+    findKeyByCredential: (credential) => reach(rpc, () => rpc.findKeyByCredential(credential)),
+    getKey: (keyId) => reach(rpc, () => rpc.getKey(keyId)),
+    readStanding: (keyId) => reach(rpc, () => rpc.readStanding(keyId)),
+    findEntry: (keyId, requestId) => reach(rpc, () => rpc.findEntry(keyId, requestId)),
+    listEntries: (filter) => reach(rpc, () => rpc.listEntries(filter)),
+    quarantine: (usage) => reach(rpc, () => rpc.quarantine(usage)),
+    ping: () => reach(rpc, () => rpc.ping()),
+    placeHold: (hold) => reach(rpc, () => rpc.placeHold(hold)),
     releaseHold(requestId) {
       // Without a primary nothing keeps the hold alive any more.
-      reach(link, () => link.releaseHold(requestId)).catch(() => undefined);
+      reach(rpc, () => rpc.releaseHold(requestId)).catch(() => undefined);
     },
     async settle(settlement, options) {
       pending += 1;
       try {
-        return await reach(link, () => link.settle(settlement, options));
+        return await reach(rpc, () => rpc.settle(settlement, options));
       } finally {
         pending -= 1;
       }

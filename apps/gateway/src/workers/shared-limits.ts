@@ -1,8 +1,8 @@
 /** One set of limits for several processes, without Redis: the primary counts. */
 
 import type { Lease, Limiter, MemoryLimiter } from '@gateway/rate-limiter';
-import { reach } from './link.js';
-import type { LinkTo } from './link.js';
+import { reach } from './rpc.js';
+import type { RpcTo } from './rpc.js';
 
 type SharedAdmission =
   | { readonly outcome: 'admitted'; readonly lease: number }
@@ -40,10 +40,10 @@ export function shareLimits(limiter: MemoryLimiter) {
 }
 
 /** The worker's side. */
-export function linkedLimiter(link: LinkTo<LimitCalls>): Limiter {
+export function remoteLimiter(rpc: RpcTo<LimitCalls>): Limiter {
   return {
     async admit(subject, policy) {
-      const admission = await reach(link, () => link.admit(subject, policy));
+      const admission = await reach(rpc, () => rpc.admit(subject, policy));
       if (admission.outcome === 'denied') return admission;
       let isHeld = true;
       return {
@@ -53,13 +53,13 @@ export function linkedLimiter(link: LinkTo<LimitCalls>): Limiter {
             if (!isHeld) return;
             isHeld = false;
             // The primary gives back what a worker held when it ends.
-            reach(link, () => link.release(admission.lease)).catch(() => undefined);
+            reach(rpc, () => rpc.release(admission.lease)).catch(() => undefined);
           },
         },
       };
     },
-    record: (subject, policy) => reach(link, () => link.record(subject, policy)),
-    leases: (subject) => reach(link, () => link.leases(subject)),
+    record: (subject, policy) => reach(rpc, () => rpc.record(subject, policy)),
+    leases: (subject) => reach(rpc, () => rpc.leases(subject)),
     close: () => undefined,
   };
 }

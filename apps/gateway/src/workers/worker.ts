@@ -1,21 +1,21 @@
-/** One of several processes that serve: a front, and a link to what it shares with the others. */
+/** One of several processes that serve: a server, and a rpc to what it shares with the others. */
 
 import cluster from 'node:cluster';
 import process from 'node:process';
 import { exitCodeOf, failureText } from '../cli/exit.js';
 import type { Config } from '../config.js';
-import { openFront } from '../front.js';
-import type { Front } from '../front.js';
-import { openStoreWhenReachable } from '../ledger.js';
-import { openRedisLimiter } from '../limits.js';
+import { startClientServer } from '../client-server.js';
+import type { ClientServer } from '../client-server.js';
+import { openStoreWhenReachable } from '../open-store.js';
+import { openRedisLimiter } from '../open-redis-limiter.js';
 import { openLog } from '../log.js';
-import { loadPriceTable } from '../prices.js';
+import { loadPriceTable } from '../load-prices.js';
 import { createRegistry } from '../telemetry/registry.js';
-import type { PrimaryCalls, WorkerCalls, WorkerMetrics } from './calls.js';
-import { closeLink, openLink } from './link.js';
-import type { LinkTo } from './link.js';
-import { linkedLedger } from './shared-ledger.js';
-import { linkedLimiter } from './shared-limits.js';
+import type { PrimaryCalls, WorkerCalls, WorkerMetrics } from './rpc-interfaces.js';
+import { closeRpc, openRpc } from './rpc.js';
+import type { RpcTo } from './rpc.js';
+import { remoteLedger } from './shared-ledger.js';
+import { remoteLimiter } from './shared-limits.js';
 
 /** Serves until the primary says stop, or is gone, or this process alone is told to end. */
 export function runWorker(config: Config): void {
@@ -45,7 +45,7 @@ export function runWorker(config: Config): void {
     connections: () => serving?.connections(),
     shedConnections: (count) => serving?.shedConnections(count),
   };
-  const primary = openLink<PrimaryCalls>(calls, {
+  const primary = openRpc<PrimaryCalls>(calls, {
     send: (messages) => process.send?.(messages, undefined, undefined, () => undefined),
     onMessages: (listener) => {
       process.on('message', listener);
@@ -54,7 +54,7 @@ export function runWorker(config: Config): void {
   cluster.worker?.once('disconnect', () => {
     // Node ends a worker at once whose primary is gone; this one finishes what clients wait for.
     if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
-    closeLink(primary);
+    closeRpc(primary);
     end();
   });
   process.on('SIGTERM', end);
@@ -62,7 +62,7 @@ export function runWorker(config: Config): void {
   process.on('SIGINT', () => undefined);
 }
 
-interface Serving extends Pick<Front, 'url' | 'connections' | 'shedConnections'> {
+interface Serving extends Pick<ClientServer, 'url' | 'connections' | 'shedConnections'> {
   metrics(): Promise<WorkerMetrics>;
   stop(): Promise<{ readonly abandoned: number }>;
 }
@@ -70,7 +70,7 @@ interface Serving extends Pick<Front, 'url' | 'connections' | 'shedConnections'>
 async function serve(
   config: Config,
   { slot, upstream }: Parameters<WorkerCalls['serve']>[0],
-  primary: LinkTo<PrimaryCalls>,
+  primary: RpcTo<PrimaryCalls>,
 ): Promise<Serving> {
   const log = openLog(config.logLevel, { isShared: true });
   const registry = createRegistry(String(slot));
@@ -79,15 +79,15 @@ async function serve(
     config.databaseUrl === undefined
       ? undefined
       : await openStoreWhenReachable(config, undefined, log.log);
-  const front = await openFront(config, {
+  const server = await startClientServer(config, {
     ...log,
-    store: ownStore ?? linkedLedger(primary),
+    store: ownStore ?? remoteLedger(primary),
     prices,
     upstream,
     registry,
     openLimiter: (metrics) =>
       config.redisUrls.length === 0
-        ? linkedLimiter(primary)
+        ? remoteLimiter(primary)
         : openRedisLimiter(
             { urls: config.redisUrls, processes: config.replicas * config.workers },
             log.log,
@@ -95,14 +95,14 @@ async function serve(
           ),
   });
   return {
-    url: front.url,
-    connections: front.connections,
-    shedConnections: front.shedConnections,
+    url: server.url,
+    connections: server.connections,
+    shedConnections: server.shedConnections,
     metrics: () => registry.getMetricsAsJSON(),
     async stop() {
-      const drained = await front.drain();
+      const drained = await server.drain();
       await ownStore?.close();
-      await front.close();
+      await server.close();
       log.log.flush();
       return drained;
     },

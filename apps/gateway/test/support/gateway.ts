@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator, UpstreamSimulatorOptions } from '@gateway/upstream-simulator';
-import { startGateway } from '../../src/compose.js';
+import { startGateway } from '../../src/single-process.js';
 import { readConfig } from '../../src/config.js';
 import { createRemoteCaller } from '../../src/operations/callers.js';
 import type { CallOperation, OperationInput } from '../../src/operations/operations.js';

@@ -7,9 +7,9 @@ import { createActivity } from './activity.js';
 import { createByteBudget } from './byte-budget.js';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
-import { collectWhileYoung, shrinkInPauses } from './garbage.js';
+import { enableMinorCollections, freeMemoryWhenIdle } from './heap-tuning.js';
 import { connectionsOn, createHttpServer, drain, listen, urlOf } from './http-server.js';
-import type { RequestLedger } from './ledger.js';
+import type { RequestLedger } from './open-store.js';
 import type { Log } from './log.js';
 import { createRequestPreparer } from './preparation/preparer.js';
 import { RELAY_PATIENCE } from './relay/relay.js';
@@ -20,7 +20,7 @@ import { createTelemetry } from './telemetry/telemetry.js';
 import { createUpstreamClient } from './upstream/client.js';
 import type { UpstreamTarget } from './upstream/client.js';
 
-export interface Front {
+export interface ClientServer {
   readonly url: string;
   readonly services: Services;
   /** How many are open. */
@@ -33,7 +33,7 @@ export interface Front {
   close(): Promise<void>;
 }
 
-export interface FrontParts extends Log {
+export interface ClientServerParts extends Log {
   readonly store: RequestLedger;
   readonly prices: PriceTable;
   readonly upstream: UpstreamTarget;
@@ -45,12 +45,15 @@ const DRAIN_DEADLINE_MS = 120_000;
 /** Of the memory for bodies, one key may take so much. */
 const KEY_SHARE_OF_MEMORY = 0.5;
 
-export async function openFront(config: Config, parts: FrontParts): Promise<Front> {
-  collectWhileYoung();
+export async function startClientServer(
+  config: Config,
+  parts: ClientServerParts,
+): Promise<ClientServer> {
+  enableMinorCollections();
   const { store, prices, registry, log } = parts;
   const upstream = createUpstreamClient(parts.upstream);
   const activity = createActivity();
-  const stopShrinking = shrinkInPauses(activity);
+  const stopShrinking = freeMemoryWhenIdle(activity);
   const memory = createByteBudget({
     totalBytes: config.bodyMemoryBytes,
     keyBytes: Math.floor(config.bodyMemoryBytes * KEY_SHARE_OF_MEMORY),

@@ -27,7 +27,7 @@ const BUILT_IN_TOOL_TOKENS = 3_000;
 const MAX_SERVER_TURNS = 10;
 
 /** What was found in a request that costs tokens without being bytes of it. */
-export interface CostFindings {
+export interface ChargeFindings {
   readonly images: number;
   /** Whether a document is compressed or remote, so that its pages cannot be counted. */
   readonly hasUncountedDocument: boolean;
@@ -46,9 +46,9 @@ export interface BoundedRequest {
 }
 
 /** @returns the most the request can be charged, in units of 10^-14 USD */
-export function costBoundOf(
+export function chargeBoundOf(
   request: BoundedRequest,
-  findings: CostFindings,
+  findings: ChargeFindings,
   price: ModelPrice,
 ): bigint {
   const { contextWindow, maxTokens = price.maxOutputTokens } = request;
@@ -66,8 +66,8 @@ export function costBoundOf(
   );
 }
 
-/** Collects {@link CostFindings} while a request is scanned. */
-export class CostFindingsCollector {
+/** Collects {@link ChargeFindings} while a request is scanned. */
+export class ChargeFindingsCollector {
   #images = 0;
   #documents = 0;
   #plainSources = 0;
@@ -123,7 +123,7 @@ export class CostFindingsCollector {
     return tool;
   }
 
-  findings(): CostFindings {
+  findings(): ChargeFindings {
     return {
       images: this.#images,
       hasUncountedDocument: this.#documents > this.#plainSources,

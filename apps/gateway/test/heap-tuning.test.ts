@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createActivity } from '../src/activity.js';
-import { keepCompiledCode, shrinkInPauses } from '../src/garbage.js';
+import { disableMemoryReducer, freeMemoryWhenIdle } from '../src/heap-tuning.js';
 
 const PAUSE_MS = 5 * 60_000;
 
 it('keeps the flag of the memory reducer from V8 once its collections may have begun', () => {
   const flags: string[] = [];
   const setFlag = (flag: string): number => flags.push(flag);
-  keepCompiledCode(8_000, setFlag);
+  disableMemoryReducer(8_000, setFlag);
   expect(flags).toEqual([]);
-  keepCompiledCode(7_999, setFlag);
+  disableMemoryReducer(7_999, setFlag);
   expect(flags).toEqual(['--memory-reducer-gc-count=0']);
 });
 
@@ -24,7 +24,7 @@ describe('shrinkInPauses', () => {
   it('shrinks once in each long pause, and never while there are requests', () => {
     const activity = createActivity();
     const shrink = jest.fn();
-    const stop = shrinkInPauses(activity, shrink);
+    const stop = freeMemoryWhenIdle(activity, shrink);
     const shrunkAfter = (pauses: number): number => {
       jest.advanceTimersByTime(pauses * PAUSE_MS);
       return shrink.mock.calls.length;

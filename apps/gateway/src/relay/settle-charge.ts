@@ -8,7 +8,7 @@ import { chargeOf } from '@gateway/billing';
 import type { ModelPrice, PriceTable } from '@gateway/billing';
 import type { UncountedUsage, Usage, UsageReading, UsageRemark } from '@gateway/translator';
 import type { Config } from '../config.js';
-import type { RequestLedger } from '../ledger.js';
+import type { RequestLedger } from '../open-store.js';
 import type { Refusal } from '../refusal.js';
 import type { ResponseFormat } from './format.js';
 
@@ -24,7 +24,7 @@ export const LOSS_REASONS = [
 ] as const;
 export type LossReason = (typeof LOSS_REASONS)[number];
 
-export type Bill =
+export type SettledResponse =
   | ({ readonly outcome: 'charged' } & Charge)
   | { readonly outcome: 'lost'; readonly loss: LossReason; readonly refusal: Refusal };
 
@@ -41,14 +41,14 @@ export interface Charge {
   readonly setAside: number;
 }
 
-interface BilledExchange {
+interface ChargedExchange {
   readonly requestId: string;
   readonly keyId: string;
   readonly price: ModelPrice;
   readonly format: Pick<ResponseFormat, 'dialect'>;
 }
 
-export interface BillingServices {
+export interface SettleServices {
   readonly store: RequestLedger;
   readonly prices: PriceTable;
   readonly overdraft: Config['overdraft'];
@@ -66,9 +66,9 @@ const SETTLE_DEADLINE_MS = 90_000;
 /** Resolves when the charge is in the ledger, or it is certain that there will be none. */
 export async function settle(
   response: FinishedResponse,
-  exchange: BilledExchange,
-  services: BillingServices,
-): Promise<Bill> {
+  exchange: ChargedExchange,
+  services: SettleServices,
+): Promise<SettledResponse> {
   const { usage: reading } = response;
   if (reading.outcome === 'invalid') {
     await quarantine(reading.reason, exchange, services);
@@ -123,7 +123,7 @@ interface PricedPart {
   readonly remarks: string;
 }
 
-interface UnpricedPart extends BilledExchange {
+interface UnpricedPart extends ChargedExchange {
   readonly reason: string;
 }
 
@@ -133,7 +133,7 @@ interface UnpricedPart extends BilledExchange {
  */
 function priceParts(
   uncounted: readonly UncountedUsage[],
-  exchange: BilledExchange,
+  exchange: ChargedExchange,
   prices: PriceTable,
 ): { readonly priced: readonly PricedPart[]; readonly unpriced: readonly UnpricedPart[] } {
   const priced: PricedPart[] = [];
@@ -160,8 +160,8 @@ function textOf(remarks: readonly UsageRemark[]): string | undefined {
 /** Sets aside, for the operator, what cannot be billed. */
 export async function quarantine(
   reason: string,
-  { requestId, keyId, price }: Pick<BilledExchange, 'requestId' | 'keyId' | 'price'>,
-  { store }: Pick<BillingServices, 'store'>,
+  { requestId, keyId, price }: Pick<ChargedExchange, 'requestId' | 'keyId' | 'price'>,
+  { store }: Pick<SettleServices, 'store'>,
 ): Promise<void> {
   try {
     await store.quarantine({ requestId, keyId, model: price.id, reason });

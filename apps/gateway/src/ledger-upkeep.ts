@@ -5,7 +5,7 @@ import type { BalanceStore, LedgerSummary, SealHead } from '@gateway/balance-sto
 
 const PERIOD_MS = 60_000;
 
-export interface Upkeep {
+export interface LedgerUpkeep {
   /** As last read; `undefined` before the first time. */
   readonly summary: LedgerSummary | undefined;
   stop(): Promise<void>;
@@ -15,7 +15,7 @@ export interface Upkeep {
  * Reads the ledger's summary now and then once a minute, when it also seals new entries. The end of the
  * chain is logged: a log that is kept elsewhere proves later that nothing before it was changed.
  */
-export function startUpkeep(store: BalanceStore, log: Logger): Upkeep {
+export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkeep {
   let last: SealHead | undefined;
   let summary: LedgerSummary | undefined;
   let all = true;

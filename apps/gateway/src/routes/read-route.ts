@@ -11,7 +11,7 @@ import type { Refusal } from '../refusal.js';
 import { newRequestId } from '../request-id.js';
 import type { Services } from '../services.js';
 
-export type KeyAnswer =
+export type ReadAnswer =
   | { readonly json: unknown }
   /** A body that is JSON text already, or another type altogether. */
   | { readonly text: string; readonly contentType: string; readonly next?: string | undefined }
@@ -20,7 +20,7 @@ export type KeyAnswer =
 /** Where a body has no place for the next page's cursor. */
 const NEXT_CURSOR = 'x-gateway-next-cursor';
 
-export function keyRoute(
+export function readRoute(
   route: {
     readonly endpoint: string;
     readonly accepted: 'bearer_or_x_api_key' | 'bearer';
@@ -28,9 +28,9 @@ export function keyRoute(
     readonly limit: LogPolicy | undefined;
   },
   services: Services,
-  read: (key: KeyRecord, req: Request) => KeyAnswer | Promise<KeyAnswer>,
+  read: (key: KeyRecord, req: Request) => ReadAnswer | Promise<ReadAnswer>,
 ): RequestHandler {
-  return async function serveKey(req, res) {
+  return async function serveRead(req, res) {
     const startedAt = services.now();
     const requestId = newRequestId(startedAt);
     const answer = await answerOf(req);
@@ -56,7 +56,7 @@ export function keyRoute(
     });
   };
 
-  async function answerOf(req: Request): Promise<KeyAnswer> {
+  async function answerOf(req: Request): Promise<ReadAnswer> {
     if (route.limit !== undefined) {
       const subject = `${route.endpoint}:${addressGroup(req.ip)}`;
       const decision = await services.limiter.record(subject, route.limit);

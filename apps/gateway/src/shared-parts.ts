@@ -10,14 +10,14 @@ import type { Config } from './config.js';
 import { openDataDir } from './data-dir.js';
 import type { DataDir } from './data-dir.js';
 import { createHttpServer, drain, listen, urlOf } from './http-server.js';
-import { openStoreWhenReachable } from './ledger.js';
+import { openStoreWhenReachable } from './open-store.js';
 import type { Log } from './log.js';
-import { loadPriceTable } from './prices.js';
+import { loadPriceTable } from './load-prices.js';
 import { addLedgerMetrics } from './telemetry/ledger-metrics.js';
-import { startUpkeep } from './upkeep.js';
+import { startLedgerUpkeep } from './ledger-upkeep.js';
 import type { UpstreamTarget } from './upstream/client.js';
 
-export interface BackOffice {
+export interface SharedParts {
   readonly store: BalanceStore;
   readonly prices: PriceTable;
   /** Present when the embedded default is in use. */
@@ -36,11 +36,11 @@ export interface BackOffice {
 const ADMIN_DRAIN_MS = 5_000;
 const SIMULATOR_KEY = 'simulator';
 
-export async function openBackOffice(
+export async function openSharedParts(
   config: Config,
   { log }: Log,
   registry: Registry,
-): Promise<BackOffice> {
+): Promise<SharedParts> {
   const prices = loadPriceTable(config.priceTablePath);
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
   const store = await openStoreWhenReachable(config, dataDir, log);
@@ -48,7 +48,7 @@ export async function openBackOffice(
     config.upstream === undefined
       ? await startUpstreamSimulator({ apiKey: SIMULATOR_KEY })
       : undefined;
-  const upkeep = startUpkeep(store, log);
+  const upkeep = startLedgerUpkeep(store, log);
   addLedgerMetrics(registry, {
     summary: () => upkeep.summary,
     isReachable: () =>

@@ -5,12 +5,12 @@ import type { Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { PrimaryCalls, Slot, WorkerCalls, WorkerMetrics } from './calls.js';
-import { closeLink, openLink } from './link.js';
-import type { LinkTo } from './link.js';
+import type { PrimaryCalls, Slot, WorkerCalls, WorkerMetrics } from './rpc-interfaces.js';
+import { closeRpc, openRpc } from './rpc.js';
+import type { RpcTo } from './rpc.js';
 import type { UpstreamTarget } from '../upstream/client.js';
 
-export interface Crew {
+export interface Workers {
   readonly url: string;
   /** Of the workers that answer. */
   metrics(): Promise<readonly WorkerMetrics[]>;
@@ -37,7 +37,7 @@ export class WorkerStartError extends Error {
 
 interface Member {
   readonly worker: Worker;
-  readonly link: LinkTo<WorkerCalls>;
+  readonly rpc: RpcTo<WorkerCalls>;
   readonly serving: Promise<string>;
   /** Resolves when the process has ended and all it had said is heard. */
   readonly gone: Promise<void>;
@@ -49,15 +49,15 @@ const ANSWER_DEADLINE_MS = 2_000;
 /** Node says nothing of a channel over which a handle was on its way. */
 const DISCONNECT_DEADLINE_MS = 2_000;
 /** Whoever comes first accepts, so that one may have all the clients that stay. */
-const LEVEL_EVERY_MS = 1_000;
+const REBALANCE_EVERY_MS = 1_000;
 /** So much more than its share a worker may have. */
-const UNEVENNESS = 1.1;
+const SHARE_TOLERANCE = 1.1;
 /** A worker that served for so long is replaced at once. */
-const SOUND_MS = 10_000;
+const STABLE_AFTER_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 10_000;
 
-export interface CrewOptions {
+export interface WorkersOptions {
   readonly size: number;
   /** Makes what one worker may call. */
   readonly serve: () => Served;
@@ -66,7 +66,12 @@ export interface CrewOptions {
 }
 
 /** @throws {WorkerStartError} when the first worker cannot serve. */
-export async function startCrew({ size, serve, upstream, log }: CrewOptions): Promise<Crew> {
+export async function startWorkers({
+  size,
+  serve,
+  upstream,
+  log,
+}: WorkersOptions): Promise<Workers> {
   const members = new Map<Slot, Member>();
   let isStopping = false;
   // All accept from one socket. Connections that the primary hands out are lost with a worker that dies as
@@ -76,7 +81,7 @@ export async function startCrew({ size, serve, upstream, log }: CrewOptions): Pr
   cluster.setupPrimary({ serialization: 'advanced' });
 
   /** Resolves when the worker serves; it is replaced when it ends. */
-  function man(slot: Slot, failures = 0): Promise<string> {
+  function startWorker(slot: Slot, failures = 0): Promise<string> {
     const member = startMember(slot, upstream, serve());
     const since = performance.now();
     members.set(slot, member);
@@ -85,7 +90,7 @@ export async function startCrew({ size, serve, upstream, log }: CrewOptions): Pr
       if (isStopping) return;
       const { exitCode, signalCode } = member.worker.process;
       log.error({ worker: slot, code: exitCode, signal: signalCode }, 'worker ended');
-      await replace(slot, performance.now() - since < SOUND_MS ? failures + 1 : 0);
+      await replace(slot, performance.now() - since < STABLE_AFTER_MS ? failures + 1 : 0);
     });
     return member.serving;
   }
@@ -94,15 +99,15 @@ export async function startCrew({ size, serve, upstream, log }: CrewOptions): Pr
     if (failures > 1) await sleep(Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures));
     if (isStopping) return;
     try {
-      await man(slot, failures);
+      await startWorker(slot, failures);
       log.info({ worker: slot }, 'worker replaced');
     } catch (error) {
       log.error({ worker: slot, reason: String(error) }, 'worker cannot start');
     }
   }
 
-  async function stopMember({ worker, link, gone }: Member): Promise<number> {
-    const drained = reachDrain(link);
+  async function stopMember({ worker, rpc, gone }: Member): Promise<number> {
+    const drained = reachDrain(rpc);
     const abandoned = await Promise.race([
       drained,
       gone.then(() => 0),
@@ -116,25 +121,25 @@ export async function startCrew({ size, serve, upstream, log }: CrewOptions): Pr
 
   async function stop(): Promise<{ readonly abandoned: number }> {
     isStopping = true;
-    clearInterval(levelling);
+    clearInterval(rebalancing);
     const abandoned = await Promise.all([...members.values()].map(stopMember));
     return { abandoned: abandoned.reduce((sum, count) => sum + count, 0) };
   }
 
   async function start(): Promise<string> {
     // One first: what keeps it from serving would keep them all.
-    const url = await man(1);
-    await Promise.all(Array.from({ length: size - 1 }, (_, index) => man(index + 2)));
+    const url = await startWorker(1);
+    await Promise.all(Array.from({ length: size - 1 }, (_, index) => startWorker(index + 2)));
     return url;
   }
 
   /** What the workers answer that answer. */
   async function askAll<Answer>(
-    call: (link: Member['link']) => Promise<Answer | undefined>,
+    call: (rpc: Member['rpc']) => Promise<Answer | undefined>,
   ): Promise<{ readonly member: Member; readonly answer: Answer }[]> {
     const asked = [...members.values()].map(async (member) => {
       const answer = await Promise.race([
-        call(member.link).catch(() => undefined),
+        call(member.rpc).catch(() => undefined),
         member.gone.then(() => undefined),
         sleep(ANSWER_DEADLINE_MS, undefined, { ref: false }),
       ]);
@@ -144,16 +149,16 @@ export async function startCrew({ size, serve, upstream, log }: CrewOptions): Pr
   }
 
   /** Connections above a worker's share end with their next answers; whoever has most time accepts them. */
-  async function level(): Promise<void> {
-    const all = await askAll((link) => link.connections());
+  async function rebalance(): Promise<void> {
+    const all = await askAll((rpc) => rpc.connections());
     const total = all.reduce((sum, { answer }) => sum + answer, 0);
-    const share = Math.ceil((total / all.length) * UNEVENNESS);
+    const share = Math.ceil((total / all.length) * SHARE_TOLERANCE);
     for (const { member, answer } of all) {
-      member.link.shedConnections(Math.max(0, answer - share)).catch(() => undefined);
+      member.rpc.shedConnections(Math.max(0, answer - share)).catch(() => undefined);
     }
   }
 
-  const levelling = setInterval(() => void level(), LEVEL_EVERY_MS);
+  const rebalancing = setInterval(() => void rebalance(), REBALANCE_EVERY_MS);
   const url = await start().catch(async (error: unknown) => {
     await stop();
     throw error;
@@ -162,16 +167,16 @@ export async function startCrew({ size, serve, upstream, log }: CrewOptions): Pr
   return {
     url,
     async metrics() {
-      const answers = await askAll((link) => link.metrics());
+      const answers = await askAll((rpc) => rpc.metrics());
       return answers.map(({ answer }) => answer);
     },
     stop,
   };
 }
 
-async function reachDrain(link: LinkTo<WorkerCalls>): Promise<number> {
+async function reachDrain(rpc: RpcTo<WorkerCalls>): Promise<number> {
   try {
-    return (await link.drain()).abandoned;
+    return (await rpc.drain()).abandoned;
   } catch {
     return 0;
   }
@@ -179,7 +184,7 @@ async function reachDrain(link: LinkTo<WorkerCalls>): Promise<number> {
 
 function startMember(slot: Slot, upstream: UpstreamTarget, { calls, leave }: Served): Member {
   const worker = cluster.fork();
-  const link = openLink<WorkerCalls>(calls, {
+  const rpc = openRpc<WorkerCalls>(calls, {
     send: (messages) => worker.send([...messages], undefined, undefined, () => undefined),
     onMessages: (listener) => {
       worker.on('message', listener);
@@ -192,13 +197,13 @@ function startMember(slot: Slot, upstream: UpstreamTarget, { calls, leave }: Ser
     exited.then(() => sleep(DISCONNECT_DEADLINE_MS, undefined, { ref: false })),
   ]);
   const gone = Promise.all([exited, heard]).then(() => {
-    closeLink(link);
+    closeRpc(rpc);
     leave();
   });
-  const serving = link.serve({ slot, upstream }).then((answer) => {
+  const serving = rpc.serve({ slot, upstream }).then((answer) => {
     if (answer.outcome === 'serving') return answer.url;
     worker.process.disconnect();
     throw new WorkerStartError(answer.message, answer.exitCode);
   });
-  return { worker, link, serving, gone };
+  return { worker, rpc, serving, gone };
 }

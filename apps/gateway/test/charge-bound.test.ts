@@ -24,7 +24,7 @@ const boundOf = (bytes: Uint8Array, hasLongContext = false) => {
 const amountOf = (body: unknown, hasLongContext = false) => {
   const preparation = boundOf(bytesOf(body), hasLongContext);
   if (preparation.outcome === 'refused') throw new Error(preparation.refusal.message);
-  return preparation.costBound!;
+  return preparation.chargeBound!;
 };
 const promptTokens = (body: unknown) => Math.round(inUsdPerMillion(amountOf(body)) / 3.75);
 
@@ -76,7 +76,7 @@ describe('the cost bound', () => {
     const escaped = Buffer.from(written.replace('"image"', String.raw`"\u0069mage"`));
     expect(boundOf(escaped)).toMatchObject({
       outcome: 'prepared',
-      costBound: BigInt(escaped.length + 2_000 + 5_000) * 375_000_000n,
+      chargeBound: BigInt(escaped.length + 2_000 + 5_000) * 375_000_000n,
     });
   });
 

@@ -22,7 +22,7 @@ let collect: Collect | undefined;
 let bytesSince = 0;
 
 /** For a process that serves requests, before it does. Again, it changes nothing. */
-export function collectWhileYoung(): void {
+export function enableMinorCollections(): void {
   if (collect !== undefined) return;
   // Streams take long, so V8 learns to make some of their objects among the old ones at once. There they
   // hold on to the bytes of all streams, those that ended too, until everything is collected.
@@ -36,7 +36,7 @@ export function collectWhileYoung(): void {
 }
 
 /** To be called when so much of bodies has been read. */
-export function noteBytes(bytes: number): void {
+export function countBodyBytes(bytes: number): void {
   bytesSince += bytes;
   if (bytesSince < BYTES_BETWEEN) return;
   bytesSince = 0;
@@ -54,7 +54,7 @@ const REDUCER_WAITS_MS = 8_000;
  * To be called when the process starts. Between two collections of the reducer, V8 aborts the process when it finds
  * the flag lowered. So a process older than a few seconds is left as it is, and is only slower after a pause.
  */
-export function keepCompiledCode(
+export function disableMemoryReducer(
   uptimeMs = performance.now(),
   setFlag: (flag: string) => void = setFlagsFromString,
 ): void {
@@ -62,11 +62,11 @@ export function keepCompiledCode(
 }
 
 /**
- * Gives memory back to the system after a long pause, in place of the memory reducer (see {@link keepCompiledCode}).
+ * Gives memory back to the system after a long pause, in place of the memory reducer (see {@link disableMemoryReducer}).
  *
  * @returns a function that ends it
  */
-export function shrinkInPauses(
+export function freeMemoryWhenIdle(
   activity: Pick<Activity, 'begun' | 'running'>,
   shrink = (): void => collect?.({ type: 'major', flavor: 'last-resort' }),
 ): () => void {

@@ -16,7 +16,7 @@ export interface Channel {
 }
 
 /** What may be called on the other side. */
-export type LinkTo<Calls> = {
+export type RpcTo<Calls> = {
   readonly [Name in keyof Calls]: Calls[Name] extends (...args: infer Args) => infer Result
     ? (...args: Args) => Promise<Awaited<Result>>
     : never;
@@ -24,11 +24,11 @@ export type LinkTo<Calls> = {
 
 /**
  * @param ours - What the other side may call.
- * @returns what this side may call. Close it with {@link closeLink} when the other side is gone.
+ * @returns what this side may call. Close it with {@link closeRpc} when the other side is gone.
  */
-export function openLink<Theirs extends object>(ours: object, channel: Channel): LinkTo<Theirs> {
+export function openRpc<Theirs extends object>(ours: object, channel: Channel): RpcTo<Theirs> {
   let waiting: unknown[] = [];
-  const link = createBirpc<Theirs, object>(ours, {
+  const rpc = createBirpc<Theirs, object>(ours, {
     post(message: unknown) {
       waiting.push(message);
       if (waiting.length > 1) return;
@@ -48,22 +48,22 @@ export function openLink<Theirs extends object>(ours: object, channel: Channel):
     serialize: withPlainError,
     deserialize: withError,
   });
-  return link as unknown as LinkTo<Theirs>;
+  return rpc as unknown as RpcTo<Theirs>;
 }
 
 /** Calls that are not answered, and any made from now on, fail with {@link StoreUnavailableError}. */
-export function closeLink(link: LinkTo<object>): void {
-  link.$close(new StoreUnavailableError(LINK_CLOSED));
+export function closeRpc(rpc: RpcTo<object>): void {
+  rpc.$close(new StoreUnavailableError(LINK_CLOSED));
 }
 
 const LINK_CLOSED = 'the process that keeps the ledger has ended';
 
-/** Calls over a link that may have been closed. */
+/** Calls over a rpc that may have been closed. */
 export async function reach<Result>(
-  link: LinkTo<object>,
+  rpc: RpcTo<object>,
   call: () => Promise<Result>,
 ): Promise<Result> {
-  if (link.$closed) throw new StoreUnavailableError(LINK_CLOSED);
+  if (rpc.$closed) throw new StoreUnavailableError(LINK_CLOSED);
   return call();
 }
 

@@ -4,12 +4,12 @@ import type { Logger } from 'pino';
 import type { BalanceStore } from '@gateway/balance-store';
 import type { PriceTable } from '@gateway/billing';
 import { createMemoryLimiter } from '@gateway/rate-limiter';
-import { openBackOffice } from './back-office.js';
+import { openSharedParts } from './shared-parts.js';
 import type { Config } from './config.js';
 import type { DataDir } from './data-dir.js';
-import { openFront } from './front.js';
-import type { Front } from './front.js';
-import { openRedisLimiter } from './limits.js';
+import { startClientServer } from './client-server.js';
+import type { ClientServer } from './client-server.js';
+import { openRedisLimiter } from './open-redis-limiter.js';
 import { openLog } from './log.js';
 import type { Services } from './services.js';
 import { createRegistry } from './telemetry/registry.js';
@@ -33,22 +33,22 @@ export async function startGateway(
 ): Promise<RunningGateway & { readonly services: Services }> {
   const { log, writeLine } = openLog(config.logLevel, { isShared: false });
   const registry = createRegistry();
-  const office = await openBackOffice(config, { log, writeLine }, registry);
-  const { store, prices, upstream, dataDir, isSimulated } = office;
-  let front: Front | undefined;
+  const shared = await openSharedParts(config, { log, writeLine }, registry);
+  const { store, prices, upstream, dataDir, isSimulated } = shared;
+  let server: ClientServer | undefined;
 
   async function stop(): Promise<{ readonly abandoned: number }> {
-    const drained = (await front?.drain()) ?? { abandoned: 0 };
-    await office.closeAdmin();
-    await office.closeLedger();
-    await front?.close();
-    await office.closeSimulator();
+    const drained = (await server?.drain()) ?? { abandoned: 0 };
+    await shared.closeAdmin();
+    await shared.closeLedger();
+    await server?.close();
+    await shared.closeSimulator();
     log.flush();
     return drained;
   }
 
   try {
-    front = await openFront(config, {
+    server = await startClientServer(config, {
       log,
       writeLine,
       store,
@@ -60,8 +60,8 @@ export async function startGateway(
           ? createMemoryLimiter()
           : openRedisLimiter({ urls: config.redisUrls, processes: config.replicas }, log, metrics),
     });
-    const { url, services } = front;
-    const adminUrl = await office.openAdmin({ metrics: registry, activity: services.activity });
+    const { url, services } = server;
+    const adminUrl = await shared.openAdmin({ metrics: registry, activity: services.activity });
     return { url, adminUrl, store, prices, log, dataDir, isSimulated, services, stop };
   } catch (error) {
     await stop();
