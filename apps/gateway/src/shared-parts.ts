@@ -15,14 +15,14 @@ import type { Log } from './log.js';
 import { loadPriceTable } from './load-prices.js';
 import { addLedgerMetrics } from './telemetry/ledger-metrics.js';
 import { startLedgerUpkeep } from './ledger-upkeep.js';
-import type { UpstreamTarget } from './upstream/client.js';
+import type { AnthropicTarget } from './upstream/anthropic.js';
 
 export interface SharedParts {
   readonly store: BalanceStore;
   readonly prices: PriceTable;
   /** Present when the embedded default is in use. */
   readonly dataDir: DataDir | undefined;
-  readonly upstream: UpstreamTarget;
+  readonly upstream: AnthropicTarget;
   readonly isSimulated: boolean;
   /** Serves the operator's API if there is a token for it, and answers where. */
   openAdmin(services: Pick<AdminServices, 'metrics' | 'activity'>): Promise<string>;

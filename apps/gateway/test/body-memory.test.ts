@@ -2,6 +2,7 @@
 
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { anthropicUpstream } from '../src/upstream/anthropic.js';
 import { createUpstreamClient } from '../src/upstream/client.js';
 import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
@@ -175,7 +176,9 @@ describe.each([
   it('the upstream did not take', async () => {
     const { services } = gateway.running;
     const { upstream } = services;
-    const nobody = createUpstreamClient({ url: 'http://127.0.0.1:1', apiKey: 'k' });
+    const nobody = createUpstreamClient(
+      anthropicUpstream({ url: 'http://127.0.0.1:1', apiKey: 'k' }),
+    );
     Object.assign(services, { upstream: nobody });
     const { apiKey } = await gateway.createKey();
     for (const text of bodies) {

@@ -25,6 +25,7 @@ import type { ScriptedReply } from '@gateway/upstream-simulator';
 import { pino } from 'pino';
 import { createTelemetry } from '../src/telemetry/telemetry.js';
 import type { Telemetry } from '../src/telemetry/telemetry.js';
+import { anthropicUpstream } from '../src/upstream/anthropic.js';
 import { createUpstreamClient } from '../src/upstream/client.js';
 import {
   UPSTREAM_KEY,
@@ -45,12 +46,10 @@ beforeAll(async () => {
   const { services } = gateway.running;
   await services.upstream.close();
   Object.assign(services, {
-    upstream: createUpstreamClient({
-      url: gateway.simulator.url,
-      apiKey: UPSTREAM_KEY,
-      silenceTimeoutMs: 1_500,
-      headersTimeoutMs: 1_500,
-    }),
+    upstream: createUpstreamClient(
+      anthropicUpstream({ url: gateway.simulator.url, apiKey: UPSTREAM_KEY }),
+      { silenceMs: 1_500, headersMs: 1_500 },
+    ),
   });
 });
 afterAll(async () => {
@@ -330,7 +329,9 @@ describe('a plain response', () => {
     const lines = captureLog();
     const { services } = gateway.running;
     const { upstream } = services;
-    const nobody = createUpstreamClient({ url: 'http://127.0.0.1:1', apiKey: 'k' });
+    const nobody = createUpstreamClient(
+      anthropicUpstream({ url: 'http://127.0.0.1:1', apiKey: 'k' }),
+    );
     Object.assign(services, { upstream: nobody });
     for (const post of [postMessages, postChat]) {
       const { id, apiKey } = await gateway.createKey();
@@ -462,7 +463,7 @@ describe('a slow reader', () => {
       const { services } = gateway.running;
       const before = services.upstream;
       const url = `http://127.0.0.1:${String((counter.address() as AddressInfo).port)}`;
-      const upstream = createUpstreamClient({ url, apiKey: UPSTREAM_KEY });
+      const upstream = createUpstreamClient(anthropicUpstream({ url, apiKey: UPSTREAM_KEY }));
       Object.assign(services, { upstream });
 
       const { apiKey } = await gateway.createKey();

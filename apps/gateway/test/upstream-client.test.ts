@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from '@jest/globals';
+import { anthropicUpstream } from '../src/upstream/anthropic.js';
 import { createUpstreamClient } from '../src/upstream/client.js';
 import { RequestBody } from '../src/upstream/request-body.js';
 
@@ -26,13 +27,15 @@ it.each([1_000, 3_000_000])(
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
-    const client = createUpstreamClient({ url: `http://127.0.0.1:${String(port)}`, apiKey: 'key' });
+    const client = createUpstreamClient(
+      anthropicUpstream({ url: `http://127.0.0.1:${String(port)}`, apiKey: 'key' }),
+    );
 
     function send(): { readonly held: WeakRef<object>; readonly answered: Promise<void> } {
       const { body, held } = makeBody(length, () => (sent += 1));
       const answered = new Promise<void>((resolve, reject) => {
         client.send(
-          { path: '/v1/messages', headers: {}, body },
+          { operation: 'messages', model: 'any', query: '', headers: {}, body },
           {
             onRequestStart: () => undefined,
             onResponseStart: () => {

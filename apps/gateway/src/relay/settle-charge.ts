@@ -1,6 +1,4 @@
-/**
- * What a finished response costs, made durable: or why it costs nobody anything.
- */
+/** Makes the charge of a finished response durable, or reports why nothing is charged. */
 
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { Settlement, SettleOutcome } from '@gateway/balance-store';
@@ -64,7 +62,7 @@ interface FinishedResponse {
 const SETTLE_DEADLINE_MS = 90_000;
 
 /** Resolves when the charge is in the ledger, or it is certain that there will be none. */
-export async function settle(
+export async function settleCharge(
   response: FinishedResponse,
   exchange: ChargedExchange,
   services: SettleServices,
@@ -128,8 +126,8 @@ interface UnpricedPart extends ChargedExchange {
 }
 
 /**
- * Work that the message's counts leave out becomes ledger entries of its own: it may have been done by
- * another model at other rates. What has no known price is never guessed and never forgotten.
+ * Work that the message's counts leave out becomes ledger entries of its own, because another model may have
+ * done it at other rates. A part without a known price is set aside: its price is never guessed.
  */
 function priceParts(
   uncounted: readonly UncountedUsage[],
@@ -157,7 +155,7 @@ function textOf(remarks: readonly UsageRemark[]): string | undefined {
   return remarks.map(({ detail, message }) => `${detail}: ${message}`).join('; ');
 }
 
-/** Sets aside, for the operator, what cannot be billed. */
+/** Sets aside, for the operator, usage that cannot be charged. */
 export async function quarantine(
   reason: string,
   { requestId, keyId, price }: Pick<ChargedExchange, 'requestId' | 'keyId' | 'price'>,
@@ -174,7 +172,7 @@ export async function quarantine(
 export const RESPONSE_UNUSABLE: Refusal = {
   status: 502,
   type: 'api_error',
-  message: 'the upstream answered with something that cannot be billed; nothing was charged',
+  message: 'the upstream answered with something that cannot be charged; nothing was charged',
   shouldRetry: false,
 };
 

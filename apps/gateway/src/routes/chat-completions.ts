@@ -6,8 +6,9 @@ import { chatFormat } from '../relay/chat-format.js';
 import type { Services } from '../services.js';
 import { exchangeRoute } from './exchange.js';
 
-const UPSTREAM = {
-  path: '/v1/messages',
+const CALL = {
+  operation: 'messages',
+  query: '',
   headers: { 'anthropic-version': '2023-06-01' },
 } as const;
 const MAX_NOTES_CHARS = 1024;
@@ -18,7 +19,7 @@ export function chatCompletionsRoute(services: Services): RequestHandler {
       endpoint: 'chat.completions',
       dialect: 'chat.completions',
       checkHeaders: () => undefined,
-      upstream: () => UPSTREAM,
+      callOf: () => CALL,
       formatOf(chat, res) {
         if (chat === undefined) throw new Error('a chat request was not translated');
         setNotes(res, chat.notes);

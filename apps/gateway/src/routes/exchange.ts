@@ -20,6 +20,7 @@ import type { ResponseFormat } from '../relay/format.js';
 import { newRequestId } from '../request-id.js';
 import type { Services } from '../services.js';
 import { RequestBody } from '../upstream/request-body.js';
+import type { UpstreamCall } from '../upstream/upstream.js';
 
 export interface ExchangeRoute {
   /** For logs, metrics and limits. */
@@ -27,11 +28,8 @@ export interface ExchangeRoute {
   readonly dialect: Dialect;
   /** Judged before anything else. */
   readonly checkHeaders: (req: Request) => Refusal | undefined;
-  /** Where the request goes upstream, with which headers. */
-  readonly upstream: (req: Request) => {
-    readonly path: string;
-    readonly headers: Readonly<Record<string, string>>;
-  };
+  /** What is asked of the upstream, except for the model and the body. */
+  readonly callOf: (req: Request) => Omit<UpstreamCall, 'model' | 'body'>;
   /** The format of the answer. May set headers of it. */
   readonly formatOf: (chat: ChatContext | undefined, res: Response) => ResponseFormat;
 }
@@ -96,8 +94,9 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
             requestId,
             keyId: key.id,
             price: priceOf(model),
-            upstream: {
-              ...route.upstream(req),
+            call: {
+              ...route.callOf(req),
+              model,
               body: new RequestBody(preparation.body, () => {
                 memory.release();
               }),

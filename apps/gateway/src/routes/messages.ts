@@ -15,20 +15,20 @@ export function countTokensRoute(services: Services): RequestHandler {
   return nativeRoute('count_tokens', services);
 }
 
-const NATIVE = {
-  messages: { path: '/v1/messages', format: nativeFormat },
-  count_tokens: { path: '/v1/messages/count_tokens', format: tokenCountFormat },
-} as const;
+const FORMATS = { messages: nativeFormat, count_tokens: tokenCountFormat } as const;
 
-function nativeRoute(endpoint: keyof typeof NATIVE, services: Services): RequestHandler {
-  const { path, format } = NATIVE[endpoint];
+function nativeRoute(endpoint: keyof typeof FORMATS, services: Services): RequestHandler {
   return exchangeRoute(
     {
       endpoint,
       dialect: 'messages',
       checkHeaders: checkNativeHeaders,
-      upstream: (req) => ({ path: path + queryOf(req), headers: nativeHeaders(req) }),
-      formatOf: () => format,
+      callOf: (req) => ({
+        operation: endpoint,
+        query: queryOf(req),
+        headers: nativeHeaders(req),
+      }),
+      formatOf: () => FORMATS[endpoint],
     },
     services,
   );

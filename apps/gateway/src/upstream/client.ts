@@ -1,66 +1,58 @@
 /**
- * The connection to the model API: one keep-alive pool, no redirects, no decompression, no stream
- * wrappers. Bytes are handed on in the callback that received them.
+ * The connections to the upstream: one keep-alive pool, no redirects, no decompression, no stream wrappers.
+ * Chunks are handed on in the callback that received them.
  */
 
 import type { Readable } from 'node:stream';
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
-import type { RequestBody } from './request-body.js';
+import { errorCode } from '../error-code.js';
+import type { Refusal } from '../refusal.js';
+import type { Upstream, UpstreamCall } from './upstream.js';
 
-export interface UpstreamTarget {
-  readonly url: string;
-  readonly apiKey: string;
-}
-
-export interface UpstreamRequest {
-  /** Path and query, as the client sent the query. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: RequestBody;
-}
-
-export interface UpstreamClient {
-  send(request: UpstreamRequest, handler: Dispatcher.DispatchHandler): void;
+export interface UpstreamClient extends Pick<Upstream, 'openStream' | 'readFailure'> {
+  send(call: UpstreamCall, handler: Dispatcher.DispatchHandler): void;
   close(): Promise<void>;
 }
 
-/** Until the first byte of the response head: a long answer that is not streamed is silent until then. */
-const HEADERS_TIMEOUT_MS = 600_000;
-/** Between two bytes of a response: the upstream pings its streams far more often. */
-const SILENCE_TIMEOUT_MS = 120_000;
-const CONNECT_TIMEOUT_MS = 10_000;
+export interface UpstreamTimeouts {
+  /** Until the response head. The model sends nothing before it has the whole of an unstreamed response. */
+  readonly headersMs: number;
+  /** Between two chunks of a response. The upstream pings its streams far more often. */
+  readonly silenceMs: number;
+}
 
-/** From here on it is worth a few microseconds to be rid of a body once it is sent. */
+const TIMEOUTS: UpstreamTimeouts = { headersMs: 600_000, silenceMs: 120_000 };
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Releasing a body once it is sent takes a few microseconds, which pays from this size on. */
 const LARGE_BODY_BYTES = 64 * 1024;
 
 export function createUpstreamClient(
-  upstream: UpstreamTarget & {
-    readonly silenceTimeoutMs?: number;
-    readonly headersTimeoutMs?: number;
-  },
+  upstream: Upstream,
+  timeouts: Partial<UpstreamTimeouts> = {},
 ): UpstreamClient {
-  const { origin, pathname } = new URL(upstream.url);
-  const prefix = pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
-  const pool = new Pool(origin, {
+  const { headersMs, silenceMs } = { ...TIMEOUTS, ...timeouts };
+  const pool = new Pool(upstream.origin, {
     connections: null,
     pipelining: 1,
     keepAliveTimeout: 30_000,
-    headersTimeout: upstream.headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
-    bodyTimeout: upstream.silenceTimeoutMs ?? SILENCE_TIMEOUT_MS,
+    headersTimeout: headersMs,
+    bodyTimeout: silenceMs,
     connect: { timeout: CONNECT_TIMEOUT_MS },
   });
   return {
-    send(request, handler) {
-      const { body } = request;
+    openStream: (headers) => upstream.openStream(headers),
+    readFailure: (...response) => upstream.readFailure(...response),
+    send(call, handler) {
+      const { path, headers } = upstream.address(call);
+      const { body } = call;
       const { length } = body;
       pool.dispatch(
         {
           method: 'POST',
-          path: prefix + request.path,
+          path,
           headers: {
-            ...request.headers,
-            'x-api-key': upstream.apiKey,
+            ...headers,
             'content-type': 'application/json',
             'accept-encoding': 'identity',
             'content-length': String(length),
@@ -74,7 +66,16 @@ export function createUpstreamClient(
   };
 }
 
-/** undici documents iterables as bodies; its types forget them. */
+/** undici documents iterables as bodies, but its types do not have them. */
 function iterable(body: Iterable<Uint8Array>): Readable {
   return body as unknown as Readable;
+}
+
+/** What a client is told when no response came: the connection was refused, reset or timed out. */
+export function refusalOfConnectionError(error: Error): Refusal {
+  const code = errorCode(error);
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+    return { status: 504, type: 'timeout_error', message: 'the upstream did not answer in time' };
+  }
+  return { status: 502, type: 'api_error', message: 'the upstream cannot be reached' };
 }

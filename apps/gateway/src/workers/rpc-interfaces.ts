@@ -1,7 +1,7 @@
 /** What the primary and its workers ask of each other. */
 
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
-import type { UpstreamTarget } from '../upstream/client.js';
+import type { AnthropicTarget } from '../upstream/anthropic.js';
 import type { LedgerCalls } from './shared-ledger.js';
 import type { LimitCalls } from './shared-limits.js';
 
@@ -12,7 +12,7 @@ export interface PrimaryCalls extends LedgerCalls, LimitCalls {}
 
 export interface WorkerCalls {
   /** The first call, which says what its environment does not. */
-  serve(as: { readonly slot: Slot; readonly upstream: UpstreamTarget }): Promise<ServeOutcome>;
+  serve(as: { readonly slot: Slot; readonly upstream: AnthropicTarget }): Promise<ServeOutcome>;
   drain(): Promise<{ readonly abandoned: number }>;
   metrics(): Promise<WorkerMetrics>;
   /** How many clients' connections it has; `undefined` before it serves. */

@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { PrimaryCalls, Slot, WorkerCalls, WorkerMetrics } from './rpc-interfaces.js';
 import { closeRpc, openRpc } from './rpc.js';
 import type { RpcTo } from './rpc.js';
-import type { UpstreamTarget } from '../upstream/client.js';
+import type { AnthropicTarget } from '../upstream/anthropic.js';
 
 export interface Workers {
   readonly url: string;
@@ -61,7 +61,7 @@ export interface WorkersOptions {
   readonly size: number;
   /** Makes what one worker may call. */
   readonly serve: () => Served;
-  readonly upstream: UpstreamTarget;
+  readonly upstream: AnthropicTarget;
   readonly log: Logger;
 }
 
@@ -182,7 +182,7 @@ async function reachDrain(rpc: RpcTo<WorkerCalls>): Promise<number> {
   }
 }
 
-function startMember(slot: Slot, upstream: UpstreamTarget, { calls, leave }: Served): Member {
+function startMember(slot: Slot, upstream: AnthropicTarget, { calls, leave }: Served): Member {
   const worker = cluster.fork();
   const rpc = openRpc<WorkerCalls>(calls, {
     send: (messages) => worker.send([...messages], undefined, undefined, () => undefined),

@@ -1,13 +1,13 @@
 /**
- * What an upstream failure means for a client. Most errors pass as they are; those that speak of the
- * operator's own account (its credential, quota or bill) would mislead a client or leak, and are
+ * What an error response of Anthropic's API means for a client. Most errors pass as they are. Errors about
+ * the operator's own account (its credential, quota or bill) would mislead a client or leak, so they are
  * replaced.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
-import { errorCode } from '../error-code.js';
 import type { Refusal } from '../refusal.js';
+import type { FailureMeaning, UpstreamFailure } from './upstream.js';
 
 const MAX_RETRY_AFTER_SECONDS = 60;
 
@@ -19,17 +19,7 @@ const upstreamErrorBody = z.object({
   }),
 });
 
-type Judgement =
-  /** The upstream's own JSON error may be shown; on the native endpoint byte for byte. */
-  | { readonly outcome: 'relay'; readonly refusal: Refusal }
-  | { readonly outcome: 'replace'; readonly refusal: Refusal; readonly operatorMustAct: boolean };
-
-export type UpstreamFailure = Judgement & {
-  /** For the log: the upstream's status and its kind of error, never its text. */
-  readonly fault: string;
-};
-
-export function readUpstreamFailure(
+export function readAnthropicFailure(
   status: number,
   headers: IncomingHttpHeaders,
   body: Uint8Array,
@@ -55,7 +45,7 @@ function judge(
   status: number,
   headers: IncomingHttpHeaders,
   error: UpstreamError | undefined,
-): Judgement {
+): FailureMeaning {
   if (status === 402 || isSpendLimit(status, error)) {
     return replace(OUT_OF_SERVICE, { operatorMustAct: true });
   }
@@ -80,15 +70,6 @@ function judge(
       ...(headers['x-should-retry'] === 'false' ? { shouldRetry: false } : {}),
     },
   };
-}
-
-/** No response at all: refused, reset, timed out, or larger than anything sensible. */
-export function refusalOfConnectionError(error: Error): Refusal {
-  const code = errorCode(error);
-  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
-    return { status: 504, type: 'timeout_error', message: 'the upstream did not answer in time' };
-  }
-  return { status: 502, type: 'api_error', message: 'the upstream cannot be reached' };
 }
 
 const CREDENTIAL_REFUSED: Refusal = {
@@ -122,7 +103,7 @@ const UNREADABLE: Refusal = {
 function replace(
   refusal: Refusal,
   { operatorMustAct }: { readonly operatorMustAct: boolean },
-): Judgement {
+): FailureMeaning {
   return { outcome: 'replace', refusal, operatorMustAct };
 }
 

@@ -1,0 +1,51 @@
+/**
+ * An upstream is an API that serves models. The gateway calls it in Anthropic's terms. How a call is
+ * addressed and signed, how a stream is framed and what a failure means is for the upstream to say, so a
+ * second kind of upstream is a second implementation of {@link Upstream}. `anthropic.ts` is the first.
+ */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Refusal } from '../refusal.js';
+import type { RequestBody } from './request-body.js';
+
+/** A request in Anthropic's terms. */
+export interface UpstreamCall {
+  readonly operation: 'messages' | 'count_tokens';
+  /** The model that the body names. Some upstreams want it in the path. */
+  readonly model: string;
+  /** Query string as the client wrote it, with its `?`; empty if there is none. */
+  readonly query: string;
+  /** `anthropic-version` and, if the client sent it, `anthropic-beta`. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: RequestBody;
+}
+
+/** Where a call goes, and the headers that it needs there, credential included. */
+export interface HttpAddress {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What an upstream's error response means for the client. */
+export type FailureMeaning =
+  /** The upstream's own error may be shown; on the native endpoint byte for byte. */
+  | { readonly outcome: 'relay'; readonly refusal: Refusal }
+  /** The error concerns the operator's account, so the client gets this refusal instead. */
+  | { readonly outcome: 'replace'; readonly refusal: Refusal; readonly operatorMustAct: boolean };
+
+export type UpstreamFailure = FailureMeaning & {
+  /** For the log: status and kind of the error, never its text, which may name the operator's account. */
+  readonly fault: string;
+};
+
+export interface Upstream {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  address(call: UpstreamCall): HttpAddress;
+  /**
+   * @returns for a successful response that is a stream, a function that takes each chunk out of the
+   * upstream's framing and returns bytes of Anthropic's event stream; `undefined` for any other response.
+   */
+  openStream(headers: IncomingHttpHeaders): ((chunk: Uint8Array) => Uint8Array) | undefined;
+  readFailure(status: number, headers: IncomingHttpHeaders, body: Uint8Array): UpstreamFailure;
+}
