@@ -1,16 +1,16 @@
-/** Counts exchanges under way, with a client or without, so that a shutdown can wait for the last of them. */
+/** Counts the exchanges in progress, also those whose client has left, so that a shutdown can wait for them. */
 export interface Activity {
   readonly running: number;
-  /** How many there have been. */
+  /** How many have started since the process did. */
   readonly begun: number;
-  /** True once the process is to end: it answers what it has accepted, and accepts nothing more. */
+  /** True while the process shuts down: it answers the requests that it has and accepts no connection. */
   readonly isDraining: boolean;
   begin(): void;
   end(): void;
   startDraining(): void;
-  /** The next `count` answers are the last on their connections: clients connect anew. */
+  /** Closes the connections of the next `count` responses, so that their clients reconnect. */
   shedConnections(count: number): void;
-  /** To be asked once for each answer. */
+  /** Whether a response may keep its connection open. Call it once per response. */
   keepsConnection(): boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The operator's Express application, on a port of its own: the table of operations behind a token,
- * metrics and health without one. No API key opens anything here.
+ * metrics and health without one. API keys give no access here.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -20,7 +20,7 @@ import type { Activity } from './activity.js';
 
 export interface AdminServices extends OperationContext {
   readonly adminToken: string;
-  /** Needed to read the metrics, if given. */
+  /** If set, reading the metrics requires it. */
   readonly metricsToken: string | undefined;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
   readonly activity: Pick<Activity, 'isDraining'>;
@@ -91,7 +91,7 @@ const inviteToSend: RequestHandler = (req, res, next) => {
   next();
 };
 
-/** Digests have one length, which a comparison in constant time needs. */
+/** Comparing digests takes constant time, because they all have one length. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
@@ -116,7 +116,7 @@ function failed(log: Logger): ErrorRequestHandler {
   };
 }
 
-/** What the body parser throws for bodies that are too large or no JSON. */
+/** The errors that the body parser throws for a body that is too large or is not JSON. */
 function isBodyError(error: unknown): error is { status: number } {
   return (
     error instanceof Error &&

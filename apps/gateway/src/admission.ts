@@ -15,7 +15,7 @@ import { rateLimited, storeUnavailable } from './refusal.js';
 import type { Refusal } from './refusal.js';
 import type { Services } from './services.js';
 
-/** What stopped an authenticated request. */
+/** The limit that refused an authenticated request. */
 export const LIMIT_NAMES = ['concurrency', 'rate', 'balance'] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];
 
@@ -27,10 +27,10 @@ export interface RefusedAdmission {
 export type KeyAdmission =
   { readonly outcome: 'admitted'; readonly lease: Lease } | RefusedAdmission;
 
-/** What is limited apart: counting tokens is free and cheap, and must not use up what pays. */
+/** Each has limits of its own: counting tokens is free, and must not use up the permits of paid requests. */
 export type LimitedWork = 'paid' | 'count_tokens';
 
-/** Claude Code asks for 19 counts at once. */
+/** Claude Code sends 19 counts at once. */
 const COUNT_TOKENS_FACTOR = 4;
 
 /** Takes a lease and a permit of a key and checks that it is active and funded. */
@@ -73,7 +73,7 @@ function limitsOf(key: KeyRecord, work: LimitedWork) {
   };
 }
 
-/** @returns why the key may not go on, if so */
+/** @returns the refusal, if the key may not make requests; `undefined` if it may */
 export async function checkStanding(
   key: KeyRecord,
   { store }: Pick<Services, 'store'>,
@@ -88,11 +88,11 @@ export async function checkStanding(
 }
 
 /**
- * Sets aside what a request may cost at most, so that the balance never falls below zero. The request must
- * then be settled, or its hold given back.
+ * Holds the most that a request can cost, so that the balance never falls below zero. Afterwards the request
+ * must be settled, or its hold released.
  *
  * @param hold.amount - in units of 10^-14 USD
- * @returns why it cannot be set aside, if so
+ * @returns the refusal, if the amount cannot be held; `undefined` if it is held
  */
 export async function placeHold(
   key: KeyRecord,
@@ -105,13 +105,13 @@ export async function placeHold(
       case 'held':
         return undefined;
       case 'inactive':
-        // It was active a moment ago. The next attempt is told why it no longer is.
+        // The key was active a moment ago. The refusal says why it no longer is.
         return (await checkStanding(key, { store })) ?? refusedAs(UNKNOWN_KEY);
       case 'short':
         return { ...refusedAs(shortOf(placed, hold.amount)), limit: 'balance' };
     }
   } catch (error) {
-    // Whether it was placed is not known.
+    // The hold may or may not have been placed.
     store.releaseHold(hold.requestId);
     return unavailable(error);
   }
@@ -126,7 +126,7 @@ function unavailable(error: unknown): RefusedAdmission {
   return refusedAs(storeUnavailable(error));
 }
 
-/** The holder of a real key is told why it does not work; nobody else gets this far. */
+/** Says why the key does not work. Only the holder of a real key gets this far. */
 function inactiveKey(standing: Standing, key: KeyRecord): Refusal {
   switch (standing.standing) {
     case 'exhausted':
@@ -163,7 +163,7 @@ function shortOf(
   { balance, held, shortfall }: HoldOutcome & { readonly outcome: 'short' },
   amount: bigint,
 ): Refusal {
-  // What other requests of the key do not use up is free again when they end.
+  // Other requests of the key release the unused part of their holds when they end.
   const fitsLater = amount <= balance;
   const others =
     held === 0n ? '' : `, of which ${formatUsd(held)} USD are held for requests in flight`;

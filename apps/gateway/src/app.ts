@@ -86,7 +86,7 @@ function allowBrowsers(origins: ReadonlySet<string>): RequestHandler {
   });
 }
 
-/** For people and programs that look whether the gateway is up. */
+/** Answers people and programs that check whether the gateway is up. */
 function describeGateway(req: Request, res: Response): void {
   const base = `${req.protocol}://${req.headers.host ?? 'localhost'}`;
   res.json({
@@ -96,8 +96,8 @@ function describeGateway(req: Request, res: Response): void {
 }
 
 /**
- * While a process drains, each connection gets one more answer at most: a busy client would otherwise keep
- * it at work for ever.
+ * While a process drains, each connection gets at most one more response. Otherwise a busy client would keep
+ * the process running for ever.
  */
 function endConnections({ activity }: Services): RequestHandler {
   return function endConnection(_req, res, next) {

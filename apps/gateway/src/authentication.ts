@@ -1,4 +1,4 @@
-/** Which key a request presents: the credential's form, then the key behind it. */
+/** Finds the key that a request presents: first the form of the credential, then the key itself. */
 
 import type { Request } from 'express';
 import { StoreUnavailableError, isWellFormedCredential } from '@gateway/balance-store';
@@ -13,7 +13,7 @@ export type Authentication =
   | { readonly outcome: 'authenticated'; readonly key: KeyRecord }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
-/** Well-formed credentials that no key has, per address: guesses, each of which costs a query. */
+/** Limit per address for well-formed credentials of no key. Each such guess costs a query. */
 const UNKNOWN_KEY_POLICY = { limit: 30, windowMs: 60_000 } as const;
 
 /** Finds the key that a request presents, whatever its standing. A revoked key counts as unknown. */

@@ -26,15 +26,15 @@ const DECODERS = {
   zstd: promisify(zstdDecompress),
 } as const;
 
-/** A body of this size or more arrives in several pieces, which are garbage once they are put together. */
+/** A body of this size arrives in several chunks, which become garbage once they are joined. */
 const LARGE_BODY_BYTES = 64 * 1024;
-/** Memory for a whole body is allocated when this part of it has arrived (see {@link Pieces}). */
+/** The share of a body that must have arrived before memory for all of it is allocated (see {@link Pieces}). */
 const FAIR_PARTS = 4;
-/** Where no length is declared, memory is reserved in steps of this size. */
+/** If no length is declared, memory is reserved in steps of this size. */
 const RESERVATION_STEP_BYTES = 64 * 1024;
 /**
- * A body may become this many times larger by decompression, or {@link FREE_INFLATION_BYTES}. Conversations in JSON
- * shrink to a tenth or a thirtieth; what shrinks further has been made to.
+ * By decompression a body may grow by this factor, or to {@link FREE_INFLATION_BYTES}. Real conversations grow by a
+ * factor of 10 to 30, so a larger factor is an attack.
  */
 const MAX_INFLATION = 200;
 const FREE_INFLATION_BYTES = 1024 * 1024;
@@ -42,13 +42,13 @@ const FREE_INFLATION_BYTES = 1024 * 1024;
 export interface BodyLimits {
   /** After decompression. */
   readonly maxBytes: number;
-  /** What the body takes is reserved here, and stays reserved when it has been read. */
+  /** The body's memory is reserved here, and stays reserved after it has been read. */
   readonly memory: ByteReservation;
   /** Called once memory is reserved, before any of the body is read. Not called on a refusal. */
   readonly invite: () => void;
 }
 
-/** What the headers alone say against a body, before any of it is read. */
+/** @returns the refusal that the headers alone call for, before any of the body is read */
 export function checkBodyHeaders(
   req: IncomingMessage,
   { maxBytes }: Pick<BodyLimits, 'maxBytes'>,
@@ -81,7 +81,7 @@ function collect(
   { maxBytes, memory, invite }: BodyLimits,
 ): Promise<Buffer | Refusal | 'gone'> {
   return new Promise((resolve) => {
-    // Closed while the key was looked up: its events are over, none will come.
+    // The connection closed while the key was looked up. No event will follow.
     if (req.destroyed) {
       resolve('gone');
       return;
@@ -124,9 +124,9 @@ function collect(
 }
 
 /**
- * What has arrived of a body. If its length is declared, memory for the whole is allocated once a quarter has
- * arrived, and from then on each piece is copied there and freed. Not earlier: a client that declares much
- * and sends little must not take the memory.
+ * The chunks of a body that have arrived. If the length is declared, memory for the whole body is allocated
+ * once a quarter has arrived. From then on each chunk is copied there and freed. It is not allocated earlier,
+ * because a client that declares much and sends little must not take the memory.
  */
 class Pieces {
   bytes = 0;
@@ -134,7 +134,7 @@ class Pieces {
   readonly #length: number;
   #whole: Buffer | undefined;
 
-  /** @param length - As declared; 0 when not worth a buffer of that length. */
+  /** @param length - The declared length; 0 if the body is too small for a buffer of its own. */
   constructor(length: number) {
     this.#length = length;
   }
@@ -159,7 +159,7 @@ class Pieces {
   }
 
   whole(): Buffer {
-    // Node ends no request before all that it declared is there, and none later.
+    // Node emits `end` exactly when the declared length has arrived.
     if (this.#whole !== undefined) return this.#whole.subarray(0, this.bytes);
     const [only] = this.#pieces;
     if (this.#pieces.length === 1 && only !== undefined) return only;
@@ -189,7 +189,7 @@ async function decode(
   }
 }
 
-/** @returns why the memory cannot be had, if so */
+/** @returns the refusal, if the memory cannot be reserved */
 function reserve(memory: ByteReservation, bytes: number): Refusal | undefined {
   switch (memory.resize(bytes)) {
     case 'reserved':

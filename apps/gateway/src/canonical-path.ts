@@ -1,6 +1,6 @@
 /**
- * The path that a client meant. A base address with or without `/v1`, with it twice, or with a slash too
- * many is the commonest mistake there is, and each of these has only one meaning.
+ * The path that a client meant. Many clients are given a base address with `/v1` missing or twice, or with an
+ * extra slash. Each of these mistakes has only one possible meaning.
  */
 
 const V1_PATHS = /^\/(messages|chat\/completions|models)(\/|$)/;

@@ -1,4 +1,4 @@
-/** What serves clients: one process has one, and several processes may serve the same port. */
+/** The server for clients. Each process that serves has one; several processes may share a port. */
 
 import type { Registry } from 'prom-client';
 import type { PriceTable } from '@gateway/billing';
@@ -24,13 +24,16 @@ import { createUpstreamClient } from './upstream/client.js';
 export interface ClientServer {
   readonly url: string;
   readonly services: Services;
-  /** How many are open. */
+  /** How many client connections are open. */
   readonly connections: () => number;
-  /** So many of them end with the next answer; their clients connect anew. */
+  /** Closes this many connections, each after its next response, so that the clients reconnect. */
   readonly shedConnections: (count: number) => void;
-  /** Accepts no connection more; what runs, or comes on one that there is, is answered and charged as far as there is time. */
+  /**
+   * Stops accepting connections. Requests in progress, and new ones on open connections, are still answered
+   * and charged, up to the deadline.
+   */
   drain(): Promise<{ readonly abandoned: number }>;
-  /** Frees what requests used. The ledger is to be closed before: charges may still be on their way to it. */
+  /** Frees what requests used. Close the ledger first: it may still be writing charges. */
   close(): Promise<void>;
 }
 
@@ -43,7 +46,7 @@ export interface ClientServerParts extends Log {
 }
 
 const DRAIN_DEADLINE_MS = 120_000;
-/** Of the memory for bodies, one key may take so much. */
+/** The share of the memory for bodies that one key may take. */
 const KEY_SHARE_OF_MEMORY = 0.5;
 
 export async function startClientServer(

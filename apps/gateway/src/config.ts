@@ -1,6 +1,6 @@
 /**
- * The gateway's configuration: environment variables, checked once at start. Every problem is told
- * with the name of its variable; nothing is clamped or guessed.
+ * The gateway's configuration: environment variables, checked once at start. Every problem is
+ * reported with the name of its variable; nothing is clamped or guessed.
  */
 
 import { availableParallelism, totalmem } from 'node:os';
@@ -40,7 +40,7 @@ const headerToken = text
 const environment = z.object({
   HOST: text.default('127.0.0.1'),
   PORT: port.default(8080),
-  // Not HOST: who opens the gateway to clients does not mean to open its administration to them.
+  // HOST does not apply: opening the gateway to clients must not open its administration to them.
   ADMIN_HOST: text.default('127.0.0.1'),
   ADMIN_PORT: port.default(8081),
   ADMIN_TOKEN: headerToken.optional(),
@@ -91,15 +91,15 @@ export interface Config {
   readonly adminHost: string;
   readonly adminPort: number;
   readonly adminToken: string | undefined;
-  /** Needed to read the metrics, if set. */
+  /** If set, reading the metrics requires it. */
   readonly metricsToken: string | undefined;
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
-  /** None: limits in memory. One: a server. Several: nodes of a cluster, which tell of the others. */
+  /** Empty: limits in memory. One: a server. Several: nodes of a cluster, which report the other nodes. */
   readonly redisUrls: readonly string[];
   /** How many replicas share the limits; each takes its share while Redis is away. */
   readonly replicas: number;
-  /** How many processes serve; one alone is the whole gateway. */
+  /** How many processes serve. With 1, a single process does everything. */
   readonly workers: number;
   /** `undefined`: the bundled simulator serves. */
   readonly upstream: { readonly url: string; readonly apiKey: string } | undefined;
@@ -108,7 +108,7 @@ export interface Config {
   /** Number of reverse proxies in front, whose `X-Forwarded-For` entries are believed. */
   readonly trustedProxies: number;
   readonly maxBodyBytes: number;
-  /** What clients may make one process take for request bodies and unread responses. */
+  /** Memory that request bodies and unread responses may take in one process. */
   readonly bodyMemoryBytes: number;
   /** Origins whose pages may call the gateway from a browser; `*` stands for all of them. */
   readonly corsOrigins: ReadonlySet<string>;
@@ -195,12 +195,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   };
 }
 
-/** A compressed body and what it becomes, twice: a key may take half of the memory. */
+/** Two bodies, each compressed and decompressed, for half of the memory, which is one key's share. */
 const BODIES_AT_ONCE = 4;
 const SHARE_OF_MEMORY = 0.25;
 const MOST_BODY_MEMORY_BYTES = 2 * 1024 ** 3;
 
-/** A quarter of what the system, or the container, lets this process have. */
+/** A quarter of the memory that the system or the container allows this process. */
 function defaultBodyMemory(maxBodyBytes: number, workers: number): number {
   const limit = process.constrainedMemory();
   const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem();

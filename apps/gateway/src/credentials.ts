@@ -50,7 +50,7 @@ function unauthorized(message: string): Refusal {
   };
 }
 
-/** One refusal for a key that is missing, malformed, unknown or revoked: it tells a guesser nothing. */
+/** One refusal for a key that is missing, malformed, unknown or revoked, so that guessing reveals nothing. */
 export const UNKNOWN_KEY = unauthorized(
   'invalid API key: send "Authorization: Bearer <API_KEY>" with a key of this gateway',
 );

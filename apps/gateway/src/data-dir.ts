@@ -19,7 +19,7 @@ export interface DataDir {
   secret(name: 'key-pepper' | 'admin-token'): string;
   readDemoKey(): string | undefined;
   writeDemoKey(credential: string): void;
-  /** Tells the command line how to reach the running gateway. */
+  /** Writes down for the command line how to reach the running gateway. */
   announceAdmin(admin: AdminAddress): void;
   withdrawAdmin(): void;
   readAdmin(): AdminAddress | undefined;
@@ -45,7 +45,7 @@ export function openDataDir(path: string): DataDir {
     databaseDir: file('pglite'),
     secret(name) {
       try {
-        // Exclusive, so that of two processes that start at once one makes it and both read it.
+        // Exclusive: if two processes start at once, one creates the file and both read it.
         const made = randomBytes(32).toString('base64url');
         writeFileSync(file(name), `${made}\n`, { mode: PRIVATE_FILE, flag: 'wx' });
         return made;

@@ -1,9 +1,8 @@
 /**
- * When V8 collects garbage: while it is young, and what is old not in a short pause.
- *
- * The bytes of a request or a stream lie outside of V8's heap, and what it keeps of them there is a handful of
- * small objects. So its young generation does not fill up, and the bytes are given back only when they are so
- * many that V8 collects everything: half of the time that prompts of 100 KB cost. See docs/decisions/0015.
+ * When V8 collects garbage. The heap of a gateway holds only small objects, while the bytes of requests and
+ * streams are outside of it, in buffers. So the young generation fills slowly, minor GCs are rare, and the
+ * buffers were freed only by full GCs: half of the CPU time that prompts of 100 KB cost. The gateway therefore
+ * starts minor GCs itself (docs/decisions/0015), and full GCs only in long pauses (docs/decisions/0017).
  */
 
 import { setFlagsFromString } from 'node:v8';
@@ -15,27 +14,27 @@ type Collect = (
 ) => void;
 
 const BYTES_BETWEEN = 8 * 1024 * 1024;
-/** Of a process without requests. */
+/** How long a process must be without requests before it frees memory. */
 const PAUSE_MS = 5 * 60_000;
 
 let collect: Collect | undefined;
 let bytesSince = 0;
 
-/** For a process that serves requests, before it does. Again, it changes nothing. */
+/** Sets V8's flags. Call it before the process serves requests; further calls change nothing. */
 export function enableMinorCollections(): void {
   if (collect !== undefined) return;
-  // Streams take long, so V8 learns to make some of their objects among the old ones at once. There they
-  // hold on to the bytes of all streams, those that ended too, until everything is collected.
+  // Streams live long, so V8 learns to allocate some of their objects in the old generation. From there they
+  // keep the buffers of all streams alive, also of those that have ended, until the next full GC.
   setFlagsFromString('--no-allocation-site-pretenuring');
-  // A heap may become twice what was alive in it. V8's own factor is near 1 after a pause, and then a few
-  // bodies in flight are reason enough to collect everything without end.
+  // Lets the heap grow to twice its live size before a full GC. V8's own factor is near 1 after a pause, so a
+  // few bodies in flight would cause one full GC after another.
   setFlagsFromString('--heap-growing-percent=100');
-  // V8 gives it to contexts that are made from now on. One that does not collects when it likes.
+  // Only contexts created after the flag have `gc`. If V8 does not provide it, V8 schedules the GCs alone.
   setFlagsFromString('--expose-gc');
   collect = (runInNewContext('globalThis.gc') as Collect | undefined) ?? (() => undefined);
 }
 
-/** To be called when so much of bodies has been read. */
+/** Counts bytes of bodies that were read. Every 8 MiB it starts a minor GC. */
 export function countBodyBytes(bytes: number): void {
   bytesSince += bytes;
   if (bytesSince < BYTES_BETWEEN) return;
@@ -43,16 +42,16 @@ export function countBodyBytes(bytes: number): void {
   collect?.({ type: 'minor' });
 }
 
-/** V8's memory reducer waits so long before its first collection. */
+/** How long V8's memory reducer waits before its first GC. */
 const REDUCER_WAITS_MS = 8_000;
 
 /**
- * Turns V8's memory reducer off. Some seconds after the last request it collects everything, so as to need less
- * memory. V8 then forgets the shape of each kind of object of which there is none, and throws away the code
- * compiled for it: in a gateway without requests, most of its code. See docs/decisions/0017.
+ * Turns off V8's memory reducer, which runs a full GC some seconds after the last request. That GC drops
+ * hidden classes with no live instance, and with them the optimized code that depends on them. In an idle
+ * gateway that is most of the code. See docs/decisions/0017.
  *
- * To be called when the process starts. Between two collections of the reducer, V8 aborts the process when it finds
- * the flag lowered. So a process older than a few seconds is left as it is, and is only slower after a pause.
+ * Call it when the process starts. If the flag is lowered between two GCs of the reducer, V8 aborts the
+ * process. So the flag of an older process is left alone; that process is only slower after a pause.
  */
 export function disableMemoryReducer(
   uptimeMs = performance.now(),
@@ -62,9 +61,9 @@ export function disableMemoryReducer(
 }
 
 /**
- * Gives memory back to the system after a long pause, in place of the memory reducer (see {@link disableMemoryReducer}).
+ * Returns memory to the system after a long pause, instead of the memory reducer.
  *
- * @returns a function that ends it
+ * @returns a function that stops this
  */
 export function freeMemoryWhenIdle(
   activity: Pick<Activity, 'begun' | 'running'>,

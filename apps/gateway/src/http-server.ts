@@ -1,4 +1,4 @@
-/** The listening socket: what a client may take its time for, how many there may be, and how they are left. */
+/** The HTTP server: timeouts, connection limit and graceful shutdown. */
 
 import { IncomingMessage, ServerResponse, createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
@@ -10,15 +10,15 @@ import { ConfigError } from './config.js';
 import { errorCode } from './error-code.js';
 
 export interface ConnectionLimits {
-  /** From the connection, or the request before on it, to the end of a request's head. */
+  /** From the start of the connection, or the end of its last request, to the end of the next request's head. */
   readonly headersTimeoutMs: number;
-  /** To the end of its body: 32 MiB over a line of 5 Mbit/s. */
+  /** To the end of the body. 32 MiB take that long at 5 Mbit/s. */
   readonly requestTimeoutMs: number;
-  /** How often the two above are looked at. */
+  /** How often Node checks the two timeouts above. */
   readonly checkEveryMs: number;
-  /** Between two requests. Longer than load balancers keep theirs, which must be the first to close. */
+  /** Between two requests. Longer than a load balancer's, because the load balancer must close first. */
   readonly idleTimeoutMs: number;
-  /** Further ones are closed at once. */
+  /** Further connections are closed at once. */
   readonly maxConnections: number;
 }
 
@@ -46,13 +46,13 @@ export function createHttpServer(
     },
     app,
   );
-  // By default Node invites every body at once. Here it is invited by whoever is about to read it.
+  // By default Node sends `100 Continue` at once. Here it is sent right before the body is read.
   server.on('checkContinue', (req, res) => {
     waiting.add(req);
     app(req, res);
   });
-  // A client that closes its side of the connection after its request still gets its answer. Documented in
-  // Node's source only; without it such a client counts as gone.
+  // A client that half-closes the connection after its request still gets its response. Without this option,
+  // which only Node's source documents, Node would close the whole connection.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.headersTimeout = limits.headersTimeoutMs;
   server.requestTimeout = limits.requestTimeoutMs;
@@ -68,8 +68,8 @@ export function createHttpServer(
 }
 
 /**
- * Express gives each request and each response a prototype of the application's. To be born with it costs less
- * than to change it later: an object whose prototype changed is, to V8, of a shape that nothing else has.
+ * Express calls `Object.setPrototypeOf` on each request and response, which gives each its own hidden class.
+ * Constructing them with the final prototype avoids that.
  */
 function bornWith<Class extends typeof IncomingMessage | typeof ServerResponse>(
   prototype: object | undefined,
@@ -83,7 +83,7 @@ function bornWith<Class extends typeof IncomingMessage | typeof ServerResponse>(
   return Born as unknown as Class;
 }
 
-/** Requests whose clients expect `100 Continue`, as Node has found, and have not been sent it. */
+/** Requests that expect `100 Continue` and have not been sent it. */
 const waiting = new WeakSet<IncomingMessage>();
 
 /** Whether the client may be waiting for a `100 Continue` before it sends its body. */
@@ -91,7 +91,7 @@ export function awaitsContinue(req: IncomingMessage): boolean {
   return waiting.has(req);
 }
 
-/** To be called before the body of a request is read. */
+/** Sends `100 Continue` if the client expects it. Call it before the body is read. */
 export function inviteBody(req: IncomingMessage, res: ServerResponse): void {
   if (waiting.delete(req)) res.writeContinue();
 }
@@ -117,26 +117,26 @@ export function listen(
   });
 }
 
-/** How often a draining server looks at its connections. */
+/** How often a draining server checks its connections. */
 const LOOK_EVERY_MS = 20;
-/** A client that has its answer may be sending its next request already. */
+/** A client that has its response may already be sending its next request. */
 const IDLE_MS = 250;
-/** A client that has connected sends at once. */
+/** A client that has connected usually sends at once. */
 const SILENT_MS = 2_000;
 
 export interface Patience {
-  /** What is not over then is cut. */
+  /** Requests that are not finished by then are cut off. */
   readonly deadlineMs: number;
-  /** Whether something runs that no connection shows. */
+  /** Whether there is work that no connection shows. */
   readonly isWorking?: () => boolean;
 }
 
 /**
- * Accepts no connection more, answers what comes on those that there are, and ends each when its client
- * has all that it was sent. Responses should say `connection: close` from now on.
+ * Stops accepting connections, answers requests on the open ones, and closes each connection when its client
+ * has received everything. Responses should carry `connection: close` from now on.
  *
- * Node's own `close` is not that patient: it destroys connections whose request may be on its way, and
- * those whose answer has not left whole.
+ * Node's own `close` destroys connections on which a request may be arriving, and connections whose response
+ * has not been sent completely.
  */
 export async function drain(
   server: Server,
@@ -172,12 +172,12 @@ export async function drain(
   }
 }
 
-/** Node sets a connection's timeout when it waits for another request, and clears it when one comes. */
+/** Node sets a timeout on a connection while it waits for the next request, and clears it when one arrives. */
 function isIdle({ timeout, writableLength }: Socket): boolean {
   return timeout !== undefined && timeout > 0 && writableLength === 0;
 }
 
-/** Frees what a server holds of which nobody waits for an answer. */
+/** Closes connections on which no client waits for a response. */
 export function close(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => {

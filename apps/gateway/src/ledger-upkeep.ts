@@ -1,4 +1,4 @@
-/** What a serving gateway does for its ledger once a minute. */
+/** Seals the ledger and reads its figures, once a minute while the gateway serves. */
 
 import type { Logger } from 'pino';
 import type { BalanceStore, LedgerSummary, SealHead } from '@gateway/balance-store';
@@ -6,14 +6,14 @@ import type { BalanceStore, LedgerSummary, SealHead } from '@gateway/balance-sto
 const PERIOD_MS = 60_000;
 
 export interface LedgerUpkeep {
-  /** As last read; `undefined` before the first time. */
+  /** The figures as last read; `undefined` before the first time. */
   readonly summary: LedgerSummary | undefined;
   stop(): Promise<void>;
 }
 
 /**
- * Reads the ledger's summary now and then once a minute, when it also seals new entries. The end of the
- * chain is logged: a log that is kept elsewhere proves later that nothing before it was changed.
+ * Reads the ledger's summary at once and then every minute, when it also seals new entries. It logs the end
+ * of the hash chain: a log that is kept elsewhere proves later that no entry before it was changed.
  */
 export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkeep {
   let last: SealHead | undefined;
@@ -42,7 +42,7 @@ export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkee
     try {
       await work();
     } catch (error) {
-      // An outage passes; a ledger that cannot be sealed is for `ledger audit` to explain.
+      // An outage passes. If the ledger cannot be sealed, `ledger audit` explains why.
       const reason = error instanceof Error ? error.message : String(error);
       log.warn({ reason }, 'ledger upkeep failed');
     }

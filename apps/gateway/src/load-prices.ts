@@ -1,4 +1,4 @@
-/** Reading the price table that the configuration names. */
+/** Reads the price table that the configuration names. */
 
 import { readFileSync } from 'node:fs';
 import { defaultPriceTable, parsePriceTable } from '@gateway/billing';

@@ -9,28 +9,28 @@ export interface Log {
   readonly writeLine: (line: string) => void;
 }
 
-/** What is used of the library's file. Its own types know texts only. */
+/** The part of the library's file that is used here. Its own types allow strings only. */
 interface ByteFile {
   write(bytes: Buffer): void;
   flush(done: () => void): void;
 }
 
-/** The library writes 16 KiB at most at once. */
+/** The library writes at most 16 KiB at once. */
 const OWN_PIECES = { minLength: 15_000, maxWrite: 16_384 };
-/** What several processes write to one pipe is kept in one piece up to 4,096 bytes. */
+/** When several processes write to one pipe, the system keeps writes of up to 4,096 bytes in one piece. */
 const SHARED_PIECES = { minLength: 3_400, maxWrite: 4_096 };
-/** A line is seen this late at most; those of a process that is killed meanwhile are lost. */
+/** The longest delay of a line. If the process is killed, the lines of this time are lost. */
 const LOG_FLUSH_MS = 500;
 
 /** @param options.isShared - Whether other processes write to the same standard output. */
 export function openLog(level: string, { isShared }: { readonly isShared: boolean }): Log {
   const file = pino.destination({
     dest: process.stdout.fd,
-    // Lines are written many at a time: a write for each would cost as much as the rest of a request.
+    // Lines are written in batches: one write per line would cost as much CPU as the rest of a request.
     sync: false,
     ...(isShared ? SHARED_PIECES : OWN_PIECES),
     periodicFlush: LOG_FLUSH_MS,
-    // Of texts, the library counts the bytes of all that wait again with each one that comes.
+    // For strings, sonic-boom measures its whole buffer again on each write. Buffers avoid that.
     contentMode: 'buffer',
   }) as object as ByteFile;
   const writeLine = (line: string): void => {

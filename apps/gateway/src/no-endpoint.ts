@@ -1,4 +1,4 @@
-/** What is said to a request for a path that this gateway does not serve. */
+/** The response to a request for a path that this gateway does not serve. */
 
 import type { Refusal } from './refusal.js';
 
@@ -12,7 +12,7 @@ const NOT_OFFERED: readonly (readonly [path: RegExp, instead?: string])[] = [
   ],
 ];
 
-/** What a path is taken for by its end, in the order of looking. */
+/** The endpoint that was probably meant, by the end of the path. The first match counts. */
 const MEANT: readonly (readonly [end: RegExp, endpoint: string])[] = [
   [/\/messages\/count_tokens$/, 'POST /v1/messages/count_tokens'],
   [/\/chat\/completions$/, 'POST /v1/chat/completions'],

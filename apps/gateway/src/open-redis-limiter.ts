@@ -1,4 +1,4 @@
-/** Limits in Redis, on a server or a cluster. */
+/** Opens the limiter whose state is in Redis, on one server or a cluster. */
 
 import { Cluster, Redis } from 'ioredis';
 import type { Logger } from 'pino';
@@ -19,7 +19,7 @@ export async function openRedisLimiter(
   metrics: Pick<Metrics, 'limitsDecidedBy'>,
 ): Promise<Limiter> {
   const redis = connectRedis(options.urls);
-  // Each failed call is dealt with where it was made; without a listener the process would stop.
+  // Failed calls are handled where they are made. Without a listener, the event would end the process.
   redis.on('error', (error: Error) => {
     log.warn({ reason: error.message }, 'redis connection');
   });
@@ -41,7 +41,7 @@ export async function openRedisLimiter(
   };
 }
 
-/** Resolves when Redis can be asked, when it cannot, or after a while. */
+/** Resolves when Redis is ready, when it refuses the connection, or when the patience ends. */
 function tried(redis: Redis | Cluster): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, CONNECT_PATIENCE_MS);
@@ -69,11 +69,11 @@ function connectRedis([first = '', ...others]: readonly string[]): Redis | Clust
   const options = {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    // The limiter waits far less; this only bounds what piles up on a connection that hangs.
+    // The limiter waits far less. This only bounds the calls that pile up on a connection that hangs.
     commandTimeout: 10_000,
   };
   if (others.length === 0) return new Redis(first, options);
-  // Nodes that are discovered are asked with the same credentials.
+  // Discovered nodes get the same credentials.
   const { username, password, protocol } = new URL(first);
   return new Cluster([first, ...others], {
     enableOfflineQueue: false,

@@ -1,4 +1,4 @@
-/** Opening the ledger that the configuration names. */
+/** Opens the ledger that the configuration names. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -9,7 +9,7 @@ import { openPostgresStore } from '@gateway/balance-store/postgres';
 import type { Config } from './config.js';
 import type { DataDir } from './data-dir.js';
 
-/** What requests need of a balance store. */
+/** The part of a balance store that requests need. */
 export type RequestLedger = Pick<
   BalanceStore,
   | 'findKeyByCredential'
@@ -39,7 +39,7 @@ export function openStore(config: Config, dataDir: DataDir | undefined): Promise
   });
 }
 
-/** A database that starts together with the gateway, or restarts, is waited for. */
+/** Opens the ledger, and waits up to a minute for a database that is still starting. */
 export async function openStoreWhenReachable(
   config: Config,
   dataDir: DataDir | undefined,

@@ -1,4 +1,4 @@
-/** What the gateway answers when it does not serve a request, and how that is written. */
+/** How the gateway refuses a request: the error, its headers, and when it is sent. */
 
 import type { IncomingMessage } from 'node:http';
 import type { Request, Response } from 'express';
@@ -19,9 +19,9 @@ export interface Refusal {
   /** One of the provider's stable codes, on which its SDKs act. */
   readonly errorCode?: string;
   readonly retryAfterSeconds?: number;
-  /** For the operator's log: what is wrong within. Clients are not told. */
+  /** For the operator's log: the internal cause. It is not sent to the client. */
   readonly fault?: string;
-  /** Tells SDKs whether trying again can help. By default a status of 4xx says no, except 408, 409 and 429. */
+  /** Whether SDKs should try again. By default they should not after a 4xx other than 408, 409 and 429. */
   readonly shouldRetry?: boolean;
 }
 
@@ -63,14 +63,14 @@ export function sendEarlyRefusal(
   });
 }
 
-/** What is left of the body must not be taken for the next request. */
+/** Closes the connection afterwards, so that the rest of the body is not read as the next request. */
 function closing(res: Response): Response {
   return res.setHeader('connection', 'close');
 }
 
 /**
- * Closing a connection while the client sends makes its system drop the answer it has received, so what
- * still comes is read and thrown away, for a while.
+ * Sends the refusal, then reads and discards the rest of the body for a while. If the connection were closed
+ * while the client sends, the client's system would drop the response that it has already received.
  */
 function refuseUpload(req: Request, res: Response, body: string): void {
   res.write(body);
@@ -82,7 +82,7 @@ const DISCARD_SILENCE_MS = 5_000;
 /** Most clients that expect `100 Continue` send nothing after a refusal, but some have not waited. */
 const UNINVITED_SILENCE_MS = 1_000;
 
-/** Resolves when the client has sent its body, has gone, is silent, or takes too long. */
+/** Resolves when the client has sent its body, has left, is silent, or takes too long. */
 function discardBody(req: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     const finish = (): void => {
@@ -125,7 +125,7 @@ function writeRefusal(res: Response, refusal: Refusal, context: RefusalContext):
   return body;
 }
 
-/** What tells an SDK when, and whether, to try again. */
+/** The headers by which an SDK decides when, and whether, to try again. */
 export function retryHeaders(refusal: Refusal): Record<string, string> {
   const { retryAfterSeconds, shouldRetry = isFinal(refusal.status) ? false : undefined } = refusal;
   return {

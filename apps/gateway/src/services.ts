@@ -1,4 +1,4 @@
-/** What the routes are composed of. Built once per process in `front.ts`; tests build their own. */
+/** The services that the routes use. `client-server.ts` builds them once per process. */
 
 import type { Logger } from 'pino';
 import type { PriceTable } from '@gateway/billing';
@@ -22,7 +22,7 @@ export interface Services {
   readonly log: Logger;
   readonly activity: Activity;
   readonly maxBodyBytes: number;
-  /** What clients may make this process take for bodies and unread answers. */
+  /** The memory for request bodies and unread responses. */
   readonly memory: ByteBudget;
   readonly preparer: RequestPreparer;
   readonly trustedProxies: number;

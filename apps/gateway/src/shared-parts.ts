@@ -1,4 +1,4 @@
-/** What a gateway has once, however many processes serve: the ledger and its upkeep, the operator's API. */
+/** The parts of which a gateway has one, however many processes serve: ledger, upkeep, admin API, simulator. */
 
 import type { Registry } from 'prom-client';
 import type { BalanceStore } from '@gateway/balance-store';
@@ -24,15 +24,15 @@ export interface SharedParts {
   readonly dataDir: DataDir | undefined;
   readonly upstream: AnthropicTarget;
   readonly isSimulated: boolean;
-  /** Serves the operator's API if there is a token for it, and answers where. */
+  /** Serves the admin API, if there is a token for it. @returns its address */
   openAdmin(services: Pick<AdminServices, 'metrics' | 'activity'>): Promise<string>;
   closeAdmin(): Promise<void>;
-  /** Closes the ledger, after what it has still to write. */
+  /** Writes what is pending, then closes the ledger. */
   closeLedger(): Promise<void>;
   closeSimulator(): Promise<void>;
 }
 
-/** Nothing is lost with the answer of a longer call: it reads. */
+/** Only reads (audits) take longer, so cutting them off loses nothing. */
 const ADMIN_DRAIN_MS = 5_000;
 const SIMULATOR_KEY = 'simulator';
 

@@ -1,4 +1,4 @@
-/** The one place where the parts meet: configuration in, a serving gateway out. */
+/** Starts a gateway in one process: opens every part that the configuration names and connects them. */
 
 import type { Logger } from 'pino';
 import type { BalanceStore } from '@gateway/balance-store';
@@ -23,11 +23,10 @@ export interface RunningGateway {
   /** Present when the embedded default is in use. */
   readonly dataDir: DataDir | undefined;
   readonly isSimulated: boolean;
-  /** Takes no new work, lets what runs finish and be charged, then closes everything. */
+  /** Stops accepting requests, lets those in progress finish and be charged, then closes everything. */
   stop(): Promise<{ readonly abandoned: number }>;
 }
 
-/** A gateway in this process alone. */
 export async function startGateway(
   config: Config,
 ): Promise<RunningGateway & { readonly services: Services }> {

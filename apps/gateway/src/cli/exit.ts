@@ -44,7 +44,7 @@ export function reportFailure(error: unknown): void {
   process.stderr.write(`gateway: ${failureText(error)}\n`);
 }
 
-/** What a person needs to read of a failure: where it came from only if nobody foresaw it. */
+/** The text of a failure for a person. It has a stack trace only if the failure was not foreseen. */
 export function failureText(error: unknown): string {
   const isExpected =
     error instanceof ConfigError ||

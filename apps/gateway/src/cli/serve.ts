@@ -1,4 +1,4 @@
-/** `gateway serve`: start, say what there is to know, serve until told to stop. */
+/** `gateway serve`: starts the gateway, prints how to use it, and serves until a signal ends it. */
 
 import cluster from 'node:cluster';
 import { formatUsd, parseUsd } from '@gateway/billing';
@@ -36,7 +36,7 @@ export async function serve(): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
-  // Last: whoever reads it may signal at once.
+  // Printed last: a script may send a signal as soon as it reads this.
   process.stdout.write(banner(gateway, config, demoKey));
 }
 

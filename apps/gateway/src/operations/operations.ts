@@ -19,7 +19,7 @@ export interface OperationContext {
 
 export interface Operation<Input extends z.ZodType, Output> {
   readonly method: 'GET' | 'POST' | 'PATCH';
-  /** Members of the input named here travel in the path, the rest in the query or the body. */
+  /** Members of the input that are part of the path. The others go into the query or the body. */
   readonly path: string;
   readonly input: Input;
   readonly run: (input: z.output<Input>, context: OperationContext) => Promise<Output>;
@@ -65,7 +65,7 @@ const keyName = line.trim().min(1).max(200);
 /** Chosen by the caller; the same id never credits twice. */
 const topUpId = z.string().regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 _ . : -');
 const actor = line.trim().min(1).max(100).default('operator');
-/** The end of the hash chain as an earlier audit or the log told it. */
+/** The end of the hash chain as the log or an earlier audit reported it. */
 const anchor = z
   .string()
   .regex(/^\d{1,18}:[0-9a-f]{64}$/, 'must be <block>:<hash>, as an audit prints it')
@@ -73,7 +73,7 @@ const anchor = z
     const [block = '', hash = ''] = text.split(':');
     return { block: BigInt(block), hash };
   });
-/** Usages in one comparison; a body has room for them. */
+/** The most usages in one comparison. They fit into a request body. */
 export const WITNESS_BATCH = 200;
 const oneKey = z.strictObject({ key_id: keyId });
 const pageSize = z.coerce.number().int().min(1).max(1000).default(100);
@@ -298,7 +298,7 @@ export async function runOperation(
   input: unknown,
   context: OperationContext,
 ): Promise<unknown> {
-  // One entry's input and run belong together; the table's union of entries cannot tell that.
+  // The input and the `run` of one entry belong together, which the union type of the table cannot express.
   const chosen = operations[name] as Operation<z.ZodType, unknown>;
   const parsed = chosen.input.safeParse(input);
   if (parsed.success) return chosen.run(parsed.data, context).catch(refuseBadCursor);
@@ -312,7 +312,7 @@ export async function runOperation(
   );
 }
 
-/** The store made the cursor, so only the store can tell whether it is one. */
+/** Only the store, which made the cursor, can judge it. */
 function refuseBadCursor(error: unknown): never {
   if (error instanceof RangeError) {
     throw new OperationError(400, 'invalid_request_error', `cursor: ${error.message}`);

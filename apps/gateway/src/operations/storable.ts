@@ -1,14 +1,14 @@
-/** Texts and times from outside that the ledger's database can hold, and be asked for. */
+/** Which texts and times from outside the ledger's database can store and search. */
 
 import { z } from 'zod';
 
-/** No column takes a NUL; other control characters would break a line of a log or a table. */
+/** A column cannot store NUL, and other control characters would break lines of logs and tables. */
 export const line = z.string().regex(/^\P{Cc}*$/u, 'must not contain control characters');
 
 const YEAR_1_MS = Date.parse('0001-01-01T00:00:00Z');
 const YEAR_10000_MS = Date.parse('9999-12-31T23:59:59.999Z') + 1;
 
-/** Of a year that is written in four digits: an offset may lead beyond, and there is no year 0. */
+/** PostgreSQL has no year 0, and years are printed with four digits. A UTC offset can move a date out of that range. */
 export function isStorableTime(time: Date): boolean {
   return time.getTime() >= YEAR_1_MS && time.getTime() < YEAR_10000_MS;
 }

@@ -53,7 +53,7 @@ export function entryView(entry: LedgerEntry) {
       };
 }
 
-/** What a key's own holder is shown of a charge: the request, its usage, its price. */
+/** A charge as the holder of the key sees it: the request, its usage, its price. */
 export function usageView(entry: LedgerEntry & { readonly kind: 'charge' }) {
   return {
     object: 'usage' as const,
@@ -109,7 +109,7 @@ export function auditView(report: AuditReport) {
   };
 }
 
-/** `<block>:<hash>`, as people keep it and hand it back to an audit. */
+/** `<block>:<hash>`, the form in which people store it and pass it to an audit. */
 function sealText({ block, hash }: SealHead): string {
   return `${block.toString()}:${hash}`;
 }

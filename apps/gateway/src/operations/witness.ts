@@ -1,6 +1,6 @@
 /**
- * Comparing the ledger with what somebody else wrote down: usage objects as clients received them. Sums
- * that add up prove nothing about an entry that is not there; a witness does.
+ * Compares the ledger with usage objects that clients received. Correct sums cannot show that an entry is
+ * missing; a witness can.
  */
 
 import { z } from 'zod';

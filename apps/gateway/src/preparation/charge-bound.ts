@@ -1,7 +1,7 @@
 /**
- * The most a request can cost: what `OVERDRAFT=none` holds before the request is sent. An upper bound, not
- * a guess: a tokenizer makes at most one token of a byte, and what makes tokens without bytes is counted
- * apart. See docs/decisions/0009.
+ * The most that a request can cost. `OVERDRAFT=none` holds this amount before the request is sent. It is an
+ * upper bound: a byte is at most one token, and tokens that come from no byte of the request are added
+ * separately. See docs/decisions/0009.
  *
  * A compaction that is asked for by itself reads the conversation once and writes at most `max_tokens` of
  * summary, with no reply after it: it needs nothing more.
@@ -15,7 +15,7 @@ import type { Path, Place } from './shared-account-rules.js';
 
 /** The provider's own instructions around tools, and its marks around messages. */
 const PREAMBLE_TOKENS = 2_000;
-/** What the largest image is scaled down to; by URL or well compressed it has fewer bytes than that. */
+/** Tokens of the largest image after scaling. An image by URL, or well compressed, has fewer bytes than that. */
 const IMAGE_TOKENS = 5_000;
 /** A tool that the provider defines stands for instructions that the request does not contain. */
 const BUILT_IN_TOOL_TOKENS = 3_000;
@@ -26,13 +26,13 @@ const BUILT_IN_TOOL_TOKENS = 3_000;
  */
 const MAX_SERVER_TURNS = 10;
 
-/** What was found in a request that costs tokens without being bytes of it. */
+/** Parts of a request that cost tokens beyond its bytes. */
 export interface ChargeFindings {
   readonly images: number;
   /** Whether a document is compressed or remote, so that its pages cannot be counted. */
   readonly hasUncountedDocument: boolean;
   readonly builtInTools: number;
-  /** How often the model is sampled at most. */
+  /** The most often that the model is sampled. */
   readonly turns: number;
   /** Path of a member that makes the cost unbounded. */
   readonly unboundedPath: string | undefined;
@@ -91,7 +91,7 @@ export class ChargeFindingsCollector {
   #onToolType(type: string, path: Path): void {
     const family = familyOf(type);
     if (family !== 'custom') this.#builtInTools += 1;
-    // What another model reads and writes is not limited by the request.
+    // The request does not limit what another model reads and writes.
     if (family === 'advisor') this.#unboundedPath ??= path.join('.');
     if (TOOL_FAMILIES.get(family)?.runs !== 'client') this.#openTool(path).isServer = true;
   }
@@ -99,7 +99,7 @@ export class ChargeFindingsCollector {
   onMaxUses(uses: unknown, path: Path): void {
     const tool = this.#openTool(path);
     const count = typeof uses === 'number' && uses >= 0 ? uses : Infinity;
-    // Given twice, the larger one counts.
+    // If it is given twice, the larger value counts.
     tool.maxUses = Math.max(tool.maxUses ?? 0, count);
   }
 

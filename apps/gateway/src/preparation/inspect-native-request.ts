@@ -1,10 +1,10 @@
 /**
- * What a native request asks for, read from its bytes: the members that the gateway must know, the cache
- * points, what the shared account forbids, and what bounds its cost. The bytes themselves are forwarded as
- * they came; only a foreign `tool_choice` is replaced, and nothing around it.
+ * Reads from the bytes of a native request the members that the gateway must know, its cache points, what the
+ * shared account forbids, and what bounds its charge. The bytes are forwarded as they came; only a foreign
+ * `tool_choice` is replaced, and nothing around it.
  *
- * Judged here is what the specification limits and what the gateway must refuse; everything else is for
- * the upstream to judge.
+ * Only the limits of the specification and the gateway's own rules are checked here. The upstream checks
+ * everything else.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -59,8 +59,8 @@ export function createNativeInspector({ allow, kind }: InspectOptions): InspectN
 }
 
 /**
- * What bounds the cost of a translated body, which is known to be valid and to ask for nothing that an
- * account could forbid.
+ * Finds what bounds the charge of a translated body. Such a body is valid and contains nothing that the
+ * shared account forbids.
  */
 export function createCostScan(): (body: Uint8Array) => {
   readonly cost: ChargeFindings;
@@ -92,7 +92,7 @@ function inspect(
     const complaint = check(find(name));
     if (complaint !== undefined) return refuse(`${name}: ${complaint}`);
   }
-  // A code of its own: SDKs that keep conversations on the server fall back to sending them whole.
+  // On this code, SDKs that keep conversations on the server send the whole conversation instead.
   if (isGiven(find('thread'))) {
     const refusal = badRequest(`thread: ${SHARED_ACCOUNT}`);
     return {
@@ -145,14 +145,14 @@ function withNativeToolChoice({
 
 interface ScannedBody {
   readonly scan: JsonScan;
-  /** What the gateway must refuse inside the body's members. */
+  /** Finds what the gateway must refuse inside the members of the body. */
   readonly problem: string | undefined;
   readonly cost: ChargeFindings;
 }
 
 const NO_BODY = new Uint8Array(0);
 
-/** The shapes are made once and used by one scan after another, which share the variables below. */
+/** The shapes are made once. Scans run one after another and share the variables below. */
 function createBodyScan(
   allow: ReadonlySet<PricedFeature>,
 ): (body: Uint8Array, maxValues: number) => ScannedBody {

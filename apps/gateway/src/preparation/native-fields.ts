@@ -1,7 +1,7 @@
 /**
- * What the specification says of the members of a native request (sections 2.1 and 8), judged by their
- * bytes. A value is parsed only if its first byte and its length allow it to be valid, so that no value,
- * however large, takes time beyond the scan that found it.
+ * Checks the members of a native request by the rules of the specification (sections 2.1 and 8). A value is
+ * parsed only if its first byte and its length allow it to be valid, so a large value takes no time beyond
+ * the scan that found it.
  */
 
 import type { JsonSpan } from '@gateway/translator/native';
@@ -11,12 +11,12 @@ export interface FoundMember {
   readonly span: JsonSpan;
 }
 
-/** Says what is wrong with a member, which may be absent. */
+/** @returns what is wrong with a member, which may be absent */
 export type FieldCheck = (found: FoundMember | undefined) => string | undefined;
 export type FieldChecks = readonly (readonly [name: string, check: FieldCheck])[];
 
 const MAX_TOKENS = 2 ** 31 - 1;
-/** No number, boolean or model id is written with more. */
+/** The longest number, boolean or model id. */
 const MAX_SCALAR_BYTES = 300;
 const OPEN_BRACKET = 0x5b;
 
@@ -89,7 +89,7 @@ export const MESSAGE_FIELDS: FieldChecks = [
   ['temperature', optional(isUnit, 'must be a number from 0 to 1')],
   ['top_p', optional(isUnit, 'must be a number from 0 to 1')],
   ['top_k', optional(isCount, 'must be an integer of at least 0')],
-  // Its items are judged by the scan.
+  // The scan judges its items.
   ['stop_sequences', startsWith('[', 'must be an array of strings')],
   ['stream', optional((value) => typeof value === 'boolean', 'must be a boolean')],
 ];

@@ -1,6 +1,6 @@
 /**
- * From the bytes of a request to the bytes that go upstream, or to a refusal. Plain data in and out, so
- * that the same function runs on the main thread and in a worker thread.
+ * Turns the bytes of a request into the bytes that go upstream, or into a refusal. Input and output are plain
+ * data, so that the same function runs on the main thread and in a worker thread.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -26,7 +26,7 @@ export interface PreparationRules {
 
 export interface PreparationJob {
   readonly format: 'messages' | 'count_tokens' | 'chat.completions';
-  /** Taken away once it has been read, so that it is not in memory beside what it was made into. */
+  /** Removed once it has been read, so that body and translation are not in memory at the same time. */
   body: Uint8Array;
   /** Whether a beta widens the model's context window, as the client's headers say. */
   readonly hasLongContext: boolean;
@@ -37,7 +37,7 @@ export type Preparation =
       readonly outcome: 'prepared';
       /** Id of the model's price. */
       readonly model: string;
-      /** What goes upstream; the job's own bytes if they need no change. */
+      /** The bytes to send upstream; the job's own bytes if nothing changes. */
       readonly body: Uint8Array;
       /** The most the request can cost, in units of 10^-14 USD; only without overdraft. */
       readonly chargeBound: bigint | undefined;
@@ -52,7 +52,7 @@ export interface ChatContext {
   readonly notes: readonly Note[];
 }
 
-/** What one thread may spend on a request. */
+/** The largest request that one thread prepares. */
 export interface ThreadLimits {
   /** JSON values, and bytes, of a body whose bytes are forwarded as they are. */
   readonly nativeValues: number;
@@ -178,7 +178,7 @@ export function createPreparer(
 }
 
 const NO_BYTES = new Uint8Array(0);
-/** From here on a collection, a few milliseconds, is little beside the rest of the work. */
+/** From this size on a GC, which takes a few milliseconds, is cheap beside the rest of the work. */
 const COLLECTED_BODY_BYTES = 4 * 1024 * 1024;
 /** Has memory of its own (see `body.ts`). */
 const LARGE_BODY_BYTES = 64 * 1024;
@@ -187,12 +187,12 @@ function takeText(job: PreparationJob): string {
   const { buffer, byteOffset, length } = job.body;
   const text = Buffer.from(buffer, byteOffset, length).toString();
   job.body = NO_BYTES;
-  // Frees the memory now: to the garbage collector it is a small object, which can wait.
+  // Frees the memory now. V8 sees only a small object, so a GC would come late.
   if (length >= LARGE_BODY_BYTES && buffer instanceof ArrayBuffer) buffer.transfer(0);
   return text;
 }
 
-/** Lists that the translation walks. Their items are judged by it, their number is judged here. */
+/** Lists that the translation walks. The translation judges their items; here only their number is limited. */
 const LIST: JsonShape = { maxItems: MAX_ITEMS };
 const CHAT_LISTS: Readonly<Record<string, JsonShape>> = {
   messages: {
@@ -223,7 +223,7 @@ export function modelNotFound(model: string): Refusal {
   };
 }
 
-/** Where a balance must never fall below zero, only requests with a bound are sent. */
+/** If balances must never fall below zero, only requests with an upper bound are sent. */
 function unbounded(path: string): Refusal {
   return badRequest(
     `${path}: is not possible on this gateway, which sets aside the most a request can cost before it is ` +

@@ -18,7 +18,7 @@ const UNLIMITED: ThreadLimits = {
   chatBytes: Infinity,
 };
 
-// The main thread has set `--expose-gc`, which applies to the whole process (see `garbage.ts`).
+// The main thread has set `--expose-gc`, which applies to the whole process (see `heap-tuning.ts`).
 const collectGarbage = runInNewContext('globalThis.gc') as (() => void) | undefined;
 const prepare = createPreparer(workerData as PreparationRules, collectGarbage);
 

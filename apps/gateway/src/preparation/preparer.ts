@@ -1,6 +1,6 @@
 /**
- * Prepares requests on the main thread as long as that is quick, and in a worker thread otherwise. What a
- * thread may spend is counted in JSON values, not in time, so the same body always takes the same way.
+ * Prepares small requests on the main thread and large ones in a worker thread. Size is counted in bytes and
+ * JSON values, not in time, so the same body always takes the same way.
  */
 
 import { extname } from 'node:path';
@@ -17,14 +17,14 @@ import type {
 
 export interface RequestPreparer {
   /**
-   * @param job.body - Is handed over: its memory may belong to another thread afterwards.
-   * @param keyId - One key has one request in the worker thread at a time; others are served in between.
+   * @param job.body - Transferred: its memory may belong to another thread afterwards.
+   * @param keyId - A key has at most one request at a time in the worker thread, so that other keys get their turn.
    */
   prepare(job: PreparationJob, keyId: string): Preparation | Promise<Preparation>;
   close(): Promise<void>;
 }
 
-/** At worst some 30 ms on one core: scanning and judging; parsing and translating. */
+/** At worst some 30 ms of CPU: for scanning native bodies, and for parsing and translating chat bodies. */
 const MAIN_THREAD_LIMITS: ThreadLimits = {
   nativeValues: 40_000,
   nativeBytes: 4 * 1024 * 1024,
@@ -121,7 +121,7 @@ function createTurns() {
   };
 }
 
-/** Small buffers share their memory, which cannot be handed over. */
+/** Small buffers share one block of memory, which cannot be transferred. */
 function withOwnMemory(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteLength } = bytes;
   const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;

@@ -1,7 +1,7 @@
 /**
- * What the gateway refuses in a native request because all keys share the operator's one account with
- * the provider: whatever addresses objects of that account, and whatever costs more than tokens unless
- * the operator allows it. See docs/decisions/0007.
+ * The rules for native requests that follow from one fact: all keys share the operator's one account with the
+ * provider. Members that address objects of that account are refused, and so are features that cost more
+ * than tokens, unless the operator allows them. See docs/decisions/0007.
  *
  * Every object of a request is visited, at any depth, except inside the members that the provider's own
  * types declare as free-form data ({@link FREE_FORM}). A rule therefore holds wherever its value may
@@ -39,7 +39,7 @@ function costs(feature: PricedFeature): string {
 
 // --- Members of the root ----------------------------------------------------------------------
 
-/** Members whose mere presence, other than null, addresses the account. */
+/** Members that address the account when they are present and not null. */
 export const ACCOUNT_MEMBERS = [
   'container',
   'billing_policy',
@@ -47,7 +47,7 @@ export const ACCOUNT_MEMBERS = [
   'workspace_id',
   'user_profile_id',
 ] as const;
-/** Members whose mere presence, other than null, costs more than tokens. */
+/** Members that cost more than tokens when they are present and not null. */
 export const PRICED_MEMBERS: readonly (readonly [name: string, feature: PricedFeature])[] = [
   ['fallbacks', 'fallbacks'],
   ['mcp_servers', 'mcp'],
@@ -88,7 +88,7 @@ export const TOOL_FAMILIES: ReadonlyMap<
   { readonly runs: 'client' | 'server'; readonly feature?: PricedFeature }
 > = new Map([
   ['custom', { runs: 'client' }],
-  // Of the chat format: the provider refuses it, with a message of its own.
+  // This type is of the chat format. The provider refuses it with a message of its own.
   ['function', { runs: 'client' }],
   ['bash', { runs: 'client' }],
   ['text_editor', { runs: 'client' }],

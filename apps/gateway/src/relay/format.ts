@@ -1,4 +1,4 @@
-/** What the relay must know of the two response formats. Everything else it does is the same for both. */
+/** The differences between the two response formats that the relay must know. */
 
 import type { StreamPipe, UsageReading } from '@gateway/translator';
 import type { Dialect } from '../refusal.js';
@@ -10,7 +10,7 @@ export type ResponseReading =
       readonly usage: UsageReading;
       readonly messageId: string | undefined;
     }
-  /** A response that costs nothing and says nothing of usage. */
+  /** A response that is free of charge and contains no usage. */
   | { readonly outcome: 'free'; readonly body: Uint8Array }
   | { readonly outcome: 'malformed'; readonly reason: string };
 
@@ -25,6 +25,6 @@ export interface ResponseFormat {
     error: { readonly type: string; readonly message: string },
     requestId: string,
   ): Uint8Array;
-  /** Something clients ignore, sent while the end of a stream waits for the ledger. */
+  /** Bytes that clients ignore, sent while the end of a stream waits for the ledger. */
   readonly keepAlive: Uint8Array;
 }

@@ -32,7 +32,7 @@ export const nativeFormat: ResponseFormat = {
   keepAlive: MESSAGE_KEEP_ALIVE,
 };
 
-/** Counting tokens is answered by the upstream in plain JSON, and is free. */
+/** The response to counting tokens is plain JSON and free of charge. */
 export const tokenCountFormat: ResponseFormat = {
   ...nativeFormat,
   readResponse: (upstreamBody) => ({ outcome: 'free', body: upstreamBody }),

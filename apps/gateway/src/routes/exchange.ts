@@ -1,6 +1,6 @@
 /**
- * The path that the message endpoints share: key, limits and standing, then the body, what it asks for, the
- * money it may cost, and the upstream. A route brings only what differs.
+ * The path that the message endpoints share. First the key, its limits and its standing; then the body, what
+ * it asks for and the money it may cost; then the upstream. A route supplies only what differs.
  */
 
 import type { Request, RequestHandler, Response } from 'express';
@@ -26,15 +26,15 @@ export interface ExchangeRoute {
   /** For logs, metrics and limits. */
   readonly endpoint: PreparationJob['format'];
   readonly dialect: Dialect;
-  /** Judged before anything else. */
+  /** @returns a refusal, if the headers of the request call for one. Checked first. */
   readonly checkHeaders: (req: Request) => Refusal | undefined;
-  /** What is asked of the upstream, except for the model and the body. */
+  /** The call to the upstream, without its model and body. */
   readonly callOf: (req: Request) => Omit<UpstreamCall, 'model' | 'body'>;
-  /** The format of the answer. May set headers of it. */
+  /** @returns the format of the response, whose headers it may set */
   readonly formatOf: (chat: ChatContext | undefined, res: Response) => ResponseFormat;
 }
 
-/** An upload that takes longer has the key's standing checked again: it may have been suspended meanwhile. */
+/** After an upload that took longer the key's standing is checked again, because it may have changed. */
 const RECHECK_AFTER_MS = 1_000;
 
 export function exchangeRoute(route: ExchangeRoute, services: Services): RequestHandler {
@@ -114,7 +114,7 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
       }
     }
 
-    /** Apart, so that what is read is not held while the upstream answers. */
+    /** A function of its own, so that no variable keeps the body in memory while the upstream responds. */
     async function prepare(
       keyId: string,
       memory: ByteReservation,
@@ -159,12 +159,12 @@ interface Gone {
   readonly outcome: 'gone';
 }
 
-/** A beta that lets prompts be longer than the model's usual context window. */
+/** Whether the client uses the beta that widens the model's context window. */
 function hasLongContext(req: Request): boolean {
   return String(req.headers['anthropic-beta'] ?? '').includes('context-1m');
 }
 
-/** A charge replaces the hold. If the ledger did not say whether it did, the hold is left to expire. */
+/** A charge replaces the hold. If the ledger did not confirm the charge, the hold is left to expire. */
 function keepsHold({ charged, loss }: ExchangeReport): boolean {
   return charged !== undefined || loss === 'ledger_unavailable';
 }

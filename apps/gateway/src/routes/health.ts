@@ -1,4 +1,4 @@
-/** For load balancers: alive at all, and fit for new work. */
+/** Health checks for load balancers: whether the process runs, and whether it can take requests. */
 
 import type { RequestHandler } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';

@@ -41,7 +41,7 @@ export function listModelsRoute(services: Services): RequestHandler {
   );
 }
 
-/** As on the provider's endpoint, but for the default: the whole list, because OpenAI's clients do not page. */
+/** As on the provider's endpoint, except that the default is the whole list: OpenAI's clients do not page. */
 const pageQuery = z.object({
   limit: z.coerce
     .number('must be a number')

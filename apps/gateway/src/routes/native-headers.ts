@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import type { Refusal } from '../refusal.js';
 
 const VERSIONS = ['2023-06-01', '2026-10-21'];
-/** They choose whose account of the upstream pays or is seen, and that account is the operator's. */
+/** Headers that choose an account of the upstream. The account is the operator's, so they are refused. */
 const ACCOUNT_HEADERS = ['anthropic-workspace-id', 'anthropic-user-profile-id'];
 
 export function checkNativeHeaders(req: Request): Refusal | undefined {
@@ -24,7 +24,7 @@ export function checkNativeHeaders(req: Request): Refusal | undefined {
   return undefined;
 }
 
-/** What the upstream is told of the client's headers: the version and the betas, nothing else. */
+/** The only headers of the client that go upstream: the version and the betas. */
 export function nativeHeaders(req: Request): Record<string, string> {
   const beta = req.headers['anthropic-beta'];
   return {

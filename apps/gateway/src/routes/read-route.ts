@@ -1,4 +1,4 @@
-/** The path of every endpoint that only reads on behalf of a key: balance, usage, models. */
+/** The path that all endpoints share which only read for a key: balance, usage, models. */
 
 import type { Request, RequestHandler } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';
@@ -13,18 +13,18 @@ import type { Services } from '../services.js';
 
 export type ReadAnswer =
   | { readonly json: unknown }
-  /** A body that is JSON text already, or another type altogether. */
+  /** A body that is already JSON text, or that has another type. */
   | { readonly text: string; readonly contentType: string; readonly next?: string | undefined }
   | { readonly refusal: Refusal };
 
-/** Where a body has no place for the next page's cursor. */
+/** Carries the cursor of the next page if the body has no place for it. */
 const NEXT_CURSOR = 'x-gateway-next-cursor';
 
 export function readRoute(
   route: {
     readonly endpoint: string;
     readonly accepted: 'bearer_or_x_api_key' | 'bearer';
-    /** Requests per address, counted before the credential is looked at. */
+    /** Limit of requests per address, applied before the credential is checked. */
     readonly limit: LogPolicy | undefined;
   },
   services: Services,

@@ -99,7 +99,7 @@ function range(
   };
 }
 
-/** `undefined` when the cursor is none that the store made. */
+/** @returns `undefined` if the store did not make the cursor */
 async function readPage(services: Services, filter: EntryFilter): Promise<EntryPage | undefined> {
   try {
     return await services.store.listEntries(filter);

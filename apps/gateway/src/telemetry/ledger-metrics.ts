@@ -1,4 +1,4 @@
-/** Metrics of the ledger as a whole, of which there is one however many processes serve. */
+/** Metrics of the ledger as a whole. A gateway has one ledger, however many processes serve. */
 
 import { Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
@@ -10,7 +10,7 @@ const USD_UNITS = 1e14;
 export interface LedgerFigures {
   /** Read once a minute; `undefined` before the first time. */
   readonly summary: () => LedgerSummary | undefined;
-  /** Asks the ledger's database. */
+  /** Whether the ledger's database responds. */
   readonly isReachable: () => Promise<boolean>;
 }
 

@@ -15,7 +15,7 @@ import type { FinishedRequest } from './telemetry.js';
 
 export interface Metrics {
   observe(request: FinishedRequest): void;
-  /** To be called whenever Redis is given up or taken up again. */
+  /** Call it when the limits stop using Redis, and when they use it again. */
   limitsDecidedBy(decider: 'redis' | 'local'): void;
 }
 

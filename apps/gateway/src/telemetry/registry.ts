@@ -1,9 +1,9 @@
-/** Where the metrics of one process are kept. */
+/** The registry of one process's metrics. */
 
 import { Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import manifest from '../../package.json' with { type: 'json' };
 
-/** @param worker - Which of several processes this is; a label of all its metrics. */
+/** @param worker - Label of all metrics of this process, if there are several. */
 export function createRegistry(worker?: string): Registry {
   const registry = new Registry();
   if (worker !== undefined) registry.setDefaultLabels({ worker });

@@ -1,6 +1,6 @@
 /**
- * What an operator sees: one log line and a few counters per request. Neither ever holds a
- * credential, a prompt, a completion or a header: the fields are listed here, one by one.
+ * One log line and a few counters per request. They never contain a credential, a prompt, a completion or a
+ * header: every field is listed here.
  */
 
 import type { Logger } from 'pino';
@@ -28,9 +28,9 @@ export interface Telemetry {
 }
 
 /**
- * @param log - Tells which levels are wanted.
- * @param writeLine - Takes a finished line to where `log` writes. One line in JSON per request is made here,
- * in the form that `log` gives its own: its general serializer takes several times as long.
+ * @param log - Decides which levels are written.
+ * @param writeLine - Writes a finished line to where `log` writes. The line of a request is built here, in the
+ * form of `log`'s own lines, because its general serializer takes several times as long.
  */
 export function createTelemetry(
   log: Logger,

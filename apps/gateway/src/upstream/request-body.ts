@@ -1,14 +1,14 @@
 /**
- * The bytes of a request on their way upstream. Nobody holds them once they are sent: a thousand streams that
- * answer prompts of 1 MB would otherwise keep a gigabyte for as long as they take.
+ * The body of a request on its way upstream. No reference to its bytes remains once they are sent. Otherwise a
+ * thousand streams with prompts of 1 MB would keep a gigabyte until they end.
  */
 
-/** The one reference to a body. Sending it takes it away. */
+/** The only reference to a body. Sending the body removes it. */
 export class RequestBody {
   #bytes: Uint8Array | undefined;
   readonly #onSent: () => void;
 
-  /** @param onSent - Called when a large body has been sent, so that its memory counts no more. */
+  /** @param onSent - Called when a large body has been sent, so that its memory is no longer counted. */
   constructor(bytes: Uint8Array, onSent: () => void) {
     this.#bytes = bytes;
     this.#onSent = onSent;
@@ -22,10 +22,10 @@ export class RequestBody {
     return bytes;
   }
 
-  /** All bytes at once, released when they have been read: the client library would keep a buffer. */
+  /** Yields all bytes at once, then releases them. Given a buffer, undici would keep it until the response ends. */
   *pieces(): Generator<Uint8Array> {
     yield this.take();
-    // Asked for more, the library has handed the bytes to the socket.
+    // When undici asks for more, it has passed the bytes to the socket.
     this.#onSent();
   }
 

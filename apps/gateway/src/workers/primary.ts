@@ -1,6 +1,7 @@
 /**
- * A gateway of several processes behind one port. The primary has what there can be only one of, and
- * serves no client: the embedded ledger, limits without Redis, the simulator, the operator's API.
+ * Starts a gateway of several processes behind one port (docs/decisions/0014). The primary serves no client.
+ * It has the parts of which there can be only one: the embedded ledger, limits without Redis, the simulator,
+ * the admin API.
  */
 
 import { AggregatorRegistry } from 'prom-client';

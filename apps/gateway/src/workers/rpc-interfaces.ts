@@ -1,23 +1,23 @@
-/** What the primary and its workers ask of each other. */
+/** The calls that the primary and its workers make to each other. */
 
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { AnthropicTarget } from '../upstream/anthropic.js';
 import type { LedgerCalls } from './shared-ledger.js';
 import type { LimitCalls } from './shared-limits.js';
 
-/** The first worker's is 1, and whoever replaces it has the same. */
+/** Number of a worker, from 1. Its replacement gets the same number. */
 export type Slot = number;
 
 export interface PrimaryCalls extends LedgerCalls, LimitCalls {}
 
 export interface WorkerCalls {
-  /** The first call, which says what its environment does not. */
+  /** The first call. It brings what the worker's environment does not contain. */
   serve(as: { readonly slot: Slot; readonly upstream: AnthropicTarget }): Promise<ServeOutcome>;
   drain(): Promise<{ readonly abandoned: number }>;
   metrics(): Promise<WorkerMetrics>;
-  /** How many clients' connections it has; `undefined` before it serves. */
+  /** How many client connections the worker has; `undefined` before it serves. */
   connections(): number | undefined;
-  /** Ends so many of them, each after an answer. */
+  /** Closes this many connections, each after its next response. */
   shedConnections(count: number): void;
 }
 

@@ -1,8 +1,7 @@
 /**
  * Calls between the primary process and a worker, over the channel that Node opens between them.
  *
- * What is called in one turn of the event loop travels as one message: under load a request costs a
- * fraction of one.
+ * Calls of one event-loop tick travel in one message, so under load a request costs a fraction of a message.
  */
 
 import { createBirpc } from 'birpc';
@@ -15,7 +14,7 @@ export interface Channel {
   readonly onMessages: (listener: (messages: readonly unknown[]) => void) => void;
 }
 
-/** What may be called on the other side. */
+/** The functions of the other side, as this side calls them. */
 export type RpcTo<Calls> = {
   readonly [Name in keyof Calls]: Calls[Name] extends (...args: infer Args) => infer Result
     ? (...args: Args) => Promise<Awaited<Result>>
@@ -24,7 +23,7 @@ export type RpcTo<Calls> = {
 
 /**
  * @param ours - What the other side may call.
- * @returns what this side may call. Close it with {@link closeRpc} when the other side is gone.
+ * @returns the functions of the other side. Close it with {@link closeRpc} when that side has ended.
  */
 export function openRpc<Theirs extends object>(ours: object, channel: Channel): RpcTo<Theirs> {
   let waiting: unknown[] = [];
@@ -43,7 +42,7 @@ export function openRpc<Theirs extends object>(ours: object, channel: Channel): 
         for (const message of messages) listener(message);
       });
     },
-    // The work that is called has deadlines of its own.
+    // Each function has deadlines of its own.
     timeout: -1,
     serialize: withPlainError,
     deserialize: withError,
@@ -51,14 +50,14 @@ export function openRpc<Theirs extends object>(ours: object, channel: Channel): 
   return rpc as unknown as RpcTo<Theirs>;
 }
 
-/** Calls that are not answered, and any made from now on, fail with {@link StoreUnavailableError}. */
+/** Pending calls, and all later ones, fail with {@link StoreUnavailableError}. */
 export function closeRpc(rpc: RpcTo<object>): void {
   rpc.$close(new StoreUnavailableError(LINK_CLOSED));
 }
 
 const LINK_CLOSED = 'the process that keeps the ledger has ended';
 
-/** Calls over a rpc that may have been closed. */
+/** Makes a call, unless the other side has ended. */
 export async function reach<Result>(
   rpc: RpcTo<object>,
   call: () => Promise<Result>,
@@ -72,7 +71,7 @@ interface Message {
   readonly e?: unknown;
 }
 
-/** Copies of errors lose their class on the way. */
+/** Errors lose their class when they are copied to another process. */
 function withPlainError(message: Message): Message {
   if (!(message.e instanceof Error)) return message;
   return { ...message, e: { name: message.e.name, message: message.e.message } };

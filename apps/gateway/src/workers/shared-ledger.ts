@@ -1,4 +1,4 @@
-/** One ledger for several processes: the embedded one, which a single process can have open. */
+/** Shares the embedded ledger, which only one process can open, with the workers. */
 
 import type { BalanceStore } from '@gateway/balance-store';
 import type { RequestLedger } from '../open-store.js';
@@ -9,7 +9,7 @@ export type LedgerCalls = ReturnType<typeof shareLedger>['calls'];
 
 /** The primary's side, for one worker. */
 export function shareLedger(store: BalanceStore) {
-  /** Placed by the worker, neither settled nor given back. */
+  /** Holds that the worker has placed and neither settled nor released. */
   const holds = new Set<string>();
   let isGone = false;
 
@@ -40,7 +40,7 @@ export function shareLedger(store: BalanceStore) {
         });
       },
     },
-    /** To be called when the worker has ended, however it did. */
+    /** Call it when the worker has ended, for whatever reason. */
     leave(): void {
       isGone = true;
       for (const requestId of holds) store.abandonHold(requestId);
@@ -61,7 +61,7 @@ export function remoteLedger(rpc: RpcTo<LedgerCalls>): RequestLedger {
     ping: () => reach(rpc, () => rpc.ping()),
     placeHold: (hold) => reach(rpc, () => rpc.placeHold(hold)),
     releaseHold(requestId) {
-      // Without a primary nothing keeps the hold alive any more.
+      // If the primary has ended, nothing renews the hold, so it expires.
       reach(rpc, () => rpc.releaseHold(requestId)).catch(() => undefined);
     },
     async settle(settlement, options) {

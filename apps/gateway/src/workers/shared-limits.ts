@@ -1,4 +1,4 @@
-/** One set of limits for several processes, without Redis: the primary counts. */
+/** Shares limits between workers without Redis: the primary counts. */
 
 import type { Lease, Limiter, MemoryLimiter } from '@gateway/rate-limiter';
 import { reach } from './rpc.js';
@@ -31,7 +31,7 @@ export function shareLimits(limiter: MemoryLimiter) {
       record: (...args: Parameters<Limiter['record']>) => limiter.record(...args),
       leases: (...args: Parameters<Limiter['leases']>) => limiter.leases(...args),
     },
-    /** To be called when the worker has ended, however it did: it holds nothing any more. */
+    /** Releases the worker's leases. Call it when the worker has ended, for whatever reason. */
     leave(): void {
       for (const lease of leases.values()) lease.release();
       leases.clear();
@@ -52,7 +52,7 @@ export function remoteLimiter(rpc: RpcTo<LimitCalls>): Limiter {
           release() {
             if (!isHeld) return;
             isHeld = false;
-            // The primary gives back what a worker held when it ends.
+            // When a worker ends, the primary releases its leases.
             reach(rpc, () => rpc.release(admission.lease)).catch(() => undefined);
           },
         },

@@ -1,4 +1,4 @@
-/** The workers: as many as asked for, each replaced when it ends before its time. */
+/** Starts the workers, replaces those that end unexpectedly, and balances their connections. */
 
 import cluster from 'node:cluster';
 import type { Worker } from 'node:cluster';
@@ -12,20 +12,20 @@ import type { AnthropicTarget } from '../upstream/anthropic.js';
 
 export interface Workers {
   readonly url: string;
-  /** Of the workers that answer. */
+  /** The metrics of the workers that respond in time. */
   metrics(): Promise<readonly WorkerMetrics[]>;
-  /** Lets each finish what it does. */
+  /** Lets each worker finish its requests, then ends it. */
   stop(): Promise<{ readonly abandoned: number }>;
 }
 
-/** What the primary does for one worker. */
+/** The primary's side of one worker. */
 export interface Served {
   readonly calls: PrimaryCalls;
-  /** To be called when the worker has ended. */
+  /** Called when the worker has ended. */
   readonly leave: () => void;
 }
 
-/** Why a worker could not start; it is the same for all. */
+/** The first worker could not start. The others would fail for the same reason. */
 export class WorkerStartError extends Error {
   override readonly name = 'WorkerStartError';
   readonly exitCode: number;
@@ -39,33 +39,33 @@ interface Member {
   readonly worker: Worker;
   readonly rpc: RpcTo<WorkerCalls>;
   readonly serving: Promise<string>;
-  /** Resolves when the process has ended and all it had said is heard. */
+  /** Resolves when the process has ended and all of its messages were received. */
   readonly gone: Promise<void>;
 }
 
-/** Longer than a worker gives its requests; one that hangs is ended. */
+/** Longer than a worker's own deadline for its requests. A worker that exceeds it is killed. */
 const STOP_DEADLINE_MS = 130_000;
 const ANSWER_DEADLINE_MS = 2_000;
-/** Node says nothing of a channel over which a handle was on its way. */
+/** Node does not emit `disconnect` if a handle was being sent over the channel. */
 const DISCONNECT_DEADLINE_MS = 2_000;
-/** Whoever comes first accepts, so that one may have all the clients that stay. */
+/** Workers race to accept, so one can end up with all long-lived connections. */
 const REBALANCE_EVERY_MS = 1_000;
-/** So much more than its share a worker may have. */
+/** A worker may exceed its share by this factor before it sheds connections. */
 const SHARE_TOLERANCE = 1.1;
-/** A worker that served for so long is replaced at once. */
+/** A worker that ran this long before it ended is replaced at once, others after a pause. */
 const STABLE_AFTER_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 10_000;
 
 export interface WorkersOptions {
   readonly size: number;
-  /** Makes what one worker may call. */
+  /** Creates the functions that one worker may call. */
   readonly serve: () => Served;
   readonly upstream: AnthropicTarget;
   readonly log: Logger;
 }
 
-/** @throws {WorkerStartError} when the first worker cannot serve. */
+/** @throws {WorkerStartError} if the first worker cannot serve. */
 export async function startWorkers({
   size,
   serve,
@@ -74,13 +74,13 @@ export async function startWorkers({
 }: WorkersOptions): Promise<Workers> {
   const members = new Map<Slot, Member>();
   let isStopping = false;
-  // All accept from one socket. Connections that the primary hands out are lost with a worker that dies as
-  // they reach it, and Node then never says that it is gone.
+  // All workers accept from one socket. If the primary handed out connections, those on their way to a worker
+  // that dies would be lost, and Node would never report the end of that worker.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
-  // Plain JSON has neither bigint nor Date.
+  // JSON, the default, has no bigint and no Date.
   cluster.setupPrimary({ serialization: 'advanced' });
 
-  /** Resolves when the worker serves; it is replaced when it ends. */
+  /** Resolves when the worker serves. The worker is replaced when it ends. */
   function startWorker(slot: Slot, failures = 0): Promise<string> {
     const member = startMember(slot, upstream, serve());
     const since = performance.now();
@@ -127,13 +127,13 @@ export async function startWorkers({
   }
 
   async function start(): Promise<string> {
-    // One first: what keeps it from serving would keep them all.
+    // The first worker starts alone: if it cannot serve, the others could not either.
     const url = await startWorker(1);
     await Promise.all(Array.from({ length: size - 1 }, (_, index) => startWorker(index + 2)));
     return url;
   }
 
-  /** What the workers answer that answer. */
+  /** Calls all workers. @returns the results of those that respond in time */
   async function askAll<Answer>(
     call: (rpc: Member['rpc']) => Promise<Answer | undefined>,
   ): Promise<{ readonly member: Member; readonly answer: Answer }[]> {
@@ -148,7 +148,7 @@ export async function startWorkers({
     return (await Promise.all(asked)).filter((asked) => asked !== undefined);
   }
 
-  /** Connections above a worker's share end with their next answers; whoever has most time accepts them. */
+  /** Workers with more connections than their share close the surplus; the least busy ones accept the clients again. */
   async function rebalance(): Promise<void> {
     const all = await askAll((rpc) => rpc.connections());
     const total = all.reduce((sum, { answer }) => sum + answer, 0);
@@ -191,7 +191,7 @@ function startMember(slot: Slot, upstream: AnthropicTarget, { calls, leave }: Se
     },
   });
   const exited = once(worker, 'exit');
-  // Its last messages may come after its end.
+  // The last messages of a process may arrive after its exit.
   const heard = Promise.race([
     once(worker, 'disconnect'),
     exited.then(() => sleep(DISCONNECT_DEADLINE_MS, undefined, { ref: false })),

@@ -1,4 +1,4 @@
-/** One of several processes that serve: a server, and a rpc to what it shares with the others. */
+/** One of several processes that serve clients. It reaches the shared parts by calls to the primary. */
 
 import cluster from 'node:cluster';
 import process from 'node:process';
@@ -17,7 +17,7 @@ import type { RpcTo } from './rpc.js';
 import { remoteLedger } from './shared-ledger.js';
 import { remoteLimiter } from './shared-limits.js';
 
-/** Serves until the primary says stop, or is gone, or this process alone is told to end. */
+/** Serves until the primary stops it, the primary ends, or a signal ends this process alone. */
 export function runWorker(config: Config): void {
   let serving: Serving | undefined;
   let stopped: Promise<{ readonly abandoned: number }> | undefined;
@@ -52,13 +52,13 @@ export function runWorker(config: Config): void {
     },
   });
   cluster.worker?.once('disconnect', () => {
-    // Node ends a worker at once whose primary is gone; this one finishes what clients wait for.
+    // By default Node ends a worker at once when its primary ends. This worker finishes its requests first.
     if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
     closeRpc(primary);
     end();
   });
   process.on('SIGTERM', end);
-  // A terminal tells every process of a group; the primary tells the workers.
+  // A terminal sends SIGINT to the whole process group, but the primary stops the workers.
   process.on('SIGINT', () => undefined);
 }
 
