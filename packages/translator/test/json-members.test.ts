@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { scanTopLevel } from '../src/native/json-members.js';
-import type { JsonShape } from '../src/native/json-members.js';
+import { scanTopLevel } from '../src/wire/json-scanner.js';
+import type { JsonShape } from '../src/wire/json-scanner.js';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const scan = (text: string, shape?: JsonShape) =>

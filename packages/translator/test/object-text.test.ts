@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isObjectText } from '../src/object-text.js';
+import { isObjectText } from '../src/wire/object-text.js';
 
 const isObject = (text: string): boolean => {
   try {

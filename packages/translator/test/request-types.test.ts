@@ -6,7 +6,7 @@ import type OpenAI from 'openai';
 import type OpenAI6 from 'openai-6';
 import { describe, expect, it } from '@jest/globals';
 import { REQUEST_FIELDS, STOP_REASONS } from '../src/mapping/index.js';
-import type { NativeRequest } from '../src/native-request.js';
+import type { NativeRequest } from '../src/chat-client/request/native-request.js';
 
 type Accepts<Wide, Narrow extends Wide> = Narrow extends Wide ? true : never;
 

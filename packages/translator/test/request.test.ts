@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { translateRequest, type ModelTraits, type RequestTranslation } from '../src/index.js';
 import { REQUEST_FIELDS } from '../src/mapping/index.js';
-import { isAllowedToken, toAllowedToken } from '../src/tool-ids.js';
+import { isAllowedToken, toAllowedToken } from '../src/reading/tool-ids.js';
 
 const TRAITS: ModelTraits = {
   sampling: 'accepted',

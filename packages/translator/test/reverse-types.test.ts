@@ -16,7 +16,7 @@ import {
   type NativeUsage,
   type StopReason,
 } from '../src/reverse/index.js';
-import type { ChatMessage, ChatRequest } from '../src/reverse/chat-request.js';
+import type { ChatMessage, ChatRequest } from '../src/native-client/request/chat-request.js';
 
 type Accepts<Wide, Narrow extends Wide> = Narrow extends Wide ? true : never;
 

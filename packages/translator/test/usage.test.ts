@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { chatUsage, readUsage, type Usage } from '../src/index.js';
 import { createMessageStreamTap, readNativeUsage } from '../src/native/index.js';
-import { overlayUsage } from '../src/usage.js';
+import { overlayUsage } from '../src/wire/usage.js';
 
 describe('readUsage', () => {
   it('reads every class of tokens', () => {

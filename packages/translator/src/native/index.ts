@@ -1,6 +1,6 @@
-export { MESSAGE_KEEP_ALIVE, messageErrorEvent } from './events.js';
-export { scanTopLevel } from './json-members.js';
-export type { JsonScan, JsonShape, JsonSpan, ScanOptions } from './json-members.js';
+export { MESSAGE_KEEP_ALIVE, messageErrorEvent } from '../wire/native-events.js';
+export { scanTopLevel } from '../wire/json-scanner.js';
+export type { JsonScan, JsonShape, JsonSpan, ScanOptions } from '../wire/json-scanner.js';
 export {
   createMessagePieceTap,
   createMessageStreamTap,

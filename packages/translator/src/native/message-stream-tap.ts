@@ -3,13 +3,13 @@
  * past, and the bytes that tell it finally are kept back.
  */
 
-import { ByteQueue, NO_BYTES, joined, part } from '../bytes.js';
-import { EventSplitter, LF } from '../event-splitter.js';
-import { MessageState, failureOf, type StreamFailure } from '../message-state.js';
-import { parseObject } from '../raw-json.js';
-import { MAX_EVENT_BYTES, isEventStream, readEvent } from '../sse.js';
-import type { FailureCause, StreamEnd, StreamPipe } from '../stream-pipe.js';
-import { errorEventOf, messageErrorEvent } from './events.js';
+import { ByteQueue, NO_BYTES, joined, part } from '../wire/bytes.js';
+import { EventSplitter, LF } from '../wire/event-splitter.js';
+import { MessageState, failureOf, type StreamFailure } from '../wire/message-state.js';
+import { parseObject } from '../wire/raw-json.js';
+import { MAX_EVENT_BYTES, isEventStream, readEvent } from '../wire/sse.js';
+import type { FailureCause, StreamEnd, StreamPipe } from '../wire/stream-pipe.js';
+import { errorEventOf, messageErrorEvent } from '../wire/native-events.js';
 import { readNativeUsage } from './usage.js';
 
 export interface TapOptions {

@@ -4,7 +4,7 @@
  * https://platform.claude.com/docs/en/build-with-claude/compaction (SDK: `BetaUsage.iterations`)
  */
 
-import { isJsonObject, objectOf, stringOf, type JsonObject } from '../raw-json.js';
+import { isJsonObject, objectOf, stringOf, type JsonObject } from '../wire/raw-json.js';
 import {
   isTokenCount,
   readUsage,
@@ -12,7 +12,7 @@ import {
   type Usage,
   type UsageReading,
   type UsageRemark,
-} from '../usage.js';
+} from '../wire/usage.js';
 
 /** Kinds of iterations that the message's counts include. */
 const COUNTED: readonly unknown[] = ['message', 'fallback_message'];

@@ -1,12 +1,12 @@
 /** Native events to the chunks of a chat completion, for those who hold objects. */
 
-import { createChunkWriter } from '../chunk-writer.js';
-import { chatStreamError, type ChatStreamError } from '../errors.js';
-import type { FinishReason } from '../finish-reason.js';
-import { isJsonObject, type JsonObject } from '../raw-json.js';
-import type { TranslateResponseContext } from '../response.js';
-import type { StreamPipe } from '../stream-pipe.js';
-import type { chatUsage } from '../usage.js';
+import { createChunkWriter } from '../chat-client/answer/chunk-writer.js';
+import { chatStreamError, type ChatStreamError } from '../chat-client/answer/errors.js';
+import type { FinishReason } from '../chat-client/answer/finish-reason.js';
+import { isJsonObject, type JsonObject } from '../wire/raw-json.js';
+import type { TranslateResponseContext } from '../chat-client/answer/response.js';
+import type { StreamPipe } from '../wire/stream-pipe.js';
+import type { chatUsage } from '../wire/usage.js';
 
 /** One chunk of a chat completion. `choices` is empty in the chunk that only tells usage. */
 export interface ChatChunk {

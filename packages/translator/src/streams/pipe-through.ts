@@ -3,7 +3,7 @@
  * take from their source only as fast as they are read, and hold nothing but what the pipe holds.
  */
 
-import type { StreamEnd, StreamPipe } from '../stream-pipe.js';
+import type { StreamEnd, StreamPipe } from '../wire/stream-pipe.js';
 
 /** What a pipe hands out: bytes and text as they are, objects one by one. */
 export type PieceOf<Out> = Out extends readonly (infer Item)[] ? Item : Out;

@@ -1,7 +1,7 @@
 /** A push parser of server-sent events over bytes split anywhere. */
 
-import { EventSplitter } from '../event-splitter.js';
-import { MAX_EVENT_BYTES, readEvent, type ServerSentEvent } from '../sse.js';
+import { EventSplitter } from '../wire/event-splitter.js';
+import { MAX_EVENT_BYTES, readEvent, type ServerSentEvent } from '../wire/sse.js';
 
 export interface SseParser {
   /** Takes bytes, split anywhere, and calls back for each event that they complete and that has data. */

@@ -1,0 +1,68 @@
+/**
+ * `file` parts of chat messages, to native document blocks (PDF and plain text) or image blocks.
+ * https://platform.claude.com/docs/en/build-with-claude/pdf-support
+ */
+
+import {
+  canonicalBase64,
+  parseDataUrl,
+  sniffType,
+  textOf,
+  type DataUrl,
+} from '../../wire/data-url.js';
+import { base64Data, base64Image, isWebUrl } from './images.js';
+import type { DocumentBlock, ImageBlock } from './native-request.js';
+import { quote, type Place } from '../../reading/place.js';
+
+/** What data URLs say of files whose type their sender did not know. */
+const UNTYPED = ['', 'application/octet-stream'];
+
+/** The block for a `file`; undefined for a text file without text, which upstream refuses. */
+export function fileBlock(file: Place): DocumentBlock | ImageBlock | undefined {
+  const id = file.object().given('file_id');
+  const data = file.at('file_data');
+  // Ids belong to another store; upstream's own would address files of the operator's account.
+  if (data.value == null) id?.refuse('send the file as file_data', 'unsupported_value');
+  id?.note('ignored', 'file_data is used');
+  const name = file.at('filename').string('');
+  file.noteUnread();
+
+  const block = readFile(data, name);
+  if (block?.type === 'document' && /\S/.test(name)) block.title = name;
+  return block;
+}
+
+function readFile(place: Place, filename: string): DocumentBlock | ImageBlock | undefined {
+  const data = place.string().trim();
+  if (isWebUrl(data)) return { type: 'document', source: { type: 'url', url: data } };
+  const written = parseDataUrl(data) ?? { mediaType: '', isBase64: true, payload: data };
+  const isUntyped = written.isBase64 && UNTYPED.includes(written.mediaType);
+  const url = isUntyped ? { ...written, mediaType: guessType(written, filename) } : written;
+  const { mediaType } = url;
+  if (mediaType === 'text/plain') return textDocument(place, url);
+  if (!url.isBase64) place.refuse('must be base64');
+  if (mediaType.startsWith('image/')) return base64Image(place, url);
+  if (mediaType !== 'application/pdf') {
+    const complaint = `must be PDF, plain text or an image, got ${quote(mediaType)}`;
+    return place.refuse(complaint, 'unsupported_value');
+  }
+  const pdf = base64Data(place, url.payload);
+  return { type: 'document', source: { type: 'base64', media_type: mediaType, data: pdf } };
+}
+
+/** Where no type is named, the first bytes tell it, or else the file's name. */
+function guessType({ payload }: DataUrl, filename: string): string {
+  // 32 characters are 24 bytes: enough for every signature, even with line breaks among them.
+  const head = canonicalBase64(payload.slice(0, 32).replace(/\s+/g, '').slice(0, 24));
+  return sniffType(head ?? '') ?? (/\.txt$/i.test(filename) ? 'text/plain' : '');
+}
+
+function textDocument(place: Place, url: DataUrl): DocumentBlock | undefined {
+  const data = textOf(url);
+  if (data === undefined) return place.refuse('must be UTF-8 text');
+  if (/\S/.test(data)) {
+    return { type: 'document', source: { type: 'text', media_type: 'text/plain', data } };
+  }
+  place.note('dropped', 'white space only');
+  return undefined;
+}

@@ -1,0 +1,182 @@
+/**
+ * Puts the deltas of a chat answer into native order: one block open at a time, indexes dense.
+ *
+ * A chat stream may interleave calls by their index. The first block that is not done is open and its
+ * deltas leave at once; what belongs to later blocks is held until those before it are done. Text and
+ * thinking are done as soon as something else follows, a call when its arguments form a whole object.
+ * Arguments that begin with anything but `{` are held to the end of their block as well, because only
+ * then it is known what object they have to be put in.
+ */
+
+import { inputText } from '../../wire/raw-json.js';
+import { textBlock, thinkingBlock, toolUseBlock, type NativeBlock } from './message.js';
+import type { BlockDelta, NativeEvent } from './message.js';
+import { ObjectText } from './object-progress.js';
+import type { Piece } from './pieces.js';
+
+/** A call whose block is open, waits or is done. */
+export interface StreamedCall {
+  readonly kind: 'call';
+  readonly id: string;
+  /** Empty until the upstream tells it; the block cannot open before. */
+  name: string;
+  readonly progress: ObjectText;
+  held: string;
+}
+
+type Segment =
+  | StreamedCall
+  | { readonly kind: 'text'; held: string }
+  | { readonly kind: 'thinking'; held: string; signature: string }
+  | { readonly kind: 'redacted_thinking'; readonly data: string };
+
+export class BlockQueue {
+  readonly #write: (event: NativeEvent) => void;
+  /** The first one is open if `#isOpen`, the others wait. */
+  readonly #segments: Segment[] = [];
+  #isOpen = false;
+  #index = 0;
+  #heldLength = 0;
+
+  constructor(write: (event: NativeEvent) => void) {
+    this.#write = write;
+  }
+
+  /** Characters that wait for an earlier block to end. */
+  get heldLength(): number {
+    return this.#heldLength;
+  }
+
+  addPiece(piece: Piece): void {
+    const last = this.#segments.at(-1);
+    switch (piece.type) {
+      case 'text':
+        if (last?.kind === 'text') this.#hold(last, piece.text);
+        else this.#hold(this.#append({ kind: 'text', held: '' }), piece.text);
+        break;
+      case 'thinking': {
+        const isContinued = last?.kind === 'thinking' && last.signature === '';
+        const segment = isContinued
+          ? last
+          : this.#append({ kind: 'thinking', held: '', signature: '' });
+        segment.signature = piece.signature;
+        this.#hold(segment, piece.thinking);
+        break;
+      }
+      case 'redacted_thinking':
+        this.#append({ kind: 'redacted_thinking', data: piece.data });
+        break;
+    }
+    this.#advance();
+  }
+
+  addCall(id: string): StreamedCall {
+    return this.#append({ kind: 'call', id, name: '', held: '', progress: new ObjectText() });
+  }
+
+  addArguments(call: StreamedCall, text: string): void {
+    // What follows a whole object is no part of it: white space, or all of it again from servers that
+    // repeat a call when it ends.
+    if (call.progress.stage !== 'complete') {
+      call.progress.append(text);
+      this.#hold(call, text);
+    }
+    this.#advance();
+  }
+
+  /** Ends all blocks. False when one of them is a call that never got a name. */
+  finish(): boolean {
+    for (let head = this.#segments[0]; head !== undefined; head = this.#segments[0]) {
+      this.#flush(head);
+      if (!this.#isOpen) return false;
+      this.#close(head);
+    }
+    return true;
+  }
+
+  #append<Kind extends Segment>(segment: Kind): Kind {
+    this.#segments.push(segment);
+    return segment;
+  }
+
+  #hold(segment: { held: string }, text: string): void {
+    segment.held += text;
+    this.#heldLength += text.length;
+  }
+
+  #advance(): void {
+    for (let head = this.#segments[0]; head !== undefined; head = this.#segments[0]) {
+      this.#flush(head);
+      if (this.#segments.length === 1) return;
+      if (head.kind === 'call' && (!this.#isOpen || head.progress.stage !== 'complete')) return;
+      this.#close(head);
+    }
+  }
+
+  /** Opens the first block, if it can be, and lets out what may leave of it. */
+  #flush(segment: Segment): void {
+    if (!this.#isOpen) {
+      if (segment.kind === 'call' && segment.name === '') return;
+      this.#isOpen = true;
+      const content_block = openingOf(segment);
+      this.#write({ type: 'content_block_start', index: this.#index, content_block });
+    }
+    switch (segment.kind) {
+      case 'text':
+        if (segment.held !== '') this.#delta({ type: 'text_delta', text: this.#take(segment) });
+        return;
+      case 'thinking':
+        if (segment.held !== '') {
+          this.#delta({ type: 'thinking_delta', thinking: this.#take(segment) });
+        }
+        return;
+      case 'call': {
+        const { stage } = segment.progress;
+        if (segment.held === '' || stage === 'blank' || stage === 'other') return;
+        this.#delta({ type: 'input_json_delta', partial_json: this.#take(segment) });
+        return;
+      }
+      case 'redacted_thinking':
+        return;
+    }
+  }
+
+  #take(segment: { held: string }): string {
+    const { held } = segment;
+    segment.held = '';
+    this.#heldLength -= held.length;
+    return held;
+  }
+
+  #close(segment: Segment): void {
+    if (segment.kind === 'thinking' && segment.signature !== '') {
+      this.#delta({ type: 'signature_delta', signature: segment.signature });
+    }
+    if (segment.kind === 'call' && segment.held !== '') {
+      const { json } = inputText(this.#take(segment)).input;
+      // A call without arguments has no delta in a native stream either.
+      if (json !== '{}') this.#delta({ type: 'input_json_delta', partial_json: json });
+    }
+    this.#write({ type: 'content_block_stop', index: this.#index });
+    this.#segments.shift();
+    this.#isOpen = false;
+    this.#index += 1;
+  }
+
+  #delta(delta: BlockDelta): void {
+    this.#write({ type: 'content_block_delta', index: this.#index, delta });
+  }
+}
+
+function openingOf(segment: Segment): NativeBlock {
+  switch (segment.kind) {
+    case 'text':
+      return textBlock('');
+    case 'thinking':
+      return thinkingBlock('', '');
+    case 'redacted_thinking':
+      return { type: 'redacted_thinking', data: segment.data };
+    case 'call':
+      return toolUseBlock(segment.id, segment.name, {});
+  }
+}

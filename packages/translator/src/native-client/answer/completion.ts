@@ -1,0 +1,142 @@
+/**
+ * A chat completion, to a native message.
+ *
+ * https://platform.claude.com/docs/en/api/messages
+ */
+
+import { decodeUtf8 } from '../../wire/bytes.js';
+import { inputText, isJsonObject, type JsonObject, type JsonText } from '../../wire/raw-json.js';
+import type { StreamError } from '../../wire/stream-pipe.js';
+import type { UsageReading } from '../../wire/usage.js';
+import { createCallIds } from './call-ids.js';
+import { readChatError } from './errors.js';
+import {
+  messageIdOf,
+  textBlock,
+  toolUseBlock,
+  writeMessage,
+  type NativeBlock,
+  type StopReason,
+} from './message.js';
+import { objectsOf, piecesOf, stringOf, type Piece } from './pieces.js';
+import { stopMembers, type MessageContext } from './stop-reason.js';
+import { nativeUsage, readChatUsage } from './usage.js';
+
+export type CompletionTranslation =
+  | {
+      readonly outcome: 'translated';
+      /** JSON text of the native message. */
+      readonly body: string;
+      readonly usage: UsageReading;
+      readonly messageId: string;
+      readonly stopReason: StopReason | null;
+    }
+  /** An error under a status that promises success, as aggregators send it. */
+  | { readonly outcome: 'error'; readonly error: StreamError }
+  | { readonly outcome: 'malformed'; readonly reason: string };
+
+/**
+ * Translates the body of a successful response: its first choice.
+ *
+ * Content is in native order: thinking, text, calls. Arguments of calls become the `input` digit for
+ * digit; arguments that are no JSON object become `{"_raw": "<the text>"}`, empty ones `{}`. A refusal
+ * is `stop_details.explanation` under the stop reason `refusal`. Without usage that can be trusted the
+ * message's counts are null. Log probabilities, audio and annotations are left out.
+ */
+export function translateCompletion(
+  chatBody: string | Uint8Array,
+  context: MessageContext,
+): CompletionTranslation {
+  const completion = parse(chatBody);
+  if (completion === undefined) return malformed('the body is no JSON object');
+  const { id, error, choices, usage: chatUsage } = completion;
+  if (error != null) return { outcome: 'error', error: readChatError(error) };
+  const choice = objectsOf(choices)[0];
+  if (choice === undefined) return malformed('there is no choice');
+  if (choice['error'] != null) return { outcome: 'error', error: readChatError(choice['error']) };
+  const { message } = choice;
+  if (!isJsonObject(message)) return malformed('the choice has no message');
+
+  const messageId = messageIdOf(id);
+  const calls = readCalls(message, createCallIds(messageId));
+  if (calls === undefined) return malformed('a call has no name');
+  const stop = stopMembers(
+    {
+      finishReason: choice['finish_reason'],
+      matchedStop: choice['stop_reason'],
+      refusal: stringOf(message['refusal']),
+      hasCalls: calls.length > 0,
+    },
+    context,
+  );
+  const usage = readChatUsage(chatUsage ?? choice['usage']);
+  const body = writeMessage({
+    id: messageId,
+    type: 'message',
+    role: 'assistant',
+    model: context.model,
+    content: [...joined(piecesOf(message)).map(blockOf), ...calls],
+    ...stop,
+    container: null,
+    diagnostics: null,
+    usage: nativeUsage(usage),
+  });
+  return { outcome: 'translated', body, usage, messageId, stopReason: stop.stop_reason };
+}
+
+function parse(body: string | Uint8Array): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(typeof body === 'string' ? body : decodeUtf8(body));
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function malformed(reason: string): CompletionTranslation {
+  return { outcome: 'malformed', reason };
+}
+
+type Call = NativeBlock<JsonText>;
+
+/** Undefined when a call has no name: no client could answer it. */
+function readCalls(
+  message: JsonObject,
+  allocateId: (wanted: unknown) => string,
+): Call[] | undefined {
+  const calls: Call[] = [];
+  const legacy = message['function_call'];
+  const written = objectsOf(message['tool_calls']);
+  if (written.length === 0 && isJsonObject(legacy)) written.push({ function: legacy });
+  for (const call of written) {
+    const called = isJsonObject(call['function']) ? call['function'] : {};
+    const name = stringOf(called['name']);
+    if (name === '') return undefined;
+    calls.push(toolUseBlock(allocateId(call['id']), name, inputOf(called['arguments'])));
+  }
+  return calls;
+}
+
+/** Some servers send an object where the format has JSON text. */
+function inputOf(value: unknown): JsonText {
+  if (isJsonObject(value)) return { json: JSON.stringify(value) };
+  return inputText(stringOf(value)).input;
+}
+
+/** Neighbours of one kind as one, as a stream of them would be; a signature ends its block. */
+function joined(pieces: readonly Piece[]): Piece[] {
+  const result: Piece[] = [];
+  for (const piece of pieces) {
+    const last = result.at(-1);
+    if (last?.type === 'text' && piece.type === 'text') {
+      result[result.length - 1] = { ...last, text: last.text + piece.text };
+    } else if (last?.type === 'thinking' && piece.type === 'thinking' && last.signature === '') {
+      result[result.length - 1] = { ...piece, thinking: last.thinking + piece.thinking };
+    } else result.push(piece);
+  }
+  return result;
+}
+
+function blockOf(piece: Piece): NativeBlock<never> {
+  return piece.type === 'text' ? textBlock(piece.text) : piece;
+}

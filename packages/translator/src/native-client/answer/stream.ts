@@ -1,0 +1,147 @@
+/**
+ * Chunks of a chat completion, to native events.
+ *
+ * https://platform.claude.com/docs/en/build-with-claude/streaming
+ */
+
+import { NO_BYTES, decodeUtf8, encodeUtf8, joined } from '../../wire/bytes.js';
+import { EventSplitter } from '../../wire/event-splitter.js';
+import { MESSAGE_KEEP_ALIVE, messageErrorEvent } from '../../wire/native-events.js';
+import { isJsonObject, parseObject } from '../../wire/raw-json.js';
+import { MAX_EVENT_BYTES, isEventStream, readEvent } from '../../wire/sse.js';
+import type { StreamEnd, StreamPipe } from '../../wire/stream-pipe.js';
+import { createEventWriter } from './event-writer.js';
+import type { NativeEvent } from './message.js';
+import type { MessageContext } from './stop-reason.js';
+
+export interface MessageStreamOptions {
+  /**
+   * Larger events end the stream as failed, and so do more characters than that which wait for an
+   * earlier block to end. Default: 32 MiB.
+   */
+  readonly maxEventBytes?: number;
+}
+
+const PING = /* @__PURE__ */ decodeUtf8(MESSAGE_KEEP_ALIVE);
+const COLON = 0x3a;
+
+/**
+ * Translates a chat stream, split anywhere, to native events.
+ *
+ * `message_start` comes with the first chunk that has a choice. Unless the upstream has told usage by
+ * then, its `input_tokens` is 0 and its other counts are null. Blocks come one after the other, thinking
+ * and text as they arrive. The call that is first in line streams; calls
+ * interleaved with it are held until its arguments are whole, see `BlockQueue`. Comments become
+ * `ping`, even before `message_start`.
+ *
+ * The `tail` is `message_delta`, with the stop reason and all counts, and `message_stop`. A stream is
+ * complete when it told a finish reason, with or without `[DONE]`; without one it is `truncated`. An
+ * error object, and anything that is no JSON, ends it with a native `error` event.
+ */
+export function createMessageStream(
+  context: MessageContext,
+  options: MessageStreamOptions = {},
+): StreamPipe {
+  const maxEventBytes = options.maxEventBytes ?? MAX_EVENT_BYTES;
+  const splitter = new EventSplitter(maxEventBytes);
+  let ready = '';
+  let hasEvents = false;
+  const writer = createEventWriter({
+    context,
+    maxHeld: maxEventBytes,
+    write(event) {
+      ready += `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+    },
+  });
+
+  function onEvent(bytes: Uint8Array): void {
+    if (writer.isFinished()) return;
+    const { data, event: name } = readEvent(bytes);
+    if (data === '') {
+      if (bytes[0] === COLON) ready += PING;
+      return;
+    }
+    hasEvents = true;
+    if (data.trim() === '[DONE]') {
+      writer.onDone();
+      return;
+    }
+    const chunk = parseObject(data);
+    if (chunk === undefined) writer.fail('malformed');
+    else if (name === 'error' && chunk['error'] == null) writer.onChunk({ error: chunk });
+    else writer.onChunk(chunk);
+  }
+
+  /** The event that the upstream broke off, or that only lacks its blank line. */
+  function judgeRest(rest: Uint8Array): void {
+    const { data } = readEvent(rest);
+    if (data.trim() === '[DONE]' || parseObject(data) !== undefined) onEvent(rest);
+    else if (rest.length > 0 && !hasEvents && !isEventStream(rest)) {
+      writer.fail('malformed');
+    }
+  }
+
+  const pipe = {
+    isFinished: false,
+    push(chunk: Uint8Array) {
+      if (pipe.isFinished) return NO_BYTES;
+      ready = '';
+      const isWithinBounds = splitter.push(chunk, (bytes, from, to) => {
+        onEvent(bytes.subarray(from, to));
+      });
+      if (!isWithinBounds) writer.fail('too_large');
+      pipe.isFinished = writer.isFinished();
+      return ready === '' ? NO_BYTES : encodeUtf8(ready);
+    },
+    end() {
+      ready = '';
+      if (!pipe.isFinished) judgeRest(splitter.takeRest());
+      const end = writer.end();
+      const tail = encodeUtf8(ready);
+      return end.outcome === 'complete'
+        ? { ...end, tail }
+        : { ...end, tail: joined([tail, messageErrorEvent(end.error)]) };
+    },
+  };
+  return pipe;
+}
+
+/**
+ * {@link createMessageStream} for those who hold objects: chunks as an SDK gives them, in; native
+ * event objects out. The `tail` of a failed stream is its `error` event. `isFinished` tells of
+ * failures only: whether a usage chunk is yet to come is known when the source ends.
+ *
+ * Anything that is no object fails the stream as `malformed`.
+ */
+export function createMessageEventStream(
+  context: MessageContext,
+  options: { readonly maxHeld?: number } = {},
+): StreamPipe<object, readonly NativeEvent[]> {
+  let ready: NativeEvent[] = [];
+  const writer = createEventWriter({
+    context,
+    maxHeld: options.maxHeld ?? MAX_EVENT_BYTES,
+    write(event) {
+      ready.push(event);
+    },
+  });
+  const pipe = {
+    isFinished: false,
+    push(chunk: object) {
+      ready = [];
+      if (isJsonObject(chunk)) writer.onChunk(chunk);
+      else writer.fail('malformed');
+      pipe.isFinished = writer.isFinished();
+      return ready;
+    },
+    end(): StreamEnd<readonly NativeEvent[]> {
+      ready = [];
+      const end = writer.end();
+      if (end.outcome === 'failed') {
+        return { ...end, tail: [...ready, { type: 'error', error: end.error }] };
+      }
+      return { ...end, tail: ready };
+    },
+  };
+  return pipe;
+}

@@ -1,0 +1,143 @@
+/**
+ * A value of the client's request and where it stands. The parts of the translation read from places,
+ * so that whatever they note or refuse is named by the client's own path.
+ */
+
+import { isNeutral } from './neutral-values.js';
+import type { Note } from './note.js';
+import { isJsonObject, objectOf } from '../wire/raw-json.js';
+import { RefusedRequestError, type Translation } from './translation.js';
+
+/** The words of OpenAI's own `error.code` for bad requests. */
+type ProblemCode =
+  'missing_required_parameter' | 'invalid_type' | 'invalid_value' | 'unsupported_value';
+
+const MAX_NOTES = 100;
+export const NO_EQUIVALENT = 'no upstream equivalent';
+
+export class Place {
+  readonly t: Translation;
+  /** `undefined` where the client wrote nothing. */
+  readonly value: unknown;
+  readonly #parent: Place | undefined;
+  readonly #key: string | number;
+  /** The members that were asked for. */
+  #read: string[] | undefined;
+
+  constructor(t: Translation, value: unknown, parent?: Place, key: string | number = '') {
+    this.t = t;
+    this.value = value;
+    this.#parent = parent;
+    this.#key = key;
+  }
+
+  /**
+   * Such as `messages[2].content`. Odd keys are quoted and cut, as in `metadata["odd key"]`, so that
+   * none can garble a log line. Empty for the request itself.
+   */
+  get path(): string {
+    if (!this.#parent) return '';
+    const key = this.#key;
+    const { path } = this.#parent;
+    if (typeof key === 'number') return `${path}[${key}]`;
+    if (!/^\w{1,64}$/.test(key)) return `${path}[${JSON.stringify(key.slice(0, 64))}]`;
+    return path === '' ? key : `${path}.${key}`;
+  }
+
+  /** A member; of what is no object, every member is absent. */
+  at(name: string): Place {
+    (this.#read ??= []).push(name);
+    return new Place(this.t, objectOf(this.value)[name], this, name);
+  }
+
+  /** A member that the client gave: null says as little as nothing. */
+  given(name: string): Place | undefined {
+    return objectOf(this.value)[name] == null ? undefined : this.at(name);
+  }
+
+  /** The newer of two members that mean the same, if it is given; an older one beside it is noted. */
+  givenEither(newer: string, older: string): Place | undefined {
+    const preferred = this.given(newer);
+    const other = this.given(older);
+    if (preferred && other && other.value !== preferred.value) {
+      other.note('ignored', `${newer} is used`);
+    }
+    return preferred ?? other;
+  }
+
+  object(): this {
+    return isJsonObject(this.value) ? this : this.mustBe('an object');
+  }
+
+  /** What the items of an array are read as, without those that come to nothing. */
+  items<Read>(read: (item: Place, index: number) => Read | undefined): Read[] {
+    const { value } = this;
+    if (!Array.isArray(value)) return this.mustBe('an array');
+    const results: Read[] = [];
+    value.forEach((item, index) => {
+      const result = read(new Place(this.t, item, this, index), index);
+      if (result !== undefined) results.push(result);
+    });
+    return results;
+  }
+
+  /** @param absent - What null and nothing stand for; without it they are refused. */
+  string(absent?: string): string {
+    const value = this.value ?? absent;
+    return typeof value === 'string' ? value : this.mustBe('a string');
+  }
+
+  nonEmptyString(): string {
+    return this.value === '' ? this.mustBe('a non-empty string') : this.string();
+  }
+
+  /** @param absent - What null and nothing stand for; without it they are refused. */
+  boolean(absent?: boolean): boolean {
+    const value = this.value ?? absent;
+    return typeof value === 'boolean' ? value : this.mustBe('a boolean');
+  }
+
+  note(reason: Note['reason'], detail: string): void {
+    const { t } = this;
+    if (t.notes.length < MAX_NOTES) t.notes.push({ path: this.path, reason, detail });
+    else t.notesLeftOut += 1;
+  }
+
+  /**
+   * Notes the members that were never asked for: to be called when all others were. Null counts as
+   * absent, as everywhere in the chat format, and so does an empty list within messages, which
+   * clients that replay whole answers send a lot of (`annotations: []`).
+   */
+  noteUnread(): void {
+    const members = objectOf(this.value);
+    for (const name of Object.keys(members)) {
+      if (this.#read?.includes(name)) continue;
+      const value = members[name];
+      const isEmpty = this.#parent && Array.isArray(value) && value.length === 0;
+      if (value == null || isEmpty || isNeutral(name, value)) continue;
+      new Place(this.t, value, this, name).note('ignored', NO_EQUIVALENT);
+    }
+  }
+
+  /** Refuses the request because of this value. */
+  refuse(complaint: string, code: ProblemCode = 'invalid_value'): never {
+    const { path } = this;
+    const message = `${path || 'the body'}: ${complaint}`;
+    throw new RefusedRequestError({ message, param: path || null, code });
+  }
+
+  /** Refuses a value that is absent, or not what is expected. */
+  mustBe(expected: string, code: ProblemCode = 'invalid_type'): never {
+    const { value } = this;
+    const isMissing = value == null && this.#parent;
+    const complaint = `must be ${expected}, got ${quote(value)}`;
+    return this.refuse(complaint, isMissing ? 'missing_required_parameter' : code);
+  }
+}
+
+/** A value of the client's, quoted for a message: short, and on one line. */
+export function quote(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 64));
+  if (Array.isArray(value)) return 'an array';
+  return isJsonObject(value) ? 'an object' : String(value);
+}
