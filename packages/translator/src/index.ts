@@ -11,7 +11,8 @@ export {
   type NativeToolChoice,
   type ToolChoiceNormalization,
 } from './reading/tool-choice.js';
-export { chatErrorEvent, errorBody, type ErrorDetails } from './chat-client/answer/errors.js';
+export { chatErrorEvent } from './chat-client/answer/error-events.js';
+export { errorBody, type ErrorDetails } from './wire/error-body.js';
 export { finishReason, type FinishReason } from './chat-client/answer/finish-reason.js';
 export {
   translateResponse,

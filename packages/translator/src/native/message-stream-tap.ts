@@ -3,13 +3,13 @@
  * past, and the bytes that tell it finally are kept back.
  */
 
-import { ByteQueue, NO_BYTES, joined, part } from '../wire/bytes.js';
+import { ByteQueue, joined, NO_BYTES, part } from '../wire/bytes.js';
 import { EventSplitter, LF } from '../wire/event-splitter.js';
-import { MessageState, failureOf, type StreamFailure } from '../wire/message-state.js';
-import { parseObject } from '../wire/raw-json.js';
-import { MAX_EVENT_BYTES, isEventStream, readEvent } from '../wire/sse.js';
-import type { FailureCause, StreamEnd, StreamPipe } from '../wire/stream-pipe.js';
+import { failureOf, MessageState, type StreamFailure } from '../wire/message-state.js';
 import { errorEventOf, messageErrorEvent } from '../wire/native-events.js';
+import { parseObject } from '../wire/raw-json.js';
+import { isEventStream, MAX_EVENT_BYTES, readEvent } from '../wire/sse.js';
+import type { FailureCause, StreamEnd, StreamPipe } from '../wire/stream-pipe.js';
 import { readNativeUsage } from './usage.js';
 
 export interface TapOptions {

@@ -4,7 +4,7 @@
  * https://platform.claude.com/docs/en/build-with-claude/compaction (SDK: `BetaUsage.iterations`)
  */
 
-import { isJsonObject, objectOf, stringOf, type JsonObject } from '../wire/raw-json.js';
+import { isJsonObject, type JsonObject, objectOf, stringOf } from '../wire/raw-json.js';
 import {
   isTokenCount,
   readUsage,

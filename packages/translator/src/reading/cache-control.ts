@@ -1,22 +1,7 @@
-/**
- * Cache points in chat requests: `cache_control` as other gateways accept it on parts, messages,
- * calls and tools, and OpenAI's own `prompt_cache_breakpoint` on parts. Both become `cache_control`
- * on the native block.
- */
+/** Reads `cache_control`, which both formats spell alike. */
 
-import type { CacheControl, NativeRequest } from '../chat-client/request/native-request.js';
+import type { CacheControl } from './cache-point.js';
 import type { Place } from './place.js';
-import type { Translation } from './translation.js';
-
-/** Specification section 8; upstream refuses more as well. */
-const MAX_CACHE_POINTS = 4;
-
-/** Reads the cache point of a part, message, call or tool; undefined when it has none. */
-export function readCacheControl(holder: Place): CacheControl | undefined {
-  const control = holder.given('cache_control');
-  const breakpoint = holder.given('prompt_cache_breakpoint');
-  return control ? fromCacheControl(control) : breakpoint && fromBreakpoint(breakpoint);
-}
 
 export function fromCacheControl(place: Place): CacheControl {
   const type = place.object().at('type');
@@ -27,59 +12,11 @@ export function fromCacheControl(place: Place): CacheControl {
     return place.at('ttl').mustBe('"5m" or "1h"', 'invalid_value');
   }
   place.noteUnread();
-  return accepted(place, { type: type.value, ttl: lifetime });
+  return acceptCachePoint(place, { type: type.value, ttl: lifetime });
 }
 
-function fromBreakpoint(place: Place): CacheControl | undefined {
-  if (place.at('mode').value !== 'explicit') {
-    place.note('ignored', 'its mode is not "explicit"');
-    return undefined;
-  }
-  // A lifetime of 30m or 12h has no counterpart, and the longer one here costs more: not chosen
-  // unasked.
-  place.noteUnread();
-  return accepted(place, { type: 'ephemeral' });
-}
-
-function accepted(place: Place, control: CacheControl): CacheControl {
+/** Remembers where the client wrote a cache point, so that one too many can be refused by its path. */
+export function acceptCachePoint(place: Place, control: CacheControl): CacheControl {
   place.t.cachePlaces.set(control, place);
   return control;
-}
-
-interface Cacheable {
-  cache_control?: CacheControl | undefined;
-}
-
-/**
- * Puts the cache point of a part, message or tool on the last block that it became, and notes what
- * nothing has read of it.
- */
-export function finishReading(holder: Place, block: Cacheable | undefined): void {
-  const control = readCacheControl(holder);
-  holder.noteUnread();
-  if (!control) return;
-  const place = holder.t.cachePlaces.get(control);
-  if (!block) place?.note('dropped', 'there is no block to mark');
-  else if (block.cache_control) place?.note('ignored', 'the block has its own');
-  else block.cache_control = control;
-}
-
-/**
- * Refuses a request that would carry more than four cache points, naming the first one too many.
- */
-export function refuseExcessCachePoints(t: Translation, request: NativeRequest): void {
-  if (t.cachePlaces.size <= MAX_CACHE_POINTS) return;
-  const { tools = [], system = [], messages } = request;
-  const blocks = messages.flatMap(({ content }) =>
-    content.flatMap((block) => [
-      ...(block.type === 'tool_result' ? (block.content ?? []) : []),
-      block,
-    ]),
-  );
-  const holders: readonly Cacheable[] = [...tools, ...system, ...blocks, request];
-  const sent = holders.flatMap((holder) => holder.cache_control ?? []);
-  const excess = sent[MAX_CACHE_POINTS];
-  if (!excess) return;
-  const complaint = `a maximum of ${MAX_CACHE_POINTS} cache points is allowed, found ${sent.length}`;
-  t.cachePlaces.get(excess)?.refuse(complaint);
 }

@@ -3,10 +3,11 @@
  * so that whatever they note or refuse is named by the client's own path.
  */
 
+import { isJsonObject, objectOf } from '../wire/raw-json.js';
+import type { CacheControl } from './cache-point.js';
 import { isNeutral } from './neutral-values.js';
 import type { Note } from './note.js';
-import { isJsonObject, objectOf } from '../wire/raw-json.js';
-import { RefusedRequestError, type Translation } from './translation.js';
+import { RefusedRequestError } from './refusal.js';
 
 /** The words of OpenAI's own `error.code` for bad requests. */
 type ProblemCode =
@@ -14,6 +15,15 @@ type ProblemCode =
 
 const MAX_NOTES = 100;
 export const NO_EQUIVALENT = 'no upstream equivalent';
+
+/** State that all places of one request share. One object per request. */
+export interface Translation {
+  readonly notes: Note[];
+  /** How many notes did not fit into `notes`. */
+  notesLeftOut: number;
+  /** Where the client wrote each cache point that was accepted so far. */
+  readonly cachePlaces: Map<CacheControl, Place>;
+}
 
 export class Place {
   readonly t: Translation;

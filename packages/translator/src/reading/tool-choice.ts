@@ -3,8 +3,8 @@
  * choice means the same whichever format it came in.
  */
 
+import { isJsonObject, type JsonObject, objectOf } from '../wire/raw-json.js';
 import type { RequestProblem } from './note.js';
-import { isJsonObject, objectOf, type JsonObject } from '../wire/raw-json.js';
 
 export type NativeToolChoice =
   | { readonly type: 'auto' | 'any'; readonly disable_parallel_tool_use?: boolean | undefined }

@@ -1,19 +1,7 @@
-/**
- * What the parts of one request's translation share: the notes they take, and how they refuse. One
- * object per request, never shared between requests.
- */
+/** The beginning and the end of one translation: its shared state, and the notes it returns. */
 
-import type { CacheControl } from '../chat-client/request/native-request.js';
-import type { Note, RequestProblem } from './note.js';
-import type { Place } from './place.js';
-
-export interface Translation {
-  readonly notes: Note[];
-  /** How many notes did not fit into `notes`. */
-  notesLeftOut: number;
-  /** Where the client wrote each cache point that was accepted so far. */
-  readonly cachePlaces: Map<CacheControl, Place>;
-}
+import type { Note } from './note.js';
+import type { Translation } from './place.js';
 
 export function createTranslation(): Translation {
   return { notes: [], notesLeftOut: 0, cachePlaces: new Map() };
@@ -26,17 +14,4 @@ export function finishNotes({ notes, notesLeftOut }: Translation): readonly Note
     ...notes,
     { path: '', reason: 'dropped', detail: `${notesLeftOut} more notes were left out` },
   ];
-}
-
-/**
- * Thrown by any part of the translation to refuse the whole, and turned into a value where the
- * translation began: it never leaves this package.
- */
-export class RefusedRequestError extends Error {
-  readonly problem: RequestProblem;
-
-  constructor(problem: RequestProblem) {
-    super(problem.message);
-    this.problem = problem;
-  }
 }

@@ -29,7 +29,7 @@ export {
   type TranslateMessagesOptions,
 } from '../native-client/request/request.js';
 export { MESSAGE_FIELDS } from '../native-client/request/message-fields.js';
-export type { MessageContext } from '../native-client/answer/stop-reason.js';
+export type { MessageContext } from '../native-client/message-context.js';
 export {
   createMessageEventStream,
   createMessageStream,

@@ -1,10 +1,10 @@
 /** Native events to the chunks of a chat completion, for those who hold objects. */
 
 import { createChunkWriter } from '../chat-client/answer/chunk-writer.js';
-import { chatStreamError, type ChatStreamError } from '../chat-client/answer/errors.js';
+import { type ChatStreamError, chatStreamError } from '../chat-client/answer/error-events.js';
 import type { FinishReason } from '../chat-client/answer/finish-reason.js';
-import { isJsonObject, type JsonObject } from '../wire/raw-json.js';
 import type { TranslateResponseContext } from '../chat-client/answer/response.js';
+import { isJsonObject, type JsonObject } from '../wire/raw-json.js';
 import type { StreamPipe } from '../wire/stream-pipe.js';
 import type { chatUsage } from '../wire/usage.js';
 

@@ -1,6 +1,6 @@
 /** What a stream of native events has told so far of its message as a whole. */
 
-import { isJsonObject, objectOf, stringOf, type JsonObject } from './raw-json.js';
+import { isJsonObject, type JsonObject, objectOf, stringOf } from './raw-json.js';
 import type { FailureCause, StreamError } from './stream-pipe.js';
 import { overlayUsage, readUsage, type UsageReading } from './usage.js';
 

@@ -6,7 +6,7 @@
  * https://platform.claude.com/docs/en/build-with-claude/streaming (SDK: `Usage`, `MessageDeltaUsage`)
  */
 
-import { isJsonObject, objectOf, type JsonObject } from './raw-json.js';
+import { isJsonObject, type JsonObject, objectOf } from './raw-json.js';
 
 /** Classes that do not overlap, but for the two parts that are named as such. */
 export interface Usage {

@@ -5,12 +5,12 @@
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 
-import { finishReason } from './finish-reason.js';
-import { MessageState, failureOf, type StreamFailure } from '../../wire/message-state.js';
-import { objectOf, stringOf, type JsonObject } from '../../wire/raw-json.js';
-import { completionId, isThinking, refusalOf, type TranslateResponseContext } from './response.js';
+import { failureOf, MessageState, type StreamFailure } from '../../wire/message-state.js';
+import { type JsonObject, objectOf, stringOf } from '../../wire/raw-json.js';
 import type { FailureCause, MessageEnd } from '../../wire/stream-pipe.js';
 import { chatUsage, type UsageReading } from '../../wire/usage.js';
+import { finishReason } from './finish-reason.js';
+import { completionId, isThinking, refusalOf, type TranslateResponseContext } from './response.js';
 
 /** A content block while its deltas arrive; undefined for one that is left out. */
 type OpenBlock =

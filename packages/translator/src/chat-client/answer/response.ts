@@ -5,12 +5,12 @@
  */
 
 import { decodeStrictly } from '../../wire/bytes.js';
+import { listed } from '../../wire/lists.js';
+import { type JsonObject, objectOf, parseObject, stringOf } from '../../wire/raw-json.js';
+import { chatUsage, readUsage, type UsageReading } from '../../wire/usage.js';
+import type { ResponseContext } from '../response-context.js';
 import { finishReason } from './finish-reason.js';
 import { inputTexts } from './input-texts.js';
-import { listed } from '../../wire/lists.js';
-import { objectOf, parseObject, stringOf, type JsonObject } from '../../wire/raw-json.js';
-import type { ResponseContext } from '../response-context.js';
-import { chatUsage, readUsage, type UsageReading } from '../../wire/usage.js';
 
 export interface TranslateResponseContext extends ResponseContext {
   /** When the completion is said to be made, in seconds since the epoch. */

@@ -5,13 +5,13 @@
  */
 
 import { decodeUtf8, encodeUtf8 } from '../../wire/bytes.js';
-import { createChunkWriter } from './chunk-writer.js';
-import { chatErrorText } from './errors.js';
 import { EventSplitter } from '../../wire/event-splitter.js';
 import { parseObject } from '../../wire/raw-json.js';
-import type { TranslateResponseContext } from './response.js';
-import { MAX_EVENT_BYTES, isEventStream, readEvent, readEventText } from '../../wire/sse.js';
+import { isEventStream, MAX_EVENT_BYTES, readEvent, readEventText } from '../../wire/sse.js';
 import type { StreamPipe } from '../../wire/stream-pipe.js';
+import { createChunkWriter } from './chunk-writer.js';
+import { chatErrorText } from './error-events.js';
+import type { TranslateResponseContext } from './response.js';
 import { MAX_USUAL_LENGTH, USUAL_TEXT } from './text-delta-pattern.js';
 
 /** Events without which the message would be another. */

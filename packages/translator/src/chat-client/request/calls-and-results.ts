@@ -5,18 +5,14 @@
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
-import { append, listed } from '../../wire/lists.js';
-import { readCacheControl } from '../../reading/cache-control.js';
-import { contentBlocks, USER_PARTS } from './content.js';
-import type {
-  CacheControl,
-  ContentBlock,
-  ToolResultBlock,
-  ToolUseBlock,
-} from './native-request.js';
+import type { CacheControl } from '../../reading/cache-point.js';
 import type { Place } from '../../reading/place.js';
-import { inputText, isJsonObject, type JsonText } from '../../wire/raw-json.js';
 import { toAllowedToken } from '../../reading/tool-ids.js';
+import { append, listed } from '../../wire/lists.js';
+import { inputText, isJsonObject, type JsonText } from '../../wire/raw-json.js';
+import { readCacheControl } from './cache-points.js';
+import { contentBlocks, USER_PARTS } from './content.js';
+import type { ContentBlock, ToolResultBlock, ToolUseBlock } from './native-request.js';
 
 /** One call of an assistant turn. */
 export interface Call {

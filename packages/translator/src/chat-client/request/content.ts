@@ -1,11 +1,11 @@
 /** The `content` of a chat message, to native blocks. */
 
-import { finishReading } from '../../reading/cache-control.js';
+import type { Place } from '../../reading/place.js';
+import { listOf } from '../../wire/lists.js';
+import { finishReading } from './cache-points.js';
 import { fileBlock } from './documents.js';
 import { imageBlock } from './images.js';
-import { listOf } from '../../wire/lists.js';
 import type { DocumentBlock, ImageBlock, TextBlock } from './native-request.js';
-import type { Place } from '../../reading/place.js';
 
 /** The types of parts, and what each becomes. */
 interface PartBlocks {

@@ -3,16 +3,16 @@
  * https://platform.claude.com/docs/en/build-with-claude/pdf-support
  */
 
+import { type Place, quote } from '../../reading/place.js';
 import {
   canonicalBase64,
+  type DataUrl,
   parseDataUrl,
   sniffType,
   textOf,
-  type DataUrl,
 } from '../../wire/data-url.js';
 import { base64Data, base64Image, isWebUrl } from './images.js';
 import type { DocumentBlock, ImageBlock } from './native-request.js';
-import { quote, type Place } from '../../reading/place.js';
 
 /** What data URLs say of files whose type their sender did not know. */
 const UNTYPED = ['', 'application/octet-stream'];

@@ -3,9 +3,9 @@
  * https://platform.claude.com/docs/en/build-with-claude/vision
  */
 
-import { canonicalBase64, parseDataUrl, sniffType, type DataUrl } from '../../wire/data-url.js';
+import { type Place, quote } from '../../reading/place.js';
+import { canonicalBase64, type DataUrl, parseDataUrl, sniffType } from '../../wire/data-url.js';
 import type { ImageBlock } from './native-request.js';
-import { quote, type Place } from '../../reading/place.js';
 
 /**
  * The block for an `image_url`. A web address is handed on for upstream to fetch; nothing here ever

@@ -7,21 +7,21 @@
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
+import type { Place } from '../../reading/place.js';
+import { createIdAllocator } from '../../reading/tool-ids.js';
 import { append } from '../../wire/lists.js';
-import { finishReading } from '../../reading/cache-control.js';
+import { finishReading } from './cache-points.js';
+import { type Call, pairResults, readCalls, readResult, type Result } from './calls-and-results.js';
 import {
   ASSISTANT_PARTS,
   contentBlocks,
+  type PartType,
   SYSTEM_PARTS,
   textBlock,
   USER_PARTS,
-  type PartType,
 } from './content.js';
 import type { ContentBlock, NativeMessage, TextBlock, ThinkingBlock } from './native-request.js';
-import type { Place } from '../../reading/place.js';
 import { readThinking } from './thinking.js';
-import { pairResults, readCalls, readResult, type Call, type Result } from './calls-and-results.js';
-import { createIdAllocator } from '../../reading/tool-ids.js';
 
 export interface Conversation {
   readonly system: TextBlock[];

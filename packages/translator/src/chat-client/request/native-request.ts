@@ -6,9 +6,10 @@
  * ever sent. A member that is undefined is not written.
  */
 
-import type { EffortLevel } from './traits.js';
-import type { JsonObject, JsonText } from '../../wire/raw-json.js';
+import type { CacheControl } from '../../reading/cache-point.js';
 import type { NativeToolChoice } from '../../reading/tool-choice.js';
+import type { JsonObject, JsonText } from '../../wire/raw-json.js';
+import type { EffortLevel } from './traits.js';
 
 export interface NativeRequest {
   model: string;
@@ -43,11 +44,6 @@ export interface NativeMessage {
 
 type Block = ContentBlock | ToolResultBlock | ThinkingBlock | ToolUseBlock;
 export type ContentBlock = TextBlock | ImageBlock | DocumentBlock;
-
-export interface CacheControl {
-  type: 'ephemeral';
-  ttl?: '5m' | '1h' | undefined;
-}
 
 export interface TextBlock {
   type: 'text';

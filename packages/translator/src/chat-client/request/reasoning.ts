@@ -3,7 +3,8 @@
  * https://platform.claude.com/docs/en/build-with-claude/effort
  */
 
-import { quote, type Place } from '../../reading/place.js';
+import { nearest } from '../../reading/nearest-level.js';
+import { type Place, quote } from '../../reading/place.js';
 import type { EffortLevel, ModelTraits } from './traits.js';
 
 export interface Reasoning {
@@ -36,18 +37,4 @@ export function translateReasoning(
   if (wanted) field.note('dropped', 'the model takes none');
   else field.note('ignored', `unknown value ${quote(written)}`);
   return {};
-}
-
-/**
- * The highest level that the model has and that is not above the wanted one, or else its lowest.
- * `order` lists all levels, the lowest first.
- */
-export function nearest<Level extends string>(
-  order: readonly Level[],
-  wanted: Level,
-  supported: readonly Level[],
-): Level | undefined {
-  const available = order.filter((level) => supported.includes(level));
-  const upTo = order.indexOf(wanted);
-  return available.findLast((level) => order.indexOf(level) <= upTo) ?? available[0];
 }

@@ -8,18 +8,20 @@
  * https://platform.claude.com/docs/en/api/messages
  */
 
-import { fromCacheControl, refuseExcessCachePoints } from '../../reading/cache-control.js';
-import { listed, listOf } from '../../wire/lists.js';
-import { translateMessages } from './messages.js';
-import { writeNativeRequest, type NativeRequest } from './native-request.js';
+import { fromCacheControl } from '../../reading/cache-control.js';
 import type { Note, RequestProblem } from '../../reading/note.js';
 import { NO_EQUIVALENT, Place } from '../../reading/place.js';
-import { translateReasoning } from './reasoning.js';
+import { RefusedRequestError } from '../../reading/refusal.js';
+import { createTranslation, finishNotes } from '../../reading/translation.js';
+import { listed, listOf } from '../../wire/lists.js';
 import type { ResponseContext } from '../response-context.js';
+import { refuseExcessCachePoints } from './cache-points.js';
+import { translateMessages } from './messages.js';
+import { type NativeRequest, writeNativeRequest } from './native-request.js';
+import { translateReasoning } from './reasoning.js';
 import { translateSampling } from './sampling.js';
 import { translateTools } from './tools.js';
 import type { ModelTraits } from './traits.js';
-import { createTranslation, finishNotes, RefusedRequestError } from '../../reading/translation.js';
 import { refuseUnservable } from './unservable.js';
 
 export interface TranslateRequestOptions {

@@ -5,8 +5,8 @@
  * https://platform.claude.com/docs/en/build-with-claude/extended-thinking
  */
 
-import type { ThinkingBlock } from './native-request.js';
 import type { Place } from '../../reading/place.js';
+import type { ThinkingBlock } from './native-request.js';
 
 /**
  * The thinking blocks of an assistant message, unchanged and in order. The signature decides, not

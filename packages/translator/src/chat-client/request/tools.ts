@@ -3,14 +3,14 @@
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
-import { finishReading } from '../../reading/cache-control.js';
-import type { InputSchema, NativeTool } from './native-request.js';
-import { quote, type Place } from '../../reading/place.js';
-import { objectOf } from '../../wire/raw-json.js';
-import { normalizeToolChoice, type NativeToolChoice } from '../../reading/tool-choice.js';
+import { type Place, quote } from '../../reading/place.js';
+import { RefusedRequestError } from '../../reading/refusal.js';
+import { type NativeToolChoice, normalizeToolChoice } from '../../reading/tool-choice.js';
 import { isAllowedToken } from '../../reading/tool-ids.js';
+import { objectOf } from '../../wire/raw-json.js';
+import { finishReading } from './cache-points.js';
+import type { InputSchema, NativeTool } from './native-request.js';
 import type { ModelTraits } from './traits.js';
-import { RefusedRequestError } from '../../reading/translation.js';
 
 export interface ToolUse {
   /** Empty when the model is offered none. */

@@ -9,8 +9,14 @@
  */
 
 import { inputText } from '../../wire/raw-json.js';
-import { textBlock, thinkingBlock, toolUseBlock, type NativeBlock } from './message.js';
-import type { BlockDelta, NativeEvent } from './message.js';
+import {
+  type BlockDelta,
+  type NativeBlock,
+  type NativeEvent,
+  textBlock,
+  thinkingBlock,
+  toolUseBlock,
+} from './message.js';
 import { ObjectText } from './object-progress.js';
 import type { Piece } from './pieces.js';
 

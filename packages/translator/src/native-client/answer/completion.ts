@@ -8,18 +8,19 @@ import { decodeUtf8 } from '../../wire/bytes.js';
 import { inputText, isJsonObject, type JsonObject, type JsonText } from '../../wire/raw-json.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
 import type { UsageReading } from '../../wire/usage.js';
+import type { MessageContext } from '../message-context.js';
 import { createCallIds } from './call-ids.js';
 import { readChatError } from './errors.js';
 import {
   messageIdOf,
+  type NativeBlock,
+  type StopReason,
   textBlock,
   toolUseBlock,
   writeMessage,
-  type NativeBlock,
-  type StopReason,
 } from './message.js';
-import { objectsOf, piecesOf, stringOf, type Piece } from './pieces.js';
-import { stopMembers, type MessageContext } from './stop-reason.js';
+import { objectsOf, type Piece, piecesOf, stringOf } from './pieces.js';
+import { stopMembers } from './stop-reason.js';
 import { nativeUsage, readChatUsage } from './usage.js';
 
 export type CompletionTranslation =

@@ -4,7 +4,7 @@
  */
 
 import { decodeUtf8 } from '../../wire/bytes.js';
-import { errorBody } from '../../chat-client/answer/errors.js';
+import { errorBody } from '../../wire/error-body.js';
 import { isJsonObject, type JsonObject } from '../../wire/raw-json.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
 

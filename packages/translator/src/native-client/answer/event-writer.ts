@@ -8,14 +8,15 @@
 import { failureOf, type StreamFailure } from '../../wire/message-state.js';
 import { isJsonObject, type JsonObject } from '../../wire/raw-json.js';
 import type { FailureCause, MessageEnd } from '../../wire/stream-pipe.js';
+import type { MessageContext } from '../message-context.js';
 import { BlockQueue } from './block-queue.js';
 import { createCallIds } from './call-ids.js';
 import { readChatError } from './errors.js';
 import { messageIdOf, type NativeEvent } from './message.js';
 import { objectsOf, piecesOf, stringOf } from './pieces.js';
-import { stopMembers, type MessageContext } from './stop-reason.js';
+import { stopMembers } from './stop-reason.js';
 import { StreamedCalls } from './streamed-calls.js';
-import { UNKNOWN_USAGE, deltaUsage, readChatUsage, startUsage } from './usage.js';
+import { deltaUsage, readChatUsage, startUsage, UNKNOWN_USAGE } from './usage.js';
 
 export interface EventWriter {
   /** Takes one chunk, or an error object in its place. Ignored once the message is finished. */

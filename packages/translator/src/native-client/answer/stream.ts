@@ -4,15 +4,15 @@
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 
-import { NO_BYTES, decodeUtf8, encodeUtf8, joined } from '../../wire/bytes.js';
+import { decodeUtf8, encodeUtf8, joined, NO_BYTES } from '../../wire/bytes.js';
 import { EventSplitter } from '../../wire/event-splitter.js';
 import { MESSAGE_KEEP_ALIVE, messageErrorEvent } from '../../wire/native-events.js';
 import { isJsonObject, parseObject } from '../../wire/raw-json.js';
-import { MAX_EVENT_BYTES, isEventStream, readEvent } from '../../wire/sse.js';
+import { isEventStream, MAX_EVENT_BYTES, readEvent } from '../../wire/sse.js';
 import type { StreamEnd, StreamPipe } from '../../wire/stream-pipe.js';
+import type { MessageContext } from '../message-context.js';
 import { createEventWriter } from './event-writer.js';
 import type { NativeEvent } from './message.js';
-import type { MessageContext } from './stop-reason.js';
 
 export interface MessageStreamOptions {
   /**

@@ -1,11 +1,11 @@
 /** One native assistant turn, to one chat message. */
 
 import type { Place } from '../../reading/place.js';
-import { objectOf, type JsonObject } from '../../wire/raw-json.js';
+import { type JsonObject, objectOf } from '../../wire/raw-json.js';
 import {
-  contentOf,
   type ChatAssistantMessage,
   type ChatCall,
+  contentOf,
   type TextPart,
 } from './chat-request.js';
 import { dropServerBlock, textParts } from './content.js';

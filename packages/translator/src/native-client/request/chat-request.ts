@@ -6,7 +6,7 @@
  * other types than PDF, and images in the results of tools.
  */
 
-import type { CacheControl } from '../../chat-client/request/native-request.js';
+import type { CacheControl } from '../../reading/cache-point.js';
 import type { JsonText } from '../../wire/raw-json.js';
 
 export interface ChatRequest {

@@ -1,7 +1,7 @@
 /** Native content blocks that a user may send, to the parts of a chat message. */
 
-import { textDataUrl } from '../../wire/data-url.js';
 import { Place, quote } from '../../reading/place.js';
+import { textDataUrl } from '../../wire/data-url.js';
 import type { ChatPart, TextPart } from './chat-request.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
 

@@ -3,9 +3,9 @@
  * and the sampling members of 0.137.0) and what becomes of it, in one table.
  */
 
+import type { RequestField } from '../../reading/field-fate.js';
 import { NO_EQUIVALENT, type Place } from '../../reading/place.js';
 import { objectOf } from '../../wire/raw-json.js';
-import type { RequestField } from '../../reading/field-fate.js';
 
 const SERVER_STATE = 'there is no state on the server';
 

@@ -5,10 +5,10 @@
  * become messages of their own, right after the calls they answer.
  */
 
+import { type Place, quote } from '../../reading/place.js';
 import { append } from '../../wire/lists.js';
-import { quote, type Place } from '../../reading/place.js';
 import { assistantTurn } from './assistant.js';
-import { contentOf, type ChatMessage, type ChatPart } from './chat-request.js';
+import { type ChatMessage, type ChatPart, contentOf } from './chat-request.js';
 import { blocksOf, textParts, userParts } from './content.js';
 import type { NativeTranslation } from './native-source.js';
 import { resultMessage } from './results.js';

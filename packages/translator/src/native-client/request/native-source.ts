@@ -1,14 +1,11 @@
 /** A native request as text: its values, and the very text of those that are passed on as text. */
 
-import { decodeUtf8, encodeUtf8 } from '../../wire/bytes.js';
 import { fromCacheControl } from '../../reading/cache-control.js';
-import { scanTopLevel, type JsonShape } from '../../wire/json-scanner.js';
-import { Place } from '../../reading/place.js';
-import {
-  RefusedRequestError,
-  createTranslation,
-  type Translation,
-} from '../../reading/translation.js';
+import { Place, type Translation } from '../../reading/place.js';
+import { RefusedRequestError } from '../../reading/refusal.js';
+import { createTranslation } from '../../reading/translation.js';
+import { decodeUtf8, encodeUtf8 } from '../../wire/bytes.js';
+import { type JsonShape, scanTopLevel } from '../../wire/json-scanner.js';
 import type { Cacheable } from './chat-request.js';
 import type { ChatTraits } from './traits.js';
 

@@ -3,8 +3,8 @@
  * https://platform.claude.com/docs/en/build-with-claude/extended-thinking
  */
 
-import { quote, type Place } from '../../reading/place.js';
-import { nearest } from '../../chat-client/request/reasoning.js';
+import { nearest } from '../../reading/nearest-level.js';
+import { type Place, quote } from '../../reading/place.js';
 import type { ChatEffort } from './chat-request.js';
 import type { ChatTraits } from './traits.js';
 

@@ -7,13 +7,14 @@
 
 import type { Note, RequestProblem } from '../../reading/note.js';
 import type { Place } from '../../reading/place.js';
-import { RefusedRequestError, finishNotes } from '../../reading/translation.js';
-import { writeChatRequest, type ChatRequest, type ChatResponseFormat } from './chat-request.js';
-import { translateTurns } from './messages.js';
-import { cacheMembers, readNative, type NativeTranslation } from './native-source.js';
-import { translateThinking } from './reasoning.js';
+import { RefusedRequestError } from '../../reading/refusal.js';
+import { finishNotes } from '../../reading/translation.js';
+import type { MessageContext } from '../message-context.js';
+import { type ChatRequest, type ChatResponseFormat, writeChatRequest } from './chat-request.js';
 import { noteIgnoredMembers } from './message-fields.js';
-import type { MessageContext } from '../answer/stop-reason.js';
+import { translateTurns } from './messages.js';
+import { cacheMembers, type NativeTranslation, readNative } from './native-source.js';
+import { translateThinking } from './reasoning.js';
 import { translateToolUse } from './tools.js';
 import type { ChatTraits } from './traits.js';
 

@@ -4,7 +4,7 @@
  */
 
 import type { Place } from '../../reading/place.js';
-import { contentOf, type ChatMessage, type ChatPart } from './chat-request.js';
+import { type ChatMessage, type ChatPart, contentOf } from './chat-request.js';
 import { blocksOf, userParts } from './content.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
 

@@ -3,7 +3,7 @@
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
-import { quote, type Place } from '../../reading/place.js';
+import { type Place, quote } from '../../reading/place.js';
 import { isAllowedToken } from '../../reading/tool-ids.js';
 import type { ChatTool, ChatToolChoice } from './chat-request.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
