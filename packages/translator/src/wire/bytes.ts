@@ -14,6 +14,11 @@ export function decodeUtf8(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 
+/** The text of a body, which callers hold as text or as bytes. */
+export function asText(body: string | Uint8Array): string {
+  return typeof body === 'string' ? body : decodeUtf8(body);
+}
+
 /** {@link decodeUtf8}, but undefined when the bytes are not UTF-8. */
 export function decodeStrictly(bytes: Uint8Array): string | undefined {
   try {

@@ -6,6 +6,8 @@
  * and because `JSON.parse` neither reports duplicate members nor limits depth, width or memory.
  */
 
+import { decodeStrictly } from './bytes.js';
+
 export interface JsonSpan {
   /** First byte of the value. */
   readonly start: number;
@@ -475,12 +477,7 @@ function shortened(text: string): string {
 }
 
 function isDecodable(bytes: Uint8Array): boolean {
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return true;
-  } catch {
-    return false;
-  }
+  return decodeStrictly(bytes) !== undefined;
 }
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

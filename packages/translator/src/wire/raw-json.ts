@@ -28,14 +28,24 @@ export function stringOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** What the text says when it is a JSON object; otherwise undefined. */
-export function parseObject(text: string): JsonObject | undefined {
+/** The objects of a list; none when the value is not a list. */
+export function objectsOf(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** The value of JSON text; undefined when the text is not JSON. */
+export function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+/** The value of JSON text when it is an object; otherwise undefined. */
+export function parseObject(text: string): JsonObject | undefined {
+  const value = parseJson(text);
+  return isJsonObject(value) ? value : undefined;
 }
 
 /** What `JSON.parse` makes of a text of this length is soon garbage again. */

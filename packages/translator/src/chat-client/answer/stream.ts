@@ -12,7 +12,7 @@ import type { StreamPipe } from '../../wire/stream-pipe.js';
 import { createChunkWriter } from './chunk-writer.js';
 import { chatErrorText } from './error-events.js';
 import type { TranslateResponseContext } from './response.js';
-import { MAX_USUAL_LENGTH, USUAL_TEXT } from './text-delta-pattern.js';
+import { MAX_SEARCHED_LENGTH, TEXT_DELTA_EVENT } from './text-delta-pattern.js';
 
 /** Events without which the message would be another. */
 const KNOWN_EVENT = /^(message_|content_block_|error$)/;
@@ -77,9 +77,9 @@ function chatPipe<Out>(
     let block: string | undefined;
     let frame: readonly [string, string] | undefined;
     let between = '';
-    while (text.length < MAX_USUAL_LENGTH) {
-      USUAL_TEXT.lastIndex = at;
-      const [event, index, string] = USUAL_TEXT.exec(text) ?? [];
+    while (text.length < MAX_SEARCHED_LENGTH) {
+      TEXT_DELTA_EVENT.lastIndex = at;
+      const [event, index, string] = TEXT_DELTA_EVENT.exec(text) ?? [];
       if (!event || event.length > maxEventBytes) break;
       frame ??= writer.textFrame(Number(index));
       block ??= index;

@@ -4,9 +4,9 @@
  * matter who reads the event. The upstream pads between the closing braces. Sticky: it begins where one looks, and
  * ends with the event.
  */
-export const USUAL_TEXT =
+export const TEXT_DELTA_EVENT =
   // eslint-disable-next-line no-control-regex -- JSON has none within strings
   /event: .+\ndata: {"type":"content_block_delta","index":(\d+),"delta":{"type":"text_delta","text":("(?:[^"\\\0-\x1f]|\\["\\bfnrt])+")} *}\n\n/y;
 
 /** Of the text that it is looked for in: for each character of a string it takes room on a stack, which is limited. */
-export const MAX_USUAL_LENGTH = 100_000;
+export const MAX_SEARCHED_LENGTH = 100_000;

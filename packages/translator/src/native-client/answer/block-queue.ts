@@ -17,7 +17,7 @@ import {
   thinkingBlock,
   toolUseBlock,
 } from './message.js';
-import { ObjectText } from './object-progress.js';
+import { ObjectProgress } from './object-progress.js';
 import type { Piece } from './pieces.js';
 
 /** A call whose block is open, waits or is done. */
@@ -26,7 +26,7 @@ export interface StreamedCall {
   readonly id: string;
   /** Empty until the upstream tells it; the block cannot open before. */
   name: string;
-  readonly progress: ObjectText;
+  readonly progress: ObjectProgress;
   held: string;
 }
 
@@ -77,7 +77,7 @@ export class BlockQueue {
   }
 
   addCall(id: string): StreamedCall {
-    return this.#append({ kind: 'call', id, name: '', held: '', progress: new ObjectText() });
+    return this.#append({ kind: 'call', id, name: '', held: '', progress: new ObjectProgress() });
   }
 
   addArguments(call: StreamedCall, text: string): void {

@@ -1,6 +1,7 @@
 /** Ids of calls within one answer. */
 
 import { toAllowedToken } from '../../reading/tool-ids.js';
+import { stringOf } from '../../wire/raw-json.js';
 
 /**
  * Gives each call of one message an id: the upstream's own, unchanged, so that it knows it again in
@@ -10,8 +11,7 @@ import { toAllowedToken } from '../../reading/tool-ids.js';
 export function createCallIds(messageId: string): (wanted: unknown) => string {
   const used = new Set<string>();
   return function allocate(wanted) {
-    const own = typeof wanted === 'string' && wanted !== '' ? wanted : undefined;
-    const base = own ?? toAllowedToken(`toolu_${messageId}_${String(used.size)}`);
+    const base = stringOf(wanted) || toAllowedToken(`toolu_${messageId}_${String(used.size)}`);
     let id = base;
     for (let suffix = 2; used.has(id); suffix += 1) id = `${base}_${String(suffix)}`;
     used.add(id);

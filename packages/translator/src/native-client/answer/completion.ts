@@ -4,8 +4,17 @@
  * https://platform.claude.com/docs/en/api/messages
  */
 
-import { decodeUtf8 } from '../../wire/bytes.js';
-import { inputText, isJsonObject, type JsonObject, type JsonText } from '../../wire/raw-json.js';
+import { asText } from '../../wire/bytes.js';
+import {
+  inputText,
+  isJsonObject,
+  type JsonObject,
+  type JsonText,
+  objectOf,
+  objectsOf,
+  parseObject,
+  stringOf,
+} from '../../wire/raw-json.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
 import type { UsageReading } from '../../wire/usage.js';
 import type { MessageContext } from '../message-context.js';
@@ -19,7 +28,7 @@ import {
   toolUseBlock,
   writeMessage,
 } from './message.js';
-import { objectsOf, type Piece, piecesOf, stringOf } from './pieces.js';
+import { type Piece, piecesOf } from './pieces.js';
 import { stopMembers } from './stop-reason.js';
 import { nativeUsage, readChatUsage } from './usage.js';
 
@@ -48,7 +57,7 @@ export function translateCompletion(
   chatBody: string | Uint8Array,
   context: MessageContext,
 ): CompletionTranslation {
-  const completion = parse(chatBody);
+  const completion = parseObject(asText(chatBody));
   if (completion === undefined) return malformed('the body is no JSON object');
   const { id, error, choices, usage: chatUsage } = completion;
   if (error != null) return { outcome: 'error', error: readChatError(error) };
@@ -85,15 +94,6 @@ export function translateCompletion(
   return { outcome: 'translated', body, usage, messageId, stopReason: stop.stop_reason };
 }
 
-function parse(body: string | Uint8Array): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(typeof body === 'string' ? body : decodeUtf8(body));
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 function malformed(reason: string): CompletionTranslation {
   return { outcome: 'malformed', reason };
 }
@@ -110,7 +110,7 @@ function readCalls(
   const written = objectsOf(message['tool_calls']);
   if (written.length === 0 && isJsonObject(legacy)) written.push({ function: legacy });
   for (const call of written) {
-    const called = isJsonObject(call['function']) ? call['function'] : {};
+    const called = objectOf(call['function']);
     const name = stringOf(called['name']);
     if (name === '') return undefined;
     calls.push(toolUseBlock(allocateId(call['id']), name, inputOf(called['arguments'])));

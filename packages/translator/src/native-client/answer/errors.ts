@@ -3,9 +3,9 @@
  * https://platform.claude.com/docs/en/api/errors
  */
 
-import { decodeUtf8 } from '../../wire/bytes.js';
+import { asText } from '../../wire/bytes.js';
 import { errorBody } from '../../wire/error-body.js';
-import { isJsonObject, type JsonObject } from '../../wire/raw-json.js';
+import { isJsonObject, parseJson } from '../../wire/raw-json.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
 
 export type NativeErrorType =
@@ -133,16 +133,10 @@ function isErrorType(type: string): type is NativeErrorType {
 
 /** `{"error": {...}}` as a rule; elsewhere `{"error": "..."}`, `{"message": ...}` or `{"detail": ...}`. */
 function errorMember(body: string | Uint8Array): unknown {
-  let document: JsonObject;
-  try {
-    const value: unknown = JSON.parse(typeof body === 'string' ? body : decodeUtf8(body));
-    // Google's compatible endpoint wraps its errors in an array.
-    const first: unknown = Array.isArray(value) ? value[0] : value;
-    if (!isJsonObject(first)) return undefined;
-    document = first;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(asText(body));
+  // Google's compatible endpoint wraps its errors in an array.
+  const document: unknown = Array.isArray(value) ? value[0] : value;
+  if (!isJsonObject(document)) return undefined;
   const { error, detail } = document;
   return error ?? (detail === undefined ? document : { message: detail });
 }

@@ -6,14 +6,20 @@
  */
 
 import { failureOf, type StreamFailure } from '../../wire/message-state.js';
-import { isJsonObject, type JsonObject } from '../../wire/raw-json.js';
+import {
+  isJsonObject,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  stringOf,
+} from '../../wire/raw-json.js';
 import type { FailureCause, MessageEnd } from '../../wire/stream-pipe.js';
 import type { MessageContext } from '../message-context.js';
 import { BlockQueue } from './block-queue.js';
 import { createCallIds } from './call-ids.js';
 import { readChatError } from './errors.js';
 import { messageIdOf, type NativeEvent } from './message.js';
-import { objectsOf, piecesOf, stringOf } from './pieces.js';
+import { piecesOf } from './pieces.js';
 import { stopMembers } from './stop-reason.js';
 import { StreamedCalls } from './streamed-calls.js';
 import { deltaUsage, readChatUsage, startUsage, UNKNOWN_USAGE } from './usage.js';
@@ -67,7 +73,7 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
 
   function onChoice(choice: JsonObject, id: unknown): void {
     calls ??= begin(id);
-    const delta = isJsonObject(choice['delta']) ? choice['delta'] : {};
+    const delta = objectOf(choice['delta']);
     for (const piece of piecesOf(delta)) queue.addPiece(piece);
     refusal += stringOf(delta['refusal']);
     for (const call of objectsOf(delta['tool_calls'])) calls.add(call);

@@ -8,7 +8,7 @@ const BLANKS = /^[ \t\n\r]*/;
  * Counts brackets outside of strings. It does not validate: text that begins with `{` and whose
  * brackets balance is complete, and whether it is JSON is for its reader to find out.
  */
-export class ObjectText {
+export class ObjectProgress {
   #depth = 0;
   #isInString = false;
   #isEscaped = false;

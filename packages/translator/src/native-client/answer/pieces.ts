@@ -8,7 +8,7 @@
  * the same thing at once, so the one that tells most is read and the others are not.
  */
 
-import { isJsonObject, type JsonObject } from '../../wire/raw-json.js';
+import { type JsonObject, objectsOf, stringOf } from '../../wire/raw-json.js';
 import { thinkingBlock, type ThinkingPiece } from './message.js';
 
 export type Piece = ThinkingPiece | { readonly type: 'text'; readonly text: string };
@@ -67,12 +67,4 @@ function thinking(said: string, signature: string): ThinkingPiece[] {
 
 function redacted(data: unknown): ThinkingPiece[] {
   return typeof data === 'string' ? [{ type: 'redacted_thinking', data }] : [];
-}
-
-export function stringOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-export function objectsOf(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }

@@ -5,9 +5,8 @@
  * its own (https://github.com/su-kaka/gcli2api/pull/406), and servers that number none.
  */
 
-import { isJsonObject, type JsonObject } from '../../wire/raw-json.js';
+import { isJsonObject, type JsonObject, objectOf, stringOf } from '../../wire/raw-json.js';
 import type { BlockQueue, StreamedCall } from './block-queue.js';
-import { stringOf } from './pieces.js';
 
 export class StreamedCalls {
   readonly #queue: BlockQueue;
@@ -27,8 +26,7 @@ export class StreamedCalls {
   }
 
   add(delta: JsonObject): void {
-    const called = isJsonObject(delta['function']) ? delta['function'] : {};
-    const { name, arguments: written } = called;
+    const { name, arguments: written } = objectOf(delta['function']);
     const text = isJsonObject(written) ? JSON.stringify(written) : stringOf(written);
     const call = this.#find(delta, { name: stringOf(name), text }) ?? this.#begin(delta);
     if (call.name === '') call.name = stringOf(name);
