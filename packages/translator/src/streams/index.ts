@@ -13,5 +13,3 @@ export {
   type PieceOf,
   type PipeThroughOptions,
 } from './pipe-through.js';
-export { createSseParser, type SseParser } from './sse-parser.js';
-export type { ServerSentEvent } from '../wire/sse.js';
