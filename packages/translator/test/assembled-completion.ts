@@ -1,4 +1,4 @@
-/** The chunks of a chat stream, put together to the completion that would have come unstreamed. */
+/** Assembles the chunks of a chat stream to the completion that would have come unstreamed. */
 
 import { eventsOf } from './sse-events.js';
 
@@ -49,10 +49,7 @@ export function assembled(stream: Uint8Array): string {
     for (const call of delta.tool_calls ?? []) addCall(find(call), call);
   }
 
-  /**
-   * By index; where servers number every call 0, or none, by id, and else a whole call is a new
-   * one.
-   */
+  /** Finds a call by its index, or by its id if a server gives all calls the index 0. */
   function find(call: Call & { readonly index?: number }): Call | undefined {
     const numbered = call.index === undefined ? undefined : byNumber.get(call.index);
     if (call.id !== undefined) {

@@ -8,7 +8,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const scan = (text: string, shape?: JsonShape) =>
   scanTopLevel(encode(text), shape === undefined ? {} : { shape });
 
-/** What the scanner must agree with: strict UTF-8, `JSON.parse`, an object at the root. */
+/** The reference for the scanner: strict UTF-8, `JSON.parse`, and an object at the root. */
 function isObjectDocument(bytes: Uint8Array): boolean {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -20,7 +20,7 @@ function isObjectDocument(bytes: Uint8Array): boolean {
 }
 
 describe('scanTopLevel', () => {
-  it('tells where the top-level members are', () => {
+  it('reports the positions of the top-level members', () => {
     const text = ' {"a" : [1, {"b":2}] ,\n"\\u0063d":"x\\"y","é💶": -1.5e+3 }\t';
     const result = scan(text);
     if (result.outcome === 'refused') throw new Error(result.message);
@@ -72,12 +72,12 @@ describe('scanTopLevel', () => {
     expect(scan(text)).toMatchObject({ outcome: 'refused', reason });
   });
 
-  it('takes 200 levels, and members that repeat below the root', () => {
+  it('accepts 200 levels, and duplicate members below the root', () => {
     expect(scan(`{"a":${'['.repeat(199)}${']'.repeat(199)}}`).outcome).toBe('scanned');
     expect(scan('{"a":{"b":1,"b":2}}').outcome).toBe('scanned');
   });
 
-  it('names the member that stands twice', () => {
+  it('names the duplicate member', () => {
     expect(scan('{"model":"a","mod\\u0065l":"b"}')).toMatchObject({
       member: 'model',
       message: 'model: the member is given twice',
@@ -106,7 +106,7 @@ describe('scanTopLevel', () => {
     );
   });
 
-  it('agrees with JSON.parse on documents with bytes changed, removed and inserted', () => {
+  it('agrees with JSON.parse on documents with changed, removed and inserted bytes', () => {
     const seeds = [
       '{"model":"m","messages":[{"role":"user","content":"a\\n\\u00e9é💶"}],"n":[1,-0.5e10,true,null]}',
       '{"a":"0123456789abcdef0123456789","b":{"c":["d",{}]},"e":""}',
@@ -135,7 +135,7 @@ describe('scanTopLevel', () => {
     );
   });
 
-  it('tells what stands at the places a shape names, with their paths', () => {
+  it('reports the values that a shape asks for, with their paths', () => {
     const found: string[] = [];
     const block: JsonShape = {
       member: (name) =>

@@ -1,4 +1,7 @@
-/** What becomes of each member of a chat request: said for people, and held against the code by tests. */
+/**
+ * Describes for people how each member of a chat request is translated. Tests compare it with the
+ * code.
+ */
 
 import type { RequestField } from '../reading/field-fate.js';
 import { NEUTRAL_VALUES } from '../reading/neutral-values.js';

@@ -1,7 +1,9 @@
-/** What the translation of an answer must know of its request. */
+/** The facts about a native request that the translation of its answer needs. */
 export interface MessageContext {
   /** The model as the client wrote it, echoed in the message. */
   readonly model: string;
-  /** The native request's own, to tell which one ended the message where the upstream says so. */
+  /**
+   * The request's own. They identify the sequence that ended the message, if the upstream names it.
+   */
   readonly stopSequences: readonly string[];
 }

@@ -15,7 +15,7 @@ export function fromCacheControl(place: Place): CacheControl {
   return acceptCachePoint(place, { type: type.value, ttl: lifetime });
 }
 
-/** Remembers where the client wrote a cache point, so that one too many can be refused by its path. */
+/** Records the place of a cache point, so that one too many can be refused by its path. */
 export function acceptCachePoint(place: Place, control: CacheControl): CacheControl {
   place.t.cachePlaces.set(control, place);
   return control;

@@ -1,12 +1,9 @@
-/** What becomes of one member of a request. */
+/** Describes for people how one member of a request is translated. */
 export type RequestField =
   | { readonly fate: 'mapped'; readonly to: string }
   | {
       readonly fate: 'ignored';
       readonly why: string;
-      /**
-       * The values, as JSON, that ask for nothing beyond what happens anyway, so that ignoring them
-       * loses nothing.
-       */
+      /** The values, as JSON, that ask for the default. Ignoring them loses nothing. */
       readonly neutral: readonly string[];
     };

@@ -1,6 +1,8 @@
 /**
- * The highest level that the model has and that is not above the wanted one, or else its lowest.
- * `order` lists all levels, the lowest first.
+ * The highest level that the model supports and that is not above the wanted one. If there is none,
+ * its lowest level.
+ *
+ * @param order - All levels, the lowest first.
  */
 export function nearest<Level extends string>(
   order: readonly Level[],

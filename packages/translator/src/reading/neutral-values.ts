@@ -1,6 +1,6 @@
-/** What chat requests may say without asking for anything: no note is due when it is left out. */
+/** Values in chat requests that ask for the default. Leaving them out needs no note. */
 
-/** By the member's name, the JSON of each value that asks for nothing beyond what happens anyway. */
+/** For each member, the JSON of the values that ask for the default, separated by blanks. */
 export const NEUTRAL_VALUES: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([
   ['n', '1'],
   ['logprobs', 'false'],

@@ -1,15 +1,15 @@
-/** Something a translation could not carry over, told instead of lost. */
+/** Reports a part of the request that the translation could not carry over unchanged. */
 export interface Note {
-  /** Path in the document that was translated, such as `messages[2].content[0].image_url.detail`. */
+  /** The path in the client's request, such as `messages[2].content[0].image_url.detail`. */
   readonly path: string;
   readonly reason: 'ignored' | 'dropped' | 'capped' | 'rewritten';
   readonly detail: string;
 }
 
-/** Why a request cannot be translated: a client error that names the field. */
+/** The client error for a request that cannot be translated. It names the field. */
 export interface RequestProblem {
   readonly message: string;
-  /** Path of the field at fault, or null when the body as a whole is. */
+  /** The path of the field at fault; null when the body as a whole is at fault. */
   readonly param: string | null;
   readonly code: string | null;
 }

@@ -1,6 +1,6 @@
 /**
- * A value of the client's request and where it stands. The parts of the translation read from places,
- * so that whatever they note or refuse is named by the client's own path.
+ * A place is a value in the client's request, together with its path. Translation code reads places
+ * only, so that each note and each refusal names the client's own path.
  */
 
 import { isJsonObject, objectOf } from '../wire/raw-json.js';
@@ -9,7 +9,7 @@ import { isNeutral } from './neutral-values.js';
 import type { Note } from './note.js';
 import { RefusedRequestError } from './refusal.js';
 
-/** The words of OpenAI's own `error.code` for bad requests. */
+/** The values of `error.code` that OpenAI uses for bad requests. */
 type ProblemCode =
   'missing_required_parameter' | 'invalid_type' | 'invalid_value' | 'unsupported_value';
 
@@ -31,7 +31,7 @@ export class Place {
   readonly value: unknown;
   readonly #parent: Place | undefined;
   readonly #key: string | number;
-  /** The members that were asked for. */
+  /** The names of the members that were read. */
   #read: string[] | undefined;
 
   constructor(t: Translation, value: unknown, parent?: Place, key: string | number = '') {
@@ -42,8 +42,9 @@ export class Place {
   }
 
   /**
-   * Such as `messages[2].content`. Odd keys are quoted and cut, as in `metadata["odd key"]`, so that
-   * none can garble a log line. Empty for the request itself.
+   * The path of the value, such as `messages[2].content`; empty for the request itself. Unusual
+   * keys are quoted and shortened, as in `metadata["odd key"]`, so that they cannot garble a log
+   * line.
    */
   get path(): string {
     if (!this.#parent) return '';
@@ -54,18 +55,21 @@ export class Place {
     return path === '' ? key : `${path}.${key}`;
   }
 
-  /** A member; of what is no object, every member is absent. */
+  /** A member. A value that is not an object has no members, so all of them are absent. */
   at(name: string): Place {
     (this.#read ??= []).push(name);
     return new Place(this.t, objectOf(this.value)[name], this, name);
   }
 
-  /** A member that the client gave: null says as little as nothing. */
+  /** A member that the client gave. Null counts as absent. */
   given(name: string): Place | undefined {
     return objectOf(this.value)[name] == null ? undefined : this.at(name);
   }
 
-  /** The newer of two members that mean the same, if it is given; an older one beside it is noted. */
+  /**
+   * The newer of two members with the same meaning, else the older one. Notes an older one beside
+   * it.
+   */
   givenEither(newer: string, older: string): Place | undefined {
     const preferred = this.given(newer);
     const other = this.given(older);
@@ -79,7 +83,7 @@ export class Place {
     return isJsonObject(this.value) ? this : this.mustBe('an object');
   }
 
-  /** What the items of an array are read as, without those that come to nothing. */
+  /** Reads each item of an array. Items that are read as undefined are left out. */
   items<Read>(read: (item: Place, index: number) => Read | undefined): Read[] {
     const { value } = this;
     if (!Array.isArray(value)) return this.mustBe('an array');
@@ -91,7 +95,7 @@ export class Place {
     return results;
   }
 
-  /** @param absent - What null and nothing stand for; without it they are refused. */
+  /** @param absent - The value for null or an absent member. Without it, both are refused. */
   string(absent?: string): string {
     const value = this.value ?? absent;
     return typeof value === 'string' ? value : this.mustBe('a string');
@@ -101,7 +105,7 @@ export class Place {
     return this.value === '' ? this.mustBe('a non-empty string') : this.string();
   }
 
-  /** @param absent - What null and nothing stand for; without it they are refused. */
+  /** @param absent - The value for null or an absent member. Without it, both are refused. */
   boolean(absent?: boolean): boolean {
     const value = this.value ?? absent;
     return typeof value === 'boolean' ? value : this.mustBe('a boolean');
@@ -114,9 +118,9 @@ export class Place {
   }
 
   /**
-   * Notes the members that were never asked for: to be called when all others were. Null counts as
-   * absent, as everywhere in the chat format, and so does an empty list within messages, which
-   * clients that replay whole answers send a lot of (`annotations: []`).
+   * Notes the members that nothing has read. Call it after all others were read. Null counts as
+   * absent, as everywhere in the chat format. So does an empty list below the root, because clients
+   * that replay whole answers send many of them (`annotations: []`).
    */
   noteUnread(): void {
     const members = objectOf(this.value);
@@ -136,7 +140,7 @@ export class Place {
     throw new RefusedRequestError({ message, param: path || null, code });
   }
 
-  /** Refuses a value that is absent, or not what is expected. */
+  /** Refuses a value that is absent or not as expected. */
   mustBe(expected: string, code: ProblemCode = 'invalid_type'): never {
     const { value } = this;
     const isMissing = value == null && this.#parent;
@@ -145,7 +149,7 @@ export class Place {
   }
 }
 
-/** A value of the client's, quoted for a message: short, and on one line. */
+/** Quotes a client's value for a message, short and on one line. */
 export function quote(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 64));
   if (Array.isArray(value)) return 'an array';

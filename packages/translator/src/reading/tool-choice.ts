@@ -1,6 +1,6 @@
 /**
- * `tool_choice` in any form a client may send, to the native one. Used on both endpoints, so that a
- * choice means the same whichever format it came in.
+ * Turns a `tool_choice` of any form into the native one. Both endpoints use it, so that a choice
+ * means the same in either format.
  */
 
 import { isJsonObject, type JsonObject, objectOf } from '../wire/raw-json.js';
@@ -21,18 +21,18 @@ export type ToolChoiceNormalization =
   | {
       readonly outcome: 'normalized';
       readonly toolChoice: NativeToolChoice;
-      /** The tools that may be called, when the client named some. */
+      /** The names of the tools that may be called, if the client listed some. */
       readonly allowedTools?: readonly string[];
     }
   | { readonly outcome: 'refused'; readonly problem: RequestProblem };
 
 /**
- * Reads a `tool_choice` that is present: the native objects, the strings `auto`, `none`, `required`
- * and `any`, and OpenAI's objects of type `function`, `required` and `allowed_tools` (of its chat
- * and of its responses format).
+ * Reads a `tool_choice` that is present. Accepts the native objects, the strings `auto`, `none`,
+ * `required` and `any`, and OpenAI's objects of type `function`, `required` and `allowed_tools`, as
+ * its chat format and its responses format spell them.
  *
- * `allowed_tools` becomes `auto` or `any` according to its mode, and `none` when the list is empty;
- * offering only the listed tools is up to the caller.
+ * `allowed_tools` becomes `auto` or `any` according to its mode, and `none` when the list is empty.
+ * The caller has to offer only the listed tools.
  *
  * @example
  * normalizeToolChoice('required'); // {outcome: 'normalized', toolChoice: {type: 'any'}}

@@ -1,21 +1,21 @@
 /**
- * Ids and names of calls in a form upstream accepts. The rewrite depends only on the text and on
- * what came before it, so a growing conversation is rewritten alike each time and its cached prefix
- * stays equal.
+ * Rewrites ids and names of calls to a form that the upstream accepts. The result depends only on
+ * the text and on the calls before it, so a longer conversation begins with the same rewritten ids,
+ * and its cached prefix stays the same.
  */
 
 const MAX_LENGTH = 64;
 const ALLOWED = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** Whether a tool's name, or the id of a call, may go upstream as it is. */
+/** Whether the upstream accepts a text as the name of a tool or the id of a call. */
 export function isAllowedToken(text: string): boolean {
   return ALLOWED.test(text);
 }
 
 /**
- * The text itself when upstream accepts it; otherwise its allowed characters with `_` for each
- * other one, cut to fit, and eight hexadecimal digits of a hash of the original, so that texts
- * differing only in what was replaced stay apart.
+ * Returns the text itself if the upstream accepts it. Otherwise replaces each other character by
+ * `_`, shortens the result and appends eight hexadecimal digits of a hash of the original, so that
+ * texts that differ only in replaced characters stay different.
  */
 export function toAllowedToken(text: string): string {
   if (isAllowedToken(text)) return text;
@@ -23,7 +23,7 @@ export function toAllowedToken(text: string): string {
   return `${readable}_${fnv1a(text)}`;
 }
 
-/** FNV-1a, 32 bits, over UTF-16 code units. Not for secrets: it only has to be stable. */
+/** FNV-1a, 32 bits, over UTF-16 code units. It only has to be stable, not to protect a secret. */
 function fnv1a(text: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i += 1) {
@@ -33,12 +33,12 @@ function fnv1a(text: string): string {
 }
 
 /**
- * Makes ids unique within one conversation: some clients start again at `call_0` in every turn,
- * which the chat format allows and upstream refuses. A repeated id gets `_2`, `_3`, ...
+ * Makes ids unique within one conversation. Some clients start again at `call_0` in every turn,
+ * which the chat format allows and the upstream refuses. A repeated id gets `_2`, `_3`, ...
  */
 export function createIdAllocator(): (wanted: string) => string {
   const used = new Set<string>();
-  // The next suffix to try per id, so that many equal ids do not cost a search each.
+  // The next suffix to try for each id, so that many equal ids do not each need a search.
   const nextSuffix = new Map<string, number>();
 
   return function allocate(wanted) {

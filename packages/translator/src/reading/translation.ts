@@ -7,7 +7,7 @@ export function createTranslation(): Translation {
   return { notes: [], notesLeftOut: 0, cachePlaces: new Map() };
 }
 
-/** The notes taken; beyond their limit, one last note says how many more there were. */
+/** The notes of a translation. If their limit was reached, a last one says how many are missing. */
 export function finishNotes({ notes, notesLeftOut }: Translation): readonly Note[] {
   if (notesLeftOut === 0) return notes;
   return [

@@ -1,4 +1,4 @@
-/** Byte buffers that work wherever there is a `Uint8Array`. */
+/** Functions on bytes that need nothing but `Uint8Array`, so that they run on every platform. */
 
 export const NO_BYTES = /* @__PURE__ */ new Uint8Array(0);
 
@@ -9,7 +9,10 @@ export function encodeUtf8(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-/** Decodes a complete text: a byte order mark at its start is dropped, broken UTF-8 becomes U+FFFD. */
+/**
+ * Decodes a complete text. Drops a byte order mark at its start, and turns broken UTF-8 into
+ * U+FFFD.
+ */
 export function decodeUtf8(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
@@ -19,7 +22,7 @@ export function asText(body: string | Uint8Array): string {
   return typeof body === 'string' ? body : decodeUtf8(body);
 }
 
-/** {@link decodeUtf8}, but undefined when the bytes are not UTF-8. */
+/** {@link decodeUtf8}, but undefined when the bytes are not valid UTF-8. */
 export function decodeStrictly(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -28,7 +31,9 @@ export function decodeStrictly(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Bytes that wait, in pieces. Joined once when they are taken, however many pieces there were. */
+/**
+ * A queue of bytes in pieces. It joins them once, when they are taken, so appending stays linear.
+ */
 export class ByteQueue {
   #pieces: Uint8Array[] = [];
   #length = 0;
@@ -43,7 +48,7 @@ export class ByteQueue {
     this.#length += bytes.length;
   }
 
-  /** Everything that was appended, in order. The queue is empty afterwards. */
+  /** Returns everything that was appended, in order, and empties the queue. */
   take(): Uint8Array {
     const pieces = this.#pieces;
     this.#pieces = [];
@@ -52,12 +57,12 @@ export class ByteQueue {
   }
 }
 
-/** A part of `bytes`, without a copy; the very same where it is all of them. */
+/** A part of `bytes` without a copy. Returns `bytes` itself when the part covers all of it. */
 export function part(bytes: Uint8Array, from: number, to: number): Uint8Array {
   return from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to);
 }
 
-/** Pieces as one: the very piece where there is only one. */
+/** Joins pieces into one. Returns the piece itself when there is only one. */
 export function joined(pieces: readonly Uint8Array[]): Uint8Array {
   const [only = NO_BYTES] = pieces;
   if (pieces.length <= 1) return only;

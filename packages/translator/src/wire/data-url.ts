@@ -1,4 +1,6 @@
-/** Data URLs and base64 as clients really write them, to the one canonical form upstream reads. */
+/**
+ * Turns data URLs and base64, as clients really write them, into the one form the upstream accepts.
+ */
 
 import { decodeStrictly, encodeUtf8 } from './bytes.js';
 
@@ -14,10 +16,10 @@ const MAX_HEADER_LENGTH = 1000;
 /** Long texts are read in pieces of this length. */
 const PIECE_LENGTH = 0x8000;
 
-/** Takes a `data:` URL apart; undefined when the text is none. */
+/** Takes a `data:` URL apart; undefined when the text is not a data URL. */
 export function parseDataUrl(url: string): DataUrl | undefined {
   const comma = url.indexOf(',');
-  // A media type and its parameters are short: what is longer is no header of a data URL.
+  // A media type and its parameters are short, so a longer text before the comma is not a header.
   if (comma === -1 || comma > MAX_HEADER_LENGTH || !/^data:/i.test(url)) return undefined;
   const [mediaType = '', ...parameters] = url
     .slice('data:'.length, comma)
@@ -28,45 +30,45 @@ export function parseDataUrl(url: string): DataUrl | undefined {
 }
 
 /**
- * Standard base64 with padding, from either alphabet, with or without padding, with white space or
- * percent-escapes in it. Undefined when the text is not base64 or holds no data. Text that is
- * canonical already is returned as it is, without a copy.
+ * Returns standard base64 with padding. Accepts either alphabet, missing padding, white space and
+ * percent-escapes. Undefined when the text is not base64 or holds no data. Text that is already in
+ * the canonical form is returned as it is, without a copy.
  */
 export function canonicalBase64(text: string): string | undefined {
   return padded(text) ?? padded(standardDigits(text));
 }
 
-/** Undefined when the text holds anything but digits of the standard alphabet, then padding. */
+/** Undefined unless the text consists of digits of the standard alphabet and then padding. */
 function padded(text: string): string | undefined {
-  // A search for what does not belong never backtracks, whatever the size of the payload.
+  // A search for one character that is not a digit cannot backtrack, even in a large payload.
   const found = text.search(/[^A-Za-z0-9+/]/);
   const end = found === -1 ? text.length : found;
-  // A lone last digit holds six bits: not a byte.
+  // A single last digit holds six bits, which is less than a byte.
   if (end === 0 || end % 4 === 1 || !/^={0,2}$/.test(text.slice(end))) return undefined;
   return text.length % 4 === 0 ? text : text.slice(0, end).padEnd(Math.ceil(end / 4) * 4, '=');
 }
 
-/** Piece by piece: a replacement takes memory for each of its matches until it is done. */
+/** Works piece by piece, because `replace` keeps memory for each match until it is done. */
 function standardDigits(text: string): string {
   let digits = '';
   for (let at = 0, end; at < text.length; at = end) {
     end = endOfPiece(text, at);
     const unescaped = decodePercent(text.slice(at, end));
-    // Not base64, like the whole.
+    // The empty string is not base64 either, so the caller rejects the whole text.
     if (unescaped === undefined) return '';
     digits += unescaped.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/');
   }
   return digits;
 }
 
-/** An escape such as `%3D` is not torn apart. */
+/** Ends a piece so that an escape such as `%3D` stays in one piece. */
 function endOfPiece(text: string, start: number): number {
   const end = start + PIECE_LENGTH;
   const escape = text.lastIndexOf('%', end - 1);
   return escape > end - 3 ? escape : end;
 }
 
-/** How files begin, one character per byte; those of WebP have their length in between. */
+/** The first bytes of each file type, one character per byte. WebP has its length in between. */
 const SIGNATURES = [
   [/^\xff\xd8\xff/, 'image/jpeg'],
   [/^\x89PNG/, 'image/png'],
@@ -76,14 +78,15 @@ const SIGNATURES = [
 ] as const;
 
 /**
- * The media type that canonical base64 begins like; undefined when it is none that upstream reads.
+ * Detects the media type from the first bytes of canonical base64. Undefined when the upstream
+ * reads no such type.
  */
 export function sniffType(base64: string): (typeof SIGNATURES)[number][1] | undefined {
   const bytes = atob(base64.slice(0, 24));
   return SIGNATURES.find(([signature]) => signature.test(bytes))?.[1];
 }
 
-/** The text that a data URL holds; undefined when it is damaged or not UTF-8. */
+/** The text in a data URL; undefined when it is damaged or not valid UTF-8. */
 export function textOf({ isBase64, payload }: DataUrl): string | undefined {
   if (!isBase64) return decodePercent(payload);
   const base64 = payload && canonicalBase64(payload);
@@ -94,7 +97,7 @@ export function textOf({ isBase64, payload }: DataUrl): string | undefined {
   return decodeStrictly(bytes);
 }
 
-/** Undefined when an escape is malformed. */
+/** Decodes percent-escapes; undefined when one is malformed. */
 function decodePercent(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -103,7 +106,7 @@ function decodePercent(text: string): string | undefined {
   }
 }
 
-/** A data URL of the text as UTF-8. */
+/** Writes text as a data URL, in UTF-8. */
 export function textDataUrl(text: string): string {
   const bytes = encodeUtf8(text);
   let binary = '';

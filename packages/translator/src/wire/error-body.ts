@@ -4,22 +4,22 @@
  */
 
 export interface ErrorDetails {
-  /** In the provider's vocabulary, such as `invalid_request_error`. */
+  /** An error type of the native API, such as `invalid_request_error`. */
   readonly type: string;
   readonly message: string;
-  /** Path of the field at fault; told to chat clients. */
+  /** The path of the field at fault. Only chat clients get it. */
   readonly param?: string | null;
-  /** Told to chat clients. */
+  /** Only chat clients get it. */
   readonly code?: string | null;
-  /** One of the provider's stable codes, such as `thread_unsupported_request`: SDKs act on them. */
+  /** A stable code of the native API, such as `thread_unsupported_request`. SDKs act on it. */
   readonly errorCode?: string | undefined;
   readonly requestId: string;
   readonly dialect: 'messages' | 'chat.completions';
 }
 
 /**
- * JSON text of an error body: `{"type":"error","error":{"type","message"},"request_id"}`. In the chat
- * dialect `error` also has `param` and `code`, which OpenAI's SDKs look for; Anthropic's ignore them.
+ * Writes an error body: `{"type":"error","error":{"type","message"},"request_id"}`. In the chat
+ * dialect, `error` also has `param` and `code`, which OpenAI's SDKs read and Anthropic's ignore.
  */
 export function errorBody({
   type,

@@ -1,8 +1,9 @@
 /**
- * Bytes that arrive in pieces, as whole server-sent events.
+ * Splits bytes that arrive in chunks into whole server-sent events.
  *
- * An event ends with a blank line; lines end with LF, CRLF or CR, even mixed within one stream. A raw
- * line break cannot occur inside JSON, so no text of a model can imitate a boundary.
+ * An event ends with a blank line. Lines end with LF, CRLF or CR, even mixed within one stream.
+ * JSON strings cannot contain a raw line break, so no text of a model can imitate the end of an
+ * event.
  * https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
 
@@ -11,15 +12,23 @@ import { ByteQueue, part } from './bytes.js';
 export const LF = 10;
 const CR = 13;
 
-/** Is told an event, blank line included, as `bytes` from `from` to before `to`. */
+/**
+ * Takes one event, including its blank line: `bytes` from `from` up to, but not including, `to`.
+ */
 export type OnEventBytes = (bytes: Uint8Array, from: number, to: number) => void;
-/** Deals with whole events of a chunk from `from` on, as many as it knows, and answers where they end. */
+/**
+ * Handles whole events that begin at `from`, as many as it can, and returns where the last one
+ * ends.
+ */
 export type PassKnownEvents = (from: number) => number;
 
 export class EventSplitter {
-  /** The bytes so far end with a line break, or with nothing at all. */
+  /** The bytes so far end with a line break, or there are none yet. */
   #atLineStart = true;
-  /** The last byte was a CR: an LF that follows belongs to the same line break. */
+  /**
+   * The last byte was a CR. An LF that follows belongs to the same line break; otherwise it would
+   * count as a blank line and end the event early.
+   */
   #afterCr = false;
   readonly #pending = new ByteQueue();
   readonly #maxEventBytes: number;
@@ -34,12 +43,13 @@ export class EventSplitter {
   }
 
   /**
-   * Tells each event that the chunk completes: where it stands in the chunk, or, of one that an earlier
-   * chunk began, bytes of its own. Concatenated they are the stream; an LF that was cut off from its CR
-   * comes as a piece of its own. Answers false when an event grew beyond the bound, and tells nothing
-   * more then.
+   * Calls `onEvent` for each event that the chunk completes: with its position in the chunk, or
+   * with bytes of its own if an earlier chunk began it. All bytes together are the stream. An LF
+   * that was separated from its CR by the end of a chunk comes as an event of its own.
    *
-   * @param passKnown - Is asked wherever an event begins in a chunk without CR; what it deals with is not told.
+   * @param passKnown - Called at the beginning of each event, if the chunk contains no CR. Events
+   * that it handles do not reach `onEvent`.
+   * @returns false when an event exceeds the bound. The rest of the chunk is then ignored.
    */
   push(chunk: Uint8Array, onEvent: OnEventBytes, passKnown?: PassKnownEvents): boolean {
     let from = this.#pending.length === 0 ? this.#skipLineFeed(chunk, 0) : 0;
@@ -71,12 +81,16 @@ export class EventSplitter {
     return true;
   }
 
-  /** What came after the last complete event. */
+  /** Returns the bytes after the last complete event. */
   takeRest(): Uint8Array {
     return this.#pending.take();
   }
 
-  /** Where an event may begin: steps over the LF of a CRLF that was split between chunks. */
+  /**
+   * Steps over the LF of a CRLF that was split between chunks.
+   *
+   * @returns where an event may begin
+   */
   #skipLineFeed(chunk: Uint8Array, from: number): number {
     if (!this.#afterCr || from >= chunk.length) return from;
     this.#afterCr = false;
@@ -84,8 +98,9 @@ export class EventSplitter {
   }
 
   /**
-   * Searches for the end of the event that begins at `from`, or that earlier chunks began.
-   * Answers the position after its blank line, or -1 when the chunk ends before that.
+   * Searches for the end of the event that begins at `from`, or that an earlier chunk began.
+   *
+   * @returns the position after its blank line; -1 when the chunk ends before that.
    */
   #findEnd(chunk: Uint8Array, from: number): number {
     for (let at = this.#skipLineFeed(chunk, from); at < chunk.length; at += 1) {
@@ -99,7 +114,10 @@ export class EventSplitter {
     return -1;
   }
 
-  /** As {@link #findEnd}, where no CR occurs: what searches for one byte looks at many at a time. */
+  /**
+   * {@link #findEnd} for chunks without CR: `indexOf` of one byte is native and compares many at
+   * once.
+   */
   #findLfEnd(chunk: Uint8Array, from: number): number {
     if (this.#atLineStart && chunk[from] === LF) return from + 1;
     for (let at = chunk.indexOf(LF, from); at !== -1; at = chunk.indexOf(LF, at + 2)) {
@@ -111,7 +129,7 @@ export class EventSplitter {
     return -1;
   }
 
-  /** The blank line's own break stands at `position`. */
+  /** Ends an event whose blank line is the line break at `position`. */
   #endAfter(chunk: Uint8Array, position: number): number {
     this.#atLineStart = true;
     const isCr = chunk[position] === CR;

@@ -1,9 +1,10 @@
 /**
- * A byte scanner for JSON: validates a whole document once, without building values, and reports where
- * its top-level members are and what stands at the places that a caller asks about.
+ * A scanner for the bytes of a JSON document. It validates the whole document once, without
+ * building values, and reports the position of each top-level member and the values that a caller
+ * asks for.
  *
- * It exists because a gateway must forward a client's bytes untouched, yet know a few members of them,
- * and because `JSON.parse` neither reports duplicate members nor limits depth, width or memory.
+ * A gateway needs it to know a few members of a body that it forwards untouched. `JSON.parse` would
+ * not report duplicate members, and it limits neither depth nor width nor memory.
  */
 
 import { decodeStrictly } from './bytes.js';
@@ -16,36 +17,38 @@ export interface JsonSpan {
 }
 
 /**
- * What a caller wants to know of a value. Everything without a shape is validated and skipped. A shape is
- * asked again for every member, so it may refer to itself. An object that has a shape may have at most
- * 1,000 members.
+ * Says which parts of a value a caller wants to know. A value without a shape is validated and
+ * skipped. `member` is called for every member, so a shape may refer to itself. An object that has
+ * a shape may have at most 1,000 members.
  */
 export interface JsonShape {
-  /** The shape of a member's value, if it is of interest. Names are unescaped. */
+  /** Returns the shape of a member's value, or undefined to skip it. Names are unescaped. */
   readonly member?: (name: string) => JsonShape | undefined;
   /** The shape of every item of an array. */
   readonly item?: JsonShape;
-  /** More items than this refuse the document. */
+  /** A document with more items than this is refused. */
   readonly maxItems?: number;
-  /** Called when the value was scanned. `path` is only valid during the call. */
+  /** Called after the value was scanned. `path` is only valid during the call. */
   readonly onValue?: (span: JsonSpan, path: readonly (string | number)[]) => void;
-  /** Called with the text of a string that takes at most 1,000 bytes as written; not for longer ones. */
+  /**
+   * Called with the text of a string. Strings that take more than 1,000 bytes in JSON are skipped.
+   */
   readonly onText?: (text: string, path: readonly (string | number)[]) => void;
 }
 
 export interface ScanOptions {
-  /** Arrays and objects within each other. */
+  /** The most levels of nested arrays and objects. Default: 200. */
   readonly maxDepth?: number;
-  /** Shape of the document itself. */
+  /** The shape of the document itself. */
   readonly shape?: JsonShape;
   /**
-   * Values of any kind, at any depth, after which the scan gives up with the reason `too_many_values`:
-   * about 50 ns each. Default: no limit.
+   * The most values of any kind, at any depth. A document with more is refused as
+   * `too_many_values`. A value takes about 50 ns to scan. Default: no limit.
    */
   readonly maxValues?: number;
   /**
-   * Whether bytes are valid UTF-8. `isUtf8` of `node:buffer` is many times faster than the decoder that is
-   * used by default, and leaves no garbage.
+   * Checks whether bytes are valid UTF-8. The default decodes them. `isUtf8` of `node:buffer` is
+   * many times faster and leaves no garbage.
    */
   readonly isUtf8?: (bytes: Uint8Array) => boolean;
 }
@@ -55,18 +58,20 @@ export type JsonScan =
       readonly outcome: 'scanned';
       /** Top-level members in document order, by unescaped name. */
       readonly members: ReadonlyMap<string, JsonSpan>;
-      /** Values of any kind, at any depth. */
+      /** The number of values of any kind, at any depth. */
       readonly values: number;
-      /** About how many bytes of memory `JSON.parse` takes for the containers and keys, without the texts. */
+      /**
+       * An estimate of the memory that `JSON.parse` takes for containers and keys, without strings.
+       */
       readonly parsedBytes: number;
     }
   | {
       readonly outcome: 'refused';
       readonly reason: RefusalReason;
-      /** For people: names the member, or the byte offset. */
+      /** A sentence for people that names the member or the byte offset. */
       readonly message: string;
       readonly offset: number;
-      /** The member that is given twice. */
+      /** The duplicate member. */
       readonly member?: string;
     };
 
@@ -81,10 +86,12 @@ type RefusalReason =
   | 'not_an_object';
 
 const MAX_DEPTH = 200;
-/** Of the root and of objects that have a shape. The formats define a few dozen. */
+/**
+ * The limit for the root and for objects that have a shape. The formats define a few dozen members.
+ */
 const MAX_MEMBERS = 1000;
 const MAX_TEXT_BYTES = 1000;
-/** What V8 takes at worst: for a short string, an empty object, a member with a new name. */
+/** V8's memory in the worst case: a short string, an empty object, a member with a new name. */
 const BYTES_PER_VALUE = 32;
 const BYTES_PER_OBJECT = 40;
 const BYTES_PER_MEMBER = 60;
@@ -93,8 +100,9 @@ const NO_SHAPE: JsonShape = {};
 /**
  * Scans a document whose root must be an object.
  *
- * Accepts exactly what `JSON.parse` accepts of valid UTF-8 without a byte order mark, less what is
- * nested too deeply or repeats a member of the root object (another reader might take the other one).
+ * Accepts exactly the documents that are valid UTF-8 without a byte order mark and that
+ * `JSON.parse` accepts, except for those that are nested too deeply or repeat a member of the root
+ * object (two readers might use different ones).
  */
 export function scanTopLevel(bytes: Uint8Array, options: ScanOptions = {}): JsonScan {
   const scanner = new Scanner(bytes, options);
@@ -107,7 +115,7 @@ export function scanTopLevel(bytes: Uint8Array, options: ScanOptions = {}): Json
   }
 }
 
-/** Leaves the scanner's recursion; never leaves this file. */
+/** Ends the scanner's recursion. It is caught in this file. */
 class ScanFailure extends Error {
   readonly refusal: JsonScan & { readonly outcome: 'refused' };
   constructor(refusal: JsonScan & { readonly outcome: 'refused' }) {
@@ -133,7 +141,7 @@ class Scanner {
   readonly #maxDepth: number;
   readonly #maxValues: number;
   readonly #isUtf8: (bytes: Uint8Array) => boolean;
-  /** Four bytes at a time, where the buffer's alignment allows it. */
+  /** The same bytes as words of four, from the first aligned one on. */
   readonly #words: Int32Array;
   /** Offset in `bytes` of the first word. */
   readonly #wordsFrom: number;
@@ -143,7 +151,7 @@ class Scanner {
   #values = 0;
   #objects = 0;
   #members = 0;
-  /** Whether any byte within a string was beyond ASCII: only then the encoding needs a check. */
+  /** Whether a string contains a byte beyond ASCII. Otherwise the encoding needs no check. */
   #hasHighBits = false;
 
   constructor(bytes: Uint8Array, options: ScanOptions) {
@@ -166,7 +174,7 @@ class Scanner {
     const members = new Map<string, JsonSpan>();
     this.#skipBlanks();
     if (this.#bytes[this.#at] !== OPEN_BRACE) {
-      // Invalid JSON and valid JSON of another kind have different messages.
+      // Valid JSON that is not an object gets a message of its own, so scan it to its end.
       const start = this.#at;
       this.#scanValue(undefined);
       this.#expectEnd();
@@ -322,7 +330,7 @@ class Scanner {
     this.#at += 1;
   }
 
-  /** Moves behind the closing quote. @returns whether the string has escapes */
+  /** Moves past the closing quote. @returns whether the string has escapes */
   #scanString(): boolean {
     const bytes = this.#bytes;
     let at = this.#at + 1;
@@ -349,8 +357,8 @@ class Scanner {
   }
 
   /**
-   * Skips words of four bytes that contain no quote, backslash or control character. The arithmetic is
-   * the classic test for a zero byte in a word, which never misses one.
+   * Skips words of four bytes that contain no quote, backslash or control character. The arithmetic
+   * is the classic test for a zero byte in a word, which never misses one.
    */
   #skipPlainWords(from: number): number {
     const offset = from - this.#wordsFrom;
@@ -444,13 +452,13 @@ class Scanner {
     this.#at = at;
   }
 
-  /** The text of the string that was just scanned from `start`. */
+  /** The text of the string from `start`, which was just scanned. */
   #textOf(start: number, isEscaped: boolean): string {
     if (!isEscaped) return nameOf(this.#bytes, start + 1, this.#at - 1);
     return String(JSON.parse(decoder.decode(this.#bytes.subarray(start, this.#at))));
   }
 
-  /** The path of the value that is being scanned, for a message. */
+  /** The path of the current value, for a message. */
   #where(): string {
     return shortened(this.#path.join('.'));
   }
@@ -471,7 +479,7 @@ class Scanner {
   }
 }
 
-/** A name from outside must not fill a message. */
+/** Shortens a client's name for a message. */
 function shortened(text: string): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
@@ -481,7 +489,7 @@ function isDecodable(bytes: Uint8Array): boolean {
 }
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-/** Names seen last, by hash: documents repeat a few names, and decoding each again would cost more. */
+/** The last name per hash. Documents repeat a few names, and a look-up costs less than decoding. */
 const knownNames: string[] = new Array<string>(256).fill('');
 const LONGEST_KNOWN_NAME = 32;
 

@@ -1,4 +1,4 @@
-/** What a stream of native events has told so far of its message as a whole. */
+/** Collects the facts about the whole message from a stream of native events. */
 
 import { isJsonObject, type JsonObject, objectOf, stringOf } from './raw-json.js';
 import type { FailureCause, StreamError } from './stream-pipe.js';
@@ -29,11 +29,14 @@ export class MessageState {
     this.#hasFinalUsage = true;
   }
 
-  /** The start tells provisional counts only: without a later event there is no final usage. */
+  /**
+   * The counts of `message_start` are provisional, so without a later event there is no final
+   * usage.
+   */
   usage(read = readUsage): UsageReading {
     return this.#hasFinalUsage
       ? read(this.#usage)
-      : { outcome: 'invalid', reason: 'the stream told no final usage' };
+      : { outcome: 'invalid', reason: 'the stream has no final usage' };
   }
 }
 
@@ -43,7 +46,9 @@ export interface StreamFailure {
   readonly error: StreamError;
 }
 
-/** What the client is told where the upstream itself told nothing, or not all of it. */
+/**
+ * Messages for the client when the upstream's own error has none, or when there is no such error.
+ */
 const COMPLAINTS: Readonly<Record<FailureCause, string>> = {
   error_event: 'reported an error',
   truncated: 'ended the stream before its message was complete',
@@ -51,9 +56,9 @@ const COMPLAINTS: Readonly<Record<FailureCause, string>> = {
   too_large: 'sent an oversized event',
 };
 
-/** @param told - `error` of the upstream's error event. */
-export function failureOf(cause: FailureCause, told?: unknown): StreamFailure {
-  const { type, message } = objectOf(told);
+/** @param reported - The `error` of the upstream's error event. */
+export function failureOf(cause: FailureCause, reported?: unknown): StreamFailure {
+  const { type, message } = objectOf(reported);
   return {
     cause,
     error: {

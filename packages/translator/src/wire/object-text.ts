@@ -1,10 +1,10 @@
 /**
- * Whether a text is a JSON object, without building it. `JSON.parse` says so faster, but it takes memory
- * for every value: some twenty times the text for empty arrays, sixty times for arrays within each other.
- * A client can put either into the arguments of a call.
+ * Checks whether a text is a JSON object, without building it. `JSON.parse` is faster, but it
+ * allocates memory for every value: some 20 times the text for empty arrays, 60 times for nested
+ * arrays. A client can put either into the arguments of a call.
  */
 
-/** Arrays and objects within each other. */
+/** Levels of nested arrays and objects. */
 const MAX_DEPTH = 200;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -19,17 +19,17 @@ const NINE = 0x39;
 const COLON = 0x3a;
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
-/** From an opening bracket to the one that closes it, in ASCII. */
+/** The distance in ASCII from an opening bracket to the one that closes it. */
 const TO_CLOSING = 2;
 
 /**
- * Accepts what `JSON.parse` accepts and is an object, unless it is nested more than 200 levels deep or has
- * white space around it.
+ * Accepts every object that `JSON.parse` accepts, unless it is nested more than 200 levels deep or
+ * has white space around it.
  */
 export function isObjectText(text: string): boolean {
   let at = 0;
   let code = text.charCodeAt(0);
-  /** The brackets that close what is open, outermost first. */
+  /** The closing brackets that are still to come, the outermost first. */
   const closing: number[] = [];
 
   const next = (): void => {
@@ -39,7 +39,7 @@ export function isObjectText(text: string): boolean {
   const skipBlanks = (): void => {
     while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) next();
   };
-  /** Moves behind the character if it stands here. */
+  /** Steps over the character if it is the next one. */
   const skip = (expected: number): boolean => {
     if (code !== expected) return false;
     next();

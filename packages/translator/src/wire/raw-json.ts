@@ -1,15 +1,16 @@
 /**
- * JSON text that is passed on as text. What a model once wrote as the arguments of a call goes back
- * to it digit for digit and key by key: a parsed copy would round integers beyond 2^53 and could
- * change the prompt's cached prefix.
+ * JSON text that is passed on as text, and careful reading of parsed JSON.
+ *
+ * Arguments that a model once wrote go back to it digit for digit and key by key. A parsed copy
+ * would round integers beyond 2^53 and could change the prompt's cached prefix.
  */
 
 import { isObjectText } from './object-text.js';
 
-/** A parsed JSON object whose members are still unknown. */
+/** A parsed JSON object with members of unknown type. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A piece of valid JSON, to be spliced into a document as it is. */
+/** Valid JSON text that is spliced into a document unchanged. */
 export interface JsonText {
   readonly json: string;
 }
@@ -18,12 +19,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object itself; an empty one in place of anything else. */
+/** The value if it is an object, otherwise an empty object. */
 export function objectOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** The string itself; the empty one in place of anything else. */
+/** The value if it is a string, otherwise the empty string. */
 export function stringOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
@@ -48,15 +49,15 @@ export function parseObject(text: string): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 
-/** What `JSON.parse` makes of a text of this length is soon garbage again. */
+/** Up to this length, the values that `JSON.parse` allocates are small garbage for a minor GC. */
 const QUICK_LENGTH = 0x10000;
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
 /**
- * The arguments of a call, as the object that upstream takes: the very text, without the white space
- * around it. Models do write arguments that are no JSON object: such text is kept, under the key
- * `_raw`. Blank text and `null` are no arguments. Unpaired surrogates, which UTF-8 cannot carry,
- * become `\u` escapes: the same JSON value.
+ * The arguments of a call, as the JSON object that the upstream takes: the same text without the
+ * white space around it. Blank text and `null` become `{}`. Models sometimes write arguments that
+ * are not a JSON object; such text is kept under the key `_raw`. Unpaired surrogates become `\u`
+ * escapes, which are the same JSON value, because UTF-8 cannot carry them.
  */
 export function inputText(text: string): { readonly input: JsonText; readonly isWrapped: boolean } {
   const written = /^\s*(null\s*)?$/.test(text) ? '{}' : text.trim();

@@ -1,12 +1,12 @@
 /**
- * Server-sent events: fields of one event, and a push parser over bytes split anywhere.
+ * Reads the fields of one server-sent event.
  * https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 
 import { decodeUtf8 } from './bytes.js';
 
 export interface ServerSentEvent {
-  /** Of the last `event:` line, or empty. */
+  /** The value of the last `event:` line; empty when there is none. */
   readonly event: string;
   /** The `data:` lines, joined with LF. */
   readonly data: string;
@@ -17,10 +17,10 @@ export function readEvent(bytes: Uint8Array): ServerSentEvent {
   return readEventText(decodeUtf8(bytes));
 }
 
-/** A name and one line of data, as every event of the upstream is. */
+/** A name line and one data line: the form of every event that the upstream sends. */
 const USUAL_EVENT = /^event: (.*)\ndata: (.*)\n\n$/;
 
-/** {@link readEvent} of decoded text. */
+/** {@link readEvent} for text that is already decoded. */
 export function readEventText(text: string): ServerSentEvent {
   const usual = USUAL_EVENT.exec(text);
   if (usual) return { event: usual[1] as string, data: usual[2] as string };
@@ -34,9 +34,12 @@ export function readEventText(text: string): ServerSentEvent {
   return { event, data: data.join('\n') };
 }
 
-/** Whether bytes begin as a line of an event stream does: no other text that a proxy might send instead. */
+/**
+ * Whether the bytes begin like a line of an event stream. A proxy's HTML or JSON does not.
+ */
 export function isEventStream(bytes: Uint8Array): boolean {
   return /^((event|data|id|retry)?:|$)/.test(decodeUtf8(bytes));
 }
 
+/** The default limit of one event. */
 export const MAX_EVENT_BYTES = 32 * 1024 * 1024;

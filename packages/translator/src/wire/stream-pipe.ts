@@ -1,35 +1,43 @@
 /**
- * The common shape of everything that stands between an upstream event stream and a client: the
- * native tap and the translators, over bytes or over objects. A caller pumps a stream through it
- * without knowing the format.
+ * The common interface of everything between an upstream's event stream and a client: the native
+ * tap and the translators, for bytes and for objects. A caller pumps a stream through it without
+ * knowing the format.
  */
 
 import type { UsageReading } from './usage.js';
 
-// What implements it sets `isFinished` in `push`. An accessor in an object literal is another one in each object, and
-// V8 notes it among what is old: there it holds on to all of its stream until everything is collected.
+// Implementations set `isFinished` in `push` and do not use a getter. V8 allocates a new accessor
+// pair per object literal in the old generation, which keeps the whole stream alive until the next
+// full GC.
 
-/** `Out` is bytes, or a list of the objects that those bytes would carry. */
+/** `Out` is bytes or text, or a list of the objects that those bytes would carry. */
 export interface StreamPipe<In = Uint8Array, Out = Uint8Array> {
   /**
-   * Takes upstream bytes, split anywhere, and returns the bytes that may leave at once: possibly none
-   * (`length` 0), possibly the very chunk that came in. The bytes that tell the final usage, and all
-   * that follow them, are kept back for {@link StreamPipe.end}.
+   * Takes upstream bytes, split anywhere, and returns the bytes that may leave at once: possibly
+   * none (`length` 0), possibly the chunk itself. The bytes that carry the final usage, and all
+   * bytes after them, are kept back for {@link StreamPipe.end}.
    */
   push(chunk: In): Out;
-  /** The stream has reached its end (`message_stop`, or an error event): nothing more is worth reading. */
+  /**
+   * The stream has reached its end (`message_stop` or an error event), so the caller may stop
+   * reading.
+   */
   readonly isFinished: boolean;
-  /** Call once, when `isFinished` or when the upstream closed or broke. */
+  /**
+   * Call once: when `isFinished` is true, or when the upstream closed its connection or broke it.
+   */
   end(): StreamEnd<Out>;
 }
 
-/** `tail` is what was kept back. Of a failed stream it ends with an error event in the client's format. */
+/**
+ * The end of a stream. The `tail` of a failed one ends with an error event in the client's format.
+ */
 export type StreamEnd<Out = Uint8Array> = MessageEnd & {
-  /** Of a complete stream: to be sent after the usage was made durable. */
+  /** The bytes that were kept back. Send those of a complete stream after the usage is durable. */
   readonly tail: Out;
 };
 
-/** How a message ended, whatever form its stream takes. */
+/** How a message ended, independent of the form of its stream. */
 export type MessageEnd =
   | {
       readonly outcome: 'complete';
@@ -38,7 +46,9 @@ export type MessageEnd =
       readonly stopReason: string | undefined;
     }
   | {
-      /** An error event came, or the stream ended before its message did. No usage is final. */
+      /**
+       * An error event came, or the stream ended before its message did. There is no final usage.
+       */
       readonly outcome: 'failed';
       readonly error: StreamError;
       readonly cause: FailureCause;

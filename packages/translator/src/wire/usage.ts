@@ -1,16 +1,16 @@
 /**
- * Token counts of one request, read from what the upstream says of it.
+ * Reads the token counts of one request from the upstream's usage objects.
  *
- * Streams tell usage more than once and cumulatively: the first event has the input side, later ones
- * replace what they name, and nothing is ever added.
+ * A stream reports usage more than once, and cumulatively: the first event has the input counts,
+ * later events replace the counts that they name, and nothing is ever added.
  * https://platform.claude.com/docs/en/build-with-claude/streaming (SDK: `Usage`, `MessageDeltaUsage`)
  */
 
 import { isJsonObject, type JsonObject, objectOf } from './raw-json.js';
 
-/** Classes that do not overlap, but for the two parts that are named as such. */
+/** Classes of tokens. They do not overlap, except for the two that are described as parts. */
 export interface Usage {
-  /** Prompt tokens that neither came from the cache nor were written to it. */
+  /** Prompt tokens that were neither read from the cache nor written to it. */
   readonly inputTokens: number;
   /** All generated tokens, thinking included. */
   readonly outputTokens: number;
@@ -23,30 +23,30 @@ export interface Usage {
   readonly thinkingTokens: number;
 }
 
-/** A usage object as money may depend on it, or why it may not. */
+/** A usage object that a charge may depend on, or the reason why none may. */
 export type UsageReading =
   | {
       readonly outcome: 'read';
       readonly usage: Usage;
-      /** Details that contradict the counts or are unknown. Absent when there are none. */
+      /** Details that are unknown or contradict the counts. Absent when there are none. */
       readonly remarks?: readonly UsageRemark[];
       /** Tokens that `usage` does not include. Absent when there are none. */
       readonly uncounted?: readonly UncountedUsage[];
     }
   | { readonly outcome: 'invalid'; readonly reason: string };
 
-/** A detail that a charge does not depend on and that its reader should look into. */
+/** A detail that a person should look into. No charge depends on it. */
 export interface UsageRemark {
   readonly detail: 'cache_creation' | 'thinking_tokens' | 'iterations';
-  /** For people, with the figures. */
+  /** A sentence for people, with the figures. */
   readonly message: string;
 }
 
-/** What a part of the work took that the counts of the message leave out. */
+/** Work of the upstream that the counts of the message leave out. */
 export interface UncountedUsage {
   /** Its `type` in `iterations`, at most 50 characters of `[a-z0-9_]`. */
   readonly kind: string;
-  /** The model that did it, when it is named. */
+  /** The model that did the work, if it is named. */
   readonly model: string | undefined;
   /** Absent when its counts cannot be read, or when the message's counts may include it. */
   readonly usage: Usage | undefined;
@@ -59,12 +59,13 @@ export function isTokenCount(value: unknown): value is number {
 }
 
 /**
- * Reads a native usage object. The four counts decide: `input_tokens` and `output_tokens` must be there,
- * the cache counts may be absent or null, which is 0, and one that is not an integer from 0 to 2^31-1
- * makes the whole invalid, because money must not be guessed.
+ * Reads a native usage object. The four counts decide: `input_tokens` and `output_tokens` must be
+ * present, and the cache counts may be absent or null, which means 0. A count that is not an
+ * integer from 0 to 2^31-1 makes the whole reading invalid, because a charge must not be guessed.
  *
- * Details only divide a count. One that is unknown, unreadable or larger than its count is replaced by
- * what the counts allow, and named in `remarks`: the answer is complete, and its price hardly depends on it.
+ * Details only divide a count. A detail that is unknown, unreadable or larger than its count is
+ * limited to that count and named in `remarks`: the answer is complete, and its price hardly
+ * depends on it.
  */
 export function readUsage(native: unknown): UsageReading {
   if (!isJsonObject(native)) return { outcome: 'invalid', reason: 'usage is missing' };
@@ -79,7 +80,7 @@ export function readUsage(native: unknown): UsageReading {
   const outputTokens = count('output_tokens');
   const cacheReadInputTokens = count('cache_read_input_tokens', 0);
   const lifetimes = readLifetimes(native['cache_creation']);
-  // Where the total is missing, its parts are all that is known of it.
+  // If the total is missing, the sum of its parts takes its place.
   const cacheCreationInputTokens = count(WRITTEN, lifetimes.total ?? 0);
   if (reason) return { outcome: 'invalid', reason };
 
@@ -109,12 +110,14 @@ export function readUsage(native: unknown): UsageReading {
 
 interface Lifetimes {
   readonly oneHour: number;
-  /** Of all lifetimes; absent where there is no split, or none that can be read. */
+  /** The sum of all lifetimes; absent when there is no readable split. */
   readonly total?: number;
   readonly problem?: string | undefined;
 }
 
-/** `cache_creation`, the split of cache writes by lifetime. All lifetimes but one hour cost the same. */
+/**
+ * Reads `cache_creation`: cache writes by lifetime. All lifetimes but one hour have the same price.
+ */
 function readLifetimes(split: unknown): Lifetimes {
   if (split == null) return { oneHour: 0 };
   let total = 0;
@@ -131,20 +134,21 @@ function readLifetimes(split: unknown): Lifetimes {
   return { oneHour, total, problem };
 }
 
-/** A value from outside as part of a remark. */
+/** Shortens an upstream's value for a remark. */
 function shown(value: unknown): string {
   return String(JSON.stringify(value)).slice(0, 60);
 }
 
 /**
- * Overlays a later usage object on an earlier one, member by member: what is present and not null
- * replaces, nothing is added. A null and a 0 differ.
+ * Overlays a later usage object on an earlier one, member by member. A member that is present and
+ * not null replaces the earlier one; nothing is added. A 0 replaces, a null does not.
  */
 export function overlayUsage(earlier: JsonObject, later: unknown): JsonObject {
   const update = objectOf(later);
   const merged: Record<string, unknown> = { ...earlier };
   for (const name of Object.keys(update)) merged[name] = update[name] ?? merged[name];
-  // Later events do not repeat the split by lifetime: with another total, the earlier split is void.
+  // Later events do not repeat the split by lifetime, so an earlier split is void if the total
+  // changed.
   const isSplitVoid = merged[WRITTEN] !== earlier[WRITTEN] && update['cache_creation'] == null;
   if (isSplitVoid) delete merged['cache_creation'];
   return merged;
@@ -152,7 +156,9 @@ export function overlayUsage(earlier: JsonObject, later: unknown): JsonObject {
 
 const WRITTEN = 'cache_creation_input_tokens';
 
-/** `usage` of a chat completion. `prompt_tokens` counts the whole prompt, so that totals add up. */
+/**
+ * The `usage` of a chat completion. `prompt_tokens` counts the whole prompt, so that totals add up.
+ */
 export function chatUsage({
   inputTokens,
   outputTokens,

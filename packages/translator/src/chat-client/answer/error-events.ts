@@ -1,22 +1,19 @@
-/**
- * Error bodies that both SDK families read, and their events within streams.
- * https://platform.claude.com/docs/en/api/errors
- */
+/** Writes the error events of chat streams. */
 
 import { encodeUtf8 } from '../../wire/bytes.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
 
-/** An error chunk of the chat format. No `[DONE]` follows: the stream did not end well. */
+/** An error chunk of the chat format. No `[DONE]` follows it, because the stream failed. */
 export function chatErrorEvent(error: StreamError, requestId?: string): Uint8Array {
   return encodeUtf8(chatErrorText(error, requestId));
 }
 
-/** {@link chatErrorEvent}, not encoded yet. */
+/** {@link chatErrorEvent} as text. */
 export function chatErrorText(error: StreamError, requestId?: string): string {
   return `data: ${JSON.stringify({ ...chatStreamError(error), request_id: requestId })}\n\n`;
 }
 
-/** What a chat stream says in place of further chunks when it fails. */
+/** The object that a failed chat stream ends with, in place of further chunks. */
 export interface ChatStreamError {
   readonly error: {
     readonly message: string;

@@ -1,10 +1,10 @@
-/** Why a message ended, in the words of the chat format. */
+/** Translates the stop reason of a message to a finish reason of the chat format. */
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
 
 /**
- * Every stop reason of the Anthropic SDK 1.11.0 (`StopReason`, `BetaStopReason`); values that a later
- * version adds count as `stop`, or as calls when the message holds calls.
+ * Knows every stop reason of Anthropic SDK 1.11.0 (`StopReason`, `BetaStopReason`). A value that a
+ * later version adds counts as `stop`, or as calls if the message has calls.
  */
 export function finishReason(
   stopReason: string | undefined,

@@ -1,12 +1,13 @@
-/** What calls are given, as the very text of a message: a parsed copy would round big integers. */
+/** Cuts the inputs of calls out of a message's text. A parsed copy would round big integers. */
 
 /**
- * The text of each block's `input`, by the block's index, within the JSON text of a message that
- * `JSON.parse` has accepted. Of a member that stands twice the last one counts, as it does there.
+ * The text of each block's `input`, by the index of the block. `json` must be the text of a message
+ * that `JSON.parse` has accepted. If a member is given twice, the last one counts, as in
+ * `JSON.parse`.
  */
 export function inputTexts(json: string): ReadonlyMap<unknown, string> {
   const texts = new Map<unknown, string>();
-  /** The member or item that `at` is in, on each level: `['content', 2, 'input']`. */
+  /** The path of the current value, such as `['content', 2, 'input']`. */
   const path: unknown[] = [];
   let quote = 0;
   let start = 0;

@@ -1,5 +1,5 @@
 /**
- * A native message, to a chat completion.
+ * Translates a native message to a chat completion.
  *
  * https://platform.claude.com/docs/en/api/messages (SDK: `Message`, `ContentBlock`)
  */
@@ -13,11 +13,11 @@ import { finishReason } from './finish-reason.js';
 import { inputTexts } from './input-texts.js';
 
 export interface TranslateResponseContext extends ResponseContext {
-  /** When the completion is said to be made, in seconds since the epoch. */
+  /** The `created` time of the completion, in seconds since the epoch. */
   readonly created: number;
   /**
-   * Adds `message.thinking_blocks`: thinking with its signatures, to be sent back unchanged with the
-   * message, so that tool loops keep their reasoning. Absent: thinking is left out.
+   * Adds `message.thinking_blocks`: thinking with its signatures. A client that sends them back
+   * unchanged keeps the model's reasoning in tool loops. If absent, thinking is left out.
    */
   readonly reasoning?: 'thinking_blocks';
 }
@@ -36,9 +36,9 @@ export type ResponseTranslation =
 /**
  * Translates the body of a successful response.
  *
- * The arguments of tool calls are the very digits and order of the native `input`. Thinking, server
- * tools and blocks of unknown type are left out; an unknown stop reason counts as `stop`. Without
- * calls the content is a string, with calls and no text it is null.
+ * The arguments of tool calls have the digits and the order of the native `input`. Thinking, server
+ * tools and blocks of unknown type are left out. An unknown stop reason counts as `stop`. The
+ * content is null if there are calls and no text; otherwise it is a string.
  */
 export function translateResponse(
   nativeBody: string | Uint8Array,
@@ -47,7 +47,7 @@ export function translateResponse(
   const json = typeof nativeBody === 'string' ? nativeBody : (decodeStrictly(nativeBody) ?? '');
   const message = objectOf(parseObject(json));
   const { content, id, usage: nativeUsage, stop_reason: reason, stop_details: details } = message;
-  if (!Array.isArray(content)) return { outcome: 'malformed', reason: 'the body is no message' };
+  if (!Array.isArray(content)) return { outcome: 'malformed', reason: 'the body is not a message' };
 
   const usage = readUsage(nativeUsage);
   const stopReason = stringOf(reason) || undefined;
@@ -86,7 +86,7 @@ export function completionId(messageId: string | undefined): string {
   return `chatcmpl-${messageId ?? 'unknown'}`;
 }
 
-/** `message.refusal` of a message that was refused. The upstream's explanation may be absent. */
+/** The `message.refusal` of a refused message. The upstream may give no explanation. */
 export function refusalOf(stopDetails: unknown): string {
   return stringOf(objectOf(stopDetails)['explanation']) || 'The model declined to answer.';
 }

@@ -1,5 +1,5 @@
 /**
- * Native events, to the chunks of a chat completion.
+ * Translates a native event stream to the chunks of a chat completion.
  *
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
@@ -14,21 +14,23 @@ import { chatErrorText } from './error-events.js';
 import type { TranslateResponseContext } from './response.js';
 import { MAX_SEARCHED_LENGTH, TEXT_DELTA_EVENT } from './text-delta-pattern.js';
 
-/** Events without which the message would be another. */
+/**
+ * Events that belong to the message: if one is unreadable, the stream fails. Others are ignored.
+ */
 const KNOWN_EVENT = /^(message_|content_block_|error$)/;
 
 export interface ChatStreamOptions {
-  /** Larger events end the stream as failed. Default: 32 MiB. */
+  /** A larger event ends the stream as failed. Default: 32 MiB. */
   readonly maxEventBytes?: number;
 }
 
 /**
  * Translates a native event stream, split anywhere, to the chunks of a chat completion.
  *
- * Text and arguments leave with the event that brought them. The chunk with the finish reason, the
- * usage (in a chunk of its own when asked for, else on that chunk) and `[DONE]` are the `tail`. Tool
- * calls are indexed from 0 without gaps, and a call without arguments has `{}`. Thinking, server tools,
- * unknown blocks and unknown events are left out.
+ * Text and arguments leave as soon as their event came. The `tail` is the chunk with the finish
+ * reason, the usage (in a chunk of its own if the client asked for that, else on the same chunk)
+ * and `[DONE]`. Tool calls are indexed from 0 without gaps, and a call without arguments has `{}`.
+ * Thinking, server tools, unknown blocks and unknown events are left out.
  */
 export function createChatStream(
   context: TranslateResponseContext,
@@ -38,8 +40,8 @@ export function createChatStream(
 }
 
 /**
- * {@link createChatStream} for whoever writes text: what leaves is not encoded yet. Where texts can be
- * written as they are, as to a socket of Node, that costs less than bytes.
+ * {@link createChatStream} for callers that write text: its output is not encoded. A Node socket
+ * writes text directly, which costs less than encoding it first.
  */
 export function createChatTextStream(
   context: TranslateResponseContext,
@@ -71,7 +73,7 @@ function chatPipe<Out>(
     else if (name === '' || KNOWN_EVENT.test(name)) writer.fail('malformed');
   }
 
-  /** Translates the usual text deltas of one block from `from` on, all at once, and answers where they end. */
+  /** Translates consecutive text deltas of one block from `from` on. @returns where they end */
   function readTexts(text: string, from: number): number {
     let at = from;
     let block: string | undefined;
@@ -84,7 +86,7 @@ function chatPipe<Out>(
       frame ??= writer.textFrame(Number(index));
       block ??= index;
       if (!frame || index !== block) break;
-      // In two steps: the fewest pieces for V8 to join when the text is written.
+      // Appending in two steps makes the fewest pieces for V8 to join when the text is written.
       ready += between || frame[0];
       ready += string;
       between ||= frame[1] + frame[0];
@@ -94,7 +96,7 @@ function chatPipe<Out>(
     return at;
   }
 
-  /** The event that the upstream broke off, or that only lacks its blank line. */
+  /** Reads the bytes after the last whole event. One that only lacks its blank line counts. */
   function judgeRest(rest: Uint8Array): void {
     if (parseObject(readEvent(rest).data)) onEvent(rest, 0, rest.length);
     else if (!hasEvents && !isEventStream(rest)) writer.fail('malformed');
@@ -106,7 +108,7 @@ function chatPipe<Out>(
       ready = '';
       if (!pipe.isFinished) {
         const text = decodeUtf8(chunk);
-        // Where all is ASCII, an event stands at the same place in the text.
+        // If the chunk is ASCII, positions in the text are positions in the chunk.
         const passTexts = (from: number) =>
           text.length === chunk.length ? readTexts(text, from) : from;
         if (!splitter.push(chunk, onEvent, passTexts)) writer.fail('too_large');

@@ -1,12 +1,16 @@
 /**
- * The event that most of a stream consists of, read without parsing it: the index of its block, and the JSON of its
- * string, which goes into the chunk as it is. Only escapes that `JSON.stringify` would write the same way: it must not
- * matter who reads the event. The upstream pads between the closing braces. Sticky: it begins where one looks, and
- * ends with the event.
+ * Matches a text delta, the most frequent event of a stream, so that it needs no parsing. The
+ * groups are the index of its block, and the JSON of its string, which goes into the chunk
+ * unchanged. The string may contain only escapes that `JSON.stringify` writes identically, so this
+ * path and the parser give the same bytes. The upstream pads events between the closing braces.
+ * Sticky: matches at `lastIndex` and consumes one whole event.
  */
 export const TEXT_DELTA_EVENT =
-  // eslint-disable-next-line no-control-regex -- JSON has none within strings
+  // eslint-disable-next-line no-control-regex -- JSON strings have none
   /event: .+\ndata: {"type":"content_block_delta","index":(\d+),"delta":{"type":"text_delta","text":("(?:[^"\\\0-\x1f]|\\["\\bfnrt])+")} *}\n\n/y;
 
-/** Of the text that it is looked for in: for each character of a string it takes room on a stack, which is limited. */
+/**
+ * The longest text to run {@link TEXT_DELTA_EVENT} on. V8 pushes a backtracking entry for each
+ * character of the string that it matches, so a longer one could overflow its stack.
+ */
 export const MAX_SEARCHED_LENGTH = 100_000;

@@ -1,7 +1,7 @@
 /**
- * Cache points in chat requests: `cache_control` as other gateways accept it on parts, messages,
- * calls and tools, and OpenAI's own `prompt_cache_breakpoint` on parts. Both become `cache_control`
- * on the native block.
+ * Translates the cache points of chat requests. Clients write `cache_control` on parts, messages,
+ * calls and tools, as other gateways accept it, or OpenAI's `prompt_cache_breakpoint` on parts.
+ * Both become `cache_control` of the native block.
  */
 
 import { acceptCachePoint, fromCacheControl } from '../../reading/cache-control.js';
@@ -9,7 +9,7 @@ import type { CacheControl } from '../../reading/cache-point.js';
 import type { Place, Translation } from '../../reading/place.js';
 import type { NativeRequest } from './native-request.js';
 
-/** Specification section 8; upstream refuses more as well. */
+/** Specification section 8. The upstream has the same limit. */
 const MAX_CACHE_POINTS = 4;
 
 /** Reads the cache point of a part, message, call or tool; undefined when it has none. */
@@ -24,8 +24,8 @@ function fromBreakpoint(place: Place): CacheControl | undefined {
     place.note('ignored', 'its mode is not "explicit"');
     return undefined;
   }
-  // A lifetime of 30m or 12h has no counterpart, and the longer one here costs more: not chosen
-  // unasked.
+  // A lifetime of 30m or 12h has no counterpart. The default is sent, because a longer one costs
+  // more.
   place.noteUnread();
   return acceptCachePoint(place, { type: 'ephemeral' });
 }
@@ -35,8 +35,8 @@ interface Cacheable {
 }
 
 /**
- * Puts the cache point of a part, message or tool on the last block that it became, and notes what
- * nothing has read of it.
+ * Ends the reading of a part, message or tool: puts its cache point on the last block that it
+ * became, and notes its unread members.
  */
 export function finishReading(holder: Place, block: Cacheable | undefined): void {
   const control = readCacheControl(holder);
@@ -48,9 +48,7 @@ export function finishReading(holder: Place, block: Cacheable | undefined): void
   else block.cache_control = control;
 }
 
-/**
- * Refuses a request that would carry more than four cache points, naming the first one too many.
- */
+/** Refuses a request with more than four cache points, and names the fifth. */
 export function refuseExcessCachePoints(t: Translation, request: NativeRequest): void {
   if (t.cachePlaces.size <= MAX_CACHE_POINTS) return;
   const { tools = [], system = [], messages } = request;

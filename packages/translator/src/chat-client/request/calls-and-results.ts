@@ -1,7 +1,7 @@
 /**
- * Calls and their results in a chat history, to `tool_use` and `tool_result` blocks that satisfy
- * upstream: unique ids of allowed characters, and each call answered once, in the very next user
- * turn.
+ * Translates the calls and results in a chat history to `tool_use` and `tool_result` blocks that
+ * the upstream accepts: ids are unique and of allowed characters, and each call is answered once,
+ * in the next user turn.
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
@@ -17,14 +17,17 @@ import type { ContentBlock, ToolResultBlock, ToolUseBlock } from './native-reque
 /** One call of an assistant turn. */
 export interface Call {
   readonly block: ToolUseBlock;
-  /** What a result names it by: its id, or for the old `function_call` its name; empty without. */
+  /**
+   * The id, or for the old `function_call` the name, by which a result refers to it; empty if
+   * absent.
+   */
   readonly key: string;
   readonly place: Place;
-  /** Filled when the next user turn is complete. */
+  /** Filled once the next user turn is complete. */
   readonly results: Result[];
 }
 
-/** What a `tool` or `function` message says. */
+/** The content of a `tool` or `function` message. */
 export interface Result {
   readonly key: string;
   readonly isLegacy: boolean;
@@ -57,7 +60,7 @@ function readCall(place: Place, generatedId: string, allocateId: AllocateId): Ca
   const wanted = place.at('id').string('');
   const id = allocateId(wanted || generatedId);
   if (id !== wanted) place.at('id').note('rewritten', `sent as ${id}`);
-  // What stream chunks number calls by; clients that assemble them often leave it in.
+  // The index of the call in stream chunks. Clients that assemble chunks often leave it in.
   place.at('index');
   const block = toolUse(place.at('function'), id);
   block.cache_control = readCacheControl(place);
@@ -68,7 +71,7 @@ function readCall(place: Place, generatedId: string, allocateId: AllocateId): Ca
 function toolUse(called: Place, id: string): ToolUseBlock {
   const name = called.object().at('name');
   const written = name.nonEmptyString();
-  // The name of a past call only has to be readable to the model, and nothing maps it back.
+  // The name of a past call only has to be readable for the model. Nothing maps it back.
   const sent = toAllowedToken(written);
   if (sent !== written) name.note('rewritten', `sent as ${sent}`);
   const input = readArguments(called.at('arguments'));
@@ -76,14 +79,17 @@ function toolUse(called: Place, id: string): ToolUseBlock {
   return { type: 'tool_use', id, name: sent, input };
 }
 
-/** The arguments of a past call, which the client can only replay as the model wrote them. */
+/**
+ * The arguments of a past call. The client replays them as the model wrote them, so none are
+ * refused.
+ */
 function readArguments(place: Place): JsonText {
   if (isJsonObject(place.value)) {
     place.note('rewritten', 'sent as JSON text');
     return { json: JSON.stringify(place.value) };
   }
   const { input, isWrapped } = inputText(place.string(''));
-  if (isWrapped) place.note('rewritten', 'no JSON object: sent as {"_raw": ...}');
+  if (isWrapped) place.note('rewritten', 'not a JSON object: sent as {"_raw": ...}');
   return input;
 }
 
@@ -98,16 +104,15 @@ export function readResult(place: Place, role: 'tool' | 'function'): Result {
 }
 
 /**
- * Answers the calls of one assistant turn with the results of the next user turn: one block per
- * call, in the order of the calls. Equal keys pair by order; results beyond the calls of their key
- * are put together with the last one.
+ * Pairs the calls of one assistant turn with the results of the next user turn. Returns one block
+ * per call, in the order of the calls. Equal keys pair in order. If a key has more results than
+ * calls, the last call gets the remaining ones.
  *
- * A call and a result that are the only ones left over belong together when either of them has no
- * id.
+ * If one call and one result are left over and one of the two has no id, they belong together.
  */
 export function pairResults(calls: readonly Call[], results: readonly Result[]): ToolResultBlock[] {
   if (calls.length === 0 && results.length === 0) return [];
-  /** By key, the first call last. */
+  /** The calls of each key, in reverse order. */
   const waiting = new Map<string, Call[]>();
   for (const call of calls.toReversed()) {
     const equals = waiting.get(call.key);
@@ -166,7 +171,7 @@ function resultBlock({ block, results }: Call): ToolResultBlock {
   return {
     type: 'tool_result',
     tool_use_id: block.id,
-    // An empty result is told by no content at all: upstream refuses empty text.
+    // An empty result has no content, because the upstream refuses empty text.
     content: listed(content),
     cache_control: control,
   };

@@ -1,4 +1,4 @@
-/** The `content` of a chat message, to native blocks. */
+/** Translates the `content` of a chat message to native blocks. */
 
 import type { Place } from '../../reading/place.js';
 import { listOf } from '../../wire/lists.js';
@@ -7,7 +7,7 @@ import { fileBlock } from './documents.js';
 import { imageBlock } from './images.js';
 import type { DocumentBlock, ImageBlock, TextBlock } from './native-request.js';
 
-/** The types of parts, and what each becomes. */
+/** The block that each type of part becomes. */
 interface PartBlocks {
   text: TextBlock;
   refusal: TextBlock;
@@ -17,23 +17,23 @@ interface PartBlocks {
 
 export type PartType = keyof PartBlocks;
 
-/** A part's value is the member that is named like its type. */
+/** A part holds its value in the member that has the name of its type. */
 const READERS: {
   readonly [Type in PartType]: (value: Place) => PartBlocks[Type] | undefined;
 } = { text: textBlock, refusal: textBlock, image_url: imageBlock, file: fileBlock };
 
-/** The types of parts that messages may hold, by who speaks. */
+/** The types of parts that a message may hold, by its role. */
 export const USER_PARTS = ['text', 'image_url', 'file'] as const;
 export const ASSISTANT_PARTS = ['text', 'refusal'] as const;
 export const SYSTEM_PARTS = ['text'] as const;
 
 /**
- * White space and control characters alone are no text: upstream strips more of them than `\s`
- * matches.
+ * Text needs a character other than white space and control characters, because the upstream strips
+ * more of them than `\s` matches, and refuses empty text.
  */
 const HAS_TEXT = /[^\s\p{Cc}]/u;
 
-/** The blocks of a string, or of a list of parts of the given types. */
+/** Reads a string, or a list of parts of the given types. */
 export function contentBlocks<Type extends PartType>(
   content: Place | undefined,
   types: readonly Type[],
@@ -50,7 +50,9 @@ export function contentBlocks<Type extends PartType>(
   });
 }
 
-/** A text block; undefined for text that is empty or only white space, which upstream refuses. */
+/**
+ * A text block; undefined for text that is empty or only white space, which the upstream refuses.
+ */
 export function textBlock(place: Place): TextBlock | undefined {
   const text = place.string();
   if (HAS_TEXT.test(text)) return { type: 'text', text };

@@ -1,5 +1,5 @@
 /**
- * `file` parts of chat messages, to native document blocks (PDF and plain text) or image blocks.
+ * Translates `file` parts of chat messages to native documents (PDF and plain text) or images.
  * https://platform.claude.com/docs/en/build-with-claude/pdf-support
  */
 
@@ -14,14 +14,15 @@ import {
 import { base64Data, base64Image, isWebUrl } from './images.js';
 import type { DocumentBlock, ImageBlock } from './native-request.js';
 
-/** What data URLs say of files whose type their sender did not know. */
+/** The media types in data URLs of files whose type the sender did not know. */
 const UNTYPED = ['', 'application/octet-stream'];
 
-/** The block for a `file`; undefined for a text file without text, which upstream refuses. */
+/** The block for a `file`; undefined for a text file without text, which the upstream refuses. */
 export function fileBlock(file: Place): DocumentBlock | ImageBlock | undefined {
   const id = file.object().given('file_id');
   const data = file.at('file_data');
-  // Ids belong to another store; upstream's own would address files of the operator's account.
+  // Ids name files in another store. An id of the upstream's would name a file of the operator's
+  // account.
   if (data.value == null) id?.refuse('send the file as file_data', 'unsupported_value');
   id?.note('ignored', 'file_data is used');
   const name = file.at('filename').string('');
@@ -50,9 +51,11 @@ function readFile(place: Place, filename: string): DocumentBlock | ImageBlock | 
   return { type: 'document', source: { type: 'base64', media_type: mediaType, data: pdf } };
 }
 
-/** Where no type is named, the first bytes tell it, or else the file's name. */
+/**
+ * Guesses a type that the client did not name from the first bytes, or else from the file's name.
+ */
 function guessType({ payload }: DataUrl, filename: string): string {
-  // 32 characters are 24 bytes: enough for every signature, even with line breaks among them.
+  // The first 24 digits are 18 bytes, enough for every signature. The rest allows for line breaks.
   const head = canonicalBase64(payload.slice(0, 32).replace(/\s+/g, '').slice(0, 24));
   return sniffType(head ?? '') ?? (/\.txt$/i.test(filename) ? 'text/plain' : '');
 }

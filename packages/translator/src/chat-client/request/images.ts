@@ -1,5 +1,5 @@
 /**
- * Images of chat messages, to native image blocks.
+ * Translates the images of chat messages to native image blocks.
  * https://platform.claude.com/docs/en/build-with-claude/vision
  */
 
@@ -8,8 +8,8 @@ import { canonicalBase64, type DataUrl, parseDataUrl, sniffType } from '../../wi
 import type { ImageBlock } from './native-request.js';
 
 /**
- * The block for an `image_url`. A web address is handed on for upstream to fetch; nothing here ever
- * opens it.
+ * The block for an `image_url`. A web address is passed on for the upstream to fetch; this package
+ * never opens it.
  */
 export function imageBlock(image: Place): ImageBlock {
   const place = urlPlace(image);
@@ -21,7 +21,7 @@ export function imageBlock(image: Place): ImageBlock {
 }
 
 function urlPlace(image: Place): Place {
-  // The bare string is not OpenAI's form, but a common one, and it leaves no doubt.
+  // OpenAI's form is an object, but a bare string is common, and its meaning is clear.
   if (typeof image.value === 'string') return image;
   const url = image.object().at('url');
   image.noteUnread();
@@ -33,8 +33,8 @@ export function isWebUrl(url: string): boolean {
 }
 
 /**
- * The block for image data. The bytes decide the media type, because upstream refuses an image
- * whose declared type is wrong, while clients of the chat format never had to get it right.
+ * The block for image data. Its bytes decide the media type: the upstream refuses an image with a
+ * wrong declared type, but chat upstreams accept it, so clients do not always get it right.
  */
 export function base64Image(place: Place, { payload, mediaType: declared }: DataUrl): ImageBlock {
   const data = base64Data(place, payload);

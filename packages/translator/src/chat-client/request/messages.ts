@@ -1,9 +1,9 @@
 /**
- * The messages of a chat, to native turns and system blocks.
+ * Translates the messages of a chat to native turns and system blocks.
  *
- * The chat format is a loose list; the native one alternates between user and assistant, starts and
- * ends with the user, wants all results of a turn's calls first in the very next user turn, and
- * knows no empty text.
+ * The chat format is a loose list. The native one alternates between user and assistant, starts and
+ * ends with the user, wants the results of a turn's calls at the start of the next user turn, and
+ * allows no empty text.
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
@@ -30,7 +30,7 @@ export interface Conversation {
   readonly calledTools: ReadonlySet<string>;
 }
 
-/** What consecutive messages of one side say: results are the user's, thinking and calls the assistant's. */
+/** Consecutive messages of one side. The user has results; the assistant has thinking and calls. */
 interface Turn {
   readonly role: 'user' | 'assistant';
   readonly results: Result[];
@@ -39,12 +39,12 @@ interface Turn {
   readonly calls: Call[];
 }
 
-/** Said for the user where the native format demands a user turn that the chat does not have. */
+/** The text of user turns that the native format demands and the chat does not have. */
 const OPENING = 'Continue the conversation.';
 const CLOSING = 'Continue.';
 const WITHOUT_CONTENT = 'a message without content';
 
-/** Refuses a list that leaves nothing to say, or whose calls and results do not match. */
+/** Refuses a list without any content, and a list whose calls and results do not match. */
 export function translateMessages(list: Place): Conversation {
   const system: TextBlock[][] = [];
   const turns: Turn[] = [];
@@ -78,8 +78,8 @@ export function translateMessages(list: Place): Conversation {
   });
 
   if (turns.length === 0) append(turnOf('user').content, lastOf(system, list));
-  // A final assistant turn would be continued by older models and is refused by newer ones; in the
-  // chat format it is history, and the model writes a new message.
+  // Older models continue a final assistant turn, and newer ones refuse it. In the chat format it
+  // is history, and the model writes a new message.
   if (turns.at(-1)?.role === 'assistant') sayForUser(CLOSING, 'last');
 
   function turnOf(role: Turn['role']): Turn {
@@ -95,7 +95,7 @@ export function translateMessages(list: Place): Conversation {
     const text = readAssistantText(message);
     const calls = readCalls(message, index, allocateId);
     finishReading(message, calls.at(-1)?.block ?? text.at(-1));
-    // Upstream takes no turn that holds nothing, or nothing but thinking.
+    // The upstream refuses a turn that is empty or holds only thinking.
     if (text.length === 0 && calls.length === 0) {
       message.note('dropped', WITHOUT_CONTENT);
       return;
@@ -131,7 +131,7 @@ function readAssistantText(message: Place): TextBlock[] {
   return blocks;
 }
 
-/** A chat of system messages only asks for an answer to the last of them. */
+/** A chat that consists of system messages asks for an answer to the last one. */
 function lastOf(system: TextBlock[][], list: Place): TextBlock[] {
   const blocks = system.pop() ?? list.refuse('at least one message must have content');
   list.note('rewritten', 'the last system message is sent as user');

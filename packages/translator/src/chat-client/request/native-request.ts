@@ -1,9 +1,9 @@
 /**
- * The part of a native Messages request that translation produces, and its JSON text.
+ * The native Messages request that the translation produces, and its JSON text.
  *
  * The members mirror `MessageCreateParams` of Anthropic SDK 1.11.0 and, for `temperature` and
- * `top_p`, of 0.137.0. Upstream refuses members it does not know, so nothing outside these types is
- * ever sent. A member that is undefined is not written.
+ * `top_p`, of 0.137.0. The upstream refuses members that it does not know, so no others are sent. A
+ * member that is undefined is not written.
  */
 
 import type { CacheControl } from '../../reading/cache-point.js';
@@ -78,7 +78,7 @@ export interface ToolUseBlock {
   type: 'tool_use';
   id: string;
   name: string;
-  /** Written into the body as it is. */
+  /** Written into the body unchanged. */
   input: JsonText;
   cache_control?: CacheControl | undefined;
 }
@@ -93,9 +93,9 @@ export interface ToolResultBlock {
 /**
  * Writes the body that is sent upstream.
  *
- * The order of members is fixed: `model`, `max_tokens`, then `tools`, `system`, `messages` in the
- * order in which upstream computes cached prefixes, then the rest. Two requests that share their
- * beginning therefore share it in bytes too, which caches keyed by the body's text depend on.
+ * The order of members is fixed: `model` and `max_tokens`, then `tools`, `system` and `messages`,
+ * as the upstream orders its cached prefixes, then the rest. Two requests that begin alike
+ * therefore begin with the same bytes, which caches keyed by the text of the body depend on.
  */
 export function writeNativeRequest(request: NativeRequest): string {
   const { model, max_tokens, tools, system, messages, ...rest } = request;

@@ -1,5 +1,5 @@
 /**
- * `reasoning_effort`, to the effort and thinking controls that the model has.
+ * Translates `reasoning_effort` to the effort and thinking controls that the model has.
  * https://platform.claude.com/docs/en/build-with-claude/effort
  */
 
@@ -15,8 +15,8 @@ export interface Reasoning {
 const LEVELS: readonly EffortLevel[] = ['low', 'medium', 'high', 'xhigh', 'max'];
 
 /**
- * Never turns manual thinking on: a chat history has no thinking blocks unless the client carries
- * them, and manual thinking forbids a forced tool choice.
+ * Never turns manual thinking on, because manual thinking forbids a forced tool choice, and because
+ * a chat history has no thinking blocks unless the client carries them.
  */
 export function translateReasoning(
   field: Place | undefined,

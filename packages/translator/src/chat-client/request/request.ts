@@ -1,9 +1,9 @@
 /**
- * A chat completions request, to a native Messages request.
+ * Translates a chat completions request to a native Messages request.
  *
- * The native body is built from what is known, never by copying and deleting: upstream refuses
- * members it does not know. What cannot be carried is told in notes; what would change the meaning
- * if left out is refused.
+ * The native body is built from known members, never by copying and deleting, because the upstream
+ * refuses members that it does not know. A member without an equivalent is left out and noted. If
+ * leaving it out would change the meaning, the request is refused.
  *
  * https://platform.claude.com/docs/en/api/messages
  */
@@ -25,14 +25,14 @@ import type { ModelTraits } from './traits.js';
 import { refuseUnservable } from './unservable.js';
 
 export interface TranslateRequestOptions {
-  /** The upstream id of the model, sent instead of the client's own. */
+  /** The upstream's id of the model. It replaces the client's own. */
   readonly model: string;
   readonly traits: ModelTraits;
-  /** The most tokens the model can generate: sent when no limit is given, and never exceeded. */
+  /** The most tokens that the model can generate: the default limit, and the highest. */
   readonly maxOutputTokens: number;
   /**
-   * Makes the opaque `metadata.user_id` of the client's `safety_identifier` or `user`, which often
-   * are e-mail addresses: return a keyed hash. Without it they are ignored.
+   * Makes the opaque `metadata.user_id` from the client's `safety_identifier` or `user`. Return a
+   * keyed hash, because these often are e-mail addresses. Without this function they are ignored.
    */
   readonly endUserId?: (value: string) => string;
 }
@@ -43,15 +43,16 @@ export type RequestTranslation =
       /** JSON text of the native request. */
       readonly body: string;
       readonly stream: boolean;
-      /** What the translation of the answer has to know. */
+      /** The context that the translation of the answer needs. */
       readonly response: ResponseContext;
       /**
-       * What was ignored, dropped, capped or rewritten: 100 at most, and one that counts the rest.
+       * One note for each part that was ignored, dropped, capped or rewritten: at most 100, and one
+       * that counts the rest.
        */
       readonly notes: readonly Note[];
     }
   | {
-      /** The client's error, status 400: nothing may be sent upstream. */
+      /** An error of the client, status 400. There is nothing to send upstream. */
       readonly outcome: 'refused';
       readonly problem: RequestProblem;
     };
@@ -59,10 +60,10 @@ export type RequestTranslation =
 /**
  * Translates the body of a chat completions request, given as `JSON.parse` returns it.
  *
- * Never throws on what a client may send, never changes its input, and opens no URL. Members that
- * are unknown, or known to have no equivalent, are ignored whatever their type; members that are
- * translated are refused when their type is wrong. Numbers are as exact as the given values; in the
- * arguments of past calls, which are text, every digit is kept.
+ * Does not throw on any input, does not change its input, and opens no URL. Members that are
+ * unknown or have no equivalent are ignored, even with a wrong type. Members that are translated
+ * are refused when their type is wrong. Numbers are as exact as the given values. The arguments of
+ * past calls are text, so every digit of them is kept.
  *
  * @example
  * const chat = { model: 'my-model', messages: [{ role: 'user', content: 'Hi' }] };
@@ -101,7 +102,7 @@ function translate(
   const includeUsage = readIncludeUsage(chat.given('stream_options'), stream);
   const conversation = translateMessages(chat.at('messages'));
   const toolUse = translateTools(chat, traits, conversation.calledTools);
-  // After the client's own blocks, so that a prefix the client caches stays what it was.
+  // After the client's own blocks, so that a prefix that the client caches stays the same.
   const { system } = conversation;
   for (const text of [toolUse.instruction, readFormat(chat.given('response_format'))]) {
     if (text) system.push({ type: 'text', text });
@@ -123,7 +124,7 @@ function translate(
     cache_control: cacheControl && fromCacheControl(cacheControl),
     stream: stream || undefined,
   };
-  // Looked at in passing: these members count as unread, and are noted like any other.
+  // Uses a place of its own, so that the members it looks at still count as unread and are noted.
   refuseUnservable(new Place(t, body));
   chat.noteUnread();
   refuseExcessCachePoints(t, request);
@@ -160,7 +161,7 @@ function readIncludeUsage(options: Place | undefined, stream: boolean): boolean 
   return wanted;
 }
 
-/** The instruction that stands for `response_format`, where there is one. */
+/** The instruction that takes the place of `response_format`; undefined when none is needed. */
 function readFormat(format: Place | undefined): string | undefined {
   const type = format?.at('type').value;
   if (type === 'json_object') return JSON_OBJECT_INSTRUCTION;
@@ -187,6 +188,6 @@ function readEndUser(
   const field = chat.givenEither('safety_identifier', 'user');
   if (!field || field.value === '') return undefined;
   if (endUserId) return { user_id: endUserId(field.string()) };
-  field.note('ignored', 'end users are not told');
+  field.note('ignored', 'end users are not sent upstream');
   return undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * `temperature` and `top_p`. Models after Opus 4.6 refuse both; older ones take a temperature of at
- * most 1, and some of them refuse both in one request. Source: Anthropic SDK 0.137.0
- * `MessageCreateParams`.
+ * Translates `temperature` and `top_p`. Models after Opus 4.6 refuse both. Older models accept a
+ * temperature of at most 1, and some refuse a request with both. Source: `MessageCreateParams` of
+ * Anthropic SDK 0.137.0.
  */
 
 import type { Place } from '../../reading/place.js';
@@ -13,8 +13,7 @@ export interface Sampling {
 }
 
 /**
- * The chat format allows temperatures up to 2; here anything outside 0 to 1 is capped, never an
- * error.
+ * Caps a temperature outside 0 to 1 instead of refusing it, because the chat format allows up to 2.
  */
 export function translateSampling(chat: Place, { sampling }: ModelTraits): Sampling {
   const temperature = chat.given('temperature');
@@ -43,7 +42,7 @@ function readNumber(field: Place | undefined): number | undefined {
   return typeof value === 'number' && !Number.isNaN(value) ? value : field.mustBe('a number');
 }
 
-/** 1 is the default of both: leaving it out loses nothing. */
+/** 1 is the default of both, so leaving it out needs no note. */
 function noteUnsent(field: Place | undefined, why: string): void {
   if (field?.value !== 1) field?.note('dropped', why);
 }

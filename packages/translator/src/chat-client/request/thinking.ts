@@ -1,7 +1,7 @@
 /**
- * Thinking blocks that travel through the chat format on assistant messages, so that tool loops
- * keep the model's reasoning: `thinking_blocks` holds native blocks, `reasoning_details` the same
- * facts as OpenRouter spells them.
+ * Reads the thinking blocks that assistant messages carry, so that tool loops keep the model's
+ * reasoning. `thinking_blocks` holds native blocks, and `reasoning_details` holds the same facts in
+ * OpenRouter's form.
  * https://platform.claude.com/docs/en/build-with-claude/extended-thinking
  */
 
@@ -10,8 +10,8 @@ import type { ThinkingBlock } from './native-request.js';
 
 /**
  * The thinking blocks of an assistant message, unchanged and in order. The signature decides, not
- * the text: a signed block with empty text is kept, an unsigned one is no block of upstream's and
- * dropped.
+ * the text: a signed block with empty text is kept. An unsigned block does not come from the
+ * upstream and is dropped.
  */
 export function readThinking(message: Place): ThinkingBlock[] {
   const blocks = message.given('thinking_blocks');

@@ -1,5 +1,5 @@
 /**
- * Tools, and which of them the model may or must call.
+ * Translates tools, and the choice of those that the model may or must call.
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
@@ -13,12 +13,14 @@ import type { InputSchema, NativeTool } from './native-request.js';
 import type { ModelTraits } from './traits.js';
 
 export interface ToolUse {
-  /** Empty when the model is offered none. */
+  /** Empty when the model gets no tools. */
   readonly tools: NativeTool[];
   readonly toolChoice?: NativeToolChoice | undefined;
-  /** What the system prompt has to say where `tool_choice` cannot. */
+  /**
+   * A sentence for the system prompt, when the model refuses the `tool_choice` that would say it.
+   */
   readonly instruction?: string;
-  /** The tools came as `functions`: calls go back as `function_call`. */
+  /** Whether the tools came as `functions`. Calls then go back as `function_call`. */
   readonly isLegacy: boolean;
 }
 
@@ -43,13 +45,14 @@ export function translateTools(
   const { toolChoice } = choice;
   const isSerial =
     !parallel.boolean(true) ||
-    // The old format has room for one call.
+    // `function_call` holds a single call.
     isLegacy ||
     field?.at('disable_parallel_tool_use').value === true;
   if (forcedToolChoice === 'accepted' || !isForced(toolChoice)) {
     return { tools, toolChoice: withSerial(toolChoice, isSerial), isLegacy };
   }
-  // For models that refuse a forced choice: offer only what is demanded, and say so. No guarantee.
+  // The model refuses a forced choice. Offer only the demanded tool and ask for it: likely, not
+  // certain.
   field?.note('rewritten', 'the model is asked, not forced');
   const { name } = toolChoice;
   return {
@@ -97,7 +100,7 @@ function readFunction(place: Place): NativeTool {
   };
 }
 
-/** The schema itself, its keys in the client's order, with the `type` that upstream demands. */
+/** The client's schema, its keys in order, with the `type` that the upstream demands. */
 function inputSchema(parameters: Place | undefined): InputSchema {
   if (!parameters) return emptySchema();
   const type = parameters.object().at('type');
@@ -112,7 +115,7 @@ function emptySchema(): InputSchema {
 
 interface Choice {
   readonly toolChoice?: NativeToolChoice;
-  /** The tools that may be called, when the client named some. */
+  /** The names of the tools that may be called, if the client listed some. */
   readonly allowedTools?: readonly string[];
 }
 
@@ -133,7 +136,7 @@ function fromToolChoice(field: Place): Choice & { toolChoice: NativeToolChoice }
   const normalized = normalizeToolChoice(field.value);
   if (normalized.outcome === 'refused') throw new RefusedRequestError(normalized.problem);
   if (normalized.outcome === 'normalized') return normalized;
-  // Of a native choice only what is known is sent: upstream refuses other members.
+  // Only the known members of a native choice are sent, because the upstream refuses others.
   const type = field.at('type');
   const name = field.at('name');
   field.at('disable_parallel_tool_use');
@@ -156,7 +159,7 @@ function isForced(
   return choice?.type === 'any' || choice?.type === 'tool';
 }
 
-/** Past calls need definitions of what they called, even when the model may call nothing now. */
+/** The upstream wants definitions of the tools in past calls, even if no tool may be called now. */
 function historyOnly(field: Place, calledTools: ReadonlySet<string>): ToolUse {
   if (calledTools.size === 0) return { tools: [], isLegacy: false };
   field.note('rewritten', 'defined for past calls only');

@@ -1,14 +1,16 @@
-/** What one upstream model accepts, as far as translation must respect it. */
+/** The properties of an upstream model that the translation depends on. */
 
 export type EffortLevel = 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
 export interface ModelTraits {
-  /** Whether `temperature` and `top_p` may be sent. Models after Opus 4.6 refuse them. */
+  /** Whether the model accepts `temperature` and `top_p`. Models after Opus 4.6 refuse them. */
   readonly sampling: 'accepted' | 'refused';
-  /** Whether `tool_choice` of type `any` and `tool` may be sent. */
+  /** Whether the model accepts a `tool_choice` of type `any` or `tool`. */
   readonly forcedToolChoice: 'accepted' | 'refused';
-  /** Levels of `output_config.effort`; empty when the model has no effort control. */
+  /** The levels of `output_config.effort`; empty when the model has no effort control. */
   readonly effort: readonly EffortLevel[];
-  /** How thinking is turned off: it is off when omitted, by `thinking: {type: "disabled"}`, or it cannot be. */
+  /**
+   * How to turn thinking off: omit it, send `thinking: {type: "disabled"}`, or it cannot be done.
+   */
   readonly thinkingOff: 'omit' | 'disabled' | 'never';
 }

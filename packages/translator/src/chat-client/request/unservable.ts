@@ -1,10 +1,10 @@
-/** Members of a chat request that must not simply be ignored. */
+/** Finds members of a chat request that must not be ignored. */
 
 import type { Place } from '../../reading/place.js';
 
 /**
- * Refuses what betrays the client when it is ignored: audio as the only wanted modality, and a
- * moderation policy that is to block.
+ * Refuses a request for audio alone, and a moderation policy that is to block. A client that relies
+ * on either must not get an answer without it.
  */
 export function refuseUnservable(chat: Place): void {
   const modalities = chat.given('modalities');

@@ -1,11 +1,12 @@
 /**
- * Puts the deltas of a chat answer into native order: one block open at a time, indexes dense.
+ * Puts the deltas of a chat answer into native order: one block open at a time, and indexes without
+ * gaps.
  *
- * A chat stream may interleave calls by their index. The first block that is not done is open and its
- * deltas leave at once; what belongs to later blocks is held until those before it are done. Text and
- * thinking are done as soon as something else follows, a call when its arguments form a whole object.
- * Arguments that begin with anything but `{` are held to the end of their block as well, because only
- * then it is known what object they have to be put in.
+ * A chat stream may interleave calls by their index. The first unfinished block is open, and its
+ * deltas leave at once. Deltas of later blocks are held until the blocks before them are finished.
+ * Text and thinking are finished when a delta of another block follows, a call when its arguments
+ * are a complete object. Arguments that do not begin with `{` are held until the end of their
+ * block, because the object that wraps them can only be written then.
  */
 
 import { inputText } from '../../wire/raw-json.js';
@@ -20,11 +21,11 @@ import {
 import { ObjectProgress } from './object-progress.js';
 import type { Piece } from './pieces.js';
 
-/** A call whose block is open, waits or is done. */
+/** A call whose block is open, waiting or finished. */
 export interface StreamedCall {
   readonly kind: 'call';
   readonly id: string;
-  /** Empty until the upstream tells it; the block cannot open before. */
+  /** Empty until the upstream sends it. The block cannot open before. */
   name: string;
   readonly progress: ObjectProgress;
   held: string;
@@ -38,7 +39,7 @@ type Segment =
 
 export class BlockQueue {
   readonly #write: (event: NativeEvent) => void;
-  /** The first one is open if `#isOpen`, the others wait. */
+  /** If `#isOpen` is true, the first one is open. The others wait. */
   readonly #segments: Segment[] = [];
   #isOpen = false;
   #index = 0;
@@ -48,7 +49,7 @@ export class BlockQueue {
     this.#write = write;
   }
 
-  /** Characters that wait for an earlier block to end. */
+  /** The number of characters that wait for an earlier block to end. */
   get heldLength(): number {
     return this.#heldLength;
   }
@@ -81,8 +82,8 @@ export class BlockQueue {
   }
 
   addArguments(call: StreamedCall, text: string): void {
-    // What follows a whole object is no part of it: white space, or all of it again from servers that
-    // repeat a call when it ends.
+    // Text after a complete object is white space, or the whole object again: some servers repeat a
+    // call when it ends.
     if (call.progress.stage !== 'complete') {
       call.progress.append(text);
       this.#hold(call, text);
@@ -90,7 +91,7 @@ export class BlockQueue {
     this.#advance();
   }
 
-  /** Ends all blocks. False when one of them is a call that never got a name. */
+  /** Ends all blocks. @returns false when a call never got a name */
   finish(): boolean {
     for (let head = this.#segments[0]; head !== undefined; head = this.#segments[0]) {
       this.#flush(head);
@@ -119,7 +120,7 @@ export class BlockQueue {
     }
   }
 
-  /** Opens the first block, if it can be, and lets out what may leave of it. */
+  /** Opens the first block, if it can be opened, and writes the deltas of it that may leave. */
   #flush(segment: Segment): void {
     if (!this.#isOpen) {
       if (segment.kind === 'call' && segment.name === '') return;
@@ -160,7 +161,7 @@ export class BlockQueue {
     }
     if (segment.kind === 'call' && segment.held !== '') {
       const { json } = inputText(this.#take(segment)).input;
-      // A call without arguments has no delta in a native stream either.
+      // A native stream has no delta for a call without arguments.
       if (json !== '{}') this.#delta({ type: 'input_json_delta', partial_json: json });
     }
     this.#write({ type: 'content_block_stop', index: this.#index });

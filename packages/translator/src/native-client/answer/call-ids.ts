@@ -1,12 +1,10 @@
-/** Ids of calls within one answer. */
-
 import { toAllowedToken } from '../../reading/tool-ids.js';
 import { stringOf } from '../../wire/raw-json.js';
 
 /**
- * Gives each call of one message an id: the upstream's own, unchanged, so that it knows it again in
- * the next request. A missing one is made from the message and the call's place; one that the message
- * has already gets `_2`, `_3`, ..., because results are matched by it.
+ * Gives each call of one message an id. The upstream's own id stays unchanged, so that the upstream
+ * recognizes it in the next request. A missing id is made from the message's id and the position of
+ * the call. A repeated id gets `_2`, `_3`, ..., because clients match results by it.
  */
 export function createCallIds(messageId: string): (wanted: unknown) => string {
   const used = new Set<string>();

@@ -1,5 +1,5 @@
 /**
- * A chat completion, to a native message.
+ * Translates a chat completion to a native message.
  *
  * https://platform.claude.com/docs/en/api/messages
  */
@@ -46,19 +46,20 @@ export type CompletionTranslation =
   | { readonly outcome: 'malformed'; readonly reason: string };
 
 /**
- * Translates the body of a successful response: its first choice.
+ * Translates the first choice in the body of a successful response.
  *
- * Content is in native order: thinking, text, calls. Arguments of calls become the `input` digit for
- * digit; arguments that are no JSON object become `{"_raw": "<the text>"}`, empty ones `{}`. A refusal
- * is `stop_details.explanation` under the stop reason `refusal`. Without usage that can be trusted the
- * message's counts are null. Log probabilities, audio and annotations are left out.
+ * Content is in native order: thinking, text, calls. The arguments of calls become the `input`
+ * digit for digit. Arguments that are not a JSON object become `{"_raw": "<the text>"}`, and empty
+ * ones `{}`. A refusal becomes `stop_details.explanation`, with the stop reason `refusal`. If the
+ * usage is missing or invalid, the message's counts are null. Log probabilities, audio and
+ * annotations are left out.
  */
 export function translateCompletion(
   chatBody: string | Uint8Array,
   context: MessageContext,
 ): CompletionTranslation {
   const completion = parseObject(asText(chatBody));
-  if (completion === undefined) return malformed('the body is no JSON object');
+  if (completion === undefined) return malformed('the body is not a JSON object');
   const { id, error, choices, usage: chatUsage } = completion;
   if (error != null) return { outcome: 'error', error: readChatError(error) };
   const choice = objectsOf(choices)[0];
@@ -100,7 +101,7 @@ function malformed(reason: string): CompletionTranslation {
 
 type Call = NativeBlock<JsonText>;
 
-/** Undefined when a call has no name: no client could answer it. */
+/** Undefined when a call has no name, because no client could answer it. */
 function readCalls(
   message: JsonObject,
   allocateId: (wanted: unknown) => string,
@@ -118,13 +119,13 @@ function readCalls(
   return calls;
 }
 
-/** Some servers send an object where the format has JSON text. */
+/** Some servers send an object instead of its JSON text. */
 function inputOf(value: unknown): JsonText {
   if (isJsonObject(value)) return { json: JSON.stringify(value) };
   return inputText(stringOf(value)).input;
 }
 
-/** Neighbours of one kind as one, as a stream of them would be; a signature ends its block. */
+/** Joins adjacent pieces of one type, as a stream would. A signature ends its block. */
 function joined(pieces: readonly Piece[]): Piece[] {
   const result: Piece[] = [];
   for (const piece of pieces) {

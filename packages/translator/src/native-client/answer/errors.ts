@@ -1,5 +1,5 @@
 /**
- * Errors of chat upstreams, as native ones.
+ * Translates the errors of chat upstreams to native errors.
  * https://platform.claude.com/docs/en/api/errors
  */
 
@@ -21,7 +21,7 @@ export type NativeErrorType =
   | 'timeout_error'
   | 'overloaded_error';
 
-/** The status that the native API sends with each type of error. */
+/** The HTTP status that the native API sends with each type of error. */
 export const ERROR_STATUS: Readonly<Record<NativeErrorType, number>> = {
   invalid_request_error: 400,
   authentication_error: 401,
@@ -36,15 +36,15 @@ export const ERROR_STATUS: Readonly<Record<NativeErrorType, number>> = {
   overloaded_error: 529,
 };
 
-/** The HTTP status of a native error type; 500 for types that are unknown. */
+/** The HTTP status of a native error type; 500 for an unknown type. */
 export function statusOfError(type: string): number {
   return isErrorType(type) ? ERROR_STATUS[type] : ERROR_STATUS.api_error;
 }
 
 /**
- * The native error type of an HTTP status. 408 and 504 are `timeout_error`; 503, which chat upstreams
- * use for overload, and 529 are `overloaded_error`; any other 4xx is `invalid_request_error`, and
- * whatever else is `api_error`.
+ * The native error type of an HTTP status. 408 and 504 are `timeout_error`. 529 is
+ * `overloaded_error`, and so is 503, which chat upstreams send when they are overloaded. Any other
+ * 4xx without a type of its own is `invalid_request_error`, and every other status is `api_error`.
  */
 export function errorOfStatus(status: number): NativeErrorType {
   for (const [type, itsStatus] of Object.entries(ERROR_STATUS)) {
@@ -55,7 +55,7 @@ export function errorOfStatus(status: number): NativeErrorType {
   return status >= 400 && status < 500 ? 'invalid_request_error' : 'api_error';
 }
 
-/** What chat upstreams write in `error.code` or `error.type`, where it says more than the status. */
+/** Values of `error.code` and `error.type` of chat upstreams that say more than the status. */
 const WORDS: Readonly<Record<string, NativeErrorType>> = {
   insufficient_quota: 'billing_error',
   billing_hard_limit_reached: 'billing_error',
@@ -72,16 +72,18 @@ const WORDS: Readonly<Record<string, NativeErrorType>> = {
 };
 
 export interface ChatErrorResponse {
-  /** As the upstream sent it. */
+  /** The upstream's status. */
   readonly status: number;
-  /** As the upstream sent it: JSON of any shape, HTML, or nothing. */
+  /** The upstream's body: JSON of any shape, HTML, or nothing. */
   readonly body: string | Uint8Array;
-  /** Told to the client as `request_id`. */
+  /** Sent to the client as `request_id`. */
   readonly requestId: string;
 }
 
 export interface NativeErrorResponse {
-  /** Always the one that {@link ERROR_STATUS} has for the type, so that SDKs retry what can be cured. */
+  /**
+   * The status of the type in {@link ERROR_STATUS}, so that SDKs retry the errors that may pass.
+   */
   readonly status: number;
   /** JSON text of the native error. */
   readonly body: string;
@@ -89,10 +91,10 @@ export interface NativeErrorResponse {
 }
 
 /**
- * Translates a response whose status is an error.
+ * Translates a response with an error status.
  *
- * The upstream's message is kept, its `param` is not: it is a path in the translated request. A body
- * that is no JSON, such as a proxy's HTML, is not repeated.
+ * Keeps the upstream's message, but not its `param`, which is a path in the translated request. A
+ * body that is not JSON, such as a proxy's HTML, is not repeated.
  */
 export function translateChatError(response: ChatErrorResponse): NativeErrorResponse {
   const { status, body, requestId } = response;
@@ -102,8 +104,10 @@ export function translateChatError(response: ChatErrorResponse): NativeErrorResp
 }
 
 /**
- * The `error` member of a response, or of a chunk amid a stream, in native words. `status` is that of
- * the response; amid a stream there is none, and a numeric `code` takes its place.
+ * Translates the `error` member of a response or of a chunk in a stream.
+ *
+ * @param status - The status of the response. A stream has none, so a numeric `code` takes its
+ * place.
  */
 export function readChatError(error: unknown, status?: number): StreamError {
   const { type, code, message } = isJsonObject(error) ? error : { message: error };
@@ -113,7 +117,7 @@ export function readChatError(error: unknown, status?: number): StreamError {
   return {
     type:
       typeOfWord(code) ??
-      // OpenAI's type for nearly every 4xx: the status says more.
+      // OpenAI uses this type for nearly every 4xx, so the status says more.
       (type === 'invalid_request_error' ? undefined : typeOfWord(type)) ??
       (known === undefined ? undefined : errorOfStatus(known)) ??
       typeOfWord(type) ??
@@ -131,7 +135,10 @@ function isErrorType(type: string): type is NativeErrorType {
   return Object.hasOwn(ERROR_STATUS, type);
 }
 
-/** `{"error": {...}}` as a rule; elsewhere `{"error": "..."}`, `{"message": ...}` or `{"detail": ...}`. */
+/**
+ * Most bodies have `{"error": {...}}`; some have `error` as text, or a `message` or `detail`
+ * instead.
+ */
 function errorMember(body: string | Uint8Array): unknown {
   const value = parseJson(asText(body));
   // Google's compatible endpoint wraps its errors in an array.

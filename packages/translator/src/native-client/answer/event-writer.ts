@@ -1,6 +1,5 @@
 /**
- * Chunks of a chat completion, to native events: the part of the translation that knows nothing of
- * bytes and framing.
+ * Translates the chunks of a chat completion to native events. Bytes and framing are the caller's.
  *
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
@@ -25,14 +24,16 @@ import { StreamedCalls } from './streamed-calls.js';
 import { deltaUsage, readChatUsage, startUsage, UNKNOWN_USAGE } from './usage.js';
 
 export interface EventWriter {
-  /** Takes one chunk, or an error object in its place. Ignored once the message is finished. */
+  /**
+   * Takes one chunk, or an error object in place of a chunk. Ignored once the message is finished.
+   */
   onChunk(chunk: JsonObject): void;
-  /** The upstream said that it is done, by `[DONE]` or by closing. */
+  /** The upstream sent `[DONE]` or closed the stream. */
   onDone(): void;
-  /** Ends the message as failed, unless it is finished; `told` is what the upstream itself says of it. */
-  fail(cause: FailureCause, told?: unknown): void;
+  /** Ends an unfinished message as failed. `reported` is the error that the upstream sent. */
+  fail(cause: FailureCause, reported?: unknown): void;
   isFinished(): boolean;
-  /** To be called once. A complete message writes its `message_delta` and `message_stop` meanwhile. */
+  /** Call once. For a complete message it writes `message_delta` and `message_stop`. */
   end(): MessageEnd;
 }
 
@@ -57,17 +58,17 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
   function onChunk(chunk: JsonObject): void {
     if (isFinished) return;
     const choice = objectsOf(chunk['choices']).find(({ index }) => index === 0 || index == null);
-    // vLLM used to send an error object where a chunk should be.
+    // Older versions of vLLM send an error object in place of a chunk.
     const bare = chunk['object'] === 'error' ? chunk : undefined;
     const error = chunk['error'] ?? choice?.['error'] ?? bare;
     if (error != null) {
       fail('error_event', readChatError(error));
       return;
     }
-    // Some servers repeat the usage on every chunk, and Moonshot tells it within the choice. Each is
-    // a whole that replaces the one before.
-    const told = chunk['usage'] ?? choice?.['usage'];
-    if (told != null) usage = readChatUsage(told);
+    // Some servers repeat the usage in every chunk, and Moonshot sends it in the choice. Each usage
+    // is complete and replaces the one before.
+    const reported = chunk['usage'] ?? choice?.['usage'];
+    if (reported != null) usage = readChatUsage(reported);
     if (choice !== undefined) onChoice(choice, chunk['id']);
   }
 
@@ -107,15 +108,15 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
 
   function onDone(): void {
     if (isFinished) return;
-    // `[DONE]` alone is no ending: proxies write it after an upstream that broke, too.
+    // `[DONE]` alone does not end a message: some proxies send it after their upstream broke.
     if (typeof finishReason !== 'string') fail('truncated');
     else if (!queue.finish()) fail('malformed');
     isFinished = true;
   }
 
-  function fail(cause: FailureCause, told?: unknown): void {
+  function fail(cause: FailureCause, reported?: unknown): void {
     if (isFinished) return;
-    failure = failureOf(cause, told);
+    failure = failureOf(cause, reported);
     isFinished = true;
   }
 

@@ -1,9 +1,9 @@
 /**
- * Native messages and events, as far as an answer in the chat format can fill them.
+ * The native messages and events that the translation of a chat answer produces.
  *
- * The members mirror `Message` and `RawMessageStreamEvent` of Anthropic SDK 1.11.0. What the chat
- * format does not tell is null. Text has no `citations`: the API leaves the member out where there are
- * none, although the SDK's type says null, and clients such as the Vercel AI SDK refuse a null.
+ * The members mirror `Message` and `RawMessageStreamEvent` of Anthropic SDK 1.11.0. Members that
+ * the chat format cannot fill are null. Text has no `citations`: the API omits the member if there
+ * are none, although the SDK's type says null, and clients such as the Vercel AI SDK refuse a null.
  */
 
 import type { JsonText } from '../../wire/raw-json.js';
@@ -38,7 +38,9 @@ export type ThinkingPiece =
   | {
       readonly type: 'thinking';
       readonly thinking: string;
-      /** Empty where the upstream signed nothing: such a block is for reading only. */
+      /**
+       * Empty if the upstream signed nothing. Such a block cannot be sent back to a native model.
+       */
       readonly signature: string;
     }
   | { readonly type: 'redacted_thinking'; readonly data: string };
@@ -62,8 +64,8 @@ export interface DeltaUsage {
 }
 
 /**
- * Counts are null as long as the upstream has not told them. The one exception is `input_tokens` in
- * `message_start`, which is 0 then.
+ * Counts are null until the upstream has reported them, except that `input_tokens` in
+ * `message_start` is 0.
  */
 export interface NativeUsage extends DeltaUsage {
   readonly cache_creation: null;
@@ -110,7 +112,7 @@ export function toolUseBlock<Input>(id: string, name: string, input: Input): Nat
   return { type: 'tool_use', id, name, input, caller: { type: 'direct' } };
 }
 
-/** Writes a message with the inputs of its calls as they are, digit for digit. */
+/** Writes a message with the inputs of its calls unchanged, digit for digit. */
 export function writeMessage(message: NativeMessage<JsonText>): string {
   const { content, ...rest } = message;
   const blocks = content.map((block) => {
@@ -121,7 +123,9 @@ export function writeMessage(message: NativeMessage<JsonText>): string {
   return `${JSON.stringify(rest).slice(0, -1)},"content":[${blocks.join(',')}]}`;
 }
 
-/** The chat id, as one that looks native; the id that the forward translation made of one, undone. */
+/**
+ * Turns a chat id into a native one. Undoes the prefix that the translation for chat clients adds.
+ */
 export function messageIdOf(chatId: unknown): string {
   if (typeof chatId !== 'string' || chatId === '') return 'msg_unknown';
   return chatId.startsWith('chatcmpl-msg_')

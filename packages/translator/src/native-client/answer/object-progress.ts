@@ -1,12 +1,12 @@
-/** How far the JSON text of an object has come, while it arrives in pieces. */
+/** Tracks whether the JSON text of an object is complete, while it arrives in pieces. */
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const BLANKS = /^[ \t\n\r]*/;
 
 /**
- * Counts brackets outside of strings. It does not validate: text that begins with `{` and whose
- * brackets balance is complete, and whether it is JSON is for its reader to find out.
+ * Counts brackets outside of strings. Text that begins with `{` is complete when its brackets
+ * balance. Its reader has to validate the JSON.
  */
 export class ObjectProgress {
   #depth = 0;
@@ -14,7 +14,7 @@ export class ObjectProgress {
   #isEscaped = false;
   #stage: 'blank' | 'object' | 'complete' | 'other' = 'blank';
 
-  /** `blank` before the first character that counts, `other` when that one is no `{`. */
+  /** `blank` before the first character that is not white space; `other` when that is not a `{`. */
   get stage(): 'blank' | 'object' | 'complete' | 'other' {
     return this.#stage;
   }

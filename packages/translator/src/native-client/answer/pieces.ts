@@ -1,11 +1,11 @@
 /**
- * Text and reasoning of a chat message or delta, whichever of the common members carries them.
+ * Reads the text and the reasoning of a chat message or delta from the members that servers use.
  *
  * OpenAI's own format has no reasoning text. Servers add `reasoning_content` (DeepSeek, vLLM) or
- * `reasoning` (OpenRouter, vLLM); signatures travel in `thinking_blocks`
- * (https://docs.litellm.ai/docs/reasoning_content, and this package's forward half) or in
- * `reasoning_details` (https://openrouter.ai/docs/use-cases/reasoning-tokens). Several of them say
- * the same thing at once, so the one that tells most is read and the others are not.
+ * `reasoning` (OpenRouter, vLLM). Signatures are in `thinking_blocks`
+ * (https://docs.litellm.ai/docs/reasoning_content, and this package's answers to chat clients) or
+ * in `reasoning_details` (https://openrouter.ai/docs/use-cases/reasoning-tokens). A message may
+ * carry the same reasoning in several members, so only the most detailed one is read.
  */
 
 import { type JsonObject, objectsOf, stringOf } from '../../wire/raw-json.js';
@@ -13,7 +13,7 @@ import { thinkingBlock, type ThinkingPiece } from './message.js';
 
 export type Piece = ThinkingPiece | { readonly type: 'text'; readonly text: string };
 
-/** In the order of a native message: reasoning, then what `content` holds. Empty pieces are left out. */
+/** The pieces in native order: reasoning, then `content`. Empty pieces are left out. */
 export function piecesOf(holder: JsonObject): Piece[] {
   return [...thinkingOf(holder), ...contentOf(holder['content'])];
 }
@@ -45,7 +45,7 @@ function ofReasoningDetail(detail: JsonObject): ThinkingPiece[] {
   }
 }
 
-/** A string, or parts as Mistral sends them: text, and thinking that is itself a list of texts. */
+/** Reads a string, or parts as Mistral sends them: text, and thinking, which is a list of texts. */
 function contentOf(content: unknown): Piece[] {
   if (typeof content === 'string') return text(content);
   return objectsOf(content).flatMap((part) => {

@@ -1,21 +1,24 @@
-/** Why a chat completion ended, in native words. */
+/** Translates the ending of a chat completion to a native stop reason. */
 
 import type { MessageContext } from '../message-context.js';
 import type { StopMembers, StopReason } from './message.js';
 
 export interface ChatEnding {
   readonly finishReason: unknown;
-  /** The stop string that matched, as vLLM tells it: https://github.com/vllm-project/vllm/pull/2976 */
+  /**
+   * The stop string that matched, as vLLM reports it:
+   * https://github.com/vllm-project/vllm/pull/2976
+   */
   readonly matchedStop: unknown;
-  /** `message.refusal`; empty when there was none. */
+  /** The text of `message.refusal`; empty when there was none. */
   readonly refusal: string;
   readonly hasCalls: boolean;
 }
 
 /**
- * The chat format says `stop` for an end of turn and for a stop sequence alike: it is `end_turn`,
- * unless the upstream names the sequence. Reasons that are unknown count like `stop`, and a message
- * with calls ends in `tool_use` whatever the word for it, so that the client answers them.
+ * The chat format uses `stop` both for an end of turn and for a stop sequence, so `stop` becomes
+ * `end_turn` unless the upstream names the sequence. Unknown reasons count as `stop`. A message
+ * with calls ends with `tool_use` after any of these, so that the client answers the calls.
  */
 export function stopMembers(ending: ChatEnding, { stopSequences }: MessageContext): StopMembers {
   const { finishReason, matchedStop, refusal } = ending;

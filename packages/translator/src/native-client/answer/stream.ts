@@ -1,5 +1,5 @@
 /**
- * Chunks of a chat completion, to native events.
+ * Translates the chunks of a chat completion to native events.
  *
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
@@ -16,7 +16,7 @@ import type { NativeEvent } from './message.js';
 
 export interface MessageStreamOptions {
   /**
-   * Larger events end the stream as failed, and so do more characters than that which wait for an
+   * A larger event ends the stream as failed, and so do more characters than this that wait for an
    * earlier block to end. Default: 32 MiB.
    */
   readonly maxEventBytes?: number;
@@ -28,15 +28,15 @@ const COLON = 0x3a;
 /**
  * Translates a chat stream, split anywhere, to native events.
  *
- * `message_start` comes with the first chunk that has a choice. Unless the upstream has told usage by
- * then, its `input_tokens` is 0 and its other counts are null. Blocks come one after the other, thinking
- * and text as they arrive. The call that is first in line streams; calls
- * interleaved with it are held until its arguments are whole, see `BlockQueue`. Comments become
- * `ping`, even before `message_start`.
+ * `message_start` comes with the first chunk that has a choice. Unless the upstream has reported
+ * usage by then, `input_tokens` is 0 and the other counts are null. Blocks come one after the
+ * other. Thinking and text leave as they arrive. The first call streams, and calls that interleave
+ * with it are held until its arguments are complete, see `BlockQueue`. Comments become `ping`, even
+ * before `message_start`.
  *
- * The `tail` is `message_delta`, with the stop reason and all counts, and `message_stop`. A stream is
- * complete when it told a finish reason, with or without `[DONE]`; without one it is `truncated`. An
- * error object, and anything that is no JSON, ends it with a native `error` event.
+ * The `tail` is `message_delta`, with the stop reason and all counts, and `message_stop`. A stream
+ * with a finish reason is complete, with or without `[DONE]`; a stream without one is `truncated`.
+ * An error object, or data that is not JSON, ends the stream with a native `error` event.
  */
 export function createMessageStream(
   context: MessageContext,
@@ -72,7 +72,7 @@ export function createMessageStream(
     else writer.onChunk(chunk);
   }
 
-  /** The event that the upstream broke off, or that only lacks its blank line. */
+  /** Reads the bytes after the last whole event. One that only lacks its blank line counts. */
   function judgeRest(rest: Uint8Array): void {
     const { data } = readEvent(rest);
     if (data.trim() === '[DONE]' || parseObject(data) !== undefined) onEvent(rest);
@@ -107,11 +107,11 @@ export function createMessageStream(
 }
 
 /**
- * {@link createMessageStream} for those who hold objects: chunks as an SDK gives them, in; native
- * event objects out. The `tail` of a failed stream is its `error` event. `isFinished` tells of
- * failures only: whether a usage chunk is yet to come is known when the source ends.
+ * {@link createMessageStream} for objects: it takes chunks as an SDK returns them, and returns
+ * native event objects. The `tail` of a failed stream is its `error` event. `isFinished` becomes
+ * true only when the stream fails, because a usage chunk may come until the source ends.
  *
- * Anything that is no object fails the stream as `malformed`.
+ * A value that is not an object fails the stream as `malformed`.
  */
 export function createMessageEventStream(
   context: MessageContext,

@@ -1,8 +1,8 @@
 /**
- * Which call a delta of `tool_calls` belongs to.
+ * Finds the call that a delta of `tool_calls` belongs to.
  *
- * `index` decides, as the format has it. Servers exist that number every call 0, each with an id of
- * its own (https://github.com/su-kaka/gcli2api/pull/406), and servers that number none.
+ * In the format, `index` decides. Some servers give every call the index 0 and an id of its own
+ * (https://github.com/su-kaka/gcli2api/pull/406), and some send no index.
  */
 
 import { isJsonObject, type JsonObject, objectOf, stringOf } from '../../wire/raw-json.js';
@@ -12,7 +12,7 @@ export class StreamedCalls {
   readonly #queue: BlockQueue;
   readonly #allocateId: (wanted: unknown) => string;
   readonly #byIndex = new Map<unknown, StreamedCall>();
-  /** The upstream's own id of each call, where it gave one. */
+  /** The upstream's own id of each call that has one. */
   readonly #ownIds = new Map<StreamedCall, string>();
   #last: StreamedCall | undefined;
 
@@ -43,7 +43,7 @@ export class StreamedCalls {
     if (call === undefined) return undefined;
     const known = this.#ownIds.get(call);
     if (own !== '' && known !== undefined) return own === known ? call : this.#withId(own);
-    // Whole calls one after the other, without ids: a new one begins where the last is complete.
+    // Without ids, a delta with a name and arguments begins a new call if the last one is complete.
     const isWhole = call.progress.stage === 'complete' || call.progress.stage === 'other';
     const beginsAnew = said.name !== '' && /\S/.test(said.text);
     return isWhole && beginsAnew ? undefined : call;

@@ -1,8 +1,8 @@
 /**
- * The usage of a chat completion, in native counts.
+ * Translates the usage of a chat completion to native counts.
  *
- * `prompt_tokens` counts the whole prompt, native `input_tokens` only what is new in it. Some servers
- * keep other books, and their sums tell which.
+ * `prompt_tokens` counts the whole prompt, and the native `input_tokens` only its uncached part.
+ * Some servers count reasoning beside the completion instead of in it; `total_tokens` shows which.
  */
 
 import { isJsonObject, objectOf } from '../../wire/raw-json.js';
@@ -10,13 +10,15 @@ import { isTokenCount, type UsageReading } from '../../wire/usage.js';
 import type { DeltaUsage, NativeUsage } from './message.js';
 
 /**
- * Reads `usage` strictly. `prompt_tokens` and `completion_tokens` must be there; details that are
- * absent or null count 0. Whatever is no integer from 0 to 2^31-1, parts that exceed their whole, and
- * sums that do not add up make the reading `invalid`: money must not be guessed from it.
+ * Reads `usage` strictly, because a charge must not be guessed. `prompt_tokens` and
+ * `completion_tokens` must be present; details that are absent or null count as 0. The reading is
+ * `invalid` if a count is not an integer from 0 to 2^31-1, if a part exceeds its whole, or if the
+ * sums do not add up.
  *
- * Cache reads are `prompt_tokens_details.cached_tokens`, or DeepSeek's `prompt_cache_hit_tokens`;
- * writes are `cache_write_tokens`. Where `total_tokens` shows that reasoning is counted beside the
- * completion (https://docs.x.ai/docs/key-information/consumption-and-rate-limits), it is added to it.
+ * Cache reads are `prompt_tokens_details.cached_tokens`, or DeepSeek's `prompt_cache_hit_tokens`.
+ * Cache writes are `cache_write_tokens`. If `total_tokens` shows that reasoning is counted beside
+ * the completion (https://docs.x.ai/docs/key-information/consumption-and-rate-limits), it is added
+ * to it.
  */
 export function readChatUsage(chat: unknown): UsageReading {
   if (!isJsonObject(chat)) return { outcome: 'invalid', reason: 'usage is missing' };
@@ -61,7 +63,7 @@ export function readChatUsage(chat: unknown): UsageReading {
   };
 }
 
-/** Null for every count of a usage that is unknown or cannot be trusted. */
+/** Native counts. If the usage is missing or invalid, every count is null. */
 export function deltaUsage(reading: UsageReading): DeltaUsage {
   const usage = reading.outcome === 'read' ? reading.usage : undefined;
   return {
@@ -85,10 +87,10 @@ export function nativeUsage(reading: UsageReading): NativeUsage {
 }
 
 /**
- * The usage of `message_start`, where most upstreams have told nothing yet. `input_tokens` is then 0,
- * because clients such as the Vercel AI SDK end a stream that begins with a null there; the final count
- * replaces it. `output_tokens` stays null until it is known: a usage that is never told must not read
- * as one of 0 tokens.
+ * The usage in `message_start`, before most upstreams have reported any. `input_tokens` is then 0,
+ * because clients such as the Vercel AI SDK end a stream that begins with a null there. The final
+ * count replaces it. `output_tokens` stays null until it is known, so that a usage that is never
+ * reported does not read as 0 tokens.
  */
 export function startUsage(reading: UsageReading): NativeUsage {
   const usage = nativeUsage(reading);

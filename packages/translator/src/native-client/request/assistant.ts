@@ -1,4 +1,4 @@
-/** One native assistant turn, to one chat message. */
+/** Translates one native assistant turn to one chat message. */
 
 import type { Place } from '../../reading/place.js';
 import { type JsonObject, objectOf } from '../../wire/raw-json.js';
@@ -12,13 +12,16 @@ import { dropServerBlock, textParts } from './content.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
 
 export interface AssistantTurn {
-  /** Undefined when nothing of the turn can be said in a chat. */
+  /** Undefined when no part of the turn has a chat equivalent. */
   readonly message: ChatAssistantMessage | undefined;
-  /** Its calls, by their ids. */
+  /** The places of its calls, by their ids. */
   readonly calls: ReadonlyMap<string, Place>;
 }
 
-/** A chat message has its thinking first, then text, then calls: what stood in another order is told. */
+/**
+ * A chat message has thinking first, then text, then calls. Blocks that are moved for that are
+ * noted.
+ */
 export function assistantTurn(t: NativeTranslation, blocks: readonly Place[]): AssistantTurn {
   const thinking: JsonObject[] = [];
   const texts: TextPart[] = [];
@@ -64,10 +67,10 @@ export function assistantTurn(t: NativeTranslation, blocks: readonly Place[]): A
 }
 
 function noteOrder(block: Place): void {
-  block.note('rewritten', 'moved before what a chat message has after it');
+  block.note('rewritten', 'moved to its place in a chat message');
 }
 
-/** Thinking goes back as it came, or not at all: as blocks only what its model signed. */
+/** Thinking goes back unchanged or not at all. `thinking_blocks` carries only signed blocks. */
 function keptThinking({ traits }: NativeTranslation, block: Place): JsonObject[] {
   const isText = block.at('type').value === 'thinking';
   block.at(isText ? 'thinking' : 'data').string();
@@ -94,7 +97,7 @@ function thinkingMembers(
 function readCall(t: NativeTranslation, block: Place): ChatCall {
   const caller = block.given('caller');
   if (caller?.object().at('type').value !== 'direct') {
-    caller?.note('dropped', 'a chat has calls by the model only');
+    caller?.note('dropped', 'only the model makes calls in a chat');
   }
   const id = block.at('id').nonEmptyString();
   const name = block.at('name').nonEmptyString();

@@ -1,9 +1,9 @@
 /**
- * The part of a chat completions request that translation produces, and its JSON text.
+ * The chat completions request that the translation produces, and its JSON text.
  *
- * The members mirror `ChatCompletionCreateParams` of OpenAI SDK 7.55.0, but for the extensions that
- * {@link ChatTraits} switch on: `cache_control`, `thinking_blocks`, `reasoning_content`, files of
- * other types than PDF, and images in the results of tools.
+ * The members mirror `ChatCompletionCreateParams` of OpenAI SDK 7.55.0, except for the extensions
+ * that {@link ChatTraits} turn on: `cache_control`, `thinking_blocks`, `reasoning_content`, files
+ * that are not PDF, and images in the results of tools.
  */
 
 import type { CacheControl } from '../../reading/cache-point.js';
@@ -30,7 +30,7 @@ export interface ChatRequest {
 
 export type ChatEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
-/** Members of anything that may carry a cache point. */
+/** Any object that may carry a cache point. */
 export interface Cacheable {
   readonly cache_control?: CacheControl;
 }
@@ -40,7 +40,7 @@ export interface ChatTool extends Cacheable {
   readonly function: {
     readonly name: string;
     readonly description?: string;
-    /** Written into the body as it is. */
+    /** Written into the body unchanged. */
     readonly parameters: JsonText;
     readonly strict?: true;
   };
@@ -56,7 +56,7 @@ export interface ChatResponseFormat {
   readonly type: 'json_schema';
   readonly json_schema: {
     readonly name: string;
-    /** Written into the body as it is. */
+    /** Written into the body unchanged. */
     readonly schema: JsonText;
     readonly strict: true;
   };
@@ -99,7 +99,7 @@ export type ChatPart =
       readonly file: { readonly filename?: string; readonly file_data: string };
     } & Cacheable);
 
-/** One text as a string, which every server reads; anything else as parts. */
+/** A single text as a string, which every server reads. Other content stays a list of parts. */
 export function contentOf<Part extends ChatPart>(parts: Part[]): string | Part[] {
   const [first, second] = parts;
   if (first === undefined) return '';
@@ -107,7 +107,7 @@ export function contentOf<Part extends ChatPart>(parts: Part[]): string | Part[]
   return second === undefined && isPlain ? first.text : parts;
 }
 
-/** Writes the body that is sent upstream: what its caches are keyed by first, in a fixed order. */
+/** Writes the body that is sent upstream. The members that form its cached prefix come first. */
 export function writeChatRequest({ tools, response_format, ...request }: ChatRequest): string {
   const { model, messages, ...rest } = request;
   let json = `{"model":${JSON.stringify(model)}`;

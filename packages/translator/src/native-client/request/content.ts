@@ -1,15 +1,15 @@
-/** Native content blocks that a user may send, to the parts of a chat message. */
+/** Translates the content blocks of a native user message to the parts of a chat message. */
 
 import { Place, quote } from '../../reading/place.js';
 import { textDataUrl } from '../../wire/data-url.js';
 import type { ChatPart, TextPart } from './chat-request.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
 
-/** Blocks that only the provider's own tools and stores give a meaning. */
+/** Blocks that only have a meaning with the provider's own tools and stores. */
 const SERVER_BLOCK =
   /^(server_tool_use|.+_tool_result|tool_reference|browser_state|container_upload|mcp_tool_use|mcp_tool_listing)$/;
 
-/** A string, or a list of blocks, as a list of blocks. */
+/** Reads a string or a list of blocks as a list of blocks. */
 export function blocksOf(holder: Place, name: string): Place[] {
   const content = holder.at(name);
   const { value: text } = content;
@@ -17,7 +17,7 @@ export function blocksOf(holder: Place, name: string): Place[] {
   return content.items((item) => item.object());
 }
 
-/** Empty text is no part; nothing else is left out without a note. */
+/** Translates one block. Only empty text is left out without a note. */
 export function userParts(t: NativeTranslation, block: Place): ChatPart[] {
   switch (block.at('type').value) {
     case 'text':
@@ -33,7 +33,7 @@ export function userParts(t: NativeTranslation, block: Place): ChatPart[] {
   }
 }
 
-/** Leaves a block out that has no chat equivalent, and refuses one that is unknown. */
+/** Leaves out a block that has no chat equivalent, with a note. Refuses a block of unknown type. */
 export function dropServerBlock(block: Place, supported: string): never[] {
   const type = block.at('type');
   if (!SERVER_BLOCK.test(type.string())) type.mustBe(supported, 'unsupported_value');
@@ -116,7 +116,7 @@ function sourceParts(t: NativeTranslation, source: Place, title: string): ChatPa
         const what = pdf === undefined ? 'documents by address' : 'PDF files';
         source.refuse(`the upstream takes no ${what}`, 'unsupported_value');
       }
-      // OpenAI wants a name with the data; others are told one only if there is one.
+      // OpenAI requires a name with the data. Other upstreams get one only if the client gave one.
       return [filePart(url, title === '' && files === 'pdf' ? 'document.pdf' : title)];
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Every member of a native request (Anthropic SDK 1.11.0 `MessageCreateParamsBase`, its beta surface,
- * and the sampling members of 0.137.0) and what becomes of it, in one table.
+ * Every member of a native request and how it is translated: `MessageCreateParamsBase` of Anthropic
+ * SDK 1.11.0, its beta members, and the sampling members of 0.137.0.
  */
 
 import type { RequestField } from '../../reading/field-fate.js';
@@ -25,7 +25,7 @@ export const MESSAGE_FIELDS: ReadonlyMap<string, RequestField> = new Map<string,
   ['cache_control', mapped('cache_control')],
   ['stream', mapped('stream, stream_options')],
   ['top_k', ignored('there is no such control')],
-  ['service_tier', ignored('tiers are named otherwise', '"auto"')],
+  ['service_tier', ignored('tiers have other names', '"auto"')],
   ['speed', ignored('there is one speed', '"standard"')],
   ['inference_geo', ignored('there is no choice of region')],
   ['container', ignored(SERVER_STATE)],
@@ -49,8 +49,8 @@ function ignored(why: string, ...neutral: string[]): RequestField {
 }
 
 /**
- * Tells of the members that nothing reads. A thread that is continued is refused: its history is
- * elsewhere, and an answer without it would be to another question.
+ * Notes the members that the translation ignores. Refuses to continue a thread, because its history
+ * is stored elsewhere, and an answer without the history would be wrong.
  */
 export function noteIgnoredMembers(native: Place): void {
   const thread = native.given('thread');

@@ -1,8 +1,8 @@
 /**
- * Native turns, to the messages of a chat.
+ * Translates native turns to the messages of a chat.
  *
- * Neighbours of one role are one turn, as they are to the native API. The results in a user turn
- * become messages of their own, right after the calls they answer.
+ * Consecutive messages of one role form one turn, as in the native API. The results in a user turn
+ * become messages of their own, right after the calls that they answer.
  */
 
 import { type Place, quote } from '../../reading/place.js';
@@ -15,12 +15,12 @@ import { resultMessage } from './results.js';
 
 interface Turn {
   readonly role: 'user' | 'assistant' | 'system';
-  /** Its first message. */
+  /** The place of its first message. */
   readonly place: Place;
   readonly blocks: Place[];
 }
 
-/** Refuses what holds nothing to answer, and calls and results that do not match. */
+/** Refuses a request without any content, and calls and results that do not match. */
 export function translateTurns(t: NativeTranslation, native: Place): ChatMessage[] {
   const system = native.given('system') ? blocksOf(native, 'system') : [];
   const messages = systemMessages(t, system);
@@ -50,7 +50,10 @@ export function translateTurns(t: NativeTranslation, native: Place): ChatMessage
   }
   const last = turns.at(-1);
   if (last?.role === 'assistant') {
-    last.place.note('ignored', 'a chat model answers anew instead of continuing the last message');
+    last.place.note(
+      'ignored',
+      'a chat model writes a new message instead of continuing the last one',
+    );
   }
   return messages;
 }
@@ -90,7 +93,7 @@ function userMessages(t: NativeTranslation, turn: Turn, open: Map<string, Place>
       append(said, userParts(t, block));
       continue;
     }
-    if (said.length > 0) block.note('rewritten', 'moved before what the user said');
+    if (said.length > 0) block.note('rewritten', 'moved before the text of the user');
     const result = resultMessage(t, block, open);
     results.push(result.message);
     append(media, result.media);
@@ -102,7 +105,7 @@ function userMessages(t: NativeTranslation, turn: Turn, open: Map<string, Place>
 }
 
 function noteEmpty({ place }: Turn): void {
-  place.note('dropped', 'a turn of which nothing is left');
+  place.note('dropped', 'nothing of the turn is left');
 }
 
 function refuseUnanswered(open: ReadonlyMap<string, Place>): void {

@@ -1,4 +1,4 @@
-/** A native request as text: its values, and the very text of those that are passed on as text. */
+/** Reads a native request: its values, and the text of those that are passed on as text. */
 
 import { fromCacheControl } from '../../reading/cache-control.js';
 import { Place, type Translation } from '../../reading/place.js';
@@ -11,11 +11,11 @@ import type { ChatTraits } from './traits.js';
 
 export interface NativeTranslation extends Translation {
   readonly traits: ChatTraits;
-  /** The text of the object at a place; refuses the request when there is none. */
+  /** The JSON text of the object at a place. Refuses the request if there is no object. */
   readonly rawObject: (place: Place) => string;
 }
 
-/** Refuses what is no JSON object, names a member twice, is no UTF-8 or is nested too deeply. */
+/** Refuses a body that is not a JSON object in UTF-8, repeats a member or is nested too deeply. */
 export function readNative(
   body: string | Uint8Array,
   traits: ChatTraits,
@@ -33,7 +33,7 @@ export function readNative(
   return { native: new Place(t, JSON.parse(decodeUtf8(bytes))), t };
 }
 
-/** Keeps the text of call inputs and of schemas, by their paths. */
+/** A shape that collects the text of call inputs and of schemas by their paths. */
 function rawShape(bytes: Uint8Array, texts: Map<string, string>): JsonShape {
   const raw: JsonShape = {
     onValue({ start, end }, path) {
@@ -52,7 +52,7 @@ function rawShape(bytes: Uint8Array, texts: Map<string, string>): JsonShape {
   return { member: (name) => (Object.hasOwn(shapes, name) ? shapes[name] : undefined) };
 }
 
-/** As {@link Place.path} spells it: the names are plain ones. */
+/** Spells a path like {@link Place.path}. None of these names needs quotes. */
 function pathOf(path: readonly (string | number)[]): string {
   const [first, ...rest] = path;
   return rest.reduce<string>(
@@ -61,7 +61,9 @@ function pathOf(path: readonly (string | number)[]): string {
   );
 }
 
-/** The cache point of a block or tool, where the upstream reads it; else a note. */
+/**
+ * The cache point of a block or tool. Leaves it out with a note if the upstream does not read it.
+ */
 export function cacheMembers({ traits }: NativeTranslation, holder: Place): Cacheable {
   const place = holder.given('cache_control');
   if (place === undefined) return {};

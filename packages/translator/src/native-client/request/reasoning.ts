@@ -1,5 +1,6 @@
 /**
- * `thinking` and `output_config.effort`, to the one control that the chat format has.
+ * Translates `thinking` and `output_config.effort` to `reasoning_effort`, the only such control of
+ * the chat format.
  * https://platform.claude.com/docs/en/build-with-claude/extended-thinking
  */
 
@@ -11,16 +12,17 @@ import type { ChatTraits } from './traits.js';
 const LEVELS: readonly ChatEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 const MIN_BUDGET_TOKENS = 1024;
-/** Up to which budget of thinking tokens a level stands for it; larger budgets are `high`. */
+/** The largest budget of thinking tokens for each level. Larger budgets are `high`. */
 const BUDGET_LEVELS: readonly (readonly [maxTokens: number, level: ChatEffort])[] = [
   [4_096, 'low'],
   [16_384, 'medium'],
 ];
 
 /**
- * Thinking that is disabled is `none`, else a given effort counts, else the budget: up to 4,096 tokens
- * `low`, up to 16,384 `medium`, above `high`. Then the nearest level that the model has, not above the
- * wanted one if there is one. Adaptive thinking without an effort leaves the choice to the model.
+ * Disabled thinking becomes `none`. Otherwise a given effort counts, or else the budget: up to
+ * 4,096 tokens are `low`, up to 16,384 `medium`, and more are `high`. The result is the nearest
+ * level that the model has, preferably one not above the wanted level. Adaptive thinking without an
+ * effort leaves the choice to the model.
  */
 export function translateThinking(
   native: Place,
@@ -40,7 +42,7 @@ export function translateThinking(
   if (effort !== undefined && thinking.level !== undefined) {
     thinkingField.at('budget_tokens').note('ignored', 'output_config.effort is used');
   }
-  // No level is as good as none, so `none` serves no other wish.
+  // `none` turns thinking off, so it is not near to any other level.
   const levels = traits.effort.filter((level) => wanted === 'none' || level !== 'none');
   const sent = nearest(LEVELS, wanted, levels);
   if (sent === undefined) {
@@ -68,7 +70,7 @@ function readThinkingConfig(
   if (field.value == null) return { isOff: false };
   const type = field.object().at('type');
   const display = field.at('display');
-  if (display.value != null) display.note('ignored', 'the upstream shows what it shows');
+  if (display.value != null) display.note('ignored', 'the upstream decides how to show thinking');
   switch (type.value) {
     case 'disabled':
       return { isOff: true };

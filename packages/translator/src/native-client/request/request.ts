@@ -1,8 +1,9 @@
 /**
- * A native Messages request, to a chat completions request.
+ * Translates a native Messages request to a chat completions request.
  *
- * The chat body is built from what is known, never by copying and deleting. What cannot be carried is
- * told in notes; what would change the meaning if left out is refused.
+ * The chat body is built from known members, never by copying and deleting. A member without an
+ * equivalent is left out and noted. If leaving it out would change the meaning, the request is
+ * refused.
  */
 
 import type { Note, RequestProblem } from '../../reading/note.js';
@@ -19,7 +20,7 @@ import { translateToolUse } from './tools.js';
 import type { ChatTraits } from './traits.js';
 
 export interface TranslateMessagesOptions {
-  /** The upstream's name of the model, sent instead of the client's own. */
+  /** The upstream's name of the model. It replaces the client's own. */
   readonly model: string;
   readonly traits: ChatTraits;
 }
@@ -30,23 +31,26 @@ export type MessagesRequestTranslation =
       /** JSON text of the chat completions request. */
       readonly body: string;
       readonly stream: boolean;
-      /** What the translation of the answer has to know. */
+      /** The context that the translation of the answer needs. */
       readonly response: MessageContext;
-      /** What was ignored, dropped or rewritten: 100 at most, and one that counts the rest. */
+      /**
+       * One note for each part that was ignored, dropped or rewritten: at most 100, and one that
+       * counts the rest.
+       */
       readonly notes: readonly Note[];
     }
   | {
-      /** The client's error, `invalid_request_error`: nothing may be sent upstream. */
+      /** An error of the client, `invalid_request_error`. There is nothing to send upstream. */
       readonly outcome: 'refused';
       readonly problem: RequestProblem;
     };
 
 /**
- * Translates the body of a native request, given as its text, so that the inputs of past calls and
- * the schemas of tools are carried digit for digit and key by key.
+ * Translates the body of a native request. It takes the text of the body, so that the inputs of
+ * past calls and the schemas of tools keep every digit and the order of their keys.
  *
- * Never throws on what a client may send, and opens no URL. A streamed request asks for usage, which
- * the native format always tells.
+ * Does not throw on any input, and opens no URL. A streamed request asks the upstream for usage,
+ * because a native stream always reports it.
  *
  * @example
  * import { translateMessagesRequest } from '@gateway/translator/reverse';
@@ -116,7 +120,7 @@ function readMaxTokens(field: Place): number {
   const { value } = field;
   if (typeof value !== 'number') return field.mustBe('an integer above 0');
   if (value === 0) {
-    field.refuse('caches cannot be filled without an answer here', 'unsupported_value');
+    field.refuse('a cache cannot be filled without an answer here', 'unsupported_value');
   }
   if (!Number.isInteger(value) || value < 0) field.mustBe('an integer above 0', 'invalid_value');
   return value;
@@ -133,13 +137,13 @@ function sampling(
     if (value == null) continue;
     if (typeof value !== 'number') field.mustBe('a number');
     else if (traits.sampling === 'accepted') sent[name] = value;
-    // 1 is the default of both: leaving it out loses nothing.
+    // 1 is the default of both, so leaving it out needs no note.
     else if (value !== 1) field.note('dropped', 'the model takes no sampling parameters');
   }
   return sent;
 }
 
-/** The chat format wants a name for every schema; the native one has none. */
+/** The chat format wants a name for every schema, and the native format has none. */
 const SCHEMA_NAME = 'answer';
 
 function outputFormat(

@@ -1,5 +1,5 @@
 /**
- * The results of tools, to messages of role `tool`.
+ * Translates the results of tools to messages of role `tool`.
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
@@ -10,17 +10,19 @@ import { cacheMembers, type NativeTranslation } from './native-source.js';
 
 export interface ChatResult {
   readonly message: ChatMessage;
-  /** What the message may not hold, for the user message that follows. */
+  /**
+   * The parts that the upstream does not accept in the message. They go into the next user message.
+   */
   readonly media: readonly ChatPart[];
 }
 
 const FAILED = 'Error:';
 
 /**
- * The chat format has no word for a result that is an error, so its text says so: a line `Error:`
- * before it, and a note.
+ * Translates one result. The chat format cannot mark a result as an error, so its text begins with
+ * a line `Error:`, and a note says so.
  *
- * @param open - The calls that wait for a result. The one that is answered is taken off it.
+ * @param open - The calls that wait for a result. The answered one is removed.
  */
 export function resultMessage(
   t: NativeTranslation,

@@ -1,5 +1,5 @@
 /**
- * Native tools and `tool_choice`, to those of the chat format.
+ * Translates native tools and `tool_choice` to those of the chat format.
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
@@ -14,12 +14,12 @@ export interface ChatToolUse {
   readonly parallel_tool_calls?: false;
 }
 
-/** Tools of the provider's own carry the date of their version, but for a few aliases. */
+/** The types of the provider's own tools end with the date of their version, except for a few. */
 const PROVIDER_TOOL = /_\d{8}$|^tool_search_tool_|^mcp_toolset$/;
 
 /**
- * Tools that the provider runs itself, or whose schema only its models know, are left out and told; a
- * choice that demands one of them, or anything while none is left, is refused.
+ * Leaves out, with a note, tools that the provider runs itself or whose schema only its models
+ * know. Refuses a choice that demands one of them, or that demands a call when no tools are left.
  */
 export function translateToolUse(t: NativeTranslation, native: Place): ChatToolUse {
   const names = new Set<string>();
@@ -42,7 +42,7 @@ function readTool(t: NativeTranslation, tool: Place): ChatTool | undefined {
   const type = tool.at('type');
   if (type.value != null && type.value !== 'custom') {
     if (typeof type.value !== 'string' || !PROVIDER_TOOL.test(type.value)) {
-      type.refuse(`${quote(type.value)} is no type of tool`, 'unsupported_value');
+      type.refuse(`${quote(type.value)} is not a type of tool`, 'unsupported_value');
     }
     tool.note('dropped', `a tool of type ${quote(type.value)} has no chat equivalent`);
     return undefined;

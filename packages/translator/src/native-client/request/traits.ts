@@ -1,26 +1,29 @@
-/** What one chat upstream accepts, as far as translation must respect it. */
+/** The properties of a chat upstream that the translation depends on. */
 
 import type { ChatEffort } from './chat-request.js';
 
 export interface ChatTraits {
-  /** The member that limits the answer; older servers know `max_tokens` only. */
+  /** The member that limits the answer. Older servers know only `max_tokens`. */
   readonly maxTokens: 'max_completion_tokens' | 'max_tokens';
-  /** Whether `temperature` and `top_p` may be sent. */
+  /** Whether the model accepts `temperature` and `top_p`. */
   readonly sampling: 'accepted' | 'refused';
-  /** Levels of `reasoning_effort`; empty when the model has no such control. */
+  /** The levels of `reasoning_effort`; empty when the model has no such control. */
   readonly effort: readonly ChatEffort[];
   /**
-   * What `file` parts may hold: PDF, as OpenAI takes it, or text and web addresses as well. Text that
-   * may not be a file is sent as text; a PDF that may not be one is refused.
+   * The content that the upstream accepts in `file` parts: PDF, as OpenAI does, or also text and
+   * web addresses. If it accepts no text files, a text document is sent as text. If it accepts no
+   * PDF, a PDF document is refused.
    */
   readonly files: 'any' | 'pdf' | 'none';
   /**
-   * Whether the result of a tool may hold images and files. Where it may hold `text` only, they follow
-   * in a user message.
+   * Whether the result of a tool may hold images and files. With `text` they follow in a user
+   * message.
    */
   readonly toolResults: 'parts' | 'text';
-  /** How the thinking of past turns is sent back, if at all. */
+  /** The member in which the thinking of past turns is sent back, if it is sent at all. */
   readonly thinking: 'thinking_blocks' | 'reasoning_content' | 'dropped';
-  /** Whether `cache_control` is sent on parts, messages, calls and tools, as some gateways read it. */
+  /**
+   * Whether to send `cache_control` on parts, messages, calls and tools, which some gateways read.
+   */
   readonly cacheControl: 'carried' | 'dropped';
 }
