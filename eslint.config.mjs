@@ -1,6 +1,25 @@
 import js from '@eslint/js';
 import node from 'eslint-plugin-n';
 import tseslint from 'typescript-eslint';
+import { importFloors, noImportCircle } from './scripts/import-rules.mjs';
+
+/** The folders of the translator, from the bottom up, and which others the files of each may import. */
+const TRANSLATOR_FLOORS = {
+  wire: [],
+  reading: ['wire'],
+  'chat-client': [],
+  'chat-client/request': ['chat-client', 'reading', 'wire'],
+  'chat-client/answer': ['chat-client', 'reading', 'wire'],
+  'native-client': [],
+  'native-client/request': ['native-client', 'reading', 'wire'],
+  'native-client/answer': ['native-client', 'reading', 'wire'],
+  // The public entries.
+  native: ['wire'],
+  mapping: ['reading'],
+  streams: ['chat-client/answer', 'wire'],
+  reverse: ['native-client', 'native-client/request', 'native-client/answer'],
+  '.': ['chat-client', 'chat-client/request', 'chat-client/answer', 'reading', 'wire'],
+};
 
 export default tseslint.config(
   {
@@ -64,6 +83,12 @@ export default tseslint.config(
         },
       ],
     },
+  },
+  ...importFloors('packages/translator/src', TRANSLATOR_FLOORS),
+  {
+    files: ['packages/translator/src/**/*.ts'],
+    plugins: { house: { rules: { 'no-import-circle': noImportCircle } } },
+    rules: { 'house/no-import-circle': 'error' },
   },
   {
     files: ['**/test/**/*.ts', '**/testing/**/*.ts'],

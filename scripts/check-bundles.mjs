@@ -15,7 +15,7 @@ import { SIZE_LIMITS } from './size-limits.mjs';
 const SINGLES = [
   ['@gateway/translator', 'normalizeToolChoice', 0.15],
   ['@gateway/translator', 'translateRequest', 0.7],
-  ['@gateway/translator/streams', 'createSseParser', 0.15],
+  ['@gateway/translator/streams', 'transformThrough', 0.15],
 ];
 
 await withScratch(async (dir) => {

@@ -1,6 +1,6 @@
 /**
- * Renders the tables in the translator's README that say what becomes of what, by asking the built
- * package, between `<!-- name -->` and `<!-- /name -->`. With `--check` it compares instead of writing.
+ * Writes the tables in `packages/translator/docs/mapping.md`, between `<!-- name -->` and `<!-- /name -->`,
+ * from the exports of the built package. With `--check` it compares instead of writing.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { ensureBuilt, root, step } from './setup.mjs';
 
-const README = join(root, 'packages/translator/README.md');
+const PAGE = join(root, 'packages/translator/docs/mapping.md');
 const isCheck = process.argv.includes('--check');
 
 step(isCheck ? 'Comparing the mapping tables' : 'Writing the mapping tables');
@@ -33,18 +33,20 @@ const TABLES = {
   ),
 };
 
-const before = readFileSync(README, 'utf8');
+const before = readFileSync(PAGE, 'utf8');
 let after = before;
 for (const [name, rendered] of Object.entries(TABLES)) {
   const region = new RegExp(`(<!-- ${name} -->)[^]*?(<!-- /${name} -->)`);
-  if (!region.test(after)) throw new Error(`README.md has no place for the table of ${name}`);
+  if (!region.test(after)) throw new Error(`mapping.md has no place for the table of ${name}`);
   after = after.replace(region, (_, open, close) => `${open}\n\n${rendered}\n\n${close}`);
 }
-after = await format(after, { ...(await resolveConfig(README)), filepath: README });
+after = await format(after, { ...(await resolveConfig(PAGE)), filepath: PAGE });
 process.stdout.write(`  ${Object.keys(TABLES).length} tables\n`);
-if (!isCheck) writeFileSync(README, after);
+if (!isCheck) writeFileSync(PAGE, after);
 else if (after !== before) {
-  process.stderr.write('packages/translator/README.md is stale: run npm run docs and commit\n');
+  process.stderr.write(
+    'packages/translator/docs/mapping.md is stale: run npm run docs and commit\n',
+  );
   process.exitCode = 1;
 }
 
@@ -57,7 +59,7 @@ function fieldRows(fields) {
   });
 }
 
-/** Names in code, prose as it is. */
+/** Formats names as code and leaves prose unchanged. */
 function listOf(to) {
   const names = /^[\w.]+(?:(, | or )[\w.]+)*$/;
   return names.test(to) ? to.replace(/[\w.]+(?=, | or |$)/g, code) : to;
@@ -103,7 +105,7 @@ function finishReasons(reason) {
   return messages.map((message) => code(finishReason(reason, message)));
 }
 
-/** Each native count is another power of ten, so that the digits of a sum tell what it is made of. */
+/** Each native count is another power of ten, so that the digits of a sum show its parts. */
 function usageRows() {
   const native = {
     inputTokens: 'input_tokens',

@@ -1,31 +1,32 @@
-export type { Note, RequestProblem } from './note.js';
-export type { EffortLevel, ModelTraits } from './traits.js';
+export type { Note, RequestProblem } from './reading/note.js';
+export type { EffortLevel, ModelTraits } from './chat-client/request/traits.js';
 export {
   translateRequest,
   type RequestTranslation,
   type TranslateRequestOptions,
-} from './request.js';
-export type { ResponseContext } from './response-context.js';
+} from './chat-client/request/request.js';
+export type { ResponseContext } from './chat-client/response-context.js';
 export {
   normalizeToolChoice,
   type NativeToolChoice,
   type ToolChoiceNormalization,
-} from './tool-choice.js';
-export { chatErrorEvent, errorBody, type ErrorDetails } from './errors.js';
-export { finishReason, type FinishReason } from './finish-reason.js';
+} from './reading/tool-choice.js';
+export { chatErrorEvent } from './chat-client/answer/error-events.js';
+export { errorBody, type ErrorDetails } from './wire/error-body.js';
+export { finishReason, type FinishReason } from './chat-client/answer/finish-reason.js';
 export {
   translateResponse,
   type ResponseTranslation,
   type TranslateResponseContext,
-} from './response.js';
+} from './chat-client/answer/response.js';
 export type {
   FailureCause,
   MessageEnd,
   StreamEnd,
   StreamError,
   StreamPipe,
-} from './stream-pipe.js';
-export { createChatStream, type ChatStreamOptions } from './stream.js';
+} from './wire/stream-pipe.js';
+export { createChatStream, type ChatStreamOptions } from './chat-client/answer/stream.js';
 export {
   chatUsage,
   readUsage,
@@ -33,4 +34,4 @@ export {
   type Usage,
   type UsageReading,
   type UsageRemark,
-} from './usage.js';
+} from './wire/usage.js';

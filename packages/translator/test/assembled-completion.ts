@@ -1,6 +1,6 @@
-/** The chunks of a chat stream, put together to the completion that would have come unstreamed. */
+/** Assembles the chunks of a chat stream to the completion that would have come unstreamed. */
 
-import { createSseParser } from '../src/streams/index.js';
+import { eventsOf } from './sse-events.js';
 
 interface Call {
   id?: string;
@@ -26,7 +26,7 @@ interface Choice {
   readonly usage?: unknown;
 }
 
-/** JSON text of the completion. Independent of the code under test, and as simple as the format is. */
+/** JSON text of the completion, by the simplest code that reads the format. */
 export function assembled(stream: Uint8Array): string {
   const message: Record<string, unknown> & { content: unknown } = { content: null };
   const calls: Call[] = [];
@@ -34,22 +34,6 @@ export function assembled(stream: Uint8Array): string {
   let usage: unknown;
   let ending: object = {};
   let isDone = false;
-
-  const parser = createSseParser(({ data }) => {
-    isDone ||= data.trim() === '[DONE]';
-    if (isDone) return;
-    const chunk = JSON.parse(data) as { id?: string; usage?: unknown; choices?: Choice[] };
-    usage = chunk.usage ?? usage;
-    for (const choice of chunk.choices ?? []) {
-      if (choice.index !== 0) continue;
-      id = chunk.id;
-      usage = choice.usage ?? usage;
-      if (choice.finish_reason != null) {
-        ending = { finish_reason: choice.finish_reason, stop_reason: choice.stop_reason };
-      }
-      add(choice.delta ?? {});
-    }
-  });
 
   function add(delta: Delta): void {
     for (const member of ['content', 'refusal', 'reasoning_content', 'reasoning'] as const) {
@@ -65,7 +49,7 @@ export function assembled(stream: Uint8Array): string {
     for (const call of delta.tool_calls ?? []) addCall(find(call), call);
   }
 
-  /** By index; where servers number every call 0, or none, by id, and else a whole call is a new one. */
+  /** Finds a call by its index, or by its id if a server gives all calls the index 0. */
   function find(call: Call & { readonly index?: number }): Call | undefined {
     const numbered = call.index === undefined ? undefined : byNumber.get(call.index);
     if (call.id !== undefined) {
@@ -90,8 +74,21 @@ export function assembled(stream: Uint8Array): string {
     } else if (piece !== undefined) call.function.arguments = piece;
   }
 
-  parser.push(stream);
-  parser.end();
+  for (const { data } of eventsOf([stream])) {
+    isDone ||= data.trim() === '[DONE]';
+    if (isDone) break;
+    const chunk = JSON.parse(data) as { id?: string; usage?: unknown; choices?: Choice[] };
+    usage = chunk.usage ?? usage;
+    for (const choice of chunk.choices ?? []) {
+      if (choice.index !== 0) continue;
+      id = chunk.id;
+      usage = choice.usage ?? usage;
+      if (choice.finish_reason != null) {
+        ending = { finish_reason: choice.finish_reason, stop_reason: choice.stop_reason };
+      }
+      add(choice.delta ?? {});
+    }
+  }
   const toolCalls = calls.length === 0 ? {} : { tool_calls: calls };
   const choice = { index: 0, message: { ...message, ...toolCalls }, ...ending };
   return JSON.stringify({ id, choices: [choice], usage });

@@ -1,4 +1,4 @@
-/** `createChatStream`, by the vectors in `vectors/replay`, split in every way, and read by the real SDKs. */
+/** `createChatStream` with the vectors in `vectors/replay`, split anywhere and read by the SDKs. */
 
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -49,14 +49,14 @@ describe('chat stream, by vectors', () => {
       checkEnd(vector, end);
     });
 
-    it(`${name}: is the same as text`, () => {
+    it(`${name}: has the same output as text`, () => {
       const { pushed, end } = translate(vector, [bytes]);
       const pipe = createChatTextStream(contextOf(vector), optionsOf(vector));
       expect(pipe.push(bytes)).toBe(pushed.toString());
       expect(pipe.end()).toEqual({ ...end, tail: text(end.tail) });
     });
 
-    it(`${name}: is the same however its bytes are split`, () => {
+    it(`${name}: has the same output however its bytes are split`, () => {
       const whole = translate(vector, [bytes]);
       expect(translate(vector, bytewise(bytes))).toEqual(whole);
       fc.assert(
@@ -69,8 +69,8 @@ describe('chat stream, by vectors', () => {
   }
 });
 
-describe('chat stream: what the ledger waits for', () => {
-  it('nothing that leaves before the end tells usage or a finish reason', () => {
+describe('chat stream: the bytes that wait for the ledger', () => {
+  it('no byte that leaves before the end carries usage or a finish reason', () => {
     for (const [, vector] of STREAM_VECTORS) {
       const { chunks } = readChunks(translate(vector, [bytesOf(vector)]).pushed.toString());
       for (const chunk of chunks) {
@@ -144,7 +144,7 @@ interface Chunk {
   readonly usage?: unknown;
 }
 
-/** Reads the exact framing that clients of chat completions rely on. */
+/** Parses the exact framing that clients of chat completions rely on. */
 function readChunks(stream: string): { chunks: Chunk[]; isDone: boolean } {
   const events = stream.split('\n\n');
   expect(events.pop()).toBe('');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isObjectText } from '../src/object-text.js';
+import { isObjectText } from '../src/wire/object-text.js';
 
 const isObject = (text: string): boolean => {
   try {
@@ -62,12 +62,12 @@ describe('isObjectText', () => {
     expect(isObject(text)).toBe(false);
   });
 
-  it('takes 200 levels', () => {
+  it('accepts 200 levels', () => {
     expect(isObjectText(nested(200))).toBe(true);
     expect(isObjectText(nested(201))).toBe(false);
   });
 
-  it('agrees with JSON.parse on random objects, and on them with characters changed', () => {
+  it('agrees with JSON.parse on random objects, unchanged and with changed characters', () => {
     const json = fc.dictionary(fc.string(), fc.jsonValue()).map((value) => JSON.stringify(value));
     const change = fc.tuple(
       fc.nat(),

@@ -1,4 +1,4 @@
-/** The pipes as async iterables and as web streams, over bytes and over objects. */
+/** Pipes as async iterables and as web streams, with bytes and with objects. */
 
 import { describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
@@ -22,7 +22,7 @@ function pipeOf(vector: StreamVector) {
   return createChatStream(contextOf(vector), optionsOf(vector));
 }
 
-/** What the push form says: the measure of every other form. */
+/** The output of `push` and `end`, which every other form must equal. */
 function pushed(vector: StreamVector, pieces: readonly Uint8Array[]): string {
   const { pushed: early, end } = run(pipeOf(vector), pieces);
   return Buffer.concat([early, end.tail]).toString();
@@ -82,7 +82,7 @@ const TEXT = vectorNamed('text');
 const PIECES = cutAt(bytesOf(TEXT), [0.2, 0.4, 0.6, 0.8]);
 
 describe('iterateThrough', () => {
-  it('yields for every vector, split anywhere, what pushing gives', async () => {
+  it('yields the output of push for every vector, split anywhere', async () => {
     for (const [, vector] of STREAM_VECTORS) {
       const bytes = bytesOf(vector);
       await fc.assert(
@@ -96,7 +96,7 @@ describe('iterateThrough', () => {
     }
   });
 
-  it('takes from its source only what the reader asks for', async () => {
+  it('reads from its source only as much as its reader asks for', async () => {
     const log: string[] = [];
     const iterator = iterateThrough(sourceOf(PIECES, log), createMessageStreamTap());
     expect(log).toEqual([]);
@@ -114,7 +114,7 @@ describe('iterateThrough', () => {
     expect(log).not.toContain('end');
   });
 
-  it('cancels a source that was never read', async () => {
+  it('cancels a source that was never read from', async () => {
     let isCancelled = false;
     const source = new ReadableStream<Uint8Array>({
       cancel() {
@@ -127,7 +127,7 @@ describe('iterateThrough', () => {
     await expect(iterator.next()).resolves.toEqual({ done: true, value: undefined });
   });
 
-  it('ends with the message, although the upstream keeps its connection open', async () => {
+  it('ends with the message, even if the upstream keeps its connection open', async () => {
     let isCancelled = false;
     const source = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -141,7 +141,7 @@ describe('iterateThrough', () => {
     expect(isCancelled).toBe(true);
   });
 
-  it('waits for onEnd before the bytes that tell the usage leave', async () => {
+  it('awaits onEnd before the bytes with the usage leave', async () => {
     const seen: string[] = [];
     const onEnd = async (end: StreamEnd): Promise<void> => {
       for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -153,7 +153,7 @@ describe('iterateThrough', () => {
     expect(seen).toEqual(['complete', 'usage']);
   });
 
-  it('lets nothing of the end out when onEnd throws', async () => {
+  it('lets no byte of the end out when onEnd throws', async () => {
     const onEnd = (): never => {
       throw new Error('not durable');
     };
@@ -166,7 +166,7 @@ describe('iterateThrough', () => {
     expect(text).not.toMatch(/"usage":\{|\[DONE\]/);
   });
 
-  it('tells the client of a source that broke, and then the caller', async () => {
+  it('reports a broken source to the client first, and then to the caller', async () => {
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield* PIECES.slice(0, 2);
       await Promise.resolve();
@@ -175,8 +175,8 @@ describe('iterateThrough', () => {
     let text = '';
     let end: StreamEnd | undefined;
     const drain = async (): Promise<void> => {
-      const onEnd = (told: StreamEnd): void => {
-        end = told;
+      const onEnd = (reported: StreamEnd): void => {
+        end = reported;
       };
       for await (const piece of iterateThrough(broken(), pipeOf(TEXT), { onEnd })) {
         text += Buffer.from(piece).toString();
@@ -189,7 +189,7 @@ describe('iterateThrough', () => {
 });
 
 describe('transformThrough', () => {
-  it('gives for every vector, split anywhere, what pushing gives', async () => {
+  it('gives the output of push for every vector, split anywhere', async () => {
     for (const [, vector] of STREAM_VECTORS) {
       const bytes = bytesOf(vector);
       await fc.assert(
@@ -203,7 +203,7 @@ describe('transformThrough', () => {
     }
   });
 
-  it('takes no more of its source than its queues hold while nobody reads', async () => {
+  it('reads no more from its source than its queues hold while nobody reads', async () => {
     const log: string[] = [];
     const many = Array.from({ length: 100 }, () => Buffer.from('event: ping\ndata: {}\n\n'));
     const source = sourceOf(many, log);
@@ -211,7 +211,7 @@ describe('transformThrough', () => {
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     expect(log.length).toBeLessThan(5);
     await readable.cancel();
-    // A pipe between web streams hands the cancellation on in its own time.
+    // A pipe between web streams passes the cancellation on asynchronously.
     while (log.at(-1) !== 'closed') await new Promise((resolve) => setImmediate(resolve));
   });
 
@@ -232,7 +232,7 @@ describe('transformThrough', () => {
     expect([isCancelled, seen]).toEqual([true, ['complete']]);
   });
 
-  it('errors when its source does', async () => {
+  it('errors when its source errors', async () => {
     const source = new ReadableStream<Uint8Array>({
       pull(controller) {
         controller.error(new Error('socket hang up'));
@@ -248,13 +248,13 @@ describe('createChatChunkStream', () => {
     return maxEventBytes === undefined && upstream.every((event) => typeof event !== 'string');
   });
 
-  it.each(objectVectors)('%s: the objects are what the bytes say', async (_name, vector) => {
+  it.each(objectVectors)('%s: the objects equal those in the bytes', async (_name, vector) => {
     const events = vector.upstream as readonly NativeEvent[];
     const chunks: unknown[] = [];
     let end: { readonly outcome: string } | undefined;
     const pipe = createChatChunkStream(contextOf(vector));
-    const onEnd = (told: { readonly outcome: string }): void => {
-      end = told;
+    const onEnd = (reported: { readonly outcome: string }): void => {
+      end = reported;
     };
     for await (const chunk of iterateThrough(sourceOf(events), pipe, { onEnd })) chunks.push(chunk);
     expect(chunks).toEqual(chunksIn(pushed(vector, [bytesOf(vector)])));
@@ -270,7 +270,7 @@ describe('createChatChunkStream', () => {
     // The members used here are the same in both generations.
     ['0.x', Anthropic0 as unknown as typeof Anthropic],
   ] as const)(
-    'takes the events that the Anthropic SDK %s hands out',
+    'accepts the events that the Anthropic SDK %s returns',
     async (_generation, Client) => {
       for (const [, vector] of objectVectors) {
         if (vector.outcome !== 'complete' || vector.anthropicHelper === 'skip') continue;
@@ -294,7 +294,7 @@ describe('createChatChunkStream', () => {
     },
   );
 
-  it('says nothing after the end of its message', () => {
+  it('writes nothing after the end of its message', () => {
     const pipe = createChatChunkStream(contextOf(TEXT));
     const events = TEXT.upstream as readonly NativeEvent[];
     for (const event of [...events, ...events]) {
@@ -305,7 +305,7 @@ describe('createChatChunkStream', () => {
     expect(pipe.end()).toMatchObject({ outcome: 'complete', messageId: 'msg_1' });
   });
 
-  it('takes no array for an event', () => {
+  it('does not accept an array as an event', () => {
     const pipe = createChatChunkStream(contextOf(TEXT));
     expect(pipe.push([])).toEqual([]);
     expect(pipe.isFinished).toBe(true);

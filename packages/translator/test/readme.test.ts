@@ -1,4 +1,4 @@
-/** The examples of the README: they are these very files, they compile, and they do what they say. */
+/** The examples in the README are the files in `examples`. They compile and work. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { chatCompletions } from './examples/native-upstream.js';
 
 const README = readFileSync(join(__dirname, '../README.md'), 'utf8');
 
-/** Answers the next calls of the global `fetch`, and remembers what was sent. */
+/** Makes the global `fetch` return a response. @returns the bodies that are sent */
 function answerWith(status: number, body: string, type: string): unknown[] {
   const sent: unknown[] = [];
   jest.spyOn(globalThis, 'fetch').mockImplementation((_url, init) => {
@@ -24,7 +24,7 @@ afterEach(() => {
 });
 
 describe('README', () => {
-  it.each(['native-upstream', 'chat-upstream'])('shows the example %s as it is', (name) => {
+  it.each(['native-upstream', 'chat-upstream'])('shows the example %s unchanged', (name) => {
     const code = readFileSync(join(__dirname, `examples/${name}.ts`), 'utf8');
     expect(README).toContain(`\`\`\`ts\n${code}\`\`\``);
   });
@@ -55,7 +55,7 @@ describe('the example of a native upstream', () => {
     expect(sent).toMatchObject([{ model: 'claude-sonnet-5', max_tokens: 128_000 }]);
   });
 
-  it('refuses what it cannot translate', async () => {
+  it('refuses a request that it cannot translate', async () => {
     const bad = { ...ask, messages: [] };
     await expect(client.chat.completions.create(bad)).rejects.toMatchObject({
       status: 400,
@@ -92,7 +92,7 @@ describe('the example of a chat upstream', () => {
     expect(message.stop_reason).toBe('end_turn');
   });
 
-  it('tells Anthropic clients of errors in their own words', async () => {
+  it('answers Anthropic clients with native errors', async () => {
     const error = { message: 'Check your plan.', code: 'insufficient_quota' };
     answerWith(429, JSON.stringify({ error }), 'application/json');
     await expect(anthropic.messages.create(ask)).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** The vectors in `vectors/replay`, and what several suites do with them. */
+/** The vectors in `vectors/replay`, and functions that several suites share. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,9 +9,11 @@ export interface StreamVector {
   readonly source: string;
   readonly context?: Partial<TranslateResponseContext>;
   readonly maxEventBytes?: number;
-  /** Native events, or SSE text as it stands. */
+  /** Native events, or SSE text. */
   readonly upstream: readonly (NativeEvent | string)[];
-  /** Expected chunks: the only choice's delta and finish reason, and usage where the chunk has it. */
+  /**
+   * Expected chunks: the only choice's delta and finish reason, and usage where the chunk has it.
+   */
   readonly chat: readonly ExpectedChunk[];
   readonly outcome: 'complete' | (StreamEnd & { readonly outcome: 'failed' })['cause'];
   readonly usage?: Usage | 'invalid';
@@ -19,13 +21,13 @@ export interface StreamVector {
   readonly remarks?: readonly string[];
   readonly stopReason?: string | null;
   readonly error?: { readonly type: string; readonly message: string };
-  /** Index of the event from which on the native tap keeps bytes back. */
+  /** Index of the first event that the native tap keeps back. */
   readonly heldFrom?: number;
-  /** The native tap's last words, where they are not the upstream's own bytes. */
+  /** The last bytes of the native tap, if they are not the upstream's own. */
   readonly tapTail?: string;
-  /** More follows the event that ends the stream. */
+  /** Whether events follow the one that ends the stream. */
   readonly trailing?: boolean;
-  /** Anthropic's helper cannot read the upstream's own bytes either, or demands more of them. */
+  /** Set if Anthropic's helper cannot read the upstream's own bytes either, or demands more. */
   readonly anthropicHelper?: 'skip';
 }
 
@@ -77,7 +79,7 @@ export function bytesOf(vector: StreamVector): Buffer {
   return Buffer.from(framesOf(vector).join(''));
 }
 
-/** What the driver of a pipe does: pushes until the pipe has enough, then ends it. */
+/** Drives a pipe: pushes until the pipe is finished, then ends it. */
 export function run(
   pipe: StreamPipe,
   pieces: readonly Uint8Array[],

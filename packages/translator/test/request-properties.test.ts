@@ -34,7 +34,7 @@ const callArguments = fc.constantFrom(
 );
 const name = fc.constantFrom('f', 'g', 'h', 'odd name');
 
-/** Some calls and their results: mostly complete, in any order, with talk in between. */
+/** Some calls and their results: mostly complete, in any order, with text in between. */
 const toolRound = fc
   .record({
     said: fc.option(text, { nil: null }),
@@ -173,7 +173,7 @@ const BODY_MEMBERS = [
 ];
 const TOKEN = /^[a-zA-Z0-9_-]{1,80}$/;
 
-/** The rules that upstream is known to enforce. */
+/** The rules that the upstream enforces. */
 function expectNativeGrammar(body: Body, modelTraits: ModelTraits): void {
   for (const key of Object.keys(body)) expect(BODY_MEMBERS).toContain(key);
   expect(body.max_tokens).toBeGreaterThan(0);
@@ -243,8 +243,8 @@ function countCachePoints(value: unknown): number {
   return Object.values(value).reduce<number>((sum, item) => sum + countCachePoints(item), own);
 }
 
-describe('translateRequest, by properties', () => {
-  it('refuses, or produces what upstream accepts', () => {
+describe('translateRequest, for random requests', () => {
+  it('refuses a request, or produces one that the upstream accepts', () => {
     let translated = 0;
     let refused = 0;
     fc.assert(
@@ -266,7 +266,7 @@ describe('translateRequest, by properties', () => {
     expect(translated).toBeGreaterThan(refused);
   });
 
-  it('never changes its input, and says the same of the same', () => {
+  it('never changes its input, and gives equal results for equal input', () => {
     fc.assert(
       fc.property(chat, traits, (value, modelTraits) => {
         const before = JSON.stringify(value);
@@ -296,7 +296,7 @@ describe('translateRequest, by properties', () => {
     );
   });
 
-  it('never throws, whatever the JSON', () => {
+  it('never throws on any JSON', () => {
     const member = fc.constantFrom(
       'role',
       'content',

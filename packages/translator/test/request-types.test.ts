@@ -1,4 +1,4 @@
-/** What the compiler has to accept: these tests fail at `tsc`, not at run time. */
+/** Types that the compiler has to accept. These tests fail in `tsc`, not at run time. */
 
 import type Anthropic from '@anthropic-ai/sdk';
 import type Anthropic0 from 'anthropic-sdk-0';
@@ -6,16 +6,16 @@ import type OpenAI from 'openai';
 import type OpenAI6 from 'openai-6';
 import { describe, expect, it } from '@jest/globals';
 import { REQUEST_FIELDS, STOP_REASONS } from '../src/mapping/index.js';
-import type { NativeRequest } from '../src/native-request.js';
+import type { NativeRequest } from '../src/chat-client/request/native-request.js';
 
 type Accepts<Wide, Narrow extends Wide> = Narrow extends Wide ? true : never;
 
-/** JSON text leaves out what is undefined. */
+/** JSON text leaves out members that are undefined. */
 type Written<Value> = Value extends object
   ? { [Key in keyof Value]: Written<Exclude<Value[Key], undefined>> }
   : Value;
 
-/** `stream` tells two overloads apart in the SDK, so it is compared on its own. */
+/** `stream` selects an overload in the SDK, so it is compared on its own. */
 type Body = Omit<Written<NativeRequest>, 'stream'>;
 type Params = Anthropic.MessageCreateParamsNonStreaming;
 type Params0 = Anthropic0.MessageCreateParamsNonStreaming;
@@ -24,8 +24,8 @@ const acceptedByCurrentSdk: Accepts<Params, Body> = true;
 const acceptedByOlderSdk: Accepts<Params0, Body> = true;
 
 /**
- * Members of ours that an SDK does not have would be refused upstream; sampling left with version
- * 2026-10-21.
+ * The upstream would refuse members of ours that the SDK does not have. The SDK dropped sampling in
+ * version 2026-10-21.
  */
 const knownToCurrentSdk: Accepts<keyof Params | 'temperature' | 'top_p', keyof NativeRequest> =
   true;
@@ -76,13 +76,13 @@ const CHAT_FIELDS: Record<ChatField, true> = {
 };
 
 describe('the types of both formats', () => {
-  it('accept what is produced, and know every member of it', () => {
+  it('accept each request that is produced, and know all its members', () => {
     expect([acceptedByCurrentSdk, acceptedByOlderSdk]).toEqual([true, true]);
     expect([knownToCurrentSdk, knownToOlderSdk, olderHasNoMoreFields]).toEqual([true, true, true]);
   });
 
-  it('hold no stop reason that is left out', () => {
-    const told: readonly string[] = STOP_REASONS;
+  it('have no stop reason that the table leaves out', () => {
+    const documented: readonly string[] = STOP_REASONS;
     const listed: Record<Anthropic.Beta.Messages.BetaStopReason, true> = {
       end_turn: true,
       max_tokens: true,
@@ -93,10 +93,10 @@ describe('the types of both formats', () => {
       refusal: true,
       model_context_window_exceeded: true,
     };
-    expect(Object.keys(listed).toSorted()).toEqual(told.toSorted());
+    expect(Object.keys(listed).toSorted()).toEqual(documented.toSorted());
   });
 
-  it('hold no request member whose fate is unsaid', () => {
+  it('have no request member that the table leaves out', () => {
     for (const field of Object.keys(CHAT_FIELDS))
       expect([...REQUEST_FIELDS.keys()]).toContain(field);
   });

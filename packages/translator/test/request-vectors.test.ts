@@ -1,4 +1,4 @@
-/** Drives the vectors in `vectors/request`: one file per case, readable by eye. */
+/** Runs the vectors in `vectors/request`: one readable file per case. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,12 +10,12 @@ interface Vector {
   readonly source: string;
   /** One of {@link TRAITS}; `classic` when absent. */
   readonly traits?: string;
-  /** Whether end users are told upstream. */
+  /** Whether end users are sent upstream. */
   readonly endUserId?: boolean;
   readonly chat: unknown;
   /** The expected body, its keys in order. */
   readonly native?: unknown;
-  /** Pieces of the body's text, where its very bytes matter. */
+  /** Parts of the body's text, if its exact bytes matter. */
   readonly contains?: readonly string[];
   /** Path and reason of every expected note. */
   readonly notes?: readonly { readonly path: string; readonly reason: string }[];
@@ -64,7 +64,7 @@ const TRAITS: Readonly<Record<string, ModelTraits>> = {
 
 const FOLDER = join(__dirname, 'vectors/request');
 
-describe('translateRequest, by vectors', () => {
+describe('translateRequest, with vectors', () => {
   for (const file of readdirSync(FOLDER).sort()) {
     const text = readFileSync(join(FOLDER, file), 'utf8');
     const vector: Vector = JSON.parse(text);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { translateRequest, type ModelTraits, type RequestTranslation } from '../src/index.js';
 import { REQUEST_FIELDS } from '../src/mapping/index.js';
-import { isAllowedToken, toAllowedToken } from '../src/tool-ids.js';
+import { isAllowedToken, toAllowedToken } from '../src/reading/tool-ids.js';
 
 const TRAITS: ModelTraits = {
   sampling: 'accepted',
@@ -20,7 +20,7 @@ function bodyOf(chat: unknown): string {
   return result.body;
 }
 
-/** CPU time of this process. What is not linear below takes hours, however fast the machine is. */
+/** CPU time of this process. Code that is not linear would take hours below, on any machine. */
 function secondsSince(start: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(start);
   return (user + system) / 1e6;
@@ -52,7 +52,7 @@ describe('translateRequest', () => {
     ]);
   });
 
-  it('gives a longer conversation the very bytes of its beginning', () => {
+  it('begins a longer conversation with the same bytes', () => {
     const call = (id: string) => ({
       role: 'assistant',
       tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{"n": 1}' } }],
@@ -79,7 +79,7 @@ describe('translateRequest', () => {
     expect(body).toContain('"input":{"a":"\\ud83d","b":"\ud83d\ude00"}');
   });
 
-  it('tells at most a hundred notes, and how many more there were', () => {
+  it('returns at most a hundred notes, and says how many more there were', () => {
     const unknown = Object.fromEntries(Array.from({ length: 250 }, (_, i) => [`x${String(i)}`, 1]));
     const result = translate({ model: 'm', messages: [user('Hi')], ...unknown });
     if (result.outcome === 'refused') throw new Error(result.problem.message);
@@ -106,8 +106,8 @@ describe('translateRequest', () => {
     ];
     for (const chat of chats) {
       const result = translate(chat);
-      const told = result.outcome === 'refused' ? result.problem : result.notes;
-      expect(JSON.stringify(told)).not.toContain(secret);
+      const reported = result.outcome === 'refused' ? result.problem : result.notes;
+      expect(JSON.stringify(reported)).not.toContain(secret);
     }
   });
 
@@ -188,7 +188,7 @@ describe('translateRequest', () => {
     expect(secondsSince(start)).toBeLessThan(60);
   });
 
-  it('takes time in proportion to its input: many calls of one id, each answered twice', () => {
+  it('takes linear time for many calls of one id, each answered twice', () => {
     const calls = Array.from({ length: 50_000 }, () => ({ id: 'c', function: { name: 'f' } }));
     const results = Array.from({ length: 100_000 }, () => ({
       role: 'tool',
@@ -212,18 +212,18 @@ describe('REQUEST_FIELDS', () => {
     return result.notes.map(({ path, detail }) => ({ path, detail }));
   };
 
-  it('says of each of the 37 fields of the chat format, and of cache_control, what becomes of it', () => {
+  it('describes each of the 37 fields of the chat format, and cache_control', () => {
     expect(REQUEST_FIELDS.size).toBe(38);
   });
 
-  it.each([...REQUEST_FIELDS])('says the truth of %s', (name, field) => {
+  it.each([...REQUEST_FIELDS])('describes %s correctly', (name, field) => {
     const detail = 'no upstream equivalent';
     if (field.fate === 'ignored') {
       expect(noted(name, 'odd')).toEqual([{ path: name, detail }]);
       for (const json of field.neutral) expect(noted(name, JSON.parse(json))).toEqual([]);
       return;
     }
-    // Whatever comes of a value, also of an odd one: its member is read.
+    // A mapped member is read, even if its value is unusual.
     const result = translate({ model: 'm', messages: [user('Hi')], [name]: 'odd' });
     if (result.outcome === 'refused') expect(result.problem.param).toContain(name);
     else if (name !== 'response_format') {
@@ -231,7 +231,7 @@ describe('REQUEST_FIELDS', () => {
     }
   });
 
-  it('is all that is read: other members are told', () => {
+  it('lists all members that are read: others are noted', () => {
     expect(noted('unheard_of', 1)).toEqual([
       { path: 'unheard_of', detail: 'no upstream equivalent' },
     ]);
@@ -239,7 +239,7 @@ describe('REQUEST_FIELDS', () => {
 });
 
 describe('toAllowedToken', () => {
-  it('leaves what upstream accepts', () => {
+  it('leaves text that the upstream accepts', () => {
     expect(toAllowedToken('toolu_01-AZ')).toBe('toolu_01-AZ');
   });
 
@@ -251,7 +251,7 @@ describe('toAllowedToken', () => {
     },
   );
 
-  it('keeps apart what differs only in replaced characters', () => {
+  it('gives different results for texts that differ only in replaced characters', () => {
     expect(toAllowedToken('a:b')).not.toBe(toAllowedToken('a.b'));
   });
 });

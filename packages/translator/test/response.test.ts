@@ -66,13 +66,13 @@ describe('translateResponse', () => {
   });
 
   it.each(['', '{', '[]', 'null', '<html>', '{"content":5}', '{"content":"a"}'])(
-    'says that %j is no message',
+    'reports that %j is not a message',
     (body) => {
       expect(translate(body)).toMatchObject({ outcome: 'malformed' });
     },
   );
 
-  it('hands on usage that cannot be trusted as such', () => {
+  it('returns invalid usage as invalid', () => {
     const body = '{"id":"msg_1","content":[],"usage":{"input_tokens":-5,"output_tokens":1}}';
     expect(translate(body)).toMatchObject({ outcome: 'translated', usage: { outcome: 'invalid' } });
   });
@@ -95,7 +95,7 @@ describe('errorBody', () => {
     }
   });
 
-  it('carries a stable code where there is one', () => {
+  it('carries a stable code if there is one', () => {
     const body = errorBody({ ...error, dialect: 'messages', errorCode: 'thread_not_found' });
     expect(JSON.parse(body).error.details).toEqual({ error_code: 'thread_not_found' });
   });

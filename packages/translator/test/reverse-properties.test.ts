@@ -1,4 +1,4 @@
-/** What holds for every input of the reverse direction, not only for those that somebody thought of. */
+/** Properties of the reverse direction that hold for random input. */
 
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -24,7 +24,7 @@ const ANSWER = { model: 'm', stopSequences: [] };
 
 const said = fc.string({ unit: 'binary', minLength: 1 }).map((text) => `a${text}`);
 const name = fc.constantFrom('f', 'g', 'h_2');
-/** JSON text of an object, some of it beyond what a double can hold. */
+/** JSON text of an object, with some numbers that a double cannot hold. */
 const inputText = fc.oneof(
   fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 }).map((value) => JSON.stringify(value)),
   fc.constantFrom('{}', '{"n":12345678901234567890}', '{ "b":1.10,"a":"}\\"{" }'),
@@ -57,7 +57,7 @@ describe('native messages, to the chat format and back', () => {
     ending: fc.constantFrom('end_turn', 'max_tokens', 'refusal'),
   });
 
-  it('are what they were, digit for digit', () => {
+  it('come back unchanged, digit for digit', () => {
     fc.assert(
       fc.property(message, ({ id, thinking, text, calls, usage: counts, ending }) => {
         const stop = ending === 'end_turn' && calls.length > 0 ? 'tool_use' : ending;
@@ -197,7 +197,7 @@ describe('requests, to the other format and back', () => {
       return `${JSON.stringify(members).slice(0, -1)},"messages":[${all}]}`;
     });
 
-  /** Neighbours of one role, as the one turn that they are. */
+  /** Joins consecutive messages of one role into one turn. */
   function merged(text: string): unknown {
     const request = JSON.parse(text) as { messages: { role: string; content: unknown[] }[] };
     const messages: typeof request.messages = [];
@@ -209,7 +209,7 @@ describe('requests, to the other format and back', () => {
     return { ...request, messages };
   }
 
-  it('native ones are what they were', () => {
+  it('native requests come back unchanged', () => {
     fc.assert(
       fc.property(native, (text) => {
         const options = { model: 'my-model', traits: traitsNamed('gateway') };
@@ -228,14 +228,14 @@ describe('requests, to the other format and back', () => {
         for (const [input] of text.matchAll(/"input":\{ ?"[nb]"[^}]*/g)) {
           expect(back.body).toContain(input);
         }
-        // And once more: the chat request is what it was, too.
+        // Once more: the chat request comes back unchanged, too.
         expect(translateMessagesRequest(back.body, options)).toMatchObject({ body: chat.body });
       }),
       { numRuns: 200 },
     );
   });
 
-  it('whatever a client sends, nothing is thrown', () => {
+  it('no request makes the translation throw', () => {
     const mutated = fc
       .tuple(native, fc.array(fc.tuple(fc.nat(5000), fc.jsonValue())))
       .map(([text, changes]) => {
@@ -257,7 +257,7 @@ describe('requests, to the other format and back', () => {
   });
 });
 
-/** Replaces one of the values within a document, counted through in order. */
+/** Replaces one of the values in a document, selected by its number. */
 function replaceNth(root: unknown, where: number, value: unknown): void {
   const places: [holder: Record<string, unknown>, key: string][] = [];
   const visit = (node: unknown): void => {
@@ -279,7 +279,7 @@ describe('chat streams with interleaved parts', () => {
     readonly call: number;
     readonly piece: string;
   }
-  /** Calls whose arguments arrive in pieces, in any order among each other, with talk in between. */
+  /** Calls whose arguments arrive in pieces and interleave in any order, with text in between. */
   const stream = fc
     .record({
       calls: fc.array(fc.tuple(inputText, fc.array(fc.nat(30), { maxLength: 3 })), {
@@ -349,15 +349,15 @@ describe('chat streams with interleaved parts', () => {
     return inputs;
   }
 
-  it('come as one block after the other, each whole, with nothing lost', () => {
+  it('come as complete blocks, one after the other, with nothing lost', () => {
     fc.assert(
       fc.property(stream, ({ inputs, parts }) => {
         const pipe = createMessageEventStream(ANSWER);
         const events = chunksOf(parts).flatMap((chunk) => pipe.push(chunk));
         const end = pipe.end();
         const all = [...events, ...end.tail];
-        const told = checkOrder(all);
-        inputs.forEach((text, call) => expect(told.get(`call_${String(call)}`)).toBe(text));
+        const inputsSeen = checkOrder(all);
+        inputs.forEach((text, call) => expect(inputsSeen.get(`call_${String(call)}`)).toBe(text));
         for (const kind of ['text', 'reasoning'] as const) {
           const pieces = parts.filter((part) => part.kind === kind).map(({ piece }) => piece);
           const deltas = all.flatMap((event) => {
@@ -396,7 +396,7 @@ describe('chat streams with interleaved parts', () => {
 });
 
 describe('answers of any shape', () => {
-  it('throw nothing', () => {
+  it('do not make the translation throw', () => {
     const member = fc.constantFrom(
       'id',
       'choices',

@@ -1,10 +1,10 @@
-/** `translateMessagesRequest`, by the vectors in `vectors/reverse/request`: one file per case. */
+/** `translateMessagesRequest` with the vectors in `vectors/reverse/request`: one file per case. */
 
 import { describe, expect, it } from '@jest/globals';
 import { MESSAGE_FIELDS, translateMessagesRequest } from '../src/reverse/index.js';
 import { load, textOf, traitsNamed, type RequestVector } from './reverse-vectors.js';
 
-describe('translateMessagesRequest, by vectors', () => {
+describe('translateMessagesRequest, with vectors', () => {
   it.each(load<RequestVector>('request'))('%s', (_name, vector) => {
     expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
     const text = textOf(vector.native);
@@ -38,7 +38,7 @@ describe('translateMessagesRequest', () => {
       ...members,
     });
 
-  it('writes what a cached prefix is made of first, in the order of the native cache', () => {
+  it('writes the members of a cached prefix first, in the order of the native cache', () => {
     const body = request({
       stream: true,
       system: 'a',
@@ -50,7 +50,7 @@ describe('translateMessagesRequest', () => {
     expect(members.slice(0, 3)).toEqual(['model', 'tools', 'messages']);
   });
 
-  it('tells 100 notes, and how many more there were', () => {
+  it('returns 100 notes, and says how many more there were', () => {
     const odd = Object.fromEntries(Array.from({ length: 150 }, (_, i) => [`odd_${String(i)}`, 1]));
     const result = translateMessagesRequest(request(odd), options);
     if (result.outcome === 'refused') throw new Error(result.problem.message);
@@ -58,7 +58,7 @@ describe('translateMessagesRequest', () => {
     expect(result.notes.at(-1)?.detail).toContain('50');
   });
 
-  it('says of every member it maps where it goes', () => {
+  it('names the target of every member that it maps', () => {
     for (const [name, field] of MESSAGE_FIELDS) {
       expect([name, field.fate === 'mapped' ? field.to : field.why]).toEqual([
         name,

@@ -1,4 +1,4 @@
-/** `translateCompletion` and `translateChatError`, by their vectors. */
+/** `translateCompletion` and `translateChatError` with their vectors. */
 
 import { describe, expect, it } from '@jest/globals';
 import { readUsage } from '../src/index.js';
@@ -18,10 +18,10 @@ import {
   type ResponseVector,
 } from './reverse-vectors.js';
 
-describe('translateCompletion, by vectors', () => {
+describe('translateCompletion, with vectors', () => {
   it.each(load<ResponseVector>('response'))('%s', (_name, vector) => {
     expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
-    // Where the very digits matter, JSON.stringify must not have rounded them before.
+    // If the digits matter, the vector has text, because JSON.stringify would round them.
     const body = textOf(vector.chat);
     const result = translateCompletion(new TextEncoder().encode(body), contextOf(vector));
     expect(translateCompletion(body, contextOf(vector))).toEqual(result);
@@ -59,13 +59,13 @@ describe('translateCompletion, by vectors', () => {
         ? { outcome: 'invalid', reason: expect.stringMatching(/\w/) }
         : { outcome: 'read', usage: vector.usage },
     );
-    // Whoever bills from the native body reads the same, and nothing where nothing is known.
+    // A caller that charges from the native body reads the same counts, or none if none are known.
     expect(readUsage(message.usage).outcome).toBe(result.usage.outcome);
     if (result.usage.outcome === 'read') expect(readUsage(message.usage)).toEqual(result.usage);
   });
 });
 
-describe('translateChatError, by vectors', () => {
+describe('translateChatError, with vectors', () => {
   it.each(load<ErrorVector>('error'))('%s', (_name, { chat, native, why, source }) => {
     expect([why, source]).toEqual([expect.any(String), expect.any(String)]);
     const { status, type, message } = native;

@@ -1,4 +1,6 @@
-/** Both directions, one after the other: what both formats can say comes back as it was. */
+/**
+ * Both directions, one after the other: content that both formats can carry comes back unchanged.
+ */
 
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -57,10 +59,10 @@ function nativeVectors(
     ]);
 }
 
-describe('requests that the forward half wrote', () => {
+describe('requests that translateRequest wrote', () => {
   const vectors = nativeVectors('request').filter(([, { native }]) => native !== undefined);
 
-  it.each(vectors)('%s: come back through the chat format as they were', (_name, { native }) => {
+  it.each(vectors)('%s: come back through the chat format unchanged', (_name, { native }) => {
     const text = reverse.textOf(native);
     const chat = backwards(text);
     const again = forwards(chat.body, 'claude-test');
@@ -69,15 +71,15 @@ describe('requests that the forward half wrote', () => {
   });
 });
 
-describe('chat requests that the reverse half wrote', () => {
+describe('chat requests that translateMessagesRequest wrote', () => {
   const vectors = reverse
     .load<reverse.RequestVector>('request')
     .filter(([, vector]) => vector.refused === undefined && vector.traits === 'gateway');
 
-  it.each(vectors)('%s: come back through the native format as they were', (_name, { native }) => {
+  it.each(vectors)('%s: come back through the native format unchanged', (_name, { native }) => {
     const chat = backwards(reverse.textOf(native)).body;
     const again = backwards(forwards(chat, 'claude-test').body).body;
-    // The forward half defines the tools that a history calls, where the request defines none.
+    // If a request defines no tools, translateRequest defines those that its history calls.
     expect(JSON.parse(again)).toMatchObject(JSON.parse(chat));
   });
 });
@@ -89,20 +91,20 @@ function through(pipe: StreamPipe, stream: Uint8Array): Buffer {
 
 describe('streams', () => {
   it.each(STREAM_VECTORS)(
-    '%s: what the forward half wrote comes back byte for byte',
+    '%s: a stream of createChatStream comes back byte for byte',
     (name, vector) => {
       const context = contextOf(vector);
       const chat = through(createChatStream(context, optionsOf(vector)), bytesOf(vector));
       const native = through(createMessageStream({ model: 'm', stopSequences: [] }), chat);
       const again = through(createChatStream(context), native);
-      // A native stream whose blocks interleave, as none should, comes back in order.
+      // A native stream should not interleave its blocks. One that does comes back in order.
       if (name === 'text-interleaved-blocks') expect(assembled(again)).toBe(assembled(chat));
       else expect(again.toString()).toBe(chat.toString());
     },
   );
 
   it.each(reverse.load<reverse.StreamVector>('stream'))(
-    '%s: what the reverse half wrote comes back',
+    '%s: a stream of createMessageStream comes back',
     (_name, vector) => {
       const { maxEventBytes } = vector;
       const options = maxEventBytes === undefined ? {} : { maxEventBytes };
@@ -148,7 +150,7 @@ describe('responses', () => {
       expect(readUsage(after.usage).outcome).toBe('invalid');
       return;
     }
-    // The lifetime of cache writes is all that the chat format does not tell.
+    // Only the lifetime of cache writes has no place in the chat format.
     const usage = { ...reading.usage, cacheCreation1hInputTokens: 0 };
     expect(readUsage(after.usage)).toEqual({ outcome: 'read', usage });
     expect(after.id).toBe(before.id);

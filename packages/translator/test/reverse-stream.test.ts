@@ -1,4 +1,4 @@
-/** `createMessageStream`, by the vectors in `vectors/reverse/stream`: split, as objects, by the SDKs. */
+/** `createMessageStream` with `vectors/reverse/stream`: split, as objects, and read by the SDKs. */
 
 import { describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
@@ -21,7 +21,7 @@ import { bytesOf, contextOf, load, nativeCounts, type StreamVector } from './rev
 const VECTORS = load<StreamVector>('stream');
 const COMPLETE = VECTORS.filter(([, { outcome }]) => outcome === 'complete');
 
-/** Those that SDKs could hand out chunk by chunk. */
+/** The vectors whose chunks SDKs could return one by one. */
 const OBJECTS = VECTORS.filter(([, { chunks, maxEventBytes }]) => {
   const held = chunks.filter((chunk) => typeof chunk === 'string');
   return maxEventBytes === undefined && held.every((chunk) => chunk === 'data: [DONE]\n\n');
@@ -44,7 +44,7 @@ function wholeText(vector: StreamVector): string {
   return Buffer.concat([pushed, end.tail]).toString();
 }
 
-/** Reads the exact framing that native clients rely on. */
+/** Parses the exact framing that native clients rely on. */
 function eventsOf(stream: string): NativeEvent[] {
   const frames = stream.split('\n\n');
   expect(frames.pop()).toBe('');
@@ -56,7 +56,7 @@ function eventsOf(stream: string): NativeEvent[] {
   });
 }
 
-/** What a vector's blocks, stop and usage are as events. */
+/** The events for a vector's blocks, stop reason and usage. */
 function expectedEvents(vector: StreamVector): unknown[] {
   const content = vector.blocks.flatMap(({ block, deltas }, index) => [
     { type: 'content_block_start', index, content_block: block },
@@ -74,7 +74,7 @@ function expectedEvents(vector: StreamVector): unknown[] {
   return [...content, { type: 'message_delta', delta, usage }, { type: 'message_stop' }];
 }
 
-describe('message stream, by vectors', () => {
+describe('message stream, with vectors', () => {
   it.each(VECTORS)('%s', (_name, vector) => {
     expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
     const { pushed, end } = translate(vector, [bytesOf(vector)]);
@@ -107,7 +107,7 @@ describe('message stream, by vectors', () => {
     checkEnd(vector, end);
   });
 
-  it.each(VECTORS)('%s: is the same however its bytes are split', (_name, vector) => {
+  it.each(VECTORS)('%s: has the same output however its bytes are split', (_name, vector) => {
     const bytes = bytesOf(vector);
     const whole = translate(vector, [bytes]);
     expect(translate(vector, bytewise(bytes))).toEqual(whole);
@@ -119,7 +119,7 @@ describe('message stream, by vectors', () => {
     );
   });
 
-  it.each(COMPLETE)('%s: nothing tells the counts before the end', (_name, vector) => {
+  it.each(COMPLETE)('%s: no event carries the counts before the end', (_name, vector) => {
     const { pushed, end } = translate(vector, [bytesOf(vector)]);
     expect(pushed.toString()).not.toMatch(/message_delta|message_stop/);
     const last = eventsOf(Buffer.from(end.tail).toString()).slice(-2);
@@ -155,7 +155,7 @@ describe('message stream, by vectors', () => {
     }
   });
 
-  it.each(OBJECTS)('%s: the objects are what the bytes say', (_name, vector) => {
+  it.each(OBJECTS)('%s: the objects equal those in the bytes', (_name, vector) => {
     const pipe = createMessageEventStream(contextOf(vector));
     const chunks = vector.chunks.slice(0, vector.chunks.indexOf('data: [DONE]\n\n'));
     const given = vector.chunks.includes('data: [DONE]\n\n') ? chunks : vector.chunks;
@@ -180,7 +180,7 @@ describe('createMessageStream', () => {
   });
 });
 
-/** An answer that is streamed and one that is not are the same message to the SDK that reads them. */
+/** The SDK reads the same message from a streamed answer and from an unstreamed one. */
 for (const [generation, Client] of [
   ['1.x', Anthropic],
   // The members used here are the same in both generations.
@@ -212,7 +212,7 @@ for (const [generation, Client] of [
         messages: [],
       });
       const expected = JSON.parse(JSON.stringify(created));
-      // The SDK keeps a count of the start where the final one is null.
+      // The SDK keeps a count of the start if the final one is null.
       if (vector.usage === 'invalid') expected.usage.input_tokens = 0;
       expect(JSON.parse(JSON.stringify(streamed))).toEqual(expected);
     });
@@ -224,7 +224,7 @@ for (const [generation, Client] of [
   // The members used here are the same in both generations.
   ['6.x', OpenAI6 as unknown as typeof OpenAI],
 ] as const) {
-  it(`takes the chunks that the OpenAI SDK ${generation} hands out`, async () => {
+  it(`accepts the chunks that the OpenAI SDK ${generation} returns`, async () => {
     for (const [, vector] of OBJECTS) {
       if (vector.outcome !== 'complete') continue;
       const headers = { 'content-type': 'text/event-stream' };
@@ -248,14 +248,14 @@ for (const [generation, Client] of [
 }
 
 describe('createMessageEventStream', () => {
-  it('takes no array for a chunk', () => {
+  it('does not accept an array as a chunk', () => {
     const pipe = createMessageEventStream(contextOf({}));
     expect(pipe.push([])).toEqual([]);
     expect(pipe.isFinished).toBe(true);
     expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'malformed' });
   });
 
-  it('bounds what waits for an earlier call', () => {
+  it('limits the text that waits for an earlier call', () => {
     const pipe = createMessageEventStream(contextOf({}), { maxHeld: 10 });
     const delta = (index: number, text: string): object => ({
       choices: [

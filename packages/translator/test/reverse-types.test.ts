@@ -1,4 +1,4 @@
-/** What the compiler has to accept of the reverse direction: these tests fail at `tsc`. */
+/** Types of the reverse direction that the compiler has to accept. These tests fail in `tsc`. */
 
 import type Anthropic from '@anthropic-ai/sdk';
 import type Anthropic0 from 'anthropic-sdk-0';
@@ -16,11 +16,11 @@ import {
   type NativeUsage,
   type StopReason,
 } from '../src/reverse/index.js';
-import type { ChatMessage, ChatRequest } from '../src/reverse/chat-request.js';
+import type { ChatMessage, ChatRequest } from '../src/native-client/request/chat-request.js';
 
 type Accepts<Wide, Narrow extends Wide> = Narrow extends Wide ? true : never;
 
-/** Members that the SDKs know, but for the extension that only `ChatTraits` switch on. */
+/** Members that the SDKs know, without the extensions that only `ChatTraits` turn on. */
 const knownToOpenAI: Accepts<
   keyof OpenAI.ChatCompletionCreateParams | 'cache_control',
   keyof ChatRequest
@@ -29,7 +29,7 @@ const knownToOlderOpenAI: Accepts<
   keyof OpenAI6.ChatCompletionCreateParams | 'cache_control',
   keyof ChatRequest
 > = true;
-/** Results may hold images where a trait allows it, which the SDK's type does not know. */
+/** Results may hold images if a trait allows it. The SDK's type does not have that. */
 const messages: Accepts<
   OpenAI.ChatCompletionMessageParam,
   Exclude<ChatMessage, { readonly role: 'tool' }>
@@ -39,12 +39,14 @@ const olderMessages: Accepts<
   Exclude<ChatMessage, { readonly role: 'tool' }>
 > = true;
 
-/** The API leaves `citations` out where there are none; the SDKs' types say null. */
+/** The API omits `citations` if there are none. The SDKs' types say null. */
 type Uncited<Block> = Block extends { readonly citations: unknown }
   ? Omit<Block, 'citations'>
   : Block;
 
-/** Counts are null where the SDK has none: the upstream told none. Lists are readonly here. */
+/**
+ * Counts are null if the upstream reported none, which the SDK does not allow. Lists are readonly.
+ */
 type Head = Omit<NativeMessage, 'usage' | 'content'>;
 const head: Accepts<Omit<Anthropic.Message, 'usage' | 'content'>, Head> = true;
 const blocks: Accepts<Uncited<Anthropic.ContentBlock>, NativeBlock> = true;
@@ -103,7 +105,7 @@ describe('the types of the reverse direction', () => {
     expect([...all, ...rest, errorTypes]).not.toContain(false);
   });
 
-  it('leave no member of a native request unsaid', () => {
+  it('have no member of a native request that the table leaves out', () => {
     expect([...MESSAGE_FIELDS.keys()].sort()).toEqual(Object.keys(FIELDS).sort());
   });
 

@@ -1,4 +1,4 @@
-/** The vectors in `vectors/reverse`, and what several suites do with them. */
+/** The vectors in `vectors/reverse`, and functions that several suites share. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,11 +13,11 @@ interface Vector {
 export interface RequestVector extends Vector {
   /** One of {@link TRAITS}; `openai` when absent. */
   readonly traits?: string;
-  /** A native request, or its text as it stands. */
+  /** A native request, or its text. */
   readonly native: unknown;
   /** The expected chat request, its keys in any order. */
   readonly chat?: unknown;
-  /** Pieces of the body's text, where its very bytes matter. */
+  /** Parts of the body's text, if its exact bytes matter. */
   readonly contains?: readonly string[];
   /** Path and reason of every expected note. */
   readonly notes?: readonly { readonly path: string; readonly reason: string }[];
@@ -34,7 +34,7 @@ interface Stop {
 }
 
 export interface ResponseVector extends Vector, Stop {
-  /** A chat completion, or the body as it stands. */
+  /** A chat completion, or the text of the body. */
   readonly chat: unknown;
   readonly outcome?: 'error' | 'malformed';
   readonly error?: StreamError;
@@ -45,20 +45,20 @@ export interface ResponseVector extends Vector, Stop {
 }
 
 export interface StreamVector extends Vector, Stop {
-  /** Chunks, or SSE text as it stands. */
+  /** Chunks, or SSE text. */
   readonly chunks: readonly (object | string)[];
   /** The expected blocks: how each begins, and its deltas. */
   readonly blocks: readonly { readonly block: NativeBlock; readonly deltas: readonly unknown[] }[];
   readonly outcome: 'complete' | (StreamEnd & { readonly outcome: 'failed' })['cause'];
   readonly usage?: Usage | 'invalid';
   readonly error?: StreamError;
-  /** The counts that the first chunk tells already. */
+  /** The counts that the first chunk already carries. */
   readonly startUsage?: object;
   readonly pings?: number;
   readonly maxEventBytes?: number;
-  /** More follows what ends the stream. */
+  /** Whether events follow the one that ends the stream. */
   readonly trailing?: boolean;
-  /** The order or completeness of the parts is lost when the same answer is not streamed. */
+  /** Set if the unstreamed answer cannot carry the order or all of the parts. */
   readonly plain?: 'differs';
 }
 
@@ -152,14 +152,14 @@ export function bytesOf({ chunks }: StreamVector): Buffer {
   return Buffer.from(events.join(''));
 }
 
-/** The counts of a native usage that the given reading stands for. */
+/** The native counts of a reading. */
 export function nativeCounts(usage: Usage | 'invalid' | undefined): object {
-  const told = typeof usage === 'object' ? usage : undefined;
+  const counts = typeof usage === 'object' ? usage : undefined;
   return {
-    input_tokens: told?.inputTokens ?? null,
-    output_tokens: told?.outputTokens ?? null,
-    cache_read_input_tokens: told?.cacheReadInputTokens ?? null,
-    cache_creation_input_tokens: told?.cacheCreationInputTokens ?? null,
-    output_tokens_details: told === undefined ? null : { thinking_tokens: told.thinkingTokens },
+    input_tokens: counts?.inputTokens ?? null,
+    output_tokens: counts?.outputTokens ?? null,
+    cache_read_input_tokens: counts?.cacheReadInputTokens ?? null,
+    cache_creation_input_tokens: counts?.cacheCreationInputTokens ?? null,
+    output_tokens_details: counts === undefined ? null : { thinking_tokens: counts.thinkingTokens },
   };
 }

@@ -1,4 +1,4 @@
-/** Every stream vector, whole and in pieces, as chunks and through the SDKs that read them. */
+/** Every stream vector, whole and split, as chunks and read by the SDKs. */
 
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ function upToText(text: string): Uint8Array {
 const chatStream = (vector: StreamVector): StreamPipe =>
   createChatStream({ model: 'm', created: 1, legacyFunctions: false, ...vector.context });
 
-/** Feeds the pieces and answers all that came out, and how it ended. */
+/** Pushes the pieces. @returns the whole output, and how the stream ended */
 function pump(pipe: StreamPipe, pieces: readonly Uint8Array[]): { text: string; end: StreamEnd } {
   let text = '';
   for (const piece of pieces) text += Buffer.from(pipe.push(piece)).toString();
@@ -137,7 +137,7 @@ describe('createChatStream', () => {
     }
   });
 
-  it('keeps the finish, the usage and [DONE] back until the end', () => {
+  it('keeps the finish reason, the usage and [DONE] back until the end', () => {
     for (const [, vector] of vectors) {
       const pipe = chatStream(vector);
       const early = Buffer.from(pipe.push(bytesOf(vector))).toString();
@@ -185,7 +185,7 @@ describe('createChatStream', () => {
     expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'too_large' });
   });
 
-  it('reads the text deltas of one chunk as it reads them one by one, also around other events', () => {
+  it('reads the text deltas of one chunk like single ones, also around other events', () => {
     const context = { model: 'm', created: 1, includeUsage: true, legacyFunctions: false };
     const event = (type: string, rest: object): string =>
       `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
@@ -215,7 +215,7 @@ describe('createChatStream', () => {
     }
   });
 
-  it('counts a text delta that fills a chunk against the bound, too', () => {
+  it('applies the bound to a text delta that fills a chunk, too', () => {
     const context = { model: 'm', created: 1, includeUsage: false, legacyFunctions: false };
     const pipe = createChatStream(context, { maxEventBytes: 150 });
     const text = Buffer.from(pipe.push(upToText('x'.repeat(200)))).toString();
@@ -232,11 +232,11 @@ describe('createChatStream', () => {
     const text = character.repeat(8 * 1024 * 1024);
     const pushed = Buffer.from(createChatStream(context).push(upToText(text))).toString();
     const delta = chunksOf(pushed).at(-1)?.choices[0]?.delta as { content: string };
-    // Not with `toBe`, which would print megabytes.
+    // `toBe` would print megabytes when it fails.
     expect(delta.content === text).toBe(true);
   });
 
-  it('ends as malformed when an event is no JSON', () => {
+  it('ends as malformed when an event is not JSON', () => {
     const pipe = createMessageStreamTap();
     pipe.push(new TextEncoder().encode('event: message_start\ndata: {"type":\n\n'));
     expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'malformed' });
@@ -290,14 +290,14 @@ describe('createMessageStreamTap', () => {
     },
   );
 
-  it('lets nothing leave that tells the final usage', () => {
+  it('lets no byte leave that carries the final usage', () => {
     for (const [, vector] of vectors) {
       const early = Buffer.from(createMessageStreamTap().push(bytesOf(vector))).toString();
       expect(early).not.toMatch(/^event: (message_stop|error)|"type":"message_delta".*"usage"/m);
     }
   });
 
-  it('passes comments, a byte order mark, unnamed events and ping storms untouched', () => {
+  it('passes comments, a byte order mark, unnamed events and many pings untouched', () => {
     const ping = 'event: ping\ndata: {"type": "ping"}\n\n';
     const [, vector] = vectors.find(([name]) => name === 'text')!;
     const inner = Buffer.from(bytesOf(vector)).toString();
@@ -307,7 +307,7 @@ describe('createMessageStreamTap', () => {
     expect(end.outcome).toBe('complete');
   });
 
-  it('finds the final usage also in events without a name', () => {
+  it('finds the final usage in events without a name, too', () => {
     const [, vector] = vectors.find(([name]) => name === 'text')!;
     const unnamed = Buffer.from(bytesOf(vector))
       .toString()
@@ -318,7 +318,7 @@ describe('createMessageStreamTap', () => {
     expect(pipe.end()).toMatchObject({ outcome: 'complete', usage: { outcome: 'read' } });
   });
 
-  it('hands on the very chunk it was given when nothing is kept back', () => {
+  it('returns the same chunk object when nothing is kept back', () => {
     const chunk = new TextEncoder().encode('event: ping\ndata: {"type": "ping"}\n\n'.repeat(3));
     const passed = createMessageStreamTap().push(chunk);
     expect(passed.buffer).toBe(chunk.buffer);

@@ -1,4 +1,4 @@
-/** `createMessageStreamTap`: the vectors in `vectors/replay`, passed on to native clients. */
+/** `createMessageStreamTap` with the vectors in `vectors/replay`, and read by native clients. */
 
 import { describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
@@ -26,7 +26,7 @@ function tap(vector: StreamVector, pieces: readonly Uint8Array[]) {
   return run(createMessageStreamTap(optionsOf(vector)), pieces);
 }
 
-/** The index of the first event that the tap keeps back; undefined where the framing hides it. */
+/** The index of the first event that the tap keeps back; undefined if the framing hides it. */
 function heldFrom(vector: StreamVector): number | undefined {
   if (vector.heldFrom !== undefined) return vector.heldFrom;
   const index = vector.upstream.findIndex(
@@ -35,7 +35,7 @@ function heldFrom(vector: StreamVector): number | undefined {
   return index === -1 ? undefined : index;
 }
 
-describe('native tap, by vectors', () => {
+describe('native tap, with vectors', () => {
   for (const [name, vector] of STREAM_VECTORS) {
     const bytes = bytesOf(vector);
 
@@ -75,7 +75,7 @@ describe('native tap, by vectors', () => {
       const whole = tap(vector, [bytes]);
       const same = (pieces: readonly Uint8Array[]): void => {
         const split = tap(vector, pieces);
-        // What follows the last event need not be read, so it may be missing then.
+        // The tap need not read the bytes after the last event, so they may be missing.
         if (vector.trailing === true) {
           expect({ ...split.end, tail: 0 }).toEqual({ ...whole.end, tail: 0 });
           expect(split.pushed).toEqual(whole.pushed);
@@ -99,7 +99,7 @@ describe('native tap', () => {
     'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}\n\n',
   );
 
-  it('hands back the very chunk that came in when nothing is kept', () => {
+  it('returns the same chunk object when nothing is kept back', () => {
     const pipe = createMessageStreamTap();
     expect(pipe.push(content)).toBe(content);
   });
@@ -115,7 +115,7 @@ describe('native tap', () => {
     ]);
   });
 
-  it('judges what only looks like a usual event as it does when every byte comes alone', () => {
+  it('reads an unusual event the same whether it comes whole or byte by byte', () => {
     const line = fc.constantFrom(
       'event: content_block_delta',
       'event: content_bl',
@@ -171,7 +171,7 @@ describe('native tap', () => {
 });
 
 describe('native tap, by pieces', () => {
-  it('gives what the tap gives, for every vector, split anywhere', () => {
+  it('gives the output of the tap for every vector, split anywhere', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...STREAM_VECTORS),
@@ -190,7 +190,7 @@ describe('native tap, by pieces', () => {
     );
   });
 
-  it('copies only the event that came in two chunks', () => {
+  it('copies only the event that was split between two chunks', () => {
     const event = Buffer.from('event: ping\ndata: {"type":"ping"}\n\n');
     const pipe = createMessagePieceTap();
     pipe.push(event.subarray(0, 10));
@@ -224,7 +224,7 @@ for (const [generation, Client] of [
         });
         const stream = client.messages.stream({ model: 'm', max_tokens: 1, messages: [] });
         if (vector.outcome !== 'complete') {
-          // The SDKs repeat what the event says, which may be nothing.
+          // The SDKs repeat the message of the event, which may be empty.
           const message = vector.error?.message ?? '';
           await expect(stream.done()).rejects.toThrow(body.includes(message) ? message : '');
           return;

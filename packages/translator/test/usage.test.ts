@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { chatUsage, readUsage, type Usage } from '../src/index.js';
 import { createMessageStreamTap, readNativeUsage } from '../src/native/index.js';
-import { overlayUsage } from '../src/usage.js';
+import { overlayUsage } from '../src/wire/usage.js';
 
 describe('readUsage', () => {
   it('reads every class of tokens', () => {
@@ -48,7 +48,7 @@ describe('readUsage', () => {
     expect(readUsage(native)).toMatchObject({ outcome: 'invalid' });
   });
 
-  it('takes zero for a count, and absent or null cache counts for zero', () => {
+  it('accepts zero as a count, and reads absent or null cache counts as zero', () => {
     expect(
       readUsage({ input_tokens: 0, output_tokens: 0, cache_read_input_tokens: null }),
     ).toMatchObject({ outcome: 'read', usage: { inputTokens: 0, cacheReadInputTokens: 0 } });
@@ -81,7 +81,7 @@ describe('overlayUsage', () => {
     );
   });
 
-  it('drops a split of cache writes that another total made void', () => {
+  it('drops a split of cache writes when another total makes it void', () => {
     const earlier = {
       cache_creation_input_tokens: 5,
       cache_creation: { ephemeral_5m_input_tokens: 5, ephemeral_1h_input_tokens: 0 },
@@ -115,7 +115,7 @@ describe('chatUsage', () => {
   });
 });
 
-describe('readNativeUsage, by the vectors in `vectors/native-usage`', () => {
+describe('readNativeUsage, with the vectors in `vectors/native-usage`', () => {
   interface Vector {
     readonly why: string;
     readonly source: string;

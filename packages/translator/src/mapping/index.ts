@@ -1,3 +1,3 @@
 export { REQUEST_FIELDS } from './request-fields.js';
 export { STOP_REASONS } from './stop-reasons.js';
-export type { RequestField } from '../request-field.js';
+export type { RequestField } from '../reading/field-fate.js';

@@ -1,7 +1,10 @@
-/** What becomes of each member of a chat request: said for people, and held against the code by tests. */
+/**
+ * Describes for people how each member of a chat request is translated. Tests compare it with the
+ * code.
+ */
 
-import { NEUTRAL_VALUES } from '../neutral-values.js';
-import type { RequestField } from '../request-field.js';
+import type { RequestField } from '../reading/field-fate.js';
+import { NEUTRAL_VALUES } from '../reading/neutral-values.js';
 
 /** Every member of OpenAI SDK 7.55.0 `ChatCompletionCreateParamsBase`, and `cache_control`. */
 export const REQUEST_FIELDS: ReadonlyMap<string, RequestField> = new Map<string, RequestField>([

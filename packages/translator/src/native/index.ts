@@ -1,6 +1,11 @@
-export { MESSAGE_KEEP_ALIVE, messageErrorEvent } from './events.js';
-export { scanTopLevel } from './json-members.js';
-export type { JsonScan, JsonShape, JsonSpan, ScanOptions } from './json-members.js';
+export { MESSAGE_KEEP_ALIVE, messageErrorEvent } from '../wire/native-events.js';
+export {
+  scanTopLevel,
+  type JsonScan,
+  type JsonShape,
+  type JsonSpan,
+  type ScanOptions,
+} from '../wire/json-scanner.js';
 export {
   createMessagePieceTap,
   createMessageStreamTap,

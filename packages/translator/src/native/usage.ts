@@ -1,10 +1,11 @@
 /**
- * The usage of a native answer whose request may have asked for more than a chat can: parts of the work
- * are samplings of their own, listed in `iterations`, and not all of them are in the message's counts.
+ * Reads the usage of a native answer. A native request can ask for work that a chat cannot: parts
+ * of it are separate model runs, listed in `iterations`, and the message's counts do not include
+ * all of them.
  * https://platform.claude.com/docs/en/build-with-claude/compaction (SDK: `BetaUsage.iterations`)
  */
 
-import { isJsonObject, objectOf, stringOf, type JsonObject } from '../raw-json.js';
+import { isJsonObject, type JsonObject, objectOf, stringOf } from '../wire/raw-json.js';
 import {
   isTokenCount,
   readUsage,
@@ -12,18 +13,20 @@ import {
   type Usage,
   type UsageReading,
   type UsageRemark,
-} from '../usage.js';
+} from '../wire/usage.js';
 
-/** Kinds of iterations that the message's counts include. */
+/** The kinds of iterations that the message's counts include. */
 const COUNTED: readonly unknown[] = ['message', 'fallback_message'];
-/** Compactions are done by the message's own model, so their tokens are added to its counts. */
+/**
+ * A compaction runs on the message's own model, so its tokens are added to the message's counts.
+ */
 const ADDED = 'compaction';
-/** An advisor is another model: its tokens have a price of their own. */
+/** An advisor is another model, so its tokens have another price. */
 const APART = 'advisor_message';
 
 /**
- * Like `readUsage`, plus what the message's counts leave out: compactions are added to `usage`; all other
- * work is listed in `uncounted`, so that none of it is taken for free.
+ * Like `readUsage`, plus the work that the message's counts leave out. The tokens of compactions
+ * are added to `usage`. All other work is listed in `uncounted`, so that a caller can charge it.
  */
 export function readNativeUsage(native: unknown): UsageReading {
   const reading = readUsage(native);
@@ -65,7 +68,9 @@ export function readNativeUsage(native: unknown): UsageReading {
   };
 }
 
-/** Whether the message's counts include iterations of an unknown kind: their sums tell, if anything does. */
+/**
+ * Compares sums to find out whether the message's counts include the iterations of unknown kinds.
+ */
 function placeOf(
   unknown: readonly JsonObject[],
   iterations: readonly JsonObject[],
@@ -100,7 +105,7 @@ const CLASSES = [
   'cacheCreationInputTokens',
 ] as const;
 
-/** Undefined when a sum is beyond what a token count may be. */
+/** Undefined when a sum exceeds the limit of a token count. */
 function sum(one: Usage, other: Usage): Usage | undefined {
   const both = (count: keyof Usage): number => one[count] + other[count];
   const total = {

@@ -1,5 +1,8 @@
-export type { ChatEffort } from './chat-request.js';
-export { translateCompletion, type CompletionTranslation } from './completion.js';
+export type { ChatEffort } from '../native-client/request/chat-request.js';
+export {
+  translateCompletion,
+  type CompletionTranslation,
+} from '../native-client/answer/completion.js';
 export {
   ERROR_STATUS,
   errorOfStatus,
@@ -8,7 +11,7 @@ export {
   type ChatErrorResponse,
   type NativeErrorResponse,
   type NativeErrorType,
-} from './errors.js';
+} from '../native-client/answer/errors.js';
 export type {
   BlockDelta,
   DeltaUsage,
@@ -19,18 +22,18 @@ export type {
   RefusalDetails,
   StopReason,
   ThinkingPiece,
-} from './message.js';
+} from '../native-client/answer/message.js';
 export {
   translateMessagesRequest,
   type MessagesRequestTranslation,
   type TranslateMessagesOptions,
-} from './request.js';
-export { MESSAGE_FIELDS } from './request-fields.js';
-export type { MessageContext } from './stop-reason.js';
+} from '../native-client/request/request.js';
+export { MESSAGE_FIELDS } from '../native-client/request/message-fields.js';
+export type { MessageContext } from '../native-client/message-context.js';
 export {
   createMessageEventStream,
   createMessageStream,
   type MessageStreamOptions,
-} from './stream.js';
-export type { ChatTraits } from './traits.js';
-export { readChatUsage } from './usage.js';
+} from '../native-client/answer/stream.js';
+export type { ChatTraits } from '../native-client/request/traits.js';
+export { readChatUsage } from '../native-client/answer/usage.js';

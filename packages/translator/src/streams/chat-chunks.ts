@@ -1,14 +1,14 @@
-/** Native events to the chunks of a chat completion, for those who hold objects. */
+/** Translates native event objects to chunk objects of a chat completion. */
 
-import { createChunkWriter } from '../chunk-writer.js';
-import { chatStreamError, type ChatStreamError } from '../errors.js';
-import type { FinishReason } from '../finish-reason.js';
-import { isJsonObject, type JsonObject } from '../raw-json.js';
-import type { TranslateResponseContext } from '../response.js';
-import type { StreamPipe } from '../stream-pipe.js';
-import type { chatUsage } from '../usage.js';
+import { createChunkWriter } from '../chat-client/answer/chunk-writer.js';
+import { type ChatStreamError, chatStreamError } from '../chat-client/answer/error-events.js';
+import type { FinishReason } from '../chat-client/answer/finish-reason.js';
+import type { TranslateResponseContext } from '../chat-client/answer/response.js';
+import { isJsonObject, type JsonObject } from '../wire/raw-json.js';
+import type { StreamPipe } from '../wire/stream-pipe.js';
+import type { chatUsage } from '../wire/usage.js';
 
-/** One chunk of a chat completion. `choices` is empty in the chunk that only tells usage. */
+/** One chunk of a chat completion. `choices` is empty in the chunk that only carries usage. */
 export interface ChatChunk {
   readonly id: string;
   readonly object: 'chat.completion.chunk';
@@ -38,18 +38,19 @@ export interface ChatDelta {
   readonly thinking_blocks?: readonly JsonObject[];
 }
 
-/** The first one of a call has its name, later ones more of its arguments. */
+/** The first delta of a call has its name. Later deltas have more of its arguments. */
 export interface ChatCallDelta {
   readonly name?: string;
   readonly arguments: string;
 }
 
 /**
- * `createChatStream` for those who hold objects: native events as an SDK gives them, in; chunk
- * objects out. The `tail` of a failed stream is the one error object that its last event would carry;
- * `[DONE]` is a matter of framing and has no object.
+ * `createChatStream` for objects: it takes native events as an SDK returns them, and returns chunk
+ * objects. The `tail` of a failed stream is the one error object that its last event would carry.
+ * `[DONE]` is part of the framing and has no object.
  *
- * Anything that is no object, or no event of a message that began, fails the stream as `malformed`.
+ * A value that is not an object, or an event before `message_start`, fails the stream as
+ * `malformed`.
  */
 export function createChatChunkStream(
   context: TranslateResponseContext,

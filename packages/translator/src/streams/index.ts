@@ -4,8 +4,8 @@ export {
   type ChatChunk,
   type ChatDelta,
 } from './chat-chunks.js';
-export { createChatTextStream } from '../stream.js';
-export type { ChatStreamError } from '../errors.js';
+export { createChatTextStream } from '../chat-client/answer/stream.js';
+export type { ChatStreamError } from '../chat-client/answer/error-events.js';
 export { CHAT_KEEP_ALIVE } from './keep-alive.js';
 export {
   iterateThrough,
@@ -13,5 +13,3 @@ export {
   type PieceOf,
   type PipeThroughOptions,
 } from './pipe-through.js';
-export { createSseParser, type SseParser } from './sse-parser.js';
-export type { ServerSentEvent } from '../sse.js';

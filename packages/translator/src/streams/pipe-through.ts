@@ -1,28 +1,30 @@
 /**
- * A {@link StreamPipe} in the shapes that streams come in: async iterables, and web streams. Both
- * take from their source only as fast as they are read, and hold nothing but what the pipe holds.
+ * Turns a {@link StreamPipe} into an async iterable or a web stream. Both apply back-pressure: they
+ * read from their source only as fast as they are read themselves. They buffer nothing beyond the
+ * pipe.
  */
 
-import type { StreamEnd, StreamPipe } from '../stream-pipe.js';
+import type { StreamEnd, StreamPipe } from '../wire/stream-pipe.js';
 
-/** What a pipe hands out: bytes and text as they are, objects one by one. */
+/** The pieces that a pipe yields: bytes and text whole, objects one by one. */
 export type PieceOf<Out> = Out extends readonly (infer Item)[] ? Item : Out;
 
 export interface PipeThroughOptions<Out> {
   /**
-   * Told how the stream ended, and awaited before its last bytes leave: where usage is made durable
-   * before the client learns of it. What it throws, the stream throws instead of those bytes.
+   * Called with the end of the stream and awaited before its last bytes leave, so that usage can be
+   * made durable before the client sees it. If it throws, the stream throws the same error and
+   * those bytes do not leave.
    */
   readonly onEnd?: (end: StreamEnd<Out>) => void | Promise<void>;
 }
 
 /**
- * Iterates over what a pipe makes of a source.
+ * Pumps a source through a pipe and iterates over the output.
  *
- * A stream that fails yields the error event that the pipe ends with, as a client should see it; the
- * outcome is told to `onEnd`. When the source itself throws, the error event comes first and then the
- * source's own error is thrown. The source is cancelled (`return()`) as soon as the pipe has enough,
- * and when the iteration is left early, even before it began; `onEnd` is not called then.
+ * A stream that fails yields the pipe's error event for the client, and `onEnd` gets the outcome.
+ * If the source itself throws, the error event comes first, and then the source's error is thrown.
+ * The source is cancelled (`return()`) as soon as the pipe is finished. It is also cancelled when
+ * the iteration is left early, even before it began; `onEnd` is not called then.
  *
  * @example
  * import { createChatStream } from '@gateway/translator';
@@ -46,7 +48,7 @@ export function iterateThrough<In, Out extends Uint8Array | string | readonly un
       return pieces.next();
     },
     async return() {
-      // A generator that never ran has not opened its source, which may hold a connection all the same.
+      // A generator that never ran has not opened its source, but the source may hold a connection.
       if (!hasBegun) await source[Symbol.asyncIterator]().return?.();
       hasBegun = true;
       return pieces.return(undefined);
@@ -91,11 +93,11 @@ async function* generate<In, Out extends Uint8Array | string | readonly unknown[
 }
 
 /**
- * A web stream of what a pipe makes of the bytes, or objects, that are written to it.
+ * Turns a pipe into a web `TransformStream`: write bytes or objects to it, and read the output.
  *
- * A stream that fails ends with the error event that the pipe ends with, and closes. A source that
- * errors, errors the readable side at once, as web streams do: nothing can be sent after that, and
- * `onEnd` is not called. Once the pipe has enough, the readable side closes and the source is
+ * A stream that fails ends with the pipe's error event and closes. An error of the source errors
+ * the readable side at once, as in every web stream: nothing can be sent after it, and `onEnd` is
+ * not called. As soon as the pipe is finished, the readable side closes and the source is
  * cancelled. Neither side queues more than one chunk.
  *
  * @example

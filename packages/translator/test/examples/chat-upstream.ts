@@ -28,7 +28,7 @@ async function chatFetch(_url: unknown, init?: RequestInit): Promise<Response> {
   if (request.outcome === 'refused') {
     return failure({ type: 'invalid_request_error', message: request.problem.message });
   }
-  // request.notes tells what could not be carried: [{path, reason, detail}]
+  // request.notes lists the parts that could not be carried: [{path, reason, detail}]
   const answer = await fetch('https://api.openai.com/v1/chat/completions', {
     method: 'POST',
     headers: { ...json, authorization: 'Bearer sk-…' },
@@ -36,8 +36,8 @@ async function chatFetch(_url: unknown, init?: RequestInit): Promise<Response> {
     signal: init?.signal ?? null,
   });
   if (!answer.ok) {
-    const told = { status: answer.status, body: await answer.text(), requestId: 'req_1' };
-    const error = translateChatError(told);
+    const response = { status: answer.status, body: await answer.text(), requestId: 'req_1' };
+    const error = translateChatError(response);
     return new Response(error.body, { status: error.status, headers: json });
   }
   if (request.stream && answer.body !== null) {

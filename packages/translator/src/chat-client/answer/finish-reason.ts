@@ -1,0 +1,23 @@
+/** Translates the stop reason of a message to a finish reason of the chat format. */
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
+
+/**
+ * Knows every stop reason of Anthropic SDK 1.11.0 (`StopReason`, `BetaStopReason`). A value that a
+ * later version adds counts as `stop`, or as calls if the message has calls.
+ */
+export function finishReason(
+  stopReason: string | undefined,
+  message: { readonly hasCalls: boolean; readonly legacyFunctions: boolean },
+): FinishReason {
+  switch (stopReason) {
+    case 'max_tokens':
+    case 'model_context_window_exceeded':
+      return 'length';
+    case 'refusal':
+      return 'content_filter';
+    default:
+      if (!message.hasCalls) return 'stop';
+      return message.legacyFunctions ? 'function_call' : 'tool_calls';
+  }
+}

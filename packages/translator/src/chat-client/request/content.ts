@@ -1,0 +1,61 @@
+/** Translates the `content` of a chat message to native blocks. */
+
+import type { Place } from '../../reading/place.js';
+import { listOf } from '../../wire/lists.js';
+import { finishReading } from './cache-points.js';
+import { fileBlock } from './documents.js';
+import { imageBlock } from './images.js';
+import type { DocumentBlock, ImageBlock, TextBlock } from './native-request.js';
+
+/** The block that each type of part becomes. */
+interface PartBlocks {
+  text: TextBlock;
+  refusal: TextBlock;
+  image_url: ImageBlock;
+  file: DocumentBlock | ImageBlock;
+}
+
+export type PartType = keyof PartBlocks;
+
+/** A part holds its value in the member that has the name of its type. */
+const READERS: {
+  readonly [Type in PartType]: (value: Place) => PartBlocks[Type] | undefined;
+} = { text: textBlock, refusal: textBlock, image_url: imageBlock, file: fileBlock };
+
+/** The types of parts that a message may hold, by its role. */
+export const USER_PARTS = ['text', 'image_url', 'file'] as const;
+export const ASSISTANT_PARTS = ['text', 'refusal'] as const;
+export const SYSTEM_PARTS = ['text'] as const;
+
+/**
+ * Text needs a character other than white space and control characters, because the upstream strips
+ * more of them than `\s` matches, and refuses empty text.
+ */
+const HAS_TEXT = /[^\s\p{Cc}]/u;
+
+/** Reads a string, or a list of parts of the given types. */
+export function contentBlocks<Type extends PartType>(
+  content: Place | undefined,
+  types: readonly Type[],
+): (PartBlocks[Type] | TextBlock)[] {
+  if (!content) return [];
+  if (typeof content.value === 'string') return listOf(textBlock(content));
+  return content.items((part) => {
+    const written = part.object().at('type');
+    const type = types.find((known) => known === written.value);
+    if (!type) return written.mustBe(types.join(' or '), 'unsupported_value');
+    const block = READERS[type](part.at(type));
+    finishReading(part, block);
+    return block;
+  });
+}
+
+/**
+ * A text block; undefined for text that is empty or only white space, which the upstream refuses.
+ */
+export function textBlock(place: Place): TextBlock | undefined {
+  const text = place.string();
+  if (HAS_TEXT.test(text)) return { type: 'text', text };
+  if (text !== '') place.note('dropped', 'white space only');
+  return undefined;
+}

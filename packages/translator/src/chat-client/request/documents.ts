@@ -1,0 +1,71 @@
+/**
+ * Translates `file` parts of chat messages to native documents (PDF and plain text) or images.
+ * https://platform.claude.com/docs/en/build-with-claude/pdf-support
+ */
+
+import { type Place, quote } from '../../reading/place.js';
+import {
+  canonicalBase64,
+  type DataUrl,
+  parseDataUrl,
+  sniffType,
+  textOf,
+} from '../../wire/data-url.js';
+import { base64Data, base64Image, isWebUrl } from './images.js';
+import type { DocumentBlock, ImageBlock } from './native-request.js';
+
+/** The media types in data URLs of files whose type the sender did not know. */
+const UNTYPED = ['', 'application/octet-stream'];
+
+/** The block for a `file`; undefined for a text file without text, which the upstream refuses. */
+export function fileBlock(file: Place): DocumentBlock | ImageBlock | undefined {
+  const id = file.object().given('file_id');
+  const data = file.at('file_data');
+  // Ids name files in another store. An id of the upstream's would name a file of the operator's
+  // account.
+  if (data.value == null) id?.refuse('send the file as file_data', 'unsupported_value');
+  id?.note('ignored', 'file_data is used');
+  const name = file.at('filename').string('');
+  file.noteUnread();
+
+  const block = readFile(data, name);
+  if (block?.type === 'document' && /\S/.test(name)) block.title = name;
+  return block;
+}
+
+function readFile(place: Place, filename: string): DocumentBlock | ImageBlock | undefined {
+  const data = place.string().trim();
+  if (isWebUrl(data)) return { type: 'document', source: { type: 'url', url: data } };
+  const written = parseDataUrl(data) ?? { mediaType: '', isBase64: true, payload: data };
+  const isUntyped = written.isBase64 && UNTYPED.includes(written.mediaType);
+  const url = isUntyped ? { ...written, mediaType: guessType(written, filename) } : written;
+  const { mediaType } = url;
+  if (mediaType === 'text/plain') return textDocument(place, url);
+  if (!url.isBase64) place.refuse('must be base64');
+  if (mediaType.startsWith('image/')) return base64Image(place, url);
+  if (mediaType !== 'application/pdf') {
+    const complaint = `must be PDF, plain text or an image, got ${quote(mediaType)}`;
+    return place.refuse(complaint, 'unsupported_value');
+  }
+  const pdf = base64Data(place, url.payload);
+  return { type: 'document', source: { type: 'base64', media_type: mediaType, data: pdf } };
+}
+
+/**
+ * Guesses a type that the client did not name from the first bytes, or else from the file's name.
+ */
+function guessType({ payload }: DataUrl, filename: string): string {
+  // The first 24 digits are 18 bytes, enough for every signature. The rest allows for line breaks.
+  const head = canonicalBase64(payload.slice(0, 32).replace(/\s+/g, '').slice(0, 24));
+  return sniffType(head ?? '') ?? (/\.txt$/i.test(filename) ? 'text/plain' : '');
+}
+
+function textDocument(place: Place, url: DataUrl): DocumentBlock | undefined {
+  const data = textOf(url);
+  if (data === undefined) return place.refuse('must be UTF-8 text');
+  if (/\S/.test(data)) {
+    return { type: 'document', source: { type: 'text', media_type: 'text/plain', data } };
+  }
+  place.note('dropped', 'white space only');
+  return undefined;
+}

@@ -1,0 +1,151 @@
+/**
+ * Translates the messages of a chat to native turns and system blocks.
+ *
+ * The chat format is a loose list. The native one alternates between user and assistant, starts and
+ * ends with the user, wants the results of a turn's calls at the start of the next user turn, and
+ * allows no empty text.
+ * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
+ */
+
+import type { Place } from '../../reading/place.js';
+import { createIdAllocator } from '../../reading/tool-ids.js';
+import { append } from '../../wire/lists.js';
+import { finishReading } from './cache-points.js';
+import { type Call, pairResults, readCalls, readResult, type Result } from './calls-and-results.js';
+import {
+  ASSISTANT_PARTS,
+  contentBlocks,
+  type PartType,
+  SYSTEM_PARTS,
+  textBlock,
+  USER_PARTS,
+} from './content.js';
+import type { ContentBlock, NativeMessage, TextBlock, ThinkingBlock } from './native-request.js';
+import { readThinking } from './thinking.js';
+
+export interface Conversation {
+  readonly system: TextBlock[];
+  readonly messages: NativeMessage[];
+  /** The names of all tools that past turns called, in order of first use. */
+  readonly calledTools: ReadonlySet<string>;
+}
+
+/** Consecutive messages of one side. The user has results; the assistant has thinking and calls. */
+interface Turn {
+  readonly role: 'user' | 'assistant';
+  readonly results: Result[];
+  readonly thinking: ThinkingBlock[];
+  readonly content: ContentBlock[];
+  readonly calls: Call[];
+}
+
+/** The text of user turns that the native format demands and the chat does not have. */
+const OPENING = 'Continue the conversation.';
+const CLOSING = 'Continue.';
+const WITHOUT_CONTENT = 'a message without content';
+
+/** Refuses a list without any content, and a list whose calls and results do not match. */
+export function translateMessages(list: Place): Conversation {
+  const system: TextBlock[][] = [];
+  const turns: Turn[] = [];
+  const allocateId = createIdAllocator();
+
+  list.items((message, index) => {
+    const role = message.object().at('role');
+    switch (role.value) {
+      case 'system':
+      case 'developer': {
+        const blocks = readBlocks(message, SYSTEM_PARTS);
+        if (blocks.length > 0) system.push(blocks);
+        return;
+      }
+      case 'user': {
+        const blocks = readBlocks(message, USER_PARTS);
+        if (blocks.length > 0) append(turnOf('user').content, blocks);
+        else message.note('dropped', WITHOUT_CONTENT);
+        return;
+      }
+      case 'tool':
+      case 'function':
+        turnOf('user').results.push(readResult(message, role.value));
+        return;
+      case 'assistant':
+        addAssistant(message, index);
+        return;
+      default:
+        role.mustBe('system, developer, user, assistant, tool or function', 'invalid_value');
+    }
+  });
+
+  if (turns.length === 0) append(turnOf('user').content, lastOf(system, list));
+  // Older models continue a final assistant turn, and newer ones refuse it. In the chat format it
+  // is history, and the model writes a new message.
+  if (turns.at(-1)?.role === 'assistant') sayForUser(CLOSING, 'last');
+
+  function turnOf(role: Turn['role']): Turn {
+    const last = turns.at(-1);
+    if (last?.role === role) return last;
+    const turn: Turn = { role, results: [], thinking: [], content: [], calls: [] };
+    turns.push(turn);
+    return turn;
+  }
+
+  function addAssistant(message: Place, index: number): void {
+    const thinking = readThinking(message);
+    const text = readAssistantText(message);
+    const calls = readCalls(message, index, allocateId);
+    finishReading(message, calls.at(-1)?.block ?? text.at(-1));
+    // The upstream refuses a turn that is empty or holds only thinking.
+    if (text.length === 0 && calls.length === 0) {
+      message.note('dropped', WITHOUT_CONTENT);
+      return;
+    }
+    if (turns.length === 0) sayForUser(OPENING, 'first');
+    const turn = turnOf('assistant');
+    append(turn.thinking, thinking);
+    append(turn.content, text);
+    append(turn.calls, calls);
+  }
+
+  function sayForUser(text: string, where: 'first' | 'last'): void {
+    turnOf('user').content.push({ type: 'text', text });
+    list.note('rewritten', `a user turn was put ${where}`);
+  }
+
+  const calledTools = new Set<string>();
+  for (const { calls } of turns) for (const { block } of calls) calledTools.add(block.name);
+  return { system: system.flat(), messages: nativeTurns(turns), calledTools };
+}
+
+function readBlocks<Type extends PartType>(message: Place, types: readonly Type[]) {
+  const blocks = contentBlocks(message.given('content'), types);
+  finishReading(message, blocks.at(-1));
+  return blocks;
+}
+
+function readAssistantText(message: Place): TextBlock[] {
+  const blocks = contentBlocks(message.given('content'), ASSISTANT_PARTS);
+  const refusal = message.given('refusal');
+  const refused = refusal && textBlock(refusal);
+  if (refused) blocks.push(refused);
+  return blocks;
+}
+
+/** A chat that consists of system messages asks for an answer to the last one. */
+function lastOf(system: TextBlock[][], list: Place): TextBlock[] {
+  const blocks = system.pop() ?? list.refuse('at least one message must have content');
+  list.note('rewritten', 'the last system message is sent as user');
+  return blocks;
+}
+
+function nativeTurns(turns: readonly Turn[]): NativeMessage[] {
+  let pending: readonly Call[] = [];
+  return turns.map(({ role, results, thinking, content, calls }) => {
+    const answers = pairResults(pending, results);
+    pending = calls;
+    return {
+      role,
+      content: [...answers, ...thinking, ...content, ...calls.map(({ block }) => block)],
+    };
+  });
+}

@@ -1,0 +1,119 @@
+/**
+ * The native Messages request that the translation produces, and its JSON text.
+ *
+ * The members mirror `MessageCreateParams` of Anthropic SDK 1.11.0 and, for `temperature` and
+ * `top_p`, of 0.137.0. The upstream refuses members that it does not know, so no others are sent. A
+ * member that is undefined is not written.
+ */
+
+import type { CacheControl } from '../../reading/cache-point.js';
+import type { NativeToolChoice } from '../../reading/tool-choice.js';
+import type { JsonObject, JsonText } from '../../wire/raw-json.js';
+import type { EffortLevel } from './traits.js';
+
+export interface NativeRequest {
+  model: string;
+  max_tokens: number;
+  tools?: NativeTool[] | undefined;
+  system?: TextBlock[] | undefined;
+  messages: NativeMessage[];
+  tool_choice?: NativeToolChoice | undefined;
+  stop_sequences?: string[] | undefined;
+  temperature?: number;
+  top_p?: number;
+  output_config?: { effort: EffortLevel };
+  thinking?: { type: 'disabled' };
+  metadata?: { user_id: string } | undefined;
+  cache_control?: CacheControl | undefined;
+  stream?: true | undefined;
+}
+
+export interface NativeTool {
+  name: string;
+  description?: string | undefined;
+  input_schema: InputSchema;
+  cache_control?: CacheControl | undefined;
+}
+
+export type InputSchema = JsonObject & { type: 'object' };
+
+export interface NativeMessage {
+  role: 'user' | 'assistant';
+  content: Block[];
+}
+
+type Block = ContentBlock | ToolResultBlock | ThinkingBlock | ToolUseBlock;
+export type ContentBlock = TextBlock | ImageBlock | DocumentBlock;
+
+export interface TextBlock {
+  type: 'text';
+  text: string;
+  cache_control?: CacheControl | undefined;
+}
+
+export interface ImageBlock {
+  type: 'image';
+  source:
+    { type: 'base64'; media_type: ImageMediaType; data: string } | { type: 'url'; url: string };
+  cache_control?: CacheControl | undefined;
+}
+
+export type ImageMediaType = 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp';
+
+export interface DocumentBlock {
+  type: 'document';
+  source:
+    | { type: 'base64'; media_type: 'application/pdf'; data: string }
+    | { type: 'text'; media_type: 'text/plain'; data: string }
+    | { type: 'url'; url: string };
+  title?: string;
+  cache_control?: CacheControl | undefined;
+}
+
+export type ThinkingBlock =
+  | { type: 'thinking'; thinking: string; signature: string; cache_control?: undefined }
+  | { type: 'redacted_thinking'; data: string; cache_control?: undefined };
+
+export interface ToolUseBlock {
+  type: 'tool_use';
+  id: string;
+  name: string;
+  /** Written into the body unchanged. */
+  input: JsonText;
+  cache_control?: CacheControl | undefined;
+}
+
+export interface ToolResultBlock {
+  type: 'tool_result';
+  tool_use_id: string;
+  content?: ContentBlock[] | undefined;
+  cache_control?: CacheControl | undefined;
+}
+
+/**
+ * Writes the body that is sent upstream.
+ *
+ * The order of members is fixed: `model` and `max_tokens`, then `tools`, `system` and `messages`,
+ * as the upstream orders its cached prefixes, then the rest. Two requests that begin alike
+ * therefore begin with the same bytes, which caches keyed by the text of the body depend on.
+ */
+export function writeNativeRequest(request: NativeRequest): string {
+  const { model, max_tokens, tools, system, messages, ...rest } = request;
+  const head = JSON.stringify({ model, max_tokens, tools, system }).slice(0, -1);
+  const tail = JSON.stringify(rest).slice(1);
+  const comma = tail === '}' ? '' : ',';
+  return `${head},"messages":[${messages.map(writeMessage).join(',')}]${comma}${tail}`;
+}
+
+function writeMessage(message: NativeMessage): string {
+  if (message.role === 'user') return JSON.stringify(message);
+  return `{"role":"assistant","content":[${message.content.map(writeBlock).join(',')}]}`;
+}
+
+function writeBlock(block: Block): string {
+  if (block.type !== 'tool_use') return JSON.stringify(block);
+  const { type, id, name, input, cache_control } = block;
+  const head = JSON.stringify({ type, id, name }).slice(0, -1);
+  const tail = cache_control ? `,"cache_control":${JSON.stringify(cache_control)}` : '';
+  return `${head},"input":${input.json}${tail}}`;
+}

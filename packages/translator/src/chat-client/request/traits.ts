@@ -1,0 +1,16 @@
+/** The properties of an upstream model that the translation depends on. */
+
+export type EffortLevel = 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+
+export interface ModelTraits {
+  /** Whether the model accepts `temperature` and `top_p`. Models after Opus 4.6 refuse them. */
+  readonly sampling: 'accepted' | 'refused';
+  /** Whether the model accepts a `tool_choice` of type `any` or `tool`. */
+  readonly forcedToolChoice: 'accepted' | 'refused';
+  /** The levels of `output_config.effort`; empty when the model has no effort control. */
+  readonly effort: readonly EffortLevel[];
+  /**
+   * How to turn thinking off: omit it, send `thinking: {type: "disabled"}`, or it cannot be done.
+   */
+  readonly thinkingOff: 'omit' | 'disabled' | 'never';
+}

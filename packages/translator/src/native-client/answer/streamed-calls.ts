@@ -1,0 +1,63 @@
+/**
+ * Finds the call that a delta of `tool_calls` belongs to.
+ *
+ * In the format, `index` decides. Some servers give every call the index 0 and an id of its own
+ * (https://github.com/su-kaka/gcli2api/pull/406), and some send no index.
+ */
+
+import { isJsonObject, type JsonObject, objectOf, stringOf } from '../../wire/raw-json.js';
+import type { BlockQueue, StreamedCall } from './block-queue.js';
+
+export class StreamedCalls {
+  readonly #queue: BlockQueue;
+  readonly #allocateId: (wanted: unknown) => string;
+  readonly #byIndex = new Map<unknown, StreamedCall>();
+  /** The upstream's own id of each call that has one. */
+  readonly #ownIds = new Map<StreamedCall, string>();
+  #last: StreamedCall | undefined;
+
+  constructor(queue: BlockQueue, allocateId: (wanted: unknown) => string) {
+    this.#queue = queue;
+    this.#allocateId = allocateId;
+  }
+
+  get isEmpty(): boolean {
+    return this.#last === undefined;
+  }
+
+  add(delta: JsonObject): void {
+    const { name, arguments: written } = objectOf(delta['function']);
+    const text = isJsonObject(written) ? JSON.stringify(written) : stringOf(written);
+    const call = this.#find(delta, { name: stringOf(name), text }) ?? this.#begin(delta);
+    if (call.name === '') call.name = stringOf(name);
+    this.#last = call;
+    this.#queue.addArguments(call, text);
+  }
+
+  #find(
+    { index, id }: JsonObject,
+    said: { readonly name: string; readonly text: string },
+  ): StreamedCall | undefined {
+    const own = stringOf(id);
+    const call = typeof index === 'number' ? this.#byIndex.get(index) : this.#last;
+    if (call === undefined) return undefined;
+    const known = this.#ownIds.get(call);
+    if (own !== '' && known !== undefined) return own === known ? call : this.#withId(own);
+    // Without ids, a delta with a name and arguments begins a new call if the last one is complete.
+    const isWhole = call.progress.stage === 'complete' || call.progress.stage === 'other';
+    const beginsAnew = said.name !== '' && /\S/.test(said.text);
+    return isWhole && beginsAnew ? undefined : call;
+  }
+
+  #withId(own: string): StreamedCall | undefined {
+    for (const [call, id] of this.#ownIds) if (id === own) return call;
+    return undefined;
+  }
+
+  #begin({ index, id }: JsonObject): StreamedCall {
+    const call = this.#queue.addCall(this.#allocateId(id));
+    if (typeof index === 'number') this.#byIndex.set(index, call);
+    if (stringOf(id) !== '') this.#ownIds.set(call, stringOf(id));
+    return call;
+  }
+}

@@ -1,0 +1,9 @@
+/** The facts about a native request that the translation of its answer needs. */
+export interface MessageContext {
+  /** The model as the client wrote it, echoed in the message. */
+  readonly model: string;
+  /**
+   * The request's own. They identify the sequence that ended the message, if the upstream names it.
+   */
+  readonly stopSequences: readonly string[];
+}

@@ -1,0 +1,91 @@
+/**
+ * Translates native tools and `tool_choice` to those of the chat format.
+ * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
+ */
+
+import { type Place, quote } from '../../reading/place.js';
+import { isAllowedToken } from '../../reading/tool-ids.js';
+import type { ChatTool, ChatToolChoice } from './chat-request.js';
+import { cacheMembers, type NativeTranslation } from './native-source.js';
+
+export interface ChatToolUse {
+  readonly tools?: readonly ChatTool[];
+  readonly tool_choice?: ChatToolChoice;
+  readonly parallel_tool_calls?: false;
+}
+
+/** The types of the provider's own tools end with the date of their version, except for a few. */
+const PROVIDER_TOOL = /_\d{8}$|^tool_search_tool_|^mcp_toolset$/;
+
+/**
+ * Leaves out, with a note, tools that the provider runs itself or whose schema only its models
+ * know. Refuses a choice that demands one of them, or that demands a call when no tools are left.
+ */
+export function translateToolUse(t: NativeTranslation, native: Place): ChatToolUse {
+  const names = new Set<string>();
+  const tools = native.given('tools')?.items((place) => {
+    const tool = readTool(t, place.object());
+    if (tool === undefined) return undefined;
+    const { name } = tool.function;
+    if (names.has(name)) place.at('name').mustBe('unique', 'invalid_value');
+    names.add(name);
+    return tool;
+  });
+  const choice = native.given('tool_choice');
+  return {
+    ...(tools && tools.length > 0 ? { tools } : {}),
+    ...(choice ? readChoice(choice, names) : {}),
+  };
+}
+
+function readTool(t: NativeTranslation, tool: Place): ChatTool | undefined {
+  const type = tool.at('type');
+  if (type.value != null && type.value !== 'custom') {
+    if (typeof type.value !== 'string' || !PROVIDER_TOOL.test(type.value)) {
+      type.refuse(`${quote(type.value)} is not a type of tool`, 'unsupported_value');
+    }
+    tool.note('dropped', `a tool of type ${quote(type.value)} has no chat equivalent`);
+    return undefined;
+  }
+  const { value: name } = tool.at('name');
+  if (typeof name !== 'string' || !isAllowedToken(name)) {
+    return tool.at('name').mustBe('1 to 64 letters, digits, _ or -', 'invalid_value');
+  }
+  const description = tool.at('description').string('');
+  const isStrict = tool.at('strict').boolean(false);
+  const parameters = { json: t.rawObject(tool.at('input_schema')) };
+  const cached = cacheMembers(t, tool);
+  tool.noteUnread();
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(description === '' ? {} : { description }),
+      parameters,
+      ...(isStrict ? { strict: true } : {}),
+    },
+    ...cached,
+  };
+}
+
+function readChoice(choice: Place, names: ReadonlySet<string>): Omit<ChatToolUse, 'tools'> {
+  const type = choice.object().at('type');
+  const name = choice.at('name');
+  const isSerial = choice.at('disable_parallel_tool_use').boolean(false);
+  choice.noteUnread();
+  const parallel = isSerial && type.value !== 'none' ? { parallel_tool_calls: false as const } : {};
+  if (type.value === 'tool') {
+    const wanted = name.string();
+    if (!names.has(wanted)) name.refuse(`${quote(wanted)} is not among the tools`);
+    return { tool_choice: { type: 'function', function: { name: wanted } }, ...parallel };
+  }
+  if (type.value !== 'auto' && type.value !== 'any' && type.value !== 'none') {
+    return type.mustBe('"auto", "any", "tool" or "none"', 'invalid_value');
+  }
+  if (names.size > 0) {
+    return { tool_choice: type.value === 'any' ? 'required' : type.value, ...parallel };
+  }
+  if (type.value === 'any') choice.refuse('demands a call, but there are no tools');
+  choice.note('dropped', 'there are no tools to choose from');
+  return {};
+}

@@ -1,0 +1,88 @@
+import { NO_BYTES } from '../wire/bytes.js';
+import { failureOf, MessageState, type StreamFailure } from '../wire/message-state.js';
+import { errorEventOf } from '../wire/native-events.js';
+import { parseObject } from '../wire/raw-json.js';
+import { isEventStream, readEvent } from '../wire/sse.js';
+import type { FailureCause, MessageEnd } from '../wire/stream-pipe.js';
+import { readNativeUsage } from './usage.js';
+
+/** Reads the events of a native stream that concern the message as a whole. */
+export class MessageWatch {
+  /** The event with the final usage came, or the stream ended: no byte may leave from here on. */
+  isHolding = false;
+  /** `message_stop` came, or a failure. */
+  isFinished = false;
+  /** An event with data came. */
+  hasEvents = false;
+  /** The upstream's own error event, in the form that SDKs read. */
+  errorEvent: Uint8Array = NO_BYTES;
+  #failure: StreamFailure | undefined;
+  readonly #state = new MessageState();
+
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  onEvent(bytes: Uint8Array): void {
+    const { event: name, data } = readEvent(bytes);
+    if (data === '') return;
+    this.hasEvents = true;
+    const event = parseObject(data);
+    if (event === undefined) {
+      if (/^(message_|error)/.test(name)) this.fail('malformed');
+      return;
+    }
+    const type = typeof event['type'] === 'string' ? event['type'] : name;
+    switch (type) {
+      case 'message_start':
+        this.#state.start(event);
+        return;
+      case 'message_delta':
+        this.#state.delta(event);
+        if (event['usage'] != null) this.isHolding = true;
+        return;
+      case 'message_stop':
+        this.isHolding = true;
+        this.isFinished = true;
+        return;
+      case 'error':
+        // SDKs drop events that have no name.
+        this.errorEvent = name === 'error' ? bytes : errorEventOf(event);
+        this.fail('error_event', event['error']);
+        return;
+    }
+  }
+
+  /**
+   * Reads the bytes after the last whole event: an event that lacks only its blank line counts.
+   *
+   * @returns whether they are such an event.
+   */
+  onRest(rest: Uint8Array): boolean {
+    const event = parseObject(readEvent(rest).data);
+    if (event === undefined) {
+      if (!this.hasEvents && !isEventStream(rest)) this.fail('malformed');
+      return false;
+    }
+    this.onEvent(rest);
+    // SDKs drop events that lack their blank line.
+    if (this.errorEvent === rest) this.errorEvent = errorEventOf(event);
+    return true;
+  }
+
+  /** The first failure counts. */
+  fail(cause: FailureCause, reported?: unknown): void {
+    this.#failure ??= failureOf(cause, reported);
+    this.isFinished = true;
+    this.isHolding = true;
+  }
+
+  end(): MessageEnd {
+    const { messageId, stopReason } = this.#state;
+    if (this.#failure || !this.isFinished) {
+      return { outcome: 'failed', ...(this.#failure ?? failureOf('truncated')), messageId };
+    }
+    const usage = this.#state.usage(readNativeUsage);
+    return { outcome: 'complete', usage, messageId, stopReason };
+  }
+}

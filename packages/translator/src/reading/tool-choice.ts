@@ -1,0 +1,100 @@
+/**
+ * Turns a `tool_choice` of any form into the native one. Both endpoints use it, so that a choice
+ * means the same in either format.
+ */
+
+import { isJsonObject, type JsonObject, objectOf } from '../wire/raw-json.js';
+import type { RequestProblem } from './note.js';
+
+export type NativeToolChoice =
+  | { readonly type: 'auto' | 'any'; readonly disable_parallel_tool_use?: boolean | undefined }
+  | {
+      readonly type: 'tool';
+      readonly name: string;
+      readonly disable_parallel_tool_use?: boolean | undefined;
+    }
+  | { readonly type: 'none' };
+
+export type ToolChoiceNormalization =
+  /** Already a native object: leave it, and whatever else it holds, untouched. */
+  | { readonly outcome: 'native' }
+  | {
+      readonly outcome: 'normalized';
+      readonly toolChoice: NativeToolChoice;
+      /** The names of the tools that may be called, if the client listed some. */
+      readonly allowedTools?: readonly string[];
+    }
+  | { readonly outcome: 'refused'; readonly problem: RequestProblem };
+
+/**
+ * Reads a `tool_choice` that is present. Accepts the native objects, the strings `auto`, `none`,
+ * `required` and `any`, and OpenAI's objects of type `function`, `required` and `allowed_tools`, as
+ * its chat format and its responses format spell them.
+ *
+ * `allowed_tools` becomes `auto` or `any` according to its mode, and `none` when the list is empty.
+ * The caller has to offer only the listed tools.
+ *
+ * @example
+ * normalizeToolChoice('required'); // {outcome: 'normalized', toolChoice: {type: 'any'}}
+ */
+export function normalizeToolChoice(value: unknown): ToolChoiceNormalization {
+  if (isNativeWord(value)) return normalized({ type: value });
+  const choice = objectOf(value);
+  if (value === 'required' || choice['type'] === 'required') return normalized({ type: 'any' });
+  if (isNativeWord(choice['type'])) return { outcome: 'native' };
+  switch (choice['type']) {
+    case 'tool':
+      return isName(choice['name']) ? { outcome: 'native' } : refused('.name');
+    case 'function': {
+      const name = functionName(choice);
+      return isName(name) ? normalized({ type: 'tool', name }) : refused('.function.name');
+    }
+    case 'allowed_tools':
+      return ofAllowedTools(choice);
+    default:
+      return refused(isJsonObject(value) ? '.type' : '');
+  }
+}
+
+function isNativeWord(word: unknown): word is 'auto' | 'any' | 'none' {
+  return word === 'auto' || word === 'any' || word === 'none';
+}
+
+function ofAllowedTools(value: JsonObject): ToolChoiceNormalization {
+  const nested = value['allowed_tools'];
+  const [{ mode, tools }, path] = isJsonObject(nested) ? [nested, '.allowed_tools'] : [value, ''];
+  if (mode !== 'auto' && mode !== 'required') return refused(`${path}.mode`);
+  if (!Array.isArray(tools)) return refused(`${path}.tools`);
+  const names = tools.map((tool) =>
+    isJsonObject(tool) && tool['type'] === 'function' ? functionName(tool) : undefined,
+  );
+  if (!names.every(isName)) {
+    return refused(`${path}.tools[${names.findIndex((name) => !isName(name))}]`);
+  }
+  if (names.length === 0) return normalized({ type: 'none' });
+  return normalized({ type: mode === 'required' ? 'any' : 'auto' }, names);
+}
+
+function functionName(value: JsonObject): unknown {
+  const nested = value['function'];
+  return isJsonObject(nested) ? nested['name'] : value['name'];
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function normalized(
+  toolChoice: NativeToolChoice,
+  allowedTools?: readonly string[],
+): ToolChoiceNormalization {
+  return { outcome: 'normalized', toolChoice, ...(allowedTools && { allowedTools }) };
+}
+
+function refused(member: string): ToolChoiceNormalization {
+  const param = `tool_choice${member}`;
+  const message =
+    `${param}: tool_choice must be "auto", "none", "any", "required" ` +
+    'or an object of type "tool", "function" or "allowed_tools"';
+  return { outcome: 'refused', problem: { message, param, code: 'invalid_value' } };
+}

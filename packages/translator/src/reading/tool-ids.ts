@@ -1,0 +1,56 @@
+/**
+ * Rewrites ids and names of calls to a form that the upstream accepts. The result depends only on
+ * the text and on the calls before it, so a longer conversation begins with the same rewritten ids,
+ * and its cached prefix stays the same.
+ */
+
+const MAX_LENGTH = 64;
+const ALLOWED = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** Whether the upstream accepts a text as the name of a tool or the id of a call. */
+export function isAllowedToken(text: string): boolean {
+  return ALLOWED.test(text);
+}
+
+/**
+ * Returns the text itself if the upstream accepts it. Otherwise replaces each other character by
+ * `_`, shortens the result and appends eight hexadecimal digits of a hash of the original, so that
+ * texts that differ only in replaced characters stay different.
+ */
+export function toAllowedToken(text: string): string {
+  if (isAllowedToken(text)) return text;
+  const readable = text.slice(0, MAX_LENGTH - 9).replace(/[^a-zA-Z0-9_-]/g, '_');
+  return `${readable}_${fnv1a(text)}`;
+}
+
+/** FNV-1a, 32 bits, over UTF-16 code units. It only has to be stable, not to protect a secret. */
+function fnv1a(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  }
+  return (hash >>> 0).toString(16).padStart(8, '0');
+}
+
+/**
+ * Makes ids unique within one conversation. Some clients start again at `call_0` in every turn,
+ * which the chat format allows and the upstream refuses. A repeated id gets `_2`, `_3`, ...
+ */
+export function createIdAllocator(): (wanted: string) => string {
+  const used = new Set<string>();
+  // The next suffix to try for each id, so that many equal ids do not each need a search.
+  const nextSuffix = new Map<string, number>();
+
+  return function allocate(wanted) {
+    const base = toAllowedToken(wanted);
+    let id = base;
+    let suffix = nextSuffix.get(base) ?? 2;
+    while (used.has(id)) {
+      id = `${base}_${suffix}`;
+      suffix += 1;
+    }
+    if (id !== base) nextSuffix.set(base, suffix);
+    used.add(id);
+    return id;
+  };
+}

@@ -1,0 +1,17 @@
+/** The beginning and the end of one translation: its shared state, and the notes it returns. */
+
+import type { Note } from './note.js';
+import type { Translation } from './place.js';
+
+export function createTranslation(): Translation {
+  return { notes: [], notesLeftOut: 0, cachePlaces: new Map() };
+}
+
+/** The notes of a translation. If their limit was reached, a last one says how many are missing. */
+export function finishNotes({ notes, notesLeftOut }: Translation): readonly Note[] {
+  if (notesLeftOut === 0) return notes;
+  return [
+    ...notes,
+    { path: '', reason: 'dropped', detail: `${notesLeftOut} more notes were left out` },
+  ];
+}

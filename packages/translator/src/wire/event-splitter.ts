@@ -1,0 +1,147 @@
+/**
+ * Splits bytes that arrive in chunks into whole server-sent events.
+ *
+ * An event ends with a blank line. Lines end with LF, CRLF or CR, even mixed within one stream.
+ * JSON strings cannot contain a raw line break, so no text of a model can imitate the end of an
+ * event.
+ * https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
+ */
+
+import { ByteQueue, part } from './bytes.js';
+
+export const LF = 10;
+const CR = 13;
+
+/**
+ * Takes one event, including its blank line: `bytes` from `from` up to, but not including, `to`.
+ */
+export type OnEventBytes = (bytes: Uint8Array, from: number, to: number) => void;
+/**
+ * Handles whole events that begin at `from`, as many as it can, and returns where the last one
+ * ends.
+ */
+export type PassKnownEvents = (from: number) => number;
+
+export class EventSplitter {
+  /** The bytes so far end with a line break, or there are none yet. */
+  #atLineStart = true;
+  /**
+   * The last byte was a CR. An LF that follows belongs to the same line break; otherwise it would
+   * count as a blank line and end the event early.
+   */
+  #afterCr = false;
+  readonly #pending = new ByteQueue();
+  readonly #maxEventBytes: number;
+
+  constructor(maxEventBytes: number) {
+    this.#maxEventBytes = maxEventBytes;
+  }
+
+  /** Whether an LF that comes next would still belong to the event that just ended. */
+  get awaitsLineFeed(): boolean {
+    return this.#afterCr;
+  }
+
+  /**
+   * Calls `onEvent` for each event that the chunk completes: with its position in the chunk, or
+   * with bytes of its own if an earlier chunk began it. All bytes together are the stream. An LF
+   * that was separated from its CR by the end of a chunk comes as an event of its own.
+   *
+   * @param passKnown - Called at the beginning of each event, if the chunk contains no CR. Events
+   * that it handles do not reach `onEvent`.
+   * @returns false when an event exceeds the bound. The rest of the chunk is then ignored.
+   */
+  push(chunk: Uint8Array, onEvent: OnEventBytes, passKnown?: PassKnownEvents): boolean {
+    let from = this.#pending.length === 0 ? this.#skipLineFeed(chunk, 0) : 0;
+    if (from > 0) onEvent(chunk, 0, from);
+    const hasCr = this.#afterCr || chunk.includes(CR);
+    while (from < chunk.length) {
+      if (passKnown && !hasCr && this.#pending.length === 0) {
+        const known = passKnown(from);
+        if (known > from) {
+          from = known;
+          continue;
+        }
+      }
+      const end = hasCr ? this.#findEnd(chunk, from) : this.#findLfEnd(chunk, from);
+      if (end === -1) {
+        this.#pending.append(part(chunk, from, chunk.length));
+        return this.#pending.length <= this.#maxEventBytes;
+      }
+      if (this.#pending.length + end - from > this.#maxEventBytes) return false;
+      if (this.#pending.length === 0) {
+        onEvent(chunk, from, end);
+      } else {
+        this.#pending.append(part(chunk, from, end));
+        const event = this.#pending.take();
+        onEvent(event, 0, event.length);
+      }
+      from = end;
+    }
+    return true;
+  }
+
+  /** Returns the bytes after the last complete event. */
+  takeRest(): Uint8Array {
+    return this.#pending.take();
+  }
+
+  /**
+   * Steps over the LF of a CRLF that was split between chunks.
+   *
+   * @returns where an event may begin
+   */
+  #skipLineFeed(chunk: Uint8Array, from: number): number {
+    if (!this.#afterCr || from >= chunk.length) return from;
+    this.#afterCr = false;
+    return chunk[from] === LF ? from + 1 : from;
+  }
+
+  /**
+   * Searches for the end of the event that begins at `from`, or that an earlier chunk began.
+   *
+   * @returns the position after its blank line; -1 when the chunk ends before that.
+   */
+  #findEnd(chunk: Uint8Array, from: number): number {
+    for (let at = this.#skipLineFeed(chunk, from); at < chunk.length; at += 1) {
+      const wasAtLineStart = this.#atLineStart;
+      this.#atLineStart = isLineBreak(chunk[at]);
+      if (!this.#atLineStart) continue;
+      if (wasAtLineStart) return this.#endAfter(chunk, at);
+      if (chunk[at] === CR && chunk[at + 1] === LF) at += 1;
+    }
+    this.#afterCr = chunk.at(-1) === CR;
+    return -1;
+  }
+
+  /**
+   * {@link #findEnd} for chunks without CR: `indexOf` of one byte is native and compares many at
+   * once.
+   */
+  #findLfEnd(chunk: Uint8Array, from: number): number {
+    if (this.#atLineStart && chunk[from] === LF) return from + 1;
+    for (let at = chunk.indexOf(LF, from); at !== -1; at = chunk.indexOf(LF, at + 2)) {
+      if (chunk[at + 1] !== LF) continue;
+      this.#atLineStart = true;
+      return at + 2;
+    }
+    this.#atLineStart = chunk.at(-1) === LF;
+    return -1;
+  }
+
+  /** Ends an event whose blank line is the line break at `position`. */
+  #endAfter(chunk: Uint8Array, position: number): number {
+    this.#atLineStart = true;
+    const isCr = chunk[position] === CR;
+    if (isCr && chunk[position + 1] === LF) {
+      this.#afterCr = false;
+      return position + 2;
+    }
+    this.#afterCr = isCr && position + 1 === chunk.length;
+    return position + 1;
+  }
+}
+
+function isLineBreak(byte: number | undefined): boolean {
+  return byte === LF || byte === CR;
+}

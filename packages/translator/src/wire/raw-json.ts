@@ -1,0 +1,72 @@
+/**
+ * JSON text that is passed on as text, and careful reading of parsed JSON.
+ *
+ * Arguments that a model once wrote go back to it digit for digit and key by key. A parsed copy
+ * would round integers beyond 2^53 and could change the prompt's cached prefix.
+ */
+
+import { isObjectText } from './object-text.js';
+
+/** A parsed JSON object with members of unknown type. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Valid JSON text that is spliced into a document unchanged. */
+export interface JsonText {
+  readonly json: string;
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value if it is an object, otherwise an empty object. */
+export function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** The value if it is a string, otherwise the empty string. */
+export function stringOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The objects of a list; none when the value is not a list. */
+export function objectsOf(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** The value of JSON text; undefined when the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value of JSON text when it is an object; otherwise undefined. */
+export function parseObject(text: string): JsonObject | undefined {
+  const value = parseJson(text);
+  return isJsonObject(value) ? value : undefined;
+}
+
+/** Up to this length, the values that `JSON.parse` allocates are small garbage for a minor GC. */
+const QUICK_LENGTH = 0x10000;
+const LONE_SURROGATES = /\p{Surrogate}/gu;
+
+/**
+ * The arguments of a call, as the JSON object that the upstream takes: the same text without the
+ * white space around it. Blank text and `null` become `{}`. Models sometimes write arguments that
+ * are not a JSON object; such text is kept under the key `_raw`. Unpaired surrogates become `\u`
+ * escapes, which are the same JSON value, because UTF-8 cannot carry them.
+ */
+export function inputText(text: string): { readonly input: JsonText; readonly isWrapped: boolean } {
+  const written = /^\s*(null\s*)?$/.test(text) ? '{}' : text.trim();
+  const isObject = written.length > QUICK_LENGTH ? isObjectText(written) : parseObject(written);
+  const isWrapped = !isObject;
+  const json = isWrapped ? JSON.stringify({ _raw: text }) : written;
+  return { input: { json: json.replace(LONE_SURROGATES, escapeCodeUnit) }, isWrapped };
+}
+
+function escapeCodeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16)}`;
+}

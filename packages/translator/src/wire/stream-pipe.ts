@@ -1,0 +1,64 @@
+/**
+ * The common interface of everything between an upstream's event stream and a client: the native
+ * tap and the translators, for bytes and for objects. A caller pumps a stream through it without
+ * knowing the format.
+ */
+
+import type { UsageReading } from './usage.js';
+
+// Implementations set `isFinished` in `push` and do not use a getter. V8 allocates a new accessor
+// pair per object literal in the old generation, which keeps the whole stream alive until the next
+// full GC.
+
+/** `Out` is bytes or text, or a list of the objects that those bytes would carry. */
+export interface StreamPipe<In = Uint8Array, Out = Uint8Array> {
+  /**
+   * Takes upstream bytes, split anywhere, and returns the bytes that may leave at once: possibly
+   * none (`length` 0), possibly the chunk itself. The bytes that carry the final usage, and all
+   * bytes after them, are kept back for {@link StreamPipe.end}.
+   */
+  push(chunk: In): Out;
+  /**
+   * The stream has reached its end (`message_stop` or an error event), so the caller may stop
+   * reading.
+   */
+  readonly isFinished: boolean;
+  /**
+   * Call once: when `isFinished` is true, or when the upstream closed its connection or broke it.
+   */
+  end(): StreamEnd<Out>;
+}
+
+/**
+ * The end of a stream. The `tail` of a failed one ends with an error event in the client's format.
+ */
+export type StreamEnd<Out = Uint8Array> = MessageEnd & {
+  /** The bytes that were kept back. Send those of a complete stream after the usage is durable. */
+  readonly tail: Out;
+};
+
+/** How a message ended, independent of the form of its stream. */
+export type MessageEnd =
+  | {
+      readonly outcome: 'complete';
+      readonly usage: UsageReading;
+      readonly messageId: string | undefined;
+      readonly stopReason: string | undefined;
+    }
+  | {
+      /**
+       * An error event came, or the stream ended before its message did. There is no final usage.
+       */
+      readonly outcome: 'failed';
+      readonly error: StreamError;
+      readonly cause: FailureCause;
+      readonly messageId: string | undefined;
+    };
+
+export type FailureCause = 'error_event' | 'truncated' | 'malformed' | 'too_large';
+
+export interface StreamError {
+  /** In the native vocabulary, such as `overloaded_error`. */
+  readonly type: string;
+  readonly message: string;
+}

@@ -1,0 +1,177 @@
+/**
+ * Reads the token counts of one request from the upstream's usage objects.
+ *
+ * A stream reports usage more than once, and cumulatively: the first event has the input counts,
+ * later events replace the counts that they name, and nothing is ever added.
+ * https://platform.claude.com/docs/en/build-with-claude/streaming (SDK: `Usage`, `MessageDeltaUsage`)
+ */
+
+import { isJsonObject, type JsonObject, objectOf } from './raw-json.js';
+
+/** Classes of tokens. They do not overlap, except for the two that are described as parts. */
+export interface Usage {
+  /** Prompt tokens that were neither read from the cache nor written to it. */
+  readonly inputTokens: number;
+  /** All generated tokens, thinking included. */
+  readonly outputTokens: number;
+  readonly cacheReadInputTokens: number;
+  /** All cache writes, of either lifetime. */
+  readonly cacheCreationInputTokens: number;
+  /** The part of `cacheCreationInputTokens` with a lifetime of one hour. */
+  readonly cacheCreation1hInputTokens: number;
+  /** The part of `outputTokens` spent on thinking. */
+  readonly thinkingTokens: number;
+}
+
+/** A usage object that a charge may depend on, or the reason why none may. */
+export type UsageReading =
+  | {
+      readonly outcome: 'read';
+      readonly usage: Usage;
+      /** Details that are unknown or contradict the counts. Absent when there are none. */
+      readonly remarks?: readonly UsageRemark[];
+      /** Tokens that `usage` does not include. Absent when there are none. */
+      readonly uncounted?: readonly UncountedUsage[];
+    }
+  | { readonly outcome: 'invalid'; readonly reason: string };
+
+/** A detail that a person should look into. No charge depends on it. */
+export interface UsageRemark {
+  readonly detail: 'cache_creation' | 'thinking_tokens' | 'iterations';
+  /** A sentence for people, with the figures. */
+  readonly message: string;
+}
+
+/** Work of the upstream that the counts of the message leave out. */
+export interface UncountedUsage {
+  /** Its `type` in `iterations`, at most 50 characters of `[a-z0-9_]`. */
+  readonly kind: string;
+  /** The model that did the work, if it is named. */
+  readonly model: string | undefined;
+  /** Absent when its counts cannot be read, or when the message's counts may include it. */
+  readonly usage: Usage | undefined;
+}
+
+const MAX_TOKENS = 2 ** 31 - 1;
+
+export function isTokenCount(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_TOKENS;
+}
+
+/**
+ * Reads a native usage object. The four counts decide: `input_tokens` and `output_tokens` must be
+ * present, and the cache counts may be absent or null, which means 0. A count that is not an
+ * integer from 0 to 2^31-1 makes the whole reading invalid, because a charge must not be guessed.
+ *
+ * Details only divide a count. A detail that is unknown, unreadable or larger than its count is
+ * limited to that count and named in `remarks`: the answer is complete, and its price hardly
+ * depends on it.
+ */
+export function readUsage(native: unknown): UsageReading {
+  if (!isJsonObject(native)) return { outcome: 'invalid', reason: 'usage is missing' };
+  let reason: string | undefined;
+  const count = (name: string, absent?: number): number => {
+    const value = native[name] ?? absent;
+    if (isTokenCount(value)) return value;
+    reason ??= `${name} is not a token count`;
+    return 0;
+  };
+  const inputTokens = count('input_tokens');
+  const outputTokens = count('output_tokens');
+  const cacheReadInputTokens = count('cache_read_input_tokens', 0);
+  const lifetimes = readLifetimes(native['cache_creation']);
+  // If the total is missing, the sum of its parts takes its place.
+  const cacheCreationInputTokens = count(WRITTEN, lifetimes.total ?? 0);
+  if (reason) return { outcome: 'invalid', reason };
+
+  const remarks: UsageRemark[] = [];
+  const remark = (detail: UsageRemark['detail'], message: string) =>
+    remarks.push({ detail, message });
+  const { oneHour, total = cacheCreationInputTokens, problem } = lifetimes;
+  if (problem) remark('cache_creation', problem);
+  if (total !== cacheCreationInputTokens) {
+    remark('cache_creation', `${total} of ${cacheCreationInputTokens} tokens`);
+  }
+  const thinking = objectOf(native['output_tokens_details'])['thinking_tokens'] ?? 0;
+  const thinkingTokens = isTokenCount(thinking) ? Math.min(thinking, outputTokens) : 0;
+  if (thinking !== thinkingTokens) {
+    remark('thinking_tokens', `${shown(thinking)} of ${outputTokens} output tokens`);
+  }
+  const usage: Usage = {
+    inputTokens,
+    outputTokens,
+    cacheReadInputTokens,
+    cacheCreationInputTokens,
+    cacheCreation1hInputTokens: Math.min(oneHour, cacheCreationInputTokens),
+    thinkingTokens,
+  };
+  return { outcome: 'read', usage, ...(remarks[0] && { remarks }) };
+}
+
+interface Lifetimes {
+  readonly oneHour: number;
+  /** The sum of all lifetimes; absent when there is no readable split. */
+  readonly total?: number;
+  readonly problem?: string | undefined;
+}
+
+/**
+ * Reads `cache_creation`: cache writes by lifetime. All lifetimes but one hour have the same price.
+ */
+function readLifetimes(split: unknown): Lifetimes {
+  if (split == null) return { oneHour: 0 };
+  let total = 0;
+  let oneHour = 0;
+  let problem: string | undefined;
+  for (const [name, tokens] of Object.entries(objectOf(split))) {
+    if (!tokens) continue;
+    const text = `${shown(name)}: ${shown(tokens)}`;
+    if (!isTokenCount(tokens)) return { oneHour: 0, problem: text };
+    total += tokens;
+    if (name === 'ephemeral_1h_input_tokens') oneHour = tokens;
+    else if (name !== 'ephemeral_5m_input_tokens') problem = text;
+  }
+  return { oneHour, total, problem };
+}
+
+/** Shortens an upstream's value for a remark. */
+function shown(value: unknown): string {
+  return String(JSON.stringify(value)).slice(0, 60);
+}
+
+/**
+ * Overlays a later usage object on an earlier one, member by member. A member that is present and
+ * not null replaces the earlier one; nothing is added. A 0 replaces, a null does not.
+ */
+export function overlayUsage(earlier: JsonObject, later: unknown): JsonObject {
+  const update = objectOf(later);
+  const merged: Record<string, unknown> = { ...earlier };
+  for (const name of Object.keys(update)) merged[name] = update[name] ?? merged[name];
+  // Later events do not repeat the split by lifetime, so an earlier split is void if the total
+  // changed.
+  const isSplitVoid = merged[WRITTEN] !== earlier[WRITTEN] && update['cache_creation'] == null;
+  if (isSplitVoid) delete merged['cache_creation'];
+  return merged;
+}
+
+const WRITTEN = 'cache_creation_input_tokens';
+
+/**
+ * The `usage` of a chat completion. `prompt_tokens` counts the whole prompt, so that totals add up.
+ */
+export function chatUsage({
+  inputTokens,
+  outputTokens,
+  cacheReadInputTokens: cached,
+  cacheCreationInputTokens: written,
+  thinkingTokens,
+}: Usage) {
+  const promptTokens = inputTokens + cached + written;
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: outputTokens,
+    total_tokens: promptTokens + outputTokens,
+    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
+    completion_tokens_details: { reasoning_tokens: thinkingTokens },
+  };
+}

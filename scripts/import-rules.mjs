@@ -1,0 +1,89 @@
+/** Rules for eslint about which file may import which. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, posix, relative, resolve } from 'node:path';
+
+/**
+ * Makes eslint configurations that restrict the imports of the sources below `root`.
+ *
+ * `floors` lists the folders from the bottom up, each with the other folders that its files may
+ * import. A folder may only name folders above its own line, so the table cannot hold a circle. Files
+ * in a folder that the table lacks may import only each other. Nobody may import a dependency.
+ */
+export function importFloors(root, floors) {
+  const listed = new Set();
+  const restrictions = [restriction(`${root}/**/*.ts`, '.', [])];
+  for (const [folder, targets] of Object.entries(floors)) {
+    for (const target of targets) {
+      if (!listed.has(target)) throw new Error(`${folder} may not import ${target}: list it first`);
+    }
+    listed.add(folder);
+    restrictions.push(restriction(posix.join(root, folder, '*.ts'), folder, targets));
+  }
+  return restrictions;
+}
+
+function restriction(files, folder, targets) {
+  const allowed = [folder, ...targets].map((target) => {
+    const path = posix.relative(folder, target) || '.';
+    return `${path.startsWith('.') ? path : `./${path}`}/[^/]+$`;
+  });
+  const message = `Files here may import: ${['their own folder', ...targets].join(', ')}. The table is in eslint.config.mjs.`;
+  const regex = `^(?!${allowed.join('|').replaceAll('.', '\\.')})`;
+  return {
+    files: [files],
+    rules: { 'no-restricted-imports': ['error', { patterns: [{ regex, message }] }] },
+  };
+}
+
+/**
+ * Reports an import that leads back to its own file, with the whole circle. Imports of types count,
+ * because a reader has to follow them too. `import/no-cycle` skips those, and so does knip.
+ */
+export const noImportCircle = {
+  meta: { type: 'problem', schema: [], messages: { circle: 'A circle of imports: {{files}}.' } },
+  create({ filename, report }) {
+    const check = ({ source }) => {
+      const start = source && resolveImport(filename, source.value);
+      const circle = start && pathBetween(start, filename, new Set());
+      if (!circle) return;
+      const files = [filename, ...circle].map((file) => relative(dirname(filename), file));
+      report({ node: source, messageId: 'circle', data: { files: files.join(' → ') } });
+    };
+    return { ImportDeclaration: check, ExportNamedDeclaration: check, ExportAllDeclaration: check };
+  },
+};
+
+/** @returns the files from `from` to `to`, each imported by the one before it, if there are any */
+function pathBetween(from, to, visited) {
+  if (from === to) return [to];
+  if (visited.has(from)) return undefined;
+  visited.add(from);
+  for (const next of importsOf(from)) {
+    const rest = pathBetween(next, to, visited);
+    if (rest) return [from, ...rest];
+  }
+  return undefined;
+}
+
+/** By file. An editor that keeps eslint running sees other files as they were at first. */
+const known = new Map();
+
+function importsOf(file) {
+  let imports = known.get(file);
+  if (imports === undefined) {
+    const specifiers = readFileSync(file, 'utf8').matchAll(
+      /^(?:import|export|\}) [^;']*'(\.[^']+)'/gm,
+    );
+    imports = [...specifiers].flatMap(([, specifier]) => resolveImport(file, specifier) ?? []);
+    known.set(file, imports);
+  }
+  return imports;
+}
+
+/** @returns the source file that a relative import stands for */
+function resolveImport(file, specifier) {
+  if (!specifier.startsWith('.')) return undefined;
+  const source = resolve(dirname(file), specifier.replace(/\.js$/, '.ts'));
+  return existsSync(source) ? source : undefined;
+}
