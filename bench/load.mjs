@@ -1,6 +1,6 @@
 /**
- * The clients of every contestant, a process of its own, told over IPC what to ask whom. It answers
- * with tallies and times; what a right answer is, `load/checks.mjs` says.
+ * The process of the clients. It receives over IPC the requests to send and the contestant to send
+ * them to, and returns tallies and times. `load/checks.mjs` defines a correct response.
  */
 
 import { answerOf } from './answers.mjs';
@@ -13,7 +13,7 @@ let target;
 let running;
 
 const handlers = {
-  /** @param target - where to ask: `port`, `headers`, `fidelity`, and the `requests` of a work */
+  /** @param target - the contestant and the work: `port`, `headers`, `fidelity`, `requests`. */
   aim({ port, headers, fidelity, requests }) {
     target = { port, fidelity, requests: requests.map((request) => prepared(request, headers)) };
   },

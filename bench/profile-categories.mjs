@@ -1,4 +1,4 @@
-/** Whose code a function of a profile is. The first pattern that its file matches says. */
+/** The category of a function in a profile: that of the first pattern that its file matches. */
 
 const NATIVE = 'native code: sockets, parser, JSON, strings';
 const COLLECTOR = 'garbage collection';
@@ -44,7 +44,7 @@ export function categoryOf({ functionName, url }) {
   return name;
 }
 
-/** Node's own code and native code: it runs because somebody else called for it. */
+/** Node's own code and native code, which counts for the code that called it. */
 export function isRuntime(category) {
   return category.startsWith('Node: ') || category === NATIVE || category === COLLECTOR;
 }

@@ -1,4 +1,4 @@
-/** How fast balance stores charge one key, without a gateway in front: in turn, round after round. */
+/** Measures how fast balance stores charge one key, without a gateway in front, in rounds. */
 
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,9 @@ import { summary } from './statistics.mjs';
 const LANES = 512;
 const WARM_UP_MS = 1_000;
 
-/** @returns per store: charges per second, CPU time of each process per charge, charges per batch */
+/**
+ * @returns per store: charges per second, CPU time of each process per charge, charges per batch.
+ */
 export async function measureSettling({ session, rounds, durationMs }) {
   const { databaseUrl, pids } = await session.startServers();
   const dataDir = mkdtempSync(join(session.scratch, 'settling-'));

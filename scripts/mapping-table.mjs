@@ -1,6 +1,7 @@
 /**
- * Renders the tables in the translator's README that say what becomes of what, by asking the built
- * package, between `<!-- name -->` and `<!-- /name -->`. With `--check` it compares instead of writing.
+ * Renders the tables of the translator's README that show the treatment of each field. It calls the
+ * built package, between `<!-- name -->` and `<!-- /name -->`. With `--check` it compares instead
+ * of writing.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -37,7 +38,7 @@ const before = readFileSync(README, 'utf8');
 let after = before;
 for (const [name, rendered] of Object.entries(TABLES)) {
   const region = new RegExp(`(<!-- ${name} -->)[^]*?(<!-- /${name} -->)`);
-  if (!region.test(after)) throw new Error(`README.md has no place for the table of ${name}`);
+  if (!region.test(after)) throw new Error(`README.md lacks the markers of the table "${name}"`);
   after = after.replace(region, (_, open, close) => `${open}\n\n${rendered}\n\n${close}`);
 }
 after = await format(after, { ...(await resolveConfig(README)), filepath: README });
@@ -57,7 +58,7 @@ function fieldRows(fields) {
   });
 }
 
-/** Names in code, prose as it is. */
+/** Formats names as code and leaves prose unchanged. */
 function listOf(to) {
   const names = /^[\w.]+(?:(, | or )[\w.]+)*$/;
   return names.test(to) ? to.replace(/[\w.]+(?=, | or |$)/g, code) : to;
@@ -103,7 +104,7 @@ function finishReasons(reason) {
   return messages.map((message) => code(finishReason(reason, message)));
 }
 
-/** Each native count is another power of ten, so that the digits of a sum tell what it is made of. */
+/** Each native count is another power of ten, so that the digits of a sum show its parts. */
 function usageRows() {
   const native = {
     inputTokens: 'input_tokens',

@@ -1,4 +1,4 @@
-/** Builds, and publishes each version that is not published yet. Run by the release workflow. */
+/** Builds, and publishes each version that is not published yet. The release workflow runs it. */
 
 import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -11,8 +11,8 @@ pnpm('run', 'build');
 pnpm('exec', 'changeset', 'publish');
 
 /**
- * npm accepts a provenance statement only for a package that names the repository which built it. The
- * workflow knows which one that is, forks included, so it is not written down a second time.
+ * npm accepts a provenance statement only for a package that names the repository that built it.
+ * The workflow knows its repository, also in a fork, so no file repeats it.
  */
 function nameRepository(address) {
   for (const { dir, manifest } of publishedPackages()) {

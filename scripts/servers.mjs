@@ -1,6 +1,7 @@
 /**
- * Real PostgreSQL and Redis for the tests: those named by TEST_DATABASE_URL and TEST_REDIS_URL, else
- * servers found on this machine, else installed from the system's packages where that is possible.
+ * Real PostgreSQL and Redis for the tests: the servers of TEST_DATABASE_URL and TEST_REDIS_URL.
+ * Without these, servers whose programs are on this machine, or can be installed from the system's
+ * packages.
  */
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
@@ -13,7 +14,9 @@ import { step } from './setup.mjs';
 
 const isRoot = process.getuid?.() === 0;
 
-/** @returns addresses for the tests, the environment they need, and how to stop what was started */
+/**
+ * @returns addresses and environment for the tests, and `stop`, which stops the started servers.
+ */
 export async function startServers() {
   const needsPostgres = process.env.TEST_DATABASE_URL === undefined;
   const needsRedis = process.env.TEST_REDIS_URL === undefined;
@@ -33,7 +36,7 @@ export async function startServers() {
   };
 }
 
-/** Installs what is needed and not there, where the system's package manager can be used. */
+/** Installs the missing servers if the system's package manager can be used. */
 export function installServers({ postgres, redis }) {
   const packages = [
     ...(postgres && findPostgres() === undefined ? ['postgresql'] : []),
@@ -62,7 +65,7 @@ export function installServers({ postgres, redis }) {
   apt('install', '-y', '-qq', '--no-install-recommends', ...packages);
 }
 
-/** A server of its own, with its files in a new folder; `crash` stops it as a power failure would. */
+/** Starts a server with its files in a new folder. `crash` stops it like a power failure. */
 export async function startPostgres(bin = findPostgres()) {
   const owner = unprivilegedUser('postgres');
   const dir = ownedDir('gateway-postgres-', owner);
@@ -129,7 +132,7 @@ process.on('exit', () => {
   for (const dir of folders) rmSync(dir, { recursive: true, force: true });
 });
 
-/** However this process ends, the child does not stay behind. */
+/** Ends the child when this process ends, for any reason. */
 export function endsWithUs(child) {
   children.add(child);
   child.once('exit', () => children.delete(child));
@@ -151,7 +154,7 @@ function stop(server, signal, dir) {
   server.kill(signal);
 }
 
-/** Where `initdb` and `postgres` are: not always on the path. */
+/** Finds the folder of `initdb` and `postgres`, which is not always on the path. */
 function findPostgres() {
   const debian = '/usr/lib/postgresql';
   const versions = existsSync(debian)

@@ -1,6 +1,6 @@
 /**
- * A TCP proxy that misbehaves on demand, in the vocabulary of toxiproxy: latency, reset, slices, stall.
- * It stands between two parts of the system and changes nothing while its fault is `none`.
+ * A TCP proxy that injects faults on demand, with the names of toxiproxy: latency, reset, slices,
+ * stall. It connects two parts of the system and forwards all bytes while its fault is `none`.
  */
 
 import { connect, createServer } from 'node:net';

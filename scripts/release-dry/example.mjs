@@ -1,4 +1,6 @@
-/** What someone who installs the packages may write: one streamed request with a tool, from admission to ledger. */
+/**
+ * A program of a user of the packages: one streamed request with a tool, from admission to ledger.
+ */
 
 import assert from 'node:assert/strict';
 import { openEmbeddedStore } from '@gateway/balance-store/embedded';
