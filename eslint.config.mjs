@@ -1,4 +1,5 @@
 import js from '@eslint/js';
+import stylistic from '@stylistic/eslint-plugin';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
@@ -51,6 +52,21 @@ export default tseslint.config(
           message:
             'An accessor of an object literal keeps the object in memory until V8 collects everything: use a property, a function or a class.',
         },
+      ],
+    },
+  },
+  {
+    // Prettier wraps code but not comments, so this rule is for comments only.
+    files: [
+      'packages/{billing,balance-store,upstream-simulator}/**/*.{ts,mjs}',
+      '{bench,scripts,torture}/**/*.mjs',
+    ],
+    ignores: ['packages/balance-store/src/embedded/**'],
+    plugins: { '@stylistic': stylistic },
+    rules: {
+      '@stylistic/max-len': [
+        'error',
+        { code: Number.MAX_SAFE_INTEGER, comments: 100, ignoreUrls: true },
       ],
     },
   },

@@ -75,12 +75,12 @@ export function moduleOf({ code, line }, own) {
   let checked = '';
   let done = 0;
   for (const statement of source.statements) {
-    const [, told] = /^[ \t]*\/\/ (.*)/.exec(code.slice(statement.end)) ?? [];
-    const subject = told !== undefined && isValue(told) ? subjectOf(statement, source) : undefined;
+    const [, stated] = /^[ \t]*\/\/ (.*)/.exec(code.slice(statement.end)) ?? [];
+    const subject = stated !== undefined && isValue(stated) ? subjectOf(statement, source) : undefined;
     if (subject === undefined) continue;
     // An expression is evaluated only once, because it may have effects.
     const until = ts.isExpressionStatement(statement) ? statement.getStart(source) : statement.end;
-    checked += `${code.slice(done, until)} deepEqual(${subject}, ${told});`;
+    checked += `${code.slice(done, until)} deepEqual(${subject}, ${stated});`;
     done = statement.end;
   }
   checked += code.slice(done);

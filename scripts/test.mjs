@@ -1,5 +1,5 @@
 /**
- * `npm test`: installs and builds whatever is out of date, starts real servers, runs every test.
+ * `npm test`: installs and builds if needed, starts real servers, runs every test.
  * Arguments go to jest, such as `npm test -- packages/billing`.
  */
 

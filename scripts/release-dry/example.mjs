@@ -57,8 +57,8 @@ assert.equal(events.pop(), 'data: [DONE]');
 const choices = events.flatMap((event) => JSON.parse(event.slice('data: '.length)).choices);
 const calls = choices.flatMap(({ delta }) => delta.tool_calls ?? []);
 assert.equal(calls[0].function.name, 'get_weather');
-const told = JSON.parse(calls.map((call) => call.function.arguments).join(''));
-assert.equal(typeof told.city, 'string');
+const weatherArguments = JSON.parse(calls.map((call) => call.function.arguments).join(''));
+assert.equal(typeof weatherArguments.city, 'string');
 assert.equal(choices.at(-1).finish_reason, 'tool_calls');
 
 const { usage } = end.usage;
@@ -87,6 +87,6 @@ admission.lease.release();
 await store.close();
 await simulator.close();
 console.log(
-  `get_weather(${JSON.stringify(told)}): ${usage.inputTokens} + ${usage.outputTokens} tokens, ` +
+  `get_weather(${JSON.stringify(weatherArguments)}): ${usage.inputTokens} + ${usage.outputTokens} tokens, ` +
     `${formatUsd(amount)} USD`,
 );

@@ -14,7 +14,7 @@
 import { StoreUnavailableError } from './store.js';
 import type { Settlement, SettleOutcome } from './store.js';
 
-/** What the committer needs from a database. */
+/** The database operations that the committer uses. */
 export interface SettleDriver {
   /** Settles all or none. Returns one outcome per settlement, in the given order. */
   settleBatch(batch: readonly Settlement[]): Promise<readonly SettleOutcome[]>;

@@ -52,7 +52,7 @@ balanceStoreContract({
 });
 
 describe('embedded: the directory', () => {
-  it('a second opener is refused, and the first goes on unharmed', async () => {
+  it('refuses a second opener without harm to the first', async () => {
     const dataDir = newDirectory();
     const store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
     for (let attempt = 0; attempt < 20; attempt += 1) {

@@ -138,7 +138,7 @@ describe('a sample for a tool', () => {
     ['of one value', { type: 'string', description: '{const: "{x: 1}"}' }, '{x: 1}'],
     ['of a pattern', { type: 'string', description: '{pattern: "^\\\\d+$", title: "A"}' }, '0'],
     ['without a sample', { type: 'string', description: '{pattern: "(?=b)a"}' }, 'Paris'],
-    ['that are no JSON', { type: 'integer', description: '{minimum: x}' }, 42],
+    ['that are not JSON', { type: 'integer', description: '{minimum: x}' }, 42],
     ['that contradict', { type: 'integer', description: '{minimum: 5, maximum: 1}' }, 42],
   ])('keeps to what its description says %s', (_what, schema, value) => {
     expect(sampleOf(schema as Record<string, unknown>)).toEqual(value);

@@ -411,7 +411,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     });
 
     describe('topUp', () => {
-      it('credits once, however often it is replayed', async () => {
+      it('credits once, also when it is replayed ten times', async () => {
         const keyId = await newKey();
         const topUpId = randomUUID();
         const outcomes = await Promise.all(
