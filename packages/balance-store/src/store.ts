@@ -59,10 +59,7 @@ export type SettleOutcome =
   | ({ readonly outcome: 'settled' } & Charged)
   /** The request was settled before with the same contents: nothing changed. */
   | ({ readonly outcome: 'replayed' } & Charged)
-  /**
-   * The request id is in the ledger with other contents: nothing is charged, an alarm row is
-   * written.
-   */
+  /** The request id has other contents in the ledger: no charge, but an alarm row is written. */
   | { readonly outcome: 'conflict' }
   /** The database refuses this row as malformed: it is quarantined, and nothing is charged. */
   | { readonly outcome: 'quarantined'; readonly reason: string };
