@@ -19,7 +19,7 @@ export async function startHelper(file, args = []) {
       reject(error);
       for (const { reject: fail } of waiting.values()) fail(error);
     });
-    child.on('message', (message) => {
+    child.on('message', (/** @type {any} */ message) => {
       if (message.ready !== undefined) resolve(message.ready);
       else settle(message);
     });

@@ -28,12 +28,12 @@ const handlers = {
 
 process.on('message', ({ id, command, argument }) => {
   Promise.try(handlers[command], argument).then(
-    (result) => process.send({ id, result }),
-    (error) => process.send({ id, error: error.stack }),
+    (result) => process.send?.({ id, result }),
+    (error) => process.send?.({ id, error: error.stack }),
   );
 });
 process.on('disconnect', () => process.exit());
-process.send({ ready: {} });
+process.send?.({ ready: {} });
 
 function prepared({ path, format, bytes, answer, agent }, headers) {
   const body = promptOf({ format, bytes, agent, stream: answer.kind === 'stream' });

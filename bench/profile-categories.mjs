@@ -2,6 +2,7 @@
 
 const NATIVE = 'native code: sockets, parser, JSON, strings';
 const COLLECTOR = 'garbage collection';
+/** @type {readonly [name: string, pattern: RegExp][]} */
 const CATEGORIES = [
   ['the gateway itself', /apps\/gateway\/dist\//],
   ['translator', /packages\/translator\//],

@@ -5,10 +5,12 @@ const PROSE =
   'The quick brown fox jumps over the lazy dog; "quoted", a tab\t, a newline\n and a caf\u00e9 beside it. ';
 
 /**
- * @param request.format - `native` or `chat`
- * @param request.bytes - approximate length of the body
- * @param request.agent - tools, a cached system prompt and a conversation, as coding agents send
- * them
+ * @param {object} request
+ * @param {string} request.format - `native` or `chat`
+ * @param {number} request.bytes - approximate length of the body
+ * @param {boolean} request.stream
+ * @param {boolean} [request.agent] - tools, a cached system prompt and a conversation, as coding
+ *   agents send them
  */
 export function promptOf({ format, bytes, stream, agent = false }) {
   const body = agent ? agentBody(bytes) : plainBody(bytes);

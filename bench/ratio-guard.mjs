@@ -32,7 +32,9 @@ export async function guardRatios(session, adapters) {
 }
 
 function judge({ name, title }, rows) {
-  const limit = LENIENCY * ratioBudgets.find(({ work }) => work === name).times;
+  const budget = ratioBudgets.find(({ work }) => work === name);
+  if (budget === undefined) throw new Error(`there is no budget for ${name}`);
+  const limit = LENIENCY * budget.times;
   const { ratio, cpuUs, failures } = rows.find(({ contestant }) => contestant === SUBJECT);
   const isWithin = ratio.median <= limit && failures.length === 0;
   process.stdout.write(

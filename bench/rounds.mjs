@@ -17,8 +17,8 @@ const REST_MS = 200;
 const PACED_OPENING_MS = 500;
 
 /**
- * @param run.contestants - running contestants; `open` works start new processes
- * @param run.durationMs - duration of one busy measurement
+ * @param {any} run - `contestants` are running, but `open` works start new processes; `durationMs`
+ * is the duration of one busy measurement
  * @returns `samples` by phase, then by contestant: `{ busy: { bare: [...], ... }, steady: ... }`,
  * and `leftOut`, the contestants that cannot do this work, with the reason
  */
@@ -61,7 +61,8 @@ async function busyRounds(run) {
   const reached = (name) => median((busy[name] ?? []).map(({ perSecond }) => perSecond));
   const steady = await inTurn(run, (contestant, round) => {
     const { name } = contestant;
-    const perSecond = reached(name === 'direct' && busy.bare !== undefined ? 'bare' : name) / 2;
+    const from = name === 'direct' && busy.bare !== undefined ? 'bare' : name;
+    const perSecond = (reached(from) ?? NaN) / 2;
     const act = (load) => load.ask('steady', { perSecond, durationMs, seed: round });
     return measure({ session, contestant, work, pace: 'full', act });
   });
@@ -93,7 +94,7 @@ function openSample({ session, work }) {
     await warmUp(session, fresh, work, SHORT_WARM_UP_MS);
     await sleep(REST_MS);
     const idleBytes = memoryBytesOf(fresh.pid);
-    let openBytes;
+    let openBytes = NaN;
     let open;
     const figures = await measure({
       session,

@@ -10,8 +10,16 @@ const PATIENCE_MS = 60_000;
 const POLL_MS = 50;
 
 /**
- * @param server.env - its whole environment except PATH, so that nothing of the caller's leaks in
- * @param server.isReady - default: it is ready when its port accepts connections
+ * @param {object} server
+ * @param {string} server.name
+ * @param {string} server.command
+ * @param {readonly string[]} server.args
+ * @param {Readonly<Record<string, string>>} [server.env] - its whole environment except PATH, so
+ *   that nothing of the caller's leaks in
+ * @param {number} server.port
+ * @param {string} server.scratch
+ * @param {() => Promise<boolean>} [server.isReady] - default: it is ready when its port accepts
+ *   connections
  * @returns its pid, and `stop`, which resolves when it has ended
  */
 export async function startServer({ name, command, args, env = {}, port, scratch, isReady }) {

@@ -19,7 +19,7 @@ export async function loadContestants() {
     .sort((a, b) => place(a) - place(b));
   const entries = names.map(async (name) => {
     const { default: adapter } = await import(`./contestants/${name}.mjs`);
-    return [name, { name, ...adapter }];
+    return /** @type {const} */ ([name, { name, ...adapter }]);
   });
   return new Map(await Promise.all(entries));
 }

@@ -58,20 +58,21 @@ const handlers = {
   },
   /** Whether the balance is the credit less all charges. */
   async isExact() {
-    const { balance } = await store.readStanding(key.id);
-    return balance === credit.amount - BigInt(requests) * CHARGE;
+    const found = await store.readStanding(key.id);
+    if (found.standing === 'unknown') return false;
+    return found.balance === credit.amount - BigInt(requests) * CHARGE;
   },
   close: () => store.close(),
 };
 
 process.on('message', ({ id, command, argument }) => {
   Promise.try(handlers[command], argument).then(
-    (result) => process.send({ id, result }),
-    (error) => process.send({ id, error: error.stack }),
+    (result) => process.send?.({ id, result }),
+    (error) => process.send?.({ id, error: error.stack }),
   );
 });
 process.on('disconnect', () => process.exit());
-process.send({ ready: { keyId: key.id } });
+process.send?.({ ready: { keyId: key.id } });
 
 async function settleUntil(deadline, keys) {
   while (performance.now() < deadline) {
@@ -83,7 +84,11 @@ async function settleUntil(deadline, keys) {
   }
 }
 
-/** Ids in the order of time, like the gateway's. */
+/**
+ * Ids in the order of time, like the gateway's.
+ *
+ * @returns {Omit<import('@gateway/balance-store').Settlement, 'keyId'>}
+ */
 function settlement(number) {
   return {
     requestId: `req_${key.id}_${String(number).padStart(12, '0')}`,

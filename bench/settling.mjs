@@ -19,6 +19,7 @@ export async function measureSettling({ session, rounds, durationMs }) {
   const postgres = await startHelper('settler.mjs', ['postgres', databaseUrl]);
   const embedded = await startHelper('settler.mjs', ['embedded', dataDir]);
   const batches = await openBatchCounter(databaseUrl, postgres.ready.keyId);
+  /** @type {any[]} */
   const stores = [
     { title: 'PostgreSQL', helper: postgres, serverPid: pids.postgres, batches, samples: [] },
     { title: 'embedded (PGlite)', helper: embedded, samples: [] },
@@ -57,7 +58,7 @@ async function sample({ helper, serverPid, batches }, durationMs) {
 function clocks({ pid }, serverPid) {
   return {
     own: cpuSecondsOf(pid),
-    server: serverPid === undefined ? undefined : cpuSecondsOf(serverPid),
+    server: serverPid === undefined ? NaN : cpuSecondsOf(serverPid),
   };
 }
 

@@ -75,11 +75,12 @@ const handlers = {
 };
 
 process.on('message', ({ id, command, argument }) => {
-  process.send({ id, result: handlers[command](argument) });
+  process.send?.({ id, result: handlers[command](argument) });
 });
 process.on('disconnect', () => process.exit());
 server.listen({ port: 0, host: '127.0.0.1', backlog: 8_192 }, () => {
-  process.send({ ready: { port: server.address().port } });
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  process.send?.({ ready: { port } });
 });
 
 /**
@@ -93,7 +94,7 @@ function rulesOf(requests, isPaced) {
 }
 
 /** The bytes on the wire: all at once, or event by event for paced streams. */
-function wireOf({ kind, native, events }, isPaced) {
+function wireOf(/** @type {any} */ { kind, native, events }, isPaced) {
   if (kind === 'json') {
     return { whole: Buffer.concat([headOf('application/json', native.length), native]) };
   }

@@ -60,6 +60,7 @@ function isUnchanged({ dir, types, report, committed, scratch }) {
     types: ['node'],
   };
   const config = ExtractorConfig.prepare({
+    configObjectFullPath: undefined,
     configObject: {
       projectFolder: dir,
       mainEntryPointFilePath: types,

@@ -15,6 +15,8 @@ import { SIZE_LIMITS } from './size-limits.mjs';
 /**
  * One function of the translator may take at most this share of its main entry, because it is meant
  * to be imported in parts.
+ *
+ * @type {readonly [entry: string, single: string, share: number][]}
  */
 const SINGLES = [
   ['@gateway/translator', 'normalizeToolChoice', 0.15],
@@ -62,8 +64,9 @@ function report(name, size, limit) {
 }
 
 function checkDependencies(name) {
-  const { manifest } = publishedPackages().find((published) => published.name === name);
-  const { dependencies = {}, peerDependencies = {} } = manifest;
+  const published = publishedPackages().find((each) => each.name === name);
+  if (published === undefined) throw new Error(`${name} is not published`);
+  const { dependencies = {}, peerDependencies = {} } = published.manifest;
   const found = Object.keys({ ...dependencies, ...peerDependencies });
   if (found.length > 0) throw new Error(`${name} must have no dependency, has ${found.join(', ')}`);
 }

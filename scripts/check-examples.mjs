@@ -38,7 +38,7 @@ await withScratch((dir) => {
 });
 
 function examplesOf(dir) {
-  const sources = readdirSync(join(dir, 'src'), { recursive: true })
+  const sources = readdirSync(join(dir, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !name.startsWith('generated'))
     .sort();
   return [
@@ -82,8 +82,11 @@ function checkTypes(dir) {
 
 /** Runs an example and shows its output only if it fails. */
 function runExample(dir, { file, line, module }) {
-  const options = { cwd: dir, timeout: TIMEOUT_MS, encoding: 'utf8' };
-  const { status, stdout, stderr } = spawnSync(node, [module], options);
+  const { status, stdout, stderr } = spawnSync(node, [module], {
+    cwd: dir,
+    timeout: TIMEOUT_MS,
+    encoding: 'utf8',
+  });
   if (status === 0) return;
   throw new Error(`${file}:${line}: the example fails\n${stdout}${stderr}`);
 }

@@ -76,7 +76,8 @@ export function moduleOf({ code, line }, own) {
   let done = 0;
   for (const statement of source.statements) {
     const [, stated] = /^[ \t]*\/\/ (.*)/.exec(code.slice(statement.end)) ?? [];
-    const subject = stated !== undefined && isValue(stated) ? subjectOf(statement, source) : undefined;
+    const subject =
+      stated !== undefined && isValue(stated) ? subjectOf(statement, source) : undefined;
     if (subject === undefined) continue;
     // An expression is evaluated only once, because it may have effects.
     const until = ts.isExpressionStatement(statement) ? statement.getStart(source) : statement.end;
@@ -99,7 +100,9 @@ function subjectOf(statement, source) {
   const [{ name }, ...others] = statement.declarationList.declarations;
   if (others.length > 0) return undefined;
   if (ts.isIdentifier(name)) return name.text;
-  return name.elements.length === 1 ? name.elements[0].name.getText(source) : undefined;
+  const [element, ...rest] = name.elements;
+  if (rest.length > 0 || element === undefined || !ts.isBindingElement(element)) return undefined;
+  return element.name.getText(source);
 }
 
 /** Whether a comment is a literal, not a sentence. */

@@ -113,7 +113,7 @@ function usageRows() {
     outputTokens: 'output_tokens',
     thinkingTokens: 'output_tokens_details.thinking_tokens',
   };
-  const powers = Object.keys(native).map((name, at) => [name, 10 ** at]);
+  const powers = Object.keys(native).map((name, at) => /** @type {const} */ ([name, 10 ** at]));
   const usage = chatUsage({ cacheCreation1hInputTokens: 0, ...Object.fromEntries(powers) });
   return leaves(usage).map(([path, sum]) => {
     const parts = powers.filter(([, power]) => Math.floor(sum / power) % 10 === 1);

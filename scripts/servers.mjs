@@ -66,7 +66,7 @@ export function installServers({ postgres, redis }) {
 }
 
 /** Starts a server with its files in a new folder. `crash` stops it like a power failure. */
-export async function startPostgres(bin = findPostgres()) {
+export async function startPostgres(bin = installed('PostgreSQL', findPostgres())) {
   const owner = unprivilegedUser('postgres');
   const dir = ownedDir('gateway-postgres-', owner);
   const data = join(dir, 'data');
@@ -106,7 +106,7 @@ export async function startPostgres(bin = findPostgres()) {
   };
 }
 
-export async function startRedis(bin = findOnPath('redis-server')) {
+export async function startRedis(bin = installed('Redis', findOnPath('redis-server'))) {
   const dir = ownedDir('gateway-redis-', {});
   const port = await freePort();
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir];
@@ -154,6 +154,12 @@ function stop(server, signal, dir) {
   server.kill(signal);
 }
 
+/** @param {string | undefined} path */
+function installed(name, path) {
+  if (path === undefined) throw new Error(`${name} is not installed`);
+  return path;
+}
+
 /** Finds the folder of `initdb` and `postgres`, which is not always on the path. */
 function findPostgres() {
   const debian = '/usr/lib/postgresql';
@@ -176,16 +182,24 @@ function findOnPath(name) {
   return dir === undefined ? undefined : join(dir, name);
 }
 
-/** PostgreSQL refuses to run as root. */
+/**
+ * PostgreSQL refuses to run as root.
+ *
+ * @returns {{ uid?: number, gid?: number }}
+ */
 function unprivilegedUser(name) {
   if (!isRoot) return {};
   const id = (flag) => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
 }
 
+/**
+ * @param {string} prefix
+ * @param {{ uid?: number, gid?: number }} owner
+ */
 function ownedDir(prefix, { uid, gid }) {
   const dir = mkdtempSync(join(tmpdir(), prefix));
-  if (uid !== undefined) chownSync(dir, uid, gid);
+  if (uid !== undefined && gid !== undefined) chownSync(dir, uid, gid);
   return dir;
 }
 
@@ -206,7 +220,7 @@ export function freePort() {
     const probe = createServer();
     probe.once('error', reject);
     probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address();
+      const { port } = /** @type {import('node:net').AddressInfo} */ (probe.address());
       probe.close(() => resolve(port));
     });
   });

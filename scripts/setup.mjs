@@ -32,8 +32,12 @@ export function run(command, args, options = {}) {
 
 /** Runs a command. @returns its output, which is shown only if the command fails. */
 export function output(command, args, options = {}) {
-  const stdio = ['ignore', 'pipe', 'pipe'];
-  const result = spawnSync(command, args, { cwd: root, encoding: 'utf8', ...options, stdio });
+  const result = spawnSync(command, args, {
+    cwd: root,
+    encoding: 'utf8',
+    ...options,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   if (result.status === 0) return result.stdout;
   throw new Error(`${[command, ...args].join(' ')} failed\n${result.stdout}${result.stderr}`);
 }

@@ -20,7 +20,7 @@ const gateway = spawn(node, ['--env-file-if-exists=.env', main, 'serve'], {
 });
 // A terminal sends its interrupt to the gateway too. The gateway drains once, also if it gets two
 // signals.
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
+for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP'])) {
   process.on(signal, () => gateway.kill(signal));
 }
 gateway.on('exit', (code, signal) => {

@@ -64,6 +64,7 @@ for (const [api, file] of Object.entries(files)) {
   }
 }
 const usage = checker.getPropertyOfType(exported(files.beta, 'BetaUsage'), 'iterations');
+if (usage === undefined) throw new Error(`${SDK} has no BetaUsage.iterations`);
 for (const iteration of partsOf(checker.getTypeOfSymbol(usage))) {
   for (const type of typesOf(iteration)) found.iterationTypes.add(type);
 }
@@ -134,8 +135,10 @@ function typesOf(type) {
 }
 
 function exported(file, name) {
-  const module = checker.getSymbolAtLocation(program.getSourceFile(file));
-  const symbol = checker.getExportsOfModule(module).find((candidate) => candidate.name === name);
+  const source = program.getSourceFile(file);
+  const module = source && checker.getSymbolAtLocation(source);
+  const symbol =
+    module && checker.getExportsOfModule(module).find((candidate) => candidate.name === name);
   if (symbol === undefined) throw new Error(`${SDK} does not export ${name}`);
   return checker.getDeclaredTypeOfSymbol(symbol);
 }

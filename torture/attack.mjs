@@ -40,11 +40,13 @@ const ENCODINGS = {
 };
 
 /**
- * @param options.bodies - number of bodies, over all shapes
- * @param options.sizes - bytes of the large bodies of every shape; all other bodies are small
- * @param options.seconds - duration of the attack with many bodies at once
- * @param options.isTimed - whether a long block of the event loop is a failure; false for a busy
- * machine
+ * @param {object} options
+ * @param {number} options.bodies - number of bodies, over all shapes
+ * @param {readonly number[]} options.sizes - bytes of the large bodies of every shape; all other
+ *   bodies are small
+ * @param {number} options.seconds - duration of the attack with many bodies at once
+ * @param {boolean} options.isTimed - whether a long block of the event loop is a failure; false for
+ *   a busy machine
  */
 export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random, say) {
   const memoryLimit = createMemoryLimit(SYSTEM_MEGABYTES * MEBIBYTE);
@@ -61,6 +63,7 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
   const probe = startProbe(gateway.url);
   const tally = {};
   const worst = { block: { ms: 0 }, probe: { ms: 0 }, growth: { bytes: 0 } };
+  /** @type {Record<'crashes' | 'serverErrors' | 'blocks' | 'growths', object[]>} */
   const failures = { crashes: [], serverErrors: [], blocks: [], growths: [] };
   const seen = [];
 
@@ -126,6 +129,7 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
   // The first requests compile code and start threads, so they are not measured.
   for (const format of ['messages', 'chat']) {
     const shape = SHAPES.find((each) => each.format === format && each.name === 'many messages');
+    if (shape === undefined) throw new Error(`no shape to warm up with for ${format}`);
     for (const bytes of [1000, 3 * MEBIBYTE]) {
       await send(attacker, { ...shape, body: shape.make(bytes), encoding: 'identity' });
     }

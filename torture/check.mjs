@@ -12,7 +12,9 @@ export const MODELS = [
 const PER_TOKEN = 10n ** 8n;
 
 export function chargeOf({ model, input, output, read, written }) {
-  const { rateIn, rateOut } = MODELS.find(({ id }) => id === model);
+  const priced = MODELS.find(({ id }) => id === model);
+  if (priced === undefined) throw new Error(`the torture does not know the price of ${model}`);
+  const { rateIn, rateOut } = priced;
   const units = (tokens, rate) => BigInt(tokens) * rate * PER_TOKEN;
   return (
     units(input, rateIn) +

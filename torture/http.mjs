@@ -20,12 +20,15 @@ const OUTAGE_MS = 60_000;
 const LONG_PAUSE_MS = 20_000;
 
 /**
- * @param options.requests - complete responses that the clients must receive
- * @param options.kills - kill -9 of a replica, spread over the run
- * @param options.databaseCrashes - immediate stops of PostgreSQL, followed by a start
- * @param options.databaseOutages - outages of PostgreSQL of one minute each
- * @param options.longPauses - pauses of a replica that are longer than its leases
- * @param options.redisFaults - kills and flushes of Redis
+ * @param {object} options
+ * @param {number} options.requests - complete responses that the clients must receive
+ * @param {number} options.kills - kill -9 of a replica, spread over the run
+ * @param {number} options.databaseCrashes - immediate stops of PostgreSQL, followed by a start
+ * @param {number} options.databaseOutages - outages of PostgreSQL of one minute each
+ * @param {number} options.longPauses - pauses of a replica that are longer than its leases
+ * @param {number} options.redisFaults - kills and flushes of Redis
+ * @param {number} options.replicaCount
+ * @param {number} options.parallel
  */
 export async function tortureHttp(options, random, say) {
   const { requests, kills, databaseCrashes, databaseOutages, longPauses, redisFaults } = options;

@@ -20,9 +20,11 @@ const ATTEMPTS = 16;
 const PARALLEL_ROUNDS = 8;
 
 /**
- * @param options.overdraft - the setting under test
- * @param options.rounds - number of keys, each with one race
- * @param options.kills - kill -9 of a replica, spread over the rounds
+ * @param {object} options
+ * @param {'bounded' | 'none'} options.overdraft - the setting under test
+ * @param {number} options.rounds - number of keys, each with one race
+ * @param {number} options.kills - kill -9 of a replica, spread over the rounds
+ * @param {number} options.replicaCount
  */
 export async function tortureRace({ overdraft, rounds, kills, replicaCount }, random, say) {
   const system = await startSystem({
@@ -108,7 +110,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
         response.body.on('error', () => {}).destroy();
         return response.statusCode;
       }
-      const body = await response.body.json();
+      const body = /** @type {any} */ (await response.body.json());
       if (response.statusCode !== 200) {
         tally.refused += 1;
         return response.statusCode;

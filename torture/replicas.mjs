@@ -13,7 +13,16 @@ const MAIN = join(root, 'apps/gateway/dist/main.js');
 /** Shell script that joins a control group and then executes the program. */
 const JOIN = 'echo $$ > "$0" && exec "$@"';
 
-/** @param options.memoryLimit - a limit set by the system, see `memory-limit.mjs`. */
+/**
+ * @param {string} name
+ * @param {object} options
+ * @param {number} options.port
+ * @param {number} options.adminPort
+ * @param {Readonly<Record<string, string>>} options.env
+ * @param {readonly string[]} [options.nodeFlags]
+ * @param {{ readonly processes: string }} [options.memoryLimit] - a limit set by the system, see
+ *   `memory-limit.mjs`
+ */
 export function createReplica(name, { port, adminPort, env, nodeFlags = [], memoryLimit }) {
   let child;
   let output = '';

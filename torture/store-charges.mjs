@@ -29,6 +29,7 @@ export function chargeOfId(id) {
   );
 }
 
+/** @returns {import('@gateway/balance-store').Settlement} */
 export function settlementOfId(id, keyIds) {
   const { input, output, read, written } = tokensOf(id);
   return {

@@ -20,9 +20,11 @@ const KEYS = 20;
 const CREDIT = 10n ** 6n * 10n ** 14n;
 
 /**
- * @param options.charges - acknowledged charges to reach
- * @param options.kills - kill -9 of a writer, spread over the run
- * @param options.databaseCrashes - immediate stops of PostgreSQL, followed by a start
+ * @param {object} options
+ * @param {number} options.charges - acknowledged charges to reach
+ * @param {number} options.kills - kill -9 of a writer, spread over the run
+ * @param {number} options.databaseCrashes - immediate stops of PostgreSQL, followed by a start
+ * @param {number} options.writerCount
  */
 export async function tortureStore({ charges, kills, databaseCrashes, writerCount }, random, say) {
   const postgres = await startPostgres();

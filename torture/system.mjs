@@ -10,10 +10,13 @@ const PEPPER = 'torture-pepper-torture-pepper';
 const UPSTREAM_KEY = 'torture-upstream-key';
 
 /**
- * @param options.env - configuration that all gateways share
- * @param options.nodeFlags - flags of Node for all gateways
- * @param options.memoryLimit - memory limit of all gateways together, see `memory-limit.mjs`
- * @param options.journalEntries - number of responses that the upstream's journal keeps
+ * @param {object} options
+ * @param {number} options.replicaCount
+ * @param {Readonly<Record<string, string>>} [options.env] - configuration that all gateways share
+ * @param {readonly string[]} [options.nodeFlags] - flags of Node for all gateways
+ * @param {{ readonly processes: string }} [options.memoryLimit] - memory limit of all gateways
+ *   together, see `memory-limit.mjs`
+ * @param {number} options.journalEntries - number of responses that the upstream's journal keeps
  */
 export async function startSystem({
   replicaCount,
@@ -69,6 +72,10 @@ export async function startSystem({
     links,
     replicas,
     store,
+    /**
+     * @param {string} name
+     * @param {{ credit: bigint, concurrency: number, expiresAt?: Date | null }} key
+     */
     async createKey(name, { credit, concurrency, expiresAt = null }) {
       const { record, credential } = await store.createKey({
         name,

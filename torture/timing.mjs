@@ -13,7 +13,11 @@ import { startSystem } from './system.mjs';
 
 const LARGEST_DIFFERENCE_MS = 1;
 
-/** @param options.samples - number of requests of each kind, sent in turn. */
+/**
+ * @param {object} options
+ * @param {number} options.samples - number of requests of each kind, sent in turn
+ * @param {boolean} options.isTimed - whether different times are a failure
+ */
 export async function tortureTiming({ samples, isTimed }, random, say) {
   const system = await startSystem({
     replicaCount: 1,
@@ -40,7 +44,7 @@ export async function tortureTiming({ samples, isTimed }, random, say) {
     max_tokens: 10,
     messages: [{ role: 'user', content: 'Hello' }],
   });
-  const times = Object.fromEntries(kinds.map((kind) => [kind, []]));
+  const times = Object.fromEntries(kinds.map((kind) => [kind, /** @type {number[]} */ ([])]));
   const answers = Object.fromEntries(kinds.map((kind) => [kind, new Set()]));
   const tally = { refused: 0 };
   const warmUp = 50;

@@ -19,7 +19,7 @@ export async function runBusy(target, { connections, durationMs }) {
         // Stops after a failure. A failing contestant would otherwise be asked faster and faster.
         if (problem !== undefined || performance.now() >= deadline) {
           client.close();
-          resolve();
+          resolve(undefined);
           return;
         }
         client.ask(next++ % target.requests.length, again);

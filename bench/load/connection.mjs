@@ -43,7 +43,9 @@ export function createConnection({ port, onDone, onFirstByte }) {
     });
     // A connection closes after its last response, when the next one may already be in use.
     const finishHere = (problem) => opening === socket && finish(problem);
-    opening.on('error', (error) => finishHere(`connection: ${error.code}`));
+    opening.on('error', (/** @type {NodeJS.ErrnoException} */ error) =>
+      finishHere(`connection: ${error.code}`),
+    );
     opening.on('close', () => finishHere('closed during a response'));
     return opening;
   }
@@ -94,7 +96,7 @@ export function createConnection({ port, onDone, onFirstByte }) {
       rest = Buffer.concat([rest, data.subarray(at)]);
       return data.length;
     }
-    const line = rest.latin1Slice() + data.latin1Slice(at, lineEnd);
+    const line = rest.toString('latin1') + data.latin1Slice(at, lineEnd);
     rest = Buffer.alloc(0);
     missing = Number.parseInt(line, 16);
     // Skips the chunk's bytes with the line end after them. The last chunk has no bytes.

@@ -35,7 +35,7 @@ export async function runSteady(target, { perSecond, durationMs, seed }) {
       askWaiting();
       if (dueAt < endsAt || waiting.length > 0 || idle.length < CLIENTS) return;
       clearInterval(timer);
-      resolve();
+      resolve(undefined);
     }, TICK_MS);
   });
   for (const client of idle) client.close();

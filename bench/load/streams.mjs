@@ -5,7 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, createTally } from './client.mjs';
 
 /**
- * @param options.openingMs - time over which the streams start, evenly spread
+ * @param {any} target
+ * @param {object} options
+ * @param {number} options.streams
+ * @param {number} options.openingMs - time over which the streams start, evenly spread
  * @returns `areOpen`, which resolves when each stream has sent its first byte, with the number of
  * streams open then; and `areDone`, which resolves with the tally and the milliseconds to each
  * first byte
@@ -26,6 +29,7 @@ export function runStreams(target, { streams, openingMs }) {
   };
 
   function begin(afterMs) {
+    /** @type {PromiseWithResolvers<void>} */
     const open = Promise.withResolvers();
     const isDone = sleep(afterMs).then(() => {
       const client = createClient(target, tally);
@@ -37,7 +41,7 @@ export function runStreams(target, { streams, openingMs }) {
             done += 1;
             client.close();
             open.resolve();
-            resolve();
+            resolve(undefined);
           },
           () => {
             firstByteMs.push(performance.now() - sentAt);

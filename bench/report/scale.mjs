@@ -7,10 +7,10 @@ const WANTED_TICKS = 3;
 export function linearScale(greatest) {
   const rough = greatest / WANTED_TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * STEPS.find((candidate) => candidate * power >= rough);
+  const step = power * (STEPS.find((candidate) => candidate * power >= rough) ?? NaN);
   const count = Math.ceil(greatest / step);
   const ticks = Array.from({ length: count + 1 }, (_, i) => i * step);
-  return { ticks, place: (value) => Math.max(0, value) / ticks.at(-1) };
+  return { ticks, place: (value) => Math.max(0, value) / (count * step) };
 }
 
 /** Powers of ten around the values, for times that differ by orders of magnitude. */

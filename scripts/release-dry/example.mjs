@@ -11,6 +11,7 @@ import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 
 const limits = { concurrency: 1, burst: 10, requestsPerMinute: 60 };
 const price = defaultPriceTable().find('claude-sonnet-4-6');
+assert.ok(price);
 const simulator = await startUpstreamSimulator();
 const store = await openEmbeddedStore({ dataDir: './ledger', pepper: 'of this example only' });
 const limiter = createMemoryLimiter();
@@ -46,6 +47,7 @@ const upstream = await fetch(`${simulator.url}/v1/messages`, {
 assert.equal(upstream.status, 200);
 const pipe = createChatStream({ ...request.response, created: Math.floor(Date.now() / 1000) });
 const received = [];
+assert.ok(upstream.body);
 for await (const bytes of upstream.body) received.push(Buffer.from(pipe.push(bytes)));
 const end = pipe.end();
 assert.equal(end.outcome, 'complete');
@@ -74,6 +76,7 @@ const settled = await store.settle(
     model: price.id,
     usage,
     rates: price.rates,
+    overdraft: 'bounded',
     endpoint: 'chat.completions',
     streamed: true,
     upstreamId: end.messageId,

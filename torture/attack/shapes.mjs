@@ -208,9 +208,13 @@ const CHAT = {
 };
 
 /**
- * @type {readonly { name: string, format: 'messages' | 'chat', make: (bytes: number) => string |
- * Buffer }[]}
+ * @typedef {object} Shape
+ * @property {string} name
+ * @property {string} format - `messages` or `chat`
+ * @property {(bytes: number) => string | Buffer} make
  */
+
+/** @type {readonly Shape[]} */
 export const SHAPES = [
   ...Object.entries({ ...COMMON, ...NATIVE }).map(([name, make]) => ({
     name,
