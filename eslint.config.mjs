@@ -1,4 +1,5 @@
 import js from '@eslint/js';
+import stylistic from '@stylistic/eslint-plugin';
 import node from 'eslint-plugin-n';
 import tseslint from 'typescript-eslint';
 import { importFloors, noImportCircle } from './scripts/import-rules.mjs';
@@ -89,6 +90,17 @@ export default tseslint.config(
     files: ['packages/translator/src/**/*.ts'],
     plugins: { house: { rules: { 'no-import-circle': noImportCircle } } },
     rules: { 'house/no-import-circle': 'error' },
+  },
+  {
+    // Prettier wraps code but not comments, so this rule is for comments only.
+    files: ['{packages,apps}/**/*.{ts,mjs}', '{bench,scripts,torture}/**/*.mjs'],
+    plugins: { '@stylistic': stylistic },
+    rules: {
+      '@stylistic/max-len': [
+        'error',
+        { code: Number.MAX_SAFE_INTEGER, comments: 100, ignoreUrls: true },
+      ],
+    },
   },
   {
     files: ['**/test/**/*.ts', '**/testing/**/*.ts'],

@@ -1,12 +1,15 @@
 /**
- * What the upstream answers, computed once: the bytes themselves for the upstream, and what they mean
- * for the load generator, which checks every answer against them.
+ * Computes the upstream's responses once: the bytes for the upstream, and their meaning
+ * for the load generator, which checks every response against it.
  */
 
 const MODEL = 'claude-sonnet-4-6';
 const WORD = ' gateways carry words';
 
-/** Token counts of an answer, in the provider's names; `cached` for agents that repeat their prompt. */
+/**
+ * Token counts of a response, with the provider's names; `cached` for agents that repeat their
+ * prompt.
+ */
 const PLAIN_USAGE = {
   input_tokens: 250,
   cache_creation_input_tokens: 0,
@@ -20,9 +23,9 @@ const CACHED_USAGE = {
 };
 
 /**
- * @returns `usage` and `text` as a client must read them; `native`, the body as the native format
- *   carries it; for streams also `events`, that body event by event, and `deltas`, how many of them
- *   carry text.
+ * @returns `usage` and `text` as a client must read them; `native`, the body in the native format;
+ * for streams also `events`, that body event by event, and `deltas`, the number of events with
+ * text.
  */
 export function answerOf({ kind, events = 0, cached = false }) {
   const usage = {
@@ -38,7 +41,7 @@ function jsonAnswer(usage) {
   return { kind: 'json', usage, text, native: Buffer.from(JSON.stringify(body)) };
 }
 
-/** `count` events of text, between those that open and close every message. */
+/** `count` text events, between the events that open and close every message. */
 function streamAnswer(count, usage) {
   const opening = { ...message({ ...usage, output_tokens: 1 }), content: [], stop_reason: null };
   const events = [

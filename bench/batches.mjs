@@ -1,11 +1,14 @@
 /**
- * How many charges one commit holds, read from the ledger by plain SQL: PostgreSQL marks each row with
- * the transaction that wrote it.
+ * Reads the number of charges per commit from the ledger, with plain SQL: PostgreSQL marks each row
+ * with the transaction that wrote it.
  */
 
 import pg from 'pg';
 
-/** @returns `read`, all charges and commits so far, and `readLatest`, those since the last reading */
+/**
+ * @returns `read` for all charges and commits so far, `readLatest` for those since the last
+ * reading.
+ */
 export async function openBatchCounter(databaseUrl, keyId) {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

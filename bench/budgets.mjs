@@ -1,6 +1,6 @@
 /**
- * What this gateway may cost at most: CPU time of its process per request, as a multiple of the bare
- * proxy's in the same rounds. Streams in the chat format may cost so much more per event.
+ * The gateway's budgets: CPU time of its process per request, as a multiple of the bare proxy's in
+ * the same rounds. For streams in the chat format, the time per event above the bare proxy.
  */
 
 export const ratioBudgets = [
@@ -11,6 +11,6 @@ export const ratioBudgets = [
 ];
 export const chatEventBudget = { work: 'chat-stream-300', events: 300, usPerEvent: 1.2 };
 export const latencyBudget = { work: 'native-json-1k', p50Ms: 1.5, p99Ms: 10 };
-/** Of one key, through PostgreSQL, without a gateway in front. */
+/** Charges per second to one key, through PostgreSQL, without a gateway in front. */
 export const settlingBudget = { store: 'PostgreSQL', perSecond: 10_000 };
 export const memoryBudget = { work: 'open-1000', kbPerStream: 70 };

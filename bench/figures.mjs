@@ -1,4 +1,4 @@
-/** From the samples of all rounds to the figures that are told. */
+/** Turns the samples of all rounds into the reported figures. */
 
 import { median, quantile, summary } from './statistics.mjs';
 
@@ -6,8 +6,8 @@ const PERCENTILES = { p50: 0.5, p99: 0.99, p999: 0.999 };
 
 /**
  * @param samples - by phase, then by contestant, as `runRounds` returns them
- * @returns one row per contestant: CPU per answer, its ratio to the bare proxy within each round,
- *   answers per second, latencies, memory, and what went wrong
+ * @returns one row per contestant: CPU time per response, its ratio to the bare proxy within each
+ * round, responses per second, latencies, memory, and failures
  */
 export function figuresOf(work, samples) {
   const phases = Object.values(samples);
@@ -42,13 +42,13 @@ function summaryOf(samples, name) {
   return summary(samples.map((sample) => sample[name]));
 }
 
-/** Within a round, because the machine may be slower in the next one. */
+/** Ratios within a round, because the machine may be slower in the next round. */
 function ratioTo(bare, samples) {
   if (bare === undefined) return undefined;
   return summary(samples.map(({ cpuUs }, round) => cpuUs / bare[round]?.cpuUs));
 }
 
-/** Percentiles of all rounds together, and what they are above those with nothing in between. */
+/** Percentiles of all rounds together, and their difference to those of direct requests. */
 function latencyOf(samples, direct) {
   const of = (member) => {
     const all = percentilesOf(samples, member);

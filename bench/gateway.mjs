@@ -1,4 +1,7 @@
-/** This gateway as a contestant, with shipped defaults: info logs to a file, metrics on, one key. */
+/**
+ * This gateway as a contestant, with its default settings: info logs to a file, metrics on, one
+ * key.
+ */
 
 import { join } from 'node:path';
 import { request } from 'undici';
@@ -9,7 +12,7 @@ import { startServer } from './server.mjs';
 
 const MAIN = join(root, 'apps/gateway/dist/main.js');
 const ADMIN_TOKEN = 'benchmark-admin-token';
-/** Of the only key: limits that a benchmark cannot reach, and money for all of it. */
+/** The only key has limits that the benchmark cannot reach, and enough money for all of it. */
 const KEY = {
   name: 'benchmark',
   balance_usd: '1000000',
@@ -21,7 +24,7 @@ const KEY = {
 /**
  * This gateway with everything on: limits in Redis, charges in PostgreSQL.
  *
- * @param env - further settings of its own
+ * @param env - additional settings
  */
 export function gatewayOnServers({ name, title, env = {} }) {
   return {
@@ -84,7 +87,7 @@ export async function startGateway({ name, upstreamUrl, scratch, nodeFlags, env 
     headers: { authorization: `Bearer ${key.api_key}` },
     keyId: key.id,
     settlements: async () => batchesOf(await askText(admin, '/metrics')),
-    /** What the key was charged, in units of 10^-14 USD. */
+    /** The sum of the key's charges, in units of 10^-14 USD. */
     async charged() {
       const { spent_usd: spent } = await ask(admin, 'GET', `/admin/keys/${key.id}`);
       return unitsOf(spent);
@@ -108,7 +111,7 @@ async function ask(admin, method, path, content) {
     headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
     ...(content === undefined ? {} : { body: JSON.stringify(content) }),
   });
-  const answer = await response.body.json();
+  const answer = /** @type {any} */ (await response.body.json());
   if (response.statusCode >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
   return answer;
 }
@@ -120,7 +123,7 @@ async function askText(admin, path) {
   return body.text();
 }
 
-/** From a histogram of the sizes of batches, where the metrics have one. */
+/** Read from the histogram of batch sizes, if the metrics have one. */
 function batchesOf(metrics) {
   const read = (end) =>
     new RegExp(`^gateway_settle\\w*batch\\w*_${end} (\\S+)$`, 'm').exec(metrics);

@@ -1,6 +1,6 @@
 /**
- * A guard for continuous integration, of half a minute: exits with 1 when the gateway costs
- * more than three times its budget of CPU time. What it does is in `ratio-guard.mjs`.
+ * A check for continuous integration that takes half a minute: exits with 1 if the gateway takes
+ * more than three times its budget of CPU time. The check itself is in `ratio-guard.mjs`.
  *
  *   node bench/guard.mjs
  */

@@ -3,7 +3,9 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** @returns `ready`, what the process told when it was, and `ask`, which resolves with its answer */
+/**
+ * @returns `ready`, the first message of the process, and `ask`, which resolves with its answer.
+ */
 export async function startHelper(file, args = []) {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
     serialization: 'advanced',
@@ -17,7 +19,7 @@ export async function startHelper(file, args = []) {
       reject(error);
       for (const { reject: fail } of waiting.values()) fail(error);
     });
-    child.on('message', (message) => {
+    child.on('message', (/** @type {any} */ message) => {
       if (message.ready !== undefined) resolve(message.ready);
       else settle(message);
     });

@@ -1,6 +1,6 @@
 /**
- * The clients of every contestant, a process of its own, told over IPC what to ask whom. It answers
- * with tallies and times; what a right answer is, `load/checks.mjs` says.
+ * The process of the clients. It receives over IPC the requests to send and the contestant to send
+ * them to, and returns tallies and times. `load/checks.mjs` defines a correct response.
  */
 
 import { answerOf } from './answers.mjs';
@@ -13,7 +13,7 @@ let target;
 let running;
 
 const handlers = {
-  /** @param target - where to ask: `port`, `headers`, `fidelity`, and the `requests` of a work */
+  /** @param target - the contestant and the work: `port`, `headers`, `fidelity`, `requests`. */
   aim({ port, headers, fidelity, requests }) {
     target = { port, fidelity, requests: requests.map((request) => prepared(request, headers)) };
   },
@@ -28,12 +28,12 @@ const handlers = {
 
 process.on('message', ({ id, command, argument }) => {
   Promise.try(handlers[command], argument).then(
-    (result) => process.send({ id, result }),
-    (error) => process.send({ id, error: error.stack }),
+    (result) => process.send?.({ id, result }),
+    (error) => process.send?.({ id, error: error.stack }),
   );
 });
 process.on('disconnect', () => process.exit());
-process.send({ ready: {} });
+process.send?.({ ready: {} });
 
 function prepared({ path, format, bytes, answer, agent }, headers) {
   const body = promptOf({ format, bytes, agent, stream: answer.kind === 'stream' });

@@ -1,4 +1,4 @@
-/** What the figures depend on and cannot be compared without. */
+/** Describes the machine, on which all figures depend. */
 
 import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';

@@ -1,13 +1,13 @@
 /**
- * `npm run bench`: what this gateway costs, beside other proxies, in the same run.
+ * `npm run bench`: the cost of this gateway, compared with other proxies in the same run.
  *
  *   npm run bench                                      everything; writes docs/performance.md
- *   npm run bench -- --quick                           fewer and shorter rounds, to see that it works
+ *   npm run bench -- --quick                           a few short rounds, to check that it works
  *   npm run bench -- --only native-json-1k,open-1000   some works
  *   npm run bench -- --contestants bare,gateway-servers --rounds 9
  *   npm run bench -- --only native-paced-300 --streams 800
- *   npm run bench -- --units                           what one request costs each part
- *   npm run bench -- --replicas                        how charging grows with processes and keys
+ *   npm run bench -- --units                           the cost of one request for each part
+ *   npm run bench -- --replicas                        charges per second by processes and keys
  *   npm run bench -- --profile gateway-servers --work native-stream-300
  */
 

@@ -1,4 +1,4 @@
-/** One measurement: a contestant under one load, with what it cost every process that took part. */
+/** One measurement: a contestant under one load, with the CPU time of every process involved. */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,10 +7,12 @@ import { answerOf } from './answers.mjs';
 import { cpuSecondsOf, machineBusySeconds } from './proc.mjs';
 import { isChat, untranslated } from './works.mjs';
 
-/** What a process still does after the last answer left belongs to the answers. */
+/** Time to wait after the last response, because the work that follows belongs to the responses. */
 const AFTERMATH_MS = 60;
 
-/** Contestants that do not translate sit chat works out; yardsticks do them in the native format. */
+/**
+ * Contestants that do not translate skip chat works; bare proxies run them in the native format.
+ */
 export function takesPart({ name, translates, isYardstick = false, phases }, work) {
   if (name === 'direct' && work.isLong) return false;
   if (phases !== undefined && !phases.includes(work.phase)) return false;
@@ -19,7 +21,7 @@ export function takesPart({ name, translates, isYardstick = false, phases }, wor
 
 /**
  * @param pace - `full`, or `paced`: the work's own events per second
- * @param act - puts the load on, given the load generator; resolves with its tally
+ * @param act - starts the load with the given load generator; resolves with its tally
  */
 export async function measure({ session, contestant, work, pace, act }) {
   const { upstream, load } = session;
@@ -48,12 +50,12 @@ export async function measure({ session, contestant, work, pace, act }) {
       postgres: perAnswer('postgres'),
       redis: perAnswer('redis'),
     },
-    /** Share of one core. Near 1 they limit the contestant. */
+    /** Share of one core. Near 1, clients or upstream limit the contestant. */
     upstreamBusy: used('upstream') / used('time'),
     clientsBusy: used('load') / used('time'),
-    /** Cores that processes outside the benchmark used meanwhile. */
+    /** Cores used by processes outside the benchmark. */
     othersBusy: Math.max(0, used('machine') - usedByAll()) / used('time'),
-    /** Charges in one commit. */
+    /** Charges per commit. */
     perBatch: perBatch(settledBefore, settledAfter),
     failures: failuresOf(tally, { answered, served: served.requests }),
   };

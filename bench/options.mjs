@@ -1,10 +1,10 @@
-/** What the command line chooses: works, contestants, rounds. */
+/** Reads the command line: works, contestants, rounds. */
 
 import { parseArgs } from 'node:util';
 import { works } from './works.mjs';
 
 const FULL = { rounds: 5, longRounds: 3, durationMs: 750, warmUpMs: 2_000 };
-/** Leaves out what takes long, but for one. */
+/** Leaves out all works that take long, except one. */
 const QUICK = { rounds: 2, longRounds: 1, durationMs: 400, warmUpMs: 1_000 };
 const QUICK_LONG_WORK = 'open-1000';
 
@@ -54,7 +54,7 @@ export function readOptions(contestants) {
   };
 }
 
-/** Of paced works: how many streams run at once. */
+/** Number of streams at once in paced works. */
 function withStreams(works, streams) {
   if (!streams) return works;
   return works.map((work) => (work.phase === 'paced' ? { ...work, streams } : work));

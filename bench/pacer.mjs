@@ -17,7 +17,7 @@ export function createPacer(eventsPerSecond) {
   let visited = 0;
   const timer = setInterval(() => {
     const due = Math.floor((performance.now() - startedAt) / SLOT_MS);
-    // After a pause of this process no stream is sent two events at once: slots are skipped.
+    // After a pause of this process slots are skipped, so that no stream gets two events at once.
     visited = Math.max(visited, due - slots.length);
     while (visited < due) visit(slots[visited++ % slots.length]);
   }, SLOT_MS);
@@ -30,7 +30,7 @@ export function createPacer(eventsPerSecond) {
   }
 
   return {
-    /** The first event leaves at once. */
+    /** Sends the first event at once. */
     start(socket, { frames }) {
       socket.write(frames[0]);
       slots[visited % slots.length].add({ socket, frames, next: 1 });

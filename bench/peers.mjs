@@ -1,4 +1,4 @@
-/** Other gateways from npm. They are dependencies of nothing but the benchmark, installed when it runs. */
+/** Other gateways from npm. Only the benchmark depends on them; it installs them when it runs. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,16 +1,16 @@
-/** What Linux tells of processes: CPU time, memory, descendants. */
+/** Reads CPU time, memory and descendants of processes from Linux. */
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 
 const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
-/** User and system time of a process, all its threads, its descendants and those that have ended. */
+/** User and system time of a process with its threads, its descendants, and ended children. */
 export function cpuSecondsOf(pid) {
   return family(pid).reduce((sum, { ticks }) => sum + ticks, 0) / TICKS_PER_SECOND;
 }
 
-/** Time that all cores together were not idle. */
+/** Busy time of all cores together. */
 export function machineBusySeconds() {
   const [line] = readFileSync('/proc/stat', 'latin1').split('\n');
   const [user, nice, system, , , irq, softirq, steal] = line
@@ -45,7 +45,7 @@ function processes() {
     .filter((entry) => entry !== undefined);
 }
 
-/** Columns as in proc(5); the name, in parentheses, may hold spaces. */
+/** Columns as in proc(5). The name, in parentheses, may contain spaces. */
 function stat(pid) {
   let text;
   try {

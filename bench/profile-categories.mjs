@@ -1,7 +1,8 @@
-/** Whose code a function of a profile is. The first pattern that its file matches says. */
+/** The category of a function in a profile: that of the first pattern that its file matches. */
 
 const NATIVE = 'native code: sockets, parser, JSON, strings';
 const COLLECTOR = 'garbage collection';
+/** @type {readonly [name: string, pattern: RegExp][]} */
 const CATEGORIES = [
   ['the gateway itself', /apps\/gateway\/dist\//],
   ['translator', /packages\/translator\//],
@@ -44,7 +45,7 @@ export function categoryOf({ functionName, url }) {
   return name;
 }
 
-/** Node's own code and native code: it runs because somebody else called for it. */
+/** Node's own code and native code, which counts for the code that called it. */
 export function isRuntime(category) {
   return category.startsWith('Node: ') || category === NATIVE || category === COLLECTOR;
 }

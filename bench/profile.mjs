@@ -1,4 +1,6 @@
-/** `--profile`: where a contestant's own process spends its CPU time under one work. */
+/**
+ * `--profile`: the functions in which a contestant's process spends its CPU time under one work.
+ */
 
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,9 +13,9 @@ const WARM_UP_MS = 3_000;
 const MEASURED_MS = 5_000;
 const INTERVAL_US = 500;
 const TOP = 25;
-/** Calls that come out of Node's own queues have no caller any more. */
+/** Category of calls from Node's own queues, whose caller is not known. */
 const NOBODY = 'Node: its own queues, sockets read, garbage';
-/** A function is listed from this share of the busy time on. */
+/** Functions with at least this share of the busy time are listed. */
 const LEAST_SHARE = 0.002;
 
 export async function profile(session, { contestant, work }) {
@@ -46,7 +48,7 @@ export async function profile(session, { contestant, work }) {
   for (const [i, thread] of threads.entries()) print(thread, { answered, name: `thread ${i + 1}` });
   return failures.length === 0 ? 0 : 1;
 
-  /** Samples within the measured time only: not the start, not the warm-up. */
+  /** Only samples within the measured time, without start and warm-up. */
   function readProfile({ nodes, samples, timeDeltas, startTime }) {
     const byId = new Map(nodes.map((node) => [node.id, node]));
     const ownerOf = owners(nodes);
@@ -60,7 +62,7 @@ export async function profile(session, { contestant, work }) {
       if (at < fromUs || at > untilUs || callFrame.functionName === '(idle)') continue;
       const key = `${callFrame.functionName} ${placeOf(callFrame)}`;
       const known = functions.get(key) ?? { key, category: categoryOf(callFrame), us: 0 };
-      // What ran from this sample to the next.
+      // The function that ran from this sample to the next.
       const us = timeDeltas[i + 1] ?? 0;
       known.us += us;
       busyUs += us;
@@ -71,7 +73,7 @@ export async function profile(session, { contestant, work }) {
   }
 }
 
-/** Per node of the call tree, who called for it: the nearest code that is neither Node's nor native. */
+/** The caller of each node of the call tree: the nearest code that is neither Node's nor native. */
 function owners(nodes) {
   const result = new Map();
   // A profile lists parents before their children.

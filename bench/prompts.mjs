@@ -1,13 +1,16 @@
-/** The bodies that clients send: the same conversation in the native and in the chat format. */
+/** The clients' request bodies: the same conversation in the native and in the chat format. */
 
 const MODEL = 'claude-sonnet-4-6';
 const PROSE =
   'The quick brown fox jumps over the lazy dog; "quoted", a tab\t, a newline\n and a caf\u00e9 beside it. ';
 
 /**
- * @param request.format - `native` or `chat`
- * @param request.bytes - about how long the body is
- * @param request.agent - tools, a cached system prompt and a conversation, as coding agents send them
+ * @param {object} request
+ * @param {string} request.format - `native` or `chat`
+ * @param {number} request.bytes - approximate length of the body
+ * @param {boolean} request.stream
+ * @param {boolean} [request.agent] - tools, a cached system prompt and a conversation, as coding
+ *   agents send them
  */
 export function promptOf({ format, bytes, stream, agent = false }) {
   const body = agent ? agentBody(bytes) : plainBody(bytes);
@@ -25,7 +28,9 @@ function plainBody(bytes) {
   return { messages: [{ role: 'user', content: prose(bytes - 100) }] };
 }
 
-/** A fifth of the bytes are tools, a fifth the system prompt, the rest turns that use those tools. */
+/**
+ * A fifth of the bytes is tools, a fifth the system prompt, the rest messages that use the tools.
+ */
 function agentBody(bytes) {
   const share = bytes / 5;
   const tools = times(16, (i) => ({

@@ -1,7 +1,7 @@
 /**
- * Fails when the gateway costs more than three times its budget: not a benchmark, but a guard that a change did
- * not make requests several times dearer. Ratios to a bare proxy in the same seconds, so that the
- * machine matters little.
+ * Fails if the gateway takes more than three times its budget. It is not a benchmark. It detects a
+ * change that made requests several times more expensive. It compares with a bare proxy in the same
+ * seconds, so that the speed of the machine matters little.
  */
 
 import { ratioBudgets } from './budgets.mjs';
@@ -15,7 +15,7 @@ const LENIENCY = 3;
 const ROUNDS = 5;
 const DURATION_MS = 400;
 
-/** @returns the exit code */
+/** @returns the exit code. */
 export async function guardRatios(session, adapters) {
   const contestants = [];
   for (const name of ['bare', SUBJECT]) contestants.push(await session.start(adapters.get(name)));
@@ -32,7 +32,9 @@ export async function guardRatios(session, adapters) {
 }
 
 function judge({ name, title }, rows) {
-  const limit = LENIENCY * ratioBudgets.find(({ work }) => work === name).times;
+  const budget = ratioBudgets.find(({ work }) => work === name);
+  if (budget === undefined) throw new Error(`there is no budget for ${name}`);
+  const limit = LENIENCY * budget.times;
   const { ratio, cpuUs, failures } = rows.find(({ contestant }) => contestant === SUBJECT);
   const isWithin = ratio.median <= limit && failures.length === 0;
   process.stdout.write(

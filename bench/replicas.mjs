@@ -1,6 +1,7 @@
 /**
- * `--replicas`: how charging grows with processes and with keys, on this machine: balance stores without a
- * gateway in front, all on one PostgreSQL. Feeds docs/scaling.md.
+ * `--replicas`: charges per second by number of processes and of keys, on this machine. Runs
+ * balance stores without a gateway in front, all on one PostgreSQL. The figures of docs/scaling.md
+ * come from here.
  */
 
 import pg from 'pg';
@@ -11,7 +12,7 @@ import { printReplicas } from './report/terminal.mjs';
 
 const PROCESSES = [1, 2, 4];
 const KEYS = [1, 1_000, 1_000_000];
-/** Of all processes together. */
+/** Charges in flight of all processes together. */
 const WAITING = 512;
 const WARM_UP_MS = 1_000;
 const MEASURED_MS = 4_000;
@@ -56,7 +57,10 @@ export async function measureReplicas(session) {
   return 0;
 }
 
-/** Straight into the table: a million through the store would take longer than all the rest. */
+/**
+ * Inserts the keys with SQL, because creating a million with the store would take longer than the
+ * measurement.
+ */
 async function makeKeys(client, { from, until }) {
   await client.query(
     `insert into api_key (id, name, hint, credential_hmac, pepper_id, concurrency, burst,

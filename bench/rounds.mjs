@@ -1,6 +1,6 @@
 /**
- * The rounds of one work: every contestant once per round, in turn, so that whatever else the machine
- * does falls on all of them alike; each round begins with another one.
+ * The rounds of one work: every contestant once per round, in turn, so that other load on the
+ * machine affects all of them alike. Each round begins with another contestant.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,19 +8,19 @@ import { measure, takesPart } from './measure.mjs';
 import { memoryBytesOf } from './proc.mjs';
 import { median } from './statistics.mjs';
 
-/** Of a process that runs already, before each work: its code is compiled for this work's shape. */
+/** Warm-up of a running process before each work, so that its code is compiled for this work. */
 const WARM_UP_MS = 1_500;
-/** Before works that wait more than they compute, and of a new process. */
+/** Warm-up of a new process, and before works that wait more than they compute. */
 const SHORT_WARM_UP_MS = 300;
 const REST_MS = 200;
-/** Streams of paced works begin within this time. */
+/** Streams of paced works start within this time. */
 const PACED_OPENING_MS = 500;
 
 /**
- * @param run.contestants - running already; `open` works start processes of their own
- * @param run.durationMs - of one busy measurement
- * @returns `samples` by phase, then by contestant: `{ busy: { bare: [...], ... }, steady: ... }`, and
- *   `leftOut`, the contestants that cannot do this work, with the reason
+ * @param {any} run - `contestants` are running, but `open` works start new processes; `durationMs`
+ * is the duration of one busy measurement
+ * @returns `samples` by phase, then by contestant: `{ busy: { bare: [...], ... }, steady: ... }`,
+ * and `leftOut`, the contestants that cannot do this work, with the reason
  */
 export async function runRounds(run) {
   const { session, work } = run;
@@ -57,11 +57,12 @@ async function busyRounds(run) {
     measure({ session, contestant, work, pace: 'full', act: busyLoad(work, durationMs) }),
   );
   if (!work.latency) return { busy };
-  // Nothing in between could be asked far more often; it is asked as often as the bare proxy is.
+  // Direct requests could be sent at a far higher rate. They are sent at the bare proxy's rate.
   const reached = (name) => median((busy[name] ?? []).map(({ perSecond }) => perSecond));
   const steady = await inTurn(run, (contestant, round) => {
     const { name } = contestant;
-    const perSecond = reached(name === 'direct' && busy.bare !== undefined ? 'bare' : name) / 2;
+    const from = name === 'direct' && busy.bare !== undefined ? 'bare' : name;
+    const perSecond = (reached(from) ?? NaN) / 2;
     const act = (load) => load.ask('steady', { perSecond, durationMs, seed: round });
     return measure({ session, contestant, work, pace: 'full', act });
   });
@@ -86,14 +87,14 @@ function pacedSample({ session, work }) {
     });
 }
 
-/** Memory that a process once had it keeps, so each sample is taken of a new one. */
+/** A process keeps memory that it once had, so each sample comes from a new process. */
 function openSample({ session, work }) {
   return async (contestant) => {
     const fresh = await session.start(contestant.adapter);
     await warmUp(session, fresh, work, SHORT_WARM_UP_MS);
     await sleep(REST_MS);
     const idleBytes = memoryBytesOf(fresh.pid);
-    let openBytes;
+    let openBytes = NaN;
     let open;
     const figures = await measure({
       session,

@@ -1,4 +1,4 @@
-/** A run: every contestant started, every work measured, the results printed and written. */
+/** A whole run: starts every contestant, measures every work, prints and writes the results. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,10 +14,10 @@ import { measureSettling } from './settling.mjs';
 import { works } from './works.mjs';
 
 const RESULTS = new URL('results/', import.meta.url);
-/** After it started, before its memory is called idle. */
+/** Time after the start until the memory counts as idle. */
 const IDLE_MS = 1_500;
 
-/** @returns the exit code: 1 when this gateway answered or charged wrongly */
+/** @returns the exit code: 1 if this gateway sent or charged anything wrongly. */
 export async function runWorks(session, options) {
   const startedAt = Date.now();
   const say = (text) => process.stdout.write(`    ${text}\n`);
@@ -65,11 +65,11 @@ export async function runWorks(session, options) {
   writeFileSync(new URL('latest.json', RESULTS), `${JSON.stringify(results, undefined, 2)}\n`);
   step('Results are in bench/results/latest.json');
   if (!isSound(results)) {
-    say('THE GATEWAY FAILED: docs/performance.md is left as it is');
+    say('THE GATEWAY FAILED: docs/performance.md is unchanged');
     return 1;
   }
   if (options.isPartial || options.isQuick) {
-    say('docs/performance.md is for whole runs: left as it is');
+    say('docs/performance.md is unchanged: only whole runs write it');
   } else {
     await writeDocs(results);
   }
@@ -95,7 +95,7 @@ async function startAll(session, contestants, say) {
   return started;
 }
 
-/** Before the first figure is taken, everything was done often enough to be compiled. */
+/** Runs every work before the first measurement, so that all code is compiled. */
 async function warmUpAll(session, contestants, durationMs) {
   const names = ['native-json-1k', 'native-stream-30', 'chat-json-1k', 'chat-stream-30'];
   for (const work of works.filter(({ name }) => names.includes(name))) {
@@ -105,7 +105,7 @@ async function warmUpAll(session, contestants, durationMs) {
   }
 }
 
-/** Whatever others do, this gateway does every work, answers rightly and charges exactly. */
+/** Checks that this gateway did every work with correct responses and exact charges. */
 function isSound({ contestants, works, charges, settling }) {
   const ours = new Set(contestants.filter(({ isOurs }) => isOurs).map(({ name }) => name));
   return (
@@ -125,7 +125,9 @@ function memoryOf(contestants) {
   );
 }
 
-/** A gateway that was fast because it forgot to charge would be found out here. */
+/**
+ * Compares the charges with the responses: a gateway must not be fast because it does not charge.
+ */
 async function compareCharges(contestants, say) {
   const charges = [];
   for (const { name, charged, expectedCharge } of contestants) {

@@ -1,4 +1,6 @@
-/** `npm run bench`: installs and builds what is missing, then runs `main.mjs` on the project's own Node. */
+/**
+ * `npm run bench`: installs and builds if needed, then runs `main.mjs` on the project's own Node.
+ */
 
 import { join } from 'node:path';
 import { installServers } from '../scripts/servers.mjs';

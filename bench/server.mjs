@@ -1,4 +1,4 @@
-/** Starts the process of a contestant and waits until it serves. */
+/** Starts the process of a contestant and waits until it is ready. */
 
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -10,8 +10,16 @@ const PATIENCE_MS = 60_000;
 const POLL_MS = 50;
 
 /**
- * @param server.env - all of its environment but PATH: nothing of the caller's own leaks in
- * @param server.isReady - else it is ready when its port accepts connections
+ * @param {object} server
+ * @param {string} server.name
+ * @param {string} server.command
+ * @param {readonly string[]} server.args
+ * @param {Readonly<Record<string, string>>} [server.env] - its whole environment except PATH, so
+ *   that nothing of the caller's leaks in
+ * @param {number} server.port
+ * @param {string} server.scratch
+ * @param {() => Promise<boolean>} [server.isReady] - default: it is ready when its port accepts
+ *   connections
  * @returns its pid, and `stop`, which resolves when it has ended
  */
 export async function startServer({ name, command, args, env = {}, port, scratch, isReady }) {

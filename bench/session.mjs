@@ -1,4 +1,6 @@
-/** Everything that a run needs started: the upstream, the clients, databases, contestants; and its end. */
+/**
+ * Starts and stops everything that a run needs: the upstream, the clients, databases, contestants.
+ */
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +11,7 @@ import { childNamed } from './proc.mjs';
 
 const ORDER = ['direct', 'bare', 'nginx', 'express', 'gateway-embedded', 'gateway-servers'];
 
-/** @returns the adapters in `contestants/`, by name: the known ones first */
+/** @returns the adapters in `contestants/` by name, the known ones first. */
 export async function loadContestants() {
   const names = readdirSync(new URL('contestants/', import.meta.url))
     .filter((file) => file.endsWith('.mjs'))
@@ -17,7 +19,7 @@ export async function loadContestants() {
     .sort((a, b) => place(a) - place(b));
   const entries = names.map(async (name) => {
     const { default: adapter } = await import(`./contestants/${name}.mjs`);
-    return [name, { name, ...adapter }];
+    return /** @type {const} */ ([name, { name, ...adapter }]);
   });
   return new Map(await Promise.all(entries));
 }
@@ -38,7 +40,7 @@ export async function openSession() {
     scratch,
     upstream,
     load,
-    /** PostgreSQL and Redis, for whoever needs them first. */
+    /** PostgreSQL and Redis, started at the first call. */
     startServers: startServersOnce,
     /** @param nodeFlags - for the contestant's own process, such as `--cpu-prof` */
     async start(contestant, nodeFlags = []) {
@@ -52,7 +54,7 @@ export async function openSession() {
         ...contestant,
         ...started,
         adapter: contestant,
-        /** What its key must have been charged by now, in units of 10^-14 USD. */
+        /** The sum of charges that its key must have by now, in units of 10^-14 USD. */
         expectedCharge: 0n,
         async stop() {
           running.delete(process);

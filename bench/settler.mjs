@@ -1,6 +1,6 @@
 /**
- * A balance store alone, a process of its own: one key, charged by as many requests at once as
- * `lanes`, each again as soon as its charge is durable.
+ * A process with a balance store alone. One key is charged by `lanes` requests at once,
+ * and each request charges again as soon as its charge is durable.
  *
  *   settler.mjs postgres <URL>    settler.mjs embedded <directory>
  */
@@ -45,7 +45,10 @@ await store.topUp(credit);
 let requests = 0;
 
 const handlers = {
-  /** @param argument.keys - how many of the keys `key_bench_…` to charge, at random; else its own one */
+  /**
+   * @param argument.keys - number of the keys `key_bench_…` to charge at random; default: its own
+   * key.
+   */
   async settle({ lanes, durationMs, keys }) {
     const before = requests;
     const startedAt = performance.now();
@@ -53,22 +56,23 @@ const handlers = {
     await Promise.all(Array.from({ length: lanes }, run));
     return { settled: requests - before, seconds: (performance.now() - startedAt) / 1000 };
   },
-  /** Whether the balance is what all those charges leave of the credit. */
+  /** Whether the balance is the credit less all charges. */
   async isExact() {
-    const { balance } = await store.readStanding(key.id);
-    return balance === credit.amount - BigInt(requests) * CHARGE;
+    const found = await store.readStanding(key.id);
+    if (found.standing === 'unknown') return false;
+    return found.balance === credit.amount - BigInt(requests) * CHARGE;
   },
   close: () => store.close(),
 };
 
 process.on('message', ({ id, command, argument }) => {
   Promise.try(handlers[command], argument).then(
-    (result) => process.send({ id, result }),
-    (error) => process.send({ id, error: error.stack }),
+    (result) => process.send?.({ id, result }),
+    (error) => process.send?.({ id, error: error.stack }),
   );
 });
 process.on('disconnect', () => process.exit());
-process.send({ ready: { keyId: key.id } });
+process.send?.({ ready: { keyId: key.id } });
 
 async function settleUntil(deadline, keys) {
   while (performance.now() < deadline) {
@@ -80,7 +84,11 @@ async function settleUntil(deadline, keys) {
   }
 }
 
-/** Ids in the order of time, as the gateway's are. */
+/**
+ * Ids in the order of time, like the gateway's.
+ *
+ * @returns {Omit<import('@gateway/balance-store').Settlement, 'keyId'>}
+ */
 function settlement(number) {
   return {
     requestId: `req_${key.id}_${String(number).padStart(12, '0')}`,

@@ -1,4 +1,4 @@
-/** How fast balance stores charge one key, without a gateway in front: in turn, round after round. */
+/** Measures how fast balance stores charge one key, without a gateway in front, in rounds. */
 
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,13 +10,16 @@ import { summary } from './statistics.mjs';
 const LANES = 512;
 const WARM_UP_MS = 1_000;
 
-/** @returns per store: charges per second, CPU time of each process per charge, charges per batch */
+/**
+ * @returns per store: charges per second, CPU time of each process per charge, charges per batch.
+ */
 export async function measureSettling({ session, rounds, durationMs }) {
   const { databaseUrl, pids } = await session.startServers();
   const dataDir = mkdtempSync(join(session.scratch, 'settling-'));
   const postgres = await startHelper('settler.mjs', ['postgres', databaseUrl]);
   const embedded = await startHelper('settler.mjs', ['embedded', dataDir]);
   const batches = await openBatchCounter(databaseUrl, postgres.ready.keyId);
+  /** @type {any[]} */
   const stores = [
     { title: 'PostgreSQL', helper: postgres, serverPid: pids.postgres, batches, samples: [] },
     { title: 'embedded (PGlite)', helper: embedded, samples: [] },
@@ -55,7 +58,7 @@ async function sample({ helper, serverPid, batches }, durationMs) {
 function clocks({ pid }, serverPid) {
   return {
     own: cpuSecondsOf(pid),
-    server: serverPid === undefined ? undefined : cpuSecondsOf(serverPid),
+    server: serverPid === undefined ? NaN : cpuSecondsOf(serverPid),
   };
 }
 

@@ -2,7 +2,7 @@ export function median(values) {
   return quantile(values, 0.5);
 }
 
-/** By linear interpolation; `undefined` of nothing. */
+/** By linear interpolation; `undefined` for an empty list. */
 export function quantile(values, q) {
   if (values.length === 0) return undefined;
   const sorted = Float64Array.from(values).sort();
@@ -12,7 +12,7 @@ export function quantile(values, q) {
   return sorted[below] + (sorted[above] - sorted[below]) * (at - below);
 }
 
-/** Median and spread of what the rounds measured; `undefined` when none did. */
+/** Median and spread of the rounds; `undefined` without any. */
 export function summary(values) {
   const known = values.filter((value) => value !== undefined && !Number.isNaN(value));
   if (known.length === 0) return undefined;

@@ -1,6 +1,7 @@
 /**
- * `--units`: what one request costs each part of the system, by how many clients ask at once. The more
- * do, the more requests share a round trip and a commit. Feeds docs/scaling.md.
+ * `--units`: the cost of one request for each part of the system, by the number of simultaneous
+ * clients. The more clients, the more requests share a round trip and a commit. The figures of
+ * docs/scaling.md come from here.
  */
 
 import { Redis } from 'ioredis';
@@ -15,7 +16,7 @@ const WARM_UP_MS = 2_000;
 const MEASURED_MS = 4_000;
 const WORKS = ['native-json-1k', 'native-stream-300'];
 
-/** @returns the exit code */
+/** @returns the exit code. */
 export async function measureUnitCosts(session, contestants) {
   const { databaseUrl, redisUrl } = await session.startServers();
   const contestant = await session.start(contestants.get('gateway-servers'));
@@ -61,7 +62,7 @@ async function openCounters(databaseUrl, redisUrl) {
   const redis = new Redis(redisUrl);
   return {
     async read() {
-      // Statistics of other sessions are written when they are idle; this asks for them at once.
+      // Other sessions publish their statistics when they are idle; this forces it at once.
       const { rows } = await client.query(
         `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as "walBytes",
                 pg_total_relation_size('ledger')::float8 as "ledgerBytes",

@@ -1,6 +1,6 @@
 /**
- * The upstream of every contestant, a process of its own: answers from bytes computed beforehand,
- * without parsing a body, so that it is never what limits a run. Told over IPC what to serve next.
+ * The process of the upstream for all contestants. It sends precomputed bytes, without parsing a
+ * body, so that it never limits a run. It receives over IPC the responses to send next.
  */
 
 import { createServer } from 'node:net';
@@ -8,7 +8,7 @@ import { answerOf } from './answers.mjs';
 import { createPacer } from './pacer.mjs';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
-/** A TLS record's worth: how streams at full speed are cut into HTTP chunks. */
+/** Size of the HTTP chunks of streams at full speed: that of a TLS record. */
 const CHUNK_BYTES = 16 * 1024;
 
 let rules = [];
@@ -17,7 +17,7 @@ const served = { requests: 0, bodyBytes: 0 };
 
 const server = createServer({ noDelay: true }, (socket) => {
   let head = Buffer.alloc(0);
-  /** Of the body under way; `undefined` between requests, NaN while a chunked one runs. */
+  /** Remaining bytes of the current body; `undefined` between requests, NaN for a chunked body. */
   let missing;
   let length = 0;
   let lastBytes = '';
@@ -28,7 +28,7 @@ const server = createServer({ noDelay: true }, (socket) => {
   });
   socket.on('error', () => socket.destroy());
 
-  /** @returns what follows the head, once it is whole */
+  /** @returns the bytes after the head, once the head is complete. */
   function takeHead(data) {
     const bytes = head.length === 0 ? data : Buffer.concat([head, data]);
     const end = bytes.indexOf(HEAD_END);
@@ -75,22 +75,26 @@ const handlers = {
 };
 
 process.on('message', ({ id, command, argument }) => {
-  process.send({ id, result: handlers[command](argument) });
+  process.send?.({ id, result: handlers[command](argument) });
 });
 process.on('disconnect', () => process.exit());
 server.listen({ port: 0, host: '127.0.0.1', backlog: 8_192 }, () => {
-  process.send({ ready: { port: server.address().port } });
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  process.send?.({ ready: { port } });
 });
 
-/** Which answer a request gets is told by its size: half that of the body the clients send. */
+/**
+ * The size of a request selects its response: it must have at least half the bytes of that work's
+ * request.
+ */
 function rulesOf(requests, isPaced) {
   return requests
     .map(({ bytes, answer }) => ({ fromBytes: bytes / 2, ...wireOf(answerOf(answer), isPaced) }))
     .sort((a, b) => b.fromBytes - a.fromBytes);
 }
 
-/** The bytes on the wire: whole, or event by event when they are paced. */
-function wireOf({ kind, native, events }, isPaced) {
+/** The bytes on the wire: all at once, or event by event for paced streams. */
+function wireOf(/** @type {any} */ { kind, native, events }, isPaced) {
   if (kind === 'json') {
     return { whole: Buffer.concat([headOf('application/json', native.length), native]) };
   }

@@ -1,19 +1,19 @@
 /**
- * The works: what clients ask, how many of them, and what the upstream answers.
+ * The works: the clients' requests, the number of clients, and the upstream's responses.
  *
- * `busy` works keep `connections` clients asking as fast as they are answered, and tell CPU time and
- * throughput; those with `latency` are then repeated at half the rate that each contestant reached. A model
- * takes seconds, so a process this busy has thousands of requests under way; 128 are what the clients can
- * check, and fewer where the prompts are large.
- * `paced` works start `streams` streams of `eventsPerSecond`, spread over their first second. `open`
- * works hold `streams` streams open in processes of their own, and tell memory.
+ * `busy` works keep `connections` clients sending as fast as they get responses, and measure CPU
+ * time and throughput. Works with `latency` are repeated at half the rate that each contestant
+ * reached. A model takes seconds, so a process this busy really has thousands of requests in
+ * flight. The clients can check 128, and fewer with large prompts. `paced` works start `streams`
+ * streams of `eventsPerSecond`, spread over their first second. `open` works hold `streams` streams
+ * open in new processes, and measure memory.
  */
 
 const NATIVE = { path: '/v1/messages', format: 'native' };
 const CHAT = { path: '/v1/chat/completions', format: 'chat' };
-/** Every this many requests of the agents, one is small: a title, a check. */
+/** One of this number of an agent's requests is small: a title, a check. */
 const SMALL_EVERY = 5;
-/** Of a stream's events, those that open and close it. */
+/** Number of a stream's events that open and close it. */
 const EVENTS_AROUND = 6;
 
 const json = (api, bytes) => ({ ...api, bytes, answer: { kind: 'json' } });
@@ -59,7 +59,7 @@ function paced(name, title, request) {
   return { name, title, phase: 'paced', requests: [request], streams: 100, eventsPerSecond: 50 };
 }
 
-/** Long enough that the first stream is still open when the last has been for three seconds. */
+/** Long enough that the first stream is still open three seconds after the last one has started. */
 function open(name, title, streams, eventsPerSecond) {
   const openingSeconds = Math.ceil(streams / 1_500);
   const request = stream(
@@ -77,12 +77,12 @@ function open(name, title, streams, eventsPerSecond) {
   };
 }
 
-/** Takes so long that it is done in fewer rounds. */
+/** Takes so long that it has fewer rounds. */
 function long(work) {
   return { ...work, isLong: true };
 }
 
-/** What bare proxies are asked where a gateway translates: the same work in the native format. */
+/** The same work in the native format, for bare proxies, which do not translate. */
 export function untranslated(work) {
   return { ...work, requests: work.requests.map((request) => ({ ...request, ...NATIVE })) };
 }

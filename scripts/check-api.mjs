@@ -1,6 +1,6 @@
 /**
- * Compares what each entry point exports with the report committed in `etc/`, so that no change of a
- * public type goes unseen. With `--update` it writes the reports instead.
+ * Compares the exports of each entry point with the committed report in `etc/`, so that every
+ * change of a public type is noticed. With `--update` it writes the reports instead.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -47,10 +47,10 @@ function checkReports({ name, dir }, reports, scratch) {
   process.exitCode = 1;
 }
 
-/** Writes the report to `committed` under `--update`, else to `scratch`. */
+/** Writes the report to `committed` with `--update`, otherwise to `scratch`. */
 function isUnchanged({ dir, types, report, committed, scratch }) {
-  // A type that is reachable but has no name outside is as public as one that has. Those that other
-  // entries reach come from the main one, whose report has them.
+  // A type that callers can reach is public, even if it is not exported by name. If other entries
+  // reach it, it comes from the main entry, whose report has it.
   const isMain = !report.slice(0, -'.api.md'.length).includes('.');
   const compilerOptions = {
     strict: true,
@@ -60,6 +60,7 @@ function isUnchanged({ dir, types, report, committed, scratch }) {
     types: ['node'],
   };
   const config = ExtractorConfig.prepare({
+    configObjectFullPath: undefined,
     configObject: {
       projectFolder: dir,
       mainEntryPointFilePath: types,
@@ -76,7 +77,7 @@ function isUnchanged({ dir, types, report, committed, scratch }) {
       dtsRollup: { enabled: false },
       tsdocMetadata: { enabled: false },
       messages: {
-        // What is written in comments is not part of the comparison.
+        // Comments are not part of the comparison.
         tsdocMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
         extractorMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
       },
@@ -84,7 +85,7 @@ function isUnchanged({ dir, types, report, committed, scratch }) {
     packageJsonFullPath: join(dir, 'package.json'),
   });
   const messageCallback = (message) => {
-    // The reports are compared below, with a difference that can be read.
+    // The reports are compared below, with a readable difference.
     message.handled = message.category !== 'Compiler' || message.logLevel === 'none';
   };
   return !Extractor.invoke(config, { localBuild: update, messageCallback }).apiReportChanged;

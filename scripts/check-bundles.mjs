@@ -1,6 +1,7 @@
 /**
- * Bundles the packages that run anywhere for a browser, out of their tarballs: nothing of Node may be
- * needed, one function must come without the rest, and the whole must stay below its size limit.
+ * Bundles the platform-independent packages for a browser, from their tarballs. A bundle must not
+ * need Node, must contain one function without the rest, and the whole package must stay below its
+ * size limit.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -11,7 +12,12 @@ import { installPacked, publishedPackages, withScratch } from './packed.mjs';
 import { step } from './setup.mjs';
 import { SIZE_LIMITS } from './size-limits.mjs';
 
-/** Of the translator, which is meant to be imported in parts: at most this share of its main entry. */
+/**
+ * One function of the translator may take at most this share of its main entry, because it is meant
+ * to be imported in parts.
+ *
+ * @type {readonly [entry: string, single: string, share: number][]}
+ */
 const SINGLES = [
   ['@gateway/translator', 'normalizeToolChoice', 0.15],
   ['@gateway/translator', 'translateRequest', 0.7],
@@ -33,7 +39,7 @@ await withScratch(async (dir) => {
   }
 });
 
-/** @returns bytes, minified and compressed */
+/** @returns bytes, minified and compressed. */
 async function bundle(dir, source) {
   const entry = join(dir, 'entry.mjs');
   writeFileSync(entry, source);
@@ -41,7 +47,7 @@ async function bundle(dir, source) {
     entryPoints: [entry],
     bundle: true,
     minify: true,
-    // Names of Node are errors under this platform, not left to be imported.
+    // With this platform an import of a Node module is an error.
     platform: 'browser',
     format: 'esm',
     target: 'es2022',
@@ -58,8 +64,9 @@ function report(name, size, limit) {
 }
 
 function checkDependencies(name) {
-  const { manifest } = publishedPackages().find((published) => published.name === name);
-  const { dependencies = {}, peerDependencies = {} } = manifest;
+  const published = publishedPackages().find((each) => each.name === name);
+  if (published === undefined) throw new Error(`${name} is not published`);
+  const { dependencies = {}, peerDependencies = {} } = published.manifest;
   const found = Object.keys({ ...dependencies, ...peerDependencies });
   if (found.length > 0) throw new Error(`${name} must have no dependency, has ${found.join(', ')}`);
 }

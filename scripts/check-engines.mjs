@@ -1,6 +1,7 @@
 /**
- * `npm run check:engines`: every version of Node that a package of ours admits in `engines` is one that the packages
- * which it installs admit as well. Otherwise npm would warn those who install it, or refuse with `engine-strict`.
+ * `npm run check:engines`: every version of Node that a package of ours admits in `engines` is one
+ * that the packages which it installs admit as well. Otherwise npm would warn those who install it,
+ * or refuse with `engine-strict`.
  */
 
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Type-checks the examples of READMEs and docstrings against the packed packages, and runs them, but for
- * those marked `ts no-run`, which need a server.
+ * Type-checks the examples of READMEs and docstrings against the packed packages, and runs them.
+ * Examples marked `ts no-run` need a server and are not run.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -38,7 +38,7 @@ await withScratch((dir) => {
 });
 
 function examplesOf(dir) {
-  const sources = readdirSync(join(dir, 'src'), { recursive: true })
+  const sources = readdirSync(join(dir, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !name.startsWith('generated'))
     .sort();
   return [
@@ -47,7 +47,9 @@ function examplesOf(dir) {
   ];
 }
 
-/** What the examples import beyond our packages, in the versions that the packages are developed with. */
+/**
+ * Other packages that the examples import, in the versions that our packages are developed with.
+ */
 function dependenciesOf(examples) {
   const versions = Object.assign({}, ...published.map(({ manifest }) => manifest.devDependencies));
   const names = examples
@@ -68,7 +70,7 @@ function checkTypes(dir) {
     target: 'es2023',
     module: 'nodenext',
     types: ['node'],
-    // Those of our packages are checked by check-installs.mjs.
+    // check-installs.mjs checks the declarations of our packages.
     skipLibCheck: true,
   };
   writeFileSync(
@@ -78,10 +80,13 @@ function checkTypes(dir) {
   run(node, [join(root, 'node_modules/typescript/bin/tsc'), '-p', dir], { cwd: dir });
 }
 
-/** Shows what the example prints only when it fails. */
+/** Runs an example and shows its output only if it fails. */
 function runExample(dir, { file, line, module }) {
-  const options = { cwd: dir, timeout: TIMEOUT_MS, encoding: 'utf8' };
-  const { status, stdout, stderr } = spawnSync(node, [module], options);
+  const { status, stdout, stderr } = spawnSync(node, [module], {
+    cwd: dir,
+    timeout: TIMEOUT_MS,
+    encoding: 'utf8',
+  });
   if (status === 0) return;
-  throw new Error(`${file}:${line} does not do what it says\n${stdout}${stderr}`);
+  throw new Error(`${file}:${line}: the example fails\n${stdout}${stderr}`);
 }

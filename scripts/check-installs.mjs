@@ -1,6 +1,6 @@
 /**
- * Installs the packed packages into an empty project and uses them there: every entry point is imported
- * and required by Node, and type-checked by each supported TypeScript under each way to resolve it.
+ * Installs the packed packages into an empty project and uses them there. Node imports and requires
+ * every entry point. Each supported TypeScript version type-checks it under each module resolution.
  */
 
 import { spawn } from 'node:child_process';
@@ -10,14 +10,14 @@ import { join } from 'node:path';
 import { installPacked, publishedPackages, withScratch } from './packed.mjs';
 import { node, run, step } from './setup.mjs';
 
-// Declarations name `Uint8Array<ArrayBuffer>`, which TypeScript knows since 5.7.
+// The declarations contain `Uint8Array<ArrayBuffer>`, which needs TypeScript 5.7.
 const COMPILERS = {
   'typescript-5.7': 'npm:typescript@5.7.3',
   'typescript-5.9': 'npm:typescript@5.9.3',
   'typescript-6.0': 'npm:typescript@6.0.3',
   'typescript-7.0': 'npm:typescript@7.0.2',
 };
-/** What needs neither the types of Node nor those of a browser. */
+/** Entries that need neither Node's types nor the browser's. */
 const PORTABLE = [
   '@gateway/translator',
   '@gateway/translator/native',
@@ -40,7 +40,7 @@ for (const entry of process.argv.slice(2)) {
 }
 console.log('  Node ' + process.version + ': import and require of each entry');
 `;
-// The embedded store finds its worker and its migrations as files: packing may have forgotten them.
+// The embedded store loads its worker and its migrations as files, which packing may have left out.
 const EMBEDDED = `
 import { createRequire } from 'node:module';
 import * as imported from '@gateway/balance-store/embedded';
@@ -81,14 +81,16 @@ function checkTypes(dir) {
 }
 
 function typeCheck(dir, compiler, options, files) {
-  // The packages' own declarations are checked too: `skipLibCheck` would hide what is wrong in them.
+  // Without `skipLibCheck`, so that errors in the packages' own declarations show.
   const strict = { strict: true, noEmit: true, target: 'es2022', lib: ['es2022'] };
   const config = join(dir, 'tsconfig.json');
   writeFileSync(config, JSON.stringify({ compilerOptions: { ...strict, ...options }, files }));
   run(node, [join(dir, 'node_modules', compiler, 'bin/tsc'), '-p', config], { cwd: dir });
 }
 
-/** Under the project's Node, and the one that runs this, which may be an older one that is supported too. */
+/**
+ * Runs on the project's Node, and on the Node of this process, which may be an older supported one.
+ */
 function checkImports(dir) {
   writeFileSync(join(dir, 'imports.mjs'), IMPORTS);
   writeFileSync(join(dir, 'embedded.mjs'), EMBEDDED);
@@ -98,7 +100,7 @@ function checkImports(dir) {
   run(node, ['embedded.mjs'], { cwd: dir });
 }
 
-/** The simulator's command, as its README starts it. */
+/** Starts the simulator's command as its README does. */
 async function checkCommand(dir) {
   const command = join(dir, 'node_modules/.bin/upstream-simulator');
   const simulator = spawn(command, ['--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -1,4 +1,4 @@
-/** Checks, for each packed package, that its exports and types resolve for every kind of importer. */
+/** Checks that the exports and types of each packed package resolve for every kind of importer. */
 
 import { join } from 'node:path';
 import { packAll, withScratch } from './packed.mjs';
@@ -8,7 +8,8 @@ await withScratch((scratch) => {
   for (const [name, tarball] of packAll(scratch)) {
     step(`Checking ${name}`);
     run(join(root, 'node_modules/.bin/publint'), ['--strict', tarball]);
-    // Node's oldest resolution knows no subpath exports; packages with subpaths are not for it.
+    // Node's oldest resolution does not support subpath exports, so it is ignored for packages with
+    // subpaths.
     run(join(root, 'node_modules/.bin/attw'), [tarball, '--profile', 'node16']);
   }
 });

@@ -1,8 +1,10 @@
 /**
  * `npm run check:workflows`: what keeps a release safe, and a reviewer may overlook in a workflow.
  *
- * - Each action is pinned to a commit, because a tag can be moved to other code; the tag stands in a comment.
- * - Rights are given to single jobs. A job that can write, or gets a secret, neither builds nor tests.
+ * - Each action is pinned to a commit, because a tag can be moved to other code; the tag stands in
+ *   a comment.
+ * - Rights are given to single jobs. A job that can write, or gets a secret, neither builds nor
+ *   tests.
  */
 
 import { readFileSync, readdirSync } from 'node:fs';
@@ -11,7 +13,9 @@ import { parse } from 'yaml';
 import { root } from './setup.mjs';
 
 const PINNED = /^[\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/;
-/** Commands that only install tools and packages, without running the packages' scripts, or log in. */
+/**
+ * Commands that only install tools and packages, without running the packages' scripts, or log in.
+ */
 const INSTALLS = [/^npm install --global \S+@[\d.]+$/, /^pnpm install .*--ignore-scripts$/];
 
 const directory = join(root, '.github/workflows');

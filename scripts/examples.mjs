@@ -1,4 +1,4 @@
-/** Finds the TypeScript examples in READMEs and docstrings, and makes modules of them. */
+/** Finds the TypeScript examples in READMEs and docstrings, and turns them into modules. */
 
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -11,12 +11,14 @@ export function examplesOfMarkdown(path) {
   return fencedBlocks(readFileSync(path, 'utf8').split('\n'), path);
 }
 
-/** @returns the same of the docstrings in a source file: fenced `ts` blocks, and bare `@example`s */
+/**
+ * @returns the same of the docstrings in a source file: fenced `ts` blocks, and bare `@example`s
+ */
 export function examplesOfSource(path) {
   const text = readFileSync(path, 'utf8');
   return [...text.matchAll(/^[ \t]*\/\*\*[^]*?\*\//gm)].flatMap((comment) => {
     const firstLine = text.slice(0, comment.index).split('\n').length - 1;
-    // Emptied, not removed: what is found keeps the line that it has in the file.
+    // Other lines are emptied, not removed, so that the example keeps its line numbers.
     const lines = comment[0].split('\n').map((line) => line.replace(/^\s*(\/\*\*|\*\/|\*) ?/, ''));
     const before = Array.from({ length: firstLine }, () => '');
     return [...fencedBlocks([...before, ...lines], path), ...bareExamples(lines, firstLine, path)];
@@ -35,7 +37,7 @@ function fencedBlocks(lines, path) {
   return blocks;
 }
 
-/** What follows `@example` up to the next tag or the end of the comment. */
+/** The text after `@example`, up to the next tag or the end of the comment. */
 function bareExamples(lines, firstLine, path) {
   return lines.flatMap((line, at) => {
     if (line.trim() !== '@example' || lines[at + 1].startsWith('```')) return [];
@@ -45,7 +47,7 @@ function bareExamples(lines, firstLine, path) {
   });
 }
 
-/** @param line - How many lines of the file come before the first of the example. */
+/** @param line - Number of lines in the file before the example. */
 function example(path, line, lines, info) {
   const file = relative(root, path);
   if (info !== 'ts' && info !== 'ts no-run') {
@@ -54,31 +56,32 @@ function example(path, line, lines, info) {
   return { file, line, code: lines.join('\n'), isRun: info === 'ts' };
 }
 
-/** What an example imports from elsewhere: names of packages. */
+/** Names of the other packages that an example imports. */
 export function importsOf({ code }) {
   const { importedFiles } = ts.preProcessFile(code);
   return importedFiles.map(({ fileName }) => fileName);
 }
 
 /**
- * Makes an example a module that fails where a comment tells another value than there is: in
+ * Turns an example into a module that fails if a comment has another value than its statement: in
  * `sum; // 3` and `const sum = 1 + 2; // 3` the comment is compared with the value.
  *
- * Every line stays where it is in the file, so that an error names the line to be mended.
+ * Each line keeps its number, so that an error shows the line to correct.
  *
- * @param own - The package that the example belongs to: one in a docstring need not import from it.
+ * @param own - The example's own package. An example in a docstring need not import from it.
  */
 export function moduleOf({ code, line }, own) {
   const source = ts.createSourceFile('example.ts', code, ts.ScriptTarget.Latest);
   let checked = '';
   let done = 0;
   for (const statement of source.statements) {
-    const [, told] = /^[ \t]*\/\/ (.*)/.exec(code.slice(statement.end)) ?? [];
-    const subject = told !== undefined && isValue(told) ? subjectOf(statement, source) : undefined;
+    const [, stated] = /^[ \t]*\/\/ (.*)/.exec(code.slice(statement.end)) ?? [];
+    const subject =
+      stated !== undefined && isValue(stated) ? subjectOf(statement, source) : undefined;
     if (subject === undefined) continue;
-    // An expression is not evaluated twice: it may count.
+    // An expression is evaluated only once, because it may have effects.
     const until = ts.isExpressionStatement(statement) ? statement.getStart(source) : statement.end;
-    checked += `${code.slice(done, until)} deepEqual(${subject}, ${told});`;
+    checked += `${code.slice(done, until)} deepEqual(${subject}, ${stated});`;
     done = statement.end;
   }
   checked += code.slice(done);
@@ -90,14 +93,16 @@ export function moduleOf({ code, line }, own) {
   return imports.join(' ') + '\n'.repeat(line) + checked;
 }
 
-/** What the comment after a statement tells the value of. */
+/** The expression whose value the comment after a statement states. */
 function subjectOf(statement, source) {
   if (ts.isExpressionStatement(statement)) return statement.expression.getText(source);
   if (!ts.isVariableStatement(statement)) return undefined;
   const [{ name }, ...others] = statement.declarationList.declarations;
   if (others.length > 0) return undefined;
   if (ts.isIdentifier(name)) return name.text;
-  return name.elements.length === 1 ? name.elements[0].name.getText(source) : undefined;
+  const [element, ...rest] = name.elements;
+  if (rest.length > 0 || element === undefined || !ts.isBindingElement(element)) return undefined;
+  return element.name.getText(source);
 }
 
 /** Whether a comment is a literal, not a sentence. */

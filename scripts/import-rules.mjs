@@ -7,8 +7,9 @@ import { dirname, posix, relative, resolve } from 'node:path';
  * Makes eslint configurations that restrict the imports of the sources below `root`.
  *
  * `floors` lists the folders from the bottom up, each with the other folders that its files may
- * import. A folder may only name folders above its own line, so the table cannot hold a circle. Files
- * in a folder that the table lacks may import only each other. Nobody may import a dependency.
+ * import. A folder may only name folders above its own line, so the table cannot hold a circle.
+ * Files in a folder that the table lacks may import only each other. Nobody may import a
+ * dependency.
  */
 export function importFloors(root, floors) {
   const listed = new Set();

@@ -1,6 +1,7 @@
 /**
- * Writes the tables in `packages/translator/docs/mapping.md`, between `<!-- name -->` and `<!-- /name -->`,
- * from the exports of the built package. With `--check` it compares instead of writing.
+ * Writes the tables in `packages/translator/docs/mapping.md` that show the treatment of each field,
+ * between `<!-- name -->` and `<!-- /name -->`. It calls the built package. With `--check` it
+ * compares instead of writing.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -37,7 +38,7 @@ const before = readFileSync(PAGE, 'utf8');
 let after = before;
 for (const [name, rendered] of Object.entries(TABLES)) {
   const region = new RegExp(`(<!-- ${name} -->)[^]*?(<!-- /${name} -->)`);
-  if (!region.test(after)) throw new Error(`mapping.md has no place for the table of ${name}`);
+  if (!region.test(after)) throw new Error(`mapping.md lacks the markers of the table "${name}"`);
   after = after.replace(region, (_, open, close) => `${open}\n\n${rendered}\n\n${close}`);
 }
 after = await format(after, { ...(await resolveConfig(PAGE)), filepath: PAGE });
@@ -114,7 +115,7 @@ function usageRows() {
     outputTokens: 'output_tokens',
     thinkingTokens: 'output_tokens_details.thinking_tokens',
   };
-  const powers = Object.keys(native).map((name, at) => [name, 10 ** at]);
+  const powers = Object.keys(native).map((name, at) => /** @type {const} */ ([name, 10 ** at]));
   const usage = chatUsage({ cacheCreation1hInputTokens: 0, ...Object.fromEntries(powers) });
   return leaves(usage).map(([path, sum]) => {
     const parts = powers.filter(([, power]) => Math.floor(sum / power) % 10 === 1);

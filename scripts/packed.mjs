@@ -1,11 +1,14 @@
-/** The published packages as those get them who install them: packed, and installed outside of this repository. */
+/** The published packages as users get them: packed, and installed outside of this repository. */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBuilt, output, packageDirs, PNPM, root } from './setup.mjs';
 
-/** @returns what is published: `{ name, dir, manifest, entries }`, where an entry is a name to import */
+/**
+ * @returns the published packages: `{ name, dir, manifest, entries }`; an entry is a name to
+ * import.
+ */
 export function publishedPackages(from = root) {
   return packageDirs(from)
     .map((dir) => ({ dir, manifest: JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8')) }))
@@ -18,11 +21,11 @@ export function publishedPackages(from = root) {
     }));
 }
 
-/** Calls `use` with a new folder, which is gone afterwards, however `use` ends. */
+/** Calls `use` with a new folder, and removes the folder when `use` has ended or failed. */
 export async function withScratch(use) {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-packages-'));
   const remove = () => rmSync(dir, { recursive: true, force: true });
-  // `run` in setup.mjs ends the process when a command fails: no `finally` is reached then.
+  // `run` in setup.mjs exits the process if a command fails, and `finally` does not run then.
   process.on('exit', remove);
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
   try {
@@ -33,7 +36,7 @@ export async function withScratch(use) {
   }
 }
 
-/** Packs every published package, as it is built now. @returns their tarballs by name */
+/** Packs the current build of every published package. @returns the tarballs by name. */
 export function packAll(destination) {
   ensureBuilt();
   const filters = publishedPackages().flatMap(({ name }) => ['--filter', name]);
@@ -43,10 +46,10 @@ export function packAll(destination) {
 }
 
 /**
- * Makes a project in `dir` that depends on nothing but the packed packages and what is named.
+ * Makes a project in `dir` that depends only on the packed packages and the named ones.
  *
- * It is installed by pnpm, which lets a package import its declared dependencies only: one that is
- * merely found at the side, as a flat `node_modules` would allow, fails.
+ * pnpm installs it, because with pnpm a package can import only its declared dependencies. With a
+ * flat `node_modules` an undeclared dependency would go unnoticed.
  */
 export function installPacked(dir, dependencies = {}) {
   const tarballs = packAll(join(dir, 'tarballs'));
@@ -58,7 +61,7 @@ export function installPacked(dir, dependencies = {}) {
     dependencies: { ...Object.fromEntries(packages), ...dependencies },
   };
   writeFileSync(join(dir, 'package.json'), JSON.stringify(manifest));
-  // Nothing that these packages depend on needs its install script.
+  // None of the dependencies needs its install script.
   writeFileSync(join(dir, 'pnpm-workspace.yaml'), 'strictDepBuilds: false\n');
   quietPnpm(dir, 'install', '--prefer-offline');
 }

@@ -1,7 +1,8 @@
 /**
- * `npm run release:dry`: a release that nobody sees. In a copy of this repository the versions are raised, and
- * the packages packed and published, as the release workflow does it, to a registry of our own; they are then
- * installed from there into an empty project, and used. Leaves nothing behind.
+ * `npm run release:dry`: a rehearsal of a release. Like the release workflow, it raises the
+ * versions in a copy of this repository, then packs and publishes the packages, but to a local
+ * registry. Then it installs them from there into an empty project and uses them. It leaves nothing
+ * behind.
  */
 
 import { spawn } from 'node:child_process';
@@ -14,13 +15,13 @@ import { freePort } from './servers.mjs';
 import { PNPM, ensureInstalled, node, output, root, step } from './setup.mjs';
 
 /**
- * Not among the dependencies: its 311 packages would be part of every installation. One of them asks for
- * node-fetch by a tag, which mirrors of the registry may not know.
+ * Not a dependency of this repository, because every installation would then include its 311
+ * packages. One of them depends on node-fetch by a tag, which mirrors of the registry may not have.
  */
 const VERDACCIO = { verdaccio: '6.10.4' };
 const OVERRIDES =
   'overrides:\n  node-fetch: 2.7.0\nminimumReleaseAge: 1440\nstrictDepBuilds: false\n';
-/** What is made, and what is private. */
+/** Build output and private files, which are not copied. */
 const NOT_COPIED = new Set(['.git', 'node_modules', 'dist', 'coverage', '.data', '.env']);
 const ORIGIN = { GITHUB_SERVER_URL: 'https://git.example', GITHUB_REPOSITORY: 'owner/name' };
 
@@ -44,11 +45,11 @@ await withScratch(async (scratch) => {
   }
 });
 
-/** The working tree: a change can be tried before it is committed. */
+/** Copies the working tree, so that a change can be tried before it is committed. */
 function copyTree(copy) {
   const isSource = (path) => !NOT_COPIED.has(basename(path));
   cpSync(root, copy, { recursive: true, verbatimSymlinks: true, filter: isSource });
-  // Changesets reads the history, and tags what it has published.
+  // Changesets reads the history and tags the published versions.
   const git = (...args) =>
     output('git', ['-c', 'core.hooksPath=/dev/null', ...args], { cwd: copy });
   git('init', '-q', '-b', 'main');
@@ -58,7 +59,9 @@ function copyTree(copy) {
   git('commit', '-q', '-m', 'What would be released');
 }
 
-/** Verdaccio, which keeps what is published and fetches all else from where npm would. */
+/**
+ * Starts Verdaccio. It stores the published packages and fetches all others from npm's registry.
+ */
 async function startRegistry(dir) {
   step('Starting a registry');
   mkdirSync(dir);
@@ -109,11 +112,15 @@ async function addUser(url) {
   return (await response.json()).token;
 }
 
-/** As the jobs `build` and `publish` of the workflow: only what is packed without credentials is published with them. */
+/**
+ * As the jobs `build` and `publish` of the workflow: packs without credentials, then publishes only
+ * what was packed.
+ */
 function publish(copy, { url, token }, release) {
-  // A workflow's identity, which npm trusts and provenance states, is not for this registry.
+  // Provenance states a workflow's identity, which this registry does not know.
   const identity = { PNPM_CONFIG_PROVENANCE: 'false', ACTIONS_ID_TOKEN_REQUEST_URL: undefined };
-  // The raised versions make pnpm look whether it must install again, which leaves a lock outside of the copy.
+  // After the version change pnpm checks whether it must install again, and leaves a lock outside
+  // of the copy.
   const install = { PNPM_CONFIG_VERIFY_DEPS_BEFORE_RUN: 'false' };
   const env = { ...process.env, ...ORIGIN, ...identity, ...install };
   const pnpmHere = (...args) => pnpmIn({ cwd: copy, env }, ...args);
@@ -129,7 +136,10 @@ function publish(copy, { url, token }, release) {
   pnpmHere('exec', 'changeset', 'publish', '--from-pack-dir', packed);
 }
 
-/** Says what the registry now offers, and that it names its origin, without which npm refuses provenance. */
+/**
+ * Prints the published versions. Checks that each names its repository, which npm needs for
+ * provenance.
+ */
 function report({ url }, name, version) {
   const asked = ['view', `${name}@${version}`, '--json', `--registry=${url}`];
   const { repository, dist } = JSON.parse(output('npm', asked));
@@ -139,7 +149,10 @@ function report({ url }, name, version) {
   process.stdout.write(`  ${name}@${version} ${dist.integrity}\n`);
 }
 
-/** By npm, as most will do it, with a cache of its own: the address is worth nothing afterwards. */
+/**
+ * Installs with npm, like most users. Uses its own cache, because the registry's address is
+ * temporary.
+ */
 function use(dir, { url }, dependencies) {
   mkdirSync(dir);
   writeFileSync(join(dir, 'package.json'), JSON.stringify({ type: 'module', dependencies }));

@@ -1,4 +1,6 @@
-/** Builds the packages, and makes their manifests ready to be packed. Run by the release workflow. */
+/**
+ * Builds the packages and makes their manifests ready to be packed. The release workflow runs it.
+ */
 
 import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -10,8 +12,8 @@ if (GITHUB_REPOSITORY !== undefined) nameRepository(`${GITHUB_SERVER_URL}/${GITH
 pnpm('run', 'build');
 
 /**
- * npm accepts a provenance statement only for a package that names the repository which built it. The
- * workflow knows which one that is, forks included, so it is not written down a second time.
+ * npm accepts a provenance statement only for a package that names the repository that built it.
+ * The workflow knows its repository, also in a fork, so no file repeats it.
  */
 function nameRepository(address) {
   for (const { dir, manifest } of publishedPackages()) {

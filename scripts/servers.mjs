@@ -1,6 +1,7 @@
 /**
- * Real PostgreSQL and Redis for the tests: those named by TEST_DATABASE_URL and TEST_REDIS_URL, else
- * servers found on this machine, else installed from the system's packages where that is possible.
+ * Real PostgreSQL and Redis for the tests: the servers of TEST_DATABASE_URL and TEST_REDIS_URL.
+ * Without these, servers whose programs are on this machine, or can be installed from the system's
+ * packages.
  */
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
@@ -13,7 +14,9 @@ import { step } from './setup.mjs';
 
 const isRoot = process.getuid?.() === 0;
 
-/** @returns addresses for the tests, the environment they need, and how to stop what was started */
+/**
+ * @returns addresses and environment for the tests, and `stop`, which stops the started servers.
+ */
 export async function startServers() {
   const needsPostgres = process.env.TEST_DATABASE_URL === undefined;
   const needsRedis = process.env.TEST_REDIS_URL === undefined;
@@ -33,7 +36,7 @@ export async function startServers() {
   };
 }
 
-/** Installs what is needed and not there, where the system's package manager can be used. */
+/** Installs the missing servers if the system's package manager can be used. */
 export function installServers({ postgres, redis }) {
   const packages = [
     ...(postgres && findPostgres() === undefined ? ['postgresql'] : []),
@@ -62,8 +65,8 @@ export function installServers({ postgres, redis }) {
   apt('install', '-y', '-qq', '--no-install-recommends', ...packages);
 }
 
-/** A server of its own, with its files in a new folder; `crash` stops it as a power failure would. */
-export async function startPostgres(bin = findPostgres()) {
+/** Starts a server with its files in a new folder. `crash` stops it like a power failure. */
+export async function startPostgres(bin = installed('PostgreSQL', findPostgres())) {
   const owner = unprivilegedUser('postgres');
   const dir = ownedDir('gateway-postgres-', owner);
   const data = join(dir, 'data');
@@ -103,7 +106,7 @@ export async function startPostgres(bin = findPostgres()) {
   };
 }
 
-export async function startRedis(bin = findOnPath('redis-server')) {
+export async function startRedis(bin = installed('Redis', findOnPath('redis-server'))) {
   const dir = ownedDir('gateway-redis-', {});
   const port = await freePort();
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir];
@@ -129,7 +132,7 @@ process.on('exit', () => {
   for (const dir of folders) rmSync(dir, { recursive: true, force: true });
 });
 
-/** However this process ends, the child does not stay behind. */
+/** Ends the child when this process ends, for any reason. */
 export function endsWithUs(child) {
   children.add(child);
   child.once('exit', () => children.delete(child));
@@ -151,7 +154,13 @@ function stop(server, signal, dir) {
   server.kill(signal);
 }
 
-/** Where `initdb` and `postgres` are: not always on the path. */
+/** @param {string | undefined} path */
+function installed(name, path) {
+  if (path === undefined) throw new Error(`${name} is not installed`);
+  return path;
+}
+
+/** Finds the folder of `initdb` and `postgres`, which is not always on the path. */
 function findPostgres() {
   const debian = '/usr/lib/postgresql';
   const versions = existsSync(debian)
@@ -173,16 +182,24 @@ function findOnPath(name) {
   return dir === undefined ? undefined : join(dir, name);
 }
 
-/** PostgreSQL refuses to run as root. */
+/**
+ * PostgreSQL refuses to run as root.
+ *
+ * @returns {{ uid?: number, gid?: number }}
+ */
 function unprivilegedUser(name) {
   if (!isRoot) return {};
   const id = (flag) => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
 }
 
+/**
+ * @param {string} prefix
+ * @param {{ uid?: number, gid?: number }} owner
+ */
 function ownedDir(prefix, { uid, gid }) {
   const dir = mkdtempSync(join(tmpdir(), prefix));
-  if (uid !== undefined) chownSync(dir, uid, gid);
+  if (uid !== undefined && gid !== undefined) chownSync(dir, uid, gid);
   return dir;
 }
 
@@ -203,7 +220,7 @@ export function freePort() {
     const probe = createServer();
     probe.once('error', reject);
     probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address();
+      const { port } = /** @type {import('node:net').AddressInfo} */ (probe.address());
       probe.close(() => resolve(port));
     });
   });

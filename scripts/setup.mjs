@@ -1,6 +1,6 @@
 /**
- * What every command of this repository needs first: dependencies installed, packages built. Both are
- * done only when something changed since the last time. Needs nothing but Node 20.12 and npm.
+ * The first step of every command of this repository: installs dependencies and builds packages.
+ * Both are done only if something changed since the last time. Needs only Node 20.12 and npm.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -17,12 +17,12 @@ export const PNPM = 'pnpm@12.21.0';
 const INSTALL_STAMP = join(root, 'node_modules', '.installed');
 const BUILD_STAMP = join(root, 'node_modules', '.built');
 
-/** Prints a heading, so that a person sees what takes the time. */
+/** Prints a heading, so that people see the step that is running. */
 export function step(text) {
   process.stdout.write(`\n▸ ${text}\n`);
 }
 
-/** Runs a command, showing its output; ends this process when it fails. */
+/** Runs a command and shows its output. Exits this process if the command fails. */
 export function run(command, args, options = {}) {
   const result = spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options });
   if (result.status === 0) return;
@@ -30,10 +30,14 @@ export function run(command, args, options = {}) {
   process.exit(result.status ?? 1);
 }
 
-/** Runs a command. @returns what it printed, which is shown only when it fails */
+/** Runs a command. @returns its output, which is shown only if the command fails. */
 export function output(command, args, options = {}) {
-  const stdio = ['ignore', 'pipe', 'pipe'];
-  const result = spawnSync(command, args, { cwd: root, encoding: 'utf8', ...options, stdio });
+  const result = spawnSync(command, args, {
+    cwd: root,
+    encoding: 'utf8',
+    ...options,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   if (result.status === 0) return result.stdout;
   throw new Error(`${[command, ...args].join(' ')} failed\n${result.stdout}${result.stderr}`);
 }

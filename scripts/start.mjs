@@ -1,9 +1,9 @@
 /**
  * `npm start`: install, build, serve.
  *
- * npm hands SIGTERM and SIGINT to the one process it started and waits for it. The script in
- * package.json begins with `exec` so that this is that process, not a shell which dies of the signal
- * and leaves the gateway behind.
+ * npm passes SIGTERM and SIGINT to the process that it started and waits for it. The script in
+ * package.json begins with `exec`, so that this process receives them. A shell would die of the
+ * signal and leave the gateway running.
  */
 
 import { spawn } from 'node:child_process';
@@ -18,8 +18,9 @@ const gateway = spawn(node, ['--env-file-if-exists=.env', main, 'serve'], {
   cwd: root,
   stdio: 'inherit',
 });
-// A terminal sends its interrupt to the gateway as well, which drains once however often it is told.
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
+// A terminal sends its interrupt to the gateway too. The gateway drains once, also if it gets two
+// signals.
+for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP'])) {
   process.on(signal, () => gateway.kill(signal));
 }
 gateway.on('exit', (code, signal) => {

@@ -1,5 +1,5 @@
 /**
- * `npm test`: install and build what is missing, start real servers, run every test.
+ * `npm test`: installs and builds if needed, starts real servers, runs every test.
  * Arguments go to jest, such as `npm test -- packages/billing`.
  */
 
@@ -36,6 +36,6 @@ function summary() {
   const { numPassedTests, numFailedTests, numRuntimeErrorTestSuites } = JSON.parse(
     readFileSync(report, 'utf8'),
   );
-  // A suite that cannot even be loaded runs no test; it must not look like a pass.
+  // A suite that cannot be loaded runs no tests, which must not count as a pass.
   return `${numPassedTests} passed, ${numFailedTests + numRuntimeErrorTestSuites} failed`;
 }

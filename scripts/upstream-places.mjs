@@ -1,10 +1,12 @@
 /**
- * Where a request to the upstream may hold what the gateway must judge: tool definitions, sources of files,
- * images, documents, cache points and ids of objects; and which members are free-form data. Derived from the
- * types of the provider's SDK, so that a newer SDK shows what is new.
+ * Lists the places in a request to the upstream that the gateway must check: tool definitions,
+ * sources of files, images, documents, cache points and ids of objects. Also lists the members with
+ * free-form data. The list is derived from the types of the provider's SDK, so that an update of
+ * the SDK shows new places.
  *
- * Writes `apps/gateway/test/upstream-places.json`; with `--print` it prints instead. The test
- * `upstream-places.test.ts` compares the two and drives the gateway's rules with every place.
+ * Writes `apps/gateway/test/upstream-places.json`; with `--print` it prints the list instead. The
+ * test `upstream-places.test.ts` compares the two and checks the gateway's rules against every
+ * place.
  */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -37,11 +39,11 @@ const checker = program.getTypeChecker();
 const found = {
   /** Members of a request. */
   rootMembers: new Set(),
-  /** Members whose contents the types leave open, by name. */
+  /** Names of the members whose contents the types leave open. */
   freeForm: new Set(),
   /** `type` of every tool definition. */
   toolTypes: new Set(),
-  /** Paths, by what stands there. */
+  /** Paths by the kind of value in them. */
   places: {
     tool: new Set(),
     file: new Set(),
@@ -62,6 +64,7 @@ for (const [api, file] of Object.entries(files)) {
   }
 }
 const usage = checker.getPropertyOfType(exported(files.beta, 'BetaUsage'), 'iterations');
+if (usage === undefined) throw new Error(`${SDK} has no BetaUsage.iterations`);
 for (const iteration of partsOf(checker.getTypeOfSymbol(usage))) {
   for (const type of typesOf(iteration)) found.iterationTypes.add(type);
 }
@@ -70,7 +73,7 @@ const text = `${JSON.stringify(sorted(found), null, 2)}\n`;
 if (process.argv.includes('--print')) process.stdout.write(text);
 else writeFileSync(OUTPUT, text);
 
-/** Follows every path that meets no type twice: a type that may stand in itself is followed once more. */
+/** Follows every path on which no type occurs twice. A recursive type is followed once more. */
 function walk(start, tools) {
   follow(start, '', '', []);
 
@@ -122,7 +125,7 @@ function partsOf(type) {
   return itemsOf(type).map(({ part }) => part);
 }
 
-/** The values that `type` may have. */
+/** The possible values of `type`. */
 function typesOf(type) {
   const member = checker.getPropertyOfType(type, 'type');
   if (member === undefined) return [];
@@ -132,9 +135,11 @@ function typesOf(type) {
 }
 
 function exported(file, name) {
-  const module = checker.getSymbolAtLocation(program.getSourceFile(file));
-  const symbol = checker.getExportsOfModule(module).find((candidate) => candidate.name === name);
-  if (symbol === undefined) throw new Error(`${SDK} exports no ${name}`);
+  const source = program.getSourceFile(file);
+  const module = source && checker.getSymbolAtLocation(source);
+  const symbol =
+    module && checker.getExportsOfModule(module).find((candidate) => candidate.name === name);
+  if (symbol === undefined) throw new Error(`${SDK} does not export ${name}`);
   return checker.getDeclaredTypeOfSymbol(symbol);
 }
 

@@ -1,9 +1,10 @@
 /**
- * Hostile bodies against one gateway process with a small heap: it must not stop, must not be stopped for
- * others, must not take memory without end, and must not give anything away.
+ * Hostile bodies against one gateway process with a small heap. The process must not end, must keep
+ * serving others, must keep its memory bounded, and must charge every response.
  *
- * First one body after another, so that each block of the event loop and each growth of memory belongs to
- * one body. Then many at once, from several keys, beside a customer who wants a small answer.
+ * The first phase sends one body after another, so that each block of the event loop and each
+ * growth of memory belongs to one body. The second sends many at once, from several keys, while a
+ * customer makes small requests.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -19,12 +20,15 @@ import { startSystem } from './system.mjs';
 
 const MEBIBYTE = 1024 * 1024;
 const LARGEST_BYTES = 32 * MEBIBYTE - 4096;
-/** The largest heap of the gateway's main thread: what V8 gives itself on a machine of one gigabyte. */
+/** The largest heap of the gateway's main thread: V8's default on a machine of one gigabyte. */
 const HEAP_MEGABYTES = 512;
-/** What the system lets the whole process have, where it can be told to. */
+/** The memory limit of the whole process, on systems where it can be set. */
 const SYSTEM_MEGABYTES = 768;
 const LONGEST_BLOCK_MS = 100;
-/** Growth of memory by a body, as a multiple of it, beside what the worker thread takes for itself. */
+/**
+ * Allowed growth of memory by a body, as a multiple of its size, in addition to that of the worker
+ * thread.
+ */
 const LARGEST_GROWTH = 4;
 const THREAD_BYTES = 48 * MEBIBYTE;
 const ENCODINGS = {
@@ -36,10 +40,13 @@ const ENCODINGS = {
 };
 
 /**
- * @param options.bodies - how many in all, over all shapes
- * @param options.sizes - bytes of the bodies that every shape is sent with; the others are small
- * @param options.seconds - how long many attack at once
- * @param options.isTimed - whether a long block of the event loop is a failure: not on a busy machine
+ * @param {object} options
+ * @param {number} options.bodies - number of bodies, over all shapes
+ * @param {readonly number[]} options.sizes - bytes of the large bodies of every shape; all other
+ *   bodies are small
+ * @param {number} options.seconds - duration of the attack with many bodies at once
+ * @param {boolean} options.isTimed - whether a long block of the event loop is a failure; false for
+ *   a busy machine
  */
 export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random, say) {
   const memoryLimit = createMemoryLimit(SYSTEM_MEGABYTES * MEBIBYTE);
@@ -56,10 +63,11 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
   const probe = startProbe(gateway.url);
   const tally = {};
   const worst = { block: { ms: 0 }, probe: { ms: 0 }, growth: { bytes: 0 } };
+  /** @type {Record<'crashes' | 'serverErrors' | 'blocks' | 'growths', object[]>} */
   const failures = { crashes: [], serverErrors: [], blocks: [], growths: [] };
   const seen = [];
 
-  /** @returns the status, 0 if the connection broke */
+  /** @returns the status, or 0 if the connection broke. */
   async function send(key, { format, body, encoding }) {
     try {
       const response = await request(
@@ -94,7 +102,7 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
     probe.reset();
     const before = resetPeak(pid);
     const { status, text } = await send(attacker, { ...shape, body, encoding });
-    // What runs on after the answer belongs to this body as well.
+    // Work that continues after the response counts for this body too.
     await sleep(bytes > MEBIBYTE ? 50 : 0);
     const blockMs = 1000 * (await gateway.metric('nodejs_eventloop_lag_max_seconds'));
     const growth = peakOf(pid) - before;
@@ -118,9 +126,10 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
       failures.growths.push({ what, megabytes: Math.round(growth / MEBIBYTE) });
   }
 
-  // The first requests compile code and start threads; they are nobody's attack.
+  // The first requests compile code and start threads, so they are not measured.
   for (const format of ['messages', 'chat']) {
     const shape = SHAPES.find((each) => each.format === format && each.name === 'many messages');
+    if (shape === undefined) throw new Error(`no shape to warm up with for ${format}`);
     for (const bytes of [1000, 3 * MEBIBYTE]) {
       await send(attacker, { ...shape, body: shape.make(bytes), encoding: 'identity' });
     }
@@ -152,7 +161,7 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
       : `${SYSTEM_MEGABYTES} MiB from the system, at most ${Math.round(memoryLimit.peakBytes() / MEBIBYTE)} used`;
   await memoryLimit?.remove();
 
-  /** Many at once: a customer's small requests must be answered meanwhile. */
+  /** Sends many bodies at once. A customer's small requests must still be answered. */
   async function attackTogether() {
     const customer = await system.createKey('customer', { credit: 10n ** 18n, concurrency: 5 });
     const suspended = await system.createKey('suspended', { credit: 10n ** 14n, concurrency: 5 });
@@ -262,7 +271,7 @@ function planOf({ bodies, sizes }, random) {
   return random.shuffle(plan);
 }
 
-/** Asks for the gateway's health from another thread, which nothing here blocks. */
+/** Checks the gateway's health from another thread, which this thread cannot block. */
 function startProbe(url) {
   const longest = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(new URL('./attack/probe.mjs', import.meta.url), {
@@ -275,7 +284,7 @@ function startProbe(url) {
   };
 }
 
-/** @returns the resident memory now, from which the next peak is counted */
+/** @returns the resident memory now, from which the next peak is measured. */
 function resetPeak(pid) {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
   return statusOf(pid, 'VmRSS');

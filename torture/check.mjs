@@ -1,8 +1,8 @@
-/** Compares what the clients saw, what the upstream served and what the ledger says. */
+/** Compares the three witnesses: the clients, the upstream's journal and the ledger. */
 
 import pg from 'pg';
 
-/** USD per million tokens, written down apart from the price table of the product. */
+/** USD per million tokens, independent of the product's price table. */
 export const MODELS = [
   { id: 'claude-opus-5-5', rateIn: 4n, rateOut: 20n },
   { id: 'claude-sonnet-4-6', rateIn: 3n, rateOut: 15n },
@@ -12,7 +12,9 @@ export const MODELS = [
 const PER_TOKEN = 10n ** 8n;
 
 export function chargeOf({ model, input, output, read, written }) {
-  const { rateIn, rateOut } = MODELS.find(({ id }) => id === model);
+  const priced = MODELS.find(({ id }) => id === model);
+  if (priced === undefined) throw new Error(`the torture does not know the price of ${model}`);
+  const { rateIn, rateOut } = priced;
   const units = (tokens, rate) => BigInt(tokens) * rate * PER_TOKEN;
   return (
     units(input, rateIn) +
@@ -22,7 +24,7 @@ export function chargeOf({ model, input, output, read, written }) {
   );
 }
 
-/** Reads the whole ledger by plain SQL, not by the code under test. */
+/** Reads the whole ledger with plain SQL, without the code under test. */
 export async function readLedger(databaseUrl, { withEntries = true } = {}) {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -47,14 +49,17 @@ export async function readLedger(databaseUrl, { withEntries = true } = {}) {
   }
 }
 
-/** Units of 10^-14 USD of an exact decimal. */
+/** Converts an exact decimal of USD to units of 10^-14 USD. */
 export function toUnits(decimal) {
   const [whole, fraction = ''] = decimal.replace('-', '').split('.');
   const units = BigInt(whole + fraction.padEnd(14, '0').slice(0, 14));
   return decimal.startsWith('-') ? -units : units;
 }
 
-/** @returns one line per invariant: its name, what was compared, how many violations and examples */
+/**
+ * @returns one line per invariant: its name, the comparison, the number of violations, and
+ * examples.
+ */
 export function checkInvariants({ ledger, seen, refused, served, floorPerKey }) {
   const charges = new Map(
     ledger.entries.filter((entry) => entry.kind === 'charge').map((entry) => [entry.id, entry]),

@@ -1,6 +1,6 @@
 /**
- * Clients that write down every usage object they see: the external witness. What they saw must be in
- * the ledger, whatever was killed meanwhile.
+ * Clients that record every usage object they receive: the external witness. The ledger must
+ * contain all of them, even if processes were killed.
  */
 
 import { Agent, request } from 'undici';
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export function createClients({ replicas, keys, models, parallel, random, onProgress }) {
   const seen = [];
-  /** Answered with a refusal: such a request must have no ledger entry. */
+  /** Refused requests, which must not have a ledger entry. */
   const refused = [];
   const tally = { complete: 0, refused: 0, cut: 0 };
   const agent = new Agent({ connections: parallel, bodyTimeout: 150_000, headersTimeout: 150_000 });
@@ -80,7 +80,7 @@ export function createClients({ replicas, keys, models, parallel, random, onProg
   };
 }
 
-/** The usage that a client of the native format would bill by, if the answer tells a final one. */
+/** The final usage in a native response, if it has one. */
 function nativeUsage(text, isStream) {
   if (!isStream) return counts(JSON.parse(text).usage);
   let usage;

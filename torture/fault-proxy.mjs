@@ -1,6 +1,6 @@
 /**
- * A TCP proxy that misbehaves on demand, in the vocabulary of toxiproxy: latency, reset, slices, stall.
- * It stands between two parts of the system and changes nothing while its fault is `none`.
+ * A TCP proxy that injects faults on demand, with the names of toxiproxy: latency, reset, slices,
+ * stall. It connects two parts of the system and forwards all bytes while its fault is `none`.
  */
 
 import { connect, createServer } from 'node:net';
@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export async function startFaultProxy(target) {
   let fault = 'none';
+  /** @type {Set<import('node:net').Socket>} */
   const sockets = new Set();
   const server = createServer({ noDelay: true }, (near) => {
     const far = connect({ host: target.host, port: target.port, noDelay: true });
@@ -23,7 +24,8 @@ export async function startFaultProxy(target) {
     void pump(near, far);
     void pump(far, near);
   });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
 
   async function pump(from, to) {
     try {
@@ -42,7 +44,7 @@ export async function startFaultProxy(target) {
   }
 
   return {
-    port: server.address().port,
+    port,
     set(next) {
       fault = next;
       if (next !== 'reset') return;

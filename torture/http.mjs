@@ -1,6 +1,6 @@
 /**
- * Whole-system torture: replicas, PostgreSQL, Redis and clients, with processes killed and links broken
- * while streamed requests run. Afterwards clients, upstream and ledger must agree.
+ * Torture of the whole system: replicas, PostgreSQL, Redis and clients. Kills processes and breaks
+ * links while streamed requests run. Afterwards clients, upstream and ledger must agree.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,19 +10,25 @@ import { startSystem } from './system.mjs';
 
 const KEYS = 20;
 const CREDIT = 1_000n * 10n ** 14n;
-/** What one request of the clients can cost at most, many times over. */
-const DEAREST = 10n ** 14n;
+/** Allowed overdraft of a key: many times the highest cost of one request. */
+const MAX_OVERDRAFT = 10n ** 14n;
 const OUTAGE_MS = 60_000;
-/** A lease lasts 15 seconds, a request in flight goes on for longer. */
+/**
+ * Longer than a lease, which lasts 15 seconds. A paused replica thus loses its leases while its
+ * requests are in flight.
+ */
 const LONG_PAUSE_MS = 20_000;
 
 /**
- * @param options.requests - complete responses that clients must see
- * @param options.kills - kill -9 of a replica, spread over the run
- * @param options.databaseCrashes - immediate stops of PostgreSQL, followed by a start
- * @param options.databaseOutages - times that PostgreSQL stays away for a minute
- * @param options.longPauses - times that a replica stands still for longer than its leases last
- * @param options.redisFaults - kills and flushes of Redis
+ * @param {object} options
+ * @param {number} options.requests - complete responses that the clients must receive
+ * @param {number} options.kills - kill -9 of a replica, spread over the run
+ * @param {number} options.databaseCrashes - immediate stops of PostgreSQL, followed by a start
+ * @param {number} options.databaseOutages - outages of PostgreSQL of one minute each
+ * @param {number} options.longPauses - pauses of a replica that are longer than its leases
+ * @param {number} options.redisFaults - kills and flushes of Redis
+ * @param {number} options.replicaCount
+ * @param {number} options.parallel
  */
 export async function tortureHttp(options, random, say) {
   const { requests, kills, databaseCrashes, databaseOutages, longPauses, redisFaults } = options;
@@ -61,7 +67,8 @@ export async function tortureHttp(options, random, say) {
     },
   });
   const running = clients.run();
-  // A fault is due when the clients have come as far as the faults so far are of all faults.
+  // Spreads the faults evenly: the next one is due when the clients have done its share of the
+  // requests.
   const plan = faultPlan();
   for (const [index, fault] of plan.entries()) {
     await clientsReach(Math.floor((index / plan.length) * requests));
@@ -84,7 +91,7 @@ export async function tortureHttp(options, random, say) {
     seen: clients.seen,
     refused: clients.refused,
     served,
-    floorPerKey: DEAREST,
+    floorPerKey: MAX_OVERDRAFT,
   });
   lines.push({
     name: 'audit',
@@ -122,7 +129,7 @@ export async function tortureHttp(options, random, say) {
     const replica = random.pick(replicas);
     if (!replica.isRunning()) return;
     if (signal === 'SIGTERM') {
-      // Before it is ready a process has no streams to finish: it just ends.
+      // A process that is not ready yet has no streams to finish and ends at once.
       await replica.untilReady();
       done.terms += 1;
       if ((await replica.restart(signal)) !== 0) done.badExits += 1;

@@ -1,11 +1,12 @@
 /**
- * `npm run torture`: breaks the system on purpose and checks that no money was lost, doubled or made up.
+ * `npm run torture`: breaks the system on purpose and checks that no money was lost, doubled or
+ * invented.
  *
  *   npm run torture                     a short run of everything
- *   npm run torture -- --gate           the figures of a release
+ *   npm run torture -- --gate           the size of a release test
  *   npm run torture -- --only race      one part: store, http, race, zero, attack or timing
  *   npm run torture -- --seed 7         the same choices again
- *   npm run torture -- --untimed        tells times without judging them: for a busy machine
+ *   npm run torture -- --untimed        prints times without checking them, for a busy machine
  */
 
 import { parseArgs } from 'node:util';
@@ -19,7 +20,7 @@ import { tortureTiming } from './timing.mjs';
 
 const REPLICAS = { replicaCount: 4 };
 
-/** What each part runs, its size without `--gate` and with it. */
+/** Each part's function, and its size without `--gate` and with it. */
 const PARTS = {
   store: {
     title: 'the ledger alone, under killed writers and a database that loses its power',
@@ -70,7 +71,7 @@ const PARTS = {
     gate: { bodies: 10_000, sizes: [1_000_000, 8_000_000, 32_000_000], seconds: 60 },
   },
   timing: {
-    title: 'how long it takes to refuse a key, by why it is refused',
+    title: 'the time to refuse a key, by the reason of the refusal',
     run: tortureTiming,
     short: { samples: 200 },
     gate: { samples: 2_000 },
@@ -92,7 +93,7 @@ const counts = { passed: 0, failed: 0 };
 for (const name of names) {
   const part = PARTS[name];
   if (part === undefined)
-    throw new Error(`--only: ${name} is none of ${Object.keys(PARTS).join(', ')}`);
+    throw new Error(`--only: ${name} is not one of ${Object.keys(PARTS).join(', ')}`);
   const options = { ...(values.gate ? part.gate : part.short), isTimed: !values.untimed };
   step(`Torture ${name}, seed ${seed}: ${part.title}\n  ${JSON.stringify(options)}`);
   const startedAt = Date.now();

@@ -1,10 +1,13 @@
-/** A limit on the memory of a process, set by the system as a container's is: more is answered by SIGKILL. */
+/**
+ * Limits the memory of a process like that of a container: beyond the limit the system sends
+ * SIGKILL.
+ */
 
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const ROOT = '/sys/fs/cgroup';
-/** The two versions of control groups name their files differently. */
+/** The two versions of control groups have different file names. */
 const VERSIONS = [
   {
     parent: `${ROOT}/memory`,
@@ -14,7 +17,10 @@ const VERSIONS = [
   { parent: ROOT, limit: 'memory.max', peak: 'memory.peak' },
 ];
 
-/** @returns undefined where this process may not set one: not root, no Linux, or no control groups */
+/**
+ * @returns undefined if this process may not set a limit: not root, not Linux, or no control
+ * groups.
+ */
 export function createMemoryLimit(bytes) {
   for (const { parent, limit, peak } of VERSIONS) {
     const group = `${parent}/gateway-torture-${process.pid}`;
@@ -29,12 +35,12 @@ export function createMemoryLimit(bytes) {
     }
     writeFileSync(`${group}/${limit}`, String(bytes));
     return {
-      /** A process that writes its id there is limited, and what it starts as well. */
+      /** A process that writes its id to this file is limited, with its descendants. */
       processes: `${group}/cgroup.procs`,
       peakBytes: () =>
         existsSync(`${group}/${peak}`) ? Number(readFileSync(`${group}/${peak}`, 'utf8')) : NaN,
       async remove() {
-        // The last process may still be on its way out.
+        // The last process may not have ended yet.
         for (let tries = 0; tries < 100; tries += 1) {
           try {
             rmdirSync(group);

@@ -1,7 +1,8 @@
 /**
- * The race for the last cent: many requests of one key at once, over all replicas, with a balance that
- * covers few of them. `bounded`: never below what the key's concurrency allows. `none`: never below zero,
- * while replicas are killed, clients leave, and some responses cost far more than was held for them.
+ * The race for the last cent: many requests of one key at once, over all replicas, with a balance
+ * that covers only few of them. With `bounded` the balance must not fall further than the key's
+ * concurrency allows. With `none` it must not fall below zero, while replicas are killed, clients
+ * leave, and some responses cost far more than their holds.
  */
 
 import { Agent, request } from 'undici';
@@ -12,16 +13,18 @@ import { startSystem } from './system.mjs';
 const MODEL = 'claude-haiku-4-5';
 const CONCURRENCY = 5;
 const MAX_TOKENS = 40;
-/** Costs a hundred times its hold, and more than any balance here. */
+/** A request that costs a hundred times its hold, and more than any balance of the test. */
 const COSTLY = `[[script:${JSON.stringify({ usage: { output_tokens: 1_000_000 } })}]]`;
 const ATTEMPTS = 16;
-/** Keys that race at the same time, each on its own. */
+/** Number of keys that race at the same time, independently of each other. */
 const PARALLEL_ROUNDS = 8;
 
 /**
- * @param options.overdraft - the setting under test
- * @param options.rounds - keys, each raced for once
- * @param options.kills - kill -9 of a replica, spread over the rounds
+ * @param {object} options
+ * @param {'bounded' | 'none'} options.overdraft - the setting under test
+ * @param {number} options.rounds - number of keys, each with one race
+ * @param {number} options.kills - kill -9 of a replica, spread over the rounds
+ * @param {number} options.replicaCount
  */
 export async function tortureRace({ overdraft, rounds, kills, replicaCount }, random, say) {
   const system = await startSystem({
@@ -52,7 +55,8 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
   async function racer() {
     while (next < rounds) {
       const round = (next += 1);
-      // A hold is several times what the request will cost, so more is needed to get past the first.
+      // A hold is several times the request's charge, so the balance must be larger to allow more
+      // than one.
       const credit = overdraft === 'none' ? 10n ** 12n : 5n * 10n ** 10n;
       const key = await system.createKey(`race-${round}`, {
         credit: credit + BigInt(round),
@@ -71,7 +75,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
     }
   }
 
-  /** Again and again until the key is spent. */
+  /** Repeats the race until the key is exhausted. */
   async function attempts(key, attempt, round) {
     for (let tries = 0; tries < 12; tries += 1) {
       const replica = system.replicas[(attempt + tries) % replicaCount];
@@ -106,7 +110,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
         response.body.on('error', () => {}).destroy();
         return response.statusCode;
       }
-      const body = await response.body.json();
+      const body = /** @type {any} */ (await response.body.json());
       if (response.statusCode !== 200) {
         tally.refused += 1;
         return response.statusCode;
@@ -125,7 +129,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
     }
   }
 
-  /** The key is below zero now, so every replica must say so. */
+  /** The balance is below zero now, so every replica must refuse the key. */
   async function expectRefused(key) {
     const deadline = Date.now() + 30_000;
     if ((await system.store.readStanding(key.id)).standing === 'active') {
@@ -134,7 +138,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
     }
     for (const replica of system.replicas) {
       let status = await one(key, replica, { leaves: false, text: 'after' });
-      // A lease whose release Redis never heard of keeps the key's place until it expires.
+      // If the release of a lease did not reach Redis, the lease counts until it expires.
       while (status === 429 && Date.now() < deadline) {
         await sleep(500);
         status = await one(key, replica, { leaves: false, text: 'after' });
@@ -169,19 +173,20 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
 
   const costOf = ({ input, output }) =>
     chargeOf({ model: MODEL, input, output, read: 0, written: 0 });
-  const dearest = served.reduce((most, { usage }) => {
+  const highestCost = served.reduce((most, { usage }) => {
     const cost = costOf({ input: usage.input_tokens, output: usage.output_tokens });
     return cost > most ? cost : most;
   }, 0n);
-  // On a machine too busy for Redis to answer in time, each replica adds its own share of the leases.
+  // If Redis cannot answer in time on a busy machine, each replica adds its own share of the
+  // leases.
   const redisWasLost = losses.some((count) => count !== 0);
   const share = Math.max(1, Math.floor(CONCURRENCY / replicaCount));
   const inFlight = CONCURRENCY + (redisWasLost ? replicaCount * share : 0);
-  const floor = overdraft === 'none' ? 0n : -BigInt(inFlight) * dearest;
+  const floor = overdraft === 'none' ? 0n : -BigInt(inFlight) * highestCost;
   const bound =
     overdraft === 'none'
       ? 'zero'
-      : `${floor}, ${inFlight} times the dearest request${redisWasLost ? ' (Redis was lost at times)' : ''}`;
+      : `${floor}, ${inFlight} times the most expensive request${redisWasLost ? ' (Redis was lost at times)' : ''}`;
   const charges = new Map(ledger.entries.map((entry) => [entry.id, entry]));
   const crossed = [...ledger.balances.values()].filter((text) => toUnits(text) < 0n).length;
   const lines = [];
@@ -194,7 +199,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
     [
       ...[...ledger.balances].filter(([, text]) => toUnits(text) < floor),
       ...(lowest < floor ? [lowest.toString()] : []),
-      // A bound that nothing ever comes near would prove nothing.
+      // The test proves nothing unless balances come near the bound.
       ...(overdraft === 'bounded' && crossed === 0 ? ['no key ever crossed zero'] : []),
     ],
   );
@@ -218,7 +223,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
       [
         ...[...writeOffs].filter(([, entries]) => entries.length > CONCURRENCY),
         ...[...writeOffs.keys()].filter((id) => ledger.standings.get(id) === 'active'),
-        // A check of nothing would prove nothing.
+        // The check proves nothing unless it checks something.
         ...(writeOffs.size === 0 ? ['no response cost more than its balance'] : []),
       ],
     );

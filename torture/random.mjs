@@ -10,7 +10,7 @@ export function createRandom(seed) {
   };
   const below = (limit) => Math.floor(next() * limit);
   return {
-    /** From 0 up to, not including, `limit`. */
+    /** A number from 0 up to, but not including, `limit`. */
     below,
     pick: (items) => items[Math.floor(next() * items.length)],
     chance: (probability) => next() < probability,

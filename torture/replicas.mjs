@@ -1,4 +1,4 @@
-/** Gateway processes that come back when they are killed. */
+/** Gateway processes that are restarted after they are killed. */
 
 import { spawn } from 'node:child_process';
 import { request } from 'node:http';
@@ -10,10 +10,19 @@ import { node, root } from '../scripts/setup.mjs';
 
 const MAIN = join(root, 'apps/gateway/dist/main.js');
 
-/** Joins a control group, and becomes the program. */
+/** Shell script that joins a control group and then executes the program. */
 const JOIN = 'echo $$ > "$0" && exec "$@"';
 
-/** @param options.memoryLimit - a limit that the system sets, see `memory-limit.mjs` */
+/**
+ * @param {string} name
+ * @param {object} options
+ * @param {number} options.port
+ * @param {number} options.adminPort
+ * @param {Readonly<Record<string, string>>} options.env
+ * @param {readonly string[]} [options.nodeFlags]
+ * @param {{ readonly processes: string }} [options.memoryLimit] - a limit set by the system, see
+ *   `memory-limit.mjs`
+ */
 export function createReplica(name, { port, adminPort, env, nodeFlags = [], memoryLimit }) {
   let child;
   let output = '';
@@ -74,7 +83,7 @@ export function createReplica(name, { port, adminPort, env, nodeFlags = [], memo
       await untilReady();
     },
     untilReady,
-    /** Sends SIGKILL or SIGTERM and starts again once the process is gone; tells its exit code. */
+    /** Sends SIGKILL or SIGTERM and restarts the process after its end. @returns its exit code. */
     async restart(signal) {
       const dying = child;
       dying.kill(signal);

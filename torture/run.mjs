@@ -1,4 +1,6 @@
-/** `npm run torture`: installs and builds what is missing, then runs `main.mjs` on the project's own Node. */
+/**
+ * `npm run torture`: installs and builds if needed, then runs `main.mjs` on the project's own Node.
+ */
 
 import { join } from 'node:path';
 import { installServers } from '../scripts/servers.mjs';

@@ -1,4 +1,6 @@
-/** Charges whose contents follow from their id: whoever knows the id can tell what must be in the ledger. */
+/**
+ * Charges whose contents are computed from their id, so that the expected ledger entry is known.
+ */
 
 const RATES = {
   inputPerToken: 300_000_000n,
@@ -19,7 +21,7 @@ function tokensOf(id) {
   return { input: number % 10_007, output: number % 503, read: number % 101, written: number % 13 };
 }
 
-/** Units of 10^-14 USD, by a formula of its own. */
+/** In units of 10^-14 USD, by a formula that is independent of the product. */
 export function chargeOfId(id) {
   const { input, output, read, written } = tokensOf(id);
   return (
@@ -27,6 +29,7 @@ export function chargeOfId(id) {
   );
 }
 
+/** @returns {import('@gateway/balance-store').Settlement} */
 export function settlementOfId(id, keyIds) {
   const { input, output, read, written } = tokensOf(id);
   return {

@@ -1,9 +1,9 @@
 /**
- * A process that settles charges until it is killed, and says which are acknowledged.
+ * A process that settles charges until it is killed, and prints the acknowledged ones.
  *
- * Arguments: connection string, its own name, how many settlements to have in flight. One id in four comes
- * from a sequence that all writers draw from, so that several settle it at once; contents follow from the
- * id. One charge in five is held for first.
+ * Arguments: connection string, name of the writer, number of settlements in flight. One id in four
+ * comes from a sequence that all writers share, so that several writers settle it at once. The
+ * contents of a charge are computed from its id. One charge in five has a hold first.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { chargeOfId, settlementOfId } from './store-charges.mjs';
 
 const [connectionString, name, inFlight] = process.argv.slice(2);
 const DEADLINE = { deadlineMs: 120_000 };
-/** Ids of the common sequence change with the clock, and there are this many of them in each tick. */
+/** Ids of the common sequence change with the clock. Each tick has this many of them. */
 const TICK_MS = 20;
 const IDS_PER_TICK = 6;
 

@@ -1,6 +1,7 @@
 /**
- * The ledger alone: processes that settle as fast as they can are killed, and PostgreSQL is stopped as by
- * a power cut. Every charge that was acknowledged to any of them must be in the ledger, once, exactly.
+ * Torture of the ledger alone: kills processes that settle as fast as they can, and stops
+ * PostgreSQL like a power cut. Every charge that was acknowledged to any process must be in the
+ * ledger, once and exactly.
  */
 
 import { spawn } from 'node:child_process';
@@ -19,9 +20,11 @@ const KEYS = 20;
 const CREDIT = 10n ** 6n * 10n ** 14n;
 
 /**
- * @param options.charges - acknowledged charges to reach
- * @param options.kills - kill -9 of a writer, spread over the run
- * @param options.databaseCrashes - immediate stops of PostgreSQL, followed by a start
+ * @param {object} options
+ * @param {number} options.charges - acknowledged charges to reach
+ * @param {number} options.kills - kill -9 of a writer, spread over the run
+ * @param {number} options.databaseCrashes - immediate stops of PostgreSQL, followed by a start
+ * @param {number} options.writerCount
  */
 export async function tortureStore({ charges, kills, databaseCrashes, writerCount }, random, say) {
   const postgres = await startPostgres();
@@ -56,7 +59,7 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
       if (signal !== 'SIGKILL') done.writersFailed += 1;
     });
     lines.on('line', (line) => {
-      // The last line may have been cut off with its process.
+      // The last line may be cut off because the process was killed.
       if (!line.endsWith(';')) return;
       const [id, amount, outcome] = line.slice(0, -1).split(' ');
       if (BigInt(amount) !== chargeOfId(id)) misstated.push(line);
@@ -107,9 +110,9 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
     await postgres.start();
   }
 
-  say('comparing what was acknowledged with the ledger');
+  say('comparing the acknowledged charges with the ledger');
   const healed = await open({ holdLifetimeMs: 300 });
-  // Any hold wakes the sweep that finds those which their processes left behind.
+  // Placing a hold starts the sweep that finds the holds of dead processes.
   await healed.placeHold({
     requestId: 'sweeper',
     keyId: (await healed.listKeys({ limit: 1 }))[0].id,
@@ -166,7 +169,7 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
   return { lines, tally: { acknowledged: acknowledged.size, replayed }, done };
 }
 
-/** By plain SQL, not by the code under test. */
+/** Uses plain SQL, without the code under test. */
 async function readCharges(connectionString) {
   const client = new pg.Client({ connectionString });
   await client.connect();

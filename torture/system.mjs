@@ -1,4 +1,4 @@
-/** A whole system to torture: databases, upstream, links that can break, gateways, keys. */
+/** A whole system for the torture: databases, upstream, links that can break, gateways, keys. */
 
 import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
 import { startUpstreamSimulator } from '../packages/upstream-simulator/dist/index.js';
@@ -10,10 +10,13 @@ const PEPPER = 'torture-pepper-torture-pepper';
 const UPSTREAM_KEY = 'torture-upstream-key';
 
 /**
- * @param options.env - configuration that all gateways share
- * @param options.nodeFlags - flags of Node for all gateways
- * @param options.memoryLimit - for all gateways together, see `memory-limit.mjs`
- * @param options.journalEntries - how many served responses the upstream remembers
+ * @param {object} options
+ * @param {number} options.replicaCount
+ * @param {Readonly<Record<string, string>>} [options.env] - configuration that all gateways share
+ * @param {readonly string[]} [options.nodeFlags] - flags of Node for all gateways
+ * @param {{ readonly processes: string }} [options.memoryLimit] - memory limit of all gateways
+ *   together, see `memory-limit.mjs`
+ * @param {number} options.journalEntries - number of responses that the upstream's journal keeps
  */
 export async function startSystem({
   replicaCount,
@@ -58,7 +61,7 @@ export async function startSystem({
       }),
     );
   }
-  // Past the proxies: what is done here is not tortured.
+  // Connects without the proxies, so that these calls have no faults.
   const store = await openPostgresStore({ connectionString: postgres.url, pepper: PEPPER });
   await Promise.all(replicas.map((replica) => replica.start()));
 
@@ -69,6 +72,10 @@ export async function startSystem({
     links,
     replicas,
     store,
+    /**
+     * @param {string} name
+     * @param {{ credit: bigint, concurrency: number, expiresAt?: Date | null }} key
+     */
     async createKey(name, { credit, concurrency, expiresAt = null }) {
       const { record, credential } = await store.createKey({
         name,
@@ -84,7 +91,7 @@ export async function startSystem({
         });
       return { id: record.id, credential };
     },
-    /** All faults off, every gateway drained. @returns how many of them did not exit with 0 */
+    /** Ends all faults and drains every gateway. @returns the number that did not exit with 0. */
     async drain() {
       for (const link of Object.values(links)) link.set('none');
       await Promise.all(replicas.map((replica) => replica.untilReady()));

@@ -1,7 +1,7 @@
 /**
- * Whoever tries keys must not learn whether one exists. Keys that are unknown or revoked are refused in the
- * same words, and they and all others in the same time. Who holds a real key is told why it is refused. No
- * part of the test suite, since a busy machine would fail it.
+ * An attacker who guesses keys must not learn whether a key exists. Unknown and revoked keys are
+ * refused with the same text, and all keys within the same time. The holder of a real key learns
+ * the reason. Not part of the test suite, because it would fail on a busy machine.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -13,7 +13,11 @@ import { startSystem } from './system.mjs';
 
 const LARGEST_DIFFERENCE_MS = 1;
 
-/** @param options.samples - requests of each kind, in turn */
+/**
+ * @param {object} options
+ * @param {number} options.samples - number of requests of each kind, sent in turn
+ * @param {boolean} options.isTimed - whether different times are a failure
+ */
 export async function tortureTiming({ samples, isTimed }, random, say) {
   const system = await startSystem({
     replicaCount: 1,
@@ -40,7 +44,7 @@ export async function tortureTiming({ samples, isTimed }, random, say) {
     max_tokens: 10,
     messages: [{ role: 'user', content: 'Hello' }],
   });
-  const times = Object.fromEntries(kinds.map((kind) => [kind, []]));
+  const times = Object.fromEntries(kinds.map((kind) => [kind, /** @type {number[]} */ ([])]));
   const answers = Object.fromEntries(kinds.map((kind) => [kind, new Set()]));
   const tally = { refused: 0 };
   const warmUp = 50;
@@ -56,7 +60,7 @@ export async function tortureTiming({ samples, isTimed }, random, say) {
           authorization: `Bearer ${credential}`,
           'content-type': 'application/json',
           'anthropic-version': '2023-06-01',
-          // Each from its own address: guesses are limited by address.
+          // Each has its own client address, because guesses are limited by address.
           'x-forwarded-for': [...randomBytes(4)].map(String).join('.'),
         },
         body,
@@ -86,7 +90,7 @@ export async function tortureTiming({ samples, isTimed }, random, say) {
     lines: [
       {
         name: 'words',
-        what: 'all are refused with 401: unknown and revoked in the same words, each other with its reason',
+        what: 'all are refused with 401: unknown and revoked with the same text, every other with its reason',
         violations: isAsMeant ? 0 : 1,
         examples: words,
       },
@@ -102,7 +106,7 @@ export async function tortureTiming({ samples, isTimed }, random, say) {
   };
 }
 
-/** Well-formed, and unknown to the gateway under test. */
+/** A well-formed credential that the gateway under test does not know. */
 async function keysOfAnotherGateway(url, count) {
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();

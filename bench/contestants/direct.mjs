@@ -1,4 +1,4 @@
-/** No contestant at all: what the upstream and the clients can do. Latencies are told against it. */
+/** No proxy: the clients send to the upstream. Added latencies are relative to it. */
 
 export default {
   title: 'nothing in between',

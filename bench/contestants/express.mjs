@@ -7,7 +7,7 @@ const PROXY = fileURLToPath(new URL('../proxies/express.mjs', import.meta.url));
 
 export default {
   title: 'Express skeleton',
-  /** Beyond these it is as the bare proxy. */
+  /** In other works it behaves like the bare proxy. */
   phases: ['busy'],
   translates: false,
   fidelity: 'bytes',

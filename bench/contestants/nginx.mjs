@@ -32,7 +32,10 @@ function versionText() {
   return execFileSync('sh', ['-c', `${COMMAND} -v 2>&1`], { encoding: 'utf8' });
 }
 
-/** Streams must not wait in a buffer; a request is read whole before it is sent on, as elsewhere. */
+/**
+ * Streams must not be buffered. A request is read completely before it is forwarded, like in the
+ * other contestants.
+ */
 function configOf({ dir, port, upstream }) {
   return `
 daemon off;

@@ -1,4 +1,7 @@
-/** Portkey's open gateway, in TypeScript on Hono: routing without keys, limits or billing of its own. */
+/**
+ * Portkey's open gateway, in TypeScript on Hono: routing without keys, limits or billing of its
+ * own.
+ */
 
 import { freePort } from '../../scripts/servers.mjs';
 import { node } from '../../scripts/setup.mjs';
@@ -6,7 +9,7 @@ import { findPeer } from '../peers.mjs';
 import { startServer } from '../server.mjs';
 
 const PACKAGE = '@portkey-ai/gateway';
-/** It ends without a word otherwise, and a profile is written only by a process that exits itself. */
+/** Makes it exit by itself on a signal: otherwise Node writes no profile. */
 const EXIT_ON_SIGTERM = 'data:text/javascript,process.on("SIGTERM",()=>process.exit())';
 
 export default {

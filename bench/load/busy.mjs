@@ -1,9 +1,9 @@
-/** Clients that ask again as soon as they are answered: a contestant's throughput. */
+/** Clients that send the next request as soon as they have a response. Measures the throughput. */
 
 import { performance } from 'node:perf_hooks';
 import { createClient, createTally } from './client.mjs';
 
-/** @returns the tally and the seconds from the first request to the last answer */
+/** @returns the tally and the seconds from the first request to the last response. */
 export async function runBusy(target, { connections, durationMs }) {
   const tally = createTally(target.requests);
   const startedAt = performance.now();
@@ -16,10 +16,10 @@ export async function runBusy(target, { connections, durationMs }) {
     const client = createClient(target, tally);
     return new Promise((resolve) => {
       const again = (problem) => {
-        // A contestant that fails is given up, rather than asked ever faster.
+        // Stops after a failure. A failing contestant would otherwise be asked faster and faster.
         if (problem !== undefined || performance.now() >= deadline) {
           client.close();
-          resolve();
+          resolve(undefined);
           return;
         }
         client.ask(next++ % target.requests.length, again);

@@ -1,13 +1,16 @@
 /**
- * What an answer must be. Every answer is checked, none is only counted:
+ * Checks every response:
  *
- * - `bytes`: a contestant that passes the native format on must pass it byte for byte;
- * - `meaning`: one that rewrites it, or translates it, must tell the same text and the same usage. The
- *   first streams of each connection are read event by event; those that follow must have as many
- *   bytes, as many events, the same usage and the same end.
+ * - `bytes`: a contestant that forwards the native format must forward it byte for byte;
+ * - `meaning`: a contestant that rewrites or translates it must send the same text and usage. The
+ *   first streams of each connection are read event by event; later ones must have the same number
+ *   of bytes and of events, the same usage and the same end.
  */
 
-/** @returns for one connection: `begin`, `data` for each piece of body, `end`, which tells a problem */
+/**
+ * @returns the check of one connection: `begin`, `data` for each piece of body, and `end`, which
+ * returns the problem.
+ */
 export function createCheck({ answer, format, fidelity }) {
   if (format === 'native' && fidelity === 'bytes') return bytesCheck(answer.native);
   const reader = READERS[format][answer.kind];
@@ -50,7 +53,7 @@ function streamCheck(answer, reader) {
       return undefined;
     }
     const problem = problemOf(answer, reader(text));
-    // The usage and what follows it are at the end, the same in every answer.
+    // The end of a response, from the usage on, is the same in every response.
     if (problem === undefined) known = { bytes: text.length, events, end: endOf(text) };
     return problem;
   });
@@ -127,7 +130,7 @@ function eventsOf(text) {
     .map((line) => JSON.parse(line.slice('data: '.length)));
 }
 
-/** From the event with the usage on: ids and times, which differ from answer to answer, left out. */
+/** The end of a response from the event with the usage on, without ids and times, which differ. */
 function endOf(text) {
   return text.slice(text.lastIndexOf('"usage":{'));
 }

@@ -1,22 +1,22 @@
-/** One client: asks one request at a time on its own connection, and keeps count. */
+/** One client: sends one request at a time on its own connection, and counts the results. */
 
 import { createCheck } from './checks.mjs';
 import { createConnection } from './connection.mjs';
 
-/** What all clients of one load have in common: what to ask whom, and what came of it. */
+/** State that all clients of one load share: the target, the requests and the results. */
 export function createTally(requests) {
   return {
-    /** Right answers, by request. */
+    /** Number of correct responses, by request. */
     answered: requests.map(() => 0),
     failed: 0,
-    /** The first reasons. */
+    /** The reasons of the first failures. */
     failures: [],
   };
 }
 
 /**
  * @param target.requests - each with its `bytes`, its `answer` and its `format`
- * @returns `ask(index, onAnswer, onFirstByte)`; `onAnswer` is called whatever came
+ * @returns `ask(index, onAnswer, onFirstByte)`; `onAnswer` is called after success and failure
  */
 export function createClient({ port, requests, fidelity }, tally) {
   const prepared = requests.map(({ bytes, answer, format }) => ({
@@ -47,5 +47,5 @@ export function createClient({ port, requests, fidelity }, tally) {
 }
 
 function ignore() {
-  // Nobody wants to know.
+  // Default for callers that do not need the first byte.
 }

@@ -1,7 +1,8 @@
 /**
- * One keep-alive connection of the load generator: writes requests prepared as bytes and reads answers
- * with a parser of the little HTTP/1.1 that occurs here, because a full client would cost more than the
- * contestants do. What it reads goes to the check of the request, piece by piece.
+ * One keep-alive connection of the load generator. Writes requests that are prepared as bytes, and
+ * reads responses with a parser for the part of HTTP/1.1 that occurs here: a full client would take
+ * more CPU time than the contestants. It passes the body to the check of the request, piece by
+ * piece.
  */
 
 import { connect } from 'node:net';
@@ -10,19 +11,19 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const LF = 0x0a;
 
 /**
- * @param onDone - Called once per {@link send}, with the reason if the answer was not what it must be.
- * @param onFirstByte - Called when the first byte of an answer's body has come.
+ * @param onDone - Called once per {@link send}, with a reason if the response is wrong.
+ * @param onFirstByte - Called at the first byte of a response's body.
  */
 export function createConnection({ port, onDone, onFirstByte }) {
   let socket;
   let check;
   let read;
-  /** Bytes that make no whole head or chunk size yet. */
+  /** Bytes of an incomplete head or chunk size. */
   let rest = Buffer.alloc(0);
-  /** Of the body, or of the chunk under way. */
+  /** Remaining bytes of the body, or of the current chunk. */
   let missing = 0;
   let hasBegun = false;
-  /** The answer says that it is the connection's last. */
+  /** Whether this response is the last one of the connection. */
   let isLast = false;
 
   function send(request) {
@@ -40,10 +41,12 @@ export function createConnection({ port, onDone, onFirstByte }) {
     opening.on('data', (data) => {
       for (let at = 0; at < data.length && read !== undefined;) at = read(data, at);
     });
-    // One that ended with its last answer closes when the next may be in use.
+    // A connection closes after its last response, when the next one may already be in use.
     const finishHere = (problem) => opening === socket && finish(problem);
-    opening.on('error', (error) => finishHere(`connection: ${error.code}`));
-    opening.on('close', () => finishHere('closed amid an answer'));
+    opening.on('error', (/** @type {NodeJS.ErrnoException} */ error) =>
+      finishHere(`connection: ${error.code}`),
+    );
+    opening.on('close', () => finishHere('closed during a response'));
     return opening;
   }
 
@@ -54,7 +57,7 @@ export function createConnection({ port, onDone, onFirstByte }) {
     onDone(problem);
   }
 
-  /** Each reader takes what it can from `at` on and tells where the next one goes on. */
+  /** Each reader reads from `at` on, and returns the position for the next reader. */
   function readHead(data, at) {
     const bytes = rest.length === 0 ? data.subarray(at) : Buffer.concat([rest, data.subarray(at)]);
     const end = bytes.indexOf(HEAD_END);
@@ -93,10 +96,10 @@ export function createConnection({ port, onDone, onFirstByte }) {
       rest = Buffer.concat([rest, data.subarray(at)]);
       return data.length;
     }
-    const line = rest.latin1Slice() + data.latin1Slice(at, lineEnd);
+    const line = rest.toString('latin1') + data.latin1Slice(at, lineEnd);
     rest = Buffer.alloc(0);
     missing = Number.parseInt(line, 16);
-    // The line end after the chunk's bytes is skipped with them; the last chunk has none.
+    // Skips the chunk's bytes with the line end after them. The last chunk has no bytes.
     read = missing === 0 ? readLastLine : readChunk;
     return lineEnd + 1;
   }

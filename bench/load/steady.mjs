@@ -1,7 +1,7 @@
 /**
- * Clients that ask at a fixed mean rate, at random moments, whether or not earlier answers have come:
- * the latency that a contestant adds when it is not overloaded. Time counts from the moment a request
- * is due, so a contestant that stops for a while is charged for all who wait.
+ * Clients that send at a fixed mean rate, at random moments, without waiting for earlier responses.
+ * This measures the latency that a contestant adds when it is not overloaded. Time counts from the
+ * moment a request is due, so a pause of a contestant counts for every request that waits.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -13,7 +13,7 @@ const TICK_MS = 1;
 const CLIENTS = 128;
 const STEPS = 1_000_000;
 
-/** @returns the tally, and for each answer its milliseconds to the first byte and to the last */
+/** @returns the tally, and for each response the milliseconds to its first byte and to its last. */
 export async function runSteady(target, { perSecond, durationMs, seed }) {
   const random = createRandom(seed);
   const tally = createTally(target.requests);
@@ -21,7 +21,7 @@ export async function runSteady(target, { perSecond, durationMs, seed }) {
   const lastByteMs = [];
   const idle = Array.from({ length: CLIENTS }, () => createClient(target, tally));
   await Promise.all(idle.map(connected));
-  /** When requests were due that no client was free for yet. */
+  /** Due times of the requests that wait for a free client. */
   const waiting = [];
   let asked = 0;
 
@@ -35,7 +35,7 @@ export async function runSteady(target, { perSecond, durationMs, seed }) {
       askWaiting();
       if (dueAt < endsAt || waiting.length > 0 || idle.length < CLIENTS) return;
       clearInterval(timer);
-      resolve();
+      resolve(undefined);
     }, TICK_MS);
   });
   for (const client of idle) client.close();
@@ -46,7 +46,7 @@ export async function runSteady(target, { perSecond, durationMs, seed }) {
     lastByteMs: Float64Array.from(lastByteMs),
   };
 
-  /** Of a Poisson process. */
+  /** Time to the next request, of a Poisson process. */
   function gapMs() {
     return (-Math.log((random.below(STEPS) + 1) / STEPS) * 1000) / perSecond;
   }
@@ -68,7 +68,7 @@ export async function runSteady(target, { perSecond, durationMs, seed }) {
   }
 }
 
-/** A first answer, not counted among the times, so that no time holds the opening of a connection. */
+/** Sends a first request that is not measured, so that no time includes opening a connection. */
 function connected(client) {
   return new Promise((resolve) => {
     client.ask(0, resolve);

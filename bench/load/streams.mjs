@@ -1,13 +1,17 @@
-/** Streams that are all open at once, each asked for once: their first bytes, their cost, their memory. */
+/** Streams that are all open at once: measures their first bytes, CPU time and memory. */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, createTally } from './client.mjs';
 
 /**
- * @param options.openingMs - the streams are begun evenly over this time
- * @returns `areOpen`, which resolves when each has sent its first byte, with the number of those still
- *   open then, and `areDone`, which resolves with the tally and the milliseconds to each first byte
+ * @param {any} target
+ * @param {object} options
+ * @param {number} options.streams
+ * @param {number} options.openingMs - time over which the streams start, evenly spread
+ * @returns `areOpen`, which resolves when each stream has sent its first byte, with the number of
+ * streams open then; and `areDone`, which resolves with the tally and the milliseconds to each
+ * first byte
  */
 export function runStreams(target, { streams, openingMs }) {
   const tally = createTally(target.requests);
@@ -25,6 +29,7 @@ export function runStreams(target, { streams, openingMs }) {
   };
 
   function begin(afterMs) {
+    /** @type {PromiseWithResolvers<void>} */
     const open = Promise.withResolvers();
     const isDone = sleep(afterMs).then(() => {
       const client = createClient(target, tally);
@@ -36,7 +41,7 @@ export function runStreams(target, { streams, openingMs }) {
             done += 1;
             client.close();
             open.resolve();
-            resolve();
+            resolve(undefined);
           },
           () => {
             firstByteMs.push(performance.now() - sentAt);

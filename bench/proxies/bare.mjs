@@ -1,6 +1,6 @@
 /**
- * The least that Node can do: node:http in, undici out, nothing parsed. Every ratio of the benchmark is
- * against this process.
+ * The smallest possible proxy in Node: node:http in, undici out, nothing parsed. Every ratio of the
+ * benchmark is relative to this process.
  *
  *   node bench/proxies/bare.mjs <upstream URL> <port>
  */

@@ -1,6 +1,6 @@
 /**
- * A skeleton of a gateway on Express: routes, parses the body, forwards the bytes. What a gateway costs
- * beyond this is what it does.
+ * A skeleton of a gateway on Express: routes, parses the body, forwards the bytes. The additional
+ * cost of a gateway is the cost of its features.
  *
  *   node bench/proxies/express.mjs <upstream URL> <port>
  */
@@ -9,7 +9,7 @@ import { createRequire } from 'node:module';
 import { Pool } from 'undici';
 import { forward } from './forward.mjs';
 
-// The gateway's own Express, so that both run the same version.
+// Loads the gateway's Express, so that both run the same version.
 const fromGateway = createRequire(new URL('../../apps/gateway/package.json', import.meta.url));
 const express = fromGateway('express');
 

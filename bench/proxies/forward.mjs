@@ -1,4 +1,4 @@
-/** Sends one request on and its response back: what both bare proxies share. */
+/** Forwards one request and its response. Used by both bare proxies. */
 
 export function forward({ pool, path, body, res }) {
   const headers = {

@@ -1,4 +1,4 @@
-/** The charts of docs/performance.md, each from the results alone. */
+/** Draws the charts of docs/performance.md from the results. */
 
 import { linearScale, logScale } from './scale.mjs';
 import { chartSvg } from './svg.mjs';
@@ -28,7 +28,9 @@ const CPU_WORKS = [
   'chat-stream-300',
 ];
 
-/** @returns each file's `name`, its `alt` text and its `svg`; charts without figures are left out */
+/**
+ * @returns each file's `name`, its `alt` text and its `svg`. Charts without figures are left out.
+ */
 export function chartsOf(results) {
   const style = styleOf(results.contestants);
   const spread = `Median of ${results.rounds} rounds; the line shows how far they were apart.`;
@@ -140,7 +142,7 @@ function styleOf(contestants) {
   );
 }
 
-/** Those whose rows the chart has, in the order of the contestants. */
+/** The contestants in the chart, in their usual order. */
 function legendOf(panels) {
   const used = panels.flatMap(({ rows }) => rows).map(({ label, colour }) => [label, colour]);
   return [...new Map(used)].map(([text, colour]) => ({ text, colour }));

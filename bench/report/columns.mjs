@@ -1,4 +1,4 @@
-/** The columns that a work's table has: those that any of its rows can fill. */
+/** The columns of a work's table: those for which any row has a figure. */
 
 const COLUMNS = [
   { head: 'CPU µs', cell: ({ cpuUs }) => spread(cpuUs, 0) },
@@ -53,7 +53,9 @@ const UNIT_COLUMNS = [
   { head: 'Redis commands', cell: ({ redisCommands }) => fixed(redisCommands, 1) },
 ];
 
-/** @returns each column's `head`, and its `cell` for a row: text, or `undefined` where there is none */
+/**
+ * @returns each column's `head`, and its `cell` for a row: text, or `undefined` without a figure.
+ */
 export function columnsOf({ rows }) {
   return COLUMNS.filter(({ cell }) => rows.some((row) => cell(row) !== undefined));
 }
@@ -80,7 +82,7 @@ export function replicaColumns() {
   return REPLICA_COLUMNS;
 }
 
-/** The median, and how far the rounds were apart. */
+/** The median, with the lowest and the highest round. */
 function spread(figure, decimals) {
   if (figure === undefined) return undefined;
   const { median, min, max } = figure;

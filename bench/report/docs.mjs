@@ -1,4 +1,4 @@
-/** Writes what was measured into docs/performance.md, between its markers, and the charts beside it. */
+/** Writes the results into docs/performance.md, between its markers, and draws the charts. */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
@@ -48,10 +48,10 @@ function conditions({ measuredAt, seconds, machine, versions, rounds, works, cha
     `Versions: ${Object.entries(software)
       .map(([name, version]) => `${name} ${version}`)
       .join(', ')}.`,
-    `Other processes of the machine used at most ${others.toFixed(2)} cores meanwhile.`,
+    `Other processes on the machine used at most ${others.toFixed(2)} cores at the same time.`,
     charges.length > 0 && charges.every(({ isExact }) => isExact)
-      ? 'Every answer was checked, and afterwards the keys of both gateways had been charged for exactly those answers.'
-      : 'Every answer was checked.',
+      ? "Every response was checked, and the charges of both gateways' keys matched these responses exactly."
+      : 'Every response was checked.',
   ].join(' ');
 }
 
@@ -117,7 +117,7 @@ function tableOf(columns, rows) {
   );
 }
 
-/** Figures to the right, their names to the left. */
+/** A table with the names aligned left and the figures aligned right. */
 function table(head, rows) {
   const align = head.map((_, i) => (i === 0 ? '---' : '---:'));
   return [head, align, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');

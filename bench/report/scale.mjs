@@ -1,16 +1,16 @@
-/** Axes: where their ticks are and where a value lies between 0 and 1. */
+/** Axes: the ticks, and the position of a value between 0 and 1. */
 
 const STEPS = [1, 2, 2.5, 5, 10];
 const WANTED_TICKS = 3;
 
-/** From zero on, so that the lengths of bars can be compared. */
+/** Starts at zero, so that the lengths of bars can be compared. */
 export function linearScale(greatest) {
   const rough = greatest / WANTED_TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * STEPS.find((candidate) => candidate * power >= rough);
+  const step = power * (STEPS.find((candidate) => candidate * power >= rough) ?? NaN);
   const count = Math.ceil(greatest / step);
   const ticks = Array.from({ length: count + 1 }, (_, i) => i * step);
-  return { ticks, place: (value) => Math.max(0, value) / ticks.at(-1) };
+  return { ticks, place: (value) => Math.max(0, value) / (count * step) };
 }
 
 /** Powers of ten around the values, for times that differ by orders of magnitude. */

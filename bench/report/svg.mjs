@@ -1,6 +1,6 @@
 /**
- * A chart as an SVG file of panels: rows of bars with the spread of the rounds, or of dots. It brings
- * its own background, and colours for light and for dark readers.
+ * Draws a chart as an SVG file of panels: rows of bars with the spread of the rounds, or of dots.
+ * It has its own background, and colours for light and dark mode.
  */
 
 const WIDTH = 880;
@@ -16,10 +16,14 @@ const LEGEND_Y = 83;
 const LEGEND_LINE = 18;
 
 /**
- * @param chart.unit - of every axis
- * @param chart.legend - `{ colour, text }`, what the colours mean
- * @param chart.panels - each with a `title`, a `scale`, and `rows` of `label`, `colour`, `text`, and
- *   either `bar: { value, min, max }` or `dots: [{ value, shade }]`
+ * @param {object} chart
+ * @param {string} chart.title
+ * @param {string} chart.subtitle
+ * @param {string} chart.unit - unit of every axis
+ * @param {readonly { colour: string, text: string }[]} chart.legend - meaning of the colours
+ * @param {readonly any[]} chart.panels - each with a `title`, a `scale`, and `rows` of `label`,
+ *   `colour`, `text`, and either `bar: { value, min, max }` or `dots: [{ value, shade }]`
+ * @param {number} [chart.columns]
  */
 export function chartSvg({ title, subtitle, unit, legend, panels, columns = 2 }) {
   const panelWidth = (WIDTH - 2 * MARGIN - (columns - 1) * GAP) / columns;
@@ -45,7 +49,7 @@ export function chartSvg({ title, subtitle, unit, legend, panels, columns = 2 })
   ].join('\n');
 }
 
-/** @returns what is drawn, and how far below its first line it reaches */
+/** @returns the SVG elements, and their height. */
 function drawLegend(entries) {
   let x = MARGIN;
   let y = LEGEND_Y;

@@ -1,4 +1,4 @@
-/** The budgets beside what was measured. Works that the run left out have no verdict. */
+/** Compares the figures with the budgets. Works that the run left out have no verdict. */
 
 import {
   chatEventBudget,
@@ -8,7 +8,7 @@ import {
   settlingBudget,
 } from '../budgets.mjs';
 
-/** @returns rows of `what`, `budget`, `measured` and whether the budget was `isMet` */
+/** @returns rows of `what`, `budget`, `measured`, and `isMet`. */
 export function verdictsOf(results, contestant) {
   const row = (work, name = contestant) =>
     results.works.find((entry) => entry.name === work)?.rows.find((r) => r.contestant === name);

@@ -9,10 +9,10 @@ export default defineConfig({
     'testing/index': 'src/testing/index.ts',
   },
   format: ['esm', 'cjs'],
-  // Entries share their chunks: an error thrown by a store is the one that the main entry exports.
+  // Entries share chunks, so that an error thrown by a store is an `instanceof` the exported class.
   splitting: true,
-  // tsup's own shim for `import.meta.url` ends up in a shared chunk and gives that chunk's address;
-  // the worker is found beside the file that starts it.
+  // tsup's own shim for `import.meta.url` ends up in a shared chunk and returns that chunk's
+  // address. The worker must be found beside the file that starts it.
   banner: ({ format }) =>
     format === 'cjs'
       ? { js: "const importMetaUrl = require('node:url').pathToFileURL(__filename).href;" }

@@ -1,4 +1,6 @@
-/** What someone who installs the packages may write: one streamed request with a tool, from admission to ledger. */
+/**
+ * A program of a user of the packages: one streamed request with a tool, from admission to ledger.
+ */
 
 import assert from 'node:assert/strict';
 import { openEmbeddedStore } from '@gateway/balance-store/embedded';
@@ -9,6 +11,7 @@ import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 
 const limits = { concurrency: 1, burst: 10, requestsPerMinute: 60 };
 const price = defaultPriceTable().find('claude-sonnet-4-6');
+assert.ok(price);
 const simulator = await startUpstreamSimulator();
 const store = await openEmbeddedStore({ dataDir: './ledger', pepper: 'of this example only' });
 const limiter = createMemoryLimiter();
@@ -44,6 +47,7 @@ const upstream = await fetch(`${simulator.url}/v1/messages`, {
 assert.equal(upstream.status, 200);
 const pipe = createChatStream({ ...request.response, created: Math.floor(Date.now() / 1000) });
 const received = [];
+assert.ok(upstream.body);
 for await (const bytes of upstream.body) received.push(Buffer.from(pipe.push(bytes)));
 const end = pipe.end();
 assert.equal(end.outcome, 'complete');
@@ -55,8 +59,8 @@ assert.equal(events.pop(), 'data: [DONE]');
 const choices = events.flatMap((event) => JSON.parse(event.slice('data: '.length)).choices);
 const calls = choices.flatMap(({ delta }) => delta.tool_calls ?? []);
 assert.equal(calls[0].function.name, 'get_weather');
-const told = JSON.parse(calls.map((call) => call.function.arguments).join(''));
-assert.equal(typeof told.city, 'string');
+const weatherArguments = JSON.parse(calls.map((call) => call.function.arguments).join(''));
+assert.equal(typeof weatherArguments.city, 'string');
 assert.equal(choices.at(-1).finish_reason, 'tool_calls');
 
 const { usage } = end.usage;
@@ -72,6 +76,7 @@ const settled = await store.settle(
     model: price.id,
     usage,
     rates: price.rates,
+    overdraft: 'bounded',
     endpoint: 'chat.completions',
     streamed: true,
     upstreamId: end.messageId,
@@ -90,6 +95,6 @@ admission.lease.release();
 await store.close();
 await simulator.close();
 console.log(
-  `get_weather(${JSON.stringify(told)}): ${usage.inputTokens} + ${usage.outputTokens} tokens, ` +
+  `get_weather(${JSON.stringify(weatherArguments)}): ${usage.inputTokens} + ${usage.outputTokens} tokens, ` +
     `${formatUsd(amount)} USD`,
 );

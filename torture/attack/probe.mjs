@@ -1,4 +1,7 @@
-/** A thread that asks for an address again and again and keeps the longest wait, in milliseconds. */
+/**
+ * A thread that requests a URL repeatedly and keeps the longest time to a response, in
+ * milliseconds.
+ */
 
 import { performance } from 'node:perf_hooks';
 import { workerData } from 'node:worker_threads';
@@ -12,7 +15,7 @@ for (;;) {
   try {
     await (await request(url, { dispatcher })).body.dump();
   } catch {
-    // The gateway is being started again.
+    // The gateway is restarting.
   }
   const ms = Math.round(performance.now() - startedAt);
   if (ms > Atomics.load(longest, 0)) Atomics.store(longest, 0, ms);

@@ -1,13 +1,13 @@
 /**
- * Hostile request bodies: JSON that is large in one way each. Every shape is a function of the wanted size
- * in bytes, so that the same shape can be sent small, large, and at the largest size that is accepted.
+ * Hostile request bodies. Each shape is JSON that is large in one way, made by a function of its
+ * size in bytes. The same shape can thus be sent small, large, and at the largest accepted size.
  */
 
 const MODEL = 'claude-sonnet-4-6';
 const HEAD = `"model":"${MODEL}","max_tokens":5`;
 const HELLO = `"messages":[{"role":"user","content":"Hello"}]`;
 
-/** As many copies of `item`, separated by commas, as fit into the size. */
+/** Copies of `item`, separated by commas, up to the given size. */
 function list(item, bytes) {
   if (typeof item === 'string') {
     return `${item},`.repeat(Math.max(0, Math.floor(bytes / (item.length + 1)) - 1)) + item;
@@ -207,7 +207,14 @@ const CHAT = {
     messages(list('{"role":"user","content":"a","x":1,"y":2,"z":3}', n)),
 };
 
-/** @type {readonly { name: string, format: 'messages' | 'chat', make: (bytes: number) => string | Buffer }[]} */
+/**
+ * @typedef {object} Shape
+ * @property {string} name
+ * @property {string} format - `messages` or `chat`
+ * @property {(bytes: number) => string | Buffer} make
+ */
+
+/** @type {readonly Shape[]} */
 export const SHAPES = [
   ...Object.entries({ ...COMMON, ...NATIVE }).map(([name, make]) => ({
     name,

@@ -1,5 +1,5 @@
-// Generates the Prisma client. Prisma wants an engine for schema files, which generating does not run:
-// any existing file in its place spares a download, and with it the need for a network.
+// Generates the Prisma client without a network. Prisma demands an engine for schema files,
+// although generating does not run it. Any existing file in its place avoids the download.
 
 import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';

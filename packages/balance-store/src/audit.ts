@@ -8,18 +8,21 @@ export interface AuditDifference {
     | 'key_balance'
     | 'key_totals'
     | 'total'
-    /** The entry is not the one that was sealed. */
+    /** The entry differs from the one that was sealed. */
     | 'seal'
-    /** A block does not follow from the one before, or not from the entries it lists. */
+    /** A block does not follow from the previous block or from the entries it lists. */
     | 'block';
   readonly keyId: string | undefined;
-  /** The entry at fault, when one is. */
+  /** The entry at fault, if the difference concerns a single entry. */
   readonly entryId: string | undefined;
   readonly expected: string;
   readonly found: string;
 }
 
-/** The end of the hash chain. Kept elsewhere, it proves later that nothing before it was changed. */
+/**
+ * The end of the hash chain. A copy kept outside the database proves later that no earlier entry
+ * was changed.
+ */
 export interface SealHead {
   readonly block: bigint;
   /** SHA-256, in hexadecimal. */
@@ -27,7 +30,9 @@ export interface SealHead {
 }
 
 export interface AuditOptions {
-  /** An end of the chain that was kept elsewhere: the ledger must still contain that block. */
+  /**
+   * A copy of a former end of the chain, kept elsewhere: the ledger must still contain that block.
+   */
   readonly anchor?: SealHead | undefined;
 }
 
@@ -37,7 +42,7 @@ export interface AuditReport {
   /** Units of 10^-14 USD. */
   readonly credited: bigint;
   readonly charged: bigint;
-  /** What charges without overdraft could not take: list prices add up to `charged + writtenOff`. */
+  /** Parts of charges that balances did not cover: list prices add up to `charged + writtenOff`. */
   readonly writtenOff: bigint;
   readonly balances: bigint;
   /** `credited - charged - balances`: zero in a sound ledger. */
@@ -45,7 +50,7 @@ export interface AuditReport {
   /** Entries that the hash chain covers. */
   readonly sealed: number;
   readonly head: SealHead | undefined;
-  /** Requests that may have cost the operator and were neither charged nor given up, see `HoldState`. */
+  /** Requests that may have used tokens but were neither charged nor released, see `HoldState`. */
   readonly orphanedHolds: number;
   readonly quarantined: number;
   readonly conflicts: number;

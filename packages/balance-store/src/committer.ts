@@ -1,25 +1,28 @@
 /**
- * Group commit: settlements that wait in this process are folded into batches, and each batch is one
+ * Group commit: folds the settlements that wait in this process into batches. Each batch is one
  * transaction.
  *
- * There is no timer: a batch leaves when the one before it is committed, so it grows with load and is a
- * batch of one without. Further lanes are for a database that is slow, and for more than a batch can hold. A settlement leaves memory only when its outcome is known. When the outcome is not known
- * (the connection broke around the commit) the same settlements are sent again under the same ids,
- * which the ledger answers without charging twice.
+ * There is no timer. A batch starts when the previous one is committed, so batches grow with the
+ * load, and a lone settlement does not wait. A second lane opens only when the database is slow or
+ * a full batch is waiting.
+ *
+ * A settlement leaves memory only when its outcome is known. If the connection broke around the
+ * commit, the outcome is unknown: the same settlements are sent again under the same ids, and the
+ * ledger does not charge them twice.
  */
 
 import { StoreUnavailableError } from './store.js';
 import type { Settlement, SettleOutcome } from './store.js';
 
-/** What the committer needs from a database. */
+/** The database operations that the committer uses. */
 export interface SettleDriver {
-  /** Settles all or none, and answers in the order given. */
+  /** Settles all or none. Returns one outcome per settlement, in the given order. */
   settleBatch(batch: readonly Settlement[]): Promise<readonly SettleOutcome[]>;
-  /** Durably sets a settlement aside. Doing so again changes nothing. */
+  /** Durably sets a settlement aside. A second call changes nothing. */
   quarantine(settlement: Settlement, reason: string): Promise<void>;
   /**
-   * `retry`: trying the same batch again may succeed. `refused`: one of its rows is malformed and the
-   * batch will fail for ever. `raced`: another replica entered one of its ids meanwhile.
+   * `retry`: the same batch may succeed later. `refused`: one of its rows is malformed, so the
+   * batch will always fail. `raced`: another replica has inserted one of its ids in the meantime.
    */
   classify(error: unknown): 'retry' | 'refused' | 'raced';
 }
@@ -29,7 +32,7 @@ export interface CommitterOptions {
   /** Batches in flight at once. */
   readonly lanes: number;
   readonly maxBatchRows?: number;
-  /** Settlements that may wait; more are refused at once. */
+  /** Settlements that may wait. Beyond this, `settle` rejects at once. */
   readonly maxWaiting?: number;
   readonly random?: () => number;
   /** Monotonic milliseconds. */
@@ -42,15 +45,18 @@ interface Waiting {
   readonly deadlineAt: number;
   readonly resolve: (outcome: SettleOutcome) => void;
   readonly reject: (error: StoreUnavailableError) => void;
-  /** Answered, one way or the other: not to be sent again. */
+  /** Resolved or rejected: must not be sent again. */
   isDone: boolean;
 }
 
-/** Settlements gather behind a batch that has taken no longer than this: it is about to be committed. */
-const PROMPT_MS = 10;
+/**
+ * While the last batch is younger than this, settlements wait behind it instead of taking another
+ * lane: its commit is about to arrive, and one larger transaction costs less than two.
+ */
+const GATHER_MS = 10;
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 1_000;
-/** Races lost in a row before they are taken for a row that can never be entered. */
+/** After this many lost races in a row, the batch is treated as refused. */
 const MAX_RACES = 5;
 
 export class Committer {
@@ -61,20 +67,22 @@ export class Committer {
   readonly #random: () => number;
   readonly #now: () => number;
   #queue: Waiting[] = [];
-  /** Batches that are on their way, at most one in each lane. */
-  readonly #lanesBusy: (readonly Waiting[])[] = [];
+  /** Batches in flight, at most one per lane. */
+  readonly #busyLanes: (readonly Waiting[])[] = [];
   #lastBatchAt = 0;
   /**
-   * How many are taken and not answered yet: all in the queue and some of each batch. They are not kept in a Set,
-   * which leaves an old table with every change of size. Those tables refer to the next one each and to what was in
-   * them, so one that grew old keeps all that followed it from being collected young.
+   * Settlements accepted and not yet resolved: all of the queue and some of each batch.
+   *
+   * A counter rather than a Set: when a Set is rehashed, its old table still references its entries
+   * and the new table. Once such a table is in the old generation, it keeps them from being freed
+   * by a minor GC (decision 0015).
    */
   #pendingCount = 0;
-  /** One for all: most settlements are answered long before it is due. */
+  /** One timer for all deadlines: most settlements are durable long before theirs. */
   #deadlineTimer: { readonly timeout: NodeJS.Timeout; readonly dueAt: number } | undefined;
-  #isPumping = false;
+  #isScheduled = false;
   #isClosed = false;
-  /** When the first of the attempts failed that no success has followed. */
+  /** When attempts began to fail; undefined after a success. */
   #failingSince: number | undefined;
   #lastFault: unknown;
   #whenIdle: (() => void)[] = [];
@@ -89,21 +97,21 @@ export class Committer {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Settlements taken but neither durable nor given up. */
+  /** Settlements accepted that are neither durable nor given up. */
   get pending(): number {
     return this.#pendingCount;
   }
 
   /**
-   * How long settlements that wait have failed to be committed, 0 if they have not. A database that
-   * answers reads may still take no writes: a full disk, a standby.
+   * For how long commits have been failing while settlements wait; 0 if the last attempt succeeded.
+   * A database that answers reads may still refuse writes: its disk is full, or it is a standby.
    */
   get failingForMs(): number {
     if (this.#pendingCount === 0 || this.#failingSince === undefined) return 0;
     return this.#now() - this.#failingSince;
   }
 
-  /** Why the last attempt failed that may be tried again. */
+  /** The error of the last attempt that failed and may be retried. */
   get lastFault(): unknown {
     return this.#lastFault;
   }
@@ -111,8 +119,8 @@ export class Committer {
   /**
    * Resolves when the outcome is durable.
    *
-   * @throws {StoreUnavailableError} after `deadlineMs`, and at once when too many wait or the committer
-   * is closed. Only in the last two cases is it certain that nothing was charged.
+   * @throws {StoreUnavailableError} after `deadlineMs`: the charge may or may not be durable. At
+   * once when too many settlements wait or the committer is closed: nothing was charged.
    */
   settle(
     settlement: Settlement,
@@ -128,14 +136,14 @@ export class Committer {
       this.#pendingCount += 1;
       this.#queue.push(waiting);
       this.#watchDeadline(deadlineAt);
-      this.#schedulePump();
+      this.#schedule();
     });
   }
 
-  /** Takes no more settlements and waits for those it has; each still has its own deadline. */
+  /** Accepts no more settlements and waits for the pending ones. Each keeps its own deadline. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    // Waiting out a pause would only delay the last attempt.
+    // Ends the pauses between retries: waiting them out would only delay the last attempt.
     for (const endBackoff of this.#backoffs) endBackoff();
     if (this.#pendingCount === 0) return;
     await new Promise<void>((resolve) => {
@@ -153,13 +161,13 @@ export class Committer {
       },
       Math.max(0, dueAt - this.#now()),
     );
-    // What is pending is held by connections and pauses of their own.
+    // Connections and back-off timers keep the process alive while settlements are pending.
     timeout.unref();
     this.#deadlineTimer = { timeout, dueAt };
   }
 
   #giveUp(dueAt: number): void {
-    const pending = [...this.#lanesBusy.flat(), ...this.#queue].filter(isLive);
+    const pending = [...this.#busyLanes.flat(), ...this.#queue].filter(isLive);
     let next = Infinity;
     for (const waiting of pending) {
       if (waiting.deadlineAt > dueAt) {
@@ -173,31 +181,33 @@ export class Committer {
     if (next < Infinity) this.#watchDeadline(next);
   }
 
-  /** Settlements made in one turn of the event loop share a batch. */
-  #schedulePump(): void {
-    if (this.#isPumping || !this.#isLaneFree()) return;
-    this.#isPumping = true;
+  /**
+   * Waits for the end of the event-loop tick, so that all settlements of one tick share a batch.
+   */
+  #schedule(): void {
+    if (this.#isScheduled || !this.#isLaneFree()) return;
+    this.#isScheduled = true;
     setImmediate(() => {
-      this.#isPumping = false;
-      this.#pump();
+      this.#isScheduled = false;
+      this.#sendBatches();
     });
   }
 
   #isLaneFree(): boolean {
-    if (this.#lanesBusy.length === 0) return true;
-    if (this.#lanesBusy.length >= this.#lanes) return false;
-    return this.#queue.length >= this.#maxBatchRows || this.#now() - this.#lastBatchAt >= PROMPT_MS;
+    if (this.#busyLanes.length === 0) return true;
+    if (this.#busyLanes.length >= this.#lanes) return false;
+    return this.#queue.length >= this.#maxBatchRows || this.#now() - this.#lastBatchAt >= GATHER_MS;
   }
 
-  #pump(): void {
+  #sendBatches(): void {
     while (this.#isLaneFree()) {
       const batch = this.#takeBatch();
       if (batch.length === 0) return;
-      this.#lanesBusy.push(batch);
+      this.#busyLanes.push(batch);
       this.#lastBatchAt = this.#now();
       void this.#commit(batch).finally(() => {
-        this.#lanesBusy.splice(this.#lanesBusy.indexOf(batch), 1);
-        this.#pump();
+        this.#busyLanes.splice(this.#busyLanes.indexOf(batch), 1);
+        this.#sendBatches();
       });
     }
   }
@@ -205,8 +215,8 @@ export class Committer {
   #takeBatch(): readonly Waiting[] {
     const taken = this.#queue.slice(0, this.#maxBatchRows);
     this.#queue = this.#queue.slice(taken.length);
-    // Those past their deadline make room, so a batch may be smaller than it could be. Never empty
-    // while others wait.
+    // Settlements past their deadline are dropped, so a batch may be smaller than it could be. It
+    // is never empty while others wait.
     const live = taken.filter(isLive);
     return live.length === 0 && this.#queue.length > 0 ? this.#takeBatch() : live;
   }
@@ -221,7 +231,7 @@ export class Committer {
         this.#failingSince = undefined;
         live.forEach((waiting, index) => {
           const outcome = outcomes[index];
-          if (outcome === undefined) throw new Error('the driver answered too few outcomes');
+          if (outcome === undefined) throw new Error('the driver returned too few outcomes');
           this.#finish(waiting, () => {
             waiting.resolve(outcome);
           });
@@ -240,7 +250,7 @@ export class Committer {
     }
   }
 
-  /** Halves a batch that the database refuses until the malformed row stands alone. */
+  /** Halves a refused batch until the malformed row is alone in its batch. */
   async #divide(batch: readonly Waiting[], error: unknown): Promise<void> {
     const [first] = batch;
     if (batch.length === 1 && first !== undefined) return this.#setAside(first, error);

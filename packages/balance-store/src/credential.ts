@@ -1,7 +1,7 @@
 /**
- * The form of a credential: `gw_`, 43 base-62 characters of 256 random bits, and 6 of a CRC-32 of all
- * that. The prefix lets scanners recognise a leaked one; the checksum lets the gateway refuse typing
- * errors and junk without asking a database.
+ * The form of a credential: `gw_`, 43 base-62 characters for 256 random bits, and 6 base-62
+ * characters for the CRC-32 of all before. Secret scanners recognise a leaked credential by its
+ * prefix. The checksum lets the gateway refuse typing errors and junk without a database query.
  */
 
 import { createHmac, randomBytes } from 'node:crypto';
@@ -16,8 +16,8 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const BASE = BigInt(ALPHABET.length);
 
 /**
- * Whether a text has the form of a credential, checksum included. Says nothing about whether it was
- * ever issued. Costs the same small amount whatever the text is, however long.
+ * Whether a text has the form of a credential, checksum included. It does not say whether the
+ * credential was ever issued. Takes constant time, also for a very long text.
  */
 export function isWellFormedCredential(text: string): boolean {
   return (
@@ -32,17 +32,22 @@ export function generateCredential(): string {
   return PREFIX + secret + checksumOf(PREFIX + secret);
 }
 
-/** First and last characters, enough for a person to tell two credentials apart: `gw_Ab3d…9xYz`. */
+/** First and last characters, so that people can distinguish credentials: `gw_Ab3d…9xYz`. */
 export function hintOf(credential: string): string {
   return `${credential.slice(0, PREFIX.length + 4)}…${credential.slice(-4)}`;
 }
 
-/** What is stored in place of a credential. Worthless without the pepper, which no database holds. */
+/**
+ * The hash that is stored in place of a credential. A stolen database does not help to guess
+ * credentials, because the pepper is not in it.
+ */
 export function hashCredential(credential: string, pepper: string): Buffer {
   return createHmac('sha256', pepper).update(credential).digest();
 }
 
-/** Names a pepper without giving it away, so that keys of another pepper are recognised as such. */
+/**
+ * Identifies a pepper without revealing it, so that keys issued under another one are recognised.
+ */
 export function pepperIdOf(pepper: string): string {
   return createHmac('sha256', pepper).update('pepper id').digest('hex').slice(0, 16);
 }
@@ -54,7 +59,7 @@ function checksumOf(text: string): string {
   }
   let rest = (crc ^ 0xffffffff) >>> 0;
   let checksum = '';
-  // Without a bigint: this runs for every request.
+  // Numbers rather than bigints, which are slower: this runs for every request.
   for (let index = 0; index < CHECKSUM_LENGTH; index += 1) {
     checksum = ALPHABET.charAt(rest % ALPHABET.length) + checksum;
     rest = Math.floor(rest / ALPHABET.length);
@@ -70,7 +75,7 @@ function encodeSecret(value: bigint): string {
   return text;
 }
 
-/** CRC-32 as in ISO 3309, reflected. Node has its own only from 20.15 on. */
+/** CRC-32 as in ISO 3309, reflected. Node has `zlib.crc32` only since 20.15. */
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1;

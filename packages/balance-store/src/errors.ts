@@ -1,16 +1,21 @@
-/** Why a store refuses to open. {@link StoreUnavailableError} is the one fault of an open store. */
+/**
+ * Reasons why a store refuses to open. An open store throws only one kind of fault,
+ * `StoreUnavailableError`.
+ */
 
-/** Another live process has the embedded ledger open. Two at once would lose charges silently. */
+/** Another live process has the embedded ledger open. Two processes would silently lose charges. */
 export class EmbeddedStoreLockedError extends Error {
   override readonly name = 'EmbeddedStoreLockedError';
 }
 
-/** The embedded ledger was moved to PostgreSQL: opened again, its keys could be spent in both places. */
+/**
+ * The embedded ledger was moved to PostgreSQL. If it opened, keys could be spent in both places.
+ */
 export class LedgerMovedError extends Error {
   override readonly name = 'LedgerMovedError';
 }
 
-/** A ledger cannot be moved. The message says why, and what was changed: nothing. */
+/** A ledger cannot be moved. The message says why. Nothing was changed. */
 export class LedgerMoveError extends Error {
   override readonly name = 'LedgerMoveError';
 }
@@ -20,12 +25,12 @@ export class SchemaTooNewError extends Error {
   override readonly name = 'SchemaTooNewError';
 }
 
-/** Every key in the database was issued under another pepper: none of them would ever be found. */
+/** Every key in the database was issued under another pepper, so none of them could be found. */
 export class PepperMismatchError extends Error {
   override readonly name = 'PepperMismatchError';
 }
 
-/** The database's schema is not what its migrations should have made. The message says what to do. */
+/** The schema differs from the one that the migrations create. The message says what to do. */
 export class SchemaMismatchError extends Error {
   override readonly name = 'SchemaMismatchError';
 }

@@ -1,7 +1,7 @@
 /** Holds: money set aside for requests in flight, so that a balance never falls below zero. */
 
 export interface Hold {
-  /** Of the request that will be settled under the same id. */
+  /** Id of the request, which will be settled under the same id. */
   readonly requestId: string;
   readonly keyId: string;
   /** The most the request can cost, in units of 10^-14 USD. Never negative. */
@@ -11,18 +11,18 @@ export interface Hold {
 export type HoldOutcome =
   | {
       readonly outcome: 'held';
-      /** In units of 10^-14 USD, holds not taken off. */
+      /** In units of 10^-14 USD, before holds are subtracted. */
       readonly balance: bigint;
       /** All live holds of the key, this one included. */
       readonly held: bigint;
     }
-  /** It does not fit: nothing is held. */
+  /** The balance less all live holds does not cover the amount: nothing is held. */
   | {
       readonly outcome: 'short';
       readonly balance: bigint;
       /** All live holds of the key. */
       readonly held: bigint;
-      /** What the balance lacks, in units of 10^-14 USD. */
+      /** The amount that is missing, in units of 10^-14 USD. */
       readonly shortfall: bigint;
     }
   | {
@@ -31,13 +31,13 @@ export type HoldOutcome =
     };
 
 /**
- * `orphaned`: it expired without a charge or a release, because the process that had placed it died or
- * lost the database. The upstream may have done work that nobody was charged for.
+ * `orphaned`: the hold expired without a charge or a release, because the process that placed it
+ * died or lost the database. The upstream may have done work that was never charged.
  */
 export type HoldState = 'live' | 'orphaned';
 
 export interface HoldRecord extends Hold {
   readonly createdAt: Date;
-  /** Of an orphan, when it became one. */
+  /** When the hold became an orphan; `null` for a live one. */
   readonly orphanedAt: Date | null;
 }

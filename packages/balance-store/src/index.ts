@@ -10,7 +10,13 @@ export {
 } from './errors.js';
 export type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 export type { KeyLimits, KeyRecord, KeyState, NewKey } from './key.js';
-export type { EntryFilter, EntryPage, LedgerEntry } from './ledger-entry.js';
+export type {
+  EntryFilter,
+  EntryPage,
+  LedgerEntry,
+  SettledRates,
+  SettledUsage,
+} from './ledger-entry.js';
 export { StoreUnavailableError } from './store.js';
 export type {
   BalanceAfter,
@@ -18,8 +24,6 @@ export type {
   Charged,
   LedgerSummary,
   QuarantinedUsage,
-  SettledRates,
-  SettledUsage,
   Settlement,
   SettleOutcome,
   Standing,

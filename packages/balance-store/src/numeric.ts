@@ -1,4 +1,4 @@
-/** The one border between `bigint` units of 10^-14 USD and the database's decimal text. */
+/** Converts between `bigint` units of 10^-14 USD and the database's decimal text. */
 
 const DECIMALS = 14;
 const NUMERIC_TEXT = /^(-?)(\d+)(?:\.(\d+))?$/;
@@ -14,14 +14,14 @@ export function numericFromUnits(units: bigint): string {
 /**
  * Reads USD as the database writes it into units of 10^-14 USD.
  *
- * @throws {RangeError} when the text is no plain decimal or is finer than 10^-14 USD: a ledger that
- * holds such a value is not the one this package wrote, and rounding it would hide that.
+ * @throws {RangeError} when the text is not a plain decimal or is finer than 10^-14 USD. This
+ * package never writes such a value, and rounding it would hide that something else did.
  */
 export function unitsFromNumeric(text: string): bigint {
   const [, sign, whole = '', decimals = ''] = NUMERIC_TEXT.exec(text) ?? [];
   const fraction = decimals.slice(0, DECIMALS).padEnd(DECIMALS, '0');
   if (whole === '' || /[1-9]/.test(decimals.slice(DECIMALS))) {
-    throw new RangeError(`"${text.slice(0, 60)}" is no amount of USD with at most 14 decimals`);
+    throw new RangeError(`"${text.slice(0, 60)}" is not an amount of USD with at most 14 decimals`);
   }
   const units = BigInt(whole + fraction);
   return sign === '-' ? -units : units;

@@ -1,48 +1,30 @@
 /**
- * What a balance store does, whatever database it stands on.
+ * The interface of a balance store, the same for every database.
  *
  * Money is `bigint` in units of 10^-14 USD throughout; token counts are integers. Expected outcomes
- * are values of a discriminated union, faults throw {@link StoreUnavailableError}.
+ * are values of a discriminated union; faults throw {@link StoreUnavailableError}.
  */
 
 import type { KeyLimits, KeyRecord, NewKey } from './key.js';
-import type { EntryFilter, EntryPage, LedgerEntry } from './ledger-entry.js';
+import type {
+  EntryFilter,
+  EntryPage,
+  LedgerEntry,
+  SettledRates,
+  SettledUsage,
+} from './ledger-entry.js';
 import type { AuditOptions, AuditReport, SealHead } from './audit.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 
-/** The four token classes of one finished request, and the one-hour part of the cache writes. */
-export interface SettledUsage {
-  /** Prompt tokens that neither came from the cache nor were written to it. */
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cacheReadInputTokens: number;
-  /** All cache writes, of either lifetime. */
-  readonly cacheCreationInputTokens: number;
-  /** The part of `cacheCreationInputTokens` with a lifetime of one hour. */
-  readonly cacheCreation1hInputTokens: number;
-}
-
-/**
- * The rates one request was priced at, per token, in units of 10^-14 USD. Recorded with the entry, so
- * that an audit can recompute the amount whatever happened to the price table since.
- */
-export interface SettledRates {
-  readonly inputPerToken: bigint;
-  readonly outputPerToken: bigint;
-  readonly cacheReadPerToken: bigint;
-  readonly cacheWrite5mPerToken: bigint;
-  readonly cacheWrite1hPerToken: bigint;
-}
-
 export interface Settlement {
-  /** Made by the gateway before the first attempt and reused on every retry. Unique for ever. */
+  /** Made by the gateway before the first attempt and reused on every retry. Never reused after. */
   readonly requestId: string;
   readonly keyId: string;
-  /** What the request costs at its rates, in units of 10^-14 USD. Never negative. */
+  /** The charge of the request at its rates, in units of 10^-14 USD. Never negative. */
   readonly amount: bigint;
   /**
-   * `none`: the charge takes at most what is left of the balance beyond the holds of other requests,
-   * and the rest is written off. A request that has a hold is charged this way in any case.
+   * `none`: the charge takes at most the balance less the holds of other requests, and the rest is
+   * written off. A request that has a hold is always charged this way.
    */
   readonly overdraft: 'bounded' | 'none';
   readonly model: string;
@@ -51,9 +33,9 @@ export interface Settlement {
   /** Which format the client spoke: `messages` or `chat.completions`. */
   readonly endpoint: string;
   readonly streamed: boolean;
-  /** The upstream's own id of the message, when it gave one. */
+  /** The upstream's own id of the message, if it sent one. */
   readonly upstreamId: string | undefined;
-  /** What was odd about the usage object, for the operator. At most 500 characters are kept. */
+  /** Oddities of the usage object, for the operator. At most 500 characters are kept. */
   readonly remarks?: string | undefined;
 }
 
@@ -66,20 +48,20 @@ export interface BalanceAfter {
 
 export interface Charged extends BalanceAfter {
   /**
-   * The part of the amount that the balance could not cover, in units of 10^-14 USD: the key was charged
-   * the amount less this. Above zero only for charges without overdraft. It is the operator's loss, and
-   * the key stays exhausted until its next credit.
+   * The part of the amount that the balance could not cover, in units of 10^-14 USD. The key was
+   * charged the amount less this. Above zero only for charges without overdraft. It is the
+   * operator's loss, and the key stays exhausted until its next credit.
    */
   readonly writtenOff: bigint;
 }
 
 export type SettleOutcome =
   | ({ readonly outcome: 'settled' } & Charged)
-  /** The same request was settled before with the same contents: nothing changed. */
+  /** The request was settled before with the same contents: nothing changed. */
   | ({ readonly outcome: 'replayed' } & Charged)
-  /** The request id is in the ledger with other contents: nothing charged, an alarm row written. */
+  /** The request id has other contents in the ledger: no charge, but an alarm row is written. */
   | { readonly outcome: 'conflict' }
-  /** The database refuses this row as malformed: set aside in the quarantine, nothing charged. */
+  /** The database refuses this row as malformed: it is quarantined, and nothing is charged. */
   | { readonly outcome: 'quarantined'; readonly reason: string };
 
 export interface TopUp {
@@ -88,7 +70,7 @@ export interface TopUp {
   readonly keyId: string;
   /** In units of 10^-14 USD. Above zero. */
   readonly amount: bigint;
-  /** Who did it, for the audit trail: never a secret. */
+  /** The operator or system that made the top-up, for the audit trail. Not a secret. */
   readonly actor: string;
 }
 
@@ -100,24 +82,28 @@ export type TopUpOutcome =
   | { readonly outcome: 'unknown_key' };
 
 /**
- * What admission needs to know. Derived from the key's row whenever it is read, by the SQL function
- * `standing_of`: a key is disabled or enabled nowhere else.
+ * Whether a key may make requests, and if not, why it is disabled.
  *
- * - `exhausted`: the balance is zero or below, or a response since the last credit cost more than the
- *   balance could cover (`uncovered` is above zero).
- * - `suspended`, `revoked`: an operator decided so. `expired`: its `expiresAt` has passed.
+ * No column stores the standing. The SQL function `standing_of` derives it from the key's row on
+ * each read, through the view `key_standing`. That function is the only place where a key is
+ * disabled or enabled, so a credit that races an exhausting charge cannot leave the key in the
+ * wrong state.
+ *
+ * - `exhausted`: the balance is zero or below, or a response since the last credit cost more than
+ *   the balance could cover (`uncovered` is above zero).
+ * - `suspended`, `revoked`: decided by an operator. `expired`: `expiresAt` has passed.
  */
 export type Standing =
   | {
       readonly standing: 'active' | 'exhausted' | 'suspended' | 'revoked' | 'expired';
       /** In units of 10^-14 USD, as is `uncovered`. */
       readonly balance: bigint;
-      /** What was written off since the last credit. */
+      /** The sum of all write-offs since the last credit. */
       readonly uncovered: bigint;
     }
   | { readonly standing: 'unknown' };
 
-/** A request whose cost upstream will never be charged, kept for the operator. */
+/** A request that used tokens upstream and will never be charged. Kept for the operator. */
 export interface QuarantinedUsage {
   readonly requestId: string;
   readonly keyId: string;
@@ -127,15 +113,15 @@ export interface QuarantinedUsage {
 
 /** Amounts are in units of 10^-14 USD. */
 export interface LedgerSummary {
-  /** How many keys there are of each standing. */
+  /** Number of keys by standing. */
   readonly keys: Readonly<Record<Exclude<Standing['standing'], 'unknown'>, number>>;
-  /** What customers have paid and not used: the sum of all balances above zero. */
+  /** Money that customers have paid and not used: the sum of all balances above zero. */
   readonly unspent: bigint;
   /** The sum of all balances below zero, as an amount above zero. */
   readonly overdrawn: bigint;
-  /** Usage that was set aside and never charged. */
+  /** Quarantined usages: set aside and never charged. */
   readonly quarantined: number;
-  /** Request ids that came back with other contents. */
+  /** Request ids that were settled again with other contents. */
   readonly conflicts: number;
   readonly orphanedHolds: number;
   /** When the hash chain was last extended. */
@@ -143,17 +129,18 @@ export interface LedgerSummary {
 }
 
 export interface BalanceStore {
-  /** Creates a key. The plaintext credential is in the answer and nowhere else, ever. */
+  /** Creates a key. The returned credential is not stored anywhere and cannot be shown again. */
   createKey(key: NewKey): Promise<{ readonly record: KeyRecord; readonly credential: string }>;
   /**
-   * Finds the key of a credential. `undefined` for anything that was never issued.
+   * Finds the key of a credential. `undefined` for a text that was never issued as one.
    *
-   * The record may be up to one second old, except for changes made through this store to anything but
-   * its balance: whether the key may go on is for {@link BalanceStore.readStanding} to say.
+   * The record is cached for up to one second. Changes made through this store show at once, except
+   * those of the balance. Use {@link BalanceStore.readStanding} to decide whether the key may make
+   * a request: it is never cached.
    */
   findKeyByCredential(credential: string): Promise<KeyRecord | undefined>;
   getKey(keyId: string): Promise<KeyRecord | undefined>;
-  /** Newest first. `after` is the id of the last key of the page before. */
+  /** Newest first. `after` is the id of the last key of the previous page. */
   listKeys(page: {
     readonly limit: number;
     readonly after?: string;
@@ -161,7 +148,7 @@ export interface BalanceStore {
   suspendKey(keyId: string): Promise<KeyRecord | undefined>;
   /** Lifts a suspension. A revoked key stays revoked. */
   resumeKey(keyId: string): Promise<KeyRecord | undefined>;
-  /** For good. */
+  /** Disables the key permanently. */
   revokeKey(keyId: string): Promise<KeyRecord | undefined>;
   updateKey(
     keyId: string,
@@ -173,10 +160,10 @@ export interface BalanceStore {
   ): Promise<KeyRecord | undefined>;
 
   /**
-   * The authoritative admission read. Reads of one event-loop turn are folded into one query.
+   * The authoritative admission read. Reads of one event-loop tick share one query.
    *
-   * Also throws {@link StoreUnavailableError} while settlements have been failing for more than 2 s, so
-   * that no work begins which could not be charged.
+   * Also throws {@link StoreUnavailableError} while settlements have been failing for more than
+   * two seconds, because a request that starts then could not be charged.
    */
   readStanding(keyId: string): Promise<Standing>;
 
@@ -184,26 +171,28 @@ export interface BalanceStore {
    * Makes the charge of one finished request durable, once. Resolves only when the ledger entry is
    * committed; waits through outages of the database for at most `deadlineMs`.
    *
-   * @throws {StoreUnavailableError} The commit may or may not have happened: settle again with the same `requestId`.
+   * @throws {StoreUnavailableError} The commit may or may not have happened: settle again with the
+   * same `requestId`.
    */
   settle(settlement: Settlement, options: { readonly deadlineMs: number }): Promise<SettleOutcome>;
   /**
-   * Sets aside what a request may cost at most, before it is sent upstream: the admission read of a
-   * balance that must never fall below zero. The balance less all live holds must cover it. Settling the
-   * request takes the hold away in the same transaction; the store keeps it alive until then.
+   * Sets aside the most a request may cost, before it is sent upstream. It replaces `readStanding`
+   * for a balance that must never fall below zero. The balance less all live holds must cover the
+   * amount. The store keeps the hold alive until the request is settled, which deletes it in the
+   * same transaction.
    *
-   * Placing a live hold again answers as the first time. On {@link StoreUnavailableError} it may have been
-   * placed: {@link BalanceStore.releaseHold} sees to that.
+   * Placing a live hold again returns the same outcome. On {@link StoreUnavailableError} the hold
+   * may have been placed: call {@link BalanceStore.releaseHold}.
    */
   placeHold(hold: Hold): Promise<HoldOutcome>;
   /**
-   * Gives back the hold of a request that will not be settled. It happens soon; should the database be
-   * away for long, the hold expires by itself.
+   * Releases the hold of a request that will not be settled. Returns at once; the database follows
+   * soon. If the database stays unavailable, the hold expires.
    */
   releaseHold(requestId: string): void;
   /**
-   * No longer keeps a hold alive, as if the process had ended that placed it: unless its request is settled
-   * or gives it back, it expires and is reported as orphaned.
+   * Stops keeping a hold alive, as if the process that placed it had ended. Unless the request is
+   * settled or the hold is released, it expires and is reported as orphaned.
    */
   abandonHold(requestId: string): void;
   /** Newest first. */
@@ -212,37 +201,40 @@ export interface BalanceStore {
     readonly limit: number;
   }): Promise<readonly HoldRecord[]>;
   countHolds(state: HoldState): Promise<number>;
-  /** Sets aside a usage document that cannot be trusted. Never charges. */
+  /** Sets aside a usage object that cannot be trusted. Never charges. */
   quarantine(usage: QuarantinedUsage): Promise<void>;
   topUp(topUp: TopUp): Promise<TopUpOutcome>;
 
   /** One entry by its request id, only if it belongs to `keyId`. */
   findEntry(keyId: string, requestId: string): Promise<LedgerEntry | undefined>;
   listEntries(filter: EntryFilter): Promise<EntryPage>;
-  /** The entries of these request ids, in no particular order, whoever they belong to. At most 1,000 ids. */
+  /** The entries of these request ids, of any key, in no particular order. At most 1,000 ids. */
   findEntries(requestIds: readonly string[]): Promise<readonly LedgerEntry[]>;
   /**
-   * Adds entries that are in no block yet to the hash chain. To be called every minute or so, by every
-   * replica: one of them does the work.
+   * Adds the entries that are not in a block yet to the hash chain. Call it about once a minute
+   * from every replica: one of them does the work.
    *
-   * @param options.all - Looks at every key instead of those that changed since the last block.
-   * @returns the end of the chain, `undefined` while it is empty.
+   * @param options.all - Looks at every key, not only at those that changed since the last block.
+   * @returns the end of the chain, or `undefined` while it is empty.
    */
   sealEntries(options?: { readonly all?: boolean }): Promise<SealHead | undefined>;
   /** Figures of the ledger as a whole, for an operator's monitoring. Reads every key's row. */
   summarize(): Promise<LedgerSummary>;
-  /** Recomputes the whole ledger; streams rows, so memory stays bounded. */
+  /** Recomputes the whole ledger. Reads it page by page, so memory stays bounded. */
   audit(options?: AuditOptions): Promise<AuditReport>;
 
   /** Resolves when the database answers; throws {@link StoreUnavailableError} otherwise. */
   ping(): Promise<void>;
-  /** Settlements taken but not yet durable. */
+  /** Settlements accepted but not yet durable. */
   pendingSettlements(): number;
   /** Waits for pending settlements, then closes. */
   close(): Promise<void>;
 }
 
-/** The database did not answer. Whether the work was done is unknown unless the method says otherwise. */
+/**
+ * The database did not answer. Unless the method says otherwise, it is unknown whether the work was
+ * done.
+ */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }

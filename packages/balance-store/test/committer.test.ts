@@ -11,7 +11,7 @@ const settled: SettleOutcome = { outcome: 'settled', balance: 1n, isActive: true
 class Refusal extends Error {}
 class Race extends Error {}
 
-/** A driver whose batches are answered by a script; calls beyond it settle. */
+/** A driver with a scripted answer per batch. Batches beyond the script are settled. */
 function scriptedDriver(
   answer: (batch: readonly Settlement[], call: number) => Promise<void> | void,
 ) {
@@ -52,7 +52,7 @@ describe('committer', () => {
     expect(batches.flat()).toEqual(all);
   });
 
-  it('tells how long nothing could be committed, until something is or nobody waits', async () => {
+  it('reports for how long commits have failed, until one succeeds or nothing is pending', async () => {
     let now = 0;
     let isDown = true;
     const { driver } = scriptedDriver(() => {
@@ -75,7 +75,7 @@ describe('committer', () => {
     expect(committer.failingForMs).toBe(0);
   });
 
-  it('lets settlements gather behind a batch that is prompt', async () => {
+  it('lets settlements gather behind a batch that is fast', async () => {
     const release: (() => void)[] = [];
     const { driver, batches } = scriptedDriver(
       () => new Promise((resolve) => release.push(resolve)),
@@ -94,7 +94,7 @@ describe('committer', () => {
     await Promise.all(outcomes);
   });
 
-  it('has no more batches in flight than lanes, however slow the database is', async () => {
+  it('has at most one batch in flight per lane, also on a slow database', async () => {
     let now = 0;
     const release: (() => void)[] = [];
     const { driver, batches } = scriptedDriver(
@@ -140,7 +140,7 @@ describe('committer', () => {
     expect(batches.length).toBeLessThanOrEqual(20);
   });
 
-  it('takes a race that is lost again and again for a malformed settlement', async () => {
+  it('treats a race that is lost repeatedly as a malformed settlement', async () => {
     const { driver, quarantined } = scriptedDriver(() => {
       throw new Race('duplicate key');
     });
@@ -149,7 +149,7 @@ describe('committer', () => {
     expect(quarantined.length).toBe(1);
   });
 
-  it('gives up at the deadline, wherever the settlement is then, and never sends it again', async () => {
+  it('gives up a queued or sent settlement at its deadline, and never sends it again', async () => {
     let isUp = false;
     const { driver, batches } = scriptedDriver(() => {
       if (!isUp) throw new Error('down');
@@ -170,7 +170,7 @@ describe('committer', () => {
     expect(batches.flat()).not.toContain(queued);
   });
 
-  it('refuses more than may wait, at once', async () => {
+  it('refuses settlements at once while too many wait', async () => {
     let release: () => void = () => undefined;
     const { driver } = scriptedDriver(() => new Promise((resolve) => (release = resolve)));
     const committer = create({ driver, lanes: 1, maxWaiting: 2 });
@@ -204,7 +204,7 @@ describe('committer', () => {
     expect(attempts).toBe(3);
   });
 
-  it('close waits for what is pending and refuses what comes later', async () => {
+  it('close waits for pending settlements and refuses later ones', async () => {
     const { driver } = scriptedDriver((_, call) => {
       if (call === 1) throw new Error('down');
     });

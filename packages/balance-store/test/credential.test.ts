@@ -4,7 +4,7 @@ import { generateCredential, hashCredential, hintOf, pepperIdOf } from '../src/c
 import { isWellFormedCredential } from '../src/index.js';
 
 describe('credential', () => {
-  it('is gw_, 43 random characters and the CRC-32 of both in six', () => {
+  it('consists of gw_, 43 random characters and 6 for the CRC-32 of both', () => {
     const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
     for (let round = 0; round < 200; round += 1) {
       const credential = generateCredential();
@@ -23,7 +23,7 @@ describe('credential', () => {
     expect(new Set(credentials).size).toBe(1_000);
   });
 
-  it('is not well-formed with any one character changed', () => {
+  it('is not well-formed after a change of any character', () => {
     const credential = generateCredential();
     for (let index = 0; index < credential.length; index += 1) {
       const other = credential[index] === 'a' ? 'b' : 'a';
@@ -51,7 +51,7 @@ describe('credential', () => {
     expect(hintOf('gw_Ab3dXXXXXXXX9xYz')).toBe('gw_Ab3d…9xYz');
   });
 
-  it('hashes differently under another pepper, whose id tells nothing', () => {
+  it('hashes differently under another pepper, and the pepper id reveals nothing', () => {
     const credential = generateCredential();
     expect(hashCredential(credential, 'a')).toEqual(hashCredential(credential, 'a'));
     expect(hashCredential(credential, 'a')).not.toEqual(hashCredential(credential, 'b'));

@@ -1,4 +1,4 @@
-/** The contract on the embedded database, and what concerns its directory. */
+/** The contract on the embedded database, and the rules for its directory. */
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -52,7 +52,7 @@ balanceStoreContract({
 });
 
 describe('embedded: the directory', () => {
-  it('a second opener is refused, and the first goes on unharmed', async () => {
+  it('refuses a second opener without harm to the first', async () => {
     const dataDir = newDirectory();
     const store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
     for (let attempt = 0; attempt < 20; attempt += 1) {
@@ -75,7 +75,7 @@ describe('embedded: the directory', () => {
     for (const result of results) if (result.status === 'fulfilled') await result.value.close();
   });
 
-  it('loses and doubles nothing when its process is killed again and again', async () => {
+  it('loses and doubles nothing when its process is killed repeatedly', async () => {
     const dataDir = newDirectory();
     const acknowledged = new Map<string, bigint>();
     for (let kill = 1; kill <= 3; kill += 1) {
@@ -89,14 +89,14 @@ describe('embedded: the directory', () => {
     await store.close();
   });
 
-  it('acknowledges nothing that a full disk did not take', async () => {
+  it('acknowledges nothing that a full disk did not store', async () => {
     const dataDir = newDirectory();
     const maxFileBytes = 17_000_000;
     const acknowledged = new Map<string, bigint>();
     const first = spawnWriter(['embedded', dataDir, '10'], acknowledged);
     await first.hasAcknowledged(10);
     await first.kill();
-    // A ledger that has nearly the size the disk has room for: rows that are gone, and their space not yet.
+    // Makes the ledger nearly as large as the disk: deletes rows whose space is not yet reused.
     const pglite = startPglite(join(dataDir, 'pglite'));
     const pool = new Pool({ stream: pglite.connect, user: 'postgres', max: 1 });
     await pool.query(`
@@ -122,7 +122,7 @@ describe('embedded: the directory', () => {
     const dataDir = newDirectory();
     const holder = spawn(process.execPath, ['-e', HOLD_SOCKET, join(dataDir, 'lock')]);
     await new Promise((resolve) => holder.stdout.once('data', resolve));
-    // As a container that shares the directory but not the network namespace would hold it.
+    // Like a container that shares the directory but not the network namespace.
     await expect(openEmbeddedStore({ dataDir, pepper: PEPPER })).rejects.toThrow(
       EmbeddedStoreLockedError,
     );
@@ -134,7 +134,7 @@ describe('embedded: the directory', () => {
 });
 
 describe('embedded: connections', () => {
-  it('a new connection finds nothing of one that broke off, and errors leave it usable', async () => {
+  it('a new connection sees nothing of a broken one, and stays usable after errors', async () => {
     const pglite = startPglite(newDirectory());
     const pool = new Pool({ stream: pglite.connect, user: 'postgres', max: 1 });
     const first = await pool.connect();

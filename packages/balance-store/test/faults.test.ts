@@ -1,4 +1,4 @@
-/** PostgreSQL killed, gone, frozen; writers killed. A server of our own, because it suffers. */
+/** PostgreSQL killed, gone or frozen; writers killed. Uses a server of its own, to break it. */
 
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
@@ -14,7 +14,7 @@ import { expectAllOnce, spawnWriter } from './writer-process.js';
 
 const PEPPER = 'pepper of the tests';
 
-/** Lets everything through to the server, and loses the answer to the next message when told to. */
+/** Forwards everything to the server. On request, drops the answer to the next message. */
 async function startDeafProxy(connectionString: string) {
   const target = new URL(connectionString);
   let swallows = false;
@@ -69,7 +69,7 @@ async function openWithKey() {
   return { store, keyId: record.id, connectionString };
 }
 
-/** A database of a role that is no superuser, whom alone the server's limits hold. */
+/** A database of a role that is not a superuser: the server's limits do not bind superusers. */
 async function openAsRole(role: string) {
   const administrated = await server.createDatabase();
   const administer = (sql: string, values?: readonly string[]) =>
@@ -90,7 +90,7 @@ describe('PostgreSQL faults', () => {
       while (isRunning) {
         const charge = settlement(keyId);
         const { outcome } = await store.settle(charge, { deadlineMs: 30_000 });
-        // "replayed" when the commit's answer was what got lost.
+        // "replayed" if the answer to the commit was lost.
         expect(['settled', 'replayed']).toContain(outcome);
         acknowledged.set(charge.requestId, charge.amount);
       }
@@ -146,7 +146,7 @@ describe('PostgreSQL faults', () => {
     await store.close();
   });
 
-  it('a commit whose answer is lost with its connection is found, not repeated', async () => {
+  it('a commit whose answer was lost with its connection is found, not repeated', async () => {
     const connectionString = await server.createDatabase();
     const proxy = await startDeafProxy(connectionString);
     const store = await openPostgresStore({ connectionString: proxy.url, pepper: PEPPER });
@@ -163,12 +163,12 @@ describe('PostgreSQL faults', () => {
     await proxy.stop();
   });
 
-  it('a database that takes no writes stops admission and loses no charge', async () => {
+  it('a read-only database stops admission and loses no charge', async () => {
     const { store, keyId, connectionString } = await openWithKey();
     await server.setReadOnly(connectionString, 'on');
     const charge = settlement(keyId);
     const settled = store.settle(charge, { deadlineMs: 30_000 });
-    // Reads are answered all the while; the first ones may meet a connection that was ended.
+    // Reads still work, but the first ones may get a closed connection.
     const read = () => store.getKey(keyId).catch((error: unknown) => error);
     for (let key = await read(); key instanceof StoreUnavailableError;) key = await read();
     expect((await store.getKey(keyId))?.isActive).toBe(true);
@@ -177,17 +177,17 @@ describe('PostgreSQL faults', () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     await expect(admission()).rejects.toThrow(
-      /takes no charges .*: .* in a read-only transaction$/,
+      /cannot record charges .*: .* in a read-only transaction$/,
     );
     const hold = { requestId: 'h', keyId, amount: 1n };
-    await expect(store.placeHold(hold)).rejects.toThrow('takes no charges');
+    await expect(store.placeHold(hold)).rejects.toThrow('cannot record charges');
     await server.setReadOnly(connectionString, 'off');
     expect((await settled).outcome).toBe('settled');
     expect(await admission()).toBe('active');
     await store.close();
   });
 
-  it('a server without a connection to spare stops no store that has its own', async () => {
+  it('a server without free connections does not stop a store that has its own', async () => {
     const { store, keyId, connectionString } = await openWithKey();
     const hogs: Client[] = [];
     for (;;) {
@@ -239,12 +239,12 @@ describe('PostgreSQL faults', () => {
     ).toEqual(charges.map(({ requestId: id }) => ({ id })).sort((a, b) => (a.id < b.id ? -1 : 1)));
   });
 
-  it('operators who wait for the database make no request wait', async () => {
+  it('operators who wait for the database do not delay requests', async () => {
     const { store, keyId, connectionString } = await openWithKey();
     const locker = new Client({ connectionString });
     await locker.connect();
     await locker.query('BEGIN; LOCK TABLE ledger_block');
-    // As many as operators have connections.
+    // One for each connection in the operators' pool.
     const errands = [store.sealEntries(), store.sealEntries()];
     const stuck = async () =>
       (await locker.query("SELECT FROM pg_locks WHERE locktype = 'relation' AND NOT granted")).rows;
@@ -262,7 +262,7 @@ describe('PostgreSQL faults', () => {
     await store.close();
   });
 
-  it('after a restore the audit and a witness tell what is missing, and nothing is charged twice', async () => {
+  it('after a restore the audit and a witness show the missing charges, and nothing is charged twice', async () => {
     const { store, keyId, connectionString } = await openWithKey();
     const settle = async (count: number) => {
       const charges = Array.from({ length: count }, () => settlement(keyId));
@@ -293,7 +293,7 @@ describe('PostgreSQL faults', () => {
     await restored.close();
   });
 
-  it('opening a store on a database that is not there fails soon', async () => {
+  it('opening a store without a database fails quickly', async () => {
     const opening = openPostgresStore({
       connectionString: 'postgres://postgres@127.0.0.1:1/none',
       pepper: PEPPER,

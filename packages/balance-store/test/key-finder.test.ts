@@ -22,7 +22,7 @@ const ROW: KeyRow = {
   standing: 'active',
 };
 
-/** Stands in for a pool that answers each query with these rows, and counts them. */
+/** A fake pool that returns these rows for each query, and counts the queries. */
 function countingPool(rows: readonly KeyRow[]) {
   let queries = 0;
   const client = {
@@ -34,7 +34,7 @@ function countingPool(rows: readonly KeyRow[]) {
 }
 
 it.each([
-  // Whoever tries a key twice must not learn from the time of the second answer that it once existed.
+  // The time of a second attempt with a key must not reveal that the key once existed.
   ['an unknown key', [], 3],
   ['a revoked key', [{ ...ROW, state: 'revoked', standing: 'revoked' }], 3],
   ['an active key', [ROW], 1],

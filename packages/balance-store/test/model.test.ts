@@ -1,4 +1,4 @@
-/** Random histories of commands, compared step by step with a model of a few lines. */
+/** Compares random histories of commands, step by step, with a model of a few lines. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,14 +23,14 @@ interface ModelKey {
   isExpired: boolean;
 }
 
-/** Keys and used ids: everything that decides an outcome. */
+/** The state that decides every outcome: keys and used ids. */
 interface Model {
   readonly keys: Map<string, ModelKey>;
   readonly used: Map<
     string,
     { readonly contents: string; readonly balance: bigint; readonly writtenOff: bigint }
   >;
-  /** Live and orphaned ones by request id. */
+  /** Live and orphaned holds by request id. */
   readonly holds: Map<string, { readonly keyId: string; amount: bigint; isLive: boolean }>;
 }
 
@@ -42,7 +42,7 @@ function heldBy(model: Model, keyId: string): bigint {
 
 interface Real {
   readonly store: BalanceStore;
-  /** Makes ids of one history its own. */
+  /** Prefix that makes the ids of one history unique. */
   readonly history: string;
   readonly keyIds: readonly string[];
 }
@@ -61,7 +61,7 @@ function keyOf(model: Model, keyId: string): ModelKey {
   return key;
 }
 
-/** What both kinds of money movement have in common. */
+/** The rules that charges and top-ups share. */
 function applyOnce(
   model: Model,
   entry: {
@@ -91,7 +91,7 @@ function applyOnce(
   };
 }
 
-/** What a charge takes of its key's balance, and what must be written off. */
+/** Splits a charge into the part that its key's balance covers and the part that is written off. */
 function splitOf(
   model: Model,
   { requestId, keyId, amount, overdraft }: Settlement,
@@ -350,7 +350,7 @@ async function checkHistories(store: BalanceStore): Promise<void> {
   expect(await store.audit()).toMatchObject({ isSound: true, gap: 0n, quarantined: 0 });
 }
 
-describe('a store behaves as its model through any history', () => {
+describe('a store behaves like its model through any history', () => {
   const cleanUps: (() => Promise<void> | void)[] = [];
   afterAll(async () => {
     for (const cleanUp of cleanUps.reverse()) await cleanUp();

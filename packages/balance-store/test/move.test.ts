@@ -1,4 +1,4 @@
-/** From the embedded ledger to PostgreSQL: everything arrives, and the old one is not used any more. */
+/** Moving the embedded ledger to PostgreSQL: all rows arrive, and the old ledger stays closed. */
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -66,13 +66,13 @@ async function everything(store: BalanceStore) {
   };
 }
 
-it('moves every row as it is, once, and leaves the embedded ledger closed for good', async () => {
+it('moves every row unchanged, once, and leaves the embedded ledger closed permanently', async () => {
   const connectionString = await server.createDatabase();
   const source = await openEmbeddedStore({ dataDir, pepper: PEPPER });
   const { keyId, credential } = await fill(source);
   const before = await everything(source);
   expect(before.audit).toMatchObject({ isSound: true, sealed: 1_201, conflicts: 1 });
-  // In use: nothing can be moved.
+  // A ledger that is in use cannot be moved.
   const move = () => moveEmbeddedLedger({ dataDir, pepper: PEPPER, connectionString });
   await expect(move()).rejects.toThrow('open in another process');
   await source.close();
@@ -94,13 +94,13 @@ it('moves every row as it is, once, and leaves the embedded ledger closed for go
   const target = await openPostgresStore({ connectionString, pepper: PEPPER });
   expect(await everything(target)).toEqual(before);
   expect((await target.findKeyByCredential(credential))?.id).toBe(keyId);
-  // The chain goes on where it was.
+  // The chain continues from the same block.
   expect((await target.sealEntries())?.block).toBe(3n);
   expect((await target.settle(settlement(keyId), DEADLINE)).outcome).toBe('settled');
   await target.close();
 });
 
-it('a move whose end was not noticed can be repeated; into another ledger it changes nothing', async () => {
+it('a move can be repeated if its end was not noticed; into another ledger it changes nothing', async () => {
   const ownDir = mkdtempSync(join(tmpdir(), 'balance-store-'));
   const source = await openEmbeddedStore({ dataDir: ownDir, pepper: PEPPER });
   await fill(source);
@@ -117,7 +117,7 @@ it('a move whose end was not noticed can be repeated; into another ledger it cha
 
   const connectionString = await server.createDatabase();
   const first = await move(connectionString);
-  // As if the process had died before the mark was written.
+  // Simulates a process that died before it wrote the mark.
   rmSync(
     join(
       ownDir,

@@ -14,7 +14,7 @@ describe('numeric', () => {
     expect(unitsFromNumeric(text)).toBe(units);
   });
 
-  it('reads what the database may leave out or append', () => {
+  it('reads amounts without decimals and with trailing zeros', () => {
     expect(unitsFromNumeric('5')).toBe(500_000_000_000_000n);
     expect(unitsFromNumeric('-0.5')).toBe(-50_000_000_000_000n);
     expect(unitsFromNumeric('0.0000000000000100')).toBe(1n);

@@ -1,5 +1,5 @@
 /**
- * A PostgreSQL for tests: the server of TEST_DATABASE_URL, or one of our own in a temporary directory.
+ * PostgreSQL for tests: the server of TEST_DATABASE_URL, or a new one in a temporary directory.
  *
  * The server's programs refuse to run as root; started by root they run as `postgres` or `nobody`.
  */
@@ -15,21 +15,21 @@ import { Client } from 'pg';
 import type { QueryResultRow } from 'pg';
 
 export interface PostgresServer {
-  /** Creates an empty database and answers its connection string. */
+  /** Creates an empty database and returns its connection string. */
   createDatabase(): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** A server of our own, which may be restarted. */
+/** A server that was started for the tests, so they may restart it. */
 export interface OwnPostgresServer extends PostgresServer {
-  /** Stops as a power cut would, without a checkpoint, and starts again. */
+  /** Stops without a checkpoint, like a power cut, and starts again. */
   restartImmediately(): Promise<void>;
-  /** Stops as above and stays down. */
+  /** Stops in the same way and stays down. */
   stopImmediately(): Promise<void>;
   start(): Promise<void>;
-  /** A copy as it is now, as a backup would be; ends all sessions of the original. */
+  /** Copies the database in its present state, like a backup. Ends all sessions of the original. */
   copyDatabase(connectionString: string): Promise<string>;
-  /** Whether a database takes writes; ends all its sessions, which would not notice. */
+  /** Makes a database read-only or writable. Ends its sessions, which would keep the old mode. */
   setReadOnly(connectionString: string, value: 'on' | 'off'): Promise<void>;
   /** Freezes and unfreezes the server and all its sessions. */
   freeze(signal: 'SIGSTOP' | 'SIGCONT'): void;
@@ -127,7 +127,7 @@ export async function startPostgresServer(): Promise<OwnPostgresServer> {
   return own;
 }
 
-/** On a connection of its own: what a ledger holds is for the server to say, not for the code under test. */
+/** Queries on a connection of its own, to read the ledger without the code under test. */
 export async function querySql<Row extends QueryResultRow = Record<string, unknown>>(
   connectionString: string,
   sql: string,
@@ -177,7 +177,7 @@ function serverAccount(): { readonly uid: number; readonly gid: number } | undef
         Number(execFileSync('id', [flag, user], { encoding: 'utf8', stdio: 'pipe' }));
       return { uid: id('-u'), gid: id('-g') };
     } catch {
-      // No such account: the next one.
+      // The account does not exist: try the next one.
     }
   }
   throw new Error('PostgreSQL refuses to run as root, and there is no user "postgres" or "nobody"');

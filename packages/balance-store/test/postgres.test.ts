@@ -1,4 +1,4 @@
-/** The contract on PostgreSQL, and what only several processes sharing a database can show. */
+/** The contract on PostgreSQL, and the behaviour of several processes that share a database. */
 
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -36,7 +36,7 @@ balanceStoreContract({
 });
 
 describe('PostgreSQL: many replicas', () => {
-  it('replicas that lock the same keys in opposite order never wait in a circle, and charge duplicates once', async () => {
+  it('replicas that lock the same keys in opposite order do not deadlock, and charge duplicates once', async () => {
     const connectionString = await server.createDatabase();
     const replicas = await Promise.all(
       Array.from({ length: 3 }, () => openPostgresStore({ connectionString, pepper: PEPPER })),
@@ -83,7 +83,7 @@ describe('PostgreSQL: many replicas', () => {
     await Promise.all(replicas.map((replica) => replica.close()));
   });
 
-  it('10,000 batches over two keys, locked in opposite order by two replicas, meet no deadlock', async () => {
+  it('10,000 batches over two keys, locked in opposite order by two replicas, do not deadlock', async () => {
     const connectionString = await server.createDatabase();
     // The server itself counts the batches.
     await querySql(
@@ -105,11 +105,11 @@ describe('PostgreSQL: many replicas', () => {
     };
     const reversed = [...keys].reverse();
     const first = [settlePairs(a, keys), settlePairs(b, reversed)];
-    // Begun later, so that their pairs are batches of their own, in the second lane of each replica.
+    // Started later, so that these pairs form batches of their own in each replica's second lane.
     await new Promise(setImmediate);
     await Promise.all([...first, settlePairs(a, keys), settlePairs(b, reversed)]);
     expect(await a.audit()).toMatchObject({ isSound: true, entries: 20_800 });
-    // What a session has counted is told to others when it ends.
+    // A session publishes its counters when it ends.
     await Promise.all([a.close(), b.close()]);
     const [counted] = await querySql(
       connectionString,
@@ -151,7 +151,7 @@ describe('PostgreSQL: many replicas', () => {
       connectionString,
       'SELECT DISTINCT kind FROM ledger WHERE seq = 2 ORDER BY kind',
     );
-    // A race that always ends the same way is none.
+    // Both orders must have happened, otherwise the test did not race.
     expect(orders).toEqual([{ kind: 'charge' }, { kind: 'top_up' }]);
     await Promise.all([a.close(), b.close()]);
   });
@@ -231,7 +231,7 @@ describe('PostgreSQL: many replicas', () => {
 });
 
 describe('PostgreSQL: holds of many replicas', () => {
-  it('a live one outlasts its lifetime, one that is abandoned or of a replica which is gone does not', async () => {
+  it('a live hold outlasts its lifetime; an abandoned one, or one of a stopped replica, does not', async () => {
     const connectionString = await server.createDatabase();
     const open = () => openPostgresStore({ connectionString, pepper: PEPPER, holdLifetimeMs: 600 });
     const [a, b] = await Promise.all([open(), open()]);
@@ -241,7 +241,7 @@ describe('PostgreSQL: holds of many replicas', () => {
     expect((await a.placeHold(hold('kept', 6n))).outcome).toBe('held');
     expect((await b.placeHold(hold('left behind', 4n))).outcome).toBe('held');
     await b.close();
-    // Nobody places another: the replica that is left finds the orphan by itself.
+    // No other hold is placed: the remaining replica finds the orphan by itself.
     const orphans = () => a.listHolds({ state: 'orphaned', limit: 10 });
     while ((await orphans()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await orphans()).toMatchObject([hold('left behind', 4n)]);
@@ -337,7 +337,7 @@ describe('PostgreSQL: opening', () => {
     );
   });
 
-  it('refuses a pepper under which none of the keys was issued', async () => {
+  it('refuses to open with a pepper that none of the keys was issued under', async () => {
     const connectionString = await server.createDatabase();
     const store = await openPostgresStore({ connectionString, pepper: PEPPER });
     const { credential } = await store.createKey({
@@ -369,7 +369,7 @@ describe('PostgreSQL: opening', () => {
 });
 
 describe('PostgreSQL: functions', () => {
-  it('are those whose text stands in prisma/functions, one in each file', async () => {
+  it('have the text in prisma/functions, one file per function', async () => {
     const connectionString = await server.createDatabase();
     await (await openPostgresStore({ connectionString, pepper: PEPPER })).close();
     const definitions = () =>

@@ -1,4 +1,6 @@
-/** Processes that settle charges until they are killed, and the check of what they were told. */
+/**
+ * Runs processes that settle charges until they are killed, and checks the acknowledged charges.
+ */
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -7,27 +9,31 @@ import { expect } from '@jest/globals';
 import type { BalanceStore } from '../src/index.js';
 
 export interface WriterProcess {
-  /** Resolves once the process was told of so many charges. */
+  /** Resolves once this number of charges is acknowledged. */
   hasAcknowledged(count: number): Promise<void>;
-  /** Resolves once the process was told of some charges, and then of none for three seconds. */
+  /** Resolves after some acknowledged charges, once there was none for three seconds. */
   hasStalled(): Promise<void>;
-  /** SIGKILL. Resolves when the process is gone and all it said was heard. */
+  /** Sends SIGKILL. Resolves when the process has ended and all its output is read. */
   kill(): Promise<void>;
 }
 
 /**
- * @param args - Of `writer.ts`.
- * @param acknowledged - Gets the amount of each charge by its request id.
+ * @param args - Arguments of `writer.ts`.
+ * @param acknowledged - Receives the amount of each acknowledged charge by its request id.
  */
 export function spawnWriter(
   args: readonly string[],
   acknowledged: Map<string, bigint>,
-  { maxFileBytes }: { /** As if the disk were full there. */ readonly maxFileBytes?: number } = {},
+  {
+    maxFileBytes,
+  }: {
+    /** Limits the size of files, to simulate a full disk. */ readonly maxFileBytes?: number;
+  } = {},
 ): WriterProcess {
   const hooks = join(__dirname, 'run-typescript.mjs');
   const program = join(__dirname, 'writer.ts');
   const limit = maxFileBytes === undefined ? 'unlimited' : String(Math.floor(maxFileBytes / 512));
-  // The shell of POSIX counts blocks of 512 bytes.
+  // `ulimit -f` counts blocks of 512 bytes.
   const command = ['-c', `ulimit -f ${limit} && exec "$0" "$@"`, process.execPath];
   const writer = spawn('sh', [...command, '--import', hooks, program, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -38,7 +44,7 @@ export function spawnWriter(
   let count = 0;
   lines.on('line', (line) => {
     const [requestId, amount] = line.split(' ');
-    // The last line may have been cut off with the process.
+    // The last line may be cut off because the process was killed.
     if (requestId === undefined || amount === undefined || !amount.endsWith(';')) return;
     acknowledged.set(requestId, BigInt(amount.slice(0, -1)));
     count += 1;
@@ -64,7 +70,7 @@ export function spawnWriter(
   };
 }
 
-/** Every acknowledged charge is in the ledger with its amount, once, and the ledger is sound. */
+/** Asserts that the ledger is sound and has every acknowledged charge once, with its amount. */
 export async function expectAllOnce(
   store: BalanceStore,
   acknowledged: ReadonlyMap<string, bigint>,

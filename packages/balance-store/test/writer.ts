@@ -1,9 +1,9 @@
 /**
  * Settles charges until it is killed.
  *
- * Arguments: `embedded` and a directory, or `postgres` and a connection string; how many settlements to
- * have in flight. Prints the request id and amount of each charge once it is acknowledged. One charge in
- * nine is settled twice at once.
+ * Arguments: `embedded` and a directory, or `postgres` and a connection string; how many
+ * settlements to have in flight. Prints the request id and amount of each charge once it is
+ * acknowledged. One charge in nine is settled twice at once.
  */
 
 import { openEmbeddedStore } from '../src/embedded/index.js';
@@ -14,7 +14,7 @@ import { sampleLimits, settlement } from '../src/testing/index.js';
 const [kind = '', place = '', inFlight = '1'] = process.argv.slice(2);
 const PEPPER = 'pepper of the tests';
 
-/** The database may be restarting just now: that is what is tested. */
+/** Retries, because the test restarts the database. */
 async function whenReachable<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

@@ -1,6 +1,6 @@
-/** Decimal strings as scaled integers: the one reader behind amounts, rates and factors. */
+/** Reads decimal strings as scaled integers. Amounts, rates and factors are all read here. */
 
-/** 10^24 USD is what the ledger's `NUMERIC(38,14)` holds, and a bound for the digits BigInt has to read. */
+/** The ledger's `NUMERIC(38,14)` holds amounts below 10^24. Also bounds the work of `BigInt`. */
 const MAX_INTEGER_DIGITS = 24;
 
 export type DecimalReading =
@@ -13,7 +13,7 @@ export interface DecimalFormat {
   readonly sign: 'signed' | 'unsigned';
 }
 
-/** Reads `text` exactly or says what is wrong with it. Nothing is rounded, trimmed or assumed. */
+/** Reads `text` exactly or describes its problem. Nothing is rounded, trimmed or assumed. */
 export function readDecimal(text: string, format: DecimalFormat): DecimalReading {
   const match = /^(-?)([0-9]+)(?:\.([0-9]+))?$/.exec(text);
   if (match === null) return { outcome: 'invalid', problem: problemOf(text) };

@@ -1,9 +1,10 @@
 /**
- * The table used when the operator brings none: the models with a published list price, newest first.
+ * The table that is used when the operator has none: the models with a published list price, newest
+ * first.
  *
- * Rates are Anthropic's public list prices of October 2026, limits and traits those of its model pages.
- * `created_at` is the day an Anthropic SDK release first named the model. A model that has two prices
- * depending on the prompt's length is listed at the higher one.
+ * Rates are Anthropic's public list prices of October 2026; limits and traits are those of its
+ * model pages. `created_at` is the day an Anthropic SDK release first named the model. A model
+ * whose price depends on the prompt's length is listed at its higher price.
  */
 
 import type { PriceTable, PriceTableJson } from './price-table.js';
@@ -12,7 +13,7 @@ import { parsePriceTable } from './price-table.js';
 type ModelEntry = PriceTableJson['models'][number];
 type Traits = ModelEntry['traits'];
 
-/** Where a model page names no limits, these of its generation are taken. */
+/** Limits by generation, for models whose page names none. */
 const MILLION_CONTEXT = { context_window: 1_000_000, max_output_tokens: 128_000 };
 const CONTEXT_200K = { context_window: 200_000, max_output_tokens: 64_000 };
 
@@ -185,7 +186,7 @@ export const defaultPriceTableJson: PriceTableJson = {
   ],
 };
 
-/** The default table, ready for use. */
+/** The default table, parsed. */
 export function defaultPriceTable(): PriceTable {
   return parsePriceTable(defaultPriceTableJson);
 }

@@ -8,8 +8,8 @@ export type {
   Rates,
   RatesReading,
 } from './rates.js';
-export { chargeOf, MAX_TOKENS, usageProblem, worstCaseCharge } from './cost.js';
-export type { ChargeableUsage, TokenCeiling } from './cost.js';
+export { chargeOf, MAX_TOKENS, usageProblem, worstCaseCharge } from './charge.js';
+export type { ChargeableUsage, TokenCeiling } from './charge.js';
 export { parsePriceTable, PriceTableError } from './price-table.js';
 export type {
   EffortLevel,

@@ -1,10 +1,11 @@
 /**
- * The price table: which models may be called, what they cost, and what they accept.
+ * The price table: the models that may be called, their rates, and the parameters they accept.
  *
- * It is the allow-list: a model that is not in it has no price, and cannot be sold.
+ * The table is also the allow-list: a model without a price cannot be charged, so it cannot be
+ * called.
  */
 
-// As a namespace: a bundler leaves out what is not used of it, but not of the object `z`.
+// A namespace import, so that bundlers can drop the unused parts of zod. They cannot with `{ z }`.
 import * as z from 'zod';
 import { readDecimal } from './decimal.js';
 import type { RateField, Rates } from './rates.js';
@@ -12,7 +13,9 @@ import { FACTOR_DECIMALS, RATE_DECIMALS, readRates, SPECIFIED_FACTORS } from './
 
 export type EffortLevel = 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
-/** What one upstream model accepts, as far as translation must respect it. */
+/**
+ * Parameters that one upstream model accepts, as far as the translation of requests depends on it.
+ */
 export interface ModelTraits {
   /** Whether `temperature` and `top_p` may be sent. */
   readonly sampling: 'accepted' | 'refused';
@@ -20,25 +23,28 @@ export interface ModelTraits {
   readonly forcedToolChoice: 'accepted' | 'refused';
   /** Levels of `output_config.effort`; empty when the model has no effort control. */
   readonly effort: readonly EffortLevel[];
-  /** How thinking is turned off: it is off when omitted, by `thinking: {type: "disabled"}`, or it cannot be. */
+  /**
+   * How thinking is turned off. `omit`: by leaving the parameter out. `disabled`: by
+   * `thinking: {type: "disabled"}`. `never`: it cannot be turned off.
+   */
   readonly thinkingOff: 'omit' | 'disabled' | 'never';
 }
 
 export interface ModelPrice {
-  /** What clients call it. */
+  /** The name that clients use. */
   readonly id: string;
   /** Other names of the same model at the same price, such as a dated snapshot. */
   readonly aliases: readonly string[];
   readonly displayName: string;
   /** ISO 8601 UTC; the Unix epoch when unknown. */
   readonly createdAt: string;
-  /** Still served, but announced to go. */
+  /** Still served, but its retirement is announced. */
   readonly deprecated: boolean;
   /** USD per million tokens, as the table's author wrote it. */
   readonly rateIn: string;
   readonly rateOut: string;
   readonly rates: Rates;
-  /** Tokens that one reply may have at most: the highest `max_tokens`. */
+  /** The most tokens of one reply: the highest `max_tokens`. */
   readonly maxOutputTokens: number;
   /** Tokens of prompt and reply together. */
   readonly contextWindow: number;
@@ -46,16 +52,16 @@ export interface ModelPrice {
 }
 
 export interface PriceTable {
-  /** The model of this id or alias, or undefined: then it must not be called. Case matters. */
+  /** The model with this id or alias. `undefined`: it must not be called. Case-sensitive. */
   find(id: string): ModelPrice | undefined;
   /** All models, in the table's order, each once. */
   list(): readonly ModelPrice[];
 }
 
-/** The table cannot be used. The message has one line per problem, each beginning with its path. */
+/** The table is invalid. The message has one line per problem, each beginning with its path. */
 export class PriceTableError extends Error {
   override readonly name = 'PriceTableError';
-  /** Such as `models[2].rate_in: has 7 decimals, at most 6 are exact`. Never empty. */
+  /** For example `models[2].rate_in: has 7 decimals, at most 6 are exact`. Never empty. */
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
@@ -64,7 +70,7 @@ export class PriceTableError extends Error {
   }
 }
 
-/** Printable ASCII: an id travels in URLs, headers and log lines. */
+/** Printable ASCII, because ids appear in URLs, headers and log lines. */
 const modelId = z.string().regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable characters');
 
 const decimal = (decimals: number) =>
@@ -102,16 +108,16 @@ const priceTableJson = z.strictObject({ models: z.array(modelJson).min(1) });
 
 type ModelJson = z.output<typeof modelJson>;
 
-/** A price table as it is written in a file: what {@link parsePriceTable} accepts. */
+/** A price table as written in a file: the input of {@link parsePriceTable}. */
 export type PriceTableJson = z.input<typeof priceTableJson>;
 
 /**
  * Checks a price table and prepares it for use.
  *
- * @param json - The parsed file: {@link PriceTableJson}. Unknown fields are refused, because a misspelt
- * `cache_write` would otherwise sell at another price than was meant.
- * @throws {PriceTableError} naming every problem: a wrong shape, a rate with more than six decimals, a
- * factor that would make one token cost a fraction of 10^-14 USD, an id or alias used twice.
+ * @param json - The parsed file: {@link PriceTableJson}. Unknown fields are refused, because with a
+ * misspelt `cache_write` the default factor would silently apply.
+ * @throws {PriceTableError} with every problem: a wrong shape, a rate with more than six decimals,
+ * a factor at which the price of one token is a fraction of 10^-14 USD, an id or alias used twice.
  */
 export function parsePriceTable(json: unknown): PriceTable {
   const parsed = priceTableJson.safeParse(json);
@@ -172,7 +178,7 @@ function toModelPrice(model: ModelJson, path: string, problems: string[]): Model
     deprecated: model.deprecated,
     rateIn: model.rate_in,
     rateOut: model.rate_out,
-    // Never sold at: a problem was noted, and the table is refused.
+    // Zero rates never take effect: a problem was noted, so the whole table is refused.
     rates: reading.outcome === 'read' ? reading.rates : NO_RATES,
     maxOutputTokens: model.max_output_tokens,
     contextWindow: model.context_window,

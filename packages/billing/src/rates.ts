@@ -1,4 +1,4 @@
-/** What one token of each class costs, derived from published rates without rounding. */
+/** Derives the price of one token of each class from published rates, without rounding. */
 
 import { readDecimal } from './decimal.js';
 import { USD_DECIMALS } from './usd.js';
@@ -24,14 +24,16 @@ export interface PublishedRates {
   readonly factors: CacheFactors;
 }
 
-/** Price of cached tokens as multiples of the input rate, as decimal strings with at most six decimals. */
+/**
+ * Prices of cached tokens as multiples of the input rate: decimal strings, at most six decimals.
+ */
 export interface CacheFactors {
   readonly cacheRead: string;
   readonly cacheWrite: string;
   readonly cacheWrite1h: string;
 }
 
-/** Specification section 2.7: reads at 10 %, writes at 125 %, whatever their lifetime. */
+/** Specification section 2.7: reads at 10 %, writes of either lifetime at 125 %. */
 export const SPECIFIED_FACTORS: CacheFactors = {
   cacheRead: '0.10',
   cacheWrite: '1.25',
@@ -40,7 +42,7 @@ export const SPECIFIED_FACTORS: CacheFactors = {
 
 /** Decimals that a published rate may have. */
 export const RATE_DECIMALS = 6;
-/** Decimals that a factor may be written with; whether it is exact depends on the rate. */
+/** Decimals that a factor may have. Whether the resulting price is exact depends on the rate. */
 export const FACTOR_DECIMALS = 6;
 
 const FACTOR_SCALE = 10n ** BigInt(FACTOR_DECIMALS);
@@ -59,10 +61,10 @@ export type RatesReading =
   | { readonly outcome: 'invalid'; readonly problems: readonly RateProblem[] };
 
 /**
- * Turns published rates into prices per token, or says which of them cannot be exact.
+ * Turns published rates into prices per token, or reports the fields that cannot be exact.
  *
- * Exactness is proven here, once, so that no charge has to be rounded later: a factor is refused when
- * one token at that price would need a finer unit than 10^-14 USD.
+ * Exactness is proven here, once, so that no charge has to be rounded later. A factor is refused
+ * when the price of one token would need a finer unit than 10^-14 USD.
  */
 export function readRates(published: PublishedRates): RatesReading {
   const problems: RateProblem[] = [];
@@ -92,7 +94,7 @@ function readRate(
   return undefined;
 }
 
-/** The price is 0 when a problem was noted: it is never used then. */
+/** Returns 0 after noting a problem; such rates are never used. */
 function priceAtFactor(
   field: keyof CacheFactors,
   text: string,

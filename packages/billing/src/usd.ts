@@ -1,15 +1,19 @@
 /**
  * Exact US dollars: a `bigint` count of 10^-14 USD.
  *
- * Rates have at most six decimals per million tokens, and a cache write costs 125 % of one: the price
- * of a single token is then always a whole number of this unit, so no charge is ever rounded.
+ * Rates have at most six decimals per million tokens, and a cache write is priced at 125 % of the
+ * input rate. The price of a single token is therefore a whole number of this unit, and no charge
+ * is ever rounded.
  */
 
 import { readDecimal } from './decimal.js';
 
 export const USD_DECIMALS = 14;
 
-/** The text is not an exact amount. The message quotes it (at most 40 characters) and names the problem. */
+/**
+ * The text is not an exact amount. The message quotes it (at most 40 characters) and names the
+ * problem.
+ */
 export class UsdFormatError extends Error {
   override readonly name = 'UsdFormatError';
 }
@@ -32,7 +36,8 @@ export function parseUsd(text: string): bigint {
 
 /**
  * Writes an amount as its shortest exact decimal: `500000000000000n` is `"5"`, `1n` is
- * `"0.00000000000001"`. The result is a valid JSON number and {@link parseUsd} reads it back unchanged.
+ * `"0.00000000000001"`. The result is a valid JSON number and {@link parseUsd} reads it back
+ * unchanged.
  *
  * @param amount - In units of 10^-14 USD.
  */

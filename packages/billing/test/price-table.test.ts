@@ -56,7 +56,7 @@ describe('parsePriceTable', () => {
     });
   });
 
-  it('takes other factors, an upstream id and aliases from the table', () => {
+  it('takes other factors and aliases from the table', () => {
     const table = parsePriceTable({
       models: [
         {
@@ -117,7 +117,7 @@ describe('parsePriceTable', () => {
     expect(problemsOf({ ...MODEL, rate_in: '0.000002', ...factor })).toEqual([]);
   });
 
-  it("never refuses the specification's factors, whatever the rate", () => {
+  it("accepts the specification's factors with every rate", () => {
     expect(problemsOf({ ...MODEL, rate_in: '0.000001', rate_out: '9999.999999' })).toEqual([]);
   });
 
@@ -190,7 +190,7 @@ describe('default price table', () => {
     }
   });
 
-  it('survives a trip through a file', () => {
+  it('stays the same when written to a file and read back', () => {
     const copy: unknown = JSON.parse(JSON.stringify(defaultPriceTableJson));
     expect(parsePriceTable(copy).list()).toEqual(table.list());
   });

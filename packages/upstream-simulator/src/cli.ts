@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** `upstream-simulator [--port 8090] [--api-key KEY] [--latency-ms 0] [--event-delay-ms 0] [--journal FILE]` */
+/**
+ * `upstream-simulator [--port 8090] [--api-key KEY] [--latency-ms 0] [--event-delay-ms 0]
+ * [--journal FILE]`
+ */
 
 import { parseArgs } from 'node:util';
 import { startUpstreamSimulator } from './server.js';
@@ -29,5 +32,6 @@ const stop = (): void => {
 };
 process.on('SIGTERM', stop);
 process.on('SIGINT', stop);
-// Last: whoever reads this may send a signal at once.
+// Printed after the signal handlers are installed, because the reader of this line may send a
+// signal.
 process.stdout.write(`The upstream simulator listens on ${simulator.url}\n`);

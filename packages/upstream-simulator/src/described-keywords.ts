@@ -1,7 +1,9 @@
 /**
- * SDKs move keywords that the API refuses, and some that it takes, from a schema into its descriptions.
- * A model reads them there, and the SDK checks its answer against the original schema. Those of
- * Anthropic write `{minimum: 1, enum: ["a"]}`, the Vercel AI SDK writes `minimum: 1; max items: 3.`
+ * Reads the schema keywords that SDKs move into descriptions.
+ *
+ * SDKs do this with keywords that the API refuses, and with some that it accepts. The model reads
+ * them in the description, and the SDK checks the reply against the original schema. Anthropic's
+ * SDKs write `{minimum: 1, enum: ["a"]}`, the Vercel AI SDK writes `minimum: 1; max items: 3.`
  */
 
 import { asObject } from './message.js';
@@ -13,7 +15,7 @@ const KEYWORDS = new Set([
   ...['maxLength', 'minItems', 'maxItems', 'enum', 'const', 'pattern'],
 ]);
 
-/** The schema with the keywords that its description names. */
+/** Adds the keywords in a schema's description to the schema. */
 export function withDescribedKeywords(schema: JsonObject): JsonObject {
   const { description } = schema;
   if (typeof description !== 'string') return schema;
@@ -23,7 +25,7 @@ export function withDescribedKeywords(schema: JsonObject): JsonObject {
   return { ...Object.fromEntries(usable), ...schema };
 }
 
-/** JSON, but for the names, which have no quotes. */
+/** Parses JSON whose member names have no quotes. */
 function parsed(block: string): JsonObject {
   const json = block.replace(/"(?:[^"\\]|\\.)*"|(\$?\w+): /g, (found: string, name?: string) =>
     name === undefined ? found : `"${name}": `,

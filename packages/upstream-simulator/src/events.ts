@@ -1,10 +1,10 @@
-/** A message as the events of its stream, in the API's order. */
+/** Turns a message into the events of its stream, in the API's order. */
 
 import type { ContentBlock, JsonObject } from './message.js';
 import type { ScriptedReply } from './script.js';
 
 export interface StreamedMessage {
-  /** The message as it is served without a stream. */
+  /** The message as sent without a stream. */
   readonly message: JsonObject & {
     readonly content: readonly ContentBlock[];
     readonly usage?: JsonObject;
@@ -46,13 +46,15 @@ export function eventsOf({ message, script }: StreamedMessage): JsonObject[] {
   return withPings(events, script.pings ?? 1);
 }
 
-/** The usage of `message_start`: the input side, before the output has been broken down. */
+/** The usage of `message_start`: the input counts, and no details of the output yet. */
 function firstUsage(usage: JsonObject): JsonObject {
   const { output_tokens_details: _details, ...counts } = usage;
   return { ...counts, output_tokens: 1 };
 }
 
-/** What `message_delta` tells: cumulative counts, without the split of cache writes. */
+/**
+ * The usage of `message_delta`: cumulative counts, without the split of cache writes by lifetime.
+ */
 function finalUsage(usage: JsonObject, share: number): JsonObject {
   const { cache_creation: _split, service_tier: _tier, inference_geo: _geo, ...counts } = usage;
   const { output_tokens: output } = counts;
@@ -70,7 +72,7 @@ function blockEvents(block: ContentBlock, index: number): JsonObject[] {
   ];
 }
 
-/** How a block begins, and what its deltas add. */
+/** The block as it starts, and the deltas that complete it. */
 function openingOf(block: ContentBlock): { opening: JsonObject; deltas: JsonObject[] } {
   switch (block.type) {
     case 'text': {
@@ -124,7 +126,7 @@ function pieces(text: string): string[] {
   return parts;
 }
 
-/** The API pings after the first event; a storm pings between any two. */
+/** Adds pings: after the first event, like the API, or between all events for a ping storm. */
 function withPings(events: readonly JsonObject[], pings: number): JsonObject[] {
   const ping = { type: 'ping' };
   if (pings <= 1) return [...events.slice(0, 1), ping, ...events.slice(1)];

@@ -1,6 +1,7 @@
 /**
- * What the simulator received and what it served: the external witness of tests about money. Kept in
- * memory up to a bound, and appended to a file line by line when one is given.
+ * Records the requests that the simulator received and the usages it sent. Tests about money use it
+ * as an external witness. Keeps a bounded number in memory, and appends all of them to a file if
+ * one is given, one JSON line each.
  */
 
 import { appendFileSync } from 'node:fs';
@@ -12,7 +13,7 @@ export interface JournaledRequest {
   readonly path: string;
   /** Lower-case names, without credentials. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The bytes as they arrived; absent when bodies are not kept. */
+  /** The bytes as they arrived; `undefined` when bodies are not kept. */
   readonly body: Buffer | undefined;
   readonly bytes: number;
 }
@@ -24,9 +25,9 @@ export interface ServedUsage {
   readonly messageId: string;
   readonly model: string;
   readonly streamed: boolean;
-  /** The final usage object as it was sent; anything a script made of it. */
+  /** The final usage object as sent. A script may have put any JSON into it. */
   readonly usage: Readonly<Record<string, unknown>>;
-  /** Whether the bytes that carry it were handed to the socket, all of them. */
+  /** Whether all bytes of the usage object were handed to the socket. */
   readonly isComplete: boolean;
 }
 
@@ -50,7 +51,7 @@ export function createJournal(options: {
 
   function keep<Entry>(list: Entry[], entry: Entry): void {
     list.push(entry);
-    // Dropped in large steps, because removing the first item of a long list moves all others.
+    // Drops old entries in large steps, because removing the first item of a list moves all others.
     if (list.length > options.maxEntries * 2) list.splice(0, options.maxEntries);
   }
 

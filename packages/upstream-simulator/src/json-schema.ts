@@ -1,9 +1,9 @@
-/** Reading a JSON Schema: its types, the schemas inside it, and what its references stand for. */
+/** Reads a JSON Schema: its types, the schemas inside it, and the targets of its references. */
 
 import { asArray, asObject, isObject } from './message.js';
 import type { JsonObject } from './message.js';
 
-/** The names in `type`, of which there may be one, several or none. */
+/** The names in `type`: one, several or none. */
 export function declaredTypes({ type }: JsonObject): readonly string[] {
   return typeof type === 'string' ? [type] : asArray(type).map(String);
 }
@@ -26,9 +26,9 @@ function childrenOf(schema: JsonObject): unknown[] {
 }
 
 /**
- * What a `$ref` such as `#/$defs/name` stands for.
+ * The target of a `$ref` such as `#/$defs/name`.
  *
- * @returns `undefined` for a reference that leads nowhere, or out of the document
+ * @returns `undefined` for a reference without a target, or with one outside the document.
  */
 export function resolveReference(root: JsonObject, reference: string): unknown {
   const [start, ...names] = reference.split('/').map(unescaped);

@@ -1,4 +1,4 @@
-/** The wire types that the simulator builds, and safe reading of what a client sent. */
+/** The wire types of the simulator's responses, and helpers that read a client's JSON safely. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -6,7 +6,7 @@ export interface ContentBlock extends JsonObject {
   readonly type: string;
 }
 
-/** `usage` of a message, in the provider's own names. */
+/** `usage` of a message, with the API's names. */
 export interface MessageUsage {
   readonly input_tokens: number;
   readonly output_tokens: number;
@@ -23,7 +23,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value if it is an object, else one without members. */
+/** The value if it is an object, otherwise an empty object. */
 export function asObject(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
@@ -34,7 +34,7 @@ export function asArray(value: unknown): readonly unknown[] {
 
 export const CHARS_PER_TOKEN = 4;
 
-/** Tokens of a text, roughly as the real tokenizers count. */
+/** Tokens of a text, in the order of magnitude of the real tokenizers. */
 export function tokensOf(text: string): number {
   return Math.ceil(text.length / CHARS_PER_TOKEN);
 }

@@ -1,4 +1,4 @@
-/** The models that the simulator knows, and what each refuses. */
+/** The models that the simulator knows, and the parameters that each refuses. */
 
 import type { JsonObject } from './message.js';
 import type { ValidationRules } from './validate.js';
@@ -62,7 +62,7 @@ export function modelInfo(id: string): JsonObject {
   };
 }
 
-/** `usage.inference_geo`. Models older than the choice of a region say `not_available`. */
+/** `usage.inference_geo`. Models older than the choice of a region report `not_available`. */
 export function inferenceGeo({ model, inference_geo: asked }: JsonObject): string {
   if (GENERATION_4_5.has(String(model))) return 'not_available';
   return typeof asked === 'string' ? asked : 'global';

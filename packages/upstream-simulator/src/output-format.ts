@@ -1,6 +1,6 @@
 /**
- * The format that a request wants its answer in, `output_config.format`, and why the API would refuse
- * it. https://platform.claude.com/docs/en/build-with-claude/structured-outputs
+ * The format that a request demands for the reply, `output_config.format`, and the API's reasons to
+ * refuse it. https://platform.claude.com/docs/en/build-with-claude/structured-outputs
  */
 
 import { asArray, asObject, isObject } from './message.js';
@@ -8,7 +8,7 @@ import type { JsonObject } from './message.js';
 import { circularProblem, complexityProblem } from './schema-limits.js';
 import { schemaProblem } from './schema-rules.js';
 
-/** The schema that the text of the answer has to satisfy, if the request names one. */
+/** The schema that the text of the reply must satisfy, if the request has one. */
 export function outputSchemaOf(request: JsonObject): JsonObject | undefined {
   const { schema } = asObject(formatsOf(request)[0]?.format);
   return isObject(schema) ? schema : undefined;
@@ -16,7 +16,7 @@ export function outputSchemaOf(request: JsonObject): JsonObject | undefined {
 
 /**
  * @param betas - The values of the `anthropic-beta` header.
- * @returns the text of an `invalid_request_error`, or `undefined` for a request that is fine
+ * @returns the text of an `invalid_request_error`, or `undefined` for a valid request.
  */
 export function outputFormatProblem(
   request: JsonObject,
@@ -45,7 +45,7 @@ function formatsOf(request: JsonObject): { readonly path: string; readonly forma
   ].filter(({ format }) => format !== undefined && format !== null);
 }
 
-/** Neither an answer that has begun nor one with citations can be JSON as a whole. */
+/** A prefilled reply and a reply with citations cannot be JSON as a whole. */
 function conflictProblem(request: JsonObject): string | undefined {
   const messages = asArray(request['messages']).map(asObject);
   if (messages.at(-1)?.['role'] === 'assistant') {

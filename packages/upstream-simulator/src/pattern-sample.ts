@@ -1,18 +1,18 @@
 /**
- * A text that matches a regular expression: the first of alternatives, as few repetitions as allowed,
- * for a class a letter where it has one. Look-around and references to groups count as empty, so a
- * pattern that needs them may have no sample.
+ * Makes a text that matches a regular expression. Takes the first alternative, as few repetitions
+ * as allowed, and a letter from a class that has one. Treats look-around and back-references as
+ * empty, so a pattern that needs them may have no sample.
  */
 
 const MAX_REPEATS = 1000;
-/** Repetitions within repetitions multiply: a longer text is no sample. */
+/** Nested repetitions multiply, so a text beyond this length is given up. */
 const MAX_LENGTH = 10_000;
 const GROUP = /\((?:\?(?::|<?[=!]|<\w+>))?/y;
 /** A class, an escape or any other character. */
 const ATOM = /\[(?:\\.|[^\]\\])*\]|\\(?:u\{\w+\}|u\w{4}|x\w{2}|[pP]\{[\w=]+\}|.)|./suy;
 const QUANTIFIER = /(?:[*+?]|\{(\d+)(?:,\d*)?\})\??/y;
 
-/** @returns `undefined` where no sample was found */
+/** @returns `undefined` if no sample was found. */
 export function samplePattern(pattern: string): string | undefined {
   const expression = compilePattern(pattern);
   if (expression === undefined) return undefined;
@@ -27,7 +27,7 @@ export function samplePattern(pattern: string): string | undefined {
     return first;
   }
 
-  /** What follows, up to a `|` or to the end of the group. */
+  /** Reads up to a `|` or the end of the group. */
   function sequence(): string {
     let text = '';
     while (at < pattern.length && pattern[at] !== '|' && pattern[at] !== ')') {
@@ -56,13 +56,14 @@ export function samplePattern(pattern: string): string | undefined {
   return expression.test(text) ? text : undefined;
 }
 
-/** @returns `undefined` for what is no regular expression */
+/** @returns `undefined` for a text that is not a regular expression. */
 export function compilePattern(pattern: string): RegExp | undefined {
   for (const flags of ['u', '']) {
     try {
       return new RegExp(pattern, flags);
     } catch {
-      // JSON Schema asks for Unicode mode, which refuses some escapes that are often written.
+      // JSON Schema demands Unicode mode, but that mode refuses some common escapes: try without
+      // it.
     }
   }
   return undefined;

@@ -1,6 +1,6 @@
 /**
- * Prompt caching as a client sees it: the first request with a marked prefix writes it, later ones
- * with the same prefix read it. Prefixes are remembered by hash, the oldest forgotten first.
+ * Prompt caching as clients observe it: the first request with a marked prefix writes it, and later
+ * requests with the same prefix read it. Stores prefixes as hashes and drops the oldest first.
  */
 
 import { createHash } from 'node:crypto';
@@ -9,7 +9,7 @@ import type { JsonObject, MessageUsage } from './message.js';
 import { outputSchemaOf } from './output-format.js';
 
 export interface PromptCache {
-  /** The input side of a request's usage; remembers what it marks. */
+  /** Counts the input side of a request's usage, and stores the prefixes that the request marks. */
   account(request: JsonObject): Omit<MessageUsage, 'output_tokens' | 'output_tokens_details'>;
   clear(): void;
 }
@@ -71,7 +71,7 @@ export function createPromptCache(): PromptCache {
   };
 }
 
-/** The prompt in the order in which it is cached: output format, tools, system, messages. */
+/** The prompt in the order of caching: output format, tools, system, messages. */
 function piecesOf(request: JsonObject): Piece[] {
   const pieces: Piece[] = [];
   const add = (value: unknown): void => {
@@ -79,7 +79,7 @@ function piecesOf(request: JsonObject): Piece[] {
     pieces.push({ text: JSON.stringify(rest), lifetime: lifetimeOf(mark) });
   };
   const schema = outputSchemaOf(request);
-  // The API explains the format in the prompt, before all else.
+  // The API puts the description of the format at the start of the prompt.
   if (schema !== undefined) pieces.push({ text: JSON.stringify(schema), lifetime: undefined });
   asArray(request['tools']).forEach(add);
   for (const part of [request['system'], ...asArray(request['messages'])]) {

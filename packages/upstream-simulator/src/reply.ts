@@ -1,6 +1,6 @@
 /**
- * What the simulator answers to a request, worked out from the request alone: the same request gets
- * the same text, the same tool calls and, but for its cache, the same usage.
+ * Makes the reply to a request from the request alone. The same request gets the same text, the
+ * same tool calls and, apart from cache reads, the same usage.
  */
 
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ export interface Reply {
   readonly usage: MessageUsage;
 }
 
-/** @param cache - Remembers prompt prefixes between requests, as the real API does. */
+/** @param cache - Stores prompt prefixes between requests, like the real API. */
 export function composeReply(request: JsonObject, cache: PromptCache): Reply {
   const prompt = cache.account(request);
   const thinking = thinkingBlocks(request);
@@ -57,7 +57,7 @@ export function composeReply(request: JsonObject, cache: PromptCache): Reply {
   };
 }
 
-/** Ids that a request always gets again, unless the caller numbers its requests. */
+/** Makes an id from its parts: the same parts give the same id. */
 export function idOf(prefix: string, ...parts: readonly string[]): string {
   const digest = createHash('sha256').update(parts.join('\0')).digest('base64url');
   return `${prefix}_01${digest.replace(/[-_]/g, 'x').slice(0, 22)}`;
@@ -70,7 +70,7 @@ function thinkingBlocks(request: JsonObject): ContentBlock[] {
   return [{ type: 'thinking', thinking: 'The user wants an answer. I will give one.', signature }];
 }
 
-/** None where all text has to be JSON. */
+/** Empty if the text must be JSON. */
 function textBeforeCalls(request: JsonObject): string {
   return outputSchemaOf(request) === undefined ? 'Let me look that up.' : '';
 }
@@ -100,7 +100,7 @@ function wantsJson(request: JsonObject): boolean {
   return /\bJSON object\b/.test(text);
 }
 
-/** A tool is called when the request forces it, or when the user's last text names it. */
+/** Calls a tool if the request forces it or the user's last text contains its name. */
 function toolCalls(request: JsonObject): ContentBlock[] {
   const tools = asArray(request['tools'])
     .map(asObject)

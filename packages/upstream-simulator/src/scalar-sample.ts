@@ -1,4 +1,4 @@
-/** Texts and numbers that satisfy several JSON Schemas at once. */
+/** Makes texts and numbers that satisfy several JSON Schemas at once. */
 
 import { compilePattern, samplePattern } from './pattern-sample.js';
 import type { JsonObject } from './message.js';
@@ -21,7 +21,10 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: '00000000-0000-4000-8000-000000000000',
 };
 
-/** The first fits if any text is known to. There may be none that does, or a pattern without a sample. */
+/**
+ * `fitting` satisfies all schemas. It is `undefined` if no such text exists, or if a pattern has no
+ * sample; `closest` is a text in any case.
+ */
 export function sampleTexts(schemas: readonly JsonObject[]): {
   readonly fitting: string | undefined;
   readonly closest: string;
@@ -55,7 +58,7 @@ function withLength(text: string, schemas: readonly JsonObject[]): string {
   return text.padEnd(Math.min(least, MAX_LENGTH), 'x').slice(0, most);
 }
 
-/** @returns `undefined` where no number was found */
+/** @returns `undefined` if no number was found. */
 export function sampleNumber(
   schemas: readonly JsonObject[],
   type: 'integer' | 'number',

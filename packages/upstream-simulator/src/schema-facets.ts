@@ -1,4 +1,7 @@
-/** What one or several JSON Schemas without references and alternatives say of a value. */
+/**
+ * The constraints that several JSON Schemas together put on a value. No references, no
+ * alternatives.
+ */
 
 import { isDeepStrictEqual } from 'node:util';
 import { declaredTypes } from './json-schema.js';
@@ -6,12 +9,12 @@ import { asArray, asObject, isObject } from './message.js';
 import type { JsonObject } from './message.js';
 import { fitsPatterns } from './scalar-sample.js';
 
-/** Whether some type or some listed value is left. */
+/** Whether the schemas have a type or a listed value in common. */
 export function isPossible(schemas: readonly JsonObject[]): boolean {
   return (commonLiterals(schemas) ?? commonTypes(schemas)).length > 0;
 }
 
-/** The values that every schema accepts, where one of them lists values: `const` and `enum`. */
+/** The values that every schema accepts, if one of them lists values with `const` or `enum`. */
 export function commonLiterals(schemas: readonly JsonObject[]): readonly unknown[] | undefined {
   const listed = schemas.map(literalsOf).find((values) => values !== undefined);
   return listed?.filter((value) => schemas.every((schema) => acceptsLiteral(schema, value)));
@@ -47,7 +50,7 @@ export function hasType(value: unknown, type: string): boolean {
   }
 }
 
-/** The types that every schema allows, in the order of the first that names some. */
+/** The types that every schema allows, in the order of the first schema that has `type`. */
 export function commonTypes(schemas: readonly JsonObject[]): readonly string[] {
   const declared = schemas.map(declaredTypes).filter((types) => types.length > 0);
   const [first, ...others] = declared;
@@ -69,7 +72,9 @@ function impliedType(schemas: readonly JsonObject[]): string {
   return has('minimum', 'maximum', 'multipleOf') ? 'number' : 'string';
 }
 
-/** In the order of `properties`, as the API writes them; those without a description come last. */
+/**
+ * Names in the order of `properties`, as the API writes them. Names without a property come last.
+ */
 export function requiredNames(schemas: readonly JsonObject[]): readonly string[] {
   const required = new Set(schemas.flatMap((schema) => asArray(schema['required']).map(String)));
   const described = schemas.flatMap((schema) => Object.keys(asObject(schema['properties'])));
@@ -81,7 +86,7 @@ export function memberSchema(schema: JsonObject, name: string): unknown {
   return Object.hasOwn(properties, name) ? properties[name] : schema['additionalProperties'];
 }
 
-/** `items` is a list in the schemas of older drafts. */
+/** Schemas of older drafts have the list in `items` instead of `prefixItems`. */
 export function tupleOf(schema: JsonObject): readonly unknown[] {
   return asArray(schema['prefixItems'] ?? schema['items']);
 }

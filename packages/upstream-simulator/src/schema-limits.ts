@@ -1,6 +1,6 @@
 /**
- * How far a schema may go: no definition within itself, so many optional members and choices, and a
- * size that can be compiled.
+ * Limits of a schema: no definition that uses itself, a bounded number of optional members and of
+ * unions, and a size that the API can compile.
  */
 
 import { resolveReference, schemasWithin } from './json-schema.js';
@@ -9,10 +9,12 @@ import type { JsonObject } from './message.js';
 
 const MAX_OPTIONAL = 24;
 const MAX_UNIONS = 16;
-/** The API does not publish this one. It is high enough not to refuse what the API takes. */
+/**
+ * The API does not publish this limit. It is high enough not to refuse schemas that the API takes.
+ */
 const MAX_SCHEMAS = 5000;
 
-/** A definition that uses itself, named by the way from it to itself. */
+/** Reports a definition that uses itself, with the path of references back to it. */
 export function circularProblem(root: JsonObject): string | undefined {
   const settled = new Set<string>();
 
@@ -39,7 +41,7 @@ function circle(path: readonly string[]): string {
   );
 }
 
-/** For schemas without circles only. */
+/** Only for schemas without a {@link circularProblem}: it would follow a circle without end. */
 export function complexityProblem(root: JsonObject): string | undefined {
   const members = [...schemasWithin(root)].map(asObject).flatMap(membersOf);
   const optional = members.filter(({ isRequired }) => !isRequired).length;
@@ -76,7 +78,7 @@ function isUnion({ type, anyOf }: JsonObject): boolean {
   return Array.isArray(type) || anyOf !== undefined;
 }
 
-/** The schemas inside the root, with each reference counted as all that it stands for. */
+/** Number of schemas inside the root, after replacing each reference by its target. */
 function expandedSize(root: JsonObject): number {
   const sizes = new Map<string, number>();
 

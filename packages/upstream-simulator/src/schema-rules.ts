@@ -1,6 +1,6 @@
 /**
- * What the API refuses in the schema of a structured output, in its words. They are those of refusals
- * that users published; a keyword of which nothing is known is accepted.
+ * The API's refusals of schemas for structured outputs, in its own words. The texts come from
+ * refusals that users have published. A keyword that appears in none of them is accepted.
  */
 
 import { declaredTypes, resolveReference, schemasWithin } from './json-schema.js';
@@ -17,18 +17,18 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   array: ['contains', 'maxItems', 'prefixItems', 'uniqueItems'],
   object: ['dependentRequired', 'if', 'propertyNames', 'unevaluatedProperties'],
 };
-/** What may not stand beside `anyOf` or `allOf`. */
+/** Keywords that the API refuses beside `anyOf` or `allOf`. */
 const REFUSED_BESIDE = [
   ...['$ref', 'additionalProperties', 'discriminator', 'properties', 'required', 'type'],
 ];
-/** Look-around, named groups, references to groups, word boundaries. */
+/** Look-around, named groups, back-references, word boundaries. */
 const REFUSED_IN_PATTERN = /\(\?[^:]|\\[1-9bBk]/;
 const ANNOTATIONS = new Set([
   ...['title', 'description', 'default', '$schema', '$id', '$defs', 'definitions'],
 ]);
 const EMPTY = 'Empty schema ({}) that accepts any JSON value is not supported.';
 
-/** @returns the first problem of the schema or of one inside it */
+/** @returns the first problem of the schema or of a schema inside it. */
 export function schemaProblem(root: JsonObject): string | undefined {
   for (const schema of schemasWithin(root)) {
     const problem = isObject(schema) ? problemOf(schema, root) : EMPTY;
@@ -52,7 +52,7 @@ function combinationProblem(schema: JsonObject): string | undefined {
   if (schema['not'] !== undefined) return "Schema keyword 'not' is not supported";
   if (schema['anyOf'] === undefined && schema['allOf'] === undefined) return undefined;
   const beside = presentIn(schema, REFUSED_BESIDE);
-  // The API says `anyOf` of both.
+  // The API writes `anyOf` in the message for both keywords.
   if (beside.length > 0) return `For 'anyOf', '${beside.join(', ')}' is not supported`;
   return asArray(schema['allOf']).some((part) => asObject(part)['$ref'] !== undefined)
     ? "For 'allOf', '$ref' is not supported"
@@ -67,7 +67,9 @@ function referenceProblem({ $ref }: JsonObject, root: JsonObject): string | unde
     : undefined;
 }
 
-/** Values are compared with a single type. Beside several types, not one of them matches. */
+/**
+ * The API compares values with a single type. If there are several types, every value is refused.
+ */
 function literalProblem({ enum: values, type }: JsonObject): string | undefined {
   if (values === undefined) return undefined;
   if (!Array.isArray(values) || values.length === 0) {

@@ -1,6 +1,7 @@
 /**
- * A value that a JSON Schema accepts, always the same one: objects with their required members only, in
- * the order of `properties` as the API writes them, and arrays of one item or of as many as they need.
+ * Makes a value that a JSON Schema accepts, always the same for the same schema. Objects have only
+ * their required members, in the order of `properties` as the API writes them. Arrays have one
+ * item, or as many as the schema demands.
  */
 
 import { withDescribedKeywords } from './described-keywords.js';
@@ -18,18 +19,19 @@ import {
   tupleOf,
 } from './schema-facets.js';
 
-/** Bounds the search, because alternatives within alternatives can be more than there is time for. */
+/** Bounds the search, because nested alternatives multiply. */
 const MAX_STEPS = 20_000;
 const MAX_ITEMS = 1000;
 
 /**
- * What a search tries to keep to: the schemas and what their descriptions demand; the schemas alone;
- * or the schemas but for patterns, some of which have no known sample.
+ * The aims of a search, tried in this order. `described`: satisfy the schemas and the keywords in
+ * their descriptions. `fitting`: satisfy the schemas. `closest`: satisfy the schemas except their
+ * patterns, some of which have no known sample.
  */
 const AIMS = ['described', 'fitting', 'closest'] as const;
 type Aim = (typeof AIMS)[number];
 
-/** @returns `undefined` where no such value was found */
+/** @returns `undefined` if no such value was found. */
 export function sampleOf(schema: JsonObject): unknown {
   for (const aim of AIMS) {
     const value = new Sampler(schema, aim).fit([{ schema, followed: new Set() }]);
@@ -38,17 +40,17 @@ export function sampleOf(schema: JsonObject): unknown {
   return undefined;
 }
 
-/** A schema that a value has to satisfy. */
+/** A schema that the value must satisfy. */
 interface Part<Schema = unknown> {
   readonly schema: Schema;
   /**
-   * The references that led here. None is followed again: if there is a value at all, then there is
-   * one without a reference inside itself, so the search finds it and ends.
+   * The references that led here. The search does not follow any of them again, so that it ends. It
+   * misses no schema that has a value: such a schema also has a value without recursion.
    */
   readonly followed: ReadonlySet<string>;
 }
 
-/** Schemas of which a value has to satisfy one. */
+/** Alternatives: the value must satisfy one of these schemas. */
 interface Choice {
   readonly options: readonly unknown[];
   readonly followed: ReadonlySet<string>;
@@ -73,7 +75,7 @@ class Sampler {
     return undefined;
   }
 
-  /** The ways to satisfy all that is pending, each as schemas without references and choices. */
+  /** The ways to satisfy all pending parts, each as schemas without references and alternatives. */
   *#alternatives(
     pending: readonly (Part | Choice)[],
     facets: readonly Part<JsonObject>[],
@@ -98,7 +100,7 @@ class Sampler {
       const choices = [anyOf, oneOf]
         .filter(Array.isArray)
         .map((options) => ({ options, followed }));
-      // Choices come last, so that what is certain rules out as many of their options as it can.
+      // Alternatives come last, so that all other schemas can first rule out some of them.
       yield* this.#alternatives(
         [...this.#follow($ref, followed), ...all, ...rest, ...choices],
         known,
@@ -160,7 +162,7 @@ class Sampler {
     const counts = (name: string): number[] =>
       facets.map(({ schema }) => schema[name]).filter((count) => typeof count === 'number');
     const least = Math.min(MAX_ITEMS, Math.max(0, ...counts('minItems')));
-    // A tuple is whole: those who describe one seldom say how long it has to be.
+    // A tuple gets all of its items: schemas of tuples seldom say how many are required.
     const wanted = facets.map(({ schema }) => tupleOf(schema).length || (schema['items'] ? 1 : 0));
     const length = Math.min(Math.max(least, ...wanted), ...counts('maxItems'));
     const items: unknown[] = [];

@@ -1,4 +1,4 @@
-/** What a test can make the simulator do instead of its own reply. */
+/** Scripts: replies and faults that a test puts in place of the simulator's own reply. */
 
 import type { ContentBlock, JsonObject } from './message.js';
 
@@ -15,15 +15,19 @@ export type ErrorType =
   | 'timeout_error'
   | 'overloaded_error';
 
-/** Every member is optional and independent: what is not given is as without a script. */
+/**
+ * All members are optional and independent. A missing member keeps the simulator's own behaviour.
+ */
 export interface ScriptedReply {
-  /** One of {@link SCENARIOS}: a ready set of the members below, which override it. */
+  /**
+   * Name of one of {@link SCENARIOS}: a ready set of the members below. Given members override it.
+   */
   readonly scenario?: string;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** The exact body, instead of a message. */
   readonly body?: string | Uint8Array;
-  /** An error body of this type, with the status that the API gives it unless `status` says otherwise. */
+  /** An error body of this type. Its status is the API's for the type, unless `status` is given. */
   readonly error?: {
     readonly type: ErrorType;
     readonly message?: string;
@@ -33,17 +37,17 @@ export interface ScriptedReply {
   readonly stopReason?: string;
   readonly stopSequence?: string | null;
   readonly stopDetails?: JsonObject | null;
-  /** Replaces members of `usage`; `undefined` in a value removes the member. Any JSON is served as given. */
+  /** Replaces members of `usage`; `undefined` removes a member. Any JSON is sent as given. */
   readonly usage?: Readonly<Record<string, unknown>>;
-  /** Serves no `usage` at all. */
+  /** Sends a message without `usage`. */
   readonly withoutUsage?: boolean;
-  /** Exact events instead of those of the message; `usage` of the journal is then what they say. */
+  /** Exact events instead of those of the message. The journal keeps the usage of the message. */
   readonly events?: readonly JsonObject[];
-  /** Before the response head. */
+  /** Delay before the response head. */
   readonly delayMs?: number;
-  /** Between two events. */
+  /** Delay between two events. */
   readonly eventDelayMs?: number;
-  /** An `error` event after this many events; the stream ends with it. */
+  /** Ends the stream with an `error` event after this many events. */
   readonly streamError?: {
     readonly afterEvents: number;
     readonly type: ErrorType;
@@ -51,16 +55,16 @@ export interface ScriptedReply {
   };
   /** Ends the connection after this many events: cleanly, or with a reset. */
   readonly cut?: { readonly afterEvents: number; readonly how?: 'end' | 'reset' };
-  /** Falls silent for ever after this many events. */
+  /** Sends nothing more after this many events, and keeps the connection open. */
   readonly stallAfterEvents?: number;
-  /** Bytes that are no event, sent after this many events. */
+  /** Sends bytes that are not an event after this many events. */
   readonly garbage?: { readonly afterEvents: number; readonly bytes: string };
   /** Sends the body in pieces of this size. */
   readonly splitBytes?: number;
   readonly lineEnd?: '\n' | '\r\n' | '\r';
-  /** Several `message_delta` events, with growing usage. */
+  /** Number of `message_delta` events, with growing usage. */
   readonly messageDeltas?: number;
-  /** `ping` events between any two others. */
+  /** Number of `ping` events between any two other events. */
   readonly pings?: number;
 }
 
@@ -72,7 +76,7 @@ const toolResult = (type: string, toolUseId: string, content: JsonObject): Conte
   content,
 });
 
-/** Replies that a client must be able to live with, by name. */
+/** Replies that every client must be able to handle, by name. */
 export const SCENARIOS: Readonly<Record<string, ScriptedReply>> = {
   refusal: {
     content: [],
@@ -123,7 +127,7 @@ export const SCENARIOS: Readonly<Record<string, ScriptedReply>> = {
       },
     ],
   },
-  /** One of every other block that responses of the API can hold, the beta ones included. */
+  /** One of each other block type that the API can send, including those in beta. */
   every_block: {
     content: [
       text('Looking.'),
@@ -194,7 +198,7 @@ export const ERROR_STATUS: Readonly<Record<ErrorType, number>> = {
   overloaded_error: 529,
 };
 
-/** Resolves the scenario, if one is named. */
+/** Adds the members of the script's scenario, if it has one. */
 export function resolveScript(script: ScriptedReply): ScriptedReply {
   if (script.scenario === undefined) return script;
   const scenario = SCENARIOS[script.scenario];
@@ -204,7 +208,10 @@ export function resolveScript(script: ScriptedReply): ScriptedReply {
 
 const MARKER = /^\[\[script:(\{.*\})\]\]/s;
 
-/** The script in a user's text, `[[script:{…}]]`, or in a header: for clients that reach the simulator through a gateway. */
+/**
+ * Reads the script from a user's text, `[[script:{…}]]`, or from a header. For clients that reach
+ * the simulator through a gateway.
+ */
 export function readScript(source: string, from: 'text' | 'header'): ScriptedReply | undefined {
   const json = from === 'header' ? source : MARKER.exec(source)?.[1];
   return json === undefined ? undefined : (JSON.parse(json) as ScriptedReply);

@@ -1,4 +1,4 @@
-/** The HTTP side: routes, credentials, and writing replies as slowly or as badly as a script asks. */
+/** The HTTP server: routes, credentials, and the delays and faults of scripts. */
 
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -18,25 +18,25 @@ import { validateRequest } from './validate.js';
 
 export interface UpstreamSimulatorOptions {
   readonly host?: string;
-  /** 0, the default, takes a free port. */
+  /** Default: 0, which takes a free port. */
   readonly port?: number;
-  /** The credential to expect, in either header. Without it any is accepted. */
+  /** The expected credential, in `x-api-key` or `authorization`. Without it any is accepted. */
   readonly apiKey?: string;
-  /** Model ids to serve; the default knows all current ones. Others are a 404. */
+  /** Ids of the known models. Default: all current ones. Other models get a 404. */
   readonly models?: readonly string[];
-  /** Before each response. */
+  /** Delay before each response. */
   readonly latencyMs?: number;
-  /** Between two events of a stream. */
+  /** Delay between two events of a stream. */
   readonly eventDelayMs?: number;
-  /** Lets the header `x-simulator-script` hold a {@link ScriptedReply} as JSON. */
+  /** Reads a {@link ScriptedReply} as JSON from the header `x-simulator-script`. */
   readonly allowScriptHeader?: boolean;
-  /** Lets a user's text begin with `[[script:{…}]]`. */
+  /** Reads a script from a user's text that begins with `[[script:{…}]]`. */
   readonly allowScriptText?: boolean;
   /** Whether the journal keeps the bytes of request bodies. Default: true. */
   readonly keepBodies?: boolean;
-  /** Requests, and usages, that the journal keeps in memory. Default: 200,000. */
+  /** Number of requests, and of usages, that the journal keeps in memory. Default: 200,000. */
   readonly maxJournalEntries?: number;
-  /** Appends every entry as a line of JSON. */
+  /** Path of a file that receives every journal entry as a line of JSON. */
   readonly journalFile?: string;
 }
 
@@ -45,11 +45,11 @@ export interface UpstreamSimulator {
   readonly url: string;
   readonly port: number;
   readonly journal: Journal;
-  /** Answers the next request with this; each call adds one to the queue. */
+  /** Uses this reply for the next request. Each call adds one to the queue. */
   script(reply: ScriptedReply): void;
-  /** Answers every request for which `when` is true, until {@link UpstreamSimulator.reset}. */
+  /** Uses this reply for all requests that match `when`, until {@link UpstreamSimulator.reset}. */
   scriptWhen(when: (request: JsonObject) => boolean, reply: ScriptedReply): void;
-  /** Forgets scripts, the journal and cached prompts. */
+  /** Clears the scripts, the journal and the prompt cache. */
   reset(): void;
   close(): Promise<void>;
 }
@@ -81,7 +81,7 @@ export async function startUpstreamSimulator(
   const { address, port } = server.address() as AddressInfo;
 
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    // Numbered before anything is awaited: ids must be unique among requests that run at once.
+    // Counts before the first `await`, so that simultaneous requests get different ids.
     requestCount += 1;
     const url = req.url ?? '';
     const requestId = idOf('req', String(requestCount), url);
@@ -234,7 +234,10 @@ export async function startUpstreamSimulator(
     return false;
   }
 
-  /** Writes the parts with the script's delays and splits; tells whether the client took them all. */
+  /**
+   * Writes the parts with the script's delays and splits. @returns whether the client is still
+   * there.
+   */
   async function send(
     res: ServerResponse,
     status: number,
@@ -258,7 +261,8 @@ export async function startUpstreamSimulator(
         if (!res.write(piece)) await drained(res);
         if (splitBytes !== undefined) await new Promise(setImmediate);
       }
-      // Not after the last: the journal must know of a usage before its client can act on it.
+      // No delay after the last part: the journal must have the usage before the client can act on
+      // it.
       if (delayMs > 0 && index < parts.length - 1) await sleep(delayMs);
     }
     if (script.isOpenEnded !== true) res.end();
@@ -338,7 +342,7 @@ const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',
 };
-/** What the API tells its own customer about their quota. A gateway must keep it to itself. */
+/** The API's headers about the quota of its customer. A gateway must not pass them on. */
 const RATE_LIMIT_HEADERS = {
   'anthropic-organization-id': '00000000-0000-4000-8000-000000000000',
   'anthropic-ratelimit-requests-limit': '4000',
@@ -390,7 +394,7 @@ function withoutCredentials(req: IncomingMessage): Record<string, string> {
   return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
 }
 
-/** `undefined` when the body is larger than the API takes. */
+/** Returns `undefined` if the body is larger than the API accepts. */
 async function readBody(req: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;

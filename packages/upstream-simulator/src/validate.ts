@@ -1,6 +1,6 @@
 /**
- * Refuses what the real API refuses, in its kind of words: a second opinion on requests that a gateway
- * or a translator made up.
+ * Refuses requests that the real API refuses, with similar messages. Tests use it to check the
+ * requests that a gateway or a translator makes.
  */
 
 import { asArray, asObject, isObject } from './message.js';
@@ -26,7 +26,7 @@ const ID = /^[a-zA-Z0-9_-]+$/;
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 const MAX_CACHE_POINTS = 4;
 
-/** @returns the text of an `invalid_request_error`, or `undefined` for a request that is fine */
+/** @returns the text of an `invalid_request_error`, or `undefined` for a valid request. */
 export function validateRequest(
   request: JsonObject,
   options: ValidationRules & {
@@ -51,7 +51,7 @@ export function validateRequest(
     toolProblem(request, model, options) ??
     messagesProblem(request, model, options) ??
     cacheProblem(request) ??
-    // Tokens are counted without compiling the schema.
+    // `count_tokens` does not compile the schema, so it accepts any format.
     (options.endpoint === 'messages' ? outputFormatProblem(request, options.betas) : undefined)
   );
 }

@@ -1,4 +1,4 @@
-/** Requests for structured outputs, and how the simulator takes them. */
+/** Requests for structured outputs, and the simulator's verdicts on them. */
 
 import { expect } from '@jest/globals';
 import type { UpstreamSimulator } from '../src/index.js';

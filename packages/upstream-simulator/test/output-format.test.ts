@@ -1,4 +1,4 @@
-/** Structured outputs: what is answered to `output_config.format`, and which formats are refused. */
+/** Structured outputs: replies to `output_config.format`, and refused formats. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startUpstreamSimulator } from '../src/index.js';
@@ -52,7 +52,7 @@ describe('an answer in a format', () => {
     });
   });
 
-  it('follows thinking, and results of tools', async () => {
+  it('comes after thinking, and after tool results', async () => {
     const thought = await answerTo(simulator, { ...asking(PLACE), thinking: { type: 'adaptive' } });
     expect(thought.content).toMatchObject([{ type: 'thinking' }, { type: 'text', text: ANSWER }]);
     const use = { type: 'tool_use', id: 't1', name: 'get_weather', input: {} };
@@ -66,14 +66,14 @@ describe('an answer in a format', () => {
     expect(message.content).toEqual([{ type: 'text', text: ANSWER }]);
   });
 
-  it('may be a call instead, without text before it', async () => {
+  it('may be replaced by a tool call without text before it', async () => {
     const tools = [{ name: 'get_weather', input_schema: PLACE }];
     const message = await answerTo(simulator, { ...asking(PLACE), tools });
     expect(message.content).toMatchObject([{ type: 'tool_use', input: JSON.parse(ANSWER) }]);
     expect(message.stop_reason).toBe('tool_use');
   });
 
-  it('is what the deprecated field asks for, too, with its beta', async () => {
+  it('is also sent for the deprecated field with its beta', async () => {
     const request = { ...QUESTION, output_format: formatOf(PLACE) };
     const message = await answerTo(simulator, request, { headers: BETA });
     expect(message.content).toEqual([{ type: 'text', text: ANSWER }]);
@@ -82,7 +82,7 @@ describe('an answer in a format', () => {
     );
   });
 
-  it('costs the tokens of its schema, which are counted without a look at it', async () => {
+  it('costs the tokens of its schema, which count_tokens counts without checking it', async () => {
     const tokensOf = async ({ max_tokens: _unused, ...request }: typeof QUESTION) =>
       (await answerTo(simulator, request, { path: '/count_tokens' })).input_tokens;
     const extra = (await tokensOf(asking(PLACE))) - (await tokensOf(QUESTION));
@@ -92,7 +92,7 @@ describe('an answer in a format', () => {
     expect(await tokensOf(asking({ oneOf: [] }))).toBeGreaterThan(0);
   });
 
-  it('is not asked for by null, nor by an effort alone', async () => {
+  it('is not sent for null, nor for an effort alone', async () => {
     for (const config of [{ format: null }, { effort: 'low' }]) {
       const message = await answerTo(simulator, { ...QUESTION, output_config: config });
       expect(message.content[0].text).toContain('upstream simulator');
@@ -110,7 +110,7 @@ describe('a format that the API refuses', () => {
     expect(await refusalOf(simulator, request)).toBe(`output_config.format.${message}`);
   });
 
-  it('comes with an answer that has begun, or with citations', async () => {
+  it('is one beside a prefilled reply, or beside citations', async () => {
     const begun = [...QUESTION.messages, { role: 'assistant', content: '{' }];
     expect(await refusalOf(simulator, { ...asking(PLACE), messages: begun })).toContain('prefill');
     const source = { type: 'text', media_type: 'text/plain', data: 'Paris is old.' };

@@ -1,4 +1,4 @@
-/** Which schemas of structured outputs are refused, in which words, and which are not. */
+/** Schemas for structured outputs: refusals with their texts, and accepted schemas. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startUpstreamSimulator } from '../src/index.js';
@@ -122,7 +122,7 @@ describe('a schema that the API refuses', () => {
     );
   });
 
-  it('has more than 24 optional members or 16 choices, those of definitions included', async () => {
+  it('has more than 24 optional members or 16 unions, including those of definitions', async () => {
     const optional = (count: number) => ({
       ...closed,
       properties: members(count, { type: 'null' }),
@@ -155,8 +155,8 @@ describe('a schema that the API refuses', () => {
   });
 });
 
-/** What the documentation lists as supported, and what is refused in nothing that was published. */
-describe('a schema that the API takes', () => {
+/** Keywords that the documentation lists as supported, or that no published refusal mentions. */
+describe('a schema that the API accepts', () => {
   it.each<[object, unknown]>([
     [{ type: ['integer', 'null'], title: 'A', description: 'B', default: 1 }, 42],
     [{ anyOf: [{ const: 'a' }, { type: 'null' }], title: 'A', default: null }, 'a'],

@@ -1,4 +1,4 @@
-/** Random JSON Schemas of the kind that the API takes for structured outputs. */
+/** Random JSON Schemas of the kind that the API accepts for structured outputs. */
 
 import fc from 'fast-check';
 
@@ -52,19 +52,19 @@ const simple: fc.Arbitrary<object> = fc.oneof(
 
 const leaf = fc.oneof(
   simple,
-  // Often nothing satisfies the first option, and the second asks for the same twice.
+  // The first alternative often cannot be satisfied, and the second repeats the same schema.
   fc.tuple(type, simple).map(([first, second]) => ({
     allOf: [{ anyOf: [{ type: first }, second] }, { anyOf: [second] }],
   })),
 );
 
-/** @param references - Schemas that stand for others, such as `{ $ref: '#/$defs/a' }`. */
+/** @param references - Schemas that refer to others, such as `{ $ref: '#/$defs/a' }`. */
 export function schemasWith(references: readonly object[]): fc.Arbitrary<object> {
   const smallest = references.length === 0 ? leaf : fc.oneof(leaf, fc.constantFrom(...references));
   return around(around(around(smallest)));
 }
 
-/** Schemas as given, or within objects, arrays and choices. */
+/** Schemas as given, or within objects, arrays and alternatives. */
 function around(inner: fc.Arbitrary<object>): fc.Arbitrary<object> {
   return fc.oneof(
     inner,

@@ -1,4 +1,4 @@
-/** Values made from schemas, judged by another implementation of JSON Schema. */
+/** Values made from schemas, checked by another implementation of JSON Schema. */
 
 import { describe, expect, it } from '@jest/globals';
 import Ajv from 'ajv/dist/2020.js';
@@ -13,14 +13,14 @@ addFormats(ajv);
 function expectSample(schema: object): void {
   const value = sampleOf(schema as Record<string, unknown>);
   const validate = ajv.compile(schema);
-  // As a client gets it.
+  // Serialized, as a client receives it.
   if (value === undefined || !validate(JSON.parse(JSON.stringify(value)))) {
     throw new Error(`${JSON.stringify(value)} for ${JSON.stringify(schema)}`);
   }
 }
 
 describe('a sample', () => {
-  it('satisfies any schema that the API takes', () => {
+  it('satisfies any schema that the API accepts', () => {
     fc.assert(fc.property(schemasWith([]), expectSample), { numRuns: 1000 });
   });
 
@@ -36,7 +36,7 @@ describe('a sample', () => {
     fc.assert(fc.property(documents, expectSample), { numRuns: 300 });
   });
 
-  it('ends where definitions use themselves, by the way out that they leave', () => {
+  it('ends recursive definitions by an alternative that does not recurse', () => {
     const node = { $ref: '#/$defs/node' };
     const ways = [
       { type: 'array', items: node },
@@ -75,14 +75,14 @@ describe('a sample', () => {
     expect(sampleOf(schema)).toBeUndefined();
   });
 
-  it('gives up where there are more alternatives than time', () => {
+  it('gives up if there are too many alternatives', () => {
     const none = { allOf: [{ type: 'string' }, { type: 'null' }] };
     const choice = { anyOf: [none, none] };
     expect(sampleOf({ allOf: Array.from({ length: 60 }, () => choice) })).toBeUndefined();
   });
 });
 
-/** Tools are described by any schema: what the API refuses for structured outputs counts, too. */
+/** Tools may have any schema, including keywords that the API refuses for structured outputs. */
 describe('a sample for a tool', () => {
   it.each<[string, object, unknown]>([
     ['anything', {}, 'Paris'],
@@ -138,7 +138,7 @@ describe('a sample for a tool', () => {
     ['of one value', { type: 'string', description: '{const: "{x: 1}"}' }, '{x: 1}'],
     ['of a pattern', { type: 'string', description: '{pattern: "^\\\\d+$", title: "A"}' }, '0'],
     ['without a sample', { type: 'string', description: '{pattern: "(?=b)a"}' }, 'Paris'],
-    ['that are no JSON', { type: 'integer', description: '{minimum: x}' }, 42],
+    ['that are not JSON', { type: 'integer', description: '{minimum: x}' }, 42],
     ['that contradict', { type: 'integer', description: '{minimum: 5, maximum: 1}' }, 42],
   ])('keeps to what its description says %s', (_what, schema, value) => {
     expect(sampleOf(schema as Record<string, unknown>)).toEqual(value);

@@ -38,7 +38,7 @@ describe.each([
     client = create();
   });
 
-  it('gets the same answer twice, plain and streamed, with the usage that the journal tells', async () => {
+  it('gets the same reply twice, plain and streamed, with the usage in the journal', async () => {
     const first = await client.messages.create(ask('Hello'));
     const second = await client.messages.create(ask('Hello'));
     const streamed = await client.messages.stream(ask('Hello')).finalMessage();
@@ -57,13 +57,13 @@ describe.each([
   it.each(Object.keys(SCENARIOS))('accumulates the stream of scenario %s', async (scenario) => {
     const text = `[[script:${JSON.stringify({ scenario })}]]`;
     const plain = await client.messages.create(ask(text));
-    // The beta helper knows every block, beta or not.
+    // The beta helper knows every block type, in beta or not.
     const streamed = await client.beta.messages.stream(ask(text)).finalMessage();
     expect(streamed.content).toEqual(plain.content);
     expect(streamed.stop_reason).toBe(plain.stop_reason);
   });
 
-  it('is asked for a tool, and answers with its result', async () => {
+  it('receives a tool call, and a reply to the result of the tool', async () => {
     const tools = [
       {
         name: 'get_weather',
@@ -93,7 +93,7 @@ describe.each([
     expect(second.content).toMatchObject([{ type: 'text', text: 'The tool said: sunny' }]);
   });
 
-  it('parses an answer in the format that it asked for, plain and streamed', async () => {
+  it('parses a reply in the requested format, plain and streamed', async () => {
     const format = jsonSchemaOutputFormat({
       type: 'object',
       properties: {
@@ -239,7 +239,7 @@ describe('the simulator', () => {
     expect(elsewhere.status).toBe(404);
   });
 
-  it('gives requests that run at once ids of their own', async () => {
+  it('gives simultaneous requests different ids', async () => {
     const responses = await Promise.all(Array.from({ length: 50 }, () => send(ask('Hello'))));
     const messages = await Promise.all(responses.map((response) => response.json()));
     expect(new Set(messages.map(({ id }) => id)).size).toBe(50);
@@ -254,7 +254,7 @@ describe('the simulator', () => {
     expect(JSON.stringify(request?.headers)).not.toContain('"sim"');
   });
 
-  it('breaks streams as told: cut, reset, error, stall, garbage, one byte at a time', async () => {
+  it('breaks streams as scripted: cut, reset, error, stall, garbage, one byte at a time', async () => {
     const streamed = { ...ask('Hello'), stream: true };
     const whole = await (await send(streamed)).text();
 

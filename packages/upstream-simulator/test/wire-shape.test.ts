@@ -1,7 +1,7 @@
 /**
- * The exact members of an answer. Clients that check them, such as the Vercel AI SDK, refuse a member
- * that is null where the API leaves it out. The expected shapes are those of responses that other
- * projects recorded from the API in September 2026.
+ * The exact members of an answer. Clients that check them, such as the Vercel AI SDK, refuse a
+ * member that is null where the API leaves it out. The expected shapes are those of responses that
+ * other projects recorded from the API in September 2026.
  */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -74,7 +74,7 @@ describe('a message', () => {
     });
   });
 
-  it('names the region of the request, and none for models that are not served by region', async () => {
+  it('names the region of the request, and none for models without a choice of region', async () => {
     const geoOf = async (changes: object): Promise<unknown> =>
       JSON.parse(await send({ ...QUESTION, ...changes })).usage.inference_geo;
     expect(await geoOf({ inference_geo: 'us' })).toBe('us');
@@ -154,7 +154,7 @@ describe('a stream', () => {
 });
 
 describe.each(Object.keys(SCENARIOS))('scenario %s', (scenario) => {
-  it('has citations where there are some, and no such member elsewhere', async () => {
+  it('has citations if there are some, and otherwise no such member', async () => {
     simulator.scriptWhen(() => true, { scenario });
     const { content } = JSON.parse(await send(QUESTION));
     const openings = (await eventsOf(QUESTION)).flatMap(({ content_block: block }) =>

@@ -1,10 +1,10 @@
 /**
- * Recomputes the ledger from its rows, independently of what the SQL functions computed: the list price of
- * each charge from its tokens and rates, the sequence numbers, the running balances, the keys' totals, and
- * the hash chain over all of it.
+ * Recomputes the ledger from its rows, independently of the SQL functions that wrote them: the list
+ * price of each charge from its tokens and rates, the sequence numbers, the running balances, the
+ * keys' totals, and the hash chain over all entries.
  *
- * It needs no snapshot and blocks nobody: it reads a key's row first, and the entries which that row counts
- * are final, because entries are numbered without gaps and never change.
+ * The audit takes no snapshot and no locks. It reads a key's row first; the entries that this row
+ * counts are final, because entries are numbered without gaps and never change.
  */
 
 import type { Pool } from 'pg';
@@ -14,7 +14,7 @@ import { queryArrays, queryRows } from './query.js';
 import { checkChain, createSealCheck, digestOfEntry, readHead } from './seals.js';
 
 const KEYS_PER_PAGE = 500;
-/** Small, because an embedded database serves nothing else meanwhile. */
+/** Small, because an embedded database runs no other query while it reads a page. */
 const ENTRIES_PER_PAGE = 1_000;
 const MAX_DIFFERENCES = 1_000;
 const PAGE_TIMEOUT_MS = 30_000;
@@ -29,7 +29,7 @@ interface KeyTotals {
   readonly uncovered: bigint;
 }
 
-/** What the entries of one key add up to so far. */
+/** Running totals over the entries of one key. */
 interface Fold {
   seq: bigint;
   balance: bigint;
@@ -38,7 +38,7 @@ interface Fold {
   writtenOff: bigint;
   /** Written off since the last credit. */
   uncovered: bigint;
-  /** Highest number beyond those the key counted when it was read. */
+  /** Number of the last entry beyond those that the key's row counted when it was read. */
   later: bigint;
 }
 
@@ -162,7 +162,8 @@ async function auditKeys(
   for (const key of keys) auditKey(key, folds.get(key.id) ?? emptyFold(), tally);
   for (const [keyId, { later }] of folds) {
     if (later === 0n) continue;
-    // Entered meanwhile, or forged: only then does the key not count it even now.
+    // The entry was added after the key's row was read, or it is forged. The key's row counts an
+    // added entry by now, and never a forged one.
     const seq = await readSeq(pool, keyId);
     if (seq === undefined || seq < later) {
       report(tally, {
@@ -194,8 +195,8 @@ interface AuditedEntry {
   readonly delta: bigint;
   readonly balanceAfter: bigint;
   readonly writtenOff: bigint;
-  /** What the recorded tokens cost at the recorded rates; `undefined` for a top-up. */
-  readonly cost: bigint | undefined;
+  /** The charge of the recorded tokens at the recorded rates; `undefined` for a top-up. */
+  readonly listPrice: bigint | undefined;
   readonly digest: Buffer;
 }
 
@@ -255,13 +256,17 @@ const READ_ENTRIES =
   'WHERE (key_id, ledger.seq) > ($1, $2::int8) AND ($3::text IS NULL OR key_id <= $3) ' +
   'ORDER BY key_id, ledger.seq LIMIT $4';
 
+/**
+ * Computes the charge with a formula of its own, not with `chargeOf` of `@gateway/billing`: an
+ * audit that shared the code would share its errors.
+ */
 function auditedEntryOf(row: EntryRow): AuditedEntry {
   const [id, keyId, seq, kind, delta, balanceAfter, writtenOff] = row;
   const [input, output, read, write, write1h] = row.slice(10, 15).map((text) => BigInt(text ?? 0));
   const rates = row.slice(15, 20).map((text) => unitsFromNumeric(text ?? '0'));
   const [inputRate = 0n, outputRate = 0n, readRate = 0n, write5mRate = 0n, write1hRate = 0n] =
     rates;
-  const cost =
+  const listPrice =
     (input ?? 0n) * inputRate +
     (output ?? 0n) * outputRate +
     (read ?? 0n) * readRate +
@@ -275,13 +280,13 @@ function auditedEntryOf(row: EntryRow): AuditedEntry {
     delta: unitsFromNumeric(delta),
     balanceAfter: unitsFromNumeric(balanceAfter),
     writtenOff: unitsFromNumeric(writtenOff),
-    cost: kind === 'charge' ? cost : undefined,
+    listPrice: kind === 'charge' ? listPrice : undefined,
     digest: digestOfEntry(row),
   };
 }
 
 function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): void {
-  const { keyId, id: entryId, cost, delta } = entry;
+  const { keyId, id: entryId, listPrice, delta } = entry;
   const expect = (check: AuditDifference['check'], expected: bigint, found: bigint) => {
     if (expected === found) return;
     report(tally, {
@@ -292,13 +297,14 @@ function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): void {
       found: found.toString(),
     });
   };
-  if (cost !== undefined) expect('amount', entry.writtenOff - cost, delta);
+  if (listPrice !== undefined) expect('amount', entry.writtenOff - listPrice, delta);
   expect('sequence', fold.seq + 1n, entry.seq);
   expect('running_balance', fold.balance + delta, entry.balanceAfter);
 
   tally.entries += 1;
   fold.seq = entry.seq;
-  // Not the recorded one: a tampered entry is then reported once, not with all its successors.
+  // Adds to the computed balance, not to the recorded one. A tampered entry is then reported once,
+  // and its successors are not.
   fold.balance += delta;
   if (entry.kind === 'top_up') {
     fold.credited += delta;

@@ -1,4 +1,6 @@
-/** The one implementation of {@link BalanceStore}, over whatever speaks PostgreSQL's protocol. */
+/**
+ * The only implementation of {@link BalanceStore}, over any database with PostgreSQL's protocol.
+ */
 
 import { createHash } from 'node:crypto';
 import { types } from 'node:util';
@@ -38,11 +40,11 @@ export interface DatabaseStoreOptions {
   /** Batches of settlements in flight at once. */
   readonly lanes: number;
   readonly holdLifetimeMs?: number | undefined;
-  /** Closes the pools, and whatever lies beneath them. */
+  /** Closes the pools and the database beneath them. */
   readonly closeDatabase: () => Promise<void>;
 }
 
-/** Settling may fail for so long before requests are refused that could not be settled either. */
+/** After settling has failed for this long, new requests are refused: they could not be charged. */
 const SETTLE_GRACE_MS = 2_000;
 
 /**
@@ -55,8 +57,9 @@ export async function openDatabaseStore(options: DatabaseStoreOptions): Promise<
   const { hot, admin, pepper, lanes, holdLifetimeMs, closeDatabase } = options;
   if (pepper === '') throw new RangeError('the pepper is empty');
   for (const pool of new Set([hot, admin])) {
-    // A connection broke: whoever was waiting for it is told by the query itself, and the pool opens
-    // another when needed. Without listeners the process would end, for idle and busy ones alike.
+    // A broken connection emits `error`, which ends the process if there is no listener. The
+    // listeners do nothing: a query on that connection rejects by itself, and the pool opens a new
+    // connection.
     pool.on('error', () => undefined);
     pool.on('connect', (client) => client.on('error', () => undefined));
   }
@@ -82,7 +85,7 @@ export async function openDatabaseStore(options: DatabaseStoreOptions): Promise<
     const { lastFault } = committer;
     const reason = types.isNativeError(lastFault) ? lastFault.message : String(lastFault);
     throw new StoreUnavailableError(
-      `the ledger's database takes no charges at the moment: ${reason}`,
+      `the ledger's database cannot record charges at the moment: ${reason}`,
       { cause: lastFault },
     );
   }
@@ -97,7 +100,7 @@ export async function openDatabaseStore(options: DatabaseStoreOptions): Promise<
     },
     settle: (settlement, { deadlineMs }) =>
       committer.settle(settlement, { deadlineMs }).finally(() => {
-        // Charged or given up: nothing is left to keep alive.
+        // The settlement is charged or given up, so its hold no longer needs renewal.
         holds.abandonHold(settlement.requestId);
       }),
     ...holds,
@@ -135,12 +138,14 @@ async function topUpOnce(pool: Pool, topUp: TopUp, attempt = 1): Promise<TopUpOu
       values: [TOP_UP_PREFIX + topUpId, keyId, numericFromUnits(amount), hashOf(topUp), actor],
       timeoutMs: WRITE_TIMEOUT_MS,
     });
-    if (row === undefined) throw new StoreUnavailableError('the top-up was not answered');
+    if (row === undefined)
+      throw new StoreUnavailableError('the database did not answer the top-up');
     if (row.balance === null) return { outcome: row.outcome };
     const { outcome, balance, isActive } = row;
     return { outcome, balance: unitsFromNumeric(balance), isActive };
   } catch (error) {
-    // The same id was entered for another key at the same moment: a second look tells.
+    // The same id was inserted for another key at the same moment. The second attempt finds that
+    // entry.
     if (isUniqueViolation(error) && attempt === 1) return topUpOnce(pool, topUp, 2);
     throw error;
   }
@@ -154,7 +159,7 @@ type TopUpRow =
       readonly isActive: boolean;
     };
 
-/** The actor is no part of it: the same top-up may be replayed by another operator. */
+/** The hash leaves out the actor, so that another operator may replay the same top-up. */
 function hashOf({ keyId, amount }: TopUp): Buffer {
   const contents = JSON.stringify(['top_up', keyId, amount.toString()]);
   return createHash('sha256').update(contents).digest();
@@ -170,7 +175,8 @@ async function assertPepper(pool: Pool, pepper: string): Promise<void> {
   });
   if (found?.has_keys === true && !found.has_own) {
     throw new PepperMismatchError(
-      'the keys in this database were issued under another pepper: none would be found with this one',
+      'all keys in this database were issued under another pepper and cannot be found with this one: ' +
+        'open the store with the pepper that they were issued under',
     );
   }
 }

@@ -32,10 +32,11 @@ export function createEntryReader(
       const rows = await throughPrisma(() =>
         prisma.ledger.findMany({
           where,
-          // Within a key, by number: exact, and one index serves it. Across keys, by time.
+          // Entries of one key are ordered by number, which one index serves; those of all keys by
+          // time.
           orderBy:
             filter.keyId === undefined ? [{ createdAt: 'desc' }, { id: 'desc' }] : { seq: 'desc' },
-          // One more than asked for tells whether there is a next page.
+          // One row more than the page holds, to know whether there is a next page.
           take: limit + 1,
         }),
       );
@@ -63,24 +64,24 @@ function conditionsOf({ keyId, kind, model, from, until }: EntryFilter): Prisma.
   };
 }
 
-/** Where a page ends: the number of its last entry within a key; its time and id across keys. */
+/** The position of a page's last entry: its number for one key, its time and id for all keys. */
 function cursorOf({ keyId }: EntryFilter, last: LedgerEntry): string {
   const position =
     keyId === undefined ? `${String(last.createdAt.getTime())}:${last.id}` : last.seq.toString();
   return Buffer.from(position).toString('base64url');
 }
 
-/** @throws {RangeError} when the cursor is none that a page of such a filter ended with. */
+/** @throws {RangeError} when the cursor was not returned for such a filter. */
 function afterCursor({ keyId, cursor }: EntryFilter): Prisma.LedgerWhereInput {
   if (cursor === undefined) return {};
   const position = Buffer.from(cursor, 'base64url').toString();
   if (keyId !== undefined && /^\d{1,18}$/.test(position)) return { seq: { lt: BigInt(position) } };
   const [, time, id] = /^(\d{1,15}):([^]+)$/.exec(position) ?? [];
   if (keyId !== undefined || time === undefined || id === undefined) {
-    throw new RangeError('the cursor is none of a page of these entries');
+    throw new RangeError('the cursor does not belong to a page of these entries');
   }
   const createdAt = new Date(Number(time));
-  // The first condition follows from the second, and is the one an index can serve.
+  // The second condition implies the first, but an index can serve only the first.
   return {
     AND: [
       { createdAt: { lte: createdAt } },
@@ -127,13 +128,13 @@ function entryOf(row: LedgerRow): LedgerEntry {
   };
 }
 
-/** `toFixed` without digits prints a decimal exactly, however many digits it has. */
+/** `toFixed()` without an argument prints all digits of a decimal. */
 function unitsOf(decimal: Prisma.Decimal): bigint {
   return unitsFromNumeric(decimal.toFixed());
 }
 
-/** A table constraint makes sure of these columns for each kind of entry. */
+/** Reads a column that a table constraint guarantees for this kind of entry. */
 function recorded<Value>(value: Value | null): Value {
-  if (value === null) throw new Error('a ledger entry lacks a column of its kind');
+  if (value === null) throw new Error('a ledger entry lacks a column that its kind requires');
   return value;
 }

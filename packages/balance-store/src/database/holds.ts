@@ -1,13 +1,13 @@
 /**
- * Holds of this process: placed many at a time, kept alive while their requests run, given back when
- * nothing is charged.
+ * The holds of this process. Places many of them per query, renews them while their requests run,
+ * and releases those of requests that are not charged.
  */
 
 import type { Pool } from 'pg';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../hold.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import type { BalanceStore } from '../store.js';
-import { createTurnBatcher } from './turn-batcher.js';
+import { createQueryBatcher } from './query-batcher.js';
 import {
   READ_TIMEOUT_MS,
   WRITE_TIMEOUT_MS,
@@ -16,7 +16,7 @@ import {
   reachingDatabase,
 } from './query.js';
 
-/** How long a hold outlives the process that placed it, or its connection to the database. */
+/** How long a hold lives after its last renewal: when its process died or lost the database. */
 const LIFETIME_MS = 300_000;
 /** Two renewals may fail before a hold is lost. */
 const RENEWALS_PER_LIFETIME = 3;
@@ -25,7 +25,7 @@ export interface HoldKeeper extends Pick<
   BalanceStore,
   'placeHold' | 'releaseHold' | 'abandonHold' | 'listHolds' | 'countHolds'
 > {
-  /** Tries once more to give back what is to be given back. */
+  /** Stops renewing, and tries once more to release the holds that are still to be released. */
   readonly close: () => Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
   let releasing: Promise<unknown> | undefined;
   let renewal: NodeJS.Timeout | undefined;
 
-  const place = createTurnBatcher(async (holds: readonly Hold[]) => {
+  const place = createQueryBatcher(async (holds: readonly Hold[]) => {
     const rows = await reachingDatabase(() =>
       queryArrays<HoldRow>(hot, {
         name: 'place_holds',
@@ -98,7 +98,7 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
     }
   }
 
-  /** What cannot be given back now waits for the next renewal. */
+  /** Holds that cannot be released now are tried again at the next renewal. */
   function releaseSoon(): void {
     releasing ??= new Promise((resolve) => setImmediate(resolve))
       .then(release)
@@ -111,7 +111,7 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
   function keepAlive(): void {
     renewal ??= setInterval(() => {
       releaseSoon();
-      // A renewal that fails is made up for by the next.
+      // The next renewal makes up for one that fails.
       renew().catch(() => undefined);
     }, lifetimeMs / RENEWALS_PER_LIFETIME).unref();
   }

@@ -1,4 +1,4 @@
-/** Keys as an operator sees and changes them. Nothing here touches money. */
+/** The operator's methods for keys: create, read, change. None of them changes a balance. */
 
 import { randomBytes } from 'node:crypto';
 import { generateCredential, hashCredential, hintOf, pepperIdOf } from '../credential.js';
@@ -28,7 +28,7 @@ export function createKeyAdmin({ prisma, pepper, onChange }: KeyAdminOptions): K
     return row === null ? undefined : recordOf(row);
   }
 
-  /** Changes a key if `where` still holds for it, and answers how the key is now. */
+  /** Changes a key if it still matches `where`, and returns its current record. */
   async function change(
     where: { readonly id: string; readonly state?: string | { readonly not: string } },
     data: {
@@ -65,7 +65,7 @@ export function createKeyAdmin({ prisma, pepper, onChange }: KeyAdminOptions): K
         }),
       );
       const record = await getKey(id);
-      if (record === undefined) throw new Error(`key ${id} is gone right after its creation`);
+      if (record === undefined) throw new Error(`key ${id} was not found after its creation`);
       return { record, credential };
     },
 
@@ -112,7 +112,10 @@ function recordOf(row: PrismaKeyRow): KeyRecord {
   });
 }
 
-/** Ids that sort by creation: milliseconds, forced upwards within this process, then 64 random bits. */
+/**
+ * Makes ids that sort by creation: a time in milliseconds that always increases within this
+ * process, then 64 random bits.
+ */
 function createKeyIds(now: () => number): () => string {
   let last = 0;
   return () => {

@@ -1,4 +1,4 @@
-/** From credential to key: the step before every admission. */
+/** Finds the key of a credential: the step before every admission. */
 
 import type { Pool } from 'pg';
 import { hashCredential, isWellFormedCredential } from '../credential.js';
@@ -8,26 +8,26 @@ import type { KeyRow } from './key-record.js';
 import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 
 const MAX_CACHED_KEYS = 10_000;
-/** How long another replica's change of limits may go unnoticed. A key's standing is never cached. */
+/** Another replica's change of limits takes effect within this time. A standing is never cached. */
 const MAX_AGE_MS = 1_000;
 
 export interface KeyFinder {
   readonly find: (credential: string) => Promise<KeyRecord | undefined>;
-  /** To be called after each write to the key. */
+  /** Drops the cached key. Must be called after each write to it. */
   readonly forget: (keyId: string) => void;
 }
 
 /**
- * Remembers keys that were found, for a second at most, so that a busy key costs one look-up per second.
- * Credentials that are unknown or revoked are never remembered: they cannot fill the memory.
+ * Caches found keys for up to one second, so that a busy key costs one look-up per second. Unknown
+ * and revoked credentials are not cached, so they cannot fill the memory.
  *
- * @param now - Milliseconds of a clock that never goes back.
+ * @param now - Monotonic milliseconds.
  */
 export function createKeyFinder(pool: Pool, pepper: string, now: () => number): KeyFinder {
-  // In order of last look-up, so the first is the one to drop.
+  // Ordered by last look-up: the first is dropped when the cache is full.
   const cache = new Map<string, { readonly record: KeyRecord; readonly readAt: number }>();
   const running = new Map<string, Promise<KeyRecord | undefined>>();
-  // Counts writes: an answer read before a write must not be remembered after it.
+  // Counts writes: a row that was read before a write must not be cached after it.
   let epoch = 0;
 
   async function lookUp(credential: string): Promise<KeyRecord | undefined> {
@@ -41,7 +41,8 @@ export function createKeyFinder(pool: Pool, pepper: string, now: () => number): 
     const record = row === undefined ? undefined : keyRecordOf(row);
     if (readEpoch !== epoch) return record;
     cache.delete(credential);
-    // A revoked key must not be known from its answer coming sooner than that of an unknown one.
+    // If revoked keys were cached, they would be refused faster than unknown ones, and the time
+    // would reveal which credentials were once valid.
     if (record === undefined || record.state === 'revoked') return record;
     cache.set(credential, { record, readAt });
     for (const oldest of cache.keys()) {

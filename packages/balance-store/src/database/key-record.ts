@@ -1,4 +1,4 @@
-/** A row of the view `key_standing` as a {@link KeyRecord}, whichever way it was read. */
+/** Turns a row of the view `key_standing` into a {@link KeyRecord}. */
 
 import type { KeyRecord, KeyState } from '../key.js';
 import { unitsFromNumeric } from '../numeric.js';
@@ -45,5 +45,5 @@ export function keyRecordOf(row: KeyRow): KeyRecord {
 
 function keyStateOf(text: string): KeyState {
   if (text === 'active' || text === 'suspended' || text === 'revoked') return text;
-  throw new RangeError(`"${text}" is no state of a key`);
+  throw new RangeError(`"${text}" is not a state of a key`);
 }

@@ -1,8 +1,8 @@
 /**
  * Brings a database to this version's schema when a store opens.
  *
- * The migrations lie in Prisma's folders and are recorded in Prisma's table under Prisma's lock, so
- * `prisma migrate deploy` may be used instead, before or after, and finds nothing left to do.
+ * Uses the folders, the table and the advisory lock of Prisma's migrator. Operators may therefore
+ * run `prisma migrate deploy` instead; after one of the two, the other has nothing to do.
  */
 
 import { createHash, randomUUID } from 'node:crypto';
@@ -22,16 +22,17 @@ interface Migration {
 const MIGRATION_LOCK = 72_707_369;
 
 /**
- * Applies what is missing. Safe to run from several processes at once.
+ * Applies the missing migrations. Several processes may call it at once.
  *
  * @throws {SchemaTooNewError} when the database has a migration that this version does not know.
- * @throws {SchemaMismatchError} when a migration has failed or was another than this version's.
+ * @throws {SchemaMismatchError} when a migration failed earlier or differs from this version's.
  */
 export async function migrate(pool: Pool): Promise<void> {
   const migrations = readMigrations();
   const client = await pool.connect();
   try {
-    // The usual case takes no lock and needs no right to change the schema.
+    // Usually nothing is missing: then no lock is taken, and no right to change the schema is
+    // needed.
     if (missing(migrations, await readApplied(client)).length > 0) {
       await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
       await client.query(CREATE_HISTORY);
@@ -42,7 +43,7 @@ export async function migrate(pool: Pool): Promise<void> {
     }
     client.release();
   } catch (error) {
-    // Closing the connection gives back the lock and undoes what was not committed.
+    // Closing the connection releases the lock and rolls back the open transaction.
     client.release(true);
     throw error;
   }
@@ -75,18 +76,18 @@ function missing(
   if (later !== undefined) {
     throw new SchemaTooNewError(
       `the database has migration ${later.migration_name}, which this version does not know: a newer ` +
-        'version has used it; start that version or a newer one',
+        'version applied it. Start that version or a newer one',
     );
   }
   for (const { migration_name: name, checksum, is_finished } of applied) {
     if (!is_finished) {
       throw new SchemaMismatchError(
-        `migration ${name} has failed before; resolve it with "prisma migrate resolve"`,
+        `migration ${name} failed earlier: resolve it with "prisma migrate resolve"`,
       );
     }
     if (known.get(name)?.checksum !== checksum) {
       throw new SchemaMismatchError(
-        `migration ${name} is not the one that was applied to this database`,
+        `migration ${name} differs from the one that was applied to this database`,
       );
     }
   }
@@ -94,7 +95,7 @@ function missing(
   return migrations.filter((migration) => !names.has(migration.name));
 }
 
-/** The migration and its record in one transaction: it is applied and known, or neither. */
+/** Applies and records a migration in one transaction, so that both happen or neither does. */
 async function apply(client: PoolClient, { name, sql, checksum }: Migration): Promise<void> {
   await client.query('BEGIN');
   await client.query(sql);
@@ -107,7 +108,7 @@ async function apply(client: PoolClient, { name, sql, checksum }: Migration): Pr
   await client.query('COMMIT');
 }
 
-/** As Prisma creates it. */
+/** Prisma's own table of applied migrations. */
 const CREATE_HISTORY = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL,
   checksum VARCHAR(64) NOT NULL,
@@ -131,7 +132,7 @@ function readMigrations(): readonly Migration[] {
     });
 }
 
-/** In the package's root, which is above this file at a depth that depends on the build. */
+/** Searches upwards for the package's root: how far above this file it is depends on the build. */
 function migrationsFolder(): string {
   let directory = dirname(fileURLToPath(import.meta.url));
   for (;;) {

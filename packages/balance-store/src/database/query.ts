@@ -1,4 +1,4 @@
-/** One query on one pooled connection, and what its failure means. */
+/** Runs one query on one pooled connection, and classifies its errors. */
 
 import { types } from 'node:util';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
@@ -7,9 +7,9 @@ import { StoreUnavailableError } from '../store.js';
 export interface Query {
   readonly text: string;
   readonly values?: readonly unknown[];
-  /** Prepared once per connection under this name. */
+  /** Makes it a prepared statement, prepared once per connection under this name. */
   readonly name?: string;
-  /** After this long without an answer the connection is dropped. */
+  /** The connection is dropped when the answer takes longer. */
   readonly timeoutMs: number;
 }
 
@@ -26,7 +26,7 @@ export async function queryRows<Row extends QueryResultRow>(
   return result.rows;
 }
 
-/** As {@link queryRows} with each row as an array, which is cheaper for large answers. */
+/** Like {@link queryRows}, with each row as an array, which is cheaper for large answers. */
 export async function queryArrays<Row extends unknown[]>(
   pool: Pool,
   query: Query,
@@ -37,7 +37,7 @@ export async function queryArrays<Row extends unknown[]>(
   return result.rows;
 }
 
-/** A connection stays in the pool after an error that the server answered properly. */
+/** Drops the connection after a fault; keeps it when the server answered with an SQL error. */
 async function onConnection<Result>(
   pool: Pool,
   work: (client: PoolClient) => Promise<Result>,
@@ -62,21 +62,23 @@ function configOf({ text, values = [], name, timeoutMs }: Query) {
   };
 }
 
-/** The five characters by which PostgreSQL names an error; `undefined` for faults of the connection. */
+/**
+ * PostgreSQL's error code (SQLSTATE, five characters); `undefined` for faults of the connection.
+ */
 function sqlStateOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   if (typeof error.code !== 'string') return undefined;
   return /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error ? error.code : undefined;
 }
 
-/** Whether a row or a value is at fault: the same statement will fail for ever. */
+/** Whether a row or a value is at fault, so that the same statement will always fail. */
 export function isDataError(error: unknown): boolean {
   const state = sqlStateOf(error) ?? '';
   // 54 is "program limit exceeded": a text too long for its index.
   return state.startsWith('22') || state.startsWith('23') || state.startsWith('54');
 }
 
-/** Whether an id that was free when looked for was taken when entered, by another replica. */
+/** Whether another replica inserted the same id between this statement's look-up and its insert. */
 export function isUniqueViolation(error: unknown): boolean {
   return sqlStateOf(error) === '23505';
 }
@@ -85,7 +87,7 @@ export function isUniqueViolation(error: unknown): boolean {
  * Whether the database, not the statement, is at fault: no connection, shut down, out of resources,
  * read-only, lost a deadlock.
  *
- * @param state - The five characters by which PostgreSQL names an error.
+ * @param state - PostgreSQL's error code (SQLSTATE).
  */
 export function isUnavailableState(state: string): boolean {
   return /^(08|40|53|55|57|58|25006)/.test(state);
@@ -94,14 +96,15 @@ export function isUnavailableState(state: string): boolean {
 function isUnavailable(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state !== undefined) return isUnavailableState(state);
-  // Faults of a connection are plain errors; any special kind is ours.
+  // Faults of a connection are plain errors; errors of any other class are this package's own.
   return types.isNativeError(error) && (error.name === 'Error' || error.name === 'AggregateError');
 }
 
 /**
- * Runs database work; its faults surface as {@link StoreUnavailableError}, everything else unchanged.
+ * Runs database work. Rethrows a fault of the database as {@link StoreUnavailableError} and all
+ * other errors unchanged.
  *
- * @param unavailable - Tells a fault of the database from a mistake in the statement.
+ * @param unavailable - Whether an error is a fault of the database, not a mistake in the statement.
  */
 export async function reachingDatabase<Result>(
   work: () => Promise<Result>,

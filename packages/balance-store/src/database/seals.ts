@@ -1,6 +1,7 @@
 /**
- * The hash chain over the ledger. The database seals (see `seal_ledger` in the migrations); this file
- * checks, with its own reading of what is hashed.
+ * The hash chain over the ledger. The SQL function `seal_ledger` extends it, called by
+ * `sealEntries` page by page. The checks in this file compute every hash independently of that
+ * function.
  */
 
 import { createHash } from 'node:crypto';
@@ -18,10 +19,11 @@ const BLOCKS_PER_PAGE = 50;
 type Report = (difference: AuditDifference) => void;
 
 /**
- * Seals what is not sealed yet.
+ * Seals the entries that are not sealed yet.
  *
- * @param all - Looks at every key. Otherwise at those with entries since shortly before the last block,
- * which misses none but one whose transaction took longer than that.
+ * @param all - Looks at every key. Without it, only at keys with entries since two minutes before
+ * the last block. That misses an entry whose transaction took longer than two minutes, until the
+ * next call with `all`.
  */
 export async function sealEntries(pool: Pool, all: boolean): Promise<SealHead | undefined> {
   const isEmpty = (await readHead(pool)) === undefined;
@@ -75,7 +77,9 @@ export async function readHead(pool: Pool): Promise<SealHead | undefined> {
   return row === undefined ? undefined : { block: BigInt(row.block), hash: row.hash };
 }
 
-/** One field of a hashed text, told apart from its neighbours by its length in bytes. */
+/**
+ * One field of a hashed text. Its length in bytes precedes it, so that fields cannot run together.
+ */
 function sealedField(text: string | null): string {
   return text === null ? '-,' : `${String(Buffer.byteLength(text))}:${text},`;
 }
@@ -93,7 +97,7 @@ interface SealedEntry {
   readonly block: string;
 }
 
-/** Compares entries, which come in order of key and number, with what was sealed of them. */
+/** Compares entries with their seals. Entries must come in order of key and number. */
 export interface SealCheck {
   compare(entry: {
     readonly id: string;
@@ -101,13 +105,13 @@ export interface SealCheck {
     readonly seq: bigint;
     readonly digest: Buffer;
   }): Promise<void>;
-  /** To be called after the last entry. @returns how many entries are sealed and as they were */
+  /** Must be called after the last entry. @returns the number of entries that match their seal. */
   finish(): Promise<number>;
 }
 
 /**
- * @param range - Keys above `after` and not above `last`; blocks up to `block`, so that what is sealed
- * while the audit runs is left for the next one.
+ * @param range - Keys above `after` and not above `last`; blocks up to `block`, so that entries
+ * that are sealed while the audit runs are left to the next audit.
  */
 export function createSealCheck(
   pool: Pool,
@@ -125,7 +129,7 @@ export function createSealCheck(
     isStarted = true;
   }
 
-  /** Whether the next sealed entry comes before this position: then there is none in the ledger. */
+  /** Whether the next sealed entry comes before this position, which means the ledger lacks it. */
   const isMissing = (keyId: string, seq: bigint): boolean =>
     next !== undefined && (next.keyId < keyId || (next.keyId === keyId && next.seq < seq));
 
@@ -234,7 +238,9 @@ interface Block {
   found: number;
 }
 
-/** Follows the chain from its first block to its end, past a block whose hash was kept elsewhere. */
+/**
+ * Checks the chain from its first block to its end, and that it still contains the anchor's block.
+ */
 export async function checkChain(
   pool: Pool,
   { head, anchor }: { readonly head: SealHead | undefined; readonly anchor: SealHead | undefined },

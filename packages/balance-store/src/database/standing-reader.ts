@@ -1,10 +1,10 @@
-/** The authoritative admission read, many keys at a time. */
+/** The authoritative admission read: reads the standings of many keys in one query. */
 
 import type { Pool } from 'pg';
 import { unitsFromNumeric } from '../numeric.js';
 import type { Standing } from '../store.js';
 import { READ_TIMEOUT_MS, queryArrays, reachingDatabase } from './query.js';
-import { createTurnBatcher } from './turn-batcher.js';
+import { createQueryBatcher } from './query-batcher.js';
 
 type StandingRow = [
   id: string,
@@ -13,9 +13,11 @@ type StandingRow = [
   uncovered: string,
 ];
 
-/** @returns a function that reads a key's standing, all reads of one turn of the event loop at once. */
+/**
+ * @returns a function that reads a key's standing. Reads of one event-loop tick share one query.
+ */
 export function createStandingReader(pool: Pool): (keyId: string) => Promise<Standing> {
-  return createTurnBatcher(async (keyIds: readonly string[]) => {
+  return createQueryBatcher(async (keyIds: readonly string[]) => {
     const rows = await reachingDatabase(() =>
       queryArrays<StandingRow>(pool, {
         name: 'read_standings',

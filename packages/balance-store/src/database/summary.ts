@@ -1,4 +1,4 @@
-/** Figures of the whole ledger, each read once. */
+/** Figures of the ledger as a whole, for monitoring. */
 
 import type { Pool } from 'pg';
 import { unitsFromNumeric } from '../numeric.js';

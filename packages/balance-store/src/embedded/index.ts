@@ -19,7 +19,7 @@ export type { EmbeddedStoreOptions } from './open.js';
  * @throws {EmbeddedStoreLockedError} when another live process has the directory open.
  * @throws {SchemaTooNewError} when a newer version has migrated it.
  * @throws {LedgerMovedError} when the ledger was moved to PostgreSQL.
- * @throws {PepperMismatchError} when all its keys were issued under another pepper.
+ * @throws {PepperMismatchError} when all of its keys were issued under another pepper.
  */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<BalanceStore> {
   return (await openEmbedded(options)).store;

@@ -8,17 +8,17 @@ import type { BalanceStore } from '../store.js';
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, or any form that `pg` reads. */
   readonly connectionString: string;
-  /** Secret under which credentials are hashed. Not in the database; the same for all replicas. */
+  /** Secret that credentials are hashed with. Not in the database; the same for all replicas. */
   readonly pepper: string;
-  /** Connections at most; 6 for requests and 2 for operators when absent. */
+  /** Sizes of the two connection pools: 6 for requests and 2 for operators when absent. */
   readonly poolSizes?: { readonly hot?: number; readonly admin?: number };
-  /** How long a hold outlives its process; 5 minutes when absent. */
+  /** How long a hold lives after its process has died; 5 minutes when absent. */
   readonly holdLifetimeMs?: number;
 }
 
-/** A database that does not take a connection in this time is unavailable. */
+/** A database that does not accept a connection within this time is unavailable. */
 const CONNECT_TIMEOUT_MS = 2_000;
-/** The bound of any one query of an operator: also of each page of an audit. */
+/** Timeout of one query of an operator. Each page of an audit is one query. */
 const ADMIN_TIMEOUT_MS = 30_000;
 
 /**
@@ -37,7 +37,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     keepAlive: true,
     application_name: 'gateway-balance-store',
   };
-  // Apart, so that neither an audit nor a page of a long ledger makes a request wait.
+  // Two pools, so that a request never waits for the connection of an audit or of a ledger page.
   const hot = new Pool({ ...common, max: poolSizes?.hot ?? 6 });
   const admin = new Pool({
     ...common,

@@ -1,5 +1,5 @@
 /**
- * What every {@link BalanceStore} does, as tests. They need a test runner but no particular one.
+ * The tests that every {@link BalanceStore} passes. They work with any test runner.
  *
  * ```ts no-run
  * import { after, before, describe, it } from 'node:test';
@@ -14,9 +14,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { isWellFormedCredential } from '../credential.js';
-import type { LedgerEntry } from '../ledger-entry.js';
+import type { LedgerEntry, SettledRates } from '../ledger-entry.js';
 import { StoreUnavailableError } from '../store.js';
-import type { BalanceStore, SettledRates, Settlement } from '../store.js';
+import type { BalanceStore, Settlement } from '../store.js';
 import { holdsContract } from './holds-contract.js';
 import { sampleLimits, settlement } from './samples.js';
 import { sealsContract } from './seals-contract.js';
@@ -60,7 +60,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     const standingOf = async (keyId: string) => (await subject.store.readStanding(keyId)).standing;
 
     describe('keys', () => {
-      it('createKey answers the only copy of a credential that finds the key', async () => {
+      it('createKey returns the only copy of a credential that finds the key', async () => {
         const { store } = subject;
         const expiresAt = new Date('2200-01-01T00:00:00.000Z');
         const { record, credential } = await store.createKey({
@@ -97,7 +97,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
           `${credential} `,
           credential.slice(0, -1) + last,
           'x'.repeat(1_000_000),
-          // Well-formed, of another store.
+          // Well-formed, but issued by another store.
           'gw_tuPS0XElxF61vNcnz7ZdoIr1swb3F3oS6tr7QyhZnlM31FaMQ',
         ];
         for (const text of forged) {
@@ -105,7 +105,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         }
       });
 
-      it('listKeys answers the newest first, page by page', async () => {
+      it('listKeys returns the newest first, page by page', async () => {
         const ids = [await newKey(), await newKey(), await newKey(), await newKey()];
         const first = await subject.store.listKeys({ limit: 2 });
         const after = first.at(-1)?.id ?? '';
@@ -113,7 +113,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.deepEqual([...first, ...second].map(({ id }) => id).reverse(), ids);
       });
 
-      it('suspension is lifted by resumeKey; revocation is for good', async () => {
+      it('resumeKey lifts a suspension; a revocation is permanent', async () => {
         const { store } = subject;
         const keyId = await newKey(USD);
         assert.equal((await store.suspendKey(keyId))?.state, 'suspended');
@@ -131,7 +131,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal(await standingOf(keyId), 'revoked');
       });
 
-      it('updateKey changes what it is given and nothing else, seen by the next look-up', async () => {
+      it('updateKey changes only the given fields, and the next look-up sees them', async () => {
         const { store } = subject;
         const { record, credential } = await store.createKey({
           name: 'before',
@@ -164,7 +164,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal(await standingOf(keyId), 'active');
       });
 
-      it('an unknown key is undefined, or of unknown standing', async () => {
+      it('an unknown key is undefined, and its standing is unknown', async () => {
         const { store } = subject;
         assert.equal(await store.getKey('key_none'), undefined);
         assert.equal(await store.suspendKey('key_none'), undefined);
@@ -231,7 +231,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await entriesOf(keyId)).length, 2);
       });
 
-      it('charges a request once that is settled many times at once', async () => {
+      it('charges a request once although it is settled many times at once', async () => {
         const keyId = await newKey(USD);
         const charge = settlement(keyId);
         const outcomes = await Promise.all(Array.from({ length: 50 }, () => settle(charge)));
@@ -242,7 +242,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await subject.store.getKey(keyId))?.balance, balance);
       });
 
-      it('answers a conflict for the same request with other contents, charges nothing, tells the audit', async () => {
+      it('reports a conflict for the same request with other contents, charges nothing, and the audit counts it', async () => {
         const [keyId, otherKey] = [await newKey(USD), await newKey(USD)];
         const charge = settlement(keyId);
         const before = (await subject.store.audit()).conflicts;
@@ -261,7 +261,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await subject.store.audit()).conflicts, before + 4);
       });
 
-      it('records a request that cost nothing', async () => {
+      it('records a request with a charge of zero', async () => {
         const keyId = await newKey(1n);
         const free = settlement(keyId, { usage: {} });
         assert.deepEqual(await settle(free), {
@@ -296,7 +296,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal(await standingOf(keyId), 'exhausted');
       });
 
-      it('the charge that crosses zero is taken whole; only a top-up above zero enables the key', async () => {
+      it('the charge that crosses zero is taken whole; only a top-up to above zero enables the key', async () => {
         const keyId = await newKey(5n);
         const charge = settlement(keyId);
         const debt = 5n - charge.amount;
@@ -350,7 +350,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         });
       });
 
-      it('a thousand settlements of one key at once are numbered without gaps', async () => {
+      it('numbers a thousand simultaneous settlements of one key without gaps', async () => {
         const keyId = await newKey(USD);
         const charges = Array.from({ length: 1_000 }, (_, index) =>
           settlement(keyId, { usage: { inputTokens: index, outputTokens: 1 } }),
@@ -411,7 +411,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     });
 
     describe('topUp', () => {
-      it('credits once, however often it is replayed', async () => {
+      it('credits once, also when it is replayed ten times', async () => {
         const keyId = await newKey();
         const topUpId = randomUUID();
         const outcomes = await Promise.all(
@@ -428,7 +428,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         );
       });
 
-      it('answers a conflict for a used id with another amount or key, and credits nothing', async () => {
+      it('reports a conflict for a used id with another amount or key, and credits nothing', async () => {
         const [keyId, otherKey] = [await newKey(), await newKey()];
         const topUpId = randomUUID();
         await topUp(keyId, 7n, topUpId);
@@ -438,14 +438,14 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await subject.store.getKey(otherKey))?.balance, 0n);
       });
 
-      it('knows no unknown key and no amount that is not above zero', async () => {
+      it('refuses an unknown key, and an amount that is not above zero', async () => {
         assert.deepEqual(await topUp('key_none', 1n), { outcome: 'unknown_key' });
         const keyId = await newKey();
         await assert.rejects(topUp(keyId, 0n), RangeError);
         await assert.rejects(topUp(keyId, -1n), RangeError);
       });
 
-      it('racing the charge that exhausts a key, is never lost', async () => {
+      it('is never lost when it races the charge that exhausts the key', async () => {
         for (let round = 0; round < 100; round += 1) {
           const keyId = await newKey(1n);
           const charge = settlement(keyId);
@@ -466,7 +466,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     holdsContract(part);
 
     describe('entries', () => {
-      it('findEntry answers to the owner alone', async () => {
+      it('findEntry finds an entry only for the key that owns it', async () => {
         const [keyId, otherKey] = [await newKey(USD), await newKey()];
         const charge = settlement(keyId);
         await settle(charge);
@@ -475,7 +475,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal(await subject.store.findEntry(keyId, 'req_none'), undefined);
       });
 
-      it('findEntries answers those there are, whoever owns them', async () => {
+      it('findEntries returns the entries that exist, of any key', async () => {
         const charges = [settlement(await newKey(USD)), settlement(await newKey(USD))];
         await Promise.all(charges.map(settle));
         const ids = charges.map(({ requestId }) => requestId);
@@ -529,7 +529,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal(await count(next, new Date(next.getTime() + 1_000)), 0);
       });
 
-      it('listEntries refuses a cursor that is none of its own', async () => {
+      it('listEntries refuses a cursor that it did not return', async () => {
         const keyId = await newKey();
         for (const cursor of ['', 'x', 'MTIz', '!!']) {
           await assert.rejects(subject.store.listEntries({ limit: 1, cursor }), RangeError);
@@ -542,7 +542,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     });
 
     describe('summary', () => {
-      it('counts keys by standing, balances on both sides of zero, and what was set aside', async () => {
+      it('counts keys by standing, balances on both sides of zero, and quarantined usage', async () => {
         const { store } = subject;
         const before = await store.summarize();
         const [, suspended, expired, revoked, overdrawn] = await Promise.all(
@@ -577,7 +577,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     });
 
     describe('audit', () => {
-      it('finds the ledger of all these tests sound, and what was acknowledged in it', async () => {
+      it('finds the ledger of all these tests sound, and every acknowledged charge in it', async () => {
         const keyId = await newKey(USD);
         const before = await subject.store.audit();
         const charges = Array.from({ length: 200 }, () => settlement(keyId));
@@ -605,7 +605,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         await writer;
       });
 
-      it('reports an amount that its tokens and rates do not come to', async () => {
+      it('reports an amount that differs from tokens times rates', async () => {
         const keyId = await newKey(USD);
         const wrong = settlement(keyId, { amount: 1n });
         await settle(wrong);
@@ -637,7 +637,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     sealsContract(part);
 
     describe('audit of a ledger that was tampered with', () => {
-      it('names entries and keys that were tampered with behind the fence', async () => {
+      it('names entries and keys that were changed with the triggers disabled', async () => {
         const known = (await subject.store.audit()).differences.length;
         const keys = await Promise.all([1, 2, 3, 4, 5].map(() => newKey(USD)));
         const charges: string[] = [];
@@ -676,7 +676,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     });
 
     describe('close', () => {
-      it('waits for what is pending and takes nothing more', async () => {
+      it('waits for pending settlements and accepts no more', async () => {
         const { store } = subject;
         const keyId = await newKey(USD);
         const pending = Array.from({ length: 100 }, () => settle(settlement(keyId)));

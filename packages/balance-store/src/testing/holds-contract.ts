@@ -1,4 +1,4 @@
-/** The part of the contract about holds: no balance falls below zero, whatever happens. */
+/** The part of the contract about holds: they keep every balance at zero or above. */
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -40,14 +40,14 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       await assert.rejects(place(keyId, -1n), RangeError);
     });
 
-    it('of a thousand placed at once, exactly those that fit are placed', async () => {
+    it('exactly those that fit are placed, out of a thousand at once', async () => {
       const keyId = await newKey(100n);
       const outcomes = await Promise.all(Array.from({ length: 1_000 }, () => place(keyId, 3n)));
       assert.equal(outcomes.filter(({ outcome }) => outcome === 'held').length, 33);
       assert.equal(outcomes.filter(({ outcome }) => outcome === 'short').length, 967);
     });
 
-    it('placing one again holds nothing more', async () => {
+    it('placing one again does not hold more', async () => {
       const keyId = await newKey(10n);
       const requestId = randomUUID();
       await Promise.all([1, 2, 3].map(() => place(keyId, 6n, requestId)));
@@ -58,7 +58,7 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       });
     });
 
-    it('are refused to keys that may not go on', async () => {
+    it('are refused to disabled keys', async () => {
       const { store } = subject();
       const keyId = await newKey();
       assert.deepEqual(await place(keyId, 0n), { outcome: 'inactive', standing: 'exhausted' });
@@ -68,7 +68,7 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       assert.deepEqual(await place('key_none', 1n), { outcome: 'inactive', standing: 'unknown' });
     });
 
-    it('are replaced by the exact charge; the rest is free again at once', async () => {
+    it('are replaced by the exact charge, and the rest is free at once', async () => {
       const keyId = await newKey(USD);
       const charge = settlement(keyId);
       await place(keyId, USD, charge.requestId);
@@ -78,11 +78,11 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       assert.deepEqual(await settle(charge), settled);
       assert.deepEqual(await heldBy(keyId), []);
       assert.deepEqual(await place(keyId, balance), { outcome: 'held', balance, held: balance });
-      // A replay of the charge has no hold any more, and is still only a replay.
+      // The hold is gone, and settling again is still only a replay.
       assert.equal((await settle(charge)).outcome, 'replayed');
     });
 
-    it('are given back when nothing is charged, and giving back twice does no harm', async () => {
+    it('are released when nothing is charged, and releasing twice does no harm', async () => {
       const keyId = await newKey(5n);
       const requestId = randomUUID();
       await place(keyId, 5n, requestId);
@@ -123,7 +123,7 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       assert.ok(report.writtenOff >= writtenOff);
     });
 
-    it('a write-off exhausts the key until its next credit, whatever other holds give back', async () => {
+    it('a write-off exhausts the key until its next credit, even if other holds are released', async () => {
       const { store } = subject();
       const keyId = await newKey();
       const [large, costly, next] = [settlement(keyId), settlement(keyId), settlement(keyId)];
@@ -168,12 +168,12 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       assert.ok((await store.audit()).isSound);
     });
 
-    it('a charge within its hold is taken whole, whatever is settled beside it', async () => {
+    it('a charge within its hold is taken whole, even if other requests are settled at the same time', async () => {
       const keyId = await newKey();
       const charges = Array.from({ length: 40 }, () => settlement(keyId));
       const [{ amount } = settlement(keyId)] = charges;
       await topUp(keyId, 20n * amount);
-      // Every other one is held for less than it costs.
+      // Every second hold is smaller than its charge.
       const held = await Promise.all(
         charges.map(({ requestId }, index) =>
           place(keyId, index % 2 === 0 ? amount : 0n, requestId),
@@ -192,7 +192,7 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       assert.ok((await subject().store.audit()).isSound);
     });
 
-    it('expire into orphans, which hold nothing and are counted; a late charge takes what it can', async () => {
+    it('become orphans when they expire, which hold nothing and are counted; a late charge takes what is left', async () => {
       const keyId = await newKey();
       const [late, tooLate] = [settlement(keyId), settlement(keyId)];
       await topUp(keyId, late.amount + 5n);
@@ -214,7 +214,7 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       assert.deepEqual(await heldBy(keyId, 'orphaned'), []);
     });
 
-    it('requests without a hold are charged as ever, beside those with one', async () => {
+    it('requests without a hold are charged as usual beside those with one', async () => {
       const keyId = await newKey(5n);
       const [bounded, guarded] = [settlement(keyId), settlement(keyId)];
       await place(keyId, 5n, guarded.requestId);
@@ -233,7 +233,7 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       const writtenOff = outcomes.map((outcome) =>
         'writtenOff' in outcome ? outcome.writtenOff : -1n,
       );
-      // In the order given; each replay reports the same as the first time.
+      // In the given order; each replay reports the same as the first time.
       const expected = [0n, 0n, amount - amount / 2n, ...Array<bigint>(27).fill(amount)];
       assert.deepEqual(writtenOff, [...expected, ...expected]);
       assert.equal(await balanceOf(keyId), 0n);

@@ -1,4 +1,4 @@
-/** For whoever writes or uses a {@link BalanceStore}: the suite that every implementation passes. */
+/** The tests that every {@link BalanceStore} passes, for authors and users of an implementation. */
 
 export { balanceStoreContract } from './contract.js';
 export type { ContractOptions } from './contract.js';

@@ -2,7 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import type { KeyLimits } from '../key.js';
-import type { SettledRates, SettledUsage, Settlement } from '../store.js';
+import type { SettledRates, SettledUsage } from '../ledger-entry.js';
+import type { Settlement } from '../store.js';
 
 export const sampleLimits: KeyLimits = { concurrency: 5, burst: 10, requestsPerMinute: 60 };
 
@@ -23,7 +24,7 @@ const NO_USAGE: SettledUsage = {
   cacheCreation1hInputTokens: 0,
 };
 
-/** A settlement whose amount is what its usage costs at its rates, unless told otherwise. */
+/** A settlement with the charge of its usage at its rates, unless `parts` has another amount. */
 export function settlement(
   keyId: string,
   parts: Partial<Omit<Settlement, 'usage' | 'keyId'>> & {

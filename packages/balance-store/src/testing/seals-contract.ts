@@ -1,4 +1,4 @@
-/** The part of the contract about the hash chain: what is sealed cannot be changed unnoticed. */
+/** The part of the contract about the hash chain: a change of a sealed entry is noticed. */
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -6,10 +6,10 @@ import { settlement } from './samples.js';
 import { USD } from './subject.js';
 import type { ContractPart } from './subject.js';
 
-/** Leaves the ledger tampered with: nothing that needs a sound one may come after it. */
+/** Leaves the ledger tampered with, so tests that need a sound ledger must run before it. */
 export function sealsContract({ runner, subject, newKey, settle }: ContractPart): void {
   const { describe, it } = runner;
-  const behindTheFence = (sql: string) =>
+  const withoutTriggers = (sql: string) =>
     subject().tamper(`
       ALTER TABLE ledger DISABLE TRIGGER USER;
       ALTER TABLE ledger_seal DISABLE TRIGGER USER;
@@ -22,7 +22,7 @@ export function sealsContract({ runner, subject, newKey, settle }: ContractPart)
     (await subject().store.audit()).differences.filter((found) => found.check === check);
 
   describe('seals', () => {
-    it('cover every entry once, in blocks that follow one another, while charges go on', async () => {
+    it('cover every entry once, in consecutive blocks, while charges go on', async () => {
       const { store } = subject();
       const keys = await Promise.all([1, 2, 3].map(() => newKey(USD)));
       const odd = settlement(keys[0] ?? '', {
@@ -68,7 +68,7 @@ export function sealsContract({ runner, subject, newKey, settle }: ContractPart)
       }
     });
 
-    it('name the entry that was changed, however well the change adds up, and the one that is gone', async () => {
+    it('name a changed entry, even if all sums still add up, and a missing one', async () => {
       const { store } = subject();
       const keyId = await newKey(USD);
       const charges = Array.from({ length: 4 }, () => settlement(keyId));
@@ -77,7 +77,7 @@ export function sealsContract({ runner, subject, newKey, settle }: ContractPart)
       const before = await differences('seal');
       const [first, second, , last] = charges.map(({ requestId }) => requestId);
       // Neither touches a sum: who was served by which response, and the newest entry with its key.
-      await behindTheFence(`
+      await withoutTriggers(`
         UPDATE ledger SET upstream_id = 'msg_another' WHERE id = '${first ?? ''}';
         UPDATE ledger SET created_at = created_at + interval '1 ms' WHERE id = '${second ?? ''}';
         UPDATE api_key k SET balance = balance - l.delta, spent = spent + l.delta, seq = k.seq - 1
@@ -95,13 +95,13 @@ export function sealsContract({ runner, subject, newKey, settle }: ContractPart)
       assert.match(found[2]?.expected ?? '', /^entry 5 of this key, sealed in block \d+$/);
     });
 
-    it('break when they are rewritten to fit', async () => {
+    it('break when they are rewritten to match a changed entry', async () => {
       const keyId = await newKey(USD);
       const charge = settlement(keyId);
       await settle(charge);
       await subject().store.sealEntries({ all: true });
       assert.deepEqual(await differences('block'), []);
-      await behindTheFence(`
+      await withoutTriggers(`
         UPDATE ledger SET upstream_id = '${randomUUID()}' WHERE id = '${charge.requestId}';
         UPDATE ledger_seal s SET digests = (
           SELECT string_agg(entry_digest(l), ''::bytea ORDER BY l.seq) FROM ledger l

@@ -1,11 +1,11 @@
-/** What the parts of the contract share: the store under test and shorthands for it. */
+/** Types that the parts of the contract share: the store under test and shorthands for it. */
 
 import type { BalanceStore, SettleOutcome, Settlement, TopUpOutcome } from '../store.js';
 
 export interface StoreUnderTest {
-  /** The store now open; another one after `tamper`. */
+  /** The open store. `tamper` may replace it. */
   readonly store: BalanceStore;
-  /** Runs SQL statements behind the store's back, reopening it if need be. */
+  /** Runs SQL statements without the store's knowledge, and reopens the store if necessary. */
   tamper(sql: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export interface ContractRunner {
 export interface ContractPart {
   readonly runner: ContractRunner;
   readonly subject: () => StoreUnderTest;
-  /** Creates a key with this balance, in units of 10^-14 USD, and answers its id. */
+  /** Creates a key with this balance, in units of 10^-14 USD, and returns its id. */
   readonly newKey: (balance?: bigint) => Promise<string>;
   readonly topUp: (keyId: string, amount: bigint, topUpId?: string) => Promise<TopUpOutcome>;
   readonly settle: (charge: Settlement) => Promise<SettleOutcome>;

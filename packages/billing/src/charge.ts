@@ -1,11 +1,11 @@
 /**
- * What a usage costs (specification section 2.7): integers times integers, summed. There is no division,
- * hence nothing to round.
+ * The charge of a usage (specification section 2.7): a sum of integer products. It needs no
+ * division, so no charge is ever rounded.
  */
 
 import type { Rates } from './rates.js';
 
-/** Token counts of one finished request, as the upstream's usage object states them. */
+/** Token counts of one finished request, as reported in the upstream's usage object. */
 export interface ChargeableUsage {
   /** Prompt tokens that neither came from the cache nor were written to it. */
   readonly inputTokens: number;
@@ -17,7 +17,7 @@ export interface ChargeableUsage {
   readonly cacheCreation1hInputTokens: number;
 }
 
-/** Beyond any context window, and within what a ledger column of 32 bits holds. */
+/** Larger than any context window, and small enough for a ledger column of 32 bits. */
 export const MAX_TOKENS = 2 ** 31 - 1;
 
 /**
@@ -25,7 +25,8 @@ export const MAX_TOKENS = 2 ** 31 - 1;
  *
  * Additive: the charge of two usages added field by field is the sum of their charges.
  *
- * @throws {RangeError} when {@link usageProblem} finds one: check usage from outside with it first.
+ * @throws {RangeError} when {@link usageProblem} reports a problem. Call it first for usage that
+ * comes from outside.
  */
 export function chargeOf(usage: ChargeableUsage, rates: Rates): bigint {
   const problem = usageProblem(usage);
@@ -40,9 +41,13 @@ export function chargeOf(usage: ChargeableUsage, rates: Rates): bigint {
   );
 }
 
-/** Names the first count that is not an integer from 0 to 2^31-1, or contradicts another; else undefined. */
+/**
+ * Describes the first count that is not an integer from 0 to 2^31-1 or that contradicts another.
+ *
+ * @returns `undefined` for a usage that can be charged.
+ */
 export function usageProblem(usage: ChargeableUsage): string | undefined {
-  // Named one by one: callers may pass objects that carry more than these five.
+  // Checks the five counts by name, because callers may pass objects with more members.
   const problem =
     countProblem('inputTokens', usage.inputTokens) ??
     countProblem('outputTokens', usage.outputTokens) ??
@@ -61,17 +66,17 @@ function countProblem(name: keyof ChargeableUsage, count: number): string | unde
   return `${name} is ${count}, not an integer from 0 to ${MAX_TOKENS}`;
 }
 
-/** The most tokens that a request can use: the input as counted or estimated, the output as limited. */
+/** Upper bounds of a request's tokens: its input as counted or estimated, its output as limited. */
 export interface TokenCeiling {
-  /** All prompt tokens, whichever class they will be billed as. */
+  /** All prompt tokens, of any class. */
   readonly promptTokens: number;
   /** The request's `max_tokens`. */
   readonly outputTokens: number;
 }
 
 /**
- * The most that a request within `ceiling` can be charged, in units of 10^-14 USD: every prompt token at
- * the dearest of the four input-side prices, every output token used.
+ * The highest charge that a request within `ceiling` can have, in units of 10^-14 USD: every prompt
+ * token at the highest of the four input-side rates, and every output token used.
  *
  * @throws {RangeError} when a count is not an integer from 0 to 2^31-1.
  */
@@ -82,14 +87,14 @@ export function worstCaseCharge(ceiling: TokenCeiling, rates: Rates): bigint {
     }
   }
   return (
-    BigInt(ceiling.promptTokens) * dearestInputRate(rates) +
+    BigInt(ceiling.promptTokens) * highestInputRate(rates) +
     BigInt(ceiling.outputTokens) * rates.outputPerToken
   );
 }
 
-function dearestInputRate(rates: Rates): bigint {
+function highestInputRate(rates: Rates): bigint {
   return [rates.cacheReadPerToken, rates.cacheWrite5mPerToken, rates.cacheWrite1hPerToken].reduce(
-    (dearest, rate) => (rate > dearest ? rate : dearest),
+    (highest, rate) => (rate > highest ? rate : highest),
     rates.inputPerToken,
   );
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { ChargeableUsage } from '../src/cost.js';
-import { chargeOf, MAX_TOKENS, usageProblem, worstCaseCharge } from '../src/cost.js';
+import type { ChargeableUsage } from '../src/charge.js';
+import { chargeOf, MAX_TOKENS, usageProblem, worstCaseCharge } from '../src/charge.js';
 import type { PublishedRates, Rates } from '../src/rates.js';
 import { readRates, SPECIFIED_FACTORS } from '../src/rates.js';
 import { formatUsd, parseUsd } from '../src/usd.js';
@@ -23,7 +23,7 @@ function ratesOf(published: PublishedRates): Rates {
 
 const SONNET = ratesOf({ rateIn: '3', rateOut: '15', factors: SPECIFIED_FACTORS });
 
-/** Six-decimal rates up to 10,000 USD, written as a table would. */
+/** Six-decimal rates up to 10,000 USD, as written in a price table. */
 const rateText = fc
   .integer({ min: 0, max: 10_000_000_000 })
   .map((steps) => `${Math.floor(steps / 1e6)}.${String(steps % 1e6).padStart(6, '0')}`);
@@ -107,7 +107,7 @@ describe('chargeOf', () => {
 });
 
 describe('worstCaseCharge', () => {
-  it('prices the prompt at the dearest input-side rate', () => {
+  it('prices the prompt at the highest input-side rate', () => {
     const ceiling = { promptTokens: 1_000_000, outputTokens: 1_000_000 };
     expect(formatUsd(worstCaseCharge(ceiling, SONNET))).toBe('18.75');
     const dearHour = ratesOf({

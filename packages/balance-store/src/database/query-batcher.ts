@@ -1,0 +1,75 @@
+/**
+ * Folds questions to the database into few queries. However many questions are asked, and however
+ * slow the database is, at most {@link LANES} queries are in flight.
+ *
+ * The same rule as the Committer's: the batch grows with the load, and there is no timer.
+ */
+
+/** Queries in flight at once. While all lanes are busy, questions wait for the next query. */
+const LANES = 4;
+/**
+ * While the last query is younger than this, questions wait behind it instead of taking another
+ * lane: its answer is about to arrive, and one larger query costs less than two.
+ */
+const GATHER_MS = 5;
+
+interface Waiting<Question, Answer> {
+  readonly question: Question;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * @param ask - Sends one query. It receives all questions of one event-loop tick, or all that were
+ * asked while a query was in flight, and returns the answers in the same order.
+ * @returns A function that asks one question. Its query starts after the question was asked, so no
+ * answer is older than its question.
+ */
+export function createQueryBatcher<Question, Answer>(
+  ask: (questions: readonly Question[]) => Promise<readonly Answer[]>,
+): (question: Question) => Promise<Answer> {
+  let queue: Waiting<Question, Answer>[] = [];
+  let busyLanes = 0;
+  let isScheduled = false;
+  let lastBatchAt = 0;
+
+  function schedule(): void {
+    if (isScheduled || queue.length === 0 || !isLaneFree()) return;
+    isScheduled = true;
+    setImmediate(() => {
+      isScheduled = false;
+      void sendBatch();
+    });
+  }
+
+  function isLaneFree(): boolean {
+    if (busyLanes === 0) return true;
+    return busyLanes < LANES && performance.now() - lastBatchAt >= GATHER_MS;
+  }
+
+  async function sendBatch(): Promise<void> {
+    const batch = queue;
+    queue = [];
+    busyLanes += 1;
+    lastBatchAt = performance.now();
+    try {
+      const answers = await ask(batch.map(({ question }) => question));
+      batch.forEach(({ resolve, reject }, index) => {
+        const answer = answers[index];
+        if (answer === undefined) reject(new Error('the database returned too few answers'));
+        else resolve(answer);
+      });
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    } finally {
+      busyLanes -= 1;
+      schedule();
+    }
+  }
+
+  return (question) =>
+    new Promise((resolve, reject) => {
+      queue.push({ question, resolve, reject });
+      schedule();
+    });
+}
