@@ -4,7 +4,9 @@ import node from 'eslint-plugin-n';
 import tseslint from 'typescript-eslint';
 import { importFloors, noImportCircle } from './scripts/import-rules.mjs';
 
-/** The folders of the translator, from the bottom up, and which others the files of each may import. */
+/**
+ * The folders of the translator, from the bottom up, and which others the files of each may import.
+ */
 const TRANSLATOR_FLOORS = {
   wire: [],
   reading: ['wire'],
@@ -62,8 +64,9 @@ export default tseslint.config(
     },
   },
   {
-    // What `engines` of the nearest package.json admits must have every API that the code uses. Of the scripts, those
-    // that run on the Node of whoever starts them, before the project's own is installed.
+    // What `engines` of the nearest package.json admits must have every API that the code uses. Of
+    // the scripts, those that run on the Node of whoever starts them, before the project's own is
+    // installed.
     files: ['{packages,apps}/*/src/**/*.ts', 'scripts/{setup,start,test,servers}.mjs'],
     plugins: { n: node },
     rules: {

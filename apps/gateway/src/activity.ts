@@ -1,9 +1,15 @@
-/** Counts the exchanges in progress, also those whose client has left, so that a shutdown can wait for them. */
+/**
+ * Counts the exchanges in progress, also those whose client has left, so that a shutdown can wait
+ * for them.
+ */
 export interface Activity {
   readonly running: number;
   /** How many have started since the process did. */
   readonly begun: number;
-  /** True while the process shuts down: it answers the requests that it has and accepts no connection. */
+  /**
+   * True while the process shuts down: it answers the requests that it has and accepts no
+   * connection.
+   */
   readonly isDraining: boolean;
   begin(): void;
   end(): void;

@@ -1,9 +1,9 @@
 /**
- * Whether a key may make a request now: its limits, its standing, and without overdraft the money that the
- * request may cost. All but the last is decided before the body is read.
+ * Whether a key may make a request now: its limits, its standing, and without overdraft the money
+ * that the request may cost. All but the last is decided before the body is read.
  *
- * The order bounds the overdraft: a lease is taken before the balance is read and given back only after
- * the charge is durable, so at most as many requests as the key has leases can cross zero.
+ * The order bounds the overdraft: a lease is taken before the balance is read and given back only
+ * after the charge is durable, so at most as many requests as the key has leases can cross zero.
  */
 
 import { StoreUnavailableError } from '@gateway/balance-store';
@@ -27,7 +27,10 @@ export interface RefusedAdmission {
 export type KeyAdmission =
   { readonly outcome: 'admitted'; readonly lease: Lease } | RefusedAdmission;
 
-/** Each has limits of its own: counting tokens is free, and must not use up the permits of paid requests. */
+/**
+ * Each has limits of its own: counting tokens is free, and must not use up the permits of paid
+ * requests.
+ */
 export type LimitedWork = 'paid' | 'count_tokens';
 
 /** Claude Code sends 19 counts at once. */
@@ -88,8 +91,8 @@ export async function checkStanding(
 }
 
 /**
- * Holds the most that a request can cost, so that the balance never falls below zero. Afterwards the request
- * must be settled, or its hold released.
+ * Holds the most that a request can cost, so that the balance never falls below zero. Afterwards
+ * the request must be settled, or its hold released.
  *
  * @param hold.amount - in units of 10^-14 USD
  * @returns the refusal, if the amount cannot be held; `undefined` if it is held

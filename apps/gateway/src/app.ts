@@ -96,8 +96,8 @@ function describeGateway(req: Request, res: Response): void {
 }
 
 /**
- * While a process drains, each connection gets at most one more response. Otherwise a busy client would keep
- * the process running for ever.
+ * While a process drains, each connection gets at most one more response. Otherwise a busy client
+ * would keep the process running for ever.
  */
 function endConnections({ activity }: Services): RequestHandler {
   return function endConnection(_req, res, next) {
@@ -145,7 +145,9 @@ function refuse(req: Request, res: Response, refusal: Refusal): void {
   sendEarlyRefusal(req, res, refusal, context);
 }
 
-/** The chat form of an error is a superset, so it also serves paths that belong to neither format. */
+/**
+ * The chat form of an error is a superset, so it also serves paths that belong to neither format.
+ */
 function dialectOf(req: Request): Dialect {
   return /^\/v1\/messages(\/|$)/.test(req.path) ? 'messages' : 'chat.completions';
 }

@@ -16,7 +16,9 @@ export type Authentication =
 /** Limit per address for well-formed credentials of no key. Each such guess costs a query. */
 const UNKNOWN_KEY_POLICY = { limit: 30, windowMs: 60_000 } as const;
 
-/** Finds the key that a request presents, whatever its standing. A revoked key counts as unknown. */
+/**
+ * Finds the key that a request presents, whatever its standing. A revoked key counts as unknown.
+ */
 export async function authenticate(
   req: Request,
   services: Pick<Services, 'store' | 'limiter'>,

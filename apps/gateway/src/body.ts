@@ -1,6 +1,6 @@
 /**
- * A request's body as one buffer, decompressed when the client compressed it. Never larger than the cap,
- * and never more memory than its key and the whole process may take at one moment.
+ * A request's body as one buffer, decompressed when the client compressed it. Never larger than the
+ * cap, and never more memory than its key and the whole process may take at one moment.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -28,13 +28,16 @@ const DECODERS = {
 
 /** A body of this size arrives in several chunks, which become garbage once they are joined. */
 const LARGE_BODY_BYTES = 64 * 1024;
-/** The share of a body that must have arrived before memory for all of it is allocated (see {@link Pieces}). */
+/**
+ * The share of a body that must have arrived before memory for all of it is allocated (see {@link
+ * Pieces}).
+ */
 const FAIR_PARTS = 4;
 /** If no length is declared, memory is reserved in steps of this size. */
 const RESERVATION_STEP_BYTES = 64 * 1024;
 /**
- * By decompression a body may grow by this factor, or to {@link FREE_INFLATION_BYTES}. Real conversations grow by a
- * factor of 10 to 30, so a larger factor is an attack.
+ * By decompression a body may grow by this factor, or to {@link FREE_INFLATION_BYTES}. Real
+ * conversations grow by a factor of 10 to 30, so a larger factor is an attack.
  */
 const MAX_INFLATION = 200;
 const FREE_INFLATION_BYTES = 1024 * 1024;
@@ -124,9 +127,10 @@ function collect(
 }
 
 /**
- * The chunks of a body that have arrived. If the length is declared, memory for the whole body is allocated
- * once a quarter has arrived. From then on each chunk is copied there and freed. It is not allocated earlier,
- * because a client that declares much and sends little must not take the memory.
+ * The chunks of a body that have arrived. If the length is declared, memory for the whole body is
+ * allocated once a quarter has arrived. From then on each chunk is copied there and freed. It is
+ * not allocated earlier, because a client that declares much and sends little must not take the
+ * memory.
  */
 class Pieces {
   bytes = 0;

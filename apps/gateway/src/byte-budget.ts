@@ -1,7 +1,7 @@
 /**
- * Memory that clients may make this process take at one moment: the bytes of request bodies that have
- * not been sent on, and of responses that their clients have not read. One key can take a share of it,
- * so that no key leaves the others without.
+ * Memory that clients may make this process take at one moment: the bytes of request bodies that
+ * have not been sent on, and of responses that their clients have not read. One key can take a
+ * share of it, so that no key leaves the others without.
  */
 
 export interface ByteBudget {

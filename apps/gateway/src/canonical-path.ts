@@ -1,6 +1,6 @@
 /**
- * The path that a client meant. Many clients are given a base address with `/v1` missing or twice, or with an
- * extra slash. Each of these mistakes has only one possible meaning.
+ * The path that a client meant. Many clients are given a base address with `/v1` missing or twice,
+ * or with an extra slash. Each of these mistakes has only one possible meaning.
  */
 
 const V1_PATHS = /^\/(messages|chat\/completions|models)(\/|$)/;

@@ -29,8 +29,8 @@ export interface ClientServer {
   /** Closes this many connections, each after its next response, so that the clients reconnect. */
   readonly shedConnections: (count: number) => void;
   /**
-   * Stops accepting connections. Requests in progress, and new ones on open connections, are still answered
-   * and charged, up to the deadline.
+   * Stops accepting connections. Requests in progress, and new ones on open connections, are still
+   * answered and charged, up to the deadline.
    */
   drain(): Promise<{ readonly abandoned: number }>;
   /** Frees what requests used. Close the ledger first: it may still be writing charges. */

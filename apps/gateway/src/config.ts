@@ -95,7 +95,10 @@ export interface Config {
   readonly metricsToken: string | undefined;
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
-  /** Empty: limits in memory. One: a server. Several: nodes of a cluster, which report the other nodes. */
+  /**
+   * Empty: limits in memory. One: a server. Several: nodes of a cluster, which report the other
+   * nodes.
+   */
   readonly redisUrls: readonly string[];
   /** How many replicas share the limits; each takes its share while Redis is away. */
   readonly replicas: number;
@@ -120,8 +123,8 @@ export interface Config {
   };
   readonly allowedFeatures: ReadonlySet<PricedFeature>;
   /**
-   * How far below zero a balance may fall: by what the requests in flight cost when it crosses zero, or
-   * not at all.
+   * How far below zero a balance may fall: by what the requests in flight cost when it crosses
+   * zero, or not at all.
    */
   readonly overdraft: 'bounded' | 'none';
 }
@@ -195,7 +198,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   };
 }
 
-/** Two bodies, each compressed and decompressed, for half of the memory, which is one key's share. */
+/**
+ * Two bodies, each compressed and decompressed, for half of the memory, which is one key's share.
+ */
 const BODIES_AT_ONCE = 4;
 const SHARE_OF_MEMORY = 0.25;
 const MOST_BODY_MEMORY_BYTES = 2 * 1024 ** 3;

@@ -1,9 +1,9 @@
 /**
- * Which credential a request presents: `Authorization: Bearer <key>` or `x-api-key: <key>`, never both
- * (specification section 5). Only the form is judged here.
+ * Which credential a request presents: `Authorization: Bearer <key>` or `x-api-key: <key>`, never
+ * both (specification section 5). Only the form is judged here.
  *
- * No message contains the literal `x-api-key`: Claude Code replaces any error text that does by "Invalid
- * API key".
+ * No message contains the literal `x-api-key`: Claude Code replaces any error text that does by
+ * "Invalid API key".
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -50,7 +50,10 @@ function unauthorized(message: string): Refusal {
   };
 }
 
-/** One refusal for a key that is missing, malformed, unknown or revoked, so that guessing reveals nothing. */
+/**
+ * One refusal for a key that is missing, malformed, unknown or revoked, so that guessing reveals
+ * nothing.
+ */
 export const UNKNOWN_KEY = unauthorized(
   'invalid API key: send "Authorization: Bearer <API_KEY>" with a key of this gateway',
 );

@@ -1,6 +1,6 @@
 /**
- * Files of the embedded default beside the database: secrets made on first start, and where a running
- * gateway's admin API listens. All are readable by their owner only.
+ * Files of the embedded default beside the database: secrets made on first start, and where a
+ * running gateway's admin API listens. All are readable by their owner only.
  */
 
 import { randomBytes } from 'node:crypto';

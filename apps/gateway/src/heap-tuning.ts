@@ -1,8 +1,9 @@
 /**
- * When V8 collects garbage. The heap of a gateway holds only small objects, while the bytes of requests and
- * streams are outside of it, in buffers. So the young generation fills slowly, minor GCs are rare, and the
- * buffers were freed only by full GCs: half of the CPU time that prompts of 100 KB cost. The gateway therefore
- * starts minor GCs itself (docs/decisions/0015), and full GCs only in long pauses (docs/decisions/0017).
+ * When V8 collects garbage. The heap of a gateway holds only small objects, while the bytes of
+ * requests and streams are outside of it, in buffers. So the young generation fills slowly, minor
+ * GCs are rare, and the buffers were freed only by full GCs: half of the CPU time that prompts of
+ * 100 KB cost. The gateway therefore starts minor GCs itself (docs/decisions/0015), and full GCs
+ * only in long pauses (docs/decisions/0017).
  */
 
 import { setFlagsFromString } from 'node:v8';
@@ -23,13 +24,15 @@ let bytesSince = 0;
 /** Sets V8's flags. Call it before the process serves requests; further calls change nothing. */
 export function enableMinorCollections(): void {
   if (collect !== undefined) return;
-  // Streams live long, so V8 learns to allocate some of their objects in the old generation. From there they
-  // keep the buffers of all streams alive, also of those that have ended, until the next full GC.
+  // Streams live long, so V8 learns to allocate some of their objects in the old generation. From
+  // there they keep the buffers of all streams alive, also of those that have ended, until the next
+  // full GC.
   setFlagsFromString('--no-allocation-site-pretenuring');
-  // Lets the heap grow to twice its live size before a full GC. V8's own factor is near 1 after a pause, so a
-  // few bodies in flight would cause one full GC after another.
+  // Lets the heap grow to twice its live size before a full GC. V8's own factor is near 1 after a
+  // pause, so a few bodies in flight would cause one full GC after another.
   setFlagsFromString('--heap-growing-percent=100');
-  // Only contexts created after the flag have `gc`. If V8 does not provide it, V8 schedules the GCs alone.
+  // Only contexts created after the flag have `gc`. If V8 does not provide it, V8 schedules the GCs
+  // alone.
   setFlagsFromString('--expose-gc');
   collect = (runInNewContext('globalThis.gc') as Collect | undefined) ?? (() => undefined);
 }
@@ -46,12 +49,13 @@ export function countBodyBytes(bytes: number): void {
 const REDUCER_WAITS_MS = 8_000;
 
 /**
- * Turns off V8's memory reducer, which runs a full GC some seconds after the last request. That GC drops
- * hidden classes with no live instance, and with them the optimized code that depends on them. In an idle
- * gateway that is most of the code. See docs/decisions/0017.
+ * Turns off V8's memory reducer, which runs a full GC some seconds after the last request. That GC
+ * drops hidden classes with no live instance, and with them the optimized code that depends on
+ * them. In an idle gateway that is most of the code. See docs/decisions/0017.
  *
- * Call it when the process starts. If the flag is lowered between two GCs of the reducer, V8 aborts the
- * process. So the flag of an older process is left alone; that process is only slower after a pause.
+ * Call it when the process starts. If the flag is lowered between two GCs of the reducer, V8 aborts
+ * the process. So the flag of an older process is left alone; that process is only slower after a
+ * pause.
  */
 export function disableMemoryReducer(
   uptimeMs = performance.now(),

@@ -10,13 +10,19 @@ import { ConfigError } from './config.js';
 import { errorCode } from './error-code.js';
 
 export interface ConnectionLimits {
-  /** From the start of the connection, or the end of its last request, to the end of the next request's head. */
+  /**
+   * From the start of the connection, or the end of its last request, to the end of the next
+   * request's head.
+   */
   readonly headersTimeoutMs: number;
   /** To the end of the body. 32 MiB take that long at 5 Mbit/s. */
   readonly requestTimeoutMs: number;
   /** How often Node checks the two timeouts above. */
   readonly checkEveryMs: number;
-  /** Between two requests. Longer than a load balancer's, because the load balancer must close first. */
+  /**
+   * Between two requests. Longer than a load balancer's, because the load balancer must close
+   * first.
+   */
   readonly idleTimeoutMs: number;
   /** Further connections are closed at once. */
   readonly maxConnections: number;
@@ -51,8 +57,8 @@ export function createHttpServer(
     waiting.add(req);
     app(req, res);
   });
-  // A client that half-closes the connection after its request still gets its response. Without this option,
-  // which only Node's source documents, Node would close the whole connection.
+  // A client that half-closes the connection after its request still gets its response. Without
+  // this option, which only Node's source documents, Node would close the whole connection.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.headersTimeout = limits.headersTimeoutMs;
   server.requestTimeout = limits.requestTimeoutMs;
@@ -68,8 +74,8 @@ export function createHttpServer(
 }
 
 /**
- * Express calls `Object.setPrototypeOf` on each request and response, which gives each its own hidden class.
- * Constructing them with the final prototype avoids that.
+ * Express calls `Object.setPrototypeOf` on each request and response, which gives each its own
+ * hidden class. Constructing them with the final prototype avoids that.
  */
 function bornWith<Class extends typeof IncomingMessage | typeof ServerResponse>(
   prototype: object | undefined,
@@ -132,11 +138,11 @@ export interface Patience {
 }
 
 /**
- * Stops accepting connections, answers requests on the open ones, and closes each connection when its client
- * has received everything. Responses should carry `connection: close` from now on.
+ * Stops accepting connections, answers requests on the open ones, and closes each connection when
+ * its client has received everything. Responses should carry `connection: close` from now on.
  *
- * Node's own `close` destroys connections on which a request may be arriving, and connections whose response
- * has not been sent completely.
+ * Node's own `close` destroys connections on which a request may be arriving, and connections whose
+ * response has not been sent completely.
  */
 export async function drain(
   server: Server,
@@ -172,7 +178,10 @@ export async function drain(
   }
 }
 
-/** Node sets a timeout on a connection while it waits for the next request, and clears it when one arrives. */
+/**
+ * Node sets a timeout on a connection while it waits for the next request, and clears it when one
+ * arrives.
+ */
 function isIdle({ timeout, writableLength }: Socket): boolean {
   return timeout !== undefined && timeout > 0 && writableLength === 0;
 }

@@ -12,8 +12,9 @@ export interface LedgerUpkeep {
 }
 
 /**
- * Reads the ledger's summary at once and then every minute, when it also seals new entries. It logs the end
- * of the hash chain: a log that is kept elsewhere proves later that no entry before it was changed.
+ * Reads the ledger's summary at once and then every minute, when it also seals new entries. It logs
+ * the end of the hash chain: a log that is kept elsewhere proves later that no entry before it was
+ * changed.
  */
 export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkeep {
   let last: SealHead | undefined;

@@ -17,7 +17,10 @@ interface ByteFile {
 
 /** The library writes at most 16 KiB at once. */
 const OWN_PIECES = { minLength: 15_000, maxWrite: 16_384 };
-/** When several processes write to one pipe, the system keeps writes of up to 4,096 bytes in one piece. */
+/**
+ * When several processes write to one pipe, the system keeps writes of up to 4,096 bytes in one
+ * piece.
+ */
 const SHARED_PIECES = { minLength: 3_400, maxWrite: 4_096 };
 /** The longest delay of a line. If the process is killed, the lines of this time are lost. */
 const LOG_FLUSH_MS = 500;
@@ -26,7 +29,8 @@ const LOG_FLUSH_MS = 500;
 export function openLog(level: string, { isShared }: { readonly isShared: boolean }): Log {
   const file = pino.destination({
     dest: process.stdout.fd,
-    // Lines are written in batches: one write per line would cost as much CPU as the rest of a request.
+    // Lines are written in batches: one write per line would cost as much CPU as the rest of a
+    // request.
     sync: false,
     ...(isShared ? SHARED_PIECES : OWN_PIECES),
     periodicFlush: LOG_FLUSH_MS,

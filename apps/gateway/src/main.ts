@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 /**
- * The entry point: refuses a version of Node that the gateway does not support, then runs the command line
- * (`gateway serve` runs the gateway, everything else is an operator's errand).
+ * The entry point: refuses a version of Node that the gateway does not support, then runs the
+ * command line (`gateway serve` runs the gateway, everything else is an operator's errand).
  *
- * The command line is imported after the check, not at the top: on Node before 22.15, `node:zlib` does not export
- * `zstdDecompress`, so a static import would fail with a SyntaxError before any message could be written.
+ * The command line is imported after the check, not at the top: on Node before 22.15, `node:zlib`
+ * does not export `zstdDecompress`, so a static import would fail with a SyntaxError before any
+ * message could be written.
  */
 
 import { engines } from '../package.json';

@@ -7,19 +7,23 @@ import { createRedisLimiter } from '@gateway/rate-limiter/redis';
 import type { Metrics } from './telemetry/metrics.js';
 
 /**
- * How long a process waits for Redis before it starts without it. A Redis that refuses connections ends the
- * wait at once, so only one that does not respond costs this much. On a busy machine, connecting takes seconds.
+ * How long a process waits for Redis before it starts without it. A Redis that refuses connections
+ * ends the wait at once, so only one that does not respond costs this much. On a busy machine,
+ * connecting takes seconds.
  */
 const CONNECT_PATIENCE_MS = 10_000;
 
-/** @param options.processes - How many share the limits; each takes its share while Redis is away. */
+/**
+ * @param options.processes - How many share the limits; each takes its share while Redis is away.
+ */
 export async function openRedisLimiter(
   options: { readonly urls: readonly string[]; readonly processes: number },
   log: Logger,
   metrics: Pick<Metrics, 'limitsDecidedBy'>,
 ): Promise<Limiter> {
   const redis = connectRedis(options.urls);
-  // Failed calls are handled where they are made. Without a listener, the event would end the process.
+  // Failed calls are handled where they are made. Without a listener, the event would end the
+  // process.
   redis.on('error', (error: Error) => {
     log.warn({ reason: error.message }, 'redis connection');
   });
@@ -57,9 +61,9 @@ function tried(redis: Redis | Cluster): Promise<void> {
 }
 
 /**
- * Connects to every node of a cluster. ioredis calls a cluster ready when one node is connected. It connects to
- * each other node with the first call for it, and retries further calls for that node only after 100 ms. The
- * limiter does not wait that long.
+ * Connects to every node of a cluster. ioredis calls a cluster ready when one node is connected. It
+ * connects to each other node with the first call for it, and retries further calls for that node
+ * only after 100 ms. The limiter does not wait that long.
  */
 async function connectNodes(redis: Redis | Cluster): Promise<void> {
   if (redis instanceof Cluster) await Promise.all(redis.nodes('master').map((node) => node.ping()));
@@ -69,7 +73,8 @@ function connectRedis([first = '', ...others]: readonly string[]): Redis | Clust
   const options = {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    // The limiter waits far less. This only bounds the calls that pile up on a connection that hangs.
+    // The limiter waits far less. This only bounds the calls that pile up on a connection that
+    // hangs.
     commandTimeout: 10_000,
   };
   if (others.length === 0) return new Redis(first, options);
@@ -77,7 +82,8 @@ function connectRedis([first = '', ...others]: readonly string[]): Redis | Clust
   const { username, password, protocol } = new URL(first);
   return new Cluster([first, ...others], {
     enableOfflineQueue: false,
-    // The default is one second. A process that is busy starting may need longer to read the answer.
+    // The default is one second. A process that is busy starting may need longer to read the
+    // answer.
     slotsRefreshTimeout: CONNECT_PATIENCE_MS / 2,
     redisOptions: {
       ...options,

@@ -21,7 +21,10 @@ export interface Refusal {
   readonly retryAfterSeconds?: number;
   /** For the operator's log: the internal cause. It is not sent to the client. */
   readonly fault?: string;
-  /** Whether SDKs should try again. By default they should not after a 4xx other than 408, 409 and 429. */
+  /**
+   * Whether SDKs should try again. By default they should not after a 4xx other than 408, 409 and
+   * 429.
+   */
   readonly shouldRetry?: boolean;
 }
 
@@ -63,14 +66,17 @@ export function sendEarlyRefusal(
   });
 }
 
-/** Closes the connection afterwards, so that the rest of the body is not read as the next request. */
+/**
+ * Closes the connection afterwards, so that the rest of the body is not read as the next request.
+ */
 function closing(res: Response): Response {
   return res.setHeader('connection', 'close');
 }
 
 /**
- * Sends the refusal, then reads and discards the rest of the body for a while. If the connection were closed
- * while the client sends, the client's system would drop the response that it has already received.
+ * Sends the refusal, then reads and discards the rest of the body for a while. If the connection
+ * were closed while the client sends, the client's system would drop the response that it has
+ * already received.
  */
 function refuseUpload(req: Request, res: Response, body: string): void {
   res.write(body);
@@ -79,7 +85,9 @@ function refuseUpload(req: Request, res: Response, body: string): void {
 
 const DISCARD_MS = 30_000;
 const DISCARD_SILENCE_MS = 5_000;
-/** Most clients that expect `100 Continue` send nothing after a refusal, but some have not waited. */
+/**
+ * Most clients that expect `100 Continue` send nothing after a refusal, but some have not waited.
+ */
 const UNINVITED_SILENCE_MS = 1_000;
 
 /** Resolves when the client has sent its body, has left, is silent, or takes too long. */

@@ -1,4 +1,7 @@
-/** The parts of which a gateway has one, however many processes serve: ledger, upkeep, admin API, simulator. */
+/**
+ * The parts of which a gateway has one, however many processes serve: ledger, upkeep, admin API,
+ * simulator.
+ */
 
 import type { Registry } from 'prom-client';
 import type { BalanceStore } from '@gateway/balance-store';

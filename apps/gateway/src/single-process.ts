@@ -1,4 +1,6 @@
-/** Starts a gateway in one process: opens every part that the configuration names and connects them. */
+/**
+ * Starts a gateway in one process: opens every part that the configuration names and connects them.
+ */
 
 import type { Logger } from 'pino';
 import type { BalanceStore } from '@gateway/balance-store';
@@ -23,7 +25,9 @@ export interface RunningGateway {
   /** Present when the embedded default is in use. */
   readonly dataDir: DataDir | undefined;
   readonly isSimulated: boolean;
-  /** Stops accepting requests, lets those in progress finish and be charged, then closes everything. */
+  /**
+   * Stops accepting requests, lets those in progress finish and be charged, then closes everything.
+   */
   stop(): Promise<{ readonly abandoned: number }>;
 }
 

@@ -155,7 +155,9 @@ describe.each([
   );
 });
 
-/** Sends without reading. What has arrived is lost to a client whose connection is reset meanwhile. */
+/**
+ * Sends without reading. What has arrived is lost to a client whose connection is reset meanwhile.
+ */
 async function sendBlindly(client: RawClient, bytes: string): Promise<void> {
   client.socket.pause();
   await new Promise((resolve) => client.socket.write(bytes, resolve));

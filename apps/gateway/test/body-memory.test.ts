@@ -1,4 +1,7 @@
-/** Memory that bodies may take: a budget for the process, a share of it for each key, and what inflates. */
+/**
+ * Memory that bodies may take: a budget for the process, a share of it for each key, and what
+ * inflates.
+ */
 
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';

@@ -7,7 +7,10 @@ const HOUR_MS = 3_600_000;
 const SystemDate = Date;
 let stepMs = 0;
 
-/** The clock of this process. When a key expires is judged by the ledger's, which does not step here. */
+/**
+ * The clock of this process. When a key expires is judged by the ledger's, which does not step
+ * here.
+ */
 class SteppingDate extends SystemDate {
   constructor(...parts: ConstructorParameters<typeof SystemDate> | []) {
     if (parts.length === 0) super(SteppingDate.now());

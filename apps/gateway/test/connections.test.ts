@@ -1,4 +1,6 @@
-/** Clients that misuse connections: slow, idle, too many, or with requests that end in two places. */
+/**
+ * Clients that misuse connections: slow, idle, too many, or with requests that end in two places.
+ */
 
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -1,7 +1,7 @@
 /**
- * The check that the specification reports of one day's traffic: 25,845 requests of mixed usage, both
- * formats, streamed and not. The clients sum what they saw, the upstream journals what it served, and
- * the ledger must agree with both to the last unit.
+ * The check that the specification reports of one day's traffic: 25,845 requests of mixed usage,
+ * both formats, streamed and not. The clients sum what they saw, the upstream journals what it
+ * served, and the ledger must agree with both to the last unit.
  */
 
 import { Agent, request } from 'undici';
@@ -63,7 +63,8 @@ it('charges exactly the sum of the usage objects over 25,845 requests', async ()
     const stream = i % 4 >= 2;
     const text = 'word '.repeat(i % 97) + String(i % 1009);
     const system = [
-      // Long enough for the upstream to cache; the same prefix comes back, so it is written and read.
+      // Long enough for the upstream to cache; the same prefix comes back, so it is written and
+      // read.
       {
         type: 'text',
         text: `context ${String(i % 11)} `.repeat(600),
@@ -150,7 +151,7 @@ function chatUsage(answer: string, stream: boolean): SeenUsage {
   };
 }
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- events of many shapes, read member by member
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- events have many shapes
 function dataLines(answer: string): any[] {
   return answer
     .split('\n')

@@ -1,4 +1,6 @@
-/** `docs/faults.md` names tests: that they exist, and that no case lacks one, is for a test to say. */
+/**
+ * `docs/faults.md` names tests: that they exist, and that no case lacks one, is for a test to say.
+ */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

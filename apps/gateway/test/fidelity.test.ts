@@ -1,4 +1,6 @@
-/** The native endpoint against a bare upstream: what went in must arrive, what came out must return. */
+/**
+ * The native endpoint against a bare upstream: what went in must arrive, what came out must return.
+ */
 
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, Server, ServerResponse } from 'node:http';

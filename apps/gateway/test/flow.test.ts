@@ -151,7 +151,10 @@ async function readText(response: IncomingMessage, length: number): Promise<void
   }
 }
 
-/** Takes more than the connection itself holds back, then rests for less than all rests may take together. */
+/**
+ * Takes more than the connection itself holds back, then rests for less than all rests may take
+ * together.
+ */
 function readNowAndThen(response: IncomingMessage): void {
   let taken = 0;
   response.on('data', (bytes: Buffer) => {

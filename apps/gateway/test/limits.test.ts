@@ -72,8 +72,8 @@ describe.each(['memory', 'Redis Cluster'])('limits of a key in %s', (where) => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(7);
     const entries = await gateway.call('listLedger', { key_id: slow.id, kind: 'charge' });
     expect(entries.data).toHaveLength(5);
-    // The limits were decided where the title says. On a busy machine Redis may be late, and this process then
-    // decides locally, by the same limits.
+    // The limits were decided where the title says. On a busy machine Redis may be late, and this
+    // process then decides locally, by the same limits.
     const keys = await keysIn(cluster?.urls ?? []);
     expect(keys.some((key) => key.includes(slow.id))).toBe(cluster !== undefined);
 

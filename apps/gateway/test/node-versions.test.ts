@@ -1,6 +1,6 @@
 /**
- * The built gateway on the lowest Node that `engines` names and on the newest LTS. Both are dependencies of the
- * repository (`node-lowest` and `node`), so that the lockfile pins them.
+ * The built gateway on the lowest Node that `engines` names and on the newest LTS. Both are
+ * dependencies of the repository (`node-lowest` and `node`), so that the lockfile pins them.
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';

@@ -1,4 +1,7 @@
-/** The database goes away, or becomes slow, while streams run: nothing is lost, nothing charged twice. */
+/**
+ * The database goes away, or becomes slow, while streams run: nothing is lost, nothing charged
+ * twice.
+ */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
@@ -159,7 +162,8 @@ describe('a database that takes no writes', () => {
     // Reads are answered all the while, once connections that were ended are replaced.
     const readiness = async () => (await fetch(`${gateway.url}/readyz`)).status;
     while ((await readiness()) !== 200) await new Promise((resolve) => setTimeout(resolve, 10));
-    // So it takes charges that fail to notice: those of the streams, and of requests before the 503.
+    // So it takes charges that fail to notice: those of the streams, and of requests before the
+    // 503.
     const statuses: number[] = [];
     const later: Promise<unknown>[] = [];
     while (!statuses.includes(503)) {

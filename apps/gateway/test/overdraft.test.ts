@@ -1,4 +1,6 @@
-/** `OVERDRAFT=none`: what is set aside before a request, and a balance that never falls below zero. */
+/**
+ * `OVERDRAFT=none`: what is set aside before a request, and a balance that never falls below zero.
+ */
 
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';

@@ -27,7 +27,10 @@ const UNLIMITED = {
 };
 
 const open: RequestPreparer[] = [];
-/** `npm test` builds the worker thread before it tests; alone, this suite needs `npm run build` first. */
+/**
+ * `npm test` builds the worker thread before it tests; alone, this suite needs `npm run build`
+ * first.
+ */
 function openPreparer({
   rules = RULES,
   ...options
@@ -120,7 +123,9 @@ it('a thread that cannot start fails each request, and leaves none waiting', asy
   }
 });
 
-/** Comparable: with the body as text, and without the prototypes that a thread does not hand over. */
+/**
+ * Comparable: with the body as text, and without the prototypes that a thread does not hand over.
+ */
 function plain(preparation: Preparation): unknown {
   if (preparation.outcome !== 'prepared') return preparation;
   const { body, ...rest } = preparation;

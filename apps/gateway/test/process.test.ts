@@ -1,4 +1,6 @@
-/** The built gateway as a process of its own: first start, second start, signals, the command line. */
+/**
+ * The built gateway as a process of its own: first start, second start, signals, the command line.
+ */
 
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';

@@ -1,4 +1,6 @@
-/** What every refusal tells SDKs and Claude Code: whether to try again, and in words that they show. */
+/**
+ * What every refusal tells SDKs and Claude Code: whether to try again, and in words that they show.
+ */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';

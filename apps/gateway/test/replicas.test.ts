@@ -1,7 +1,7 @@
 /**
  * Replicas on shared databases: killed at each moment that matters, stopped for longer than a lease
- * lasts, cut off from Redis, racing for the last cent. What clients saw and what the upstream served is
- * compared with the ledger, read by plain SQL.
+ * lasts, cut off from Redis, racing for the last cent. What clients saw and what the upstream
+ * served is compared with the ledger, read by plain SQL.
  */
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';

@@ -1,4 +1,7 @@
-/** The packages know nothing of each other: this pins that their types still meet. Checked by `npm run types`. */
+/**
+ * The packages know nothing of each other: this pins that their types still meet. Checked by `npm
+ * run types`.
+ */
 
 import { expect, it } from '@jest/globals';
 import type { SettledRates, SettledUsage, Settlement } from '@gateway/balance-store';

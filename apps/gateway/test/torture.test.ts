@@ -1,4 +1,7 @@
-/** A short run of the torture harness: real processes, databases and kills, three witnesses compared. */
+/**
+ * A short run of the torture harness: real processes, databases and kills, three witnesses
+ * compared.
+ */
 
 import { expect, it } from '@jest/globals';
 import { runTorture } from './support/torture.js';

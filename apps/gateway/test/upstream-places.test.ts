@@ -1,7 +1,8 @@
 /**
  * The rules for the shared account, driven through every place that the provider's own types name
- * (`upstream-places.json`, written by `scripts/upstream-places.mjs`). A newer SDK with another place, tool
- * or kind of usage fails here first: run the script, read the difference, and extend the rules.
+ * (`upstream-places.json`, written by `scripts/upstream-places.mjs`). A newer SDK with another
+ * place, tool or kind of usage fails here first: run the script, read the difference, and extend
+ * the rules.
  */
 
 import { execFileSync } from 'node:child_process';

@@ -1,4 +1,7 @@
-/** The four counts decide what a response costs; details and further parts never make it free or refused. */
+/**
+ * The four counts decide what a response costs; details and further parts never make it free or
+ * refused.
+ */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { formatUsd } from '@gateway/billing';

@@ -1,6 +1,6 @@
 /**
- * Several processes behind one port: limits and money are the same whichever answers, one that dies is
- * replaced, and what clients saw is in the ledger. On the embedded default and on servers.
+ * Several processes behind one port: limits and money are the same whichever answers, one that dies
+ * is replaced, and what clients saw is in the ledger. On the embedded default and on servers.
  */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -124,7 +124,9 @@ function openStreams(gateway: GatewayProcess, apiKey: string, count: number): Pr
   return Promise.all(Array.from({ length: count }, () => openStream(gateway, apiKey)));
 }
 
-/** Streams of a new key, some on each worker: which one accepts a connection is up to the kernel. */
+/**
+ * Streams of a new key, some on each worker: which one accepts a connection is up to the kernel.
+ */
 async function openStreamsOnAll(
   gateway: GatewayProcess & { readonly call: CallOperation },
   count: number,

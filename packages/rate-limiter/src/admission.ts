@@ -35,8 +35,8 @@ export function decideAdmission(
 }
 
 /**
- * How long to wait for a lease. Nobody knows when one is given back, so this is a guess of one to two
- * seconds, spread so that the clients denied together do not return together.
+ * How long to wait for a lease. Nobody knows when one is given back, so this is a guess of one to
+ * two seconds, spread so that the clients denied together do not return together.
  *
  * @param random - Uniform in [0, 1).
  */

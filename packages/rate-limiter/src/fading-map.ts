@@ -1,4 +1,6 @@
-/** A map of values that become worthless with time, bounded by forgetting the least recently used. */
+/**
+ * A map of values that become worthless with time, bounded by forgetting the least recently used.
+ */
 
 export interface FadingMap<V> {
   /** Undefined when absent or worthless. Counts as use. */
@@ -25,11 +27,12 @@ interface Entry<V> {
 }
 
 /**
- * Each operation takes constant time. There is no timer: each `put` looks at the least recently used entries.
+ * Each operation takes constant time. There is no timer: each `put` looks at the least recently
+ * used entries.
  *
- * The order of use is a linked list. The insertion order of a Map would do, but its first entry is slow to
- * find: V8 leaves a hole for each deleted entry, and an iterator has to skip them. With 20,000 entries that took
- * 16 microseconds.
+ * The order of use is a linked list. The insertion order of a Map would do, but its first entry is
+ * slow to find: V8 leaves a hole for each deleted entry, and an iterator has to skip them. With
+ * 20,000 entries that took 16 microseconds.
  */
 export function createFadingMap<V>({
   maxEntries,

@@ -1,9 +1,9 @@
 /**
  * The burst limit: the generic cell rate algorithm, a token bucket kept in a single number.
  *
- * That number is the theoretical arrival time (TAT): when the bucket will be full again. Each permit
- * moves it one interval ahead; a permit that would move it more than `burst` intervals ahead of now is
- * denied. All times are whole microseconds on one clock, so the arithmetic is exact.
+ * That number is the theoretical arrival time (TAT): when the bucket will be full again. Each
+ * permit moves it one interval ahead; a permit that would move it more than `burst` intervals ahead
+ * of now is denied. All times are whole microseconds on one clock, so the arithmetic is exact.
  */
 
 import type { Policy } from './policy.js';
@@ -16,9 +16,10 @@ export type PermitDecision =
 /**
  * Whether a permit may be taken now, and the state after it. A denial leaves the state as it is.
  *
- * Exactly `burst` permits are allowed at once from a full bucket. A TAT further ahead than the policy can
- * have put it (the clock stepped back, or the limits were lowered) counts as a bucket about to give one
- * permit: that permit brings the state back into range, so nobody is locked out by a clock.
+ * Exactly `burst` permits are allowed at once from a full bucket. A TAT further ahead than the
+ * policy can have put it (the clock stepped back, or the limits were lowered) counts as a bucket
+ * about to give one permit: that permit brings the state back into range, so nobody is locked out
+ * by a clock.
  *
  * @param tatUs - State left by the last allowed permit; undefined for a full bucket.
  */

@@ -1,8 +1,8 @@
 /**
  * What a limiter does, whatever it keeps its state in.
  *
- * A denial is a value; it changes nothing and costs nothing. Methods of the memory backend answer at
- * once, those of Redis after one round trip: callers `await` either.
+ * A denial is a value; it changes nothing and costs nothing. Methods of the memory backend answer
+ * at once, those of Redis after one round trip: callers `await` either.
  */
 
 import type { LogPolicy, Policy } from './policy.js';

@@ -1,12 +1,12 @@
 /**
  * Local limits: how one process decides while it cannot ask Redis.
  *
- * They begin with everything that this process has granted, through Redis or locally. Otherwise each loss of
- * Redis would give a client a second burst (docs/decisions/0018). These functions over plain data are the
- * specification of what a Redis limiter does without Redis.
+ * They begin with everything that this process has granted, through Redis or locally. Otherwise
+ * each loss of Redis would give a client a second burst (docs/decisions/0018). These functions over
+ * plain data are the specification of what a Redis limiter does without Redis.
  *
- * A call to Redis without an answer is pending. Local decisions count it as granted, because Redis may still
- * grant it.
+ * A call to Redis without an answer is pending. Local decisions count it as granted, because Redis
+ * may still grant it.
  */
 
 import type { Policy, LogPolicy } from './policy.js';
@@ -48,8 +48,9 @@ export type LocalAdmission =
 /**
  * Admits by the share of this process.
  *
- * A permit that Redis granted comes back at the rate of the whole limit. A permit that is granted here comes
- * back at the rate of the share, because the other processes may grant theirs at the same time.
+ * A permit that Redis granted comes back at the rate of the whole limit. A permit that is granted
+ * here comes back at the rate of the share, because the other processes may grant theirs at the
+ * same time.
  *
  * @param leases - All that this process holds, granted by Redis or locally.
  */
@@ -68,8 +69,8 @@ export function admitLocally(
 /**
  * How long to wait before Redis may be asked for a permit; 0 if it may be asked now.
  *
- * Redis does not know of permits that were granted locally and would grant them a second time. The wait ends
- * when the whole limit has a permit left beyond those of this process.
+ * Redis does not know of permits that were granted locally and would grant them a second time. The
+ * wait ends when the whole limit has a permit left beyond those of this process.
  */
 export function waitBeforeAskingUs(
   own: OwnPermits,
@@ -82,22 +83,25 @@ export function waitBeforeAskingUs(
 }
 
 /**
- * Whether permits that were granted locally are not back yet. Pending permits are not in the TAT: if they are
- * granted, they come back after it.
+ * Whether permits that were granted locally are not back yet. Pending permits are not in the TAT:
+ * if they are granted, they come back after it.
  */
 export function isStillAhead(own: OwnPermits, nowUs: number): boolean {
   return own.isAhead && (own.pending > 0 || own.tatUs > nowUs);
 }
 
 /**
- * The TAT, but no later than the TAT of a burst that is used up now. It can be later when the limits were
- * lowered. Without this bound the subject would be locked out.
+ * The TAT, but no later than the TAT of a burst that is used up now. It can be later when the
+ * limits were lowered. Without this bound the subject would be locked out.
  */
 export function boundTatUs(tatUs: number, nowUs: number, limits: SharedLimits<Policy>): number {
   return Math.min(tatUs, nowUs + longestSpanUs(limits));
 }
 
-/** The TAT after Redis has granted one more permit. Never later than that of a burst that is used up now. */
+/**
+ * The TAT after Redis has granted one more permit. Never later than that of a burst that is used up
+ * now.
+ */
 export function tatAfterGrantUs(tatUs: number, nowUs: number, policy: Policy): number {
   const afterUs = Math.max(tatUs, nowUs) + permitIntervalUs(policy);
   return Math.min(afterUs, nowUs + burstSpanUs(policy));
@@ -133,7 +137,10 @@ function permitWaitUs(
   return Math.max(0, usedUs + permitIntervalUs(deciding) - burstSpanUs(deciding));
 }
 
-/** The share's can be longer: a share is at least one permit, and comes back at a fraction of the rate. */
+/**
+ * The share's can be longer: a share is at least one permit, and comes back at a fraction of the
+ * rate.
+ */
 function longestSpanUs({ whole, share }: SharedLimits<Policy>): number {
   return Math.max(burstSpanUs(whole), burstSpanUs(share));
 }

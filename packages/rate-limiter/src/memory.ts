@@ -11,11 +11,14 @@ import { takeSlot } from './sliding-log.js';
 export interface MemoryLimiterOptions {
   /** Monotonic clock in milliseconds; fractions count. Default: `performance.now`. */
   readonly now?: () => number;
-  /** Uniform in [0, 1), to spread the retries of clients denied together. Default: `Math.random`. */
+  /**
+   * Uniform in [0, 1), to spread the retries of clients denied together. Default: `Math.random`.
+   */
   readonly random?: () => number;
   /**
-   * Subjects without a lease whose permits are remembered, and sliding logs kept: the least recently used
-   * are forgotten beyond this many of each. Subjects with a lease are always kept. Default: 100,000.
+   * Subjects without a lease whose permits are remembered, and sliding logs kept: the least
+   * recently used are forgotten beyond this many of each. Subjects with a lease are always kept.
+   * Default: 100,000.
    */
   readonly maxSubjects?: number;
 }
@@ -45,8 +48,8 @@ interface Log {
 /**
  * Limits for one process.
  *
- * A lease lives until it is released. Subjects whose permits are all back and that hold no lease take no
- * memory. State ends with the process.
+ * A lease lives until it is released. Subjects whose permits are all back and that hold no lease
+ * take no memory. State ends with the process.
  */
 export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryLimiter {
   const { now = () => performance.now(), random = Math.random, maxSubjects = 100_000 } = options;

@@ -1,4 +1,6 @@
-/** Limits as plain numbers. They travel with each call, so changing a key's limits needs no restart. */
+/**
+ * Limits as plain numbers. They travel with each call, so changing a key's limits needs no restart.
+ */
 
 export interface Policy {
   /** Leases at once. */
@@ -20,8 +22,8 @@ const MICROSECONDS_PER_MINUTE = 60_000_000;
 const MAX_SPAN_US = 1e15;
 
 /**
- * Microseconds until one permit comes back. Whole, so that sums of it are exact; rounded up, so that no
- * more permits come back than the policy allows.
+ * Microseconds until one permit comes back. Whole, so that sums of it are exact; rounded up, so
+ * that no more permits come back than the policy allows.
  */
 export function permitIntervalUs(policy: Policy): number {
   return Math.ceil(MICROSECONDS_PER_MINUTE / policy.requestsPerMinute);
@@ -32,7 +34,9 @@ export function burstSpanUs(policy: Policy): number {
   return policy.burst * permitIntervalUs(policy);
 }
 
-/** @throws {RangeError} when a limit is not a positive number, or not an integer where it counts. */
+/**
+ * @throws {RangeError} when a limit is not a positive number, or not an integer where it counts.
+ */
 export function assertPolicy(policy: Policy): void {
   assertCount('concurrency', policy.concurrency);
   assertCount('burst', policy.burst);
@@ -56,7 +60,10 @@ function assertCount(name: string, value: number): void {
   throw new RangeError(`${name} is ${value}, not an integer of at least 1`);
 }
 
-/** One replica's part of a limit that `replicas` share without talking to each other; at least 1 of each. */
+/**
+ * One replica's part of a limit that `replicas` share without talking to each other; at least 1 of
+ * each.
+ */
 export function shareOfPolicy(policy: Policy, replicas: number): Policy {
   return {
     concurrency: shareOf(policy.concurrency, replicas),

@@ -1,8 +1,8 @@
 /**
  * The sliding log: the times of the events that were allowed, nothing else.
  *
- * It holds the limit in every window, wherever it begins. A token bucket of 30 that refills in a minute
- * would let 59 events pass in its first minute.
+ * It holds the limit in every window, wherever it begins. A token bucket of 30 that refills in a
+ * minute would let 59 events pass in its first minute.
  */
 
 import type { LogPolicy } from './policy.js';
@@ -14,8 +14,8 @@ export type LogDecision =
 /**
  * Whether one more event may happen now, and the log after it. A denied event is not logged.
  *
- * A window is half open: an event counts until exactly `windowMs` after it. Events later than now (the
- * clock stepped back) count for nothing, so that nobody waits longer than the window.
+ * A window is half open: an event counts until exactly `windowMs` after it. Events later than now
+ * (the clock stepped back) count for nothing, so that nobody waits longer than the window.
  *
  * @param log - Times of earlier events in microseconds, oldest first.
  */
@@ -28,7 +28,9 @@ export function takeSlot(log: readonly number[], nowUs: number, policy: LogPolic
   return { outcome: 'allowed', log: live, remaining: policy.limit - live.length };
 }
 
-/** The log after an event that was allowed elsewhere. Keeps the newest `limit` events of the window. */
+/**
+ * The log after an event that was allowed elsewhere. Keeps the newest `limit` events of the window.
+ */
 export function addEvent(log: readonly number[], nowUs: number, policy: LogPolicy): number[] {
   const live = eventsInWindow(log, nowUs, policy);
   live.push(nowUs);

@@ -131,7 +131,10 @@ describe('permits of one process, granted through Redis or locally', () => {
     expect(admit(1)).toEqual({ outcome: 'denied', limit: 'concurrency' });
   });
 
-  /** When each permit was granted. Redis keeps its data, and this process is the only one that asks it. */
+  /**
+   * When each permit was granted. Redis keeps its data, and this process is the only one that asks
+   * it.
+   */
   function permitsOf(sequence: readonly Step[], whole: Policy, count: number): readonly number[] {
     const limits = { whole, share: shareOfPolicy(whole, count) };
     const intervalUs = permitIntervalUs(whole);
@@ -200,7 +203,10 @@ describe('events of one process, allowed through Redis or locally', () => {
     expect(recordLocally({ ...own, pending: 2 }, nowUs, limits)).toEqual(denied);
   });
 
-  /** When each event was allowed. Redis keeps its data, and this process is the only one that asks it. */
+  /**
+   * When each event was allowed. Redis keeps its data, and this process is the only one that asks
+   * it.
+   */
   function eventsOf(sequence: readonly Step[], whole: LogPolicy, count: number): readonly number[] {
     const limits = { whole, share: shareOfLogPolicy(whole, count) };
     const windowUs = whole.windowMs * 1_000;

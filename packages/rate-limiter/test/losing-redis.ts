@@ -1,6 +1,6 @@
 /**
- * What a limiter must do when its Redis is lost, as a suite for a single server and for a cluster. The local
- * limits count what Redis has granted to this process, and what it may still grant.
+ * What a limiter must do when its Redis is lost, as a suite for a single server and for a cluster.
+ * The local limits count what Redis has granted to this process, and what it may still grant.
  */
 
 import { afterEach, describe, expect, it } from '@jest/globals';

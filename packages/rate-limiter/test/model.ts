@@ -1,6 +1,6 @@
 /**
- * Model-based test of a limiter: random calls, pauses and outages, every answer compared with the package's
- * pure functions over plain data.
+ * Model-based test of a limiter: random calls, pauses and outages, every answer compared with the
+ * package's pure functions over plain data.
  */
 
 import { describe, expect, it } from '@jest/globals';
@@ -28,7 +28,10 @@ export interface LosableHarness extends LimiterHarness {
   readonly replicas: number;
   /** Once it resolves, the limiter decides locally. */
   readonly lose: () => Promise<void>;
-  /** Moves the clock by {@link PROBE_AFTER_MS}. Then the shared state decides again, and has kept its data. */
+  /**
+   * Moves the clock by {@link PROBE_AFTER_MS}. Then the shared state decides again, and has kept
+   * its data.
+   */
   readonly find: () => Promise<void>;
 }
 
@@ -152,7 +155,8 @@ function release(pick: number): Command {
       real.leases[index]?.release();
       const lease = model.leases[index];
       model.leases[index] = undefined;
-      // In an outage the shared state does not learn of the release. It never knew of a lease granted in one.
+      // In an outage the shared state does not learn of the release. It never knew of a lease
+      // granted in one.
       if (lease === undefined || lease.isOwn || model.isLost) return;
       addShared(model, lease.subject, -1);
     },
@@ -238,7 +242,9 @@ const policies = fc.constantFrom<Policy>(
   { concurrency: 2, burst: 5, requestsPerMinute: 60 },
   { concurrency: 8, burst: 1, requestsPerMinute: 0.9 },
 );
-/** One window for all, as a log keeps events no longer than the window it was last written under. */
+/**
+ * One window for all, as a log keeps events no longer than the window it was last written under.
+ */
 const logPolicies = fc
   .integer({ min: 1, max: 4 })
   .map((limit): LogPolicy => ({ limit, windowMs: 20_000 }));

@@ -266,7 +266,9 @@ describe('Redis limiter: a clock that steps', () => {
 describe('Redis limiter: a Redis whose clock steps by 30 s', () => {
   const SIX_SECONDS: Policy = { concurrency: 1_000, burst: 6, requestsPerMinute: 60 };
 
-  /** Two replicas on a Redis whose clock the test sets. Lost leases are not put back before `heal`. */
+  /**
+   * Two replicas on a Redis whose clock the test sets. Lost leases are not put back before `heal`.
+   */
   async function stepping() {
     const prefix = newPrefix();
     const { client, advance } = await freeze(redis, `${prefix}clock`);
@@ -423,7 +425,8 @@ describe('Redis limiter: without Redis', () => {
     });
     for (let round = 0; round < 4; round += 1) {
       const admissions = attempt(limiter, 10, TEN_LEASES);
-      // The call is sent. Then the event loop is blocked until Redis has answered and the timeout is over.
+      // The call is sent. Then the event loop is blocked until Redis has answered and the timeout
+      // is over.
       await new Promise((resolve) => setImmediate(resolve));
       const end = performance.now() + 2 * timeoutMs;
       server.pingSync();

@@ -1,4 +1,7 @@
-/** A real Redis for tests: the one named by TEST_REDIS_URL, or one of our own for the time of the suite. */
+/**
+ * A real Redis for tests: the one named by TEST_REDIS_URL, or one of our own for the time of the
+ * suite.
+ */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +26,9 @@ export interface RedisServer {
   readonly connect: (options?: RedisOptions) => Redis;
   /** As `connect`, through a proxy on this local port. */
   readonly connectThrough: (port: number, options?: RedisOptions) => Redis;
-  /** Blocks this process until the server has answered a new connection, and so all earlier calls. */
+  /**
+   * Blocks this process until the server has answered a new connection, and so all earlier calls.
+   */
   readonly pingSync: () => void;
   /** Disconnects every client made here, and ends the server if it is ours. */
   readonly stop: () => Promise<void>;

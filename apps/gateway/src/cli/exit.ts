@@ -44,7 +44,9 @@ export function reportFailure(error: unknown): void {
   process.stderr.write(`gateway: ${failureText(error)}\n`);
 }
 
-/** The text of a failure for a person. It has a stack trace only if the failure was not foreseen. */
+/**
+ * The text of a failure for a person. It has a stack trace only if the failure was not foreseen.
+ */
 export function failureText(error: unknown): string {
   const isExpected =
     error instanceof ConfigError ||

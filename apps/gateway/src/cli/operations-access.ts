@@ -1,6 +1,6 @@
 /**
- * How the command line reaches the ledger: PostgreSQL directly; an embedded ledger through the admin
- * API of the gateway that has it open, or by opening it when none runs.
+ * How the command line reaches the ledger: PostgreSQL directly; an embedded ledger through the
+ * admin API of the gateway that has it open, or by opening it when none runs.
  */
 
 import { request } from 'undici';

@@ -1,4 +1,7 @@
-/** A witness file: one JSON object per line, with the id of a request and the usage its client received. */
+/**
+ * A witness file: one JSON object per line, with the id of a request and the usage its client
+ * received.
+ */
 
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';

@@ -291,14 +291,16 @@ export type CallOperation = <Name extends OperationName>(
 /**
  * Checks the input and runs the operation.
  *
- * @throws {OperationError} The input names a field that cannot be used, or the operation is refused.
+ * @throws {OperationError} The input names a field that cannot be used, or the operation is
+ * refused.
  */
 export async function runOperation(
   name: OperationName,
   input: unknown,
   context: OperationContext,
 ): Promise<unknown> {
-  // The input and the `run` of one entry belong together, which the union type of the table cannot express.
+  // The input and the `run` of one entry belong together, which the union type of the table cannot
+  // express.
   const chosen = operations[name] as Operation<z.ZodType, unknown>;
   const parsed = chosen.input.safeParse(input);
   if (parsed.success) return chosen.run(parsed.data, context).catch(refuseBadCursor);

@@ -8,7 +8,10 @@ export const line = z.string().regex(/^\P{Cc}*$/u, 'must not contain control cha
 const YEAR_1_MS = Date.parse('0001-01-01T00:00:00Z');
 const YEAR_10000_MS = Date.parse('9999-12-31T23:59:59.999Z') + 1;
 
-/** PostgreSQL has no year 0, and years are printed with four digits. A UTC offset can move a date out of that range. */
+/**
+ * PostgreSQL has no year 0, and years are printed with four digits. A UTC offset can move a date
+ * out of that range.
+ */
 export function isStorableTime(time: Date): boolean {
   return time.getTime() >= YEAR_1_MS && time.getTime() < YEAR_10000_MS;
 }

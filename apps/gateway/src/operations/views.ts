@@ -1,4 +1,6 @@
-/** Keys, entries and audits as JSON: snake case, exact decimal strings for money, ISO 8601 for time. */
+/**
+ * Keys, entries and audits as JSON: snake case, exact decimal strings for money, ISO 8601 for time.
+ */
 
 import type {
   AuditReport,
@@ -141,7 +143,10 @@ const CSV_COLUMNS = [
   'balance_after_usd',
 ] as const;
 
-/** RFC 4180. No value can hold a comma, a quote or a line break: ids, model names, numbers and dates. */
+/**
+ * RFC 4180. No value can hold a comma, a quote or a line break: ids, model names, numbers and
+ * dates.
+ */
 export function usageCsv(entries: readonly (LedgerEntry & { readonly kind: 'charge' })[]): string {
   const rows = entries.map((entry) => {
     const { usage, ...rest } = usageView(entry);

@@ -1,6 +1,6 @@
 /**
- * Compares the ledger with usage objects that clients received. Correct sums cannot show that an entry is
- * missing; a witness can.
+ * Compares the ledger with usage objects that clients received. Correct sums cannot show that an
+ * entry is missing; a witness can.
  */
 
 import { z } from 'zod';

@@ -1,10 +1,10 @@
 /**
- * The most that a request can cost. `OVERDRAFT=none` holds this amount before the request is sent. It is an
- * upper bound: a byte is at most one token, and tokens that come from no byte of the request are added
- * separately. See docs/decisions/0009.
+ * The most that a request can cost. `OVERDRAFT=none` holds this amount before the request is sent.
+ * It is an upper bound: a byte is at most one token, and tokens that come from no byte of the
+ * request are added separately. See docs/decisions/0009.
  *
- * A compaction that is asked for by itself reads the conversation once and writes at most `max_tokens` of
- * summary, with no reply after it: it needs nothing more.
+ * A compaction that is asked for by itself reads the conversation once and writes at most
+ * `max_tokens` of summary, with no reply after it: it needs nothing more.
  * https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand
  */
 
@@ -15,13 +15,17 @@ import type { Path, Place } from './shared-account-rules.js';
 
 /** The provider's own instructions around tools, and its marks around messages. */
 const PREAMBLE_TOKENS = 2_000;
-/** Tokens of the largest image after scaling. An image by URL, or well compressed, has fewer bytes than that. */
+/**
+ * Tokens of the largest image after scaling. An image by URL, or well compressed, has fewer bytes
+ * than that.
+ */
 const IMAGE_TOKENS = 5_000;
 /** A tool that the provider defines stands for instructions that the request does not contain. */
 const BUILT_IN_TOOL_TOKENS = 3_000;
 /**
  * How often the provider samples the model at most while it runs its own tools, then it ends with
- * `pause_turn`. Each time it reads the whole conversation, with results that are in no byte of the request.
+ * `pause_turn`. Each time it reads the whole conversation, with results that are in no byte of the
+ * request.
  * https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
  */
 const MAX_SERVER_TURNS = 10;
@@ -82,8 +86,8 @@ export class ChargeFindingsCollector {
     if (of === 'source' && (type === 'text' || type === 'content')) this.#plainSources += 1;
     if (type === 'image') this.#images += 1;
     if (type === 'document') this.#documents += 1;
-    // Compacts before each turn of a server tool that finds the context long, any number of times, and the
-    // length of the summaries is not documented.
+    // Compacts before each turn of a server tool that finds the context long, any number of times,
+    // and the length of the summaries is not documented.
     // https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
     if (type.startsWith('compact_')) this.#unboundedPath ??= path.join('.');
   }

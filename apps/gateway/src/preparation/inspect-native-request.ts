@@ -1,10 +1,10 @@
 /**
- * Reads from the bytes of a native request the members that the gateway must know, its cache points, what the
- * shared account forbids, and what bounds its charge. The bytes are forwarded as they came; only a foreign
- * `tool_choice` is replaced, and nothing around it.
+ * Reads from the bytes of a native request the members that the gateway must know, its cache
+ * points, what the shared account forbids, and what bounds its charge. The bytes are forwarded as
+ * they came; only a foreign `tool_choice` is replaced, and nothing around it.
  *
- * Only the limits of the specification and the gateway's own rules are checked here. The upstream checks
- * everything else.
+ * Only the limits of the specification and the gateway's own rules are checked here. The upstream
+ * checks everything else.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -59,8 +59,8 @@ export function createNativeInspector({ allow, kind }: InspectOptions): InspectN
 }
 
 /**
- * Finds what bounds the charge of a translated body. Such a body is valid and contains nothing that the
- * shared account forbids.
+ * Finds what bounds the charge of a translated body. Such a body is valid and contains nothing that
+ * the shared account forbids.
  */
 export function createCostScan(): (body: Uint8Array) => {
   readonly cost: ChargeFindings;

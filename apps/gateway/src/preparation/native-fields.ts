@@ -1,7 +1,7 @@
 /**
- * Checks the members of a native request by the rules of the specification (sections 2.1 and 8). A value is
- * parsed only if its first byte and its length allow it to be valid, so a large value takes no time beyond
- * the scan that found it.
+ * Checks the members of a native request by the rules of the specification (sections 2.1 and 8). A
+ * value is parsed only if its first byte and its length allow it to be valid, so a large value
+ * takes no time beyond the scan that found it.
  */
 
 import type { JsonSpan } from '@gateway/translator/native';
@@ -20,7 +20,10 @@ const MAX_TOKENS = 2 ** 31 - 1;
 const MAX_SCALAR_BYTES = 300;
 const OPEN_BRACKET = 0x5b;
 
-/** The value of a short member; `undefined` for a container and for anything longer than a scalar can be. */
+/**
+ * The value of a short member; `undefined` for a container and for anything longer than a scalar
+ * can be.
+ */
 export function readScalar({ body, span: { start, end } }: FoundMember): unknown {
   const first = body[start];
   if (end - start > MAX_SCALAR_BYTES || first === OPEN_BRACKET || first === 0x7b) return undefined;

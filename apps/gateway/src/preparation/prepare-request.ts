@@ -1,6 +1,6 @@
 /**
- * Turns the bytes of a request into the bytes that go upstream, or into a refusal. Input and output are plain
- * data, so that the same function runs on the main thread and in a worker thread.
+ * Turns the bytes of a request into the bytes that go upstream, or into a refusal. Input and output
+ * are plain data, so that the same function runs on the main thread and in a worker thread.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -26,7 +26,9 @@ export interface PreparationRules {
 
 export interface PreparationJob {
   readonly format: 'messages' | 'count_tokens' | 'chat.completions';
-  /** Removed once it has been read, so that body and translation are not in memory at the same time. */
+  /**
+   * Removed once it has been read, so that body and translation are not in memory at the same time.
+   */
   body: Uint8Array;
   /** Whether a beta widens the model's context window, as the client's headers say. */
   readonly hasLongContext: boolean;
@@ -63,13 +65,15 @@ export interface ThreadLimits {
 }
 
 const LONG_CONTEXT_TOKENS = 1_000_000;
-/** Containers and keys may take this many times the body's bytes when it is parsed, or this much. */
+/**
+ * Containers and keys may take this many times the body's bytes when it is parsed, or this much.
+ */
 const PARSED_RATIO = 3;
 const PARSED_FLOOR_BYTES = 16 * 1024 * 1024;
 
 /**
- * @param collectGarbage - Called between the steps of a large translation, each of which leaves as much
- * garbage as the body is large. Without it they would all be in memory at once.
+ * @param collectGarbage - Called between the steps of a large translation, each of which leaves as
+ * much garbage as the body is large. Without it they would all be in memory at once.
  * @returns a function that prepares requests by these rules
  */
 export function createPreparer(
@@ -192,7 +196,10 @@ function takeText(job: PreparationJob): string {
   return text;
 }
 
-/** Lists that the translation walks. The translation judges their items; here only their number is limited. */
+/**
+ * Lists that the translation walks. The translation judges their items; here only their number is
+ * limited.
+ */
 const LIST: JsonShape = { maxItems: MAX_ITEMS };
 const CHAT_LISTS: Readonly<Record<string, JsonShape>> = {
   messages: {

@@ -1,4 +1,6 @@
-/** The worker thread that prepares requests too large for the main thread. Started by `preparer.ts`. */
+/**
+ * The worker thread that prepares requests too large for the main thread. Started by `preparer.ts`.
+ */
 
 import { runInNewContext } from 'node:vm';
 import { workerData } from 'node:worker_threads';
@@ -30,7 +32,10 @@ export default function prepareInThread(job: PreparationJob): unknown {
     : move({ [transferableSymbol]: memory, [valueSymbol]: preparation });
 }
 
-/** The memory of a prepared body, if nothing else is in it: it is then handed over instead of copied. */
+/**
+ * The memory of a prepared body, if nothing else is in it: it is then handed over instead of
+ * copied.
+ */
 function ownMemoryOf(preparation: Preparation): ArrayBuffer | undefined {
   if (preparation.outcome !== 'prepared') return undefined;
   const { buffer, byteLength } = preparation.body;

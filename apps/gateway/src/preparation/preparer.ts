@@ -1,6 +1,6 @@
 /**
- * Prepares small requests on the main thread and large ones in a worker thread. Size is counted in bytes and
- * JSON values, not in time, so the same body always takes the same way.
+ * Prepares small requests on the main thread and large ones in a worker thread. Size is counted in
+ * bytes and JSON values, not in time, so the same body always takes the same way.
  */
 
 import { extname } from 'node:path';
@@ -18,13 +18,17 @@ import type {
 export interface RequestPreparer {
   /**
    * @param job.body - Transferred: its memory may belong to another thread afterwards.
-   * @param keyId - A key has at most one request at a time in the worker thread, so that other keys get their turn.
+   * @param keyId - A key has at most one request at a time in the worker thread, so that other keys
+   * get their turn.
    */
   prepare(job: PreparationJob, keyId: string): Preparation | Promise<Preparation>;
   close(): Promise<void>;
 }
 
-/** At worst some 30 ms of CPU: for scanning native bodies, and for parsing and translating chat bodies. */
+/**
+ * At worst some 30 ms of CPU: for scanning native bodies, and for parsing and translating chat
+ * bodies.
+ */
 const MAIN_THREAD_LIMITS: ThreadLimits = {
   nativeValues: 40_000,
   nativeBytes: 4 * 1024 * 1024,
@@ -32,7 +36,10 @@ const MAIN_THREAD_LIMITS: ThreadLimits = {
   chatBytes: 1024 * 1024,
 };
 const IDLE_TIMEOUT_MS = 30_000;
-/** Memory of the worker thread: for its code, and for a parsed and translated body of the largest size. */
+/**
+ * Memory of the worker thread: for its code, and for a parsed and translated body of the largest
+ * size.
+ */
 const THREAD_MEGABYTES = 64;
 const MEGABYTES_PER_BODY_MEGABYTE = 10;
 
@@ -66,7 +73,8 @@ export function createRequestPreparer(
     workerData: rules,
     resourceLimits: { maxOldGenerationSizeMb: heapMegabytes },
   });
-  // When its thread fails to start, the pool emits an error and keeps the job, which would wait forever.
+  // When its thread fails to start, the pool emits an error and keeps the job, which would wait
+  // forever.
   let failJob: (error: unknown) => void = ignore;
   pool.on('error', (error) => {
     failJob(error);
@@ -100,8 +108,8 @@ export function createRequestPreparer(
 }
 
 /**
- * All jobs wait for their turn under this name, not in the queue of the pool: the pool starts no other
- * thread for queued jobs when its thread dies.
+ * All jobs wait for their turn under this name, not in the queue of the pool: the pool starts no
+ * other thread for queued jobs when its thread dies.
  */
 const THREAD = Symbol('thread');
 

@@ -1,12 +1,12 @@
 /**
- * The rules for native requests that follow from one fact: all keys share the operator's one account with the
- * provider. Members that address objects of that account are refused, and so are features that cost more
- * than tokens, unless the operator allows them. See docs/decisions/0007.
+ * The rules for native requests that follow from one fact: all keys share the operator's one
+ * account with the provider. Members that address objects of that account are refused, and so are
+ * features that cost more than tokens, unless the operator allows them. See docs/decisions/0007.
  *
- * Every object of a request is visited, at any depth, except inside the members that the provider's own
- * types declare as free-form data ({@link FREE_FORM}). A rule therefore holds wherever its value may
- * stand, also in places that a later version of the API adds. `test/upstream-places.test.ts` compares
- * both with the types of the provider's SDK.
+ * Every object of a request is visited, at any depth, except inside the members that the provider's
+ * own types declare as free-form data ({@link FREE_FORM}). A rule therefore holds wherever its
+ * value may stand, also in places that a later version of the API adds.
+ * `test/upstream-places.test.ts` compares both with the types of the provider's SDK.
  */
 
 import type { JsonShape, JsonSpan } from '@gateway/translator/native';
@@ -15,8 +15,8 @@ import { isGiven, readScalar } from './native-fields.js';
 import type { FoundMember } from './native-fields.js';
 
 /**
- * Members whose contents are the client's own data: tool inputs and schemas, and who called a tool. They
- * may contain anything, look-alikes included, and the provider reads nothing of it.
+ * Members whose contents are the client's own data: tool inputs and schemas, and who called a tool.
+ * They may contain anything, look-alikes included, and the provider reads nothing of it.
  */
 export const FREE_FORM: ReadonlySet<string> = new Set([
   'input',
@@ -81,7 +81,8 @@ export function findRootProblem(
 
 /**
  * Tools that the provider defines, by their type without its date. `free` ones cost tokens only; a
- * tool that the provider runs itself is a `server` tool and reads the conversation again after each use.
+ * tool that the provider runs itself is a `server` tool and reads the conversation again after each
+ * use.
  */
 export const TOOL_FAMILIES: ReadonlyMap<
   string,
@@ -110,7 +111,8 @@ export function familyOf(type: string): string {
   return /_\d{8}$/.test(type) ? type.slice(0, -'_20250305'.length) : type;
 }
 
-// --- Anywhere within messages, system, tools and context management --------------------------------
+// --- Anywhere within messages, system, tools and context management
+// --------------------------------
 
 /** Receives what is found in any object. Paths are only valid during the call. */
 export interface ObjectVisitor {
@@ -188,7 +190,8 @@ export function shapeOfEverything(visitor: ObjectVisitor): JsonShape {
   const onToolEnd = (_span: JsonSpan, path: Path): void => {
     visitor.onToolEnd(path);
   };
-  // Getters, because shapes refer to each other and to themselves: a list within a list is visited, too.
+  // Getters, because shapes refer to each other and to themselves: a list within a list is visited,
+  // too.
   const any: JsonShape = {
     member: membersOf('other'),
     maxItems: MAX_ITEMS,

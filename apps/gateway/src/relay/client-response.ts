@@ -1,10 +1,10 @@
 /**
  * Sends one response to the client.
  *
- * Back-pressure: while the client reads slowly, unsent bytes are kept up to a limit, if there is memory for
- * them; beyond it the upstream is paused. The pauses of one response have a budget. A client that exceeds it
- * is disconnected, because an upstream that is blocked for long breaks the stream, and a broken stream is
- * charged to nobody.
+ * Back-pressure: while the client reads slowly, unsent bytes are kept up to a limit, if there is
+ * memory for them; beyond it the upstream is paused. The pauses of one response have a budget. A
+ * client that exceeds it is disconnected, because an upstream that is blocked for long breaks the
+ * stream, and a broken stream is charged to nobody.
  */
 
 import type { Response } from 'express';
@@ -15,7 +15,9 @@ import type { StreamOutput } from './format.js';
 import { encodingOf, endWithBody } from './write-text.js';
 
 export interface ClientPatience {
-  /** How long a client that has been sent its whole response may read no byte of the unsent rest. */
+  /**
+   * How long a client that has been sent its whole response may read no byte of the unsent rest.
+   */
   readonly clientStallMs: number;
   /** How long, in total, a client that reads slowly may pause the upstream. */
   readonly clientPausesMs: number;
@@ -65,8 +67,9 @@ export class ClientResponse {
   }
 
   /**
-   * Sends output at the end of this tick, with all other output of the tick. If the upstream's response ends
-   * in this tick, the output waits for {@link flush} or {@link endStream}, so that it leaves with the end.
+   * Sends output at the end of this tick, with all other output of the tick. If the upstream's
+   * response ends in this tick, the output waits for {@link flush} or {@link endStream}, so that it
+   * leaves with the end.
    */
   queue(output: StreamOutput): void {
     if (this.#queue.length === 0) process.nextTick(this.#onTickEnd);
@@ -85,7 +88,9 @@ export class ClientResponse {
     else if (!this.#isUpstreamOver) this.#holdBack();
   }
 
-  /** To be called when the upstream has nothing more to send: the client cannot pause it any more. */
+  /**
+   * To be called when the upstream has nothing more to send: the client cannot pause it any more.
+   */
   upstreamIsOver(): void {
     this.#isUpstreamOver = true;
     this.#endPause();
@@ -172,7 +177,10 @@ export class ClientResponse {
     this.#options.upstream.resume();
   }
 
-  /** After the last byte was written nothing else watches the client, and its socket must not wait for ever. */
+  /**
+   * After the last byte was written nothing else watches the client, and its socket must not wait
+   * for ever.
+   */
   #watchUnsent(): void {
     const unsent = this.#unsent;
     if (this.#hasLeft || this.#res.writableLength === 0) {
@@ -192,7 +200,10 @@ const STREAM_HEADERS = {
   'x-accel-buffering': 'no',
 } as const;
 
-/** A broken socket also emits `close`, which is handled. Without a listener, `error` would end the process. */
+/**
+ * A broken socket also emits `close`, which is handled. Without a listener, `error` would end the
+ * process.
+ */
 function ignoreSocketError(): void {
   // See above.
 }

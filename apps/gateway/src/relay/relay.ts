@@ -1,10 +1,11 @@
 /**
  * One exchange with the upstream, from sending the request to the last byte at the client.
  *
- * The usage object decides the charge, so the charge is durable before the bytes that carry the usage leave:
- * the whole body of a plain response; in a stream, the final usage event and everything after it. All bytes
- * before them leave as they arrive. Output that arrives in one tick with the end leaves with the end, unless
- * the ledger is slow. If the client leaves, the upstream is still read to its end and the exact usage charged.
+ * The usage object decides the charge, so the charge is durable before the bytes that carry the
+ * usage leave: the whole body of a plain response; in a stream, the final usage event and
+ * everything after it. All bytes before them leave as they arrive. Output that arrives in one tick
+ * with the end leaves with the end, unless the ledger is slow. If the client leaves, the upstream
+ * is still read to its end and the exact usage charged.
  */
 
 import type { Response } from 'express';
@@ -73,12 +74,15 @@ export interface ExchangeReport {
 }
 
 const KEEP_ALIVE_MS = 10_000;
-/** Most charges commit within this time. If one takes longer, output that carries no usage is sent meanwhile. */
+/**
+ * Most charges commit within this time. If one takes longer, output that carries no usage is sent
+ * meanwhile.
+ */
 const PROMPT_CHARGE_MS = 100;
 
 /**
- * Resolves when the exchange is over: the charge is durable or there is none, and the client has been sent
- * everything or has left. Until then the key keeps its lease.
+ * Resolves when the exchange is over: the charge is durable or there is none, and the client has
+ * been sent everything or has left. Until then the key keeps its lease.
  */
 export function relay(exchange: Exchange, services: RelayServices): Promise<ExchangeReport> {
   return new Promise((resolve, reject) => {

@@ -126,8 +126,9 @@ interface UnpricedPart extends ChargedExchange {
 }
 
 /**
- * Work that the message's counts leave out becomes ledger entries of its own, because another model may have
- * done it at other rates. A part without a known price is set aside: its price is never guessed.
+ * Work that the message's counts leave out becomes ledger entries of its own, because another model
+ * may have done it at other rates. A part without a known price is set aside: its price is never
+ * guessed.
  */
 function priceParts(
   uncounted: readonly UncountedUsage[],

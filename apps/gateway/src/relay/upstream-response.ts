@@ -1,6 +1,6 @@
 /**
- * Receives one response of the upstream. A stream goes chunk by chunk through the format's pipe; any other
- * response is collected.
+ * Receives one response of the upstream. A stream goes chunk by chunk through the format's pipe;
+ * any other response is collected.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -35,8 +35,8 @@ interface ResponseReader {
 
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 /**
- * Response bytes count half towards the next minor GC. Streaming keeps more requests alive per byte than
- * prompts do, and a minor GC costs time in proportion to live objects.
+ * Response bytes count half towards the next minor GC. Streaming keeps more requests alive per byte
+ * than prompts do, and a minor GC costs time in proportion to live objects.
  */
 const GC_WEIGHT = 0.5;
 

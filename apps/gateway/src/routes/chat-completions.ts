@@ -30,7 +30,10 @@ export function chatCompletionsRoute(services: Services): RequestHandler {
   );
 }
 
-/** Names what the translation could not carry over. In a header, because plain clients ignore headers. */
+/**
+ * Names what the translation could not carry over. In a header, because plain clients ignore
+ * headers.
+ */
 function setNotes(res: Response, notes: readonly Note[]): void {
   if (notes.length === 0) return;
   const text = notes.map((note) => `${note.path} ${note.reason}`).join(', ');

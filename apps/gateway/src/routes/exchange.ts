@@ -1,6 +1,7 @@
 /**
- * The path that the message endpoints share. First the key, its limits and its standing; then the body, what
- * it asks for and the money it may cost; then the upstream. A route supplies only what differs.
+ * The path that the message endpoints share. First the key, its limits and its standing; then the
+ * body, what it asks for and the money it may cost; then the upstream. A route supplies only what
+ * differs.
  */
 
 import type { Request, RequestHandler, Response } from 'express';
@@ -34,7 +35,10 @@ export interface ExchangeRoute {
   readonly formatOf: (chat: ChatContext | undefined, res: Response) => ResponseFormat;
 }
 
-/** After an upload that took longer the key's standing is checked again, because it may have changed. */
+/**
+ * After an upload that took longer the key's standing is checked again, because it may have
+ * changed.
+ */
 const RECHECK_AFTER_MS = 1_000;
 
 export function exchangeRoute(route: ExchangeRoute, services: Services): RequestHandler {
@@ -114,7 +118,10 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
       }
     }
 
-    /** A function of its own, so that no variable keeps the body in memory while the upstream responds. */
+    /**
+     * A function of its own, so that no variable keeps the body in memory while the upstream
+     * responds.
+     */
     async function prepare(
       keyId: string,
       memory: ByteReservation,
@@ -164,7 +171,9 @@ function hasLongContext(req: Request): boolean {
   return String(req.headers['anthropic-beta'] ?? '').includes('context-1m');
 }
 
-/** A charge replaces the hold. If the ledger did not confirm the charge, the hold is left to expire. */
+/**
+ * A charge replaces the hold. If the ledger did not confirm the charge, the hold is left to expire.
+ */
 function keepsHold({ charged, loss }: ExchangeReport): boolean {
   return charged !== undefined || loss === 'ledger_unavailable';
 }

@@ -1,4 +1,7 @@
-/** `POST /v1/messages` and `POST /v1/messages/count_tokens`: the native format, passed byte for byte. */
+/**
+ * `POST /v1/messages` and `POST /v1/messages/count_tokens`: the native format, passed byte for
+ * byte.
+ */
 
 import type { Request, RequestHandler } from 'express';
 import { nativeFormat, tokenCountFormat } from '../relay/native-format.js';

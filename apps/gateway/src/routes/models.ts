@@ -41,7 +41,10 @@ export function listModelsRoute(services: Services): RequestHandler {
   );
 }
 
-/** As on the provider's endpoint, except that the default is the whole list: OpenAI's clients do not page. */
+/**
+ * As on the provider's endpoint, except that the default is the whole list: OpenAI's clients do not
+ * page.
+ */
 const pageQuery = z.object({
   limit: z.coerce
     .number('must be a number')

@@ -1,10 +1,15 @@
-/** Headers of the native format: which version a client speaks, which betas, and what is refused. */
+/**
+ * Headers of the native format: which version a client speaks, which betas, and what is refused.
+ */
 
 import type { Request } from 'express';
 import type { Refusal } from '../refusal.js';
 
 const VERSIONS = ['2023-06-01', '2026-10-21'];
-/** Headers that choose an account of the upstream. The account is the operator's, so they are refused. */
+/**
+ * Headers that choose an account of the upstream. The account is the operator's, so they are
+ * refused.
+ */
 const ACCOUNT_HEADERS = ['anthropic-workspace-id', 'anthropic-user-profile-id'];
 
 export function checkNativeHeaders(req: Request): Refusal | undefined {

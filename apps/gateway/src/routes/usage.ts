@@ -1,6 +1,6 @@
 /**
- * `GET /v1/dashboard/usage` and `GET /v1/dashboard/usage/{request_id}`: what a key was charged, entry
- * by entry, for that key only. Amounts are exact decimal strings.
+ * `GET /v1/dashboard/usage` and `GET /v1/dashboard/usage/{request_id}`: what a key was charged,
+ * entry by entry, for that key only. Amounts are exact decimal strings.
  */
 
 import type { RequestHandler } from 'express';

@@ -1,7 +1,7 @@
 /**
- * Prometheus metrics of the requests of one process. Labels come from closed sets: endpoints, statuses,
- * reasons, models of the price table. Each combination that can be foreseen starts at 0, so that the first
- * occurrence already shows as an increase.
+ * Prometheus metrics of the requests of one process. Labels come from closed sets: endpoints,
+ * statuses, reasons, models of the price table. Each combination that can be foreseen starts at 0,
+ * so that the first occurrence already shows as an increase.
  */
 
 import { Counter, Histogram } from 'prom-client';

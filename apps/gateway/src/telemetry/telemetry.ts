@@ -1,6 +1,6 @@
 /**
- * One log line and a few counters per request. They never contain a credential, a prompt, a completion or a
- * header: every field is listed here.
+ * One log line and a few counters per request. They never contain a credential, a prompt, a
+ * completion or a header: every field is listed here.
  */
 
 import type { Logger } from 'pino';
@@ -29,8 +29,9 @@ export interface Telemetry {
 
 /**
  * @param log - Decides which levels are written.
- * @param writeLine - Writes a finished line to where `log` writes. The line of a request is built here, in the
- * form of `log`'s own lines, because its general serializer takes several times as long.
+ * @param writeLine - Writes a finished line to where `log` writes. The line of a request is built
+ * here, in the form of `log`'s own lines, because its general serializer takes several times as
+ * long.
  */
 export function createTelemetry(
   log: Logger,

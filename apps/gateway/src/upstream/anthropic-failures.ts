@@ -1,7 +1,7 @@
 /**
- * What an error response of Anthropic's API means for a client. Most errors pass as they are. Errors about
- * the operator's own account (its credential, quota or bill) would mislead a client or leak, so they are
- * replaced.
+ * What an error response of Anthropic's API means for a client. Most errors pass as they are.
+ * Errors about the operator's own account (its credential, quota or bill) would mislead a client or
+ * leak, so they are replaced.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -120,7 +120,10 @@ function isSpendLimit(status: number, error: UpstreamError | undefined): boolean
   );
 }
 
-/** Seconds from `retry-after`, within 1 and the cap; `undefined` when there is none that can be read. */
+/**
+ * Seconds from `retry-after`, within 1 and the cap; `undefined` when there is none that can be
+ * read.
+ */
 function retryAfter(headers: IncomingHttpHeaders): number | undefined {
   const value = headers['retry-after'];
   if (value === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The connections to the upstream: one keep-alive pool, no redirects, no decompression, no stream wrappers.
- * Chunks are handed on in the callback that received them.
+ * The connections to the upstream: one keep-alive pool, no redirects, no decompression, no stream
+ * wrappers. Chunks are handed on in the callback that received them.
  */
 
 import type { Readable } from 'node:stream';
@@ -16,7 +16,10 @@ export interface UpstreamClient extends Pick<Upstream, 'openStream' | 'readFailu
 }
 
 export interface UpstreamTimeouts {
-  /** Until the response head. The model sends nothing before it has the whole of an unstreamed response. */
+  /**
+   * Until the response head. The model sends nothing before it has the whole of an unstreamed
+   * response.
+   */
   readonly headersMs: number;
   /** Between two chunks of a response. The upstream pings its streams far more often. */
   readonly silenceMs: number;

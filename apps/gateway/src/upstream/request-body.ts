@@ -1,6 +1,6 @@
 /**
- * The body of a request on its way upstream. No reference to its bytes remains once they are sent. Otherwise a
- * thousand streams with prompts of 1 MB would keep a gigabyte until they end.
+ * The body of a request on its way upstream. No reference to its bytes remains once they are sent.
+ * Otherwise a thousand streams with prompts of 1 MB would keep a gigabyte until they end.
  */
 
 /** The only reference to a body. Sending the body removes it. */
@@ -8,7 +8,10 @@ export class RequestBody {
   #bytes: Uint8Array | undefined;
   readonly #onSent: () => void;
 
-  /** @param onSent - Called when a large body has been sent, so that its memory is no longer counted. */
+  /**
+   * @param onSent - Called when a large body has been sent, so that its memory is no longer
+   * counted.
+   */
   constructor(bytes: Uint8Array, onSent: () => void) {
     this.#bytes = bytes;
     this.#onSent = onSent;
@@ -22,7 +25,10 @@ export class RequestBody {
     return bytes;
   }
 
-  /** Yields all bytes at once, then releases them. Given a buffer, undici would keep it until the response ends. */
+  /**
+   * Yields all bytes at once, then releases them. Given a buffer, undici would keep it until the
+   * response ends.
+   */
   *pieces(): Generator<Uint8Array> {
     yield this.take();
     // When undici asks for more, it has passed the bytes to the socket.

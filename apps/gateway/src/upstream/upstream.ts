@@ -1,7 +1,8 @@
 /**
- * An upstream is an API that serves models. The gateway calls it in Anthropic's terms. How a call is
- * addressed and signed, how a stream is framed and what a failure means is for the upstream to say, so a
- * second kind of upstream is a second implementation of {@link Upstream}. `anthropic.ts` is the first.
+ * An upstream is an API that serves models. The gateway calls it in Anthropic's terms. How a call
+ * is addressed and signed, how a stream is framed and what a failure means is for the upstream to
+ * say, so a second kind of upstream is a second implementation of {@link Upstream}. `anthropic.ts`
+ * is the first.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -34,7 +35,10 @@ export type FailureMeaning =
   | { readonly outcome: 'replace'; readonly refusal: Refusal; readonly operatorMustAct: boolean };
 
 export type UpstreamFailure = FailureMeaning & {
-  /** For the log: status and kind of the error, never its text, which may name the operator's account. */
+  /**
+   * For the log: status and kind of the error, never its text, which may name the operator's
+   * account.
+   */
   readonly fault: string;
 };
 
@@ -43,8 +47,9 @@ export interface Upstream {
   readonly origin: string;
   address(call: UpstreamCall): HttpAddress;
   /**
-   * @returns for a successful response that is a stream, a function that takes each chunk out of the
-   * upstream's framing and returns bytes of Anthropic's event stream; `undefined` for any other response.
+   * @returns for a successful response that is a stream, a function that takes each chunk out of
+   * the upstream's framing and returns bytes of Anthropic's event stream; `undefined` for any other
+   * response.
    */
   openStream(headers: IncomingHttpHeaders): ((chunk: Uint8Array) => Uint8Array) | undefined;
   readFailure(status: number, headers: IncomingHttpHeaders, body: Uint8Array): UpstreamFailure;

@@ -1,7 +1,7 @@
 /**
- * Starts a gateway of several processes behind one port (docs/decisions/0014). The primary serves no client.
- * It has the parts of which there can be only one: the embedded ledger, limits without Redis, the simulator,
- * the admin API.
+ * Starts a gateway of several processes behind one port (docs/decisions/0014). The primary serves
+ * no client. It has the parts of which there can be only one: the embedded ledger, limits without
+ * Redis, the simulator, the admin API.
  */
 
 import { AggregatorRegistry } from 'prom-client';

@@ -1,7 +1,8 @@
 /**
  * Calls between the primary process and a worker, over the channel that Node opens between them.
  *
- * Calls of one event-loop tick travel in one message, so under load a request costs a fraction of a message.
+ * Calls of one event-loop tick travel in one message, so under load a request costs a fraction of a
+ * message.
  */
 
 import { createBirpc } from 'birpc';
@@ -23,7 +24,8 @@ export type RpcTo<Calls> = {
 
 /**
  * @param ours - What the other side may call.
- * @returns the functions of the other side. Close it with {@link closeRpc} when that side has ended.
+ * @returns the functions of the other side. Close it with {@link closeRpc} when that side has
+ * ended.
  */
 export function openRpc<Theirs extends object>(ours: object, channel: Channel): RpcTo<Theirs> {
   let waiting: unknown[] = [];

@@ -74,8 +74,8 @@ export async function startWorkers({
 }: WorkersOptions): Promise<Workers> {
   const members = new Map<Slot, Member>();
   let isStopping = false;
-  // All workers accept from one socket. If the primary handed out connections, those on their way to a worker
-  // that dies would be lost, and Node would never report the end of that worker.
+  // All workers accept from one socket. If the primary handed out connections, those on their way
+  // to a worker that dies would be lost, and Node would never report the end of that worker.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   // JSON, the default, has no bigint and no Date.
   cluster.setupPrimary({ serialization: 'advanced' });
@@ -148,7 +148,10 @@ export async function startWorkers({
     return (await Promise.all(asked)).filter((asked) => asked !== undefined);
   }
 
-  /** Workers with more connections than their share close the surplus; the least busy ones accept the clients again. */
+  /**
+   * Workers with more connections than their share close the surplus; the least busy ones accept
+   * the clients again.
+   */
   async function rebalance(): Promise<void> {
     const all = await askAll((rpc) => rpc.connections());
     const total = all.reduce((sum, { answer }) => sum + answer, 0);

@@ -1,4 +1,6 @@
-/** One of several processes that serve clients. It reaches the shared parts by calls to the primary. */
+/**
+ * One of several processes that serve clients. It reaches the shared parts by calls to the primary.
+ */
 
 import cluster from 'node:cluster';
 import process from 'node:process';
@@ -52,7 +54,8 @@ export function runWorker(config: Config): void {
     },
   });
   cluster.worker?.once('disconnect', () => {
-    // By default Node ends a worker at once when its primary ends. This worker finishes its requests first.
+    // By default Node ends a worker at once when its primary ends. This worker finishes its
+    // requests first.
     if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
     closeRpc(primary);
     end();

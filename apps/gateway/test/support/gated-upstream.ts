@@ -1,4 +1,7 @@
-/** An upstream that holds its answers back until the test opens the gate, and remembers what it served. */
+/**
+ * An upstream that holds its answers back until the test opens the gate, and remembers what it
+ * served.
+ */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -4,8 +4,8 @@ import { Agent, request } from 'node:http';
 import { userMessage } from './gateway.js';
 
 /**
- * A status; `cut`: the answer had no end; `refused`: no connection came about; `lost`: one that had served
- * before did not this time.
+ * A status; `cut`: the answer had no end; `refused`: no connection came about; `lost`: one that had
+ * served before did not this time.
  */
 export type Outcome = number | 'cut' | 'refused' | 'lost';
 

@@ -1,4 +1,7 @@
-/** Runs parts of the torture harness, which needs the built gateway: `npm test` builds before it tests. */
+/**
+ * Runs parts of the torture harness, which needs the built gateway: `npm test` builds before it
+ * tests.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

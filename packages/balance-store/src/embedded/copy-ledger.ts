@@ -1,4 +1,7 @@
-/** Copies every table of one ledger into another database, row by row as it is, and compares each page. */
+/**
+ * Copies every table of one ledger into another database, row by row as it is, and compares each
+ * page.
+ */
 
 import type { ClientBase } from 'pg';
 import { LedgerMoveError } from '../errors.js';
@@ -40,8 +43,8 @@ const TABLES: readonly TableCopy[] = [
 const ROWS_PER_PAGE = 500;
 
 /**
- * To be called within a transaction on `target`. Rows that are there already and the same are left, so
- * that a move which was interrupted can be repeated.
+ * To be called within a transaction on `target`. Rows that are there already and the same are left,
+ * so that a move which was interrupted can be repeated.
  *
  * @returns rows per table.
  * @throws {LedgerMoveError} when the target holds anything else.

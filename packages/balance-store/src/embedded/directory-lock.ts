@@ -1,8 +1,9 @@
 /**
- * One process per directory. Two would overwrite each other's pages, and every sum would still add up.
+ * One process per directory. Two would overwrite each other's pages, and every sum would still add
+ * up.
  *
- * The lock is a socket that the holder listens on, so the operating system frees it when the process
- * dies in whatever way: there is no age to guess and nothing alive to steal from.
+ * The lock is a socket that the holder listens on, so the operating system frees it when the
+ * process dies in whatever way: there is no age to guess and nothing alive to steal from.
  */
 
 import { createHash, randomBytes } from 'node:crypto';

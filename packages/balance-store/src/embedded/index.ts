@@ -1,8 +1,9 @@
 /**
- * The balance store without a server: PGlite, which is PostgreSQL compiled to WebAssembly, in a worker
- * thread. One process at a time may have a directory open.
+ * The balance store without a server: PGlite, which is PostgreSQL compiled to WebAssembly, in a
+ * worker thread. One process at a time may have a directory open.
  *
- * It survives the process being killed. It never calls fsync, so a power cut may lose recent charges.
+ * It survives the process being killed. It never calls fsync, so a power cut may lose recent
+ * charges.
  */
 
 import type { BalanceStore } from '../store.js';

@@ -26,10 +26,11 @@ export interface LedgerMoveReport {
 }
 
 /**
- * Moves a ledger: keys, entries, seals and all else, compared row by row, in one transaction. Afterwards
- * the embedded store refuses to open, so that no key can be spent in both places.
+ * Moves a ledger: keys, entries, seals and all else, compared row by row, in one transaction.
+ * Afterwards the embedded store refuses to open, so that no key can be spent in both places.
  *
- * @throws {LedgerMoveError} when the old ledger is not sound or the new one not empty: nothing changed.
+ * @throws {LedgerMoveError} when the old ledger is not sound or the new one not empty: nothing
+ * changed.
  * @throws {EmbeddedStoreLockedError} @throws {StoreUnavailableError}
  */
 export async function moveEmbeddedLedger(move: LedgerMove): Promise<LedgerMoveReport> {

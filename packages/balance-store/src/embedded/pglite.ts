@@ -76,8 +76,8 @@ const ENDS_A_TURN = new Set(Array.from('QSHcf', (type) => type.charCodeAt(0)));
 const TERMINATE = 'X'.charCodeAt(0);
 
 /**
- * Collects what `pg` writes until the server would answer: the engine treats each call as one turn, and
- * skips to the end of the turn after an error, which must therefore be in the same call.
+ * Collects what `pg` writes until the server would answer: the engine treats each call as one turn,
+ * and skips to the end of the turn after an error, which must therefore be in the same call.
  */
 class WireSocket extends Duplex {
   readonly #wire: Wire;

@@ -1,8 +1,8 @@
 /**
  * Admissions and releases on their way to Redis: those that come together travel together.
  *
- * What is asked for in one turn of the event loop, or while a call is under way, makes one call of one
- * script: a busy process pays for a round trip per batch, an idle one waits for nothing.
+ * What is asked for in one turn of the event loop, or while a call is under way, makes one call of
+ * one script: a busy process pays for a round trip per batch, an idle one waits for nothing.
  */
 
 import type { Policy } from '../policy.js';

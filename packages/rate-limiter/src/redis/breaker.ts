@@ -1,9 +1,9 @@
 /**
  * Decides when Redis is not worth asking.
  *
- * It opens after three failures within a second, or three in a row. While it is open callers use their
- * local limits; after two seconds one probe runs in the background, so no caller ever waits for a Redis
- * that was found broken. It closes when the probe succeeds.
+ * It opens after three failures within a second, or three in a row. While it is open callers use
+ * their local limits; after two seconds one probe runs in the background, so no caller ever waits
+ * for a Redis that was found broken. It closes when the probe succeeds.
  */
 
 const FAILURES_TO_OPEN = 3;

@@ -1,4 +1,6 @@
-/** The leases this process holds, by subject. They are asserted from here as long as they are held. */
+/**
+ * The leases this process holds, by subject. They are asserted from here as long as they are held.
+ */
 
 export interface LeaseRegistry {
   add(subject: string, id: string): void;

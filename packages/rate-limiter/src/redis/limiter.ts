@@ -1,9 +1,9 @@
 /**
  * Limits shared by all replicas through Redis: each decision is one round trip of one script.
  *
- * Leases in Redis lapse by themselves (a killed replica's are gone within `leaseTtlMs`) and are prolonged
- * by a heartbeat while they are held. When Redis is lost, each replica goes on with its share of the
- * limits: neither without limits nor without service.
+ * Leases in Redis lapse by themselves (a killed replica's are gone within `leaseTtlMs`) and are
+ * prolonged by a heartbeat while they are held. When Redis is lost, each replica goes on with its
+ * share of the limits: neither without limits nor without service.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -31,7 +31,10 @@ export interface RedisLimiterOptions {
   readonly redis: RedisClient;
   /** Begins every key. The same in all replicas; without braces. Default: `gateway:`. */
   readonly prefix?: string;
-  /** A lease that is not prolonged lapses after this time. The same in all replicas. Default: 15,000. */
+  /**
+   * A lease that is not prolonged lapses after this time. The same in all replicas. Default:
+   * 15,000.
+   */
   readonly leaseTtlMs?: number;
   /** Pause between two heartbeats. Default: a third of `leaseTtlMs`. */
   readonly heartbeatMs?: number;
@@ -40,31 +43,36 @@ export interface RedisLimiterOptions {
   /** How many replicas share the limits: without Redis each takes this part of them. Default: 1. */
   readonly replicas?: number;
   /**
-   * Subjects whose permits are remembered for the local limits, and sliding logs kept: the least recently used
-   * are forgotten beyond this many of each. Default: 100,000.
+   * Subjects whose permits are remembered for the local limits, and sliding logs kept: the least
+   * recently used are forgotten beyond this many of each. Default: 100,000.
    */
   readonly maxSubjects?: number;
   /** Told whenever Redis is given up or taken up again. Must not throw. */
   readonly onStateChange?: (state: RedisLimiterState) => void;
   /** Monotonic milliseconds, for the breaker and the local limits. Default: `performance.now`. */
   readonly now?: () => number;
-  /** Uniform in [0, 1), to spread the retries of clients denied together. Default: `Math.random`. */
+  /**
+   * Uniform in [0, 1), to spread the retries of clients denied together. Default: `Math.random`.
+   */
   readonly random?: () => number;
 }
 
-/** Subjects whose leases are asserted at once: a few thousand streams must not delay an admission. */
+/**
+ * Subjects whose leases are asserted at once: a few thousand streams must not delay an admission.
+ */
 const HEARTBEAT_CHUNK = 100;
 
 /**
  * A {@link Limiter} on Redis 5 or newer, alone or as a cluster.
  *
- * - Never over the limit while Redis keeps its data. If it loses them, each process counts its own leases
- *   on and puts them back at its next admission or heartbeat: until then at most twice the concurrency
- *   can be in flight over all replicas, and never more than once in a single one.
- * - `admit` and `record` do not reject because of Redis: after `timeoutMs`, or at once while it is known to
- *   be down, they answer from this replica's share of the limits, at least 1.
- * - The local limits begin with what this process has granted already, and Redis does not grant again what was
- *   granted locally. So one process gives no second burst when it loses Redis or finds it again.
+ * - Never over the limit while Redis keeps its data. If it loses them, each process counts its own
+ *   leases on and puts them back at its next admission or heartbeat: until then at most twice the
+ *   concurrency can be in flight over all replicas, and never more than once in a single one.
+ * - `admit` and `record` do not reject because of Redis: after `timeoutMs`, or at once while it is
+ *   known to be down, they answer from this replica's share of the limits, at least 1.
+ * - The local limits begin with what this process has granted already, and Redis does not grant
+ *   again what was granted locally. So one process gives no second burst when it loses Redis or
+ *   finds it again.
  * - `release` does not wait: it is sent, and what gets lost lapses with the lease.
  */
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {

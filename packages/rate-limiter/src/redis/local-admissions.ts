@@ -1,7 +1,9 @@
 /**
- * Local admissions: `local.ts` and a map from each subject to the permits that this process has granted.
+ * Local admissions: `local.ts` and a map from each subject to the permits that this process has
+ * granted.
  *
- * The map is also kept up to date while Redis decides, so that the local limits begin with what was granted.
+ * The map is also kept up to date while Redis decides, so that the local limits begin with what was
+ * granted.
  */
 
 import { leaseRetryAfterMs } from '../admission.js';
@@ -44,7 +46,10 @@ export interface PendingAdmission {
 
 type Denial = Extract<Admission, { readonly outcome: 'denied' }>;
 
-/** `OwnPermits`, changed in place: a pending admission keeps a reference, so its answer needs no look-up. */
+/**
+ * `OwnPermits`, changed in place: a pending admission keeps a reference, so its answer needs no
+ * look-up.
+ */
 interface Subject {
   tatUs: number;
   isAhead: boolean;

@@ -1,7 +1,9 @@
 /**
- * Local sliding logs: `local.ts` and a map from each subject to the events that this process has allowed.
+ * Local sliding logs: `local.ts` and a map from each subject to the events that this process has
+ * allowed.
  *
- * The map is also kept up to date while Redis decides, so that the local limits begin with what was allowed.
+ * The map is also kept up to date while Redis decides, so that the local limits begin with what was
+ * allowed.
  */
 
 import type { Decision } from '../decision.js';
@@ -35,7 +37,9 @@ export interface PendingEvent {
 
 type Denial = Extract<Decision, { readonly outcome: 'denied' }>;
 
-/** `OwnEvents`, changed in place: a pending event keeps a reference, so its answer needs no look-up. */
+/**
+ * `OwnEvents`, changed in place: a pending event keeps a reference, so its answer needs no look-up.
+ */
 interface Log {
   log: readonly number[];
   aheadUntilUs: number;

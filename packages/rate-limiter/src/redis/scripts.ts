@@ -1,12 +1,14 @@
 /**
  * The same decisions as `admission.ts` and `sliding-log.ts`, in Lua.
  *
- * Times are whole microseconds of Redis's own clock, so the clocks of the replicas do not matter. Numbers in
- * Lua are doubles: exact to 2^53, but `tostring` prints 14 digits only, hence `%.0f`. Denials write nothing.
+ * Times are whole microseconds of Redis's own clock, so the clocks of the replicas do not matter.
+ * Numbers in Lua are doubles: exact to 2^53, but `tostring` prints 14 digits only, hence `%.0f`.
+ * Denials write nothing.
  *
  * Per subject there are three keys with one hash tag, so that they share a slot of a Redis Cluster:
- * `…:l`, a sorted set of lease ids by the time they lapse; `…:g`, the TAT of the burst limit; `…:r`, a sorted
- * set of the events of the sliding log. Each expires by itself when it no longer means anything.
+ * `…:l`, a sorted set of lease ids by the time they lapse; `…:g`, the TAT of the burst limit;
+ * `…:r`, a sorted set of the events of the sliding log. Each expires by itself when it no longer
+ * means anything.
  */
 
 import { createHash } from 'node:crypto';
@@ -30,14 +32,17 @@ local function text(number) return string.format('%.0f', number) end
 export const ADMIT_REPLY = { admitted: 0, deniedConcurrency: 1, deniedRate: 2 } as const;
 
 /**
- * Any number of admissions and releases, of any number of subjects, one after the other in the order given.
+ * Any number of admissions and releases, of any number of subjects, one after the other in the
+ * order given.
  *
- * KEYS: leases and TAT of each subject. ARGV: lease TTL in milliseconds; JSON of the leases that the caller itself
- * holds of each subject; JSON of the steps, `[subject, concurrency, burst, permit interval in microseconds, lease
- * id]` for an admission and `[subject, lease id]` for a release. Subjects are numbered from 1.
+ * KEYS: leases and TAT of each subject. ARGV: lease TTL in milliseconds; JSON of the leases that
+ * the caller itself holds of each subject; JSON of the steps, `[subject, concurrency, burst, permit
+ * interval in microseconds, lease id]` for an admission and `[subject, lease id]` for a release.
+ * Subjects are numbered from 1.
  *
- * Answers outcome, wait in microseconds and leases found, for each admission. Leases found below leases held
- * means that Redis has lost some: the caller's own count then stands in until they are asserted again.
+ * Answers outcome, wait in microseconds and leases found, for each admission. Leases found below
+ * leases held means that Redis has lost some: the caller's own count then stands in until they are
+ * asserted again.
  */
 export const ADMIT = script(`${NOW}
 local ttl = tonumber(ARGV[1])
@@ -79,8 +84,8 @@ return reply
 `);
 
 /**
- * KEYS: leases. ARGV: lease TTL in milliseconds, lease ids. Prolongs the leases, and puts them back when they are
- * gone: after a flush or a failover the streams that are still running count again.
+ * KEYS: leases. ARGV: lease TTL in milliseconds, lease ids. Prolongs the leases, and puts them back
+ * when they are gone: after a flush or a failover the streams that are still running count again.
  */
 export const ASSERT_LEASES = script(`${NOW}
 local lapses = text(now + ARGV[1] * 1000)
@@ -94,7 +99,10 @@ export const COUNT_LEASES = script(`${NOW}
 return redis.call('ZCOUNT', KEYS[1], '(' .. text(now), '+inf')
 `);
 
-/** KEYS: log. ARGV: limit, window in milliseconds, event id. Answers {0, remaining} or {1, wait in microseconds}. */
+/**
+ * KEYS: log. ARGV: limit, window in milliseconds, event id. Answers {0, remaining} or {1, wait in
+ * microseconds}.
+ */
 export const RECORD = script(`${NOW}
 local limit, window = tonumber(ARGV[1]), ARGV[2] * 1000
 local blocking = redis.call('ZREVRANGEBYSCORE', KEYS[1], text(now), '-inf', 'WITHSCORES',

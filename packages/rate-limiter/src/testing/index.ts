@@ -12,8 +12,8 @@ import type { Policy } from '../policy.js';
 export interface LimiterHarness {
   readonly limiter: Limiter;
   /**
-   * Moves the limiter's clock ahead. Nothing else may move it during a test, and leases must not lapse:
-   * the suite states waits to the millisecond, and holds leases for an hour of that clock.
+   * Moves the limiter's clock ahead. Nothing else may move it during a test, and leases must not
+   * lapse: the suite states waits to the millisecond, and holds leases for an hour of that clock.
    */
   readonly advance: (ms: number) => void | Promise<void>;
 }

@@ -3,7 +3,8 @@
  *
  * A stream reports usage more than once, and cumulatively: the first event has the input counts,
  * later events replace the counts that they name, and nothing is ever added.
- * https://platform.claude.com/docs/en/build-with-claude/streaming (SDK: `Usage`, `MessageDeltaUsage`)
+ * https://platform.claude.com/docs/en/build-with-claude/streaming (SDK: `Usage`,
+ * `MessageDeltaUsage`)
  */
 
 import { isJsonObject, type JsonObject, objectOf } from './raw-json.js';

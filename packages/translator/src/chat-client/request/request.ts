@@ -65,14 +65,10 @@ export type RequestTranslation =
  * are refused when their type is wrong. Numbers are as exact as the given values. The arguments of
  * past calls are text, so every digit of them is kept.
  *
- * @example
- * const chat = { model: 'my-model', messages: [{ role: 'user', content: 'Hi' }] };
- * const result = translateRequest(chat, {
- *   model: 'claude-opus-4-6',
- *   maxOutputTokens: 128_000,
- *   traits: { sampling: 'accepted', forcedToolChoice: 'accepted', effort: [], thinkingOff: 'omit' },
- * });
- * if (result.outcome === 'translated') console.log(result.body);
+ * @example const chat = { model: 'my-model', messages: [{ role: 'user', content: 'Hi' }] }; const
+ * result = translateRequest(chat, { model: 'claude-opus-4-6', maxOutputTokens: 128_000, traits: {
+ * sampling: 'accepted', forcedToolChoice: 'accepted', effort: [], thinkingOff: 'omit' }, }); if
+ * (result.outcome === 'translated') console.log(result.body);
  */
 export function translateRequest(
   chat: unknown,
