@@ -10,6 +10,7 @@ import type { ChargeableUsage, ModelPrice, Rates } from '@gateway/billing';
 import type { KeyLimits } from '@gateway/balance-store';
 import type { Policy } from '@gateway/rate-limiter';
 import type { ModelTraits, Usage } from '@gateway/translator';
+import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 
 /** Compiles only when every `From` can be used as a `To`. */
 type Assignable<From extends To, To> = From;
@@ -35,4 +36,20 @@ it('prices what the translator reads', () => {
   const price = defaultPriceTable().find('claude-sonnet-4-6')!;
   // 3 USD and 15 USD per million: 3 + 15 + 0.3 + 3.75 microdollars.
   expect(chargeOf(usage, price.rates)).toBe(2_205_000_000n);
+});
+
+it('the simulator serves every model of the default price table', async () => {
+  const simulator = await startUpstreamSimulator({ apiKey: 'key' });
+  const headers = { 'x-api-key': 'key', 'anthropic-version': '2023-06-01' };
+  const names = defaultPriceTable()
+    .list()
+    .flatMap(({ id, aliases }) => [id, ...aliases]);
+  const statuses = await Promise.all(
+    names.map(async (name) => {
+      const { status } = await fetch(`${simulator.url}/v1/models/${name}`, { headers });
+      return [name, status];
+    }),
+  );
+  expect(statuses).toEqual(names.map((name) => [name, 200]));
+  await simulator.close();
 });

@@ -1,8 +1,8 @@
 /**
- * The sliding log: the times of the events that were allowed, nothing else.
+ * A sliding log: the times of the events that were allowed.
  *
- * It holds the limit in every window, wherever it begins. A token bucket of 30 that refills in a
- * minute would let 59 events pass in its first minute.
+ * It keeps the limit in every window, wherever the window begins. A token bucket of 30 that refills
+ * in a minute would let 59 events pass in its first minute.
  */
 
 import type { LogPolicy } from './policy.js';
@@ -15,7 +15,7 @@ export type LogDecision =
  * Whether one more event may happen now, and the log after it. A denied event is not logged.
  *
  * A window is half open: an event counts until exactly `windowMs` after it. Events later than now
- * (the clock stepped back) count for nothing, so that nobody waits longer than the window.
+ * (the clock stepped back) are ignored, so that no subject waits longer than the window.
  *
  * @param log - Times of earlier events in microseconds, oldest first.
  */

@@ -1,8 +1,9 @@
 /**
- * Admissions and releases on their way to Redis: those that come together travel together.
+ * Sends admissions and releases to Redis in batches.
  *
- * What is asked for in one turn of the event loop, or while a call is under way, makes one call of
- * one script: a busy process pays for a round trip per batch, an idle one waits for nothing.
+ * Those of one event-loop tick, and those that arrive while a call is pending, share one call of
+ * one script. So a busy process pays for one round trip per batch, and an idle one waits for
+ * nothing.
  */
 
 import type { Policy } from '../policy.js';
@@ -17,11 +18,11 @@ export interface AdmissionCallsOptions {
   readonly leaseTtlMs: number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** The keys of its leases and of its TAT. */
+  /** The keys of the subject's leases and of its TAT. */
   readonly keysOf: (subject: string) => readonly [string, string];
   /** Leases of `subject` that this process holds. */
   readonly heldOf: (subject: string) => number;
-  /** An admission that had been given up was answered after all. */
+  /** Called when the response to an admission arrives after its timeout. */
   readonly onLateAnswer: (subject: string, id: string) => void;
 }
 
@@ -34,17 +35,17 @@ export interface AdmissionReply {
 }
 
 export interface AdmissionCalls {
-  /** @throws {RedisTimeoutError} after `timeoutMs`; otherwise whatever Redis failed with. */
+  /** @throws {RedisTimeoutError} after `timeoutMs`; any other error is the Redis client's own. */
   admit(subject: string, policy: Policy, id: string): Promise<AdmissionReply>;
-  /** Sent whatever state Redis is in, behind every admission before it. What gets lost lapses. */
+  /** Sends a release, in order behind earlier admissions. If it gets lost, the lease expires. */
   release(subject: string, id: string): void;
-  /** Sends what waits. On one connection, whatever is asked afterwards is answered after it. */
+  /** Sends the waiting batch. On one connection, later calls are executed after it. */
   flush(): void;
 }
 
-/** A call that takes longer is not waited for by the next one. */
+/** If a call takes longer than this, the next batch does not wait for it. */
 const PROMPT_MS = 5;
-/** Redis does nothing else while a script runs: some 10 microseconds for each of these. */
+/** The most steps per call. Redis executes nothing else during a script, some 10 µs per step. */
 const MAX_STEPS = 200;
 
 interface Admission {
@@ -91,7 +92,7 @@ export function createAdmissionCalls(options: AdmissionCallsOptions): AdmissionC
     for (const batch of batches(steps)) start(batch);
   }
 
-  /** In a cluster subjects live on different nodes, so no call may hold two. */
+  /** In a cluster, subjects are on different nodes, so a call may contain only one. */
   function* batches(steps: readonly Step[]): Generator<readonly Step[]> {
     for (const group of redis.isCluster === true ? bySubject(steps) : [steps]) {
       for (let at = 0; at < group.length; at += MAX_STEPS) yield group.slice(at, at + MAX_STEPS);
@@ -119,7 +120,7 @@ export function createAdmissionCalls(options: AdmissionCallsOptions): AdmissionC
       const asked = steps.map((step) => stepOf(step, numbers));
       return {
         keys: subjects.flatMap(keysOf),
-        // Two long arguments cost the client far less than a hundred short ones.
+        // Two long arguments cost the Redis client far less than a hundred short ones.
         args: [leaseTtlMs, JSON.stringify(held), JSON.stringify(asked)],
       };
     });
@@ -136,7 +137,7 @@ export function createAdmissionCalls(options: AdmissionCallsOptions): AdmissionC
     } catch (error) {
       for (const { reject } of admissions) reject(error);
       if (!(error instanceof RedisTimeoutError)) return;
-      // Those that waited for this answer have waited long enough, too.
+      // The batch that waited behind this call does not wait any longer either.
       for (const step of waiting) if (step.kind === 'admit') step.reject(error);
       waiting = waiting.filter((step) => step.kind === 'release');
       reply.then(

@@ -1,16 +1,16 @@
 /**
- * Decides when Redis is not worth asking.
+ * A circuit breaker for Redis.
  *
- * It opens after three failures within a second, or three in a row. While it is open callers use
- * their local limits; after two seconds one probe runs in the background, so no caller ever waits
- * for a Redis that was found broken. It closes when the probe succeeds.
+ * It opens after three failures within a second, or three in a row. While it is open, callers use
+ * their local limits, so no caller waits for a Redis that is known to be down. After two seconds a
+ * probe runs in the background. The breaker closes when the probe succeeds.
  */
 
 const FAILURES_TO_OPEN = 3;
 const FAILURE_WINDOW_MS = 1_000;
 const OPEN_MS = 2_000;
 
-/** Which limits decide: those in Redis, or this replica's share of them. */
+/** Which limits are used: those in Redis, or this replica's share of them. */
 export type RedisLimiterState =
   { readonly deciding: 'redis' } | { readonly deciding: 'local'; readonly error: unknown };
 
@@ -23,7 +23,7 @@ export interface BreakerOptions {
 }
 
 export interface Breaker {
-  /** Whether to ask Redis. When not, and the time has come, a probe is started. */
+  /** Whether to use Redis. If not, and if it is time, this starts a probe. */
   isClosed(): boolean;
   succeeded(): void;
   failed(error: unknown): void;

@@ -1,10 +1,10 @@
-/** The little of a Redis client that the limiter needs, and how a script is run on it. */
+/** The part of a Redis client that the limiter needs, and how it runs a script. */
 
 import type { Script } from './scripts.js';
 
 /** A structural subset of ioredis (`Redis` and `Cluster`), version 5 or newer. */
 export interface RedisClient {
-  /** Keys of different hash tags then never share a call. Absent means that they may. */
+  /** If true, keys with different hash tags never share a call. */
   readonly isCluster?: boolean;
   evalsha(sha: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
@@ -17,10 +17,10 @@ export interface ScriptCall {
 }
 
 /**
- * Runs a script by its digest; a server that does not know it yet is sent the source.
+ * Runs a script by its digest. If the server does not know the script yet, sends the source.
  *
- * @param call - Asked again for that second attempt, so that it can answer with what holds by then;
- * undefined when there is nothing left to do, and so is the result.
+ * @param call - Called for each of the two attempts, so that its arguments are up to date. If it
+ * returns undefined, nothing is left to do, and the result is undefined.
  */
 export async function runScript(
   redis: RedisClient,
@@ -43,7 +43,7 @@ function flatten({ keys, args }: ScriptCall): string[] {
   return [...keys, ...args.map(String)];
 }
 
-/** Redis did not answer in time. Whether it has done what it was asked is unknown. */
+/** Redis did not respond in time. It may or may not have executed the call. */
 export class RedisTimeoutError extends Error {
   override readonly name = 'RedisTimeoutError';
 }
@@ -68,7 +68,7 @@ export function withTimeout<T>(reply: Promise<T>, timeoutMs: number): Promise<T>
     function waitOnePart(): void {
       // In each event-loop tick timers run before sockets are read, and immediates run after.
       timer = setTimeout(() => setImmediate(endPart), timeoutMs / PARTS);
-      // A process that is done need not wait for a Redis that is gone.
+      // The timer must not keep a finished process alive.
       timer.unref();
     }
 
@@ -87,7 +87,7 @@ export function withTimeout<T>(reply: Promise<T>, timeoutMs: number): Promise<T>
   });
 }
 
-/** @throws {TypeError} when a script answered something else than it was written to: a bug. */
+/** @throws {TypeError} if a script returned anything but numbers, which is a bug. */
 export function asNumbers(reply: unknown): readonly number[] {
   if (Array.isArray(reply) && reply.every((item) => typeof item === 'number')) return reply;
   throw new TypeError('unexpected reply to a limiter script');

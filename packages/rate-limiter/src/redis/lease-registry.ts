@@ -1,14 +1,15 @@
 /**
- * The leases this process holds, by subject. They are asserted from here as long as they are held.
+ * The leases that this process holds, by subject. The heartbeat reads from here which leases to
+ * prolong.
  */
 
 export interface LeaseRegistry {
   add(subject: string, id: string): void;
   remove(subject: string, id: string): void;
   has(subject: string, id: string): boolean;
-  /** How many of `subject` this process holds. */
+  /** How many leases of `subject` this process holds. */
   count(subject: string): number;
-  /** Ids of `subject`'s leases as they are now. */
+  /** The ids of the leases of `subject`. */
   ids(subject: string): readonly string[];
   subjects(): readonly string[];
 }

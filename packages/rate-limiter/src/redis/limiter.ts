@@ -1,9 +1,9 @@
 /**
  * Limits shared by all replicas through Redis: each decision is one round trip of one script.
  *
- * Leases in Redis lapse by themselves (a killed replica's are gone within `leaseTtlMs`) and are
- * prolonged by a heartbeat while they are held. When Redis is lost, each replica goes on with its
- * share of the limits: neither without limits nor without service.
+ * A lease in Redis expires after `leaseTtlMs`; a heartbeat prolongs it while it is held. So the
+ * leases of a killed replica disappear by themselves. While Redis is down, each replica serves with
+ * its share of the limits.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -27,27 +27,27 @@ import { ADMIT_REPLY, ASSERT_LEASES, COUNT_LEASES, RECORD } from './scripts.js';
 import type { Script } from './scripts.js';
 
 export interface RedisLimiterOptions {
-  /** Stays the caller's: {@link Limiter.close} does not disconnect it. */
+  /** The caller owns it: {@link Limiter.close} does not disconnect it. */
   readonly redis: RedisClient;
-  /** Begins every key. The same in all replicas; without braces. Default: `gateway:`. */
+  /** Prefix of every key, the same in all replicas, without braces. Default: `gateway:`. */
   readonly prefix?: string;
   /**
-   * A lease that is not prolonged lapses after this time. The same in all replicas. Default:
+   * A lease that is not prolonged expires after this time. The same in all replicas. Default:
    * 15,000.
    */
   readonly leaseTtlMs?: number;
   /** Pause between two heartbeats. Default: a third of `leaseTtlMs`. */
   readonly heartbeatMs?: number;
-  /** Longest wait for one answer; after it this replica decides alone. Default: 100. */
+  /** The longest wait for one response; then this replica decides alone. Default: 100. */
   readonly timeoutMs?: number;
-  /** How many replicas share the limits: without Redis each takes this part of them. Default: 1. */
+  /** How many replicas share the limits. Without Redis each takes an equal share. Default: 1. */
   readonly replicas?: number;
   /**
    * Subjects whose permits are remembered for the local limits, and sliding logs kept: the least
    * recently used are forgotten beyond this many of each. Default: 100,000.
    */
   readonly maxSubjects?: number;
-  /** Told whenever Redis is given up or taken up again. Must not throw. */
+  /** Called when the limits stop using Redis, and when they use it again. Must not throw. */
   readonly onStateChange?: (state: RedisLimiterState) => void;
   /** Monotonic milliseconds, for the breaker and the local limits. Default: `performance.now`. */
   readonly now?: () => number;
@@ -58,7 +58,7 @@ export interface RedisLimiterOptions {
 }
 
 /**
- * Subjects whose leases are asserted at once: a few thousand streams must not delay an admission.
+ * The most subjects per heartbeat call, so that a few thousand streams do not delay an admission.
  */
 const HEARTBEAT_CHUNK = 100;
 
@@ -73,7 +73,7 @@ const HEARTBEAT_CHUNK = 100;
  * - The local limits begin with what this process has granted already, and Redis does not grant
  *   again what was granted locally. So one process gives no second burst when it loses Redis or
  *   finds it again.
- * - `release` does not wait: it is sent, and what gets lost lapses with the lease.
+ * - `release` does not wait for Redis. If it gets lost, the lease expires.
  */
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   const {
@@ -88,7 +88,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     now = () => performance.now(),
     random = Math.random,
   } = options;
-  // A brace would end or begin the hash tag in the wrong place.
+  // A brace would start or end the hash tag in the wrong place.
   if (/[{}]/.test(prefix)) throw new RangeError('prefix must not contain braces');
   if (!(Number.isSafeInteger(replicas) && replicas >= 1)) {
     throw new RangeError(`replicas is ${replicas}, not an integer of at least 1`);
@@ -115,7 +115,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     keysOf: (subject) => [keyOf(subject, 'l'), keyOf(subject, 'g')],
     heldOf: (subject) => registry.count(subject),
     onLateAnswer(subject, id) {
-      // It may have left a lease that nobody holds, or no longer.
+      // The admission may have left a lease in Redis that nobody holds.
       if (!registry.has(subject, id)) calls.release(subject, id);
     },
   });
@@ -129,7 +129,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
   heartbeat.unref();
 
   const keyOf = (subject: string, kind: 'l' | 'g' | 'r'): string =>
-    // `k:` keeps the hash tag from being empty whatever the subject.
+    // `k:` keeps the hash tag from being empty for an empty subject.
     `${prefix}{k:${subject}}:${kind}`;
 
   function newId(): string {
@@ -176,7 +176,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
     }
     breaker.succeeded();
     const { outcome, waitUs, hasLostLeases } = reply;
-    // In a flush or a failover: put them back without waiting for the heartbeat.
+    // After a flush or a failover: put the leases back without waiting for the heartbeat.
     if (hasLostLeases) void beat();
     if (outcome === ADMIT_REPLY.admitted) {
       pending.granted();
@@ -296,7 +296,7 @@ export function createRedisLimiter(options: RedisLimiterOptions): Limiter {
       });
       localAdmissions.clear();
       localEvents.clear();
-      // What Redis does not hear lapses by itself.
+      // Leases that Redis is not told to release expire.
       await withTimeout(Promise.allSettled(given), timeoutMs).catch(() => {});
     },
   };

@@ -7,8 +7,8 @@
  *
  * Per subject there are three keys with one hash tag, so that they share a slot of a Redis Cluster:
  * `…:l`, a sorted set of lease ids by the time they lapse; `…:g`, the TAT of the burst limit;
- * `…:r`, a sorted set of the events of the sliding log. Each expires by itself when it no longer
- * means anything.
+ * `…:r`, a sorted set of the events of the sliding log. Each key expires when its contents have no
+ * effect any more.
  */
 
 import { createHash } from 'node:crypto';
@@ -28,21 +28,20 @@ local now = time[1] * 1000000 + time[2]
 local function text(number) return string.format('%.0f', number) end
 `;
 
-/** First of the three numbers that {@link ADMIT} answers for each admission. */
+/** The first of the three numbers that {@link ADMIT} returns for each admission. */
 export const ADMIT_REPLY = { admitted: 0, deniedConcurrency: 1, deniedRate: 2 } as const;
 
 /**
- * Any number of admissions and releases, of any number of subjects, one after the other in the
- * order given.
+ * Runs admissions and releases of any number of subjects in the given order.
  *
  * KEYS: leases and TAT of each subject. ARGV: lease TTL in milliseconds; JSON of the leases that
  * the caller itself holds of each subject; JSON of the steps, `[subject, concurrency, burst, permit
  * interval in microseconds, lease id]` for an admission and `[subject, lease id]` for a release.
  * Subjects are numbered from 1.
  *
- * Answers outcome, wait in microseconds and leases found, for each admission. Leases found below
- * leases held means that Redis has lost some: the caller's own count then stands in until they are
- * asserted again.
+ * Returns for each admission: outcome, wait in microseconds, number of leases found. If Redis found
+ * fewer leases than the caller holds, it has lost some. The caller's own count is then used until
+ * the leases are put back.
  */
 export const ADMIT = script(`${NOW}
 local ttl = tonumber(ARGV[1])
@@ -84,8 +83,8 @@ return reply
 `);
 
 /**
- * KEYS: leases. ARGV: lease TTL in milliseconds, lease ids. Prolongs the leases, and puts them back
- * when they are gone: after a flush or a failover the streams that are still running count again.
+ * KEYS: leases. ARGV: lease TTL in milliseconds, lease ids. Prolongs the leases and puts back those
+ * that Redis has lost, so that streams which run through a flush or a failover count again.
  */
 export const ASSERT_LEASES = script(`${NOW}
 local lapses = text(now + ARGV[1] * 1000)
@@ -94,13 +93,13 @@ redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return #ARGV - 1
 `);
 
-/** KEYS: leases. Answers how many are in flight. */
+/** KEYS: leases. Returns how many leases there are. */
 export const COUNT_LEASES = script(`${NOW}
 return redis.call('ZCOUNT', KEYS[1], '(' .. text(now), '+inf')
 `);
 
 /**
- * KEYS: log. ARGV: limit, window in milliseconds, event id. Answers {0, remaining} or {1, wait in
+ * KEYS: log. ARGV: limit, window in milliseconds, event id. Returns {0, remaining} or {1, wait in
  * microseconds}.
  */
 export const RECORD = script(`${NOW}
