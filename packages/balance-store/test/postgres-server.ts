@@ -184,7 +184,7 @@ function serverAccount(): { readonly uid: number; readonly gid: number } | undef
 }
 
 async function waitUntilReady(url: string): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 120_000;
   for (;;) {
     const client = new Client({ connectionString: url, connectionTimeoutMillis: 1_000 });
     try {

@@ -3,6 +3,7 @@
 import { types } from 'node:util';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { StoreUnavailableError } from '../store.js';
+import { withTimeout } from './timeout.js';
 
 export interface Query {
   readonly text: string;
@@ -14,7 +15,7 @@ export interface Query {
 }
 
 /** For reads that a client waits for: a database that hangs must not hang admission. */
-export const READ_TIMEOUT_MS = 2_000;
+export const READ_TIMEOUT_MS = 5_000;
 /** For writes, which may wait for a row lock. */
 export const WRITE_TIMEOUT_MS = 10_000;
 
@@ -22,7 +23,7 @@ export async function queryRows<Row extends QueryResultRow>(
   pool: Pool,
   query: Query,
 ): Promise<readonly Row[]> {
-  const result = await onConnection(pool, (client) => client.query<Row>(configOf(query)));
+  const result = await onConnection(pool, query, (client) => client.query<Row>(configOf(query)));
   return result.rows;
 }
 
@@ -31,7 +32,7 @@ export async function queryArrays<Row extends unknown[]>(
   pool: Pool,
   query: Query,
 ): Promise<readonly Row[]> {
-  const result = await onConnection(pool, (client) =>
+  const result = await onConnection(pool, query, (client) =>
     client.query<Row>({ ...configOf(query), rowMode: 'array' as const }),
   );
   return result.rows;
@@ -40,11 +41,12 @@ export async function queryArrays<Row extends unknown[]>(
 /** Drops the connection after a fault; keeps it when the server answered with an SQL error. */
 async function onConnection<Result>(
   pool: Pool,
+  { timeoutMs }: Query,
   work: (client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
   try {
-    const result = await work(client);
+    const result = await withTimeout(work(client), timeoutMs);
     client.release();
     return result;
   } catch (error) {
@@ -53,11 +55,15 @@ async function onConnection<Result>(
   }
 }
 
-function configOf({ text, values = [], name, timeoutMs }: Query) {
+/** The longest timer of Node, some 25 days. */
+const NEVER_MS = 2 ** 31 - 1;
+
+function configOf({ text, values = [], name }: Query) {
   return {
     text,
     values: [...values],
-    query_timeout: timeoutMs,
+    // The pool's own timeout is for Prisma. It would blame the database when this process is late.
+    query_timeout: NEVER_MS,
     ...(name === undefined ? {} : { name }),
   };
 }

@@ -17,7 +17,7 @@ export interface PostgresStoreOptions {
 }
 
 /** A database that does not accept a connection within this time is unavailable. */
-const CONNECT_TIMEOUT_MS = 2_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 /** Timeout of one query of an operator. Each page of an audit is one query. */
 const ADMIN_TIMEOUT_MS = 30_000;
 

@@ -1,0 +1,36 @@
+/** A timeout that does not blame the database when this process itself is late. */
+
+/** A timeout is this many short timers, one after the other. */
+const PARTS = 10;
+
+/**
+ * Settles as `answer` does, or rejects after `timeoutMs`.
+ *
+ * A process that gets no CPU time cannot read an answer that has arrived. In each part of the
+ * timeout the event loop reads its sockets at least once, so a process that is late waits longer.
+ */
+export function withTimeout<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let partsLeft = PARTS;
+    let isSettled = false;
+    let timer = startPart();
+
+    function startPart(): NodeJS.Timeout {
+      return setTimeout(() => {
+        // Timers run before sockets are read in an event-loop tick, immediates after.
+        setImmediate(() => {
+          if (isSettled) return;
+          partsLeft -= 1;
+          if (partsLeft > 0) timer = startPart();
+          else reject(new Error(`no answer within ${String(timeoutMs)} ms`));
+        });
+      }, timeoutMs / PARTS);
+    }
+
+    const stop = (): void => {
+      isSettled = true;
+      clearTimeout(timer);
+    };
+    answer.then(resolve, reject).finally(stop);
+  });
+}

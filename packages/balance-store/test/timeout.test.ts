@@ -1,0 +1,36 @@
+import { once } from 'node:events';
+import { Socket, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from '@jest/globals';
+import { withTimeout } from '../src/database/timeout.js';
+
+/** Blocks this process, as other processes that use its core would. */
+function block(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+it('settles as the answer does', async () => {
+  await expect(withTimeout(Promise.resolve('answer'), 60_000)).resolves.toBe('answer');
+  await expect(withTimeout(Promise.reject(new Error('fault')), 60_000)).rejects.toThrow('fault');
+});
+
+it('rejects without an answer', async () => {
+  await expect(withTimeout(new Promise(() => undefined), 20)).rejects.toThrow('within 20 ms');
+});
+
+it('accepts an answer that arrived while this process was blocked for longer than the timeout', async () => {
+  const server = createServer((socket) => socket.pipe(socket));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const client = new Socket().connect((server.address() as AddressInfo).port, '127.0.0.1');
+  await once(client, 'connect');
+  const answer = once(client, 'data');
+  client.write('x');
+  await sleep(0);
+  const waiting = withTimeout(answer, 50);
+  block(500);
+  expect(String((await waiting)[0])).toBe('x');
+  client.destroy();
+  server.close();
+});
