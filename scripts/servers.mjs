@@ -1,7 +1,8 @@
 /**
  * Real PostgreSQL and Redis for the tests: the servers of TEST_DATABASE_URL and TEST_REDIS_URL.
- * Without these, servers whose programs are on this machine, or can be installed from the system's
- * packages.
+ * Without these, new servers from the programs on this machine. If PostgreSQL's are missing, they
+ * come from an npm package. No npm package has Redis, so it is installed from the system's
+ * packages, unless TEST_INSTALL=never.
  */
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
@@ -10,6 +11,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { downloadPostgres } from './postgres-programs.mjs';
 import { step } from './setup.mjs';
 
 const isRoot = process.getuid?.() === 0;
@@ -20,14 +22,15 @@ const isRoot = process.getuid?.() === 0;
 export async function startServers() {
   const needsPostgres = process.env.TEST_DATABASE_URL === undefined;
   const needsRedis = process.env.TEST_REDIS_URL === undefined;
-  installServers({ postgres: needsPostgres, redis: needsRedis });
-  const postgres = needsPostgres ? await startPostgres() : undefined;
+  if (needsRedis) installRedis();
+  const programs = findPostgres() ?? downloadPostgres();
+  const postgres = needsPostgres ? await startPostgres(programs) : undefined;
   const redis = needsRedis ? await startRedis() : undefined;
   return {
     env: {
       TEST_DATABASE_URL: postgres?.url ?? process.env.TEST_DATABASE_URL,
       TEST_REDIS_URL: redis?.url ?? process.env.TEST_REDIS_URL,
-      PATH: [...new Set([findPostgres(), process.env.PATH])].filter(Boolean).join(delimiter),
+      PATH: [programs, process.env.PATH].join(delimiter),
     },
     stop() {
       postgres?.stop();
@@ -36,38 +39,32 @@ export async function startServers() {
   };
 }
 
-/** Installs the missing servers if the system's package manager can be used. */
-export function installServers({ postgres, redis }) {
-  const packages = [
-    ...(postgres && findPostgres() === undefined ? ['postgresql'] : []),
-    ...(redis && findOnPath('redis-server') === undefined ? ['redis-server'] : []),
-  ];
-  if (packages.length === 0) return;
-  const prefix = isRoot ? [] : ['sudo', '-n'];
-  if (findOnPath('apt-get') === undefined || (!isRoot && !succeeds('sudo', ['-n', 'true']))) {
+/** Installs Redis, if it is missing and the system's package manager can be used. */
+export function installRedis() {
+  if (findOnPath('redis-server') !== undefined) return;
+  const mayInstall =
+    process.env.TEST_INSTALL !== 'never' &&
+    findOnPath('apt-get') !== undefined &&
+    (isRoot || succeeds('sudo', ['-n', 'true']));
+  if (!mayInstall) {
     throw new Error(
-      `the tests need ${packages.join(' and ')}: install them, or name running servers with ` +
-        'TEST_DATABASE_URL and TEST_REDIS_URL',
+      'the tests need Redis: install redis-server, or name a running server with TEST_REDIS_URL',
     );
   }
-  step(`Installing ${packages.join(' and ')} for the tests`);
+  step('Installing redis-server with apt-get for the tests (TEST_INSTALL=never forbids it)');
+  const prefix = isRoot ? [] : ['sudo', '-n'];
   const apt = (...args) => {
-    const [command, ...rest] = [
-      ...prefix,
-      'env',
-      'DEBIAN_FRONTEND=noninteractive',
-      'apt-get',
-      ...args,
-    ];
+    const noninteractive = ['env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', ...args];
+    const [command = '', ...rest] = [...prefix, ...noninteractive];
     execFileSync(command, rest, { stdio: ['ignore', 'ignore', 'inherit'] });
   };
   apt('update', '-qq');
-  apt('install', '-y', '-qq', '--no-install-recommends', ...packages);
+  apt('install', '-y', '-qq', '--no-install-recommends', 'redis-server');
 }
 
 /** Starts a server with its files in a new folder. `crash` stops it like a power failure. */
-export async function startPostgres(bin = installed('PostgreSQL', findPostgres())) {
-  const owner = unprivilegedUser('postgres');
+export async function startPostgres(bin = findPostgres() ?? downloadPostgres()) {
+  const owner = unprivilegedUser();
   const dir = ownedDir('gateway-postgres-', owner);
   const data = join(dir, 'data');
   const port = await freePort();
@@ -86,8 +83,7 @@ export async function startPostgres(bin = installed('PostgreSQL', findPostgres()
     '-c',
     'max_connections=200',
   ];
-  const isReady = () =>
-    succeeds(join(bin, 'pg_isready'), ['-q', '-h', '127.0.0.1', '-p', String(port)]);
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   let server;
   folders.add(dir);
   async function start() {
@@ -95,11 +91,11 @@ export async function startPostgres(bin = installed('PostgreSQL', findPostgres()
     server = endsWithUs(
       spawn(join(bin, 'postgres'), args, { ...owner, stdio: 'ignore', cwd: dir }),
     );
-    await until(isReady, 'PostgreSQL');
+    await until(() => acceptsSessions(url), 'PostgreSQL');
   }
   await start();
   return {
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    url,
     start,
     crash: () => ended(server, 'SIGQUIT'),
     stop: () => stop(server, 'SIGINT', dir),
@@ -183,12 +179,13 @@ function findOnPath(name) {
 }
 
 /**
- * PostgreSQL refuses to run as root.
+ * The account for PostgreSQL, which refuses to run as root.
  *
  * @returns {{ uid?: number, gid?: number }}
  */
-function unprivilegedUser(name) {
+function unprivilegedUser() {
   if (!isRoot) return {};
+  const name = succeeds('id', ['postgres']) ? 'postgres' : 'nobody';
   const id = (flag) => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
 }
@@ -207,9 +204,22 @@ function succeeds(command, args) {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 }
 
+async function acceptsSessions(connectionString) {
+  // Loaded here, because this file is also loaded before anything is installed.
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({ connectionString });
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 async function until(isTrue, name) {
   for (let tries = 0; tries < 300; tries += 1) {
-    if (isTrue()) return;
+    if (await isTrue()) return;
     await sleep(100);
   }
   throw new Error(`${name} did not start`);

@@ -3,10 +3,10 @@
  */
 
 import { join } from 'node:path';
-import { installServers } from '../scripts/servers.mjs';
+import { installRedis } from '../scripts/servers.mjs';
 import { ensureBuilt, ensureInstalled, node, root, run } from '../scripts/setup.mjs';
 
 ensureInstalled();
 ensureBuilt();
-installServers({ postgres: true, redis: true });
+installRedis();
 run(node, [join(root, 'torture/main.mjs'), ...process.argv.slice(2)]);
