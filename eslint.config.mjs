@@ -90,7 +90,8 @@ export default tseslint.config(
   },
   ...importFloors('packages/translator/src', TRANSLATOR_FLOORS),
   {
-    files: ['packages/translator/src/**/*.ts'],
+    files: ['{packages,apps}/*/src/**/*.ts'],
+    ignores: ['packages/balance-store/src/generated/**'],
     plugins: { house: { rules: { 'no-import-circle': noImportCircle } } },
     rules: { 'house/no-import-circle': 'error' },
   },

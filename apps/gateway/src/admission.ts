@@ -14,10 +14,7 @@ import { UNKNOWN_KEY } from './credentials.js';
 import { rateLimited, storeUnavailable } from './refusal.js';
 import type { Refusal } from './refusal.js';
 import type { Services } from './services.js';
-
-/** The limit that refused an authenticated request. */
-export const LIMIT_NAMES = ['concurrency', 'rate', 'balance'] as const;
-export type LimitName = (typeof LIMIT_NAMES)[number];
+import type { LimitName } from './telemetry/finished-request.js';
 
 export interface RefusedAdmission {
   readonly outcome: 'refused';

@@ -9,7 +9,7 @@ import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import type { ByteReservation } from './byte-budget.js';
 import { errorCode } from './error-code.js';
 import { countBodyBytes } from './heap-tuning.js';
-import { rateLimited } from './refusal.js';
+import { badRequest, rateLimited } from './refusal.js';
 import type { Refusal } from './refusal.js';
 
 export type BodyReading =
@@ -187,7 +187,7 @@ async function decode(
   } catch (error) {
     if (errorCode(error) !== 'ERR_BUFFER_TOO_LARGE') {
       const message = `content-encoding: the body is not valid ${encoding}`;
-      return refused({ status: 400, type: 'invalid_request_error', message });
+      return refused(badRequest(message));
     }
     return refused(maxOutputLength === maxBytes ? tooLarge(maxBytes) : INFLATES_TOO_MUCH);
   }

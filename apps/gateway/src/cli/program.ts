@@ -8,7 +8,7 @@ import { openDataDir } from '../data-dir.js';
 import { WITNESS_BATCH } from '../operations/operations.js';
 import type { CallOperation } from '../operations/operations.js';
 import type { WitnessDifference, WitnessedUsage } from '../operations/witness.js';
-import { EXIT } from './exit.js';
+import { EXIT } from '../exit-codes.js';
 import { withOperations } from './operations-access.js';
 import { serve } from './serve.js';
 import { readWitnessFile } from './witness-file.js';

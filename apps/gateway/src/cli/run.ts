@@ -2,7 +2,7 @@
 
 import { CommanderError } from 'commander';
 import { createProgram } from './program.js';
-import { EXIT, exitCodeOf, reportFailure } from './exit.js';
+import { EXIT, exitCodeOf, reportFailure } from '../exit-codes.js';
 
 export async function runCommandLine(): Promise<void> {
   try {

@@ -7,7 +7,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { ModelPrice } from '@gateway/billing';
 import { admitKey, checkStanding, placeHold } from '../admission.js';
-import type { LimitName, RefusedAdmission } from '../admission.js';
+import type { RefusedAdmission } from '../admission.js';
 import { authenticate } from '../authentication.js';
 import { checkBodyHeaders, readBody } from '../body.js';
 import type { ByteReservation } from '../byte-budget.js';
@@ -20,6 +20,7 @@ import type { ExchangeReport } from '../relay/relay.js';
 import type { ResponseFormat } from '../relay/format.js';
 import { newRequestId } from '../request-id.js';
 import type { Services } from '../services.js';
+import type { LimitName } from '../telemetry/finished-request.js';
 import { RequestBody } from '../upstream/request-body.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 

@@ -3,6 +3,7 @@
  */
 
 import type { Request } from 'express';
+import { badRequest } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 
 const VERSIONS = ['2023-06-01', '2026-10-21'];
@@ -15,17 +16,17 @@ const ACCOUNT_HEADERS = ['anthropic-workspace-id', 'anthropic-user-profile-id'];
 export function checkNativeHeaders(req: Request): Refusal | undefined {
   const version = versionOf(req);
   if (version === undefined) {
-    return invalid(`anthropic-version: the header is required (${VERSIONS.join(' or ')})`);
+    return badRequest(`anthropic-version: the header is required (${VERSIONS.join(' or ')})`);
   }
   if (!VERSIONS.includes(version)) {
-    return invalid(`anthropic-version: must be ${VERSIONS.join(' or ')}`);
+    return badRequest(`anthropic-version: must be ${VERSIONS.join(' or ')}`);
   }
   const other = req.headers['vendor-version'];
   if (other !== undefined && other !== version) {
-    return invalid('vendor-version: differs from anthropic-version');
+    return badRequest('vendor-version: differs from anthropic-version');
   }
   const account = ACCOUNT_HEADERS.find((name) => req.headers[name] !== undefined);
-  if (account !== undefined) return invalid(`${account}: is not supported by this gateway`);
+  if (account !== undefined) return badRequest(`${account}: is not supported by this gateway`);
   return undefined;
 }
 
@@ -41,8 +42,4 @@ export function nativeHeaders(req: Request): Record<string, string> {
 function versionOf(req: Request): string | undefined {
   const version = req.headers['anthropic-version'] ?? req.headers['vendor-version'];
   return version === undefined ? undefined : String(version);
-}
-
-function invalid(message: string): Refusal {
-  return { status: 400, type: 'invalid_request_error', message };
 }

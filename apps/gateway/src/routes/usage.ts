@@ -6,6 +6,7 @@
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import type { EntryFilter, EntryPage } from '@gateway/balance-store';
+import { badRequest } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import type { Services } from '../services.js';
 import { STORABLE_TIME_RULE, isStorableTime, line } from '../operations/storable.js';
@@ -117,5 +118,5 @@ function refusalOf(issue: z.core.$ZodIssue | undefined): Refusal {
 }
 
 function invalidQuery(param: string, message: string): Refusal {
-  return { status: 400, type: 'invalid_request_error', message: `${param}: ${message}`, param };
+  return badRequest(`${param}: ${message}`, param);
 }

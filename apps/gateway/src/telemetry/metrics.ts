@@ -6,12 +6,12 @@
 
 import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
-import { LIMIT_NAMES } from '../admission.js';
 import { LOSS_REASONS } from '../relay/settle-charge.js';
 import type { Charge } from '../relay/settle-charge.js';
 import type { ExchangeReport } from '../relay/relay.js';
+import { LIMIT_NAMES } from './finished-request.js';
+import type { FinishedRequest } from './finished-request.js';
 import { addGauge } from './registry.js';
-import type { FinishedRequest } from './telemetry.js';
 
 export interface Metrics {
   observe(request: FinishedRequest): void;

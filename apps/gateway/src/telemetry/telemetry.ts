@@ -5,23 +5,10 @@
 
 import type { Logger } from 'pino';
 import { formatUsd } from '@gateway/billing';
-import type { LimitName } from '../admission.js';
 import type { Charge } from '../relay/settle-charge.js';
 import type { ExchangeReport } from '../relay/relay.js';
+import type { FinishedRequest } from './finished-request.js';
 import type { Metrics } from './metrics.js';
-
-export interface FinishedRequest {
-  readonly requestId: string;
-  readonly endpoint: string;
-  readonly status: number;
-  readonly durationMs: number;
-  readonly keyId?: string;
-  readonly model?: string;
-  readonly limited?: LimitName | undefined;
-  /** Why the gateway itself could not serve it. */
-  readonly fault?: string | undefined;
-  readonly report?: ExchangeReport;
-}
 
 export interface Telemetry {
   requestFinished(request: FinishedRequest): void;

@@ -4,7 +4,7 @@
 
 import cluster from 'node:cluster';
 import process from 'node:process';
-import { exitCodeOf, failureText } from '../cli/exit.js';
+import { exitCodeOf, failureText } from '../exit-codes.js';
 import type { Config } from '../config.js';
 import { startClientServer } from '../client-server.js';
 import type { ClientServer } from '../client-server.js';

@@ -9,9 +9,9 @@ import {
   SchemaTooNewError,
   StoreUnavailableError,
 } from '@gateway/balance-store';
-import { ConfigError } from '../config.js';
-import { OperationError } from '../operations/operations.js';
-import { WorkerStartError } from '../workers/supervisor.js';
+import { ConfigError } from './config.js';
+import { OperationError } from './operations/operations.js';
+import { WorkerStartError } from './workers/supervisor.js';
 
 export const EXIT = {
   ok: 0,

@@ -1,0 +1,20 @@
+/** The facts of a finished request that logs and metrics report. */
+
+import type { ExchangeReport } from '../relay/relay.js';
+
+/** The limits that can refuse an authenticated request. */
+export const LIMIT_NAMES = ['concurrency', 'rate', 'balance'] as const;
+export type LimitName = (typeof LIMIT_NAMES)[number];
+
+export interface FinishedRequest {
+  readonly requestId: string;
+  readonly endpoint: string;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly keyId?: string;
+  readonly model?: string;
+  readonly limited?: LimitName | undefined;
+  /** Why the gateway itself could not serve it. */
+  readonly fault?: string | undefined;
+  readonly report?: ExchangeReport;
+}
