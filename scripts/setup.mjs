@@ -35,6 +35,7 @@ export function output(command, args, options = {}) {
   const result = spawnSync(command, args, {
     cwd: root,
     encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
     ...options,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -42,14 +43,23 @@ export function output(command, args, options = {}) {
   throw new Error(`${[command, ...args].join(' ')} failed\n${result.stdout}${result.stderr}`);
 }
 
+/**
+ * Runs pnpm. Its output is shown only if it fails: most of it is about the Node that starts it,
+ * which the project does not run on. Exits this process if pnpm fails.
+ */
 export function pnpm(...args) {
-  run('npx', ['-y', PNPM, ...args]);
+  try {
+    output('npx', ['-y', PNPM, ...args]);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  }
 }
 
 export function ensureInstalled() {
   const wanted = digest([join(root, 'pnpm-lock.yaml'), join(root, 'pnpm-workspace.yaml')]);
   if (existsSync(node) && readStamp(INSTALL_STAMP) === wanted) return;
-  step('Installing dependencies (once)');
+  step('Installing dependencies (once, about a minute)');
   pnpm('install', '--frozen-lockfile');
   writeFileSync(INSTALL_STAMP, wanted);
 }
@@ -57,7 +67,7 @@ export function ensureInstalled() {
 export function ensureBuilt() {
   const wanted = digest(sources());
   if (readStamp(BUILD_STAMP) === wanted && packageDirs().every(isBuilt)) return;
-  step('Building the packages');
+  step('Building the packages (once, half a minute)');
   pnpm('run', 'build');
   writeFileSync(BUILD_STAMP, wanted);
 }

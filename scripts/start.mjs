@@ -7,6 +7,7 @@
  */
 
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBuilt, ensureInstalled, node, root, step } from './setup.mjs';
 
@@ -14,10 +15,9 @@ ensureInstalled();
 ensureBuilt();
 step('Starting the gateway');
 const main = join(root, 'apps/gateway/dist/main.js');
-const gateway = spawn(node, ['--env-file-if-exists=.env', main, 'serve'], {
-  cwd: root,
-  stdio: 'inherit',
-});
+// Node reports a missing file, even with `--env-file-if-exists`.
+const environment = existsSync(join(root, '.env')) ? ['--env-file=.env'] : [];
+const gateway = spawn(node, [...environment, main, 'serve'], { cwd: root, stdio: 'inherit' });
 // A terminal sends its interrupt to the gateway too. The gateway drains once, also if it gets two
 // signals.
 for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP'])) {
