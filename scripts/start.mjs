@@ -6,23 +6,10 @@
  * signal and leave the gateway running.
  */
 
-import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { ensureBuilt, ensureInstalled, node, root, step } from './setup.mjs';
+import { runGateway } from './run-gateway.mjs';
+import { ensureBuilt, ensureInstalled, step } from './setup.mjs';
 
 ensureInstalled();
 ensureBuilt();
 step('Starting the gateway');
-const main = join(root, 'apps/gateway/dist/main.js');
-// Node reports a missing file, even with `--env-file-if-exists`.
-const environment = existsSync(join(root, '.env')) ? ['--env-file=.env'] : [];
-const gateway = spawn(node, [...environment, main, 'serve'], { cwd: root, stdio: 'inherit' });
-// A terminal sends its interrupt to the gateway too. The gateway drains once, also if it gets two
-// signals.
-for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP'])) {
-  process.on(signal, () => gateway.kill(signal));
-}
-gateway.on('exit', (code, signal) => {
-  process.exit(code ?? (signal === null ? 1 : 128));
-});
+runGateway(['serve']);

@@ -1,0 +1,23 @@
+/** Runs the built gateway on the project's own Node, with the variables of `.env` if it exists. */
+
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { node, root } from './setup.mjs';
+
+const MAIN = join(root, 'apps/gateway/dist/main.js');
+
+/** Forwards signals to the gateway, and exits as it does. */
+export function runGateway(args) {
+  // With `--env-file-if-exists`, Node prints a line if the file is missing.
+  const environment = existsSync(join(root, '.env')) ? ['--env-file=.env'] : [];
+  const gateway = spawn(node, [...environment, MAIN, ...args], { cwd: root, stdio: 'inherit' });
+  // A terminal sends its interrupt to the gateway too. The gateway drains once, also if it gets two
+  // signals.
+  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP'])) {
+    process.on(signal, () => gateway.kill(signal));
+  }
+  gateway.on('exit', (code, signal) => {
+    process.exit(code ?? (signal === null ? 1 : 128));
+  });
+}
