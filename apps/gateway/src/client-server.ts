@@ -17,9 +17,9 @@ import type { Services } from './services.js';
 import { createMetrics } from './telemetry/metrics.js';
 import type { Metrics } from './telemetry/metrics.js';
 import { createTelemetry } from './telemetry/telemetry.js';
-import { anthropicUpstream } from './upstream/anthropic.js';
-import type { AnthropicTarget } from './upstream/anthropic.js';
 import { createUpstreamClient } from './upstream/client.js';
+import { openUpstream } from './upstream/open-upstream.js';
+import type { UpstreamTarget } from './upstream/open-upstream.js';
 
 export interface ClientServer {
   readonly url: string;
@@ -40,7 +40,7 @@ export interface ClientServer {
 export interface ClientServerParts extends Log {
   readonly store: RequestLedger;
   readonly prices: PriceTable;
-  readonly upstream: AnthropicTarget;
+  readonly upstream: UpstreamTarget;
   readonly registry: Registry;
   readonly openLimiter: (metrics: Metrics) => Limiter | Promise<Limiter>;
 }
@@ -55,7 +55,7 @@ export async function startClientServer(
 ): Promise<ClientServer> {
   enableMinorCollections();
   const { store, prices, registry, log } = parts;
-  const upstream = createUpstreamClient(anthropicUpstream(parts.upstream));
+  const upstream = createUpstreamClient(openUpstream(parts.upstream));
   const activity = createActivity();
   const stopShrinking = freeMemoryWhenIdle(activity);
   const memory = createByteBudget({

@@ -18,14 +18,14 @@ import type { Log } from './log.js';
 import { loadPriceTable } from './load-prices.js';
 import { addLedgerMetrics } from './telemetry/ledger-metrics.js';
 import { startLedgerUpkeep } from './ledger-upkeep.js';
-import type { AnthropicTarget } from './upstream/anthropic.js';
+import type { UpstreamTarget } from './upstream/open-upstream.js';
 
 export interface SharedParts {
   readonly store: BalanceStore;
   readonly prices: PriceTable;
   /** Present when the embedded default is in use. */
   readonly dataDir: DataDir | undefined;
-  readonly upstream: AnthropicTarget;
+  readonly upstream: UpstreamTarget;
   readonly isSimulated: boolean;
   /** Serves the admin API, if there is a token for it. @returns its address */
   openAdmin(services: Pick<AdminServices, 'metrics' | 'activity'>): Promise<string>;

@@ -4,7 +4,7 @@ import type { Admission, Lease, Limiter } from '../src/limiter.js';
 import type { Policy } from '../src/policy.js';
 import type { RedisClient, RedisLimiterOptions, RedisLimiterState } from '../src/redis/index.js';
 import { createRedisLimiter } from '../src/redis/index.js';
-import { ASSERT_LEASES } from '../src/redis/scripts.js';
+import { ASSERT_LEASES } from '../src/redis/lua-scripts.js';
 import { createManualClock } from './clock.js';
 import type { FaultProxy } from './fault-proxy.js';
 import { startFaultProxy } from './fault-proxy.js';

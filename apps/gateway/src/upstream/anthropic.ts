@@ -16,9 +16,10 @@ export function anthropicUpstream({ url, apiKey }: AnthropicTarget): Upstream {
   const prefix = pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
   return {
     origin,
-    address: ({ operation, query, headers }) => ({
+    request: ({ operation, query, headers, body }) => ({
       path: prefix + PATHS[operation] + query,
       headers: { ...headers, 'x-api-key': apiKey },
+      body,
     }),
     openStream: (headers) =>
       headers['content-type']?.startsWith('text/event-stream') === true ? unframed : undefined,

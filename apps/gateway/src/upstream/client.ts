@@ -47,8 +47,7 @@ export function createUpstreamClient(
     openStream: (headers) => upstream.openStream(headers),
     readFailure: (...response) => upstream.readFailure(...response),
     send(call, handler) {
-      const { path, headers } = upstream.address(call);
-      const { body } = call;
+      const { path, headers, body } = upstream.request(call);
       const { length } = body;
       pool.dispatch(
         {

@@ -1,8 +1,7 @@
 /**
- * An upstream is an API that serves models. The gateway calls it in Anthropic's terms. How a call
- * is addressed and signed, how a stream is framed and what a failure means is for the upstream to
- * say, so a second kind of upstream is a second implementation of {@link Upstream}. `anthropic.ts`
- * is the first.
+ * An upstream is an API that serves models. The gateway calls it in Anthropic's terms. Each
+ * kind of upstream decides how a call becomes an HTTP request, how a stream is framed and what a
+ * failure means. `anthropic.ts` is the first kind. See docs/decisions/0020.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -21,10 +20,12 @@ export interface UpstreamCall {
   readonly body: RequestBody;
 }
 
-/** Where a call goes, and the headers that it needs there, credential included. */
-export interface HttpAddress {
+/** A call as the upstream expects it. The client adds the headers that depend on the connection. */
+export interface UpstreamRequest {
   readonly path: string;
+  /** Includes the credential. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly body: RequestBody;
 }
 
 /** What an upstream's error response means for the client. */
@@ -45,7 +46,7 @@ export type UpstreamFailure = FailureMeaning & {
 export interface Upstream {
   /** Scheme, host and port. */
   readonly origin: string;
-  address(call: UpstreamCall): HttpAddress;
+  request(call: UpstreamCall): UpstreamRequest;
   /**
    * @returns for a successful response that is a stream, a function that takes each chunk out of
    * the upstream's framing and returns bytes of Anthropic's event stream; `undefined` for any other

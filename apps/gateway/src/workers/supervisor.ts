@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { PrimaryCalls, Slot, WorkerCalls, WorkerMetrics } from './rpc-interfaces.js';
 import { closeRpc, openRpc } from './rpc.js';
 import type { RpcTo } from './rpc.js';
-import type { AnthropicTarget } from '../upstream/anthropic.js';
+import type { UpstreamTarget } from '../upstream/open-upstream.js';
 
 export interface Workers {
   readonly url: string;
@@ -61,7 +61,7 @@ export interface WorkersOptions {
   readonly size: number;
   /** Creates the functions that one worker may call. */
   readonly serve: () => Served;
-  readonly upstream: AnthropicTarget;
+  readonly upstream: UpstreamTarget;
   readonly log: Logger;
 }
 
@@ -185,7 +185,7 @@ async function reachDrain(rpc: RpcTo<WorkerCalls>): Promise<number> {
   }
 }
 
-function startMember(slot: Slot, upstream: AnthropicTarget, { calls, leave }: Served): Member {
+function startMember(slot: Slot, upstream: UpstreamTarget, { calls, leave }: Served): Member {
   const worker = cluster.fork();
   const rpc = openRpc<WorkerCalls>(calls, {
     send: (messages) => worker.send([...messages], undefined, undefined, () => undefined),

@@ -10,7 +10,7 @@ import type { Policy } from '../policy.js';
 import { permitIntervalUs } from '../policy.js';
 import { RedisTimeoutError, asNumbers, runScript, withTimeout } from './client.js';
 import type { RedisClient } from './client.js';
-import { ADMIT } from './scripts.js';
+import { ADMIT } from './lua-scripts.js';
 
 export interface AdmissionCallsOptions {
   readonly redis: RedisClient;

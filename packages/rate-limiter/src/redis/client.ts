@@ -1,6 +1,6 @@
 /** The part of a Redis client that the limiter needs, and how it runs a script. */
 
-import type { Script } from './scripts.js';
+import type { Script } from './lua-scripts.js';
 
 /** A structural subset of ioredis (`Redis` and `Cluster`), version 5 or newer. */
 export interface RedisClient {

@@ -23,8 +23,8 @@ import { createLocalAdmissions } from './local-admissions.js';
 import type { PendingAdmission } from './local-admissions.js';
 import { createLocalEvents } from './local-events.js';
 import type { PendingEvent } from './local-events.js';
-import { ADMIT_REPLY, ASSERT_LEASES, COUNT_LEASES, RECORD } from './scripts.js';
-import type { Script } from './scripts.js';
+import { ADMIT_REPLY, ASSERT_LEASES, COUNT_LEASES, RECORD } from './lua-scripts.js';
+import type { Script } from './lua-scripts.js';
 
 export interface RedisLimiterOptions {
   /** The caller owns it: {@link Limiter.close} does not disconnect it. */
