@@ -233,12 +233,12 @@ describe('a database that is slow', () => {
     60_000,
   );
 
-  it('beyond two seconds refuses new requests and lets running ones end', async () => {
+  it('beyond five seconds refuses new requests and lets running ones end', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
     gateway.simulator.script({ eventDelayMs: 20 });
     const running = await postMessages(gateway, apiKey, userMessage('Hello', { stream: true }));
     expect(running.status).toBe(200);
-    link.setDelay(3_000);
+    link.setDelay(6_000);
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(503);
     expect(await running.text()).toContain('message_stop');
     link.setDelay(0);
