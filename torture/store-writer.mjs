@@ -12,7 +12,10 @@ import { chargeOfId, settlementOfId } from './store-charges.mjs';
 
 const [connectionString, name, inFlight] = process.argv.slice(2);
 const DEADLINE = { deadlineMs: 120_000 };
-/** Ids of the common sequence change with the clock. Each tick has this many of them. */
+/**
+ * Shared ids are made from the clock, so that all writers make the same ones: `IDS_PER_TICK` ids in
+ * each tick of `TICK_MS`.
+ */
 const TICK_MS = 20;
 const IDS_PER_TICK = 6;
 

@@ -1,6 +1,7 @@
 /**
- * A request's body as one buffer, decompressed when the client compressed it. Never larger than the
- * cap, and never more memory than its key and the whole process may take at one moment.
+ * Reads a request's body into one buffer, and decompresses it if the client compressed it. The body
+ * is never larger than the cap, and all bodies together never take more memory than their key, or
+ * the whole process, is allowed at one moment.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -29,15 +30,14 @@ const DECODERS = {
 /** A body of this size arrives in several chunks, which become garbage once they are joined. */
 const LARGE_BODY_BYTES = 64 * 1024;
 /**
- * The share of a body that must have arrived before memory for all of it is allocated (see {@link
- * Pieces}).
+ * Memory for a whole body is allocated once one part in this many has arrived (see {@link Pieces}).
  */
 const FAIR_PARTS = 4;
 /** If no length is declared, memory is reserved in steps of this size. */
 const RESERVATION_STEP_BYTES = 64 * 1024;
 /**
- * By decompression a body may grow by this factor, or to {@link FREE_INFLATION_BYTES}. Real
- * conversations grow by a factor of 10 to 30, so a larger factor is an attack.
+ * Decompression may enlarge a body by this factor, or up to {@link FREE_INFLATION_BYTES} if that is
+ * more. Real conversations grow by a factor of 10 to 30, so a body beyond this is an attack.
  */
 const MAX_INFLATION = 200;
 const FREE_INFLATION_BYTES = 1024 * 1024;
@@ -235,7 +235,7 @@ const INFLATES_TOO_MUCH: Refusal = {
   status: 413,
   type: 'request_too_large',
   message:
-    `request body: becomes more than ${String(MAX_INFLATION)} times larger by decompression; ` +
+    `request body: becomes more than ${String(MAX_INFLATION)} times larger when decompressed; ` +
     'send it without content-encoding',
   shouldRetry: false,
 };

@@ -1,6 +1,7 @@
 /**
- * Files of the embedded default beside the database: secrets made on first start, and where a
- * running gateway's admin API listens. All are readable by their owner only.
+ * The data directory. Beside the embedded database it holds the secrets and the demo key that are
+ * made on first start, and the address of a running gateway's admin API. Only its owner can read
+ * it.
  */
 
 import { randomBytes } from 'node:crypto';

@@ -1,9 +1,9 @@
 /**
- * When V8 collects garbage. The heap of a gateway holds only small objects, while the bytes of
- * requests and streams are outside of it, in buffers. So the young generation fills slowly, minor
- * GCs are rare, and the buffers were freed only by full GCs: half of the CPU time that prompts of
- * 100 KB cost. The gateway therefore starts minor GCs itself (docs/decisions/0015), and full GCs
- * only in long pauses (docs/decisions/0017).
+ * Decides when V8 collects garbage. The heap of a gateway holds only small objects; the bytes of
+ * requests and streams are outside it, in buffers. So the young generation fills slowly, minor GCs
+ * are rare, and only full GCs free the buffers. With prompts of 100 KB, full GCs took half of the
+ * CPU time. The gateway therefore starts minor GCs itself (docs/decisions/0015), and full GCs only
+ * in long pauses (docs/decisions/0017).
  */
 
 import { setFlagsFromString } from 'node:v8';
@@ -31,13 +31,16 @@ export function enableMinorCollections(): void {
   // Lets the heap grow to twice its live size before a full GC. V8's own factor is near 1 after a
   // pause, so a few bodies in flight would cause one full GC after another.
   setFlagsFromString('--heap-growing-percent=100');
-  // Only contexts created after the flag have `gc`. If V8 does not provide it, V8 schedules the GCs
-  // alone.
+  // Only contexts created after the flag is set have `gc`. If V8 does not provide `gc`, no GCs are
+  // requested here, and V8 schedules all of them itself.
   setFlagsFromString('--expose-gc');
   collect = (runInNewContext('globalThis.gc') as Collect | undefined) ?? (() => undefined);
 }
 
-/** Counts bytes of bodies that were read. Every 8 MiB it starts a minor GC. */
+/**
+ * Counts the bytes of request bodies and, at half their length, of upstream responses. Starts a
+ * minor GC after every 8 MiB.
+ */
 export function countBodyBytes(bytes: number): void {
   bytesSince += bytes;
   if (bytesSince < BYTES_BETWEEN) return;
@@ -54,8 +57,8 @@ const REDUCER_WAITS_MS = 8_000;
  * them. In an idle gateway that is most of the code. See docs/decisions/0017.
  *
  * Call it when the process starts. If the flag is lowered between two GCs of the reducer, V8 aborts
- * the process. So the flag of an older process is left alone; that process is only slower after a
- * pause.
+ * the process. The first of these GCs comes at least 8 s after the start, so in an older process
+ * the flag is left alone; that process is only slower after a pause.
  */
 export function disableMemoryReducer(
   uptimeMs = performance.now(),

@@ -11,17 +11,17 @@ import { errorCode } from './error-code.js';
 
 export interface ConnectionLimits {
   /**
-   * From the start of the connection, or the end of its last request, to the end of the next
-   * request's head.
+   * How long a request's head may take. The time starts with the connection for its first request,
+   * and with the first byte of each later request.
    */
   readonly headersTimeoutMs: number;
-  /** To the end of the body. 32 MiB take that long at 5 Mbit/s. */
+  /** How long a whole request may take to arrive. 60 s are enough for 32 MiB at 5 Mbit/s. */
   readonly requestTimeoutMs: number;
   /** How often Node checks the two timeouts above. */
   readonly checkEveryMs: number;
   /**
-   * Between two requests. Longer than a load balancer's, because the load balancer must close
-   * first.
+   * How long a connection may be idle between two requests. Longer than the idle timeout of a load
+   * balancer in front; otherwise that could send a request on a connection that is being closed.
    */
   readonly idleTimeoutMs: number;
   /** Further connections are closed at once. */
@@ -125,15 +125,15 @@ export function listen(
 
 /** How often a draining server checks its connections. */
 const LOOK_EVERY_MS = 20;
-/** A client that has its response may already be sending its next request. */
+/** How long a connection must be idle before it is closed: a next request may be on its way. */
 const IDLE_MS = 250;
-/** A client that has connected usually sends at once. */
+/** How long a new connection may send nothing. Most clients send as soon as they connect. */
 const SILENT_MS = 2_000;
 
 export interface Patience {
   /** Requests that are not finished by then are cut off. */
   readonly deadlineMs: number;
-  /** Whether there is work that no connection shows. */
+  /** Whether requests whose client has disconnected are still running. They are awaited too. */
   readonly isWorking?: () => boolean;
 }
 
@@ -186,7 +186,7 @@ function isIdle({ timeout, writableLength }: Socket): boolean {
   return timeout !== undefined && timeout > 0 && writableLength === 0;
 }
 
-/** Closes connections on which no client waits for a response. */
+/** Stops accepting connections and closes idle ones. Resolves when all connections are closed. */
 export function close(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => {

@@ -5,24 +5,24 @@ import type { Logger } from 'pino';
 
 export interface Log {
   readonly log: Logger;
-  /** Takes one finished line of JSON, with its end. */
+  /** Writes one complete line of JSON. `line` includes the newline. */
   readonly writeLine: (line: string) => void;
 }
 
-/** The part of the library's file that is used here. Its own types allow strings only. */
+/** The part of pino's destination that is used here. Its published types allow strings only. */
 interface ByteFile {
   write(bytes: Buffer): void;
   flush(done: () => void): void;
 }
 
-/** The library writes at most 16 KiB at once. */
+/** If no other process writes to standard output: sonic-boom's own default of 16 KiB per write. */
 const OWN_PIECES = { minLength: 15_000, maxWrite: 16_384 };
 /**
  * When several processes write to one pipe, the system keeps writes of up to 4,096 bytes in one
  * piece.
  */
 const SHARED_PIECES = { minLength: 3_400, maxWrite: 4_096 };
-/** The longest delay of a line. If the process is killed, the lines of this time are lost. */
+/** A line is written after at most this time. If the process is killed, waiting lines are lost. */
 const LOG_FLUSH_MS = 500;
 
 /** @param options.isShared - Whether other processes write to the same standard output. */

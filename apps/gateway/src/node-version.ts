@@ -1,9 +1,9 @@
 /** Whether a version of Node is in the range that `engines` of package.json states. */
 
 /**
- * Reads the two comparators that this range is made of, joined by `||`: `^22.19.0` (22.19.0 or a
- * later release of Node 22) and `>=24.0.0`. The package `semver` would read any range, but would
- * have to be loaded before the check.
+ * Understands only the two kinds of comparator in this range, joined by `||`: `^22.19.0` (22.19.0
+ * or a later release of Node 22) and `>=24.0.0`. The package `semver` understands any range, but it
+ * would have to be loaded before it is known whether this Node is supported.
  *
  * @throws {Error} when the range has another form
  */

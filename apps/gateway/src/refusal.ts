@@ -6,7 +6,7 @@ import type { StoreUnavailableError } from '@gateway/balance-store';
 import { errorBody } from '@gateway/translator';
 import { awaitsContinue } from './http-server.js';
 
-/** The two request formats: they differ in two extra members of an error. */
+/** The two request formats. An error in the chat format also has `param` and `code`. */
 export type Dialect = 'messages' | 'chat.completions';
 
 export interface Refusal {
@@ -22,13 +22,13 @@ export interface Refusal {
   /** For the operator's log: the internal cause. It is not sent to the client. */
   readonly fault?: string;
   /**
-   * Whether SDKs should try again. By default they should not after a 4xx other than 408, 409 and
-   * 429.
+   * Whether SDKs should try again. By default: no after a 4xx other than 408, 409 and 429; after
+   * any other status the SDK decides.
    */
   readonly shouldRetry?: boolean;
 }
 
-/** A request that is at fault. The message begins with the field. */
+/** A refusal with 400: the request is wrong. The message begins with the field at fault, if any. */
 export function badRequest(message: string, param?: string | null): Refusal {
   return {
     status: 400,
@@ -75,8 +75,8 @@ function closing(res: Response): Response {
 
 /**
  * Sends the refusal, then reads and discards the rest of the body for a while. If the connection
- * were closed while the client sends, the client's system would drop the response that it has
- * already received.
+ * were closed while the client still sends, the client would get a TCP reset, and its system would
+ * discard the response even if it had already arrived.
  */
 function refuseUpload(req: Request, res: Response, body: string): void {
   res.write(body);
@@ -86,7 +86,8 @@ function refuseUpload(req: Request, res: Response, body: string): void {
 const DISCARD_MS = 30_000;
 const DISCARD_SILENCE_MS = 5_000;
 /**
- * Most clients that expect `100 Continue` send nothing after a refusal, but some have not waited.
+ * How long to wait for a body that was not invited. Most clients that expect `100 Continue` send
+ * nothing after a refusal, but some send the body without waiting.
  */
 const UNINVITED_SILENCE_MS = 1_000;
 
@@ -147,7 +148,10 @@ function isFinal(status: number): boolean {
   return status >= 400 && status < 500 && ![408, 409, 429].includes(status);
 }
 
-/** The names under which either SDK family looks for a request's id, and the gateway's own. */
+/**
+ * The headers that carry the request's id: the gateway's own, and one for each SDK family.
+ * `request-id` is the upstream's id if there is one.
+ */
 export function requestIdHeaders(
   requestId: string,
   upstreamRequestId?: string,

@@ -1,5 +1,6 @@
 /**
- * Ids of requests: `req_` and a UUID of version 7. Time-ordered ids keep the ledger's index local.
+ * Ids of requests: `req_` and a UUID of version 7. They are ordered by time, so that new
+ * entries are inserted next to each other in the ledger's index.
  */
 
 import { randomFillSync } from 'node:crypto';

@@ -11,7 +11,7 @@ const settled: SettleOutcome = { outcome: 'settled', balance: 1n, isActive: true
 class Refusal extends Error {}
 class Race extends Error {}
 
-/** A driver with a scripted answer per batch. Batches beyond the script are settled. */
+/** A driver that calls `answer` with each batch, and settles the batch unless `answer` throws. */
 function scriptedDriver(
   answer: (batch: readonly Settlement[], call: number) => Promise<void> | void,
 ) {

@@ -65,7 +65,7 @@ describe('embedded: the directory', () => {
     await (await openEmbeddedStore({ dataDir, pepper: PEPPER })).close();
   });
 
-  it('of two that open at once, one is refused', async () => {
+  it('refuses one of two openers that start at once', async () => {
     const dataDir = newDirectory();
     const results = await Promise.allSettled([
       openEmbeddedStore({ dataDir, pepper: PEPPER }),
@@ -96,7 +96,8 @@ describe('embedded: the directory', () => {
     const first = spawnWriter(['embedded', dataDir, '10'], acknowledged);
     await first.hasAcknowledged(10);
     await first.kill();
-    // Makes the ledger nearly as large as the disk: deletes rows whose space is not yet reused.
+    // Makes the ledger's file nearly as large as the limit. The rows are deleted again, but without
+    // autovacuum their space is not reused.
     const pglite = startPglite(join(dataDir, 'pglite'));
     const pool = new Pool({ stream: pglite.connect, user: 'postgres', max: 1 });
     await pool.query(`
@@ -122,7 +123,8 @@ describe('embedded: the directory', () => {
     const dataDir = newDirectory();
     const holder = spawn(process.execPath, ['-e', HOLD_SOCKET, join(dataDir, 'lock')]);
     await new Promise((resolve) => holder.stdout.once('data', resolve));
-    // Like a container that shares the directory but not the network namespace.
+    // The process holds only the lock file, like a gateway in a container that shares the directory
+    // but not the network namespace.
     await expect(openEmbeddedStore({ dataDir, pepper: PEPPER })).rejects.toThrow(
       EmbeddedStoreLockedError,
     );

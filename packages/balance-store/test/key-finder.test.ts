@@ -34,13 +34,14 @@ function countingPool(rows: readonly KeyRow[]) {
 }
 
 it.each([
-  // The time of a second attempt with a key must not reveal that the key once existed.
+  // Revoked keys are not cached. If they were, a second attempt would be refused faster than with
+  // an unknown key, and the time would reveal that the key once existed.
   ['an unknown key', [], 3],
   ['a revoked key', [{ ...ROW, state: 'revoked', standing: 'revoked' }], 3],
   ['an active key', [ROW], 1],
   ['a suspended key', [{ ...ROW, state: 'suspended', standing: 'suspended' }], 1],
 ])(
-  'asks the database for %s that is presented three times at one moment',
+  'caches an active or suspended key, but not an unknown or revoked one: %s',
   async (_, rows, asked) => {
     const { pool, queries } = countingPool(rows);
     const finder = createKeyFinder(pool, 'pepper', () => 0);

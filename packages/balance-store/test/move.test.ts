@@ -100,7 +100,7 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
   await target.close();
 });
 
-it('a move can be repeated if its end was not noticed; into another ledger it changes nothing', async () => {
+it('repeats a move that was cut off before its mark; refuses a target in use', async () => {
   const ownDir = mkdtempSync(join(tmpdir(), 'balance-store-'));
   const source = await openEmbeddedStore({ dataDir: ownDir, pepper: PEPPER });
   await fill(source);

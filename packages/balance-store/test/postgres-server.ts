@@ -1,7 +1,7 @@
 /**
  * PostgreSQL for tests: the server of TEST_DATABASE_URL, or a new one in a temporary directory.
  *
- * The server's programs refuse to run as root; started by root they run as `postgres` or `nobody`.
+ * PostgreSQL refuses to run as root. If the tests run as root, it runs as `postgres` or `nobody`.
  */
 
 import { execFileSync, spawn } from 'node:child_process';

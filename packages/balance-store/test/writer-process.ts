@@ -11,7 +11,7 @@ import type { BalanceStore } from '../src/index.js';
 export interface WriterProcess {
   /** Resolves once this number of charges is acknowledged. */
   hasAcknowledged(count: number): Promise<void>;
-  /** Resolves after some acknowledged charges, once there was none for three seconds. */
+  /** Resolves when charges have been acknowledged, but none in the last three seconds. */
   hasStalled(): Promise<void>;
   /** Sends SIGKILL. Resolves when the process has ended and all its output is read. */
   kill(): Promise<void>;

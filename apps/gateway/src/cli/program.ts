@@ -185,8 +185,8 @@ function addLedger(ledger: Command): void {
     .option('--key <key_id>', 'of one key')
     .option('--kind <kind>', 'charge or top_up')
     .option('--model <model>', 'charges of one model')
-    .option('--from <time>', 'not before, such as 2026-01-01T00:00:00Z')
-    .option('--until <time>', 'before')
+    .option('--from <time>', 'only entries at or after this time, such as 2026-01-01T00:00:00Z')
+    .option('--until <time>', 'only entries before this time')
     .option('--limit <n>', 'at most this many', integer, 50)
     .option('--cursor <cursor>', 'continue from the page before')
     .option('--json', 'print JSON')
@@ -210,7 +210,7 @@ function addLedger(ledger: Command): void {
     .command('audit')
     .description('recompute every amount, sequence and balance; exits with 1 on any difference')
     .option('--witness <file>', 'compare with usage objects that clients received, as JSON lines')
-    .option('--anchor <block:hash>', 'end of the hash chain that an earlier audit or the log told')
+    .option('--anchor <block:hash>', 'end of the hash chain, from the log or an earlier audit')
     .option('--json', 'print JSON')
     .action((options: AuditOptions) =>
       run(
@@ -242,8 +242,8 @@ function addLedger(ledger: Command): void {
     });
   ledger
     .command('holds')
-    .description('list what is set aside for requests (OVERDRAFT=none), newest first')
-    .option('--state <state>', 'orphaned: never charged nor given up; live: in flight', 'orphaned')
+    .description('list amounts held for requests (OVERDRAFT=none), newest first')
+    .option('--state <state>', 'orphaned: not charged, not released; live: in flight', 'orphaned')
     .option('--limit <n>', 'at most this many', integer, 100)
     .option('--json', 'print JSON')
     .action(
@@ -256,7 +256,7 @@ function addLedger(ledger: Command): void {
     );
 }
 
-/** Needs the files themselves, so no gateway may have the ledger open. */
+/** Opens the ledger's files directly, so no gateway may have them open. */
 async function exportLedger(connectionString: string): Promise<string> {
   const config = readConfig(process.env);
   if (config.databaseUrl !== undefined) {

@@ -1,10 +1,10 @@
 /**
  * The most that a request can cost. `OVERDRAFT=none` holds this amount before the request is sent.
- * It is an upper bound: a byte is at most one token, and tokens that come from no byte of the
- * request are added separately. See docs/decisions/0009.
+ * It is an upper bound: a byte becomes at most one token, and tokens that are not in the request's
+ * bytes are added separately. See docs/decisions/0009.
  *
- * A compaction that is asked for by itself reads the conversation once and writes at most
- * `max_tokens` of summary, with no reply after it: it needs nothing more.
+ * A request whose only purpose is `compaction` reads the conversation once and writes a summary of
+ * at most `max_tokens`, with no reply after it, so the same bound covers it.
  * https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand
  */
 
@@ -16,16 +16,16 @@ import type { Path, Place } from './shared-account-rules.js';
 /** The provider's own instructions around tools, and its marks around messages. */
 const PREAMBLE_TOKENS = 2_000;
 /**
- * Tokens of the largest image after scaling. An image by URL, or well compressed, has fewer bytes
- * than that.
+ * Tokens of the largest image after scaling. Counted in addition to the bytes, because an image by
+ * URL, or one that compresses well, can have fewer bytes than tokens.
  */
 const IMAGE_TOKENS = 5_000;
 /** A tool that the provider defines stands for instructions that the request does not contain. */
 const BUILT_IN_TOOL_TOKENS = 3_000;
 /**
- * How often the provider samples the model at most while it runs its own tools, then it ends with
- * `pause_turn`. Each time it reads the whole conversation, with results that are in no byte of the
- * request.
+ * The provider samples the model at most this many times while it runs its own tools; then it ends
+ * the response with `pause_turn`. Each time the model reads the whole conversation again, with tool
+ * results that are not in the request's bytes.
  * https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
  */
 const MAX_SERVER_TURNS = 10;
@@ -36,7 +36,7 @@ export interface ChargeFindings {
   /** Whether a document is compressed or remote, so that its pages cannot be counted. */
   readonly hasUncountedDocument: boolean;
   readonly builtInTools: number;
-  /** The most often that the model is sampled. */
+  /** How many times the model can be sampled, at most. */
   readonly turns: number;
   /** Path of a member that makes the cost unbounded. */
   readonly unboundedPath: string | undefined;
@@ -45,7 +45,7 @@ export interface ChargeFindings {
 export interface BoundedRequest {
   readonly bytes: number;
   readonly maxTokens: number | undefined;
-  /** A beta that the client asked for may widen the model's. */
+  /** In tokens. Larger than the model's own if the client asked for a beta that widens it. */
   readonly contextWindow: number;
 }
 
@@ -86,8 +86,8 @@ export class ChargeFindingsCollector {
     if (of === 'source' && (type === 'text' || type === 'content')) this.#plainSources += 1;
     if (type === 'image') this.#images += 1;
     if (type === 'document') this.#documents += 1;
-    // Compacts before each turn of a server tool that finds the context long, any number of times,
-    // and the length of the summaries is not documented.
+    // A compacting edit runs before each server-tool turn whose context is too long. Nothing limits
+    // how often it runs or how long its summaries are, so the cost has no upper bound.
     // https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
     if (type.startsWith('compact_')) this.#unboundedPath ??= path.join('.');
   }
@@ -95,7 +95,7 @@ export class ChargeFindingsCollector {
   #onToolType(type: string, path: Path): void {
     const family = familyOf(type);
     if (family !== 'custom') this.#builtInTools += 1;
-    // The request does not limit what another model reads and writes.
+    // An advisor is another model, and the request does not limit what it reads and writes.
     if (family === 'advisor') this.#unboundedPath ??= path.join('.');
     if (TOOL_FAMILIES.get(family)?.runs !== 'client') this.#openTool(path).isServer = true;
   }
@@ -103,7 +103,7 @@ export class ChargeFindingsCollector {
   onMaxUses(uses: unknown, path: Path): void {
     const tool = this.#openTool(path);
     const count = typeof uses === 'number' && uses >= 0 ? uses : Infinity;
-    // If it is given twice, the larger value counts.
+    // If `max_uses` is given twice, the larger value counts.
     tool.maxUses = Math.max(tool.maxUses ?? 0, count);
   }
 
@@ -114,7 +114,7 @@ export class ChargeFindingsCollector {
     if (tool.isServer) this.#serverTurns += tool.maxUses ?? Infinity;
   }
 
-  /** Servers of the Model Context Protocol, whose tools are not in the request. */
+  /** The request names MCP servers. Their tools are not in it, so their uses have no limit. */
   onServersOfTools(): void {
     this.#serverTurns = Infinity;
   }

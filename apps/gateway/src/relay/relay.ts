@@ -1,11 +1,12 @@
 /**
  * One exchange with the upstream, from sending the request to the last byte at the client.
  *
- * The usage object decides the charge, so the charge is durable before the bytes that carry the
- * usage leave: the whole body of a plain response; in a stream, the final usage event and
- * everything after it. All bytes before them leave as they arrive. Output that arrives in one tick
- * with the end leaves with the end, unless the ledger is slow. If the client leaves, the upstream
- * is still read to its end and the exact usage charged.
+ * The usage object decides the charge, so the bytes that carry it are sent only when the charge is
+ * durable. In a plain response these are the whole body; in a stream, the final usage event and
+ * everything after it. All bytes before them are sent as they arrive, except that output of the
+ * event-loop tick in which the stream ends is sent together with its end, unless the ledger is
+ * slow. If the client disconnects, the upstream is still read to its end and the exact usage is
+ * charged.
  */
 
 import type { Response } from 'express';
@@ -278,7 +279,7 @@ class Relay implements UpstreamListener {
   }
 }
 
-/** Such as `ECONNREFUSED` or `UND_ERR_HEADERS_TIMEOUT`, and the system's text for it. */
+/** The error's code, such as `ECONNREFUSED` or `UND_ERR_HEADERS_TIMEOUT`, and its message. */
 function faultOf(error: Error): string {
   const code = errorCode(error);
   return code === undefined ? error.message : `${code}: ${error.message}`;

@@ -62,7 +62,7 @@ export function sealsContract({ runner, subject, newKey, settle }: ContractPart)
       assert.deepEqual(await store.sealEntries({ all: true }), head);
     });
 
-    it('the database refuses to rewrite them', async () => {
+    it('cannot be changed or deleted by plain SQL', async () => {
       for (const sql of ['UPDATE ledger_block SET entries = 0', 'DELETE FROM ledger_seal']) {
         await assert.rejects(subject().tamper(sql), /refused/);
       }
@@ -76,7 +76,8 @@ export function sealsContract({ runner, subject, newKey, settle }: ContractPart)
       await store.sealEntries({ all: true });
       const before = await differences('seal');
       const [first, second, , last] = charges.map(({ requestId }) => requestId);
-      // Neither touches a sum: who was served by which response, and the newest entry with its key.
+      // No sum shows these changes: an entry's upstream id and time are in no sum, and the newest
+      // entry is deleted together with its effect on the key.
       await withoutTriggers(`
         UPDATE ledger SET upstream_id = 'msg_another' WHERE id = '${first ?? ''}';
         UPDATE ledger SET created_at = created_at + interval '1 ms' WHERE id = '${second ?? ''}';

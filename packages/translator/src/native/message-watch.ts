@@ -8,9 +8,12 @@ import { readNativeUsage } from './usage.js';
 
 /** Reads the events of a native stream that concern the message as a whole. */
 export class MessageWatch {
-  /** The event with the final usage came, or the stream ended: no byte may leave from here on. */
+  /**
+   * The event with the final usage has arrived, or the stream has ended. From here on all bytes are
+   * held back from the client.
+   */
   isHolding = false;
-  /** `message_stop` came, or a failure. */
+  /** `message_stop` has arrived, or the stream has failed. */
   isFinished = false;
   /** An event with data came. */
   hasEvents = false;
@@ -54,9 +57,10 @@ export class MessageWatch {
   }
 
   /**
-   * Reads the bytes after the last whole event: an event that lacks only its blank line counts.
+   * Reads the bytes after the last whole event. An event that lacks only its final blank line is
+   * read like a whole one.
    *
-   * @returns whether they are such an event.
+   * @returns whether the bytes were such an event.
    */
   onRest(rest: Uint8Array): boolean {
     const event = parseObject(readEvent(rest).data);
@@ -70,7 +74,7 @@ export class MessageWatch {
     return true;
   }
 
-  /** The first failure counts. */
+  /** Ends the stream as failed. Later failures do not replace the first one. */
   fail(cause: FailureCause, reported?: unknown): void {
     this.#failure ??= failureOf(cause, reported);
     this.isFinished = true;
