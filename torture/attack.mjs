@@ -17,6 +17,7 @@ import { SHAPES } from './attack/shapes.mjs';
 import { readLedger, toUnits } from './check.mjs';
 import { createMemoryLimit } from './memory-limit.mjs';
 import { startSystem } from './system.mjs';
+import { callHeaders } from './headers.mjs';
 
 const MEBIBYTE = 1024 * 1024;
 const LARGEST_BYTES = 32 * MEBIBYTE - 4096;
@@ -76,9 +77,7 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
           dispatcher: agent,
           method: 'POST',
           headers: {
-            authorization: `Bearer ${key.credential}`,
-            'content-type': 'application/json',
-            'anthropic-version': '2023-06-01',
+            ...callHeaders(key.credential),
             ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
           },
           body,

@@ -5,6 +5,7 @@
 
 import { Agent, request } from 'undici';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { callHeaders } from './headers.mjs';
 
 export function createClients({ replicas, keys, models, parallel, random, onProgress }) {
   const seen = [];
@@ -38,11 +39,7 @@ export function createClients({ replicas, keys, models, parallel, random, onProg
         {
           dispatcher: agent,
           method: 'POST',
-          headers: {
-            authorization: `Bearer ${key.credential}`,
-            'content-type': 'application/json',
-            'anthropic-version': '2023-06-01',
-          },
+          headers: callHeaders(key.credential),
           body: JSON.stringify({
             model: model.id,
             max_tokens: 30 + (i % 50),

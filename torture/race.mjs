@@ -9,6 +9,7 @@ import { Agent, request } from 'undici';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chargeOf, readLedger, toUnits } from './check.mjs';
 import { startSystem } from './system.mjs';
+import { callHeaders } from './headers.mjs';
 
 const MODEL = 'claude-haiku-4-5';
 const CONCURRENCY = 5;
@@ -93,11 +94,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
       const response = await request(`${replica.url}/v1/messages`, {
         dispatcher: agent,
         method: 'POST',
-        headers: {
-          authorization: `Bearer ${key.credential}`,
-          'content-type': 'application/json',
-          'anthropic-version': '2023-06-01',
-        },
+        headers: callHeaders(key.credential),
         body: JSON.stringify({
           model: MODEL,
           max_tokens: MAX_TOKENS,

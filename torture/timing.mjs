@@ -10,6 +10,7 @@ import { Agent, request } from 'undici';
 import pg from 'pg';
 import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
 import { startSystem } from './system.mjs';
+import { callHeaders } from './headers.mjs';
 
 const LARGEST_DIFFERENCE_MS = 1;
 
@@ -57,9 +58,7 @@ export async function tortureTiming({ samples, isTimed }, random, say) {
         dispatcher: agent,
         method: 'POST',
         headers: {
-          authorization: `Bearer ${credential}`,
-          'content-type': 'application/json',
-          'anthropic-version': '2023-06-01',
+          ...callHeaders(credential),
           // Each has its own client address, because guesses are limited by address.
           'x-forwarded-for': [...randomBytes(4)].map(String).join('.'),
         },

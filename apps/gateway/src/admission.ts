@@ -11,7 +11,7 @@ import type { HoldOutcome, KeyRecord, Standing } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import type { Lease } from '@gateway/rate-limiter';
 import { UNKNOWN_KEY } from './credentials.js';
-import { rateLimited, storeUnavailable } from './refusal.js';
+import { rateLimited, storeUnavailable, unauthorized } from './refusal.js';
 import type { Refusal } from './refusal.js';
 import type { Services } from './services.js';
 import type { LimitName } from './telemetry/finished-request.js';
@@ -130,12 +130,12 @@ function unavailable(error: unknown): RefusedAdmission {
 function inactiveKey(standing: Standing, key: KeyRecord): Refusal {
   switch (standing.standing) {
     case 'exhausted':
-      return unauthorized('insufficient_quota', exhaustedText(standing));
+      return unauthorized(exhaustedText(standing), 'insufficient_quota');
     case 'suspended':
-      return unauthorized('key_suspended', 'this API key is suspended by its operator');
+      return unauthorized('this API key is suspended by its operator', 'key_suspended');
     case 'expired': {
       const when = key.expiresAt === null ? '' : ` on ${key.expiresAt.toISOString()}`;
-      return unauthorized('key_expired', `this API key expired${when}`);
+      return unauthorized(`this API key expired${when}`, 'key_expired');
     }
     case 'active':
     case 'revoked':
@@ -153,10 +153,6 @@ function exhaustedText({
     ? `this key's balance is used up: it is ${amount}, and a response cost ${formatUsd(uncovered)} USD ` +
         'more than it could cover; add credit to go on'
     : `this key's balance is used up (${amount}): add credit to go on`;
-}
-
-function unauthorized(code: string, message: string): Refusal {
-  return { status: 401, type: 'authentication_error', message, code, shouldRetry: false };
 }
 
 function shortOf(

@@ -13,7 +13,7 @@ import type {
 import { canonicalUrl } from './canonical-path.js';
 import { methodNotAllowed, noEndpoint } from './no-endpoint.js';
 import type { Asked } from './no-endpoint.js';
-import { sendEarlyRefusal } from './refusal.js';
+import { badRequest, sendEarlyRefusal } from './refusal.js';
 import type { Dialect, Refusal } from './refusal.js';
 import { newRequestId } from './request-id.js';
 import { balanceRoute } from './routes/balance.js';
@@ -134,7 +134,7 @@ function failed(services: Services): ErrorRequestHandler {
       req,
       res,
       isClientError
-        ? { status: 400, type: 'invalid_request_error', message: 'path: cannot be decoded' }
+        ? badRequest('path: cannot be decoded')
         : { status: 500, type: 'api_error', message: 'the gateway failed; nothing was charged' },
     );
   };

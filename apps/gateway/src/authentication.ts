@@ -17,7 +17,8 @@ export type Authentication =
 const UNKNOWN_KEY_POLICY = { limit: 30, windowMs: 60_000 } as const;
 
 /**
- * Finds the key that a request presents, whatever its standing. A revoked key counts as unknown.
+ * Finds the key that a request presents. Its standing is not checked, but a revoked key counts as
+ * unknown.
  */
 export async function authenticate(
   req: Request,

@@ -228,7 +228,7 @@ function unsupported(message: string): Refusal {
 
 function tooLarge(maxBytes: number): Refusal {
   const message = `request body: exceeds the maximum of ${String(maxBytes)} bytes`;
-  return { status: 413, type: 'request_too_large', message, shouldRetry: false };
+  return { status: 413, type: 'request_too_large', message };
 }
 
 const INFLATES_TOO_MUCH: Refusal = {
@@ -237,7 +237,6 @@ const INFLATES_TOO_MUCH: Refusal = {
   message:
     `request body: becomes more than ${String(MAX_INFLATION)} times larger when decompressed; ` +
     'send it without content-encoding',
-  shouldRetry: false,
 };
 
 const OUT_OF_MEMORY: Refusal = {

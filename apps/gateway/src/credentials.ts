@@ -7,6 +7,7 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
+import { badRequest, unauthorized } from './refusal.js';
 import type { Refusal } from './refusal.js';
 
 export type PresentedCredential =
@@ -40,16 +41,6 @@ export function readCredential(
   return { outcome: 'presented', credential };
 }
 
-function unauthorized(message: string): Refusal {
-  return {
-    status: 401,
-    type: 'authentication_error',
-    message,
-    code: 'invalid_api_key',
-    shouldRetry: false,
-  };
-}
-
 /**
  * One refusal for a key that is missing, malformed, unknown or revoked, so that guessing reveals
  * nothing.
@@ -62,11 +53,7 @@ const BEARER_ONLY = unauthorized(
   'this endpoint takes the key as "Authorization: Bearer <API_KEY>" only, not in the API key header',
 );
 
-const TWO_CREDENTIALS: Refusal = {
-  status: 400,
-  type: 'invalid_request_error',
-  message:
-    'two credentials were sent, in the Authorization header and in the API key header: send one ' +
+const TWO_CREDENTIALS = badRequest(
+  'two credentials were sent, in the Authorization header and in the API key header: send one ' +
     '(in the environment, unset ANTHROPIC_AUTH_TOKEN or ANTHROPIC_API_KEY)',
-  shouldRetry: false,
-};
+);

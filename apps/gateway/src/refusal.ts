@@ -38,6 +38,11 @@ export function badRequest(message: string, param?: string | null): Refusal {
   };
 }
 
+/** A refusal with 401: the credential or its key cannot be used. */
+export function unauthorized(message: string, code = 'invalid_api_key'): Refusal {
+  return { status: 401, type: 'authentication_error', message, code };
+}
+
 export interface RefusalContext {
   readonly dialect: Dialect;
   readonly requestId: string;

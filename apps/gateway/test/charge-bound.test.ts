@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultPriceTable } from '@gateway/billing';
 import { createPreparer } from '../src/preparation/prepare-request.js';
+import { NO_LIMITS } from './support/no-limits.js';
 
 const price = defaultPriceTable().find('claude-sonnet-4-6')!;
 /** 3.75 USD per million tokens written to the cache is the dearest prompt token, 15 the reply's. */
@@ -10,14 +11,8 @@ const prepare = createPreparer({
   allow: new Set(['compaction', 'web_search', 'code_execution', 'mcp', 'advisor']),
   overdraft: 'none',
 });
-const UNLIMITED = {
-  nativeValues: Infinity,
-  nativeBytes: Infinity,
-  chatValues: Infinity,
-  chatBytes: Infinity,
-};
 const boundOf = (bytes: Uint8Array, hasLongContext = false) => {
-  const preparation = prepare({ format: 'messages', body: bytes, hasLongContext }, UNLIMITED);
+  const preparation = prepare({ format: 'messages', body: bytes, hasLongContext }, NO_LIMITS);
   if (preparation.outcome === 'too_large') throw new Error('a limit that there is not');
   return preparation;
 };

@@ -12,18 +12,13 @@ import type {
 import { createRequestPreparer } from '../src/preparation/preparer.js';
 import type { RequestPreparer } from '../src/preparation/preparer.js';
 import { MODEL } from './support/gateway.js';
+import { NO_LIMITS } from './support/no-limits.js';
 
 const MEBIBYTE = 1024 * 1024;
 const RULES: PreparationRules = {
   models: defaultPriceTable().list(),
   allow: new Set(),
   overdraft: 'none',
-};
-const UNLIMITED = {
-  nativeValues: Infinity,
-  nativeBytes: Infinity,
-  chatValues: Infinity,
-  chatBytes: Infinity,
 };
 
 const open: RequestPreparer[] = [];
@@ -80,7 +75,7 @@ describe('a request is prepared in a thread of its own', () => {
       true,
     ],
   ])('%s, and the outcome is the same', async (_what, format, body, isInThread) => {
-    const expected = createPreparer(RULES)(jobOf(format, body), UNLIMITED);
+    const expected = createPreparer(RULES)(jobOf(format, body), NO_LIMITS);
     const prepared = openPreparer().prepare(jobOf(format, body), 'key');
     expect(prepared instanceof Promise).toBe(isInThread);
     expect(plain(await prepared)).toEqual(plain(expected));

@@ -20,6 +20,7 @@ import {
   TOOL_FAMILIES,
   familyOf,
 } from '../src/preparation/shared-account-rules.js';
+import { NO_LIMITS } from './support/no-limits.js';
 
 const listFile = join(__dirname, 'upstream-places.json');
 const { rootMembers, freeForm, toolTypes, places, iterationTypes } = JSON.parse(
@@ -33,12 +34,6 @@ const { rootMembers, freeForm, toolTypes, places, iterationTypes } = JSON.parse(
 };
 
 const MODEL = defaultPriceTable().find('claude-sonnet-4-6')!;
-const UNLIMITED = {
-  nativeValues: Infinity,
-  nativeBytes: Infinity,
-  chatValues: Infinity,
-  chatBytes: Infinity,
-};
 const BASE = { model: MODEL.id, max_tokens: 0, messages: [{ role: 'user', content: 'a' }] };
 const ALL: PricedFeature[] = ['web_search', 'code_execution', 'mcp', 'advisor', 'unknown_tools'];
 
@@ -50,7 +45,7 @@ function prepare(
   const rules = { models: [MODEL], allow: new Set(allow), overdraft };
   const bytes = Buffer.from(JSON.stringify(body));
   const job = { format: 'messages', body: bytes, hasLongContext: false } as const;
-  const preparation = createPreparer(rules)(job, UNLIMITED);
+  const preparation = createPreparer(rules)(job, NO_LIMITS);
   if (preparation.outcome === 'too_large') throw new Error('a limit that there is not');
   return preparation.outcome === 'refused'
     ? { refusal: preparation.refusal.message, chargeBound: 0n, bytes: bytes.length }

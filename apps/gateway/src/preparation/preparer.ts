@@ -137,5 +137,5 @@ function withOwnMemory(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 function ignore(): void {
-  // Whoever asked for the work gets its outcome.
+  // The caller of the work gets its outcome.
 }

@@ -20,7 +20,7 @@ import type { ExchangeReport } from '../relay/relay.js';
 import type { ResponseFormat } from '../relay/format.js';
 import { newRequestId } from '../request-id.js';
 import type { Services } from '../services.js';
-import type { LimitName } from '../telemetry/finished-request.js';
+import type { FinishedRequest } from '../telemetry/finished-request.js';
 import { RequestBody } from '../upstream/request-body.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 
@@ -179,11 +179,4 @@ function keepsHold({ charged, loss }: ExchangeReport): boolean {
   return charged !== undefined || loss === 'ledger_unavailable';
 }
 
-interface Result {
-  readonly status: number;
-  readonly keyId?: string;
-  readonly model?: string;
-  readonly limited?: LimitName | undefined;
-  readonly fault?: string | undefined;
-  readonly report?: ExchangeReport;
-}
+type Result = Omit<FinishedRequest, 'requestId' | 'endpoint' | 'durationMs'>;

@@ -7,8 +7,8 @@ import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import type { ModelPrice } from '@gateway/billing';
 import { modelNotFound } from '../preparation/prepare-request.js';
-import { badRequest } from '../refusal.js';
 import type { Services } from '../services.js';
+import { invalidQuery, refusalOfQuery } from './query-refusal.js';
 import { readRoute } from './read-route.js';
 
 export function listModelsRoute(services: Services): RequestHandler {
@@ -17,15 +17,10 @@ export function listModelsRoute(services: Services): RequestHandler {
     services,
     (_key, req) => {
       const query = pageQuery.safeParse(req.query);
-      if (!query.success) {
-        const [issue] = query.error.issues;
-        const param = issue?.path.join('.') ?? '';
-        return { refusal: badRequest(`${param}: ${issue?.message ?? 'is invalid'}`, param) };
-      }
+      if (!query.success) return { refusal: refusalOfQuery(query.error) };
       const page = pageOf(services.prices.list(), query.data);
       if ('unknown' in page) {
-        const message = `${page.unknown}: is not a model that is offered`;
-        return { refusal: badRequest(message, page.unknown) };
+        return { refusal: invalidQuery(page.unknown, 'is not a model that is offered') };
       }
       const data = page.models.map(modelObject);
       return {

@@ -6,11 +6,10 @@
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import type { EntryFilter, EntryPage } from '@gateway/balance-store';
-import { badRequest } from '../refusal.js';
-import type { Refusal } from '../refusal.js';
 import type { Services } from '../services.js';
 import { STORABLE_TIME_RULE, isStorableTime, line } from '../operations/storable.js';
 import { usageCsv, usageView } from '../operations/views.js';
+import { invalidQuery, refusalOfQuery } from './query-refusal.js';
 import { readRoute } from './read-route.js';
 import type { ReadAnswer } from './read-route.js';
 
@@ -42,7 +41,7 @@ export function listUsageRoute(services: Services): RequestHandler {
   return readRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
     const query = usageQuery.safeParse(req.query);
     if (!query.success) {
-      return { refusal: refusalOf(query.error.issues[0]) };
+      return { refusal: refusalOfQuery(query.error) };
     }
     const { day: on, from, until, model, limit, cursor, format } = query.data;
     const filter: EntryFilter = {
@@ -108,15 +107,4 @@ async function readPage(services: Services, filter: EntryFilter): Promise<EntryP
     if (error instanceof RangeError) return undefined;
     throw error;
   }
-}
-
-function refusalOf(issue: z.core.$ZodIssue | undefined): Refusal {
-  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
-  return unknown === undefined
-    ? invalidQuery(issue?.path.join('.') ?? '', issue?.message ?? 'is invalid')
-    : invalidQuery(unknown, 'is not a parameter of this endpoint');
-}
-
-function invalidQuery(param: string, message: string): Refusal {
-  return badRequest(`${param}: ${message}`, param);
 }

@@ -3,9 +3,7 @@
 import { Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { LedgerSummary } from '@gateway/balance-store';
-import { addGauge } from './registry.js';
-
-const USD_UNITS = 1e14;
+import { addGauge, approximateUsd } from './registry.js';
 
 export interface LedgerFigures {
   /** Read once a minute; `undefined` before the first time. */
@@ -39,12 +37,12 @@ export function addLedgerMetrics(registry: Registry, figures: LedgerFigures): vo
   gauge(
     'gateway_unspent_usd',
     'Sum of all balances above zero: what customers have paid and not used; approximate',
-    ({ unspent }) => Number(unspent) / USD_UNITS,
+    ({ unspent }) => approximateUsd(unspent),
   );
   gauge(
     'gateway_overdrawn_usd',
     'Sum of all balances below zero, as a positive amount; approximate',
-    ({ overdrawn }) => Number(overdrawn) / USD_UNITS,
+    ({ overdrawn }) => approximateUsd(overdrawn),
   );
   gauge(
     'gateway_ledger_last_seal_timestamp_seconds',

@@ -11,7 +11,7 @@ import type { Charge } from '../relay/settle-charge.js';
 import type { ExchangeReport } from '../relay/relay.js';
 import { LIMIT_NAMES } from './finished-request.js';
 import type { FinishedRequest } from './finished-request.js';
-import { addGauge } from './registry.js';
+import { addGauge, approximateUsd } from './registry.js';
 
 export interface Metrics {
   observe(request: FinishedRequest): void;
@@ -34,7 +34,6 @@ const UPSTREAM_STATUSES = [200, 400, 401, 403, 404, 413, 429, 500, 502, 503, 504
 const REMARKS = ['cache_creation', 'thinking_tokens', 'iterations'];
 const TOKEN_CLASSES = ['input', 'output', 'cache_read', 'cache_creation'];
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
-const USD_UNITS = 1e14;
 
 export function createMetrics(registry: Registry, figures: RequestFigures): Metrics {
   const observeRequest = countRequests(registry);
@@ -165,8 +164,8 @@ function countCharges(
     tokens.inc({ model, class: 'output' }, usage.outputTokens);
     tokens.inc({ model, class: 'cache_read' }, usage.cacheReadInputTokens);
     tokens.inc({ model, class: 'cache_creation' }, usage.cacheCreationInputTokens);
-    charged.inc({ model }, Number(charge) / USD_UNITS);
-    writtenOff.inc(Number(lost) / USD_UNITS);
+    charged.inc({ model }, approximateUsd(charge));
+    writtenOff.inc(approximateUsd(lost));
     partsSetAside.inc(setAside);
     for (const { detail } of found) remarks.inc({ detail });
   };

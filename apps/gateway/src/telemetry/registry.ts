@@ -17,6 +17,11 @@ export function createRegistry(worker?: string): Registry {
   return registry;
 }
 
+/** The value of a metric for an amount in units of 10^-14 USD. The ledger is exact, this is not. */
+export function approximateUsd(amount: bigint): number {
+  return Number(amount) / 1e14;
+}
+
 /** @param read - Called at each scrape. The gauge keeps its value on `undefined`. */
 export function addGauge(
   registry: Registry,

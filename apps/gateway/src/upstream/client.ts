@@ -73,7 +73,7 @@ function iterable(body: Iterable<Uint8Array>): Readable {
   return body as unknown as Readable;
 }
 
-/** What a client is told when no response came: the connection was refused, reset or timed out. */
+/** The refusal for a connection that was refused, reset or timed out, so that no response came. */
 export function refusalOfConnectionError(error: Error): Refusal {
   const code = errorCode(error);
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {

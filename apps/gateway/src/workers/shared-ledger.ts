@@ -40,7 +40,7 @@ export function shareLedger(store: BalanceStore) {
         });
       },
     },
-    /** Call it when the worker has ended, for whatever reason. */
+    /** Call it when the worker has ended, normally or not. */
     leave(): void {
       isGone = true;
       for (const requestId of holds) store.abandonHold(requestId);

@@ -31,7 +31,7 @@ export function shareLimits(limiter: MemoryLimiter) {
       record: (...args: Parameters<Limiter['record']>) => limiter.record(...args),
       leases: (...args: Parameters<Limiter['leases']>) => limiter.leases(...args),
     },
-    /** Releases the worker's leases. Call it when the worker has ended, for whatever reason. */
+    /** Releases the worker's leases. Call it when the worker has ended, normally or not. */
     leave(): void {
       for (const lease of leases.values()) lease.release();
       leases.clear();
