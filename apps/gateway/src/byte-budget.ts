@@ -1,7 +1,11 @@
 /**
  * Memory that clients may make this process take at one moment: the bytes of request bodies that
- * have not been sent on, and of responses that their clients have not read. One key can take a
- * share of it, so that no key leaves the others without.
+ * have not been sent on, and of responses that their clients have not read.
+ *
+ * A key may have at most as much reserved as is still free. So one key alone gets half, the next
+ * one a quarter, and however many keys reserve all they can, some is left for the small requests of
+ * the others. A declared length reserves memory before a byte of the body has arrived: with fixed
+ * shares two keys could take everything by declaring bodies that they never send.
  */
 
 export interface ByteBudget {
@@ -15,20 +19,15 @@ export interface ByteReservation {
   /**
    * Changes what is reserved to `bytes` in total. On any outcome but `reserved` nothing changes.
    *
-   * @returns `key_full` if the key's share does not allow it, `full` if the whole budget does not
+   * @returns `key_full` if the key would have more than half of the budget, `full` if other keys
+   * have reserved too much
    */
   resize(bytes: number): 'reserved' | 'key_full' | 'full';
   /** Gives everything back. Calling it again does nothing. */
   release(): void;
 }
 
-export interface ByteBudgetOptions {
-  readonly totalBytes: number;
-  /** The most that one key can have reserved. */
-  readonly keyBytes: number;
-}
-
-export function createByteBudget({ totalBytes, keyBytes }: ByteBudgetOptions): ByteBudget {
+export function createByteBudget(totalBytes: number): ByteBudget {
   let reserved = 0;
   const reservedByKey = new Map<string, number>();
 
@@ -49,8 +48,9 @@ export function createByteBudget({ totalBytes, keyBytes }: ByteBudgetOptions): B
         resize(bytes) {
           const more = bytes - mine;
           if (more > 0) {
-            if ((reservedByKey.get(keyId) ?? 0) + more > keyBytes) return 'key_full';
-            if (reserved + more > totalBytes) return 'full';
+            const ofKey = (reservedByKey.get(keyId) ?? 0) + more;
+            if (ofKey > totalBytes / 2) return 'key_full';
+            if (ofKey > totalBytes - reserved - more) return 'full';
           }
           change(bytes);
           return 'reserved';

@@ -46,8 +46,6 @@ export interface ClientServerParts extends Log {
 }
 
 const DRAIN_DEADLINE_MS = 120_000;
-/** The share of the memory for bodies that one key may take. */
-const KEY_SHARE_OF_MEMORY = 0.5;
 
 export async function startClientServer(
   config: Config,
@@ -58,10 +56,7 @@ export async function startClientServer(
   const upstream = createUpstreamClient(openUpstream(parts.upstream));
   const activity = createActivity();
   const stopShrinking = freeMemoryWhenIdle(activity);
-  const memory = createByteBudget({
-    totalBytes: config.bodyMemoryBytes,
-    keyBytes: Math.floor(config.bodyMemoryBytes * KEY_SHARE_OF_MEMORY),
-  });
+  const memory = createByteBudget(config.bodyMemoryBytes);
   const metrics = createMetrics(registry, {
     models: prices.list().map(({ id }) => id),
     running: () => activity.running,
