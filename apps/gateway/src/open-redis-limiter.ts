@@ -66,7 +66,19 @@ function tried(redis: Redis | Cluster): Promise<void> {
  * only after 100 ms. The limiter does not wait that long.
  */
 async function connectNodes(redis: Redis | Cluster): Promise<void> {
-  if (redis instanceof Cluster) await Promise.all(redis.nodes('master').map((node) => node.ping()));
+  if (redis instanceof Cluster) await Promise.all(redis.nodes('master').map(connectNode));
+}
+
+/** A call would not wait for the connection, but fail while it is being opened. */
+async function connectNode(node: Redis): Promise<void> {
+  if (node.status === 'wait') {
+    await node.connect();
+  } else if (node.status !== 'ready') {
+    await new Promise((resolve) => {
+      node.once('ready', resolve);
+      node.once('close', resolve);
+    });
+  }
 }
 
 function connectRedis([first = '', ...others]: readonly string[]): Redis | Cluster {

@@ -174,7 +174,12 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   }
   await first?.call('cluster', 'meet', '127.0.0.1', ports[1] ?? 0);
   for (const node of [first, second]) {
-    while (!String(await node?.call('cluster', 'info')).includes('cluster_slots_ok:16384')) {
+    // It may know all slots a while before it serves them.
+    const isReady = async () =>
+      /cluster_state:ok[^]*cluster_slots_ok:16384/.test(
+        String(await node?.call('cluster', 'info')),
+      );
+    while (!(await isReady())) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
