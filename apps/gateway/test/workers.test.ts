@@ -102,6 +102,8 @@ async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
 /** A stream of which the client has the beginning. */
 interface Watched {
   readonly status: number;
+  /** Of a refusal. */
+  readonly message?: string | undefined;
   /** Resolves when it is over, with the final usage as the client read it. */
   readonly usage: Promise<readonly [requestId: string, usage: object] | undefined>;
 }
@@ -109,6 +111,10 @@ interface Watched {
 async function openStream(gateway: GatewayProcess, apiKey: string): Promise<Watched> {
   const response = await postMessages(gateway, apiKey, BODY);
   const { status } = response;
+  if (status !== 200) {
+    const { error } = (await response.json()) as { readonly error: { readonly message: string } };
+    return { status, message: error.message, usage: Promise.resolve(undefined) };
+  }
   const requestId = response.headers.get('x-gateway-request-id')!;
   const usage = response.text().then(
     (text) => {
@@ -307,17 +313,22 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
   });
 
   it('OVERDRAFT=none: no balance falls below zero, whichever process holds of it', async () => {
-    const gateway = await start({ ...(await environment()), OVERDRAFT: 'none' });
+    // Each response of an upstream costs more than the one before. After thousands of them it would
+    // cost more than its hold.
+    const fresh = await startGatedUpstream();
+    const env = { ...(await environment()), OVERDRAFT: 'none', UPSTREAM_URL: fresh.url };
+    const gateway = await start(env);
     const key = await newKey(gateway, { balance_usd: '1' });
     for (let round = 0; round < 10; round += 1) {
       const streams = await openStreams(gateway, key.api_key, 20);
-      expect(streams.map(({ status }) => status).filter((s) => s !== 200 && s !== 402)).toEqual([]);
+      expect(streams.filter(({ status }) => status !== 200 && status !== 402)).toEqual([]);
       await usagesOf(streams);
     }
     const { balance_usd } = await gateway.call('showKey', { key_id: key.id });
     expect(Number(balance_usd)).toBeGreaterThanOrEqual(0);
     expect(Number(balance_usd)).toBeLessThan(1);
     expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
+    await fresh.close();
   });
 }
 
