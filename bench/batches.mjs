@@ -9,20 +9,28 @@ import pg from 'pg';
  * @returns `read` for all charges and commits so far, `readLatest` for those since the last
  * reading.
  */
-export async function openBatchCounter(databaseUrl, keyId) {
+export async function openBatchCounter(databaseUrl, keyIds) {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  let lastSeq = '0';
+  let counted = keyIds.map(() => '0');
   const total = { settled: 0, batches: 0 };
 
   async function readLatest() {
     const { rows } = await client.query(
-      `select count(*)::int as settled, count(distinct xmin::text)::int as batches, max(seq)::text as last
-         from ledger where key_id = $1 and kind = 'charge' and seq > $2`,
-      [keyId, lastSeq],
+      'select k.seq::text from unnest($1::text[]) with ordinality n (id, place) ' +
+        'join api_key k on k.id = n.id order by n.place',
+      [keyIds],
     );
-    const [{ settled, batches, last }] = rows;
-    lastSeq = last ?? lastSeq;
+    const now = rows.map(({ seq }) => seq);
+    const { rows: counts } = await client.query(
+      `select count(*)::int as settled, count(distinct l.xmin::text)::int as batches
+         from unnest($1::text[], $2::bigint[], $3::bigint[]) n (id, counted, now)
+         join ledger l on l.key_id = n.id and l.seq > n.counted and l.seq <= n.now
+         where l.kind = 'charge'`,
+      [keyIds, counted, now],
+    );
+    const [{ settled, batches }] = counts;
+    counted = now;
     total.settled += settled;
     total.batches += batches;
     return { settled, batches };

@@ -6,8 +6,8 @@ const PERCENTILES = { p50: 0.5, p99: 0.99, p999: 0.999 };
 
 /**
  * @param samples - by phase, then by contestant, as `runRounds` returns them
- * @returns one row per contestant: CPU time per response, its ratio to the bare proxy within each
- * round, responses per second, latencies, memory, and failures
+ * @returns one row per contestant: CPU time per response, the ratio of all processes' time to the
+ * bare proxy's within each round, responses per second, latencies, memory, and failures
  */
 export function figuresOf(work, samples) {
   const phases = Object.values(samples);
@@ -21,6 +21,7 @@ export function figuresOf(work, samples) {
       rounds: main.length,
       answers: main.reduce((sum, { answered }) => sum + answered, 0),
       cpuUs: summaryOf(main, 'cpuUs'),
+      wholeCpuUs: summary(main.map(wholeCpuUs)),
       ratio: ratioTo(first.bare, main),
       serversCpuUs: {
         postgres: summary(main.map(({ serversCpuUs }) => serversCpuUs.postgres)),
@@ -42,10 +43,17 @@ function summaryOf(samples, name) {
   return summary(samples.map((sample) => sample[name]));
 }
 
+/** CPU time of everything that the contestant needs: its own process, PostgreSQL and Redis. */
+function wholeCpuUs({ cpuUs, serversCpuUs: { postgres = 0, redis = 0 } }) {
+  return cpuUs + postgres + redis;
+}
+
 /** Ratios within a round, because the machine may be slower in the next round. */
 function ratioTo(bare, samples) {
   if (bare === undefined) return undefined;
-  return summary(samples.map(({ cpuUs }, round) => cpuUs / bare[round]?.cpuUs));
+  return summary(
+    samples.map((sample, round) => wholeCpuUs(sample) / wholeCpuUs(bare[round] ?? sample)),
+  );
 }
 
 /** Percentiles of all rounds together, and their difference to those of direct requests. */

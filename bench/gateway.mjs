@@ -1,6 +1,6 @@
 /**
- * This gateway as a contestant, with its default settings: info logs to a file, metrics on, one
- * key.
+ * This gateway as a contestant, with its default settings: info logs to a file, metrics on, two
+ * hundred keys that send in turn.
  */
 
 import { join } from 'node:path';
@@ -12,7 +12,8 @@ import { startServer } from './server.mjs';
 
 const MAIN = join(root, 'apps/gateway/dist/main.js');
 const ADMIN_TOKEN = 'benchmark-admin-token';
-/** The only key has limits that the benchmark cannot reach, and enough money for all of it. */
+const KEYS = 200;
+/** Limits that the benchmark cannot reach, and enough money for all of it. */
 const KEY = {
   name: 'benchmark',
   balance_usd: '1000000',
@@ -45,7 +46,7 @@ export function gatewayOnServers({ name, title, env = {} }) {
           ...env,
         },
       });
-      const batches = await openBatchCounter(databaseUrl, gateway.keyId);
+      const batches = await openBatchCounter(databaseUrl, gateway.keyIds);
       return {
         ...gateway,
         serverPids: pids,
@@ -80,17 +81,22 @@ export async function startGateway({ name, upstreamUrl, scratch, nodeFlags, env 
     scratch,
     isReady: () => isReady(admin),
   });
-  const key = await ask(admin, 'POST', '/admin/keys', KEY);
+  const keys = [];
+  while (keys.length < KEYS) keys.push(await ask(admin, 'POST', '/admin/keys', KEY));
   return {
     ...server,
     port,
-    headers: { authorization: `Bearer ${key.api_key}` },
-    keyId: key.id,
+    headers: keys.map((key) => ({ authorization: `Bearer ${key.api_key}` })),
+    keyIds: keys.map(({ id }) => id),
     settlements: async () => batchesOf(await askText(admin, '/metrics')),
-    /** The sum of the key's charges, in units of 10^-14 USD. */
+    /** The sum of the keys' charges, in units of 10^-14 USD. */
     async charged() {
-      const { spent_usd: spent } = await ask(admin, 'GET', `/admin/keys/${key.id}`);
-      return unitsOf(spent);
+      let sum = 0n;
+      for (const { id } of keys) {
+        const { spent_usd: spent } = await ask(admin, 'GET', `/admin/keys/${id}`);
+        sum += unitsOf(spent);
+      }
+      return sum;
     },
   };
 }

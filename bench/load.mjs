@@ -13,9 +13,13 @@ let target;
 let running;
 
 const handlers = {
-  /** @param target - the contestant and the work: `port`, `headers`, `fidelity`, `requests`. */
+  /**
+   * @param target - the contestant and the work: `port`, `fidelity`, `requests`, and `headers`, of
+   * which each request takes the next.
+   */
   aim({ port, headers, fidelity, requests }) {
-    target = { port, fidelity, requests: requests.map((request) => prepared(request, headers)) };
+    const all = requests.map((request) => prepared(request, headers));
+    target = { port, fidelity, requests: all };
   },
   busy: (options) => runBusy(target, options),
   steady: (options) => runSteady(target, options),
@@ -37,17 +41,24 @@ process.send?.({ ready: {} });
 
 function prepared({ path, format, bytes, answer, agent }, headers) {
   const body = promptOf({ format, bytes, agent, stream: answer.kind === 'stream' });
-  const head = [
-    `POST ${path} HTTP/1.1`,
-    'host: 127.0.0.1',
-    'content-type: application/json',
-    'anthropic-version: 2023-06-01',
-    `content-length: ${body.length}`,
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-  ].join('\r\n');
+  const heads = headers.map((own) =>
+    Buffer.from(
+      [
+        `POST ${path} HTTP/1.1`,
+        'host: 127.0.0.1',
+        'content-type: application/json',
+        'anthropic-version: 2023-06-01',
+        `content-length: ${body.length}`,
+        ...Object.entries(own).map(([name, value]) => `${name}: ${value}`),
+        '\r\n',
+      ].join('\r\n'),
+    ),
+  );
+  let sent = 0;
   return {
     format,
     answer: answerOf(answer),
-    bytes: Buffer.concat([Buffer.from(`${head}\r\n\r\n`), body]),
+    body,
+    nextHead: () => heads[sent++ % heads.length],
   };
 }

@@ -9,8 +9,7 @@ const CATEGORIES = [
   ['billing', /packages\/billing\//],
   ['rate limiter', /packages\/rate-limiter\//],
   ['balance store', /packages\/balance-store\//],
-  ['PGlite', /electric-sql|pglite/],
-  ["WebAssembly: undici's parser, or PGlite", /^wasm:/],
+  ["WebAssembly: undici's parser", /^wasm:/],
   ['the bare proxies', /bench\/proxies\//],
   [
     'Express',

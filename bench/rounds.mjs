@@ -37,6 +37,8 @@ export async function runRounds(run) {
   switch (work.phase) {
     case 'busy':
       return { leftOut, samples: await busyRounds(here) };
+    case 'steady':
+      return { leftOut, samples: { steady: await inTurn(here, steadySample(here)) } };
     case 'paced':
       return { leftOut, samples: { paced: await inTurn(here, pacedSample(here)) } };
     case 'open':
@@ -71,6 +73,22 @@ async function busyRounds(run) {
 
 function busyLoad({ connections = 32 }, durationMs) {
   return (load) => load.ask('busy', { connections, durationMs });
+}
+
+/** Few requests come in a second, so a round takes longer than a busy one. */
+const STEADY_DURATIONS = 4;
+
+function steadySample({ session, work, durationMs }) {
+  const { perSecond } = work;
+  return (contestant, round) =>
+    measure({
+      session,
+      contestant,
+      work,
+      pace: 'full',
+      act: (load) =>
+        load.ask('steady', { perSecond, durationMs: STEADY_DURATIONS * durationMs, seed: round }),
+    });
 }
 
 function pacedSample({ session, work }) {

@@ -18,11 +18,11 @@ export async function measureSettling({ session, rounds, durationMs }) {
   const dataDir = mkdtempSync(join(session.scratch, 'settling-'));
   const postgres = await startHelper('settler.mjs', ['postgres', databaseUrl]);
   const embedded = await startHelper('settler.mjs', ['embedded', dataDir]);
-  const batches = await openBatchCounter(databaseUrl, postgres.ready.keyId);
+  const batches = await openBatchCounter(databaseUrl, [postgres.ready.keyId]);
   /** @type {any[]} */
   const stores = [
     { title: 'PostgreSQL', helper: postgres, serverPid: pids.postgres, batches, samples: [] },
-    { title: 'embedded (PGlite)', helper: embedded, samples: [] },
+    { title: 'embedded (SQLite)', helper: embedded, samples: [] },
   ];
   for (const { helper } of stores) await settle(helper, WARM_UP_MS);
   for (let round = 0; round < rounds; round += 1) {

@@ -3,7 +3,9 @@
  *
  * `busy` works keep `connections` clients sending as fast as they get responses, and measure CPU
  * time and throughput. Works with `latency` are repeated at half the rate that each contestant
- * reached. A model takes seconds, so a process this busy really has thousands of requests in
+ * reached. `steady` works send `perSecond` requests at random moments, the same rate for all
+ * contestants, and measure CPU time and latency: the life of a team's gateway. A model takes
+ * seconds, so a process this busy really has thousands of requests in
  * flight. The clients can check 128, and fewer with large prompts. `paced` works start `streams`
  * streams of `eventsPerSecond`, spread over their first second. `open` works hold `streams` streams
  * open in new processes, and measure memory.
@@ -30,6 +32,14 @@ export const works = [
   busy('native-json-1k-32', 'native JSON, 1 KB, 32 at once', [json(NATIVE, 1_000)], {
     connections: 32,
   }),
+  busy('native-json-1k-8', 'native JSON, 1 KB, 8 at once', [json(NATIVE, 1_000)], {
+    connections: 8,
+  }),
+  busy('native-json-1k-1', 'native JSON, 1 KB, one at a time', [json(NATIVE, 1_000)], {
+    connections: 1,
+  }),
+  steady('native-json-1k-steady', 'native JSON, 1 KB, 50 a second', json(NATIVE, 1_000), 50),
+  steady('native-stream-steady', 'native stream, 30 events, 50 a second', stream(NATIVE, 30), 50),
   busy('native-json-100k', 'native JSON, 100 KB', [json(NATIVE, 100_000)], { connections: 32 }),
   busy('native-json-1m', 'native JSON, 1 MB', [json(NATIVE, 1_000_000)], { connections: 8 }),
   busy('native-stream-30', 'native stream, 30 events', [stream(NATIVE, 30)], { latency: true }),
@@ -53,6 +63,10 @@ export const works = [
 
 function busy(name, title, requests, { connections = 128, latency = false } = {}) {
   return { name, title, phase: 'busy', requests, connections, latency };
+}
+
+function steady(name, title, request, perSecond) {
+  return { name, title, phase: 'steady', requests: [request], perSecond };
 }
 
 function paced(name, title, request) {

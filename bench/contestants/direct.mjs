@@ -7,6 +7,6 @@ export default {
   phases: ['busy', 'paced'],
   fidelity: 'bytes',
   async start({ upstreamUrl }) {
-    return { port: Number(new URL(upstreamUrl).port), headers: {}, stop: async () => {} };
+    return { port: Number(new URL(upstreamUrl).port), headers: [{}], stop: async () => {} };
   },
 };

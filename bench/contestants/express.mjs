@@ -15,6 +15,6 @@ export default {
     const port = await freePort();
     const args = [...nodeFlags, PROXY, upstreamUrl, String(port)];
     const server = await startServer({ name: 'express', command: node, args, port, scratch });
-    return { ...server, port, headers: {} };
+    return { ...server, port, headers: [{}] };
   },
 };

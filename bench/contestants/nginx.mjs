@@ -24,7 +24,7 @@ export default {
     writeFileSync(config, configOf({ dir, port, upstream: new URL(upstreamUrl).host }));
     const args = ['-c', config, '-p', dir, '-e', join(dir, 'error.log')];
     const server = await startServer({ name: COMMAND, command: COMMAND, args, port, scratch });
-    return { ...server, port, headers: {} };
+    return { ...server, port, headers: [{}] };
   },
 };
 

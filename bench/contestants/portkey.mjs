@@ -40,6 +40,6 @@ export default {
       'x-portkey-provider': 'anthropic',
       'x-portkey-custom-host': `${upstreamUrl}/v1`,
     };
-    return { ...server, port, headers };
+    return { ...server, port, headers: [headers] };
   },
 };

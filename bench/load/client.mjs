@@ -15,12 +15,13 @@ export function createTally(requests) {
 }
 
 /**
- * @param target.requests - each with its `bytes`, its `answer` and its `format`
+ * @param target.requests - each with its `nextHead`, `body`, `answer` and `format`
  * @returns `ask(index, onAnswer, onFirstByte)`; `onAnswer` is called after success and failure
  */
 export function createClient({ port, requests, fidelity }, tally) {
-  const prepared = requests.map(({ bytes, answer, format }) => ({
-    bytes,
+  const prepared = requests.map(({ nextHead, body, answer, format }) => ({
+    nextHead,
+    body,
     check: createCheck({ answer, format, fidelity }),
   }));
   let asked;

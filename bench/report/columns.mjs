@@ -2,12 +2,12 @@
 
 const COLUMNS = [
   { head: 'CPU µs', cell: ({ cpuUs }) => spread(cpuUs, 0) },
-  { head: '× bare', cell: ({ ratio }) => ratio && `${ratio.median.toFixed(2)}` },
   {
     head: 'servers µs (PostgreSQL + Redis)',
     cell: ({ serversCpuUs: { postgres, redis } }) =>
       postgres && `${fixed(postgres.median, 0)} + ${fixed(redis.median, 0)}`,
   },
+  { head: 'whole × bare', cell: ({ ratio }) => ratio && `${ratio.median.toFixed(2)}` },
   { head: 'requests/s', cell: ({ perSecond }) => spread(perSecond, 0) },
   { head: 'added ms p50', cell: (row) => addedMs(row, 'p50') },
   { head: 'p99', cell: (row) => addedMs(row, 'p99') },

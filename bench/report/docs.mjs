@@ -11,7 +11,7 @@ const PAGE = new URL('../../docs/performance.md', import.meta.url);
 const CHARTS = new URL('../../docs/performance/', import.meta.url);
 const BEGIN = '<!-- measured: begin -->';
 const END = '<!-- measured: end -->';
-const SUBJECT = 'gateway-servers';
+const SUBJECTS = ['gateway-embedded', 'gateway-servers'];
 
 export async function writeDocs(results) {
   const charts = chartsOf(results);
@@ -30,7 +30,7 @@ function measured(results, charts) {
   const titles = new Map(results.contestants.map(({ name, title }) => [name, title]));
   return [
     conditions(results),
-    ...verdicts(results, titles),
+    ...SUBJECTS.flatMap((subject) => verdicts(results, titles, subject)),
     ...charts.map(({ name, alt }) => `![${alt}](performance/${name}.svg)`),
     '## Memory of the processes',
     memoryTable(results, titles),
@@ -55,11 +55,11 @@ function conditions({ measuredAt, seconds, machine, versions, rounds, works, cha
   ].join(' ');
 }
 
-function verdicts(results, titles) {
-  const rows = verdictsOf(results, SUBJECT);
+function verdicts(results, titles, subject) {
+  const rows = verdictsOf(results, subject);
   if (rows.length === 0) return [];
   return [
-    `## Budgets: ${titles.get(SUBJECT)}`,
+    `## Budgets: ${titles.get(subject)}`,
     table(
       ['', 'budget', 'measured', ''],
       rows.map(({ what, budget, measured: figure, isMet }) => [

@@ -5,7 +5,7 @@ import {
   latencyBudget,
   memoryBudget,
   ratioBudgets,
-  settlingBudget,
+  settlingBudgets,
 } from '../budgets.mjs';
 
 /** @returns rows of `what`, `budget`, `measured`, and `isMet`. */
@@ -19,15 +19,15 @@ export function verdictsOf(results, contestant) {
       const measured = row(work)?.ratio?.median;
       if (measured === undefined) return [];
       const { title } = results.works.find((entry) => entry.name === work);
-      const what = `${title}: CPU time per request`;
+      const what = `${title}: CPU time of all processes per request`;
       return verdict({ what, budget: times, measured, text: (x) => `${x.toFixed(1)} × bare` });
     });
   }
 
   function chatEvents() {
     const { work, events, usPerEvent: budget } = chatEventBudget;
-    const chat = row(work)?.cpuUs;
-    const bare = row(work, 'bare')?.cpuUs;
+    const chat = row(work)?.wholeCpuUs;
+    const bare = row(work, 'bare')?.wholeCpuUs;
     if (chat === undefined || bare === undefined) return [];
     const measured = (chat.median - bare.median) / events;
     const what = `chat stream, ${events} events: CPU time per event above bare`;
@@ -41,13 +41,13 @@ export function verdictsOf(results, contestant) {
     const text = (ms) => `${ms.toFixed(2)} ms`;
     return [
       ...verdict({
-        what: 'added latency at half load, p50',
+        what: 'added latency at 50 requests a second, p50',
         budget: p50Ms,
         measured: added.p50,
         text,
       }),
       ...verdict({
-        what: 'added latency at half load, p99',
+        what: 'added latency at 50 requests a second, p99',
         budget: p99Ms,
         measured: added.p99,
         text,
@@ -64,7 +64,7 @@ export function verdictsOf(results, contestant) {
   }
 
   function settling() {
-    const { store, perSecond: budget } = settlingBudget;
+    const { store, perSecond: budget } = settlingBudgets[contestant];
     const reached = results.settling.find(({ title }) => title === store)?.perSecond.median;
     if (reached === undefined) return [];
     const text = (count) => Math.round(count).toLocaleString('en-US');
