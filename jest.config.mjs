@@ -18,8 +18,5 @@ export default {
   },
   // Only for what hangs: a busy machine may take four times as long for the longest.
   testTimeout: 240_000,
-  // A fresh process for each file: V8 of Node 24 may abort where many WebAssembly databases come
-  // and go within one process (nodejs/node issue 64500). A gateway opens one.
   maxWorkers: 2,
-  workerIdleMemoryLimit: 1,
 };

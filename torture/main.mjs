@@ -4,7 +4,7 @@
  *
  *   npm run torture                     a short run of everything
  *   npm run torture -- --gate           the size of a release test
- *   npm run torture -- --only race      one part: store, http, race, zero, attack or timing
+ *   npm run torture -- --only race      one part: store, power, http, race, zero, attack or timing
  *   npm run torture -- --seed 7         the same choices again
  *   npm run torture -- --untimed        prints times without checking them, for a busy machine
  */
@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { step } from '../scripts/setup.mjs';
 import { tortureAttack } from './attack.mjs';
 import { tortureHttp } from './http.mjs';
+import { torturePower } from './power.mjs';
 import { tortureRace } from './race.mjs';
 import { createRandom } from './random.mjs';
 import { tortureStore } from './store.mjs';
@@ -27,6 +28,12 @@ const PARTS = {
     run: tortureStore,
     short: { charges: 20_000, kills: 5, databaseCrashes: 1, writerCount: 4 },
     gate: { charges: 1_000_000, kills: 200, databaseCrashes: 6, writerCount: 4 },
+  },
+  power: {
+    title: 'the embedded ledger, with its power cut and its process killed at any moment',
+    run: torturePower,
+    short: { runs: 4, cuts: 10, charges: 2_000, kills: 5, chargesPerKill: 1_000 },
+    gate: { runs: 40, cuts: 25, charges: 20_000, kills: 200, chargesPerKill: 2_000 },
   },
   http: {
     title: 'everything, from client to upstream, with every process and link broken',

@@ -1,27 +1,78 @@
 import { defineConfig } from 'tsup';
+import type { Options } from 'tsup';
 
-export default defineConfig({
-  entry: {
-    index: 'src/index.ts',
-    'postgres/index': 'src/postgres/index.ts',
-    'embedded/index': 'src/embedded/index.ts',
-    'embedded/worker': 'src/embedded/worker.ts',
-    'testing/index': 'src/testing/index.ts',
+type Plugin = NonNullable<Options['esbuildPlugins']>[number];
+
+/** See `imports` in package.json. */
+const PRISMA_CLIENT = '#prisma-client';
+
+/**
+ * The generated client imports CommonJS, for the tests. Bundled into an ES module, that would lose
+ * its named exports.
+ */
+const prismaAsEsModules: Plugin = {
+  name: 'prisma-as-es-modules',
+  setup(build) {
+    build.onResolve({ filter: /^@prisma\/client\/runtime\/.*\.js$/ }, ({ path, ...from }) =>
+      build.resolve(path.replace(/\.js$/, '.mjs'), from),
+    );
   },
-  format: ['esm', 'cjs'],
-  // Entries share chunks, so that an error thrown by a store is an `instanceof` the exported class.
-  splitting: true,
-  // tsup's own shim for `import.meta.url` ends up in a shared chunk and returns that chunk's
-  // address. The worker must be found beside the file that starts it.
-  banner: ({ format }) =>
-    format === 'cjs'
-      ? { js: "const importMetaUrl = require('node:url').pathToFileURL(__filename).href;" }
-      : {},
-  esbuildOptions(options, { format }) {
-    if (format === 'cjs')
-      options.define = { ...options.define, 'import.meta.url': 'importMetaUrl' };
+};
+
+const prismaApart: Plugin = {
+  name: 'prisma-apart',
+  setup(build) {
+    build.onResolve({ filter: /\/generated\/client\.js$/ }, () => ({
+      path: PRISMA_CLIENT,
+      external: true,
+    }));
   },
-  dts: true,
-  clean: true,
-  target: 'node20',
-});
+};
+
+export default defineConfig([
+  {
+    // Prisma's client, apart: what tsup does to CommonJS that shares chunks would break it. It is
+    // bundled because it would install 71 MB, of which 3 are used.
+    entry: { 'prisma-client': 'src/generated/client.ts' },
+    format: ['esm', 'cjs'],
+    noExternal: [/^@prisma\/client/],
+    esbuildPlugins: [prismaAsEsModules],
+    // It requires modules of Node, which an ES module cannot do by itself.
+    banner: ({ format }) =>
+      format === 'esm'
+        ? {
+            js:
+              "import { createRequire as createRequireOfNode } from 'node:module';\n" +
+              'const require = createRequireOfNode(import.meta.url);',
+          }
+        : {},
+    splitting: false,
+    target: 'node22',
+  },
+  {
+    entry: {
+      index: 'src/index.ts',
+      'postgres/index': 'src/postgres/index.ts',
+      'embedded/index': 'src/embedded/index.ts',
+      'embedded/ledger-thread': 'src/embedded/threads/ledger-thread.ts',
+      'testing/index': 'src/testing/index.ts',
+    },
+    format: ['esm', 'cjs'],
+    esbuildPlugins: [prismaApart],
+    // Entries share chunks, so that an error thrown by a store is an `instanceof` the exported
+    // class.
+    splitting: true,
+    // tsup's own shim for `import.meta.url` ends up in a shared chunk and returns that chunk's
+    // address. The ledger's thread must be found beside the file that starts it.
+    banner: ({ format }) =>
+      format === 'cjs'
+        ? { js: "const importMetaUrl = require('node:url').pathToFileURL(__filename).href;" }
+        : {},
+    esbuildOptions(options, { format }) {
+      if (format === 'cjs')
+        options.define = { ...options.define, 'import.meta.url': 'importMetaUrl' };
+    },
+    dts: true,
+    target: 'node22',
+  },
+]);

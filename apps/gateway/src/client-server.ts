@@ -7,7 +7,7 @@ import { createActivity } from './activity.js';
 import { createByteBudget } from './byte-budget.js';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
-import { enableMinorCollections, freeMemoryWhenIdle } from './heap-tuning.js';
+import { enableMinorCollections, freeMemoryOfStart, freeMemoryWhenIdle } from './heap-tuning.js';
 import { connectionsOn, createHttpServer, drain, listen, urlOf } from './http-server.js';
 import type { RequestLedger } from './open-store.js';
 import type { Log } from './log.js';
@@ -93,6 +93,7 @@ export async function startClientServer(
   }
   const server = createHttpServer(createApp(services));
   try {
+    freeMemoryOfStart();
     await listen(server, { host: config.host, port: config.port });
   } catch (error) {
     await closeAll();

@@ -44,6 +44,9 @@ const environment = z.object({
   ADMIN_HOST: text.default('127.0.0.1'),
   ADMIN_PORT: port.default(8081),
   ADMIN_TOKEN: headerToken.optional(),
+  ADMIN_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
+    .optional(),
   METRICS_TOKEN: headerToken.optional(),
   DATA_DIR: text.default('./.data'),
   DATABASE_URL: z
@@ -91,6 +94,8 @@ export interface Config {
   readonly adminHost: string;
   readonly adminPort: number;
   readonly adminToken: string | undefined;
+  /** The admin API that the command line uses instead of the ledger itself. */
+  readonly adminUrl: string | undefined;
   /** If set, reading the metrics requires it. */
   readonly metricsToken: string | undefined;
   readonly dataDir: string;
@@ -150,6 +155,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (v.DATABASE_URL !== undefined && v.KEY_PEPPER === undefined) {
     problems.push('KEY_PEPPER: is needed with DATABASE_URL, the same on every replica');
   }
+  if (v.ADMIN_URL !== undefined && v.ADMIN_TOKEN === undefined) {
+    problems.push('ADMIN_TOKEN: is needed when ADMIN_URL is set');
+  }
   if (v.UPSTREAM_URL !== undefined && v.UPSTREAM_API_KEY === undefined) {
     problems.push('UPSTREAM_API_KEY: is needed when UPSTREAM_URL is set');
   }
@@ -171,6 +179,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     adminHost: v.ADMIN_HOST,
     adminPort: v.ADMIN_PORT,
     adminToken: v.ADMIN_TOKEN,
+    adminUrl: v.ADMIN_URL,
     metricsToken: v.METRICS_TOKEN,
     dataDir: v.DATA_DIR,
     databaseUrl: v.DATABASE_URL,

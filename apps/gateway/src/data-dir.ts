@@ -1,33 +1,24 @@
 /**
- * The data directory. Beside the embedded database it holds the secrets and the demo key that are
- * made on first start, and the address of a running gateway's admin API. Only its owner can read
- * it.
+ * The data directory. Beside the embedded ledger it holds the secrets and the demo key that are
+ * made on first start. Only its owner can read it.
  */
 
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { errorCode } from './error-code.js';
 
 const PRIVATE_FILE = 0o600;
 const PRIVATE_DIR = 0o700;
 
 export interface DataDir {
-  /** Where the embedded database keeps its files. */
-  readonly databaseDir: string;
+  /** Where the embedded ledger keeps its files. */
+  readonly path: string;
   /** Reads the secret of this name, making it on first use. */
   secret(name: 'key-pepper' | 'admin-token'): string;
   readDemoKey(): string | undefined;
   writeDemoKey(credential: string): void;
-  /** Writes down for the command line how to reach the running gateway. */
-  announceAdmin(admin: AdminAddress): void;
-  withdrawAdmin(): void;
-  readAdmin(): AdminAddress | undefined;
 }
-
-const adminAddress = z.object({ url: z.url(), token: z.string() });
-export type AdminAddress = z.infer<typeof adminAddress>;
 
 export function openDataDir(path: string): DataDir {
   mkdirSync(path, { recursive: true, mode: PRIVATE_DIR });
@@ -43,7 +34,7 @@ export function openDataDir(path: string): DataDir {
   }
 
   return {
-    databaseDir: file('pglite'),
+    path,
     secret(name) {
       try {
         // Exclusive: if two processes start at once, one creates the file and both read it.
@@ -58,16 +49,6 @@ export function openDataDir(path: string): DataDir {
     readDemoKey: () => read('demo-key'),
     writeDemoKey(credential) {
       writeFileSync(file('demo-key'), `${credential}\n`, { mode: PRIVATE_FILE });
-    },
-    announceAdmin(admin) {
-      writeFileSync(file('admin.json'), JSON.stringify(admin), { mode: PRIVATE_FILE });
-    },
-    withdrawAdmin() {
-      rmSync(file('admin.json'), { force: true });
-    },
-    readAdmin() {
-      const text = read('admin.json');
-      return text === undefined ? undefined : adminAddress.safeParse(JSON.parse(text)).data;
     },
   };
 }

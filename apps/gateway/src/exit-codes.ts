@@ -2,11 +2,13 @@
 
 import {
   EmbeddedStoreLockedError,
+  LedgerFileError,
   LedgerMoveError,
   LedgerMovedError,
   PepperMismatchError,
   SchemaMismatchError,
   SchemaTooNewError,
+  SchemaTooOldError,
   StoreUnavailableError,
 } from '@gateway/balance-store';
 import { ConfigError } from './config.js';
@@ -30,10 +32,12 @@ export function exitCodeOf(error: unknown): number {
   if (
     error instanceof StoreUnavailableError ||
     error instanceof EmbeddedStoreLockedError ||
+    error instanceof LedgerFileError ||
     error instanceof LedgerMovedError ||
     error instanceof PepperMismatchError ||
     error instanceof SchemaMismatchError ||
-    error instanceof SchemaTooNewError
+    error instanceof SchemaTooNewError ||
+    error instanceof SchemaTooOldError
   ) {
     return EXIT.unavailable;
   }

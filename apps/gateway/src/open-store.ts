@@ -4,8 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { BalanceStore } from '@gateway/balance-store';
-import { openEmbeddedStore } from '@gateway/balance-store/embedded';
-import { openPostgresStore } from '@gateway/balance-store/postgres';
 import type { Config } from './config.js';
 import type { DataDir } from './data-dir.js';
 
@@ -28,18 +26,40 @@ export type RequestLedger = Pick<
 const DATABASE_PATIENCE_MS = 60_000;
 const DATABASE_RETRY_MS = 1_000;
 
-export function openStore(config: Config, dataDir: DataDir | undefined): Promise<BalanceStore> {
+/**
+ * Who opens the ledger. `gateway`: owns an embedded ledger and applies migrations. `migration`: the
+ * same, without serving. `command`: works beside a running gateway, and changes no schema.
+ */
+export type LedgerUser = 'gateway' | 'migration' | 'command';
+
+/** Only what is used is loaded: the client of PostgreSQL takes as much memory as all the rest. */
+export async function openStore(
+  config: Config,
+  dataDir: DataDir | undefined,
+  user: LedgerUser,
+): Promise<BalanceStore> {
+  const migrate = user !== 'command';
   if (dataDir !== undefined) {
-    const pepper = config.keyPepper ?? dataDir.secret('key-pepper');
-    return openEmbeddedStore({ dataDir: dataDir.databaseDir, pepper });
+    const { openEmbeddedStore } = await import('@gateway/balance-store/embedded');
+    const access = user === 'command' ? 'guest' : 'owner';
+    return openEmbeddedStore({ ...embeddedLedger(config, dataDir), access, migrate });
   }
+  const { openPostgresStore } = await import('@gateway/balance-store/postgres');
   return openPostgresStore({
     connectionString: config.databaseUrl ?? '',
     pepper: config.keyPepper ?? '',
+    migrate,
   });
 }
 
-/** Opens the ledger, and waits up to a minute for a database that is still starting. */
+export function embeddedLedger(
+  { keyPepper }: Config,
+  dataDir: DataDir,
+): { readonly dataDir: string; readonly pepper: string } {
+  return { dataDir: dataDir.path, pepper: keyPepper ?? dataDir.secret('key-pepper') };
+}
+
+/** Opens the ledger to serve, and waits up to a minute for a database that is still starting. */
 export async function openStoreWhenReachable(
   config: Config,
   dataDir: DataDir | undefined,
@@ -47,7 +67,7 @@ export async function openStoreWhenReachable(
 ): Promise<BalanceStore> {
   for (let waitedMs = 0; ; waitedMs += DATABASE_RETRY_MS) {
     try {
-      return await openStore(config, dataDir);
+      return await openStore(config, dataDir, 'gateway');
     } catch (error) {
       if (!(error instanceof StoreUnavailableError) || waitedMs >= DATABASE_PATIENCE_MS)
         throw error;

@@ -87,10 +87,8 @@ export async function openSharedParts(
       );
       await listen(server, { host: config.adminHost, port: config.adminPort });
       const url = urlOf(server);
-      dataDir?.announceAdmin({ url, token: adminToken });
       closeAdmin = async () => {
         await drain(server, { deadlineMs: ADMIN_DRAIN_MS });
-        dataDir?.withdrawAdmin();
       };
       return url;
     },

@@ -11,7 +11,6 @@ import type { Config } from './config.js';
 import type { DataDir } from './data-dir.js';
 import { startClientServer } from './client-server.js';
 import type { ClientServer } from './client-server.js';
-import { openRedisLimiter } from './open-redis-limiter.js';
 import { openLog } from './log.js';
 import type { Services } from './services.js';
 import { createRegistry } from './telemetry/registry.js';
@@ -58,10 +57,12 @@ export async function startGateway(
       prices,
       upstream,
       registry,
-      openLimiter: (metrics) =>
-        config.redisUrls.length === 0
-          ? createMemoryLimiter()
-          : openRedisLimiter({ urls: config.redisUrls, processes: config.replicas }, log, metrics),
+      async openLimiter(metrics) {
+        if (config.redisUrls.length === 0) return createMemoryLimiter();
+        const { openRedisLimiter } = await import('./open-redis-limiter.js');
+        const redis = { urls: config.redisUrls, processes: config.replicas };
+        return openRedisLimiter(redis, log, metrics);
+      },
     });
     const { url, services } = server;
     const adminUrl = await shared.openAdmin({ metrics: registry, activity: services.activity });

@@ -5,7 +5,16 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -53,6 +62,7 @@ function environment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
 interface Served {
   readonly child: ChildProcess;
   readonly url: string;
+  readonly adminUrl: string;
   readonly demoKey: string;
   readonly output: () => string;
 }
@@ -70,6 +80,7 @@ async function serve(extra?: Record<string, string>): Promise<Served> {
   return {
     child,
     url: /ready: {2}(http\S+)\/v1/.exec(output)![1]!,
+    adminUrl: /Admin: +(http\S+)/.exec(output)![1]!,
     demoKey: /Demo key: {2}(\S+)/.exec(output)![1]!,
     output: () => output,
   };
@@ -278,7 +289,10 @@ describe('gateway serve', () => {
     for (const answer of answers) expect(await answer.text()).not.toContain(gateway.demoKey);
     await (await postMessages(gateway, gateway.demoKey, `{"model":"${canary}"`)).text();
     await fetch(`${gateway.url}/${canary}?key=${gateway.demoKey}`);
-    const admin = JSON.parse(readFileSync(join(dataDir, 'admin.json'), 'utf8'));
+    const admin = {
+      url: gateway.adminUrl,
+      token: readFileSync(join(dataDir, 'admin-token'), 'utf8').trim(),
+    };
     for (const token of [admin.token, gateway.demoKey, 'wrong']) {
       const body = JSON.stringify({ name: 5, [canary]: token });
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -397,5 +411,62 @@ describe('the command line', () => {
 
   it('works while no gateway runs', async () => {
     await life();
+  });
+
+  it('changes no schema, except when it is told to', async () => {
+    const fresh = { DATA_DIR: mkdtempSync(join(tmpdir(), 'gateway-fresh-')) };
+    const early = await cli(['keys', 'list'], fresh);
+    expect(early.code).toBe(3);
+    expect(early.err).toMatch(/^gateway: the database lacks migration .* Run "gateway migrate"/);
+    expect(await cli(['migrate'], fresh)).toMatchObject({ code: 0, err: '' });
+    expect(await cli(['keys', 'list'], fresh)).toMatchObject({ code: 0, err: '' });
+    rmSync(fresh.DATA_DIR, { recursive: true });
+  });
+
+  it('works over the admin API of a gateway elsewhere, with neither its ledger nor its secrets', async () => {
+    const gateway = await serve();
+    const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
+    const elsewhere = mkdtempSync(join(tmpdir(), 'gateway-elsewhere-'));
+    const remote = { ADMIN_URL: gateway.adminUrl, DATA_DIR: elsewhere };
+    const created = await cli(['keys', 'create', '--name', 'bob', '--json'], {
+      ...remote,
+      ADMIN_TOKEN: token,
+    });
+    expect(JSON.parse(created.out)).toMatchObject({ name: 'bob' });
+    expect((await cli(['keys', 'list'])).out).toContain('bob');
+    const refused = await cli(['keys', 'list'], { ...remote, ADMIN_TOKEN: 'x'.repeat(40) });
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect((await cli(['keys', 'list'], remote)).err).toContain(
+      'ADMIN_TOKEN: is needed when ADMIN_URL is set',
+    );
+    expect(readdirSync(elsewhere)).toEqual([]);
+    rmSync(elsewhere, { recursive: true });
+  });
+
+  it('backs the ledger up while the gateway serves; the audit says what a restore lost', async () => {
+    const gateway = await serve();
+    const ask = async () => {
+      const response = await postMessages(gateway, gateway.demoKey, userMessage('Hello'));
+      expect(response.status).toBe(200);
+      await response.text();
+    };
+    for (let i = 0; i < 5; i += 1) await ask();
+    const backup = join(dataDir, 'backup.db');
+    const made = await cli(['ledger', 'backup', '--to', backup]);
+    expect(made.out).toContain('has the whole ledger');
+    expect((await cli(['ledger', 'backup', '--to', backup])).err).toContain('exists');
+    await ask();
+    gateway.child.kill('SIGKILL');
+    await once(gateway.child, 'exit');
+    const after = JSON.parse((await cli(['ledger', 'audit', '--json'])).out);
+
+    for (const suffix of ['-wal', '-shm'])
+      rmSync(join(dataDir, `ledger.db${suffix}`), { force: true });
+    copyFileSync(backup, join(dataDir, 'ledger.db'));
+    const restored = JSON.parse((await cli(['ledger', 'audit', '--json'])).out);
+    expect(restored).toMatchObject({ is_sound: true, gap_usd: '0', entries: after.entries - 1 });
+    const again = await serve();
+    expect(again.demoKey).toBe(gateway.demoKey);
+    expect((await postMessages(again, again.demoKey, userMessage('Hello'))).status).toBe(200);
   });
 });

@@ -3,7 +3,7 @@
  * `StoreUnavailableError`.
  */
 
-/** Another live process has the embedded ledger open. Two processes would silently lose charges. */
+/** Another live process owns the embedded ledger: a gateway has it open. */
 export class EmbeddedStoreLockedError extends Error {
   override readonly name = 'EmbeddedStoreLockedError';
 }
@@ -18,6 +18,19 @@ export class LedgerMovedError extends Error {
 /** A ledger cannot be moved. The message says why. Nothing was changed. */
 export class LedgerMoveError extends Error {
   override readonly name = 'LedgerMoveError';
+}
+
+/**
+ * The file of the embedded ledger cannot be used: another program's file, cut off, or with the
+ * write-ahead log of another file beside it. The message says what to do. Nothing was changed.
+ */
+export class LedgerFileError extends Error {
+  override readonly name = 'LedgerFileError';
+}
+
+/** The database lacks a migration, and the store was opened with `migrate: false`. */
+export class SchemaTooOldError extends Error {
+  override readonly name = 'SchemaTooOldError';
 }
 
 /** The database was migrated by a newer version of this package. */

@@ -2,11 +2,13 @@ export type { AuditDifference, AuditOptions, AuditReport, SealHead } from './aud
 export { isWellFormedCredential } from './credential.js';
 export {
   EmbeddedStoreLockedError,
+  LedgerFileError,
   LedgerMoveError,
   LedgerMovedError,
   PepperMismatchError,
   SchemaMismatchError,
   SchemaTooNewError,
+  SchemaTooOldError,
 } from './errors.js';
 export type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
 export type { KeyLimits, KeyRecord, KeyState, NewKey } from './key.js';

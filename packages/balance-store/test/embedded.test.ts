@@ -1,18 +1,50 @@
-/** The contract on the embedded database, and the rules for its directory. */
+/** The contract on the embedded ledger, who may open it, and what happens to its file. */
 
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Pool } from 'pg';
-import { openEmbeddedStore } from '../src/embedded/index.js';
-import { startPglite } from '../src/embedded/pglite.js';
-import { EmbeddedStoreLockedError, StoreUnavailableError } from '../src/index.js';
-import { balanceStoreContract } from '../src/testing/index.js';
+import { assertLocalFileSystem } from '../src/embedded/file-system.js';
+import {
+  backUpEmbeddedLedger,
+  openEmbeddedReader,
+  openEmbeddedStore,
+} from '../src/embedded/index.js';
+import { openReader } from '../src/embedded/sqlite/connection.js';
+import { digestsOf } from '../src/embedded/sqlite/seals.js';
+import type { WriteOperations } from '../src/embedded/threads/operations.js';
+import { createLedgerThread } from '../src/embedded/threads/thread-client.js';
+import {
+  EmbeddedStoreLockedError,
+  LedgerFileError,
+  PepperMismatchError,
+  SchemaMismatchError,
+  SchemaTooNewError,
+  SchemaTooOldError,
+  StoreUnavailableError,
+} from '../src/index.js';
+import type { BalanceStore } from '../src/index.js';
+import { balanceStoreContract, sampleLimits, settlement } from '../src/testing/index.js';
 import { expectAllOnce, spawnWriter } from './writer-process.js';
 
 const PEPPER = 'pepper of the tests';
+const DEADLINE = { deadlineMs: 20_000 };
+const USD = 10n ** 14n;
 
 const directories: string[] = [];
 function newDirectory(): string {
@@ -24,150 +56,436 @@ afterAll(() => {
   for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 });
 
+const fileOf = (dataDir: string): string => join(dataDir, 'ledger.db');
+const open = (dataDir: string, options: { access?: 'guest'; migrate?: false } = {}) =>
+  openEmbeddedStore({ dataDir, pepper: PEPPER, ...options });
+
+/** Runs SQL as another program would. */
+function runSql(dataDir: string, sql: string): void {
+  const database = new DatabaseSync(fileOf(dataDir));
+  try {
+    database.exec(sql);
+  } finally {
+    database.close();
+  }
+}
+
+async function newKey(store: BalanceStore, balance = USD): Promise<string> {
+  const { record } = await store.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
+  await store.topUp({ topUpId: record.id, keyId: record.id, amount: balance, actor: 'tests' });
+  return record.id;
+}
+
+async function settleMany(store: BalanceStore, keyId: string, count: number) {
+  const charges = Array.from({ length: count }, () => settlement(keyId));
+  await Promise.all(charges.map((charge) => store.settle(charge, DEADLINE)));
+  return charges;
+}
+
+/** A ledger of a process that was killed, with its charges in the log that it left behind. */
+async function killedLedger(dataDir: string): Promise<Map<string, bigint>> {
+  const acknowledged = new Map<string, bigint>();
+  const writer = spawnWriter(['embedded', dataDir, '20'], acknowledged);
+  await writer.hasAcknowledged(200);
+  await writer.kill();
+  expect(statSync(`${fileOf(dataDir)}-wal`).size).toBeGreaterThan(0);
+  return acknowledged;
+}
+
 balanceStoreContract({
   name: 'embedded',
   runner: { describe, it, beforeAll, afterAll },
   async open() {
     const dataDir = newDirectory();
-    let store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
+    const store = await open(dataDir);
     return {
-      get store() {
-        return store;
-      },
-      async tamper(sql) {
-        await store.close();
-        const pglite = startPglite(join(dataDir, 'pglite'));
-        const pool = new Pool({ stream: pglite.connect, user: 'postgres', max: 1 });
+      store,
+      async tamper(sql, fences = 'up') {
+        // Lets every write that the store has begun end first.
+        await store.ping();
+        const database = new DatabaseSync(fileOf(dataDir));
         try {
-          await pool.query(sql);
+          const triggers =
+            fences === 'up'
+              ? []
+              : database
+                  .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+                  .all();
+          for (const { name } of triggers) database.exec(`DROP TRIGGER ${String(name)}`);
+          database.exec(sql);
+          for (const { sql: create } of triggers) database.exec(String(create));
         } finally {
-          await pool.end();
-          await pglite.stop();
-          store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
+          database.close();
         }
+      },
+      literal: {
+        time: (time) => String(time.getTime()),
+        bytes: (bytes) => `x'${bytes.toString('hex')}'`,
+      },
+      digestsOf(keyId) {
+        const reader = openReader(fileOf(dataDir));
+        const last = reader.get<{ seq: number }>('SELECT seq FROM api_key WHERE id = ?', keyId);
+        const digests = digestsOf(reader, keyId, 1, last?.seq ?? 0);
+        reader.close();
+        return Promise.resolve(digests);
       },
       close: () => store.close(),
     };
   },
 });
 
-describe('embedded: the directory', () => {
-  it('refuses a second opener without harm to the first', async () => {
+describe('embedded: owner and guests', () => {
+  it('refuses a second owner without harm to the first', async () => {
     const dataDir = newDirectory();
-    const store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
+    const store = await open(dataDir);
     for (let attempt = 0; attempt < 20; attempt += 1) {
-      await expect(openEmbeddedStore({ dataDir, pepper: PEPPER })).rejects.toThrow(
-        EmbeddedStoreLockedError,
-      );
+      await expect(open(dataDir)).rejects.toThrow(EmbeddedStoreLockedError);
     }
     await store.ping();
     await store.close();
-    await (await openEmbeddedStore({ dataDir, pepper: PEPPER })).close();
+    await (await open(dataDir)).close();
   });
 
-  it('refuses one of two openers that start at once', async () => {
+  it('refuses one of two owners that start at once', async () => {
     const dataDir = newDirectory();
-    const results = await Promise.allSettled([
-      openEmbeddedStore({ dataDir, pepper: PEPPER }),
-      openEmbeddedStore({ dataDir, pepper: PEPPER }),
-    ]);
+    const results = await Promise.allSettled([open(dataDir), open(dataDir)]);
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     for (const result of results) if (result.status === 'fulfilled') await result.value.close();
   });
 
-  it('loses and doubles nothing when its process is killed repeatedly', async () => {
+  it('refuses an owner in another process, until that process is killed', async () => {
+    const dataDir = newDirectory();
+    const writer = spawnWriter(['embedded', dataDir, '1'], new Map());
+    await writer.hasAcknowledged(1);
+    await expect(open(dataDir)).rejects.toThrow(EmbeddedStoreLockedError);
+    await writer.kill();
+    await (await open(dataDir)).close();
+  });
+
+  it('guests of other processes and the owner see and charge the same ledger', async () => {
     const dataDir = newDirectory();
     const acknowledged = new Map<string, bigint>();
-    for (let kill = 1; kill <= 3; kill += 1) {
-      const writer = spawnWriter(['embedded', dataDir, '100'], acknowledged);
-      await writer.hasAcknowledged(7_000);
-      await writer.kill();
+    const writer = spawnWriter(['embedded', dataDir, '20'], acknowledged);
+    await writer.hasAcknowledged(100);
+    const guests = [
+      await open(dataDir, { access: 'guest' }),
+      await open(dataDir, { access: 'guest' }),
+    ];
+    const [first, second] = guests as [BalanceStore, BalanceStore];
+    const keyId = await newKey(first);
+    expect((await second.readStanding(keyId)).standing).toBe('active');
+    for (let round = 0; round < 20; round += 1) {
+      for (const guest of guests) {
+        for (const { requestId, amount } of await settleMany(guest, keyId, 3)) {
+          acknowledged.set(requestId, amount);
+        }
+      }
     }
-    expect(acknowledged.size).toBeGreaterThanOrEqual(20_000);
-    const store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
+    await second.suspendKey(keyId);
+    expect((await first.readStanding(keyId)).standing).toBe('suspended');
+    await writer.hasAcknowledged(2_000);
+    await writer.kill();
+    for (const guest of guests) await guest.close();
+    const store = await open(dataDir);
     await expectAllOnce(store, acknowledged);
     await store.close();
   });
 
-  it('acknowledges nothing that a full disk did not store', async () => {
+  it('a reader sees each charge as soon as it is acknowledged', async () => {
     const dataDir = newDirectory();
-    const maxFileBytes = 17_000_000;
+    const store = await open(dataDir);
+    const keyId = await newKey(store);
+    const { credential } = await store.createKey({
+      name: 'k',
+      limits: sampleLimits,
+      expiresAt: null,
+    });
+    const reader = openEmbeddedReader({ dataDir, pepper: PEPPER });
+    expect(await reader.findKeyByCredential(credential)).toMatchObject({ name: 'k' });
+    for (let round = 0; round < 200; round += 1) {
+      const settled = await store.settle(settlement(keyId), DEADLINE);
+      expect(await reader.readStanding(keyId)).toMatchObject({
+        balance: 'balance' in settled && settled.balance,
+      });
+    }
+    reader.close();
+    await store.close();
+    await expect(reader.readStanding(keyId)).rejects.toThrow(StoreUnavailableError);
+  });
+});
+
+describe('embedded: durability', () => {
+  it('loses and doubles nothing when its process is killed repeatedly', async () => {
+    const dataDir = newDirectory();
+    const acknowledged = new Map<string, bigint>();
+    for (let kill = 1; kill <= 5; kill += 1) {
+      const writer = spawnWriter(['embedded', dataDir, '100'], acknowledged);
+      await writer.hasAcknowledged(5_000);
+      await writer.kill();
+    }
+    const store = await open(dataDir);
+    await expectAllOnce(store, acknowledged);
+    await store.close();
+  });
+
+  it('acknowledges nothing that a full disk did not store, refuses admission, and recovers', async () => {
+    const dataDir = newDirectory();
     const acknowledged = new Map<string, bigint>();
     const first = spawnWriter(['embedded', dataDir, '10'], acknowledged);
     await first.hasAcknowledged(10);
     await first.kill();
-    // Makes the ledger's file nearly as large as the limit. The rows are deleted again, but without
-    // autovacuum their space is not reused.
-    const pglite = startPglite(join(dataDir, 'pglite'));
-    const pool = new Pool({ stream: pglite.connect, user: 'postgres', max: 1 });
-    await pool.query(`
-      ALTER TABLE ledger DISABLE TRIGGER USER;
-      ALTER TABLE ledger SET (autovacuum_enabled = off);
-      INSERT INTO ledger (id, key_id, seq, kind, delta, balance_after, input_hash, created_at, actor)
-        SELECT 'filler' || n, 'filler', n, 'top_up', 1, 1, '', now(), repeat('x', 1500)
-        FROM generate_series(1, ${String(Math.floor(maxFileBytes / 1_650))}) AS n;
-      DELETE FROM ledger WHERE key_id = 'filler';
-      ALTER TABLE ledger ENABLE TRIGGER USER;`);
-    await pool.end();
-    await pglite.stop();
-
-    const writer = spawnWriter(['embedded', dataDir, '100'], acknowledged, { maxFileBytes });
+    const writer = spawnWriter(['embedded', dataDir, '100'], acknowledged, {
+      maxFileBytes: 2_000_000,
+    });
     await writer.hasStalled();
     await writer.kill();
-    const store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
+    const store = await open(dataDir);
+    await expectAllOnce(store, acknowledged);
+    expect((await store.settle(settlement(await newKey(store)), DEADLINE)).outcome).toBe('settled');
+    await store.close();
+  });
+
+  it('a thread that could not start, or has died, is started again by the next call', async () => {
+    const dataDir = newDirectory();
+    const file = join(dataDir, 'later', 'ledger.db');
+    const thread = createLedgerThread<WriteOperations>({ file, role: 'write', checkpoints: true });
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      await expect(thread.call('ping', [], undefined)).rejects.toThrow(StoreUnavailableError);
+    }
+    mkdirSync(join(dataDir, 'later'));
+    await thread.call('ping', [], undefined);
+    await thread.stop();
+    await expect(thread.call('ping', [], undefined)).rejects.toThrow('the store is closed');
+  });
+
+  it('refuses to charge into a file that was replaced while it was open', async () => {
+    const dataDir = newDirectory();
+    const store = await open(dataDir);
+    const keyId = await newKey(store);
+    renameSync(fileOf(dataDir), join(dataDir, 'elsewhere.db'));
+    await expect(store.settle(settlement(keyId), { deadlineMs: 300 })).rejects.toThrow(
+      StoreUnavailableError,
+    );
+    await expect(store.ping()).rejects.toThrow('was replaced or deleted');
+    renameSync(join(dataDir, 'elsewhere.db'), fileOf(dataDir));
+    expect((await store.settle(settlement(keyId), DEADLINE)).outcome).toBe('settled');
+    await store.close();
+  });
+});
+
+describe('embedded: the file', () => {
+  it('is recovered when its process was killed', async () => {
+    const dataDir = newDirectory();
+    const acknowledged = await killedLedger(dataDir);
+    const store = await open(dataDir);
     await expectAllOnce(store, acknowledged);
     await store.close();
   });
 
-  it('the lock of a killed process is free at once', async () => {
+  it('is not mixed with the log of another file: a backup in its place is left alone', async () => {
     const dataDir = newDirectory();
-    const holder = spawn(process.execPath, ['-e', HOLD_SOCKET, join(dataDir, 'lock')]);
-    await new Promise((resolve) => holder.stdout.once('data', resolve));
-    // The process holds only the lock file, like a gateway in a container that shares the directory
-    // but not the network namespace.
-    await expect(openEmbeddedStore({ dataDir, pepper: PEPPER })).rejects.toThrow(
-      EmbeddedStoreLockedError,
+    const store = await open(dataDir);
+    await settleMany(store, await newKey(store), 10);
+    const backup = join(newDirectory(), 'backup.db');
+    await backUpEmbeddedLedger({ dataDir, to: backup });
+    await store.close();
+    await killedLedger(dataDir);
+
+    copyFileSync(backup, fileOf(dataDir));
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      for (const access of [undefined, 'guest'] as const) {
+        await expect(open(dataDir, access === undefined ? {} : { access })).rejects.toThrow(
+          /is not the file that .*-wal belongs to/,
+        );
+      }
+    }
+    expect(readFileSync(fileOf(dataDir))).toEqual(readFileSync(backup));
+    for (const suffix of ['-wal', '-shm']) rmSync(`${fileOf(dataDir)}${suffix}`);
+    const restored = await open(dataDir);
+    expect(await restored.audit()).toMatchObject({ isSound: true, entries: 11 });
+    await restored.close();
+  });
+
+  it('that is empty or gone while its log is still there is not made anew', async () => {
+    const dataDir = newDirectory();
+    await killedLedger(dataDir);
+    truncateSync(fileOf(dataDir), 0);
+    await expect(open(dataDir)).rejects.toThrow(LedgerFileError);
+    rmSync(fileOf(dataDir));
+    await expect(open(dataDir)).rejects.toThrow(LedgerFileError);
+    expect(existsSync(fileOf(dataDir))).toBe(false);
+  });
+
+  it('of another program, of no program, or cut off is refused, and the directory is free again', async () => {
+    const dataDir = newDirectory();
+    runSql(dataDir, 'CREATE TABLE recipe (name TEXT)');
+    await expect(open(dataDir)).rejects.toThrow('is a database of another program');
+    writeFileSync(fileOf(dataDir), 'Dear diary, today I have learnt about databases.\n'.repeat(99));
+    await expect(open(dataDir)).rejects.toThrow(LedgerFileError);
+    await expect(open(dataDir)).rejects.toThrow(/is not a ledger, or it is damaged/);
+    rmSync(fileOf(dataDir));
+
+    const store = await open(dataDir);
+    await settleMany(store, await newKey(store), 500);
+    await store.close();
+    truncateSync(fileOf(dataDir), Math.floor(statSync(fileOf(dataDir)).size / 2));
+    await expect(open(dataDir)).rejects.toThrow(/restore it from a backup/);
+    rmSync(fileOf(dataDir));
+    await (await open(dataDir)).close();
+  });
+
+  it('that is damaged inside is found by the audit, and never read as if it were sound', async () => {
+    const dataDir = newDirectory();
+    const store = await open(dataDir);
+    await settleMany(store, await newKey(store), 2_000);
+    await store.close();
+    const bytes = readFileSync(fileOf(dataDir));
+    for (let offset = 40 * 4096; offset < bytes.length; offset += 7 * 4096)
+      bytes.fill(0xa5, offset, offset + 4096);
+    writeFileSync(fileOf(dataDir), bytes);
+    const damaged = await open(dataDir);
+    const audit = await damaged.audit().catch((error: unknown) => error);
+    expect(audit instanceof StoreUnavailableError || !(audit as { isSound: boolean }).isSound).toBe(
+      true,
     );
-    const exited = new Promise((resolve) => holder.once('exit', resolve));
-    holder.kill('SIGKILL');
-    await exited;
-    await (await openEmbeddedStore({ dataDir, pepper: PEPPER })).close();
-  });
-});
-
-describe('embedded: connections', () => {
-  it('a new connection sees nothing of a broken one, and stays usable after errors', async () => {
-    const pglite = startPglite(newDirectory());
-    const pool = new Pool({ stream: pglite.connect, user: 'postgres', max: 1 });
-    const first = await pool.connect();
-    await first.query('CREATE TABLE kept (id INTEGER)');
-    await first.query('BEGIN');
-    await first.query({ name: 'insert', text: 'INSERT INTO kept VALUES ($1)', values: [1] });
-    first.release(true);
-    const rows = await pool.query({
-      name: 'insert',
-      text: 'SELECT id FROM kept WHERE id = $1',
-      values: [1],
-    });
-    expect(rows.rows).toEqual([]);
-    await expect(pool.query('SELECT 1 / $1::int', [0])).rejects.toMatchObject({ code: '22012' });
-    await expect(pool.query('SELECT nonsense; SELECT 1')).rejects.toMatchObject({ code: '42703' });
-    expect((await pool.query('SELECT $1::text AS said', ['x'.repeat(1_000_000)])).rows[0]).toEqual({
-      said: 'x'.repeat(1_000_000),
-    });
-    await pool.end();
-    await pglite.stop();
+    await damaged.close();
   });
 
-  it('a directory that holds no database fails to open with a clear fault, and frees the lock', async () => {
+  it('on a disk that is read-only, or of somebody else, is refused with the reason', async () => {
     const dataDir = newDirectory();
-    writeFileSync(join(dataDir, 'pglite'), 'not a directory');
-    const open = () => openEmbeddedStore({ dataDir, pepper: PEPPER });
-    await expect(open()).rejects.toThrow(StoreUnavailableError);
-    rmSync(join(dataDir, 'pglite'));
-    await (await open()).close();
+    await (await open(dataDir)).close();
+    // The rights of files do not bind root, so the attempt is made by a user without any.
+    if (process.getuid?.() === 0) chownSync(dataDir, 0, 0);
+    chmodSync(dataDir, 0o555);
+    for (const name of ['ledger.db', 'ledger.lock']) chmodSync(join(dataDir, name), 0o444);
+    const { code, stderr } = await runOpener(dataDir);
+    chmodSync(dataDir, 0o755);
+    expect(stderr).toMatch(/LedgerFileError: .*cannot be opened for writing \(.*read-only/s);
+    expect(code).not.toBe(0);
+  });
+
+  it.each([
+    [0x6969, 'NFS'],
+    [0xff534d42 | 0, 'CIFS'],
+    [0xfe534d42, 'SMB'],
+  ])('on a network file system (%i) is refused', (type, name) => {
+    expect(() => {
+      assertLocalFileSystem('/data', () => type);
+    }).toThrow(`/data is on ${name}, a network file system`);
+    expect(() => {
+      assertLocalFileSystem('/data', () => 0xef53);
+    }).not.toThrow();
   });
 });
 
-const HOLD_SOCKET =
-  "require('node:net').createServer().listen(process.argv[1], () => process.stdout.write('held'))";
+describe('embedded: schema', () => {
+  it('is migrated only by those who may; others say that a migration is missing', async () => {
+    const dataDir = newDirectory();
+    await expect(open(dataDir, { migrate: false, access: 'guest' })).rejects.toThrow(
+      SchemaTooOldError,
+    );
+    await (await open(dataDir)).close();
+    await (await open(dataDir, { migrate: false, access: 'guest' })).close();
+  });
+
+  it('of a newer version, or changed, is refused', async () => {
+    const dataDir = newDirectory();
+    await (await open(dataDir)).close();
+    runSql(dataDir, "INSERT INTO schema_migration VALUES ('29990101000000_later', 'x', 0)");
+    await expect(open(dataDir)).rejects.toThrow(SchemaTooNewError);
+    await expect(open(dataDir, { access: 'guest', migrate: false })).rejects.toThrow(
+      SchemaTooNewError,
+    );
+    runSql(
+      dataDir,
+      "DELETE FROM schema_migration WHERE name LIKE '2999%'; UPDATE schema_migration SET checksum = 'x'",
+    );
+    await expect(open(dataDir)).rejects.toThrow(SchemaMismatchError);
+  });
+
+  it('stays as it was when a migration fails', async () => {
+    const dataDir = newDirectory();
+    // A ledger without a history, in which one of the tables exists already.
+    runSql(dataDir, 'PRAGMA application_id = 1279607879; CREATE TABLE ledger_seal (id INTEGER)');
+    await expect(open(dataDir)).rejects.toThrow('ledger_seal already exists');
+    const database = new DatabaseSync(fileOf(dataDir));
+    const tables = database.prepare('SELECT name FROM sqlite_schema').all();
+    database.close();
+    expect(tables.map(({ name }) => name)).toEqual(['ledger_seal']);
+  });
+
+  it('refuses another pepper', async () => {
+    const dataDir = newDirectory();
+    const store = await open(dataDir);
+    await newKey(store);
+    await store.close();
+    await expect(openEmbeddedStore({ dataDir, pepper: 'another' })).rejects.toThrow(
+      PepperMismatchError,
+    );
+  });
+});
+
+describe('embedded: backups', () => {
+  it('made amid charges are sound, whole, and usable by themselves; the anchor says what a restore lost', async () => {
+    const dataDir = newDirectory();
+    const store = await open(dataDir);
+    const keyId = await newKey(store, 1_000n * USD);
+    await settleMany(store, keyId, 5_000);
+    let isRunning = true;
+    let settled = 5_000;
+    const writer = (async () => {
+      while (isRunning) settled += (await settleMany(store, keyId, 50)).length;
+    })();
+    const before = settled;
+    const backup = join(newDirectory(), 'backup.db');
+    const progress: number[] = [];
+    await backUpEmbeddedLedger({ dataDir, to: backup, onProgress: (done) => progress.push(done) });
+    const after = settled;
+    isRunning = false;
+    await writer;
+    expect(progress.at(-1)).toBe(1);
+    await expect(backUpEmbeddedLedger({ dataDir, to: backup })).rejects.toThrow('exists');
+    await settleMany(store, keyId, 1);
+    const anchor = await store.sealEntries({ all: true });
+    await store.close();
+
+    const restoredDir = newDirectory();
+    copyFileSync(backup, fileOf(restoredDir));
+    const restored = await open(restoredDir);
+    const audit = await restored.audit();
+    expect(audit).toMatchObject({ isSound: true, gap: 0n });
+    expect(audit.entries - 1).toBeGreaterThanOrEqual(before);
+    expect(audit.entries - 1).toBeLessThanOrEqual(after);
+    expect((await restored.audit({ anchor })).differences).toMatchObject([
+      { check: 'block', found: 'none' },
+    ]);
+    await restored.close();
+  });
+
+  it('need a ledger', async () => {
+    const dataDir = newDirectory();
+    await expect(backUpEmbeddedLedger({ dataDir, to: join(dataDir, 'b') })).rejects.toThrow(
+      LedgerFileError,
+    );
+  });
+});
+
+/** Opens the ledger in a process of a user without rights. */
+function runOpener(dataDir: string): Promise<{ code: number | null; stderr: string }> {
+  const hooks = join(__dirname, 'run-typescript.mjs');
+  const program = join(__dirname, 'writer.ts');
+  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const opener = spawn(process.execPath, ['--import', hooks, program, 'embedded', dataDir, '1'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    ...nobody,
+  });
+  let stderr = '';
+  opener.stderr.on('data', (bytes: Buffer) => {
+    stderr += bytes.toString();
+  });
+  return new Promise((resolve) => {
+    opener.once('close', (code) => {
+      resolve({ code, stderr });
+    });
+  });
+}

@@ -74,7 +74,7 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
   expect(before.audit).toMatchObject({ isSound: true, sealed: 1_201, conflicts: 1 });
   // A ledger that is in use cannot be moved.
   const move = () => moveEmbeddedLedger({ dataDir, pepper: PEPPER, connectionString });
-  await expect(move()).rejects.toThrow('open in another process');
+  await expect(move()).rejects.toThrow('open in another gateway');
   await source.close();
 
   const { rows, audit } = await move();

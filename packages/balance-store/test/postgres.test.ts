@@ -4,7 +4,12 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { PepperMismatchError, SchemaMismatchError, SchemaTooNewError } from '../src/index.js';
+import {
+  PepperMismatchError,
+  SchemaMismatchError,
+  SchemaTooNewError,
+  SchemaTooOldError,
+} from '../src/index.js';
 import type { BalanceStore } from '../src/index.js';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { balanceStoreContract, sampleLimits, settlement } from '../src/testing/index.js';
@@ -29,7 +34,29 @@ balanceStoreContract({
     const store = await openPostgresStore({ connectionString, pepper: PEPPER });
     return {
       store,
-      tamper: async (sql) => void (await querySql(connectionString, sql)),
+      tamper: async (sql, fences = 'up') => {
+        const alter = (how: string) =>
+          ['ledger', 'ledger_seal', 'ledger_block']
+            .map((table) => `ALTER TABLE ${table} ${how} TRIGGER USER;`)
+            .join('');
+        await querySql(
+          connectionString,
+          fences === 'up' ? sql : `${alter('DISABLE')} ${sql}; ${alter('ENABLE')}`,
+        );
+      },
+      literal: {
+        time: (time) => `'${time.toISOString()}'::timestamptz`,
+        bytes: (bytes) => `'\\x${bytes.toString('hex')}'::bytea`,
+      },
+      async digestsOf(keyId) {
+        const [row] = await querySql(
+          connectionString,
+          "SELECT string_agg(entry_digest(l), ''::bytea ORDER BY l.seq) AS digests " +
+            'FROM ledger l WHERE l.key_id = $1',
+          [keyId],
+        );
+        return row?.['digests'] as Buffer;
+      },
       close: () => store.close(),
     };
   },
@@ -335,6 +362,17 @@ describe('PostgreSQL: opening', () => {
     await expect(openPostgresStore({ connectionString, pepper: PEPPER })).rejects.toThrow(
       SchemaTooNewError,
     );
+  });
+
+  it('is migrated only by those who may; others say that a migration is missing', async () => {
+    const connectionString = await server.createDatabase();
+    const openOnly = () => openPostgresStore({ connectionString, pepper: PEPPER, migrate: false });
+    await expect(openOnly()).rejects.toThrow(SchemaTooOldError);
+    expect(
+      await querySql(connectionString, "SELECT to_regclass('api_key')::text AS found"),
+    ).toEqual([{ found: null }]);
+    await (await openPostgresStore({ connectionString, pepper: PEPPER })).close();
+    await (await openOnly()).close();
   });
 
   it('refuses to open with a pepper that none of the keys was issued under', async () => {

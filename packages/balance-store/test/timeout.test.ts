@@ -3,7 +3,7 @@ import { Socket, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
-import { withTimeout } from '../src/database/timeout.js';
+import { withTimeout } from '../src/ledger/timeout.js';
 
 /** Blocks this process, as other processes that use its core would. */
 function block(ms: number): void {

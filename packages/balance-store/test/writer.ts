@@ -26,11 +26,10 @@ async function whenReachable<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const store = await whenReachable(() =>
+const store =
   kind === 'embedded'
-    ? openEmbeddedStore({ dataDir: place, pepper: PEPPER })
-    : openPostgresStore({ connectionString: place, pepper: PEPPER }),
-);
+    ? await openEmbeddedStore({ dataDir: place, pepper: PEPPER })
+    : await whenReachable(() => openPostgresStore({ connectionString: place, pepper: PEPPER }));
 
 const keyIds = (await whenReachable(() => store.listKeys({ limit: 20 }))).map(({ id }) => id);
 while (keyIds.length < 20) {

@@ -160,6 +160,15 @@ The same as before, to the last digit, and sound. The embedded ledger will not o
 Go on with PostgreSQL:  DATABASE_URL=<that database>  KEY_PEPPER="$(cat ${dataDir}/key-pepper)"`;
 }
 
+export function printBackup(to: string, dataDir: string): string {
+  return `${to} has the whole ledger, as of the start of this command.
+
+To restore it, stop the gateway and run:  rm -f ${dataDir}/ledger.db-wal ${dataDir}/ledger.db-shm
+                                          cp ${to} ${dataDir}/ledger.db
+Then audit it with the last anchor from the log, which says what the restore lost:
+                                          gateway ledger audit --anchor <block:hash>`;
+}
+
 export function printModels({ data }: OperationOutput<'listModels'>): string {
   const rows = data.map((model) => [
     model.id,

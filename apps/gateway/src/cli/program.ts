@@ -2,9 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { moveEmbeddedLedger } from '@gateway/balance-store/embedded';
 import { ConfigError, readConfig } from '../config.js';
+import type { Config } from '../config.js';
 import { openDataDir } from '../data-dir.js';
+import type { DataDir } from '../data-dir.js';
+import { embeddedLedger, openStore } from '../open-store.js';
 import { WITNESS_BATCH } from '../operations/operations.js';
 import type { CallOperation } from '../operations/operations.js';
 import type { WitnessDifference, WitnessedUsage } from '../operations/witness.js';
@@ -14,6 +16,7 @@ import { serve } from './serve.js';
 import { readWitnessFile } from './witness-file.js';
 import {
   printAudit,
+  printBackup,
   printCreatedKey,
   printExport,
   printHolds,
@@ -37,6 +40,10 @@ export function createProgram(): Command {
     .command('serve', { isDefault: true })
     .description('run the gateway (configured by environment variables, see .env.example)')
     .action(serve);
+  program
+    .command('migrate')
+    .description("bring the ledger's schema to this version; gateway serve does so by itself")
+    .action(migrate);
   addKeys(program.command('keys').description('API keys and their balances'));
   addLedger(program.command('ledger').description('the record of every charge and top-up'));
   program
@@ -241,6 +248,13 @@ function addLedger(ledger: Command): void {
       process.stdout.write(`${await exportLedger(to)}\n`);
     });
   ledger
+    .command('backup')
+    .description('copy the embedded ledger into one file while it is in use')
+    .requiredOption('--to <file>', 'the file to write; it must not exist')
+    .action(async ({ to }: { readonly to: string }) => {
+      process.stdout.write(`${await backUpLedger(to)}\n`);
+    });
+  ledger
     .command('holds')
     .description('list amounts held for requests (OVERDRAFT=none), newest first')
     .option('--state <state>', 'orphaned: not charged, not released; live: in flight', 'orphaned')
@@ -256,19 +270,44 @@ function addLedger(ledger: Command): void {
     );
 }
 
-/** Opens the ledger's files directly, so no gateway may have them open. */
+async function migrate(): Promise<void> {
+  const config = readConfig(process.env);
+  const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
+  const store = await openStore(config, dataDir, 'migration');
+  await store.close();
+  process.stdout.write("The ledger has this version's schema.\n");
+}
+
+/** No gateway may have the ledger open. */
 async function exportLedger(connectionString: string): Promise<string> {
   const config = readConfig(process.env);
-  if (config.databaseUrl !== undefined) {
-    throw new ConfigError(['DATABASE_URL: is set, so there is no embedded ledger to export']);
-  }
-  const dataDir = openDataDir(config.dataDir);
-  const report = await moveEmbeddedLedger({
-    dataDir: dataDir.databaseDir,
-    pepper: config.keyPepper ?? dataDir.secret('key-pepper'),
-    connectionString,
-  });
+  const ledger = embeddedLedger(config, embeddedDataDir(config, 'export'));
+  const { moveEmbeddedLedger } = await import('@gateway/balance-store/embedded');
+  const report = await moveEmbeddedLedger({ ...ledger, connectionString });
   return printExport(report, config.dataDir);
+}
+
+async function backUpLedger(to: string): Promise<string> {
+  const config = readConfig(process.env);
+  const dataDir = embeddedDataDir(config, 'back up');
+  const { backUpEmbeddedLedger } = await import('@gateway/balance-store/embedded');
+  await backUpEmbeddedLedger({ dataDir: dataDir.path, to, onProgress: showProgress });
+  return printBackup(to, config.dataDir);
+}
+
+function embeddedDataDir(config: Config, purpose: string): DataDir {
+  if (config.databaseUrl !== undefined) {
+    throw new ConfigError([`DATABASE_URL: is set, so there is no embedded ledger to ${purpose}`]);
+  }
+  return openDataDir(config.dataDir);
+}
+
+/** On a terminal only: a log would fill with it. */
+function showProgress(done: number): void {
+  if (!process.stderr.isTTY) return;
+  process.stderr.write(
+    `\r${String(Math.floor(done * 100)).padStart(3)} %${done === 1 ? '\n' : ''}`,
+  );
 }
 
 async function run<Result>(

@@ -1,6 +1,7 @@
 /** `gateway serve`: starts the gateway, prints how to use it, and serves until a signal ends it. */
 
 import cluster from 'node:cluster';
+import { join } from 'node:path';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { startGateway } from '../single-process.js';
 import type { RunningGateway } from '../single-process.js';
@@ -75,7 +76,7 @@ function banner(gateway: RunningGateway, config: Config, demoKey: string | undef
       ? '  Upstream:  the bundled SIMULATOR. No model answers; set UPSTREAM_API_KEY for the real API.'
       : `  Upstream:  ${config.upstream?.url ?? ''}`,
     config.databaseUrl === undefined
-      ? `  Ledger:    embedded, in ${config.dataDir}. It survives a crash of this process, not a power cut;\n             production uses PostgreSQL (DATABASE_URL).`
+      ? `  Ledger:    embedded, ${join(config.dataDir, 'ledger.db')}: every charge is on disk before it counts`
       : '  Ledger:    PostgreSQL',
     `  Limits:    ${limitsOf(config)}`,
     ...(config.workers === 1 ? [] : [`  Workers:   ${String(config.workers)} processes`]),

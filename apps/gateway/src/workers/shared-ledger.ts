@@ -1,6 +1,11 @@
-/** Shares the embedded ledger, which only one process can open, with the workers. */
+/**
+ * Shares the embedded ledger with the workers. They read it themselves, but charge through the
+ * primary, which owns it: the charges of all workers are then committed together.
+ */
 
+import { StoreUnavailableError } from '@gateway/balance-store';
 import type { BalanceStore } from '@gateway/balance-store';
+import type { EmbeddedReader } from '@gateway/balance-store/embedded';
 import type { RequestLedger } from '../open-store.js';
 import { reach } from './rpc.js';
 import type { RpcTo } from './rpc.js';
@@ -15,11 +20,6 @@ export function shareLedger(store: BalanceStore) {
 
   return {
     calls: {
-      findKeyByCredential: (...args: Parameters<BalanceStore['findKeyByCredential']>) =>
-        store.findKeyByCredential(...args),
-      getKey: (...args: Parameters<BalanceStore['getKey']>) => store.getKey(...args),
-      readStanding: (...args: Parameters<BalanceStore['readStanding']>) =>
-        store.readStanding(...args),
       findEntry: (...args: Parameters<BalanceStore['findEntry']>) => store.findEntry(...args),
       listEntries: (...args: Parameters<BalanceStore['listEntries']>) => store.listEntries(...args),
       quarantine: (...args: Parameters<BalanceStore['quarantine']>) => store.quarantine(...args),
@@ -48,30 +48,47 @@ export function shareLedger(store: BalanceStore) {
   };
 }
 
+/** A worker refuses new requests once a charge of its own has waited for this long. */
+const SETTLE_PATIENCE_MS = 4_000;
+
 /** The worker's side. */
-export function remoteLedger(rpc: RpcTo<LedgerCalls>): RequestLedger {
-  let pending = 0;
+export function remoteLedger(rpc: RpcTo<LedgerCalls>, reader: EmbeddedReader): RequestLedger {
+  /** When each charge that is not durable yet was sent, the oldest first. */
+  const pending = new Map<string, number>();
+
+  function assertSettling(): void {
+    const [oldest] = pending.values();
+    if (oldest === undefined || performance.now() - oldest <= SETTLE_PATIENCE_MS) return;
+    throw new StoreUnavailableError('the ledger cannot record charges at the moment');
+  }
+
   return {
-    findKeyByCredential: (credential) => reach(rpc, () => rpc.findKeyByCredential(credential)),
-    getKey: (keyId) => reach(rpc, () => rpc.getKey(keyId)),
-    readStanding: (keyId) => reach(rpc, () => rpc.readStanding(keyId)),
+    findKeyByCredential: (credential) => reader.findKeyByCredential(credential),
+    getKey: (keyId) => reader.getKey(keyId),
+    async readStanding(keyId) {
+      assertSettling();
+      return reader.readStanding(keyId);
+    },
     findEntry: (keyId, requestId) => reach(rpc, () => rpc.findEntry(keyId, requestId)),
     listEntries: (filter) => reach(rpc, () => rpc.listEntries(filter)),
     quarantine: (usage) => reach(rpc, () => rpc.quarantine(usage)),
     ping: () => reach(rpc, () => rpc.ping()),
-    placeHold: (hold) => reach(rpc, () => rpc.placeHold(hold)),
+    async placeHold(hold) {
+      assertSettling();
+      return reach(rpc, () => rpc.placeHold(hold));
+    },
     releaseHold(requestId) {
       // If the primary has ended, nothing renews the hold, so it expires.
       reach(rpc, () => rpc.releaseHold(requestId)).catch(() => undefined);
     },
     async settle(settlement, options) {
-      pending += 1;
+      pending.set(settlement.requestId, performance.now());
       try {
         return await reach(rpc, () => rpc.settle(settlement, options));
       } finally {
-        pending -= 1;
+        pending.delete(settlement.requestId);
       }
     },
-    pendingSettlements: () => pending,
+    pendingSettlements: () => pending.size,
   };
 }

@@ -4,12 +4,14 @@
 
 import cluster from 'node:cluster';
 import process from 'node:process';
+import type { Logger } from 'pino';
 import { exitCodeOf, failureText } from '../exit-codes.js';
 import type { Config } from '../config.js';
 import { startClientServer } from '../client-server.js';
 import type { ClientServer } from '../client-server.js';
-import { openStoreWhenReachable } from '../open-store.js';
-import { openRedisLimiter } from '../open-redis-limiter.js';
+import { openDataDir } from '../data-dir.js';
+import { embeddedLedger, openStoreWhenReachable } from '../open-store.js';
+import type { RequestLedger } from '../open-store.js';
 import { openLog } from '../log.js';
 import { loadPriceTable } from '../load-prices.js';
 import { createRegistry } from '../telemetry/registry.js';
@@ -78,24 +80,19 @@ async function serve(
   const log = openLog(config.logLevel, { isShared: true });
   const registry = createRegistry(String(slot));
   const prices = loadPriceTable(config.priceTablePath);
-  const ownStore =
-    config.databaseUrl === undefined
-      ? undefined
-      : await openStoreWhenReachable(config, undefined, log.log);
+  const ledger = await openLedger(config, primary, log.log);
   const server = await startClientServer(config, {
     ...log,
-    store: ownStore ?? remoteLedger(primary),
+    store: ledger.store,
     prices,
     upstream,
     registry,
-    openLimiter: (metrics) =>
-      config.redisUrls.length === 0
-        ? remoteLimiter(primary)
-        : openRedisLimiter(
-            { urls: config.redisUrls, processes: config.replicas * config.workers },
-            log.log,
-            metrics,
-          ),
+    async openLimiter(metrics) {
+      if (config.redisUrls.length === 0) return remoteLimiter(primary);
+      const { openRedisLimiter } = await import('../open-redis-limiter.js');
+      const redis = { urls: config.redisUrls, processes: config.replicas * config.workers };
+      return openRedisLimiter(redis, log.log, metrics);
+    },
   });
   return {
     url: server.url,
@@ -104,10 +101,29 @@ async function serve(
     metrics: () => registry.getMetricsAsJSON(),
     async stop() {
       const drained = await server.drain();
-      await ownStore?.close();
+      await ledger.close();
       await server.close();
       log.log.flush();
       return drained;
+    },
+  };
+}
+
+async function openLedger(
+  config: Config,
+  primary: RpcTo<PrimaryCalls>,
+  log: Logger,
+): Promise<{ readonly store: RequestLedger; close(): Promise<void> | void }> {
+  if (config.databaseUrl !== undefined) {
+    const store = await openStoreWhenReachable(config, undefined, log);
+    return { store, close: () => store.close() };
+  }
+  const { openEmbeddedReader } = await import('@gateway/balance-store/embedded');
+  const reader = openEmbeddedReader(embeddedLedger(config, openDataDir(config.dataDir)));
+  return {
+    store: remoteLedger(primary, reader),
+    close: () => {
+      reader.close();
     },
   };
 }

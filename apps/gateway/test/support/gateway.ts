@@ -53,12 +53,9 @@ export async function startTestGateway(
       ...options.env,
     }),
   );
-  const token = options.env?.['ADMIN_TOKEN'];
-  const admin =
-    running.dataDir?.readAdmin() ??
-    (token === undefined ? undefined : { url: running.adminUrl, token });
-  if (admin === undefined) throw new Error('with PostgreSQL, ADMIN_TOKEN must be given');
-  const call = createRemoteCaller(admin);
+  const token = options.env?.['ADMIN_TOKEN'] ?? running.dataDir?.secret('admin-token');
+  if (token === undefined) throw new Error('with PostgreSQL, ADMIN_TOKEN must be given');
+  const call = createRemoteCaller({ url: running.adminUrl, token });
   return {
     url: running.url,
     adminUrl: running.adminUrl,

@@ -1,46 +1,145 @@
 /**
- * Copies every table of one ledger into another database, row by row as it is, and compares each
+ * Copies every table of an embedded ledger into PostgreSQL, row by row as it is, and compares each
  * page.
  */
 
 import type { ClientBase } from 'pg';
+import type { SQLInputValue, SQLOutputValue } from 'node:sqlite';
 import { LedgerMoveError } from '../errors.js';
+import type { Connection } from './sqlite/connection.js';
+
+/**
+ * How a column's values are written as text, the same for both databases: amounts with 14 decimals,
+ * bytes in hexadecimal, times as milliseconds since the epoch.
+ */
+type Kind = 'text' | 'integer' | 'real' | 'amount' | 'flag' | 'bytes' | 'time' | 'json';
 
 interface TableCopy {
   readonly table: string;
-  /** A unique key to page by, and the types of its columns. */
-  readonly order: readonly (readonly [column: string, type: string])[];
+  readonly columns: Readonly<Record<string, Kind>>;
+  /** A unique key to page by. */
+  readonly order: readonly string[];
 }
 
 const TABLES: readonly TableCopy[] = [
-  { table: 'api_key', order: [['id', 'text']] },
+  {
+    table: 'api_key',
+    columns: {
+      id: 'text',
+      name: 'text',
+      hint: 'text',
+      credential_hmac: 'bytes',
+      pepper_id: 'text',
+      state: 'text',
+      expires_at: 'time',
+      concurrency: 'integer',
+      burst: 'integer',
+      requests_per_minute: 'real',
+      balance: 'amount',
+      spent: 'amount',
+      credited: 'amount',
+      written_off: 'amount',
+      uncovered: 'amount',
+      seq: 'integer',
+      created_at: 'time',
+      last_charged_at: 'time',
+    },
+    order: ['id'],
+  },
   {
     table: 'ledger',
-    order: [
-      ['key_id', 'text'],
-      ['seq', 'int8'],
-    ],
+    columns: {
+      id: 'text',
+      key_id: 'text',
+      seq: 'integer',
+      kind: 'text',
+      delta: 'amount',
+      balance_after: 'amount',
+      written_off: 'amount',
+      input_hash: 'bytes',
+      created_at: 'time',
+      model: 'text',
+      input_tokens: 'integer',
+      output_tokens: 'integer',
+      cache_read_input_tokens: 'integer',
+      cache_creation_input_tokens: 'integer',
+      cache_creation_1h_input_tokens: 'integer',
+      input_rate: 'amount',
+      output_rate: 'amount',
+      cache_read_rate: 'amount',
+      cache_write_5m_rate: 'amount',
+      cache_write_1h_rate: 'amount',
+      endpoint: 'text',
+      streamed: 'flag',
+      upstream_id: 'text',
+      remarks: 'text',
+      actor: 'text',
+    },
+    order: ['key_id', 'seq'],
   },
-  { table: 'hold', order: [['request_id', 'text']] },
-  { table: 'ledger_block', order: [['id', 'int8']] },
+  {
+    table: 'hold',
+    columns: {
+      request_id: 'text',
+      key_id: 'text',
+      amount: 'amount',
+      created_at: 'time',
+      expires_at: 'time',
+      orphaned_at: 'time',
+    },
+    order: ['request_id'],
+  },
+  {
+    table: 'ledger_block',
+    columns: {
+      id: 'integer',
+      previous_hash: 'bytes',
+      hash: 'bytes',
+      entries: 'integer',
+      sealed_at: 'time',
+    },
+    order: ['id'],
+  },
   {
     table: 'ledger_seal',
-    order: [
-      ['key_id', 'text'],
-      ['from_seq', 'int8'],
-    ],
+    columns: {
+      key_id: 'text',
+      from_seq: 'integer',
+      to_seq: 'integer',
+      block_id: 'integer',
+      digests: 'bytes',
+    },
+    order: ['key_id', 'from_seq'],
   },
-  { table: 'quarantine', order: [['request_id', 'text']] },
+  {
+    table: 'quarantine',
+    columns: {
+      request_id: 'text',
+      key_id: 'text',
+      model: 'text',
+      reason: 'text',
+      detail: 'json',
+      created_at: 'time',
+    },
+    order: ['request_id'],
+  },
   {
     table: 'settle_conflict',
-    order: [
-      ['request_id', 'text'],
-      ['input_hash', 'bytea'],
-    ],
+    columns: {
+      request_id: 'text',
+      input_hash: 'bytes',
+      key_id: 'text',
+      amount: 'amount',
+      created_at: 'time',
+    },
+    order: ['request_id', 'input_hash'],
   },
 ];
 
 const ROWS_PER_PAGE = 500;
+
+/** One row, each column as text. */
+type Row = Readonly<Record<string, string | null>>;
 
 /**
  * To be called within a transaction on `target`. Rows that are there already and the same are left,
@@ -50,30 +149,30 @@ const ROWS_PER_PAGE = 500;
  * @throws {LedgerMoveError} when the target holds anything else.
  */
 export async function copyLedger(
-  source: ClientBase,
+  source: Connection,
   target: ClientBase,
 ): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
-  for (const client of [source, target]) await client.query("SET timezone = 'UTC'");
   for (const copy of TABLES) counts.set(copy.table, await copyTable(copy, source, target));
   return counts;
 }
 
-async function copyTable(copy: TableCopy, source: ClientBase, target: ClientBase): Promise<number> {
-  const { table } = copy;
+async function copyTable(copy: TableCopy, source: Connection, target: ClientBase): Promise<number> {
+  const { table, order } = copy;
   let copied = 0;
-  let last: readonly unknown[] | undefined;
+  let last: readonly string[] | undefined;
   for (;;) {
-    const page = await readPage(copy, last, source);
-    const rows = JSON.parse(page) as readonly Readonly<Record<string, unknown>>[];
-    const end = rows.at(-1);
+    const page = readSourcePage(copy, last, source);
+    const end = page.at(-1);
     if (end === undefined) break;
-    if ((await readPage(copy, last, target)) !== page) {
-      await insertPage(table, page, target);
-      if ((await readPage(copy, last, target)) !== page) throw notEmpty(table);
+    const isThere = async () =>
+      JSON.stringify(await readTargetPage(copy, last, target)) === JSON.stringify(page);
+    if (!(await isThere())) {
+      await insertPage(copy, page, target);
+      if (!(await isThere())) throw notEmpty(table);
     }
-    copied += rows.length;
-    last = copy.order.map(([column]) => end[column]);
+    copied += page.length;
+    last = order.map((column) => end[column] ?? '');
   }
   const { rows } = await target.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM ${table}`,
@@ -82,33 +181,129 @@ async function copyTable(copy: TableCopy, source: ClientBase, target: ClientBase
   return copied;
 }
 
-/** As JSON text, which both databases write alike: numbers keep every digit. */
-async function readPage(
-  { table, order }: TableCopy,
-  last: readonly unknown[] | undefined,
-  client: ClientBase,
-): Promise<string> {
-  const columns = order.map(([column]) => `"${column}"`).join(', ');
-  const position = order.map(([, type], index) => `$${String(index + 1)}::${type}`).join(', ');
-  const { rows } = await client.query<{ page: string }>(
-    `SELECT coalesce(json_agg(r), '[]')::text AS page FROM (SELECT * FROM ${table} ` +
-      (last === undefined ? '' : `WHERE (${columns}) > (${position}) `) +
-      `ORDER BY ${columns} LIMIT ${String(ROWS_PER_PAGE)}) r`,
-    last === undefined ? [] : [...last],
+function readSourcePage(
+  { table, columns, order }: TableCopy,
+  last: readonly string[] | undefined,
+  source: Connection,
+): readonly Row[] {
+  const position = order.map(() => '?').join(', ');
+  const rows = source.all<Readonly<Record<string, SQLOutputValue>>>(
+    `SELECT ${Object.keys(columns).join(', ')} FROM ${table} ` +
+      (last === undefined ? '' : `WHERE (${order.join(', ')}) > (${position}) `) +
+      `ORDER BY ${order.join(', ')} LIMIT ${String(ROWS_PER_PAGE)}`,
+    ...(last ?? []).map((text, index) => boundValue(text, columns[order[index] ?? ''])),
   );
-  return rows[0]?.page ?? '[]';
+  return rows.map((row) =>
+    Object.fromEntries(
+      Object.entries(columns).map(([column, kind]) => [column, textOf(row[column] ?? null, kind)]),
+    ),
+  );
 }
 
-async function insertPage(table: string, page: string, target: ClientBase): Promise<void> {
+function textOf(value: SQLOutputValue, kind: Kind): string | null {
+  if (value === null) return null;
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+  if (kind === 'flag') return String(value === 1);
+  return canonical(String(value), kind);
+}
+
+function boundValue(text: string, kind: Kind | undefined): SQLInputValue {
+  if (kind === 'integer') return BigInt(text);
+  return kind === 'bytes' ? Buffer.from(text, 'hex') : text;
+}
+
+async function readTargetPage(
+  { table, columns, order }: TableCopy,
+  last: readonly string[] | undefined,
+  target: ClientBase,
+): Promise<readonly Row[]> {
+  const read = Object.entries(columns).map(
+    ([column, kind]) => `${readAs(column, kind)} "${column}"`,
+  );
+  const position = order.map((column, index) =>
+    writeAs(`$${String(index + 1)}::text`, columns[column] ?? 'text'),
+  );
+  // A page's own columns would hide those of the table in its order.
+  const names = order.map((column) => `${table}."${column}"`).join(', ');
+  const { rows } = await target.query<Row>(
+    `SELECT ${read.join(', ')} FROM ${table} ` +
+      (last === undefined ? '' : `WHERE (${names}) > (${position.join(', ')}) `) +
+      `ORDER BY ${names} LIMIT ${String(ROWS_PER_PAGE)}`,
+    last === undefined ? [] : [...last],
+  );
+  return rows.map((row) =>
+    Object.fromEntries(
+      Object.entries(columns).map(([column, kind]) => {
+        const text = row[column] ?? null;
+        return [column, text === null ? null : canonical(text, kind)];
+      }),
+    ),
+  );
+}
+
+async function insertPage(
+  { table, columns }: TableCopy,
+  page: readonly Row[],
+  target: ClientBase,
+): Promise<void> {
+  const names = Object.keys(columns);
+  const values = Object.entries(columns).map(([column, kind]) => writeAs(`r."${column}"`, kind));
   try {
     await target.query(
-      `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1::json)`,
-      [page],
+      `INSERT INTO ${table} (${names.map((name) => `"${name}"`).join(', ')}) ` +
+        `SELECT ${values.join(', ')} FROM json_to_recordset($1::json) ` +
+        `AS r (${names.map((name) => `"${name}" text`).join(', ')})`,
+      [JSON.stringify(page)],
     );
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === '23505') throw notEmpty(table);
     throw error;
   }
+}
+
+/** A column of PostgreSQL as text. */
+function readAs(column: string, kind: Kind): string {
+  switch (kind) {
+    case 'bytes':
+      return `encode("${column}", 'hex')`;
+    case 'time':
+      return `(extract(epoch FROM "${column}") * 1000)::bigint::text`;
+    default:
+      return `"${column}"::text`;
+  }
+}
+
+/** A text as a value of PostgreSQL. */
+function writeAs(text: string, kind: Kind): string {
+  switch (kind) {
+    case 'text':
+      return text;
+    case 'integer':
+      return `${text}::bigint`;
+    case 'real':
+      return `${text}::float8`;
+    case 'amount':
+      return `${text}::numeric`;
+    case 'flag':
+      return `${text}::boolean`;
+    case 'bytes':
+      return `decode(${text}, 'hex')`;
+    case 'time':
+      return `'epoch'::timestamptz + ${text}::bigint * interval '1 millisecond'`;
+    case 'json':
+      return `${text}::jsonb`;
+  }
+}
+
+/** Both databases write numbers and JSON with the same value differently. */
+function canonical(text: string, kind: Kind): string {
+  if (kind === 'real') return String(Number(text));
+  return kind === 'json' ? JSON.stringify(JSON.parse(text, sortMembers)) : text;
+}
+
+function sortMembers(_name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function notEmpty(table: string): LedgerMoveError {

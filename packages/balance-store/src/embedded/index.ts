@@ -1,27 +1,31 @@
 /**
- * The balance store without a server: PGlite, which is PostgreSQL compiled to WebAssembly, in a
- * worker thread. One process at a time may have a directory open.
- *
- * It survives the process being killed. It never calls fsync, so a power cut may lose recent
- * charges.
+ * The balance store without a server: SQLite, which is part of Node, in one file. Every
+ * acknowledged charge is on disk: neither a killed process nor a power cut loses it.
  */
 
 import type { BalanceStore } from '../store.js';
 import { openEmbedded } from './open.js';
 import type { EmbeddedStoreOptions } from './open.js';
 
+export { backUpEmbeddedLedger } from './backup.js';
+export type { LedgerBackup } from './backup.js';
 export { moveEmbeddedLedger } from './move.js';
 export type { LedgerMove, LedgerMoveReport } from './move.js';
 export type { EmbeddedStoreOptions } from './open.js';
+export { openEmbeddedReader } from './reader.js';
+export type { EmbeddedReader } from './reader.js';
 
 /**
- * Opens the store, creating or migrating its database first.
+ * Opens the store, creating or migrating its file first.
  *
- * @throws {EmbeddedStoreLockedError} when another live process has the directory open.
+ * @throws {EmbeddedStoreLockedError} when another process owns the ledger.
+ * @throws {LedgerFileError} when the file cannot be used.
  * @throws {SchemaTooNewError} when a newer version has migrated it.
+ * @throws {SchemaTooOldError} when a migration is missing and `migrate` is false.
+ * @throws {SchemaMismatchError} when a migration differs from this version's.
  * @throws {LedgerMovedError} when the ledger was moved to PostgreSQL.
  * @throws {PepperMismatchError} when all of its keys were issued under another pepper.
  */
-export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<BalanceStore> {
-  return (await openEmbedded(options)).store;
+export function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<BalanceStore> {
+  return openEmbedded(options);
 }

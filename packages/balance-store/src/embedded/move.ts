@@ -1,13 +1,15 @@
-/** Growing up: an embedded ledger into PostgreSQL, whole, once. */
+/**
+ * Moves an embedded ledger into PostgreSQL, whole, once. Loads the client of PostgreSQL only then:
+ * the embedded ledger alone needs half the memory.
+ */
 
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { LedgerMoveError } from '../errors.js';
 import type { AuditReport } from '../audit.js';
-import { reachingDatabase } from '../database/query.js';
-import { openPostgresStore } from '../postgres/index.js';
 import { copyLedger } from './copy-ledger.js';
-import { openEmbedded } from './open.js';
 import { markAsMoved } from './moved.js';
+import { ledgerFile, openEmbedded } from './open.js';
+import { openReader } from './sqlite/connection.js';
 
 export interface LedgerMove {
   /** The embedded ledger's directory. No process may have it open. */
@@ -35,7 +37,7 @@ export interface LedgerMoveReport {
  */
 export async function moveEmbeddedLedger(move: LedgerMove): Promise<LedgerMoveReport> {
   const { dataDir, pepper, connectionString } = move;
-  const { store: source, pool } = await openEmbedded({ dataDir, pepper });
+  const source = await openEmbedded({ dataDir, pepper });
   try {
     const before = await source.audit();
     if (!before.isSound) {
@@ -43,14 +45,10 @@ export async function moveEmbeddedLedger(move: LedgerMove): Promise<LedgerMoveRe
         'the embedded ledger is not sound: audit it first; nothing was changed',
       );
     }
+    const { openPostgresStore } = await import('../postgres/index.js');
     const target = await openPostgresStore({ connectionString, pepper });
     try {
-      const session = await pool.connect();
-      const rows = await reachingDatabase(() =>
-        inTransaction(connectionString, (client) => copyLedger(session, client)),
-      ).finally(() => {
-        session.release();
-      });
+      const rows = await copyFile(dataDir, connectionString);
       const audit = await target.audit();
       assertSame(before, audit);
       await markAsMoved(dataDir);
@@ -63,10 +61,26 @@ export async function moveEmbeddedLedger(move: LedgerMove): Promise<LedgerMoveRe
   }
 }
 
+async function copyFile(
+  dataDir: string,
+  connectionString: string,
+): Promise<ReadonlyMap<string, number>> {
+  const { reachingDatabase } = await import('../postgres/query.js');
+  const reader = openReader(ledgerFile(dataDir));
+  try {
+    return await reachingDatabase(() =>
+      inTransaction(connectionString, (client) => copyLedger(reader, client)),
+    );
+  } finally {
+    reader.close();
+  }
+}
+
 async function inTransaction<Result>(
   connectionString: string,
   work: (client: Client) => Promise<Result>,
 ): Promise<Result> {
+  const { Client } = await import('pg');
   const client = new Client({ connectionString, connectionTimeoutMillis: 5_000 });
   await client.connect();
   try {

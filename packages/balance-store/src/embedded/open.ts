@@ -1,63 +1,164 @@
-/** Opening an embedded store, with its pool for those who need more than the store. */
+/** Opens an embedded ledger. */
 
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { Pool } from 'pg';
-import { openDatabaseStore } from '../database/database-store.js';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pepperIdOf } from '../credential.js';
+import { LedgerFileError } from '../errors.js';
+import { createBalanceStore } from '../ledger/balance-store.js';
+import { assertPepper, assertPepperFits } from '../ledger/pepper.js';
+import { StoreUnavailableError } from '../store.js';
 import type { BalanceStore } from '../store.js';
-import { lockDirectory } from './directory-lock.js';
+import { assertLocalFileSystem } from './file-system.js';
+import { assertLogBelongsToFile, markFile } from './generation.js';
 import { assertNotMoved } from './moved.js';
-import { startPglite } from './pglite.js';
+import { readGenerationsAsGuest, takeOwnership } from './owner-lock.js';
+import type { OwnerLock } from './owner-lock.js';
+import { APPLICATION_ID, openReader, openWriter } from './sqlite/connection.js';
+import type { Connection } from './sqlite/connection.js';
+import { faultOf, isDamaged, isNotWritable } from './sqlite/faults.js';
+import { readPepperUse } from './sqlite/keys.js';
+import { assertMigrated, migrate } from './sqlite/migrate.js';
+import { createSqliteDatabase } from './sqlite-database.js';
+import type { ReadOperations, WriteOperations } from './threads/operations.js';
+import { createLedgerThread } from './threads/thread-client.js';
 
 export interface EmbeddedStoreOptions {
-  /** Created when missing. Belongs to the store alone. */
+  /** Where the ledger's files are: `ledger.db` and its companions. Created when missing. */
   readonly dataDir: string;
   /** Secret under which credentials are hashed. Keep it apart from the directory. */
   readonly pepper: string;
   /** How long a hold outlives its process; 5 minutes when absent. */
   readonly holdLifetimeMs?: number;
+  /**
+   * `owner` when absent: one process at a time, a gateway. `guest`: beside the owner or without
+   * one, for operators' commands.
+   */
+  readonly access?: 'owner' | 'guest';
+  /** Whether to apply missing migrations; true when absent. */
+  readonly migrate?: boolean;
 }
 
-/** The first start compiles the engine and creates the database. */
-const CONNECT_TIMEOUT_MS = 60_000;
-const QUERY_TIMEOUT_MS = 30_000;
+/** Batches of settlements in flight: the thread that writes finds the next one waiting. */
+const LANES = 2;
+/** So few that two batches fill both lanes when some hundred clients wait. */
+const MAX_BATCH_ROWS = 256;
+/** The reading thread takes 12 MB, and operators seldom need it. */
+const READING_IDLE_MS = 10_000;
+/** For the writing thread to start and to open the file. */
+const START_TIMEOUT_MS = 60_000;
 
-export async function openEmbedded({
-  dataDir,
-  pepper,
-  holdLifetimeMs,
-}: EmbeddedStoreOptions): Promise<{ readonly store: BalanceStore; readonly pool: Pool }> {
-  await mkdir(dataDir, { recursive: true });
+export async function openEmbedded(options: EmbeddedStoreOptions): Promise<BalanceStore> {
+  const { dataDir, pepper, holdLifetimeMs } = options;
+  const isOwner = options.access !== 'guest';
+  assertPepper(pepper);
+  mkdirSync(dataDir, { recursive: true });
   assertNotMoved(dataDir);
-  const lock = await lockDirectory(dataDir);
-  const pglite = startPglite(join(dataDir, 'pglite'));
-  // PGlite is a single session: one connection, whose queries take turns.
-  const pool = new Pool({
-    stream: pglite.connect,
-    user: 'postgres',
-    database: 'postgres',
-    max: 1,
-    idleTimeoutMillis: 0,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
-  });
-  const closeDatabase = async () => {
-    await pool.end();
-    await pglite.stop();
-    await lock.release();
-  };
+  assertLocalFileSystem(dataDir);
+  const file = ledgerFile(dataDir);
+  const lock = isOwner ? takeOwnership(dataDir) : undefined;
+  const thread = { file, checkpoints: isOwner };
+  const writing = createLedgerThread<WriteOperations>({ ...thread, role: 'write' });
+  const reading = createLedgerThread<ReadOperations>(
+    { ...thread, role: 'read' },
+    { idleTimeoutMs: READING_IDLE_MS },
+  );
   try {
-    const store = await openDatabaseStore({
-      hot: pool,
-      admin: pool,
-      pepper,
-      lanes: 1,
-      holdLifetimeMs,
-      closeDatabase,
+    prepareFile(file, pepper, { lock, migrates: options.migrate !== false });
+    await writing.call('ping', [], START_TIMEOUT_MS);
+    const database = createSqliteDatabase({
+      reader: openReader(file),
+      writing,
+      reading,
+      onClosed: () => lock?.release(),
     });
-    return { store, pool };
+    return createBalanceStore({
+      database,
+      pepper,
+      lanes: LANES,
+      maxBatchRows: MAX_BATCH_ROWS,
+      holdLifetimeMs,
+    });
   } catch (error) {
-    await closeDatabase();
+    await writing.stop();
+    lock?.release();
     throw error;
+  }
+}
+
+export function ledgerFile(dataDir: string): string {
+  return join(dataDir, 'ledger.db');
+}
+
+/** Recovers the file if its process was killed, migrates it, and checks that it may be used. */
+function prepareFile(
+  file: string,
+  pepper: string,
+  { lock, migrates }: { readonly lock: OwnerLock | undefined; readonly migrates: boolean },
+): void {
+  let connection: Connection | undefined;
+  try {
+    assertLogBelongsToFile(
+      file,
+      lock === undefined ? readGenerationsAsGuest(dirname(file)) : lock.readGenerations(),
+    );
+    makePrivate(file);
+    connection = openWriter(file, { checkpoints: lock !== undefined });
+    assertLedger(file, connection);
+    if (migrates) migrate(connection);
+    else assertMigrated(connection);
+    assertPepperFits(readPepperUse(connection, pepperIdOf(pepper)));
+    if (lock !== undefined) markFile(connection, lock);
+    // A new file is lost in a power cut if only its contents are on disk.
+    syncDirectory(dirname(file));
+  } catch (error) {
+    throw openingError(file, error);
+  } finally {
+    connection?.close();
+  }
+}
+
+/** SQLite gives the log the rights of the file, but would make the file readable by everybody. */
+function makePrivate(file: string): void {
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+}
+
+function assertLedger(file: string, connection: Connection): void {
+  const id = connection.get<{ readonly application_id: number }>('PRAGMA application_id');
+  const isEmpty = connection.get('SELECT 1 FROM sqlite_schema') === undefined;
+  if (isEmpty || id?.application_id === APPLICATION_ID) return;
+  throw new LedgerFileError(`${file} is a database of another program`);
+}
+
+function openingError(file: string, error: unknown): unknown {
+  const reason = error instanceof Error ? error.message : String(error);
+  if (isDamaged(error)) {
+    return new LedgerFileError(
+      `${file} is not a ledger, or it is damaged (${reason}): restore it from a backup`,
+      { cause: error },
+    );
+  }
+  if (isNotWritable(error)) {
+    return new LedgerFileError(
+      `${file} cannot be opened for writing (${reason}): check the rights of its directory, and ` +
+        'that its disk is not read-only',
+      { cause: error },
+    );
+  }
+  if (error instanceof Error && faultOf(error) === 'unavailable') {
+    return new StoreUnavailableError(`the ledger's database is unavailable: ${reason}`, {
+      cause: error,
+    });
+  }
+  return error;
+}
+
+function syncDirectory(path: string): void {
+  // Windows cannot open directories.
+  if (process.platform === 'win32') return;
+  const directory = openSync(path, 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
   }
 }

@@ -7,27 +7,15 @@
  * counts are final, because entries are numbered without gaps and never change.
  */
 
-import type { Pool } from 'pg';
 import type { AuditDifference, AuditOptions, AuditReport, SealHead } from '../audit.js';
 import { unitsFromNumeric } from '../numeric.js';
-import { queryArrays, queryRows } from './query.js';
-import { checkChain, createSealCheck, digestOfEntry, readHead } from './seals.js';
+import { MAX_SEQ } from './audit-source.js';
+import type { AuditSource, EntryFields, KeyTotals } from './audit-source.js';
+import { checkChain, createSealCheck, digestOfEntry } from './seal-chain.js';
 
 const KEYS_PER_PAGE = 500;
-/** Small, because an embedded database runs no other query while it reads a page. */
 const ENTRIES_PER_PAGE = 1_000;
 const MAX_DIFFERENCES = 1_000;
-const PAGE_TIMEOUT_MS = 30_000;
-
-interface KeyTotals {
-  readonly id: string;
-  readonly seq: bigint;
-  readonly balance: bigint;
-  readonly spent: bigint;
-  readonly credited: bigint;
-  readonly writtenOff: bigint;
-  readonly uncovered: bigint;
-}
 
 /** Running totals over the entries of one key. */
 interface Fold {
@@ -53,7 +41,10 @@ interface Tally {
   differences: AuditDifference[];
 }
 
-export async function auditLedger(pool: Pool, { anchor }: AuditOptions): Promise<AuditReport> {
+export async function auditLedger(
+  source: AuditSource,
+  { anchor }: AuditOptions,
+): Promise<AuditReport> {
   const tally: Tally = {
     keys: 0,
     entries: 0,
@@ -64,14 +55,14 @@ export async function auditLedger(pool: Pool, { anchor }: AuditOptions): Promise
     sealed: 0,
     differences: [],
   };
-  const head = await readHead(pool);
-  await checkChain(pool, { head, anchor }, (found) => {
+  const head = await source.head();
+  await checkChain(source, { head, anchor }, (found) => {
     report(tally, found);
   });
   let after = '';
   for (;;) {
-    const keys = await readKeys(pool, after);
-    await auditKeys(pool, { after, keys, head, tally });
+    const keys = await source.keysAfter(after, KEYS_PER_PAGE);
+    await auditKeys(source, { after, keys, head, tally });
     const last = keys.at(-1);
     if (last === undefined) break;
     after = last.id;
@@ -87,49 +78,18 @@ export async function auditLedger(pool: Pool, { anchor }: AuditOptions): Promise
       found: balances.toString(),
     });
   }
-  const [counts] = await queryRows<Record<'quarantined' | 'conflicts' | 'orphanedHolds', number>>(
-    pool,
-    {
-      text:
-        'SELECT (SELECT count(*)::int4 FROM quarantine) AS quarantined, ' +
-        '(SELECT count(*)::int4 FROM settle_conflict) AS conflicts, ' +
-        '(SELECT count(*)::int4 FROM hold WHERE orphaned_at IS NOT NULL) AS "orphanedHolds"',
-      timeoutMs: PAGE_TIMEOUT_MS,
-    },
-  );
   return {
     ...tally,
     gap,
     head,
-    orphanedHolds: counts?.orphanedHolds ?? 0,
-    quarantined: counts?.quarantined ?? 0,
-    conflicts: counts?.conflicts ?? 0,
+    ...(await source.counts()),
     isSound: tally.differences.length === 0,
   };
 }
 
-async function readKeys(pool: Pool, after: string): Promise<readonly KeyTotals[]> {
-  const rows = await queryArrays<[string, string, string, string, string, string, string]>(pool, {
-    text:
-      'SELECT id, seq::text, balance::text, spent::text, credited::text, written_off::text, ' +
-      'uncovered::text FROM api_key WHERE id > $1 ORDER BY id LIMIT $2',
-    values: [after, KEYS_PER_PAGE],
-    timeoutMs: PAGE_TIMEOUT_MS,
-  });
-  return rows.map(([id, seq, balance, spent, credited, writtenOff, uncovered]) => ({
-    id,
-    seq: BigInt(seq),
-    balance: unitsFromNumeric(balance),
-    spent: unitsFromNumeric(spent),
-    credited: unitsFromNumeric(credited),
-    writtenOff: unitsFromNumeric(writtenOff),
-    uncovered: unitsFromNumeric(uncovered),
-  }));
-}
-
 /** Audits all entries whose key id lies above `after` and not above the last key of the page. */
 async function auditKeys(
-  pool: Pool,
+  source: AuditSource,
   page: {
     readonly after: string;
     readonly keys: readonly KeyTotals[];
@@ -139,14 +99,14 @@ async function auditKeys(
 ): Promise<void> {
   const { after, keys, head, tally } = page;
   const last = keys.at(-1)?.id;
-  const seals = createSealCheck(pool, { after, last, block: head?.block ?? 0n }, (found) => {
+  const seals = createSealCheck(source, { after, last, block: head?.block ?? 0n }, (found) => {
     report(tally, found);
   });
   const folds = new Map<string, Fold>(keys.map(({ id }) => [id, emptyFold()]));
   const counted = new Map(keys.map((key) => [key.id, key.seq]));
   const strangers = new Map<string, string>();
 
-  for await (const entry of readEntries(pool, after, last)) {
+  for await (const entry of readEntries(source, after, last)) {
     await seals.compare(entry);
     const fold = folds.get(entry.keyId);
     if (fold === undefined) {
@@ -164,7 +124,7 @@ async function auditKeys(
     if (later === 0n) continue;
     // The entry was added after the key's row was read, or it is forged. The key's row counts an
     // added entry by now, and never a forged one.
-    const seq = await readSeq(pool, keyId);
+    const seq = await source.seqOf(keyId);
     if (seq === undefined || seq < later) {
       report(tally, {
         check: 'sequence',
@@ -176,7 +136,7 @@ async function auditKeys(
     }
   }
   for (const [keyId, entryId] of strangers) {
-    if ((await readSeq(pool, keyId)) !== undefined) continue;
+    if ((await source.seqOf(keyId)) !== undefined) continue;
     report(tally, {
       check: 'key_balance',
       keyId,
@@ -200,67 +160,29 @@ interface AuditedEntry {
   readonly digest: Buffer;
 }
 
-/** Every column as text, in the order in which they are sealed. */
-type EntryRow = [
-  id: string,
-  keyId: string,
-  seq: string,
-  kind: string,
-  delta: string,
-  balanceAfter: string,
-  writtenOff: string,
-  inputHash: string,
-  createdAtMs: string,
-  model: string | null,
-  input: string | null,
-  output: string | null,
-  cacheRead: string | null,
-  cacheWrite: string | null,
-  cacheWrite1h: string | null,
-  inputRate: string | null,
-  outputRate: string | null,
-  cacheReadRate: string | null,
-  cacheWrite5mRate: string | null,
-  cacheWrite1hRate: string | null,
-  ...rest: (string | null)[],
-];
-
 async function* readEntries(
-  pool: Pool,
+  source: AuditSource,
   after: string,
   last: string | undefined,
 ): AsyncGenerator<AuditedEntry> {
-  let [keyId, seq] = [after, MAX_SEQ];
+  let position = { keyId: after, seq: MAX_SEQ };
   for (;;) {
-    const rows: readonly EntryRow[] = await queryArrays<EntryRow>(pool, {
-      text: READ_ENTRIES,
-      values: [keyId, seq, last ?? null, ENTRIES_PER_PAGE],
-      timeoutMs: PAGE_TIMEOUT_MS,
-    });
-    for (const row of rows) yield auditedEntryOf(row);
-    const end = rows.at(-1);
+    const rows = await source.entriesAfter(position, last, ENTRIES_PER_PAGE);
+    let end: AuditedEntry | undefined;
+    for (const row of rows) {
+      end = auditedEntryOf(row);
+      yield end;
+    }
     if (end === undefined || rows.length < ENTRIES_PER_PAGE) return;
-    [, keyId, seq] = end;
+    position = end;
   }
 }
-
-const MAX_SEQ = (2n ** 63n - 1n).toString();
-const READ_ENTRIES =
-  'SELECT id, key_id, seq::text, kind, delta::text, balance_after::text, written_off::text, ' +
-  "encode(input_hash, 'hex'), " +
-  '(extract(epoch FROM created_at) * 1000)::bigint::text, model, input_tokens::text, ' +
-  'output_tokens::text, cache_read_input_tokens::text, cache_creation_input_tokens::text, ' +
-  'cache_creation_1h_input_tokens::text, input_rate::text, output_rate::text, ' +
-  'cache_read_rate::text, cache_write_5m_rate::text, cache_write_1h_rate::text, endpoint, ' +
-  'streamed::text, upstream_id, remarks, actor FROM ledger ' +
-  'WHERE (key_id, ledger.seq) > ($1, $2::int8) AND ($3::text IS NULL OR key_id <= $3) ' +
-  'ORDER BY key_id, ledger.seq LIMIT $4';
 
 /**
  * Computes the charge with a formula of its own, not with `chargeOf` of `@gateway/billing`: an
  * audit that shared the code would share its errors.
  */
-function auditedEntryOf(row: EntryRow): AuditedEntry {
+function auditedEntryOf(row: EntryFields): AuditedEntry {
   const [id, keyId, seq, kind, delta, balanceAfter, writtenOff] = row;
   const [input, output, read, write, write1h] = row.slice(10, 15).map((text) => BigInt(text ?? 0));
   const rates = row.slice(15, 20).map((text) => unitsFromNumeric(text ?? '0'));
@@ -339,15 +261,6 @@ function totalsText(totals: Pick<Fold, 'credited' | 'spent' | 'writtenOff' | 'un
     `written off ${String(writtenOff)}`,
     `uncovered ${String(uncovered)}`,
   ].join(', ');
-}
-
-async function readSeq(pool: Pool, keyId: string): Promise<bigint | undefined> {
-  const [row] = await queryRows<{ seq: string }>(pool, {
-    text: 'SELECT seq::text FROM api_key WHERE id = $1',
-    values: [keyId],
-    timeoutMs: PAGE_TIMEOUT_MS,
-  });
-  return row === undefined ? undefined : BigInt(row.seq);
 }
 
 function report(tally: Tally, difference: AuditDifference): void {

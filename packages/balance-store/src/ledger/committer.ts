@@ -11,8 +11,8 @@
  * ledger does not charge them twice.
  */
 
-import { StoreUnavailableError } from './store.js';
-import type { Settlement, SettleOutcome } from './store.js';
+import { StoreUnavailableError } from '../store.js';
+import type { Settlement, SettleOutcome } from '../store.js';
 
 /** The database operations that the committer uses. */
 export interface SettleDriver {

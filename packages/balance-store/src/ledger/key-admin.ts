@@ -2,11 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 import { generateCredential, hashCredential, hintOf, pepperIdOf } from '../credential.js';
-import type { PrismaClient } from '../generated/client.js';
-import type { KeyLimits, KeyRecord, NewKey } from '../key.js';
+import type { KeyLimits, KeyRecord, KeyState, NewKey } from '../key.js';
 import type { BalanceStore } from '../store.js';
-import { keyRecordOf } from './key-record.js';
-import { throughPrisma } from './prisma-faults.js';
+import type { KeyChange, KeyTable } from './ledger-database.js';
 
 export type KeyAdmin = Pick<
   BalanceStore,
@@ -14,32 +12,23 @@ export type KeyAdmin = Pick<
 >;
 
 export interface KeyAdminOptions {
-  readonly prisma: PrismaClient;
+  readonly keys: KeyTable;
   readonly pepper: string;
   /** Called after each change to a key. */
   readonly onChange: (keyId: string) => void;
 }
 
-export function createKeyAdmin({ prisma, pepper, onChange }: KeyAdminOptions): KeyAdmin {
+export function createKeyAdmin({ keys, pepper, onChange }: KeyAdminOptions): KeyAdmin {
   const newKeyId = createKeyIds(Date.now);
 
-  async function getKey(keyId: string): Promise<KeyRecord | undefined> {
-    const row = await throughPrisma(() => prisma.keyStanding.findUnique({ where: { id: keyId } }));
-    return row === null ? undefined : recordOf(row);
-  }
-
-  /** Changes a key if it still matches `where`, and returns its current record. */
   async function change(
-    where: { readonly id: string; readonly state?: string | { readonly not: string } },
-    data: {
-      readonly state?: string;
-      readonly name?: string;
-      readonly expiresAt?: Date | null;
-    } & Partial<KeyLimits>,
+    keyId: string,
+    changes: KeyChange,
+    onlyInState?: KeyState,
   ): Promise<KeyRecord | undefined> {
-    await throughPrisma(() => prisma.apiKey.updateMany({ where, data }));
-    onChange(where.id);
-    return getKey(where.id);
+    await keys.update(keyId, changes, onlyInState);
+    onChange(keyId);
+    return keys.get(keyId);
   }
 
   return {
@@ -47,69 +36,35 @@ export function createKeyAdmin({ prisma, pepper, onChange }: KeyAdminOptions): K
       assertLimits(limits);
       const credential = generateCredential();
       const id = newKeyId();
-      const { concurrency, burst, requestsPerMinute } = limits;
-      await throughPrisma(() =>
-        prisma.apiKey.create({
-          data: {
-            id,
-            name,
-            hint: hintOf(credential),
-            credentialHmac: new Uint8Array(hashCredential(credential, pepper)),
-            pepperId: pepperIdOf(pepper),
-            expiresAt,
-            concurrency,
-            burst,
-            requestsPerMinute,
-          },
-          select: { id: true },
-        }),
-      );
-      const record = await getKey(id);
+      await keys.insert({
+        id,
+        name,
+        hint: hintOf(credential),
+        credentialHmac: new Uint8Array(hashCredential(credential, pepper)),
+        pepperId: pepperIdOf(pepper),
+        expiresAt,
+        limits,
+      });
+      const record = await keys.get(id);
       if (record === undefined) throw new Error(`key ${id} was not found after its creation`);
       return { record, credential };
     },
 
-    getKey,
-
-    async listKeys({ limit, after }) {
-      const rows = await throughPrisma(() =>
-        prisma.keyStanding.findMany({
-          where: after === undefined ? {} : { id: { lt: after } },
-          orderBy: { id: 'desc' },
-          take: limit,
-        }),
-      );
-      return rows.map(recordOf);
-    },
-
-    suspendKey: (keyId) => change({ id: keyId, state: 'active' }, { state: 'suspended' }),
-    resumeKey: (keyId) => change({ id: keyId, state: 'suspended' }, { state: 'active' }),
-    revokeKey: (keyId) => change({ id: keyId }, { state: 'revoked' }),
+    getKey: (keyId) => keys.get(keyId),
+    listKeys: (page) => keys.list(page),
+    suspendKey: (keyId) => change(keyId, { state: 'suspended' }, 'active'),
+    resumeKey: (keyId) => change(keyId, { state: 'active' }, 'suspended'),
+    revokeKey: (keyId) => change(keyId, { state: 'revoked' }),
 
     async updateKey(keyId, { limits, expiresAt, name }) {
       if (limits !== undefined) assertLimits(limits);
-      return change(
-        { id: keyId },
-        {
-          ...limits,
-          ...(expiresAt === undefined ? {} : { expiresAt }),
-          ...(name === undefined ? {} : { name }),
-        },
-      );
+      return change(keyId, {
+        ...limits,
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+        ...(name === undefined ? {} : { name }),
+      });
     },
   };
-}
-
-type PrismaKeyRow = Awaited<ReturnType<PrismaClient['keyStanding']['findFirstOrThrow']>>;
-
-function recordOf(row: PrismaKeyRow): KeyRecord {
-  return keyRecordOf({
-    ...row,
-    balance: row.balance.toFixed(),
-    spent: row.spent.toFixed(),
-    credited: row.credited.toFixed(),
-    writtenOff: row.writtenOff.toFixed(),
-  });
 }
 
 /**

@@ -1,11 +1,8 @@
 /** Finds the key of a credential: the step before every admission. */
 
-import type { Pool } from 'pg';
 import { hashCredential, isWellFormedCredential } from '../credential.js';
 import type { KeyRecord } from '../key.js';
-import { keyRecordOf } from './key-record.js';
-import type { KeyRow } from './key-record.js';
-import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
+import type { KeyTable } from './ledger-database.js';
 
 const MAX_CACHED_KEYS = 10_000;
 /** Another replica's change of limits takes effect within this time. A standing is never cached. */
@@ -23,7 +20,11 @@ export interface KeyFinder {
  *
  * @param now - Monotonic milliseconds.
  */
-export function createKeyFinder(pool: Pool, pepper: string, now: () => number): KeyFinder {
+export function createKeyFinder(
+  keys: Pick<KeyTable, 'find'>,
+  pepper: string,
+  now: () => number,
+): KeyFinder {
   // Ordered by last look-up: the first is dropped when the cache is full.
   const cache = new Map<string, { readonly record: KeyRecord; readonly readAt: number }>();
   const running = new Map<string, Promise<KeyRecord | undefined>>();
@@ -32,13 +33,7 @@ export function createKeyFinder(pool: Pool, pepper: string, now: () => number): 
 
   async function lookUp(credential: string): Promise<KeyRecord | undefined> {
     const [readAt, readEpoch] = [now(), epoch];
-    const [row] = await reachingDatabase(() =>
-      queryRows<KeyRow>(pool, {
-        ...FIND_KEY,
-        values: [hashCredential(credential, pepper)],
-      }),
-    );
-    const record = row === undefined ? undefined : keyRecordOf(row);
+    const record = await keys.find(hashCredential(credential, pepper));
     if (readEpoch !== epoch) return record;
     cache.delete(credential);
     // If revoked keys were cached, they would be refused faster than unknown ones, and the time
@@ -73,14 +68,3 @@ export function createKeyFinder(pool: Pool, pepper: string, now: () => number): 
     },
   };
 }
-
-const FIND_KEY = {
-  name: 'find_key',
-  text:
-    'SELECT id, name, hint, state, expires_at AS "expiresAt", concurrency, burst, ' +
-    'requests_per_minute AS "requestsPerMinute", balance::text, spent::text, credited::text, ' +
-    'written_off::text AS "writtenOff", ' +
-    'created_at AS "createdAt", last_charged_at AS "lastChargedAt", standing ' +
-    'FROM key_standing WHERE credential_hmac = $1',
-  timeoutMs: READ_TIMEOUT_MS,
-} as const;

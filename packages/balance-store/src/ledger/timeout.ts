@@ -4,12 +4,17 @@
 const PARTS = 10;
 
 /**
- * Settles as `answer` does, or rejects after `timeoutMs`.
+ * Settles as `answer` does, or rejects after `timeoutMs` with the error that `errorOf` makes of a
+ * message.
  *
  * A process that gets no CPU time cannot read an answer that has arrived. In each part of the
  * timeout the event loop reads its sockets at least once, so a process that is late waits longer.
  */
-export function withTimeout<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
+export function withTimeout<T>(
+  answer: Promise<T>,
+  timeoutMs: number,
+  errorOf: (message: string) => Error = (message) => new Error(message),
+): Promise<T> {
   return new Promise((resolve, reject) => {
     let partsLeft = PARTS;
     let isSettled = false;
@@ -22,7 +27,7 @@ export function withTimeout<T>(answer: Promise<T>, timeoutMs: number): Promise<T
           if (isSettled) return;
           partsLeft -= 1;
           if (partsLeft > 0) timer = startPart();
-          else reject(new Error(`no answer within ${String(timeoutMs)} ms`));
+          else reject(errorOf(`no answer within ${String(timeoutMs)} ms`));
         });
       }, timeoutMs / PARTS);
     }

@@ -1,54 +1,48 @@
-/** Reading the ledger: one entry, or pages of them. */
+/** Reads ledger entries through Prisma: one, or pages of them. */
 
 import type { Prisma, PrismaClient } from '../generated/client.js';
-import type { EntryFilter, EntryPage, LedgerEntry } from '../ledger-entry.js';
+import type { EntryPosition } from '../ledger/entry-cursor.js';
+import type { EntryTable } from '../ledger/ledger-database.js';
+import type { EntryFilter, LedgerEntry } from '../ledger-entry.js';
 import { unitsFromNumeric } from '../numeric.js';
-import type { BalanceStore } from '../store.js';
 import { throughPrisma } from './prisma-faults.js';
 
-export const TOP_UP_PREFIX = 'topup:';
-
-export function createEntryReader(
-  prisma: PrismaClient,
-): Pick<BalanceStore, 'findEntry' | 'findEntries' | 'listEntries'> {
+export function createEntryTable(prisma: PrismaClient): EntryTable {
   return {
-    async findEntry(keyId, requestId) {
-      const row = await throughPrisma(() =>
-        prisma.ledger.findFirst({ where: { id: requestId, keyId } }),
-      );
+    async find(keyId, id) {
+      const row = await throughPrisma(() => prisma.ledger.findFirst({ where: { id, keyId } }));
       return row === null ? undefined : entryOf(row);
     },
 
-    async findEntries(requestIds) {
+    async findMany(ids) {
       const rows = await throughPrisma(() =>
-        prisma.ledger.findMany({ where: { id: { in: [...requestIds] } } }),
+        prisma.ledger.findMany({ where: { id: { in: [...ids] } } }),
       );
       return rows.map(entryOf);
     },
 
-    async listEntries(filter): Promise<EntryPage> {
-      const { limit } = filter;
-      const where = { AND: [conditionsOf(filter), afterCursor(filter)] };
+    async list(filter, before) {
       const rows = await throughPrisma(() =>
         prisma.ledger.findMany({
-          where,
-          // Entries of one key are ordered by number, which one index serves; those of all keys by
-          // time.
+          where: { AND: [conditionsOf(filter), conditionsBefore(before)] },
+          // One index serves the order by number, another the order by time.
           orderBy:
             filter.keyId === undefined ? [{ createdAt: 'desc' }, { id: 'desc' }] : { seq: 'desc' },
-          // One row more than the page holds, to know whether there is a next page.
-          take: limit + 1,
+          take: filter.limit,
         }),
       );
-      const entries = rows.slice(0, limit).map(entryOf);
-      const last = entries.at(-1);
-      if (rows.length <= limit || last === undefined) return { entries };
-      return { entries, next: cursorOf(filter, last) };
+      return rows.map(entryOf);
     },
   };
 }
 
-function conditionsOf({ keyId, kind, model, from, until }: EntryFilter): Prisma.LedgerWhereInput {
+function conditionsOf({
+  keyId,
+  kind,
+  model,
+  from,
+  until,
+}: Omit<EntryFilter, 'cursor'>): Prisma.LedgerWhereInput {
   return {
     ...(keyId === undefined ? {} : { keyId }),
     ...(kind === undefined ? {} : { kind }),
@@ -64,23 +58,10 @@ function conditionsOf({ keyId, kind, model, from, until }: EntryFilter): Prisma.
   };
 }
 
-/** The position of a page's last entry: its number for one key, its time and id for all keys. */
-function cursorOf({ keyId }: EntryFilter, last: LedgerEntry): string {
-  const position =
-    keyId === undefined ? `${String(last.createdAt.getTime())}:${last.id}` : last.seq.toString();
-  return Buffer.from(position).toString('base64url');
-}
-
-/** @throws {RangeError} when the cursor was not returned for such a filter. */
-function afterCursor({ keyId, cursor }: EntryFilter): Prisma.LedgerWhereInput {
-  if (cursor === undefined) return {};
-  const position = Buffer.from(cursor, 'base64url').toString();
-  if (keyId !== undefined && /^\d{1,18}$/.test(position)) return { seq: { lt: BigInt(position) } };
-  const [, time, id] = /^(\d{1,15}):([^]+)$/.exec(position) ?? [];
-  if (keyId !== undefined || time === undefined || id === undefined) {
-    throw new RangeError('the cursor does not belong to a page of these entries');
-  }
-  const createdAt = new Date(Number(time));
+function conditionsBefore(position: EntryPosition | undefined): Prisma.LedgerWhereInput {
+  if (position === undefined) return {};
+  if ('seq' in position) return { seq: { lt: position.seq } };
+  const { createdAt, id } = position;
   // The second condition implies the first, but an index can serve only the first.
   return {
     AND: [

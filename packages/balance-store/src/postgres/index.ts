@@ -2,8 +2,14 @@
 
 import { Pool } from 'pg';
 import type { PoolConfig } from 'pg';
-import { openDatabaseStore } from '../database/database-store.js';
+import { pepperIdOf } from '../credential.js';
+import { createBalanceStore } from '../ledger/balance-store.js';
+import { assertPepperFits, assertPepper } from '../ledger/pepper.js';
+import type { PepperUse } from '../ledger/pepper.js';
 import type { BalanceStore } from '../store.js';
+import { assertMigrated, migrate } from './migrate.js';
+import { createPostgresDatabase } from './postgres-database.js';
+import { WRITE_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, or any form that `pg` reads. */
@@ -14,22 +20,29 @@ export interface PostgresStoreOptions {
   readonly poolSizes?: { readonly hot?: number; readonly admin?: number };
   /** How long a hold lives after its process has died; 5 minutes when absent. */
   readonly holdLifetimeMs?: number;
+  /** Whether to apply missing migrations; true when absent. */
+  readonly migrate?: boolean;
 }
 
 /** A database that does not accept a connection within this time is unavailable. */
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Timeout of one query of an operator. Each page of an audit is one query. */
 const ADMIN_TIMEOUT_MS = 30_000;
+/** Batches of settlements in flight at once. */
+const LANES = 2;
 
 /**
- * Opens the store; applies missing migrations first, safely from several processes at once.
+ * Opens the store. Applies missing migrations first, safely from several processes at once.
  *
  * @throws {StoreUnavailableError} when the database cannot be reached.
  * @throws {SchemaTooNewError} when a newer version has migrated it.
+ * @throws {SchemaTooOldError} when a migration is missing and `migrate` is false.
+ * @throws {SchemaMismatchError} when a migration failed earlier, or differs from this version's.
  * @throws {PepperMismatchError} when all its keys were issued under another pepper.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<BalanceStore> {
   const { connectionString, pepper, poolSizes, holdLifetimeMs } = options;
+  assertPepper(pepper);
   const common: PoolConfig = {
     connectionString,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -44,20 +57,33 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     max: poolSizes?.admin ?? 2,
     query_timeout: ADMIN_TIMEOUT_MS,
   });
-  const closeDatabase = async () => {
-    await Promise.all([hot.end(), admin.end()]);
-  };
+  for (const pool of [hot, admin]) {
+    // A broken connection emits `error`, which ends the process if there is no listener. The
+    // listeners do nothing: a query on that connection rejects by itself, and the pool opens a new
+    // connection.
+    pool.on('error', () => undefined);
+    pool.on('connect', (client) => client.on('error', () => undefined));
+  }
   try {
-    return await openDatabaseStore({
-      hot,
-      admin,
-      pepper,
-      lanes: 2,
-      holdLifetimeMs,
-      closeDatabase,
+    await reachingDatabase(async () => {
+      await (options.migrate === false ? assertMigrated(admin) : migrate(admin));
+      assertPepperFits(await readPepperUse(admin, pepperIdOf(pepper)));
     });
   } catch (error) {
-    await closeDatabase();
+    await Promise.all([hot.end(), admin.end()]);
     throw error;
   }
+  const database = createPostgresDatabase(hot, admin);
+  return createBalanceStore({ database, pepper, lanes: LANES, holdLifetimeMs });
+}
+
+async function readPepperUse(pool: Pool, pepperId: string): Promise<PepperUse> {
+  const [found] = await queryRows<{ hasKeys: boolean; hasOwnKeys: boolean }>(pool, {
+    text:
+      'SELECT EXISTS (SELECT FROM api_key) AS "hasKeys", ' +
+      'EXISTS (SELECT FROM api_key WHERE pepper_id = $1) AS "hasOwnKeys"',
+    values: [pepperId],
+    timeoutMs: WRITE_TIMEOUT_MS,
+  });
+  return found ?? { hasKeys: false, hasOwnKeys: false };
 }

@@ -1,22 +1,16 @@
 /**
- * Brings a database to this version's schema when a store opens.
+ * Brings a PostgreSQL database to this version's schema.
  *
  * Uses the folders, the table and the advisory lock of Prisma's migrator. Operators may therefore
  * run `prisma migrate deploy` instead; after one of the two, the other has nothing to do.
  */
 
-import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import type { Pool, PoolClient } from 'pg';
-import { SchemaMismatchError, SchemaTooNewError } from '../errors.js';
-
-interface Migration {
-  readonly name: string;
-  readonly sql: string;
-  readonly checksum: string;
-}
+import { SchemaMismatchError } from '../errors.js';
+import { assertNoneMissing, missingMigrations, readMigrations } from '../ledger/migrations.js';
+import type { AppliedMigration, Migration } from '../ledger/migrations.js';
 
 /** The advisory lock that Prisma's own migrator takes. */
 const MIGRATION_LOCK = 72_707_369;
@@ -28,17 +22,14 @@ const MIGRATION_LOCK = 72_707_369;
  * @throws {SchemaMismatchError} when a migration failed earlier or differs from this version's.
  */
 export async function migrate(pool: Pool): Promise<void> {
-  const migrations = readMigrations();
   const client = await pool.connect();
   try {
     // Usually nothing is missing: then no lock is taken, and no right to change the schema is
     // needed.
-    if (missing(migrations, await readApplied(client)).length > 0) {
+    if ((await readMissing(client)).length > 0) {
       await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
       await client.query(CREATE_HISTORY);
-      for (const migration of missing(migrations, await readApplied(client))) {
-        await apply(client, migration);
-      }
+      for (const migration of await readMissing(client)) await apply(client, migration);
       await client.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
     }
     client.release();
@@ -49,10 +40,22 @@ export async function migrate(pool: Pool): Promise<void> {
   }
 }
 
-interface AppliedMigration {
-  readonly migration_name: string;
-  readonly checksum: string;
-  readonly is_finished: boolean;
+/**
+ * @throws {SchemaTooOldError} when a migration is missing. @throws {SchemaTooNewError}
+ * @throws {SchemaMismatchError}
+ */
+export async function assertMigrated(pool: Pool): Promise<void> {
+  const client = await pool.connect();
+  try {
+    assertNoneMissing(await readMissing(client));
+  } finally {
+    client.release();
+  }
+}
+
+async function readMissing(client: PoolClient): Promise<readonly Migration[]> {
+  const migrations = readMigrations('prisma/migrations', (name) => join(name, 'migration.sql'));
+  return missingMigrations(migrations, await readApplied(client));
 }
 
 async function readApplied(client: PoolClient): Promise<readonly AppliedMigration[]> {
@@ -60,39 +63,17 @@ async function readApplied(client: PoolClient): Promise<readonly AppliedMigratio
     "SELECT to_regclass('_prisma_migrations') IS NOT NULL AS exists",
   );
   if (found[0]?.exists !== true) return [];
-  const { rows } = await client.query<AppliedMigration>(
-    'SELECT migration_name, checksum, finished_at IS NOT NULL AS is_finished ' +
+  const { rows } = await client.query<AppliedMigration & { readonly is_finished: boolean }>(
+    'SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS is_finished ' +
       'FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY migration_name',
   );
-  return rows;
-}
-
-function missing(
-  migrations: readonly Migration[],
-  applied: readonly AppliedMigration[],
-): readonly Migration[] {
-  const known = new Map(migrations.map((migration) => [migration.name, migration]));
-  const later = applied.find((migration) => !known.has(migration.migration_name));
-  if (later !== undefined) {
-    throw new SchemaTooNewError(
-      `the database has migration ${later.migration_name}, which this version does not know: a newer ` +
-        'version applied it. Start that version or a newer one',
+  const unfinished = rows.find(({ is_finished }) => !is_finished);
+  if (unfinished !== undefined) {
+    throw new SchemaMismatchError(
+      `migration ${unfinished.name} failed earlier: resolve it with "prisma migrate resolve"`,
     );
   }
-  for (const { migration_name: name, checksum, is_finished } of applied) {
-    if (!is_finished) {
-      throw new SchemaMismatchError(
-        `migration ${name} failed earlier: resolve it with "prisma migrate resolve"`,
-      );
-    }
-    if (known.get(name)?.checksum !== checksum) {
-      throw new SchemaMismatchError(
-        `migration ${name} differs from the one that was applied to this database`,
-      );
-    }
-  }
-  const names = new Set(applied.map((migration) => migration.migration_name));
-  return migrations.filter((migration) => !names.has(migration.name));
+  return rows;
 }
 
 /** Applies and records a migration in one transaction, so that both happen or neither does. */
@@ -119,27 +100,3 @@ const CREATE_HISTORY = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   started_at TIMESTAMPTZ NOT NULL DEFAULT now(),
   applied_steps_count INTEGER NOT NULL DEFAULT 0
 )`;
-
-function readMigrations(): readonly Migration[] {
-  const folder = migrationsFolder();
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => name)
-    .sort()
-    .map((name) => {
-      const sql = readFileSync(join(folder, name, 'migration.sql'), 'utf8');
-      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
-    });
-}
-
-/** Searches upwards for the package's root: how far above this file it is depends on the build. */
-function migrationsFolder(): string {
-  let directory = dirname(fileURLToPath(import.meta.url));
-  for (;;) {
-    const folder = join(directory, 'prisma', 'migrations');
-    if (existsSync(folder)) return folder;
-    const parent = dirname(directory);
-    if (parent === directory) throw new SchemaMismatchError('the package lacks its migrations');
-    directory = parent;
-  }
-}

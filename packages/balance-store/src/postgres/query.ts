@@ -3,7 +3,7 @@
 import { types } from 'node:util';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { StoreUnavailableError } from '../store.js';
-import { withTimeout } from './timeout.js';
+import { withTimeout } from '../ledger/timeout.js';
 
 export interface Query {
   readonly text: string;
@@ -18,6 +18,8 @@ export interface Query {
 export const READ_TIMEOUT_MS = 5_000;
 /** For writes, which may wait for a row lock. */
 export const WRITE_TIMEOUT_MS = 10_000;
+/** For pages of an audit, and for sealing. */
+export const LONG_TIMEOUT_MS = 30_000;
 
 export async function queryRows<Row extends QueryResultRow>(
   pool: Pool,

@@ -2,9 +2,11 @@
  * Calls the SQL function `settle_batch`: writes settlements as arguments, reads rows as outcomes.
  */
 
-import { hash } from 'node:crypto';
 import type { Pool } from 'pg';
-import type { SettleDriver } from '../committer.js';
+import type { SettleDriver } from '../ledger/committer.js';
+import { settlementHash } from '../ledger/contents-hash.js';
+import { detailOf, storable } from '../ledger/quarantine-text.js';
+import { rateTextsOf } from '../ledger/rate-texts.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import type { QuarantinedUsage, Settlement, SettleOutcome } from '../store.js';
 import {
@@ -82,58 +84,24 @@ function argumentsOf(batch: readonly Settlement[]): readonly string[] {
     textArray(batch, (settlement) => settlement.requestId),
     textArray(batch, (settlement) => settlement.keyId),
     plainArray(batch, (settlement) => numericFromUnits(settlement.amount)),
-    plainArray(batch, (settlement) => `"\\\\x${hashOf(settlement)}"`),
+    plainArray(batch, (settlement) => `"\\\\x${settlementHash(settlement)}"`),
     textArray(batch, (settlement) => settlement.model),
     plainArray(batch, ({ usage }) => usage.inputTokens),
     plainArray(batch, ({ usage }) => usage.outputTokens),
     plainArray(batch, ({ usage }) => usage.cacheReadInputTokens),
     plainArray(batch, ({ usage }) => usage.cacheCreationInputTokens),
     plainArray(batch, ({ usage }) => usage.cacheCreation1hInputTokens),
-    plainArray(batch, ({ rates }) => textsOf(rates).numerics.inputPerToken),
-    plainArray(batch, ({ rates }) => textsOf(rates).numerics.outputPerToken),
-    plainArray(batch, ({ rates }) => textsOf(rates).numerics.cacheReadPerToken),
-    plainArray(batch, ({ rates }) => textsOf(rates).numerics.cacheWrite5mPerToken),
-    plainArray(batch, ({ rates }) => textsOf(rates).numerics.cacheWrite1hPerToken),
+    plainArray(batch, ({ rates }) => rateTextsOf(rates).numerics.inputPerToken),
+    plainArray(batch, ({ rates }) => rateTextsOf(rates).numerics.outputPerToken),
+    plainArray(batch, ({ rates }) => rateTextsOf(rates).numerics.cacheReadPerToken),
+    plainArray(batch, ({ rates }) => rateTextsOf(rates).numerics.cacheWrite5mPerToken),
+    plainArray(batch, ({ rates }) => rateTextsOf(rates).numerics.cacheWrite1hPerToken),
     textArray(batch, (settlement) => settlement.endpoint),
     plainArray(batch, (settlement) => String(settlement.streamed)),
     textArray(batch, (settlement) => settlement.upstreamId),
     textArray(batch, remarksOf),
     plainArray(batch, (settlement) => String(settlement.overdraft === 'none')),
   ];
-}
-
-type Rates = Settlement['rates'];
-interface RateTexts {
-  readonly numerics: Readonly<Record<keyof Rates, string>>;
-  readonly units: readonly string[];
-}
-const rateTexts = new WeakMap<Rates, RateTexts>();
-
-/** Caches the texts per model: all settlements of a model share one rates object. */
-function textsOf(rates: Rates): RateTexts {
-  let texts = rateTexts.get(rates);
-  if (texts === undefined) {
-    const { inputPerToken, outputPerToken, cacheReadPerToken } = rates;
-    const { cacheWrite5mPerToken, cacheWrite1hPerToken } = rates;
-    texts = {
-      numerics: {
-        inputPerToken: numericFromUnits(inputPerToken),
-        outputPerToken: numericFromUnits(outputPerToken),
-        cacheReadPerToken: numericFromUnits(cacheReadPerToken),
-        cacheWrite5mPerToken: numericFromUnits(cacheWrite5mPerToken),
-        cacheWrite1hPerToken: numericFromUnits(cacheWrite1hPerToken),
-      },
-      units: [
-        inputPerToken.toString(),
-        outputPerToken.toString(),
-        cacheReadPerToken.toString(),
-        cacheWrite5mPerToken.toString(),
-        cacheWrite1hPerToken.toString(),
-      ],
-    };
-    rateTexts.set(rates, texts);
-  }
-  return texts;
 }
 
 /** For elements that need no quotes, or have them already: numbers, booleans. */
@@ -159,28 +127,6 @@ function remarksOf({ remarks }: Settlement): string | undefined {
   return remarks === undefined ? undefined : storable(remarks);
 }
 
-/** Covers every recorded field, so that settling again with any of them changed is a conflict. */
-function hashOf(settlement: Settlement): string {
-  const { usage, rates } = settlement;
-  const contents = JSON.stringify([
-    'charge',
-    settlement.keyId,
-    settlement.amount.toString(),
-    settlement.model,
-    usage.inputTokens,
-    usage.outputTokens,
-    usage.cacheReadInputTokens,
-    usage.cacheCreationInputTokens,
-    usage.cacheCreation1hInputTokens,
-    ...textsOf(rates).units,
-    settlement.endpoint,
-    settlement.streamed,
-    settlement.upstreamId ?? null,
-    ...(settlement.remarks === undefined ? [] : [settlement.remarks]),
-  ]);
-  return hash('sha256', contents, 'hex');
-}
-
 export async function insertQuarantine(
   pool: Pool,
   usage: QuarantinedUsage,
@@ -192,22 +138,5 @@ export async function insertQuarantine(
       'VALUES ($1, $2, $3, $4, $5) ON CONFLICT (request_id) DO NOTHING',
     values: [...[usage.requestId, usage.keyId, usage.model, usage.reason].map(storable), detail],
     timeoutMs: WRITE_TIMEOUT_MS,
-  });
-}
-
-const MAX_REMARK_CHARS = 500;
-
-/**
- * Malformed text must still be storable: replaces NUL, which text columns refuse, and cuts the
- * length.
- */
-function storable(text: string): string {
-  return text.slice(0, MAX_REMARK_CHARS).replaceAll('\0', '\u{FFFD}');
-}
-
-function detailOf(settlement: Settlement): string {
-  return JSON.stringify(settlement, (_, value: unknown) => {
-    if (typeof value === 'bigint') return value.toString();
-    return typeof value === 'string' ? storable(value) : value;
   });
 }

@@ -1,10 +1,10 @@
 /** The authoritative admission read: reads the standings of many keys in one query. */
 
 import type { Pool } from 'pg';
+import { createQueryBatcher } from '../ledger/query-batcher.js';
 import { unitsFromNumeric } from '../numeric.js';
 import type { Standing } from '../store.js';
 import { READ_TIMEOUT_MS, queryArrays, reachingDatabase } from './query.js';
-import { createQueryBatcher } from './query-batcher.js';
 
 type StandingRow = [
   id: string,

@@ -626,7 +626,6 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         for (const sql of [
           'UPDATE ledger SET delta = 0',
           'DELETE FROM ledger',
-          'TRUNCATE ledger',
           'DELETE FROM api_key',
         ]) {
           await assert.rejects(subject.tamper(sql), /refused/);
@@ -646,16 +645,18 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
           for (const charge of ids) await settle(charge);
           charges.push(ids[1]?.requestId ?? '');
         }
-        await subject.tamper(`
-          ALTER TABLE ledger DISABLE TRIGGER USER;
-          UPDATE ledger SET delta = delta + 0.00000000000001 WHERE id = '${charges[0] ?? ''}';
+        const { literal } = subject;
+        await subject.tamper(
+          `UPDATE ledger SET delta = '-0.00000000000001' WHERE id = '${charges[0] ?? ''}';
           UPDATE ledger SET input_tokens = input_tokens + 1 WHERE id = '${charges[1] ?? ''}';
           DELETE FROM ledger WHERE id = '${charges[2] ?? ''}';
           INSERT INTO ledger (id, key_id, seq, kind, delta, balance_after, input_hash, created_at, actor)
-            SELECT 'forged', key_id, 99, 'top_up', 1, 1, '', now(), 'x'
+            SELECT 'forged', key_id, 99, 'top_up', '1.00000000000000', '1.00000000000000',
+              ${literal.bytes(Buffer.alloc(0))}, created_at, 'x'
             FROM ledger WHERE id = '${charges[3] ?? ''}';
-          UPDATE api_key SET balance = balance + 1 WHERE id = '${keys[4] ?? ''}';
-          ALTER TABLE ledger ENABLE TRIGGER USER;`);
+          UPDATE api_key SET balance = '7.00000000000000' WHERE id = '${keys[4] ?? ''}'`,
+          'down',
+        );
         const { differences, gap } = await subject.store.audit();
         const found = new Set(differences.map(({ check, keyId }) => `${String(keyId)} ${check}`));
         const expected = [

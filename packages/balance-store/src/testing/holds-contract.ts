@@ -20,7 +20,8 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
   };
   const expire = (requestId: string) =>
     subject().tamper(
-      `UPDATE hold SET expires_at = now() - interval '1 second' WHERE request_id = '${requestId}'`,
+      `UPDATE hold SET expires_at = ${subject().literal.time(new Date(Date.now() - 1_000))} ` +
+        `WHERE request_id = '${requestId}'`,
     );
 
   describe('holds', () => {

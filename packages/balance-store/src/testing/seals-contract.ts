@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { numericFromUnits } from '../numeric.js';
 import { settlement } from './samples.js';
 import { USD } from './subject.js';
 import type { ContractPart } from './subject.js';
@@ -9,15 +10,6 @@ import type { ContractPart } from './subject.js';
 /** Leaves the ledger tampered with, so tests that need a sound ledger must run before it. */
 export function sealsContract({ runner, subject, newKey, settle }: ContractPart): void {
   const { describe, it } = runner;
-  const withoutTriggers = (sql: string) =>
-    subject().tamper(`
-      ALTER TABLE ledger DISABLE TRIGGER USER;
-      ALTER TABLE ledger_seal DISABLE TRIGGER USER;
-      ALTER TABLE ledger_block DISABLE TRIGGER USER;
-      ${sql};
-      ALTER TABLE ledger ENABLE TRIGGER USER;
-      ALTER TABLE ledger_seal ENABLE TRIGGER USER;
-      ALTER TABLE ledger_block ENABLE TRIGGER USER;`);
   const differences = async (check: string) =>
     (await subject().store.audit()).differences.filter((found) => found.check === check);
 
@@ -78,12 +70,19 @@ export function sealsContract({ runner, subject, newKey, settle }: ContractPart)
       const [first, second, , last] = charges.map(({ requestId }) => requestId);
       // No sum shows these changes: an entry's upstream id and time are in no sum, and the newest
       // entry is deleted together with its effect on the key.
-      await withoutTriggers(`
-        UPDATE ledger SET upstream_id = 'msg_another' WHERE id = '${first ?? ''}';
-        UPDATE ledger SET created_at = created_at + interval '1 ms' WHERE id = '${second ?? ''}';
-        UPDATE api_key k SET balance = balance - l.delta, spent = spent + l.delta, seq = k.seq - 1
-          FROM ledger l WHERE l.id = '${last ?? ''}' AND k.id = l.key_id;
-        DELETE FROM ledger WHERE id = '${last ?? ''}'`);
+      const [key, entry] = [await store.getKey(keyId), await store.findEntry(keyId, second ?? '')];
+      const { amount } = charges[3] ?? { amount: 0n };
+      const aMomentLater = new Date((entry?.createdAt.getTime() ?? 0) + 1);
+      await subject().tamper(
+        `UPDATE ledger SET upstream_id = 'msg_another' WHERE id = '${first ?? ''}';
+        UPDATE ledger SET created_at = ${subject().literal.time(aMomentLater)}
+          WHERE id = '${second ?? ''}';
+        UPDATE api_key SET balance = '${numericFromUnits((key?.balance ?? 0n) + amount)}',
+          spent = '${numericFromUnits((key?.spent ?? 0n) - amount)}', seq = seq - 1
+          WHERE id = '${keyId}';
+        DELETE FROM ledger WHERE id = '${last ?? ''}'`,
+        'down',
+      );
       const found = (await differences('seal')).slice(before.length);
       assert.deepEqual(
         found.map(({ keyId: of, entryId }) => [of, entryId]),
@@ -102,12 +101,17 @@ export function sealsContract({ runner, subject, newKey, settle }: ContractPart)
       await settle(charge);
       await subject().store.sealEntries({ all: true });
       assert.deepEqual(await differences('block'), []);
-      await withoutTriggers(`
-        UPDATE ledger SET upstream_id = '${randomUUID()}' WHERE id = '${charge.requestId}';
-        UPDATE ledger_seal s SET digests = (
-          SELECT string_agg(entry_digest(l), ''::bytea ORDER BY l.seq) FROM ledger l
-          WHERE l.key_id = s.key_id AND l.seq BETWEEN s.from_seq AND s.to_seq
-        ) WHERE s.key_id = '${keyId}'`);
+      const sealsBefore = await differences('seal');
+      await subject().tamper(
+        `UPDATE ledger SET upstream_id = '${randomUUID()}' WHERE id = '${charge.requestId}'`,
+        'down',
+      );
+      const digests = subject().literal.bytes(await subject().digestsOf(keyId));
+      await subject().tamper(
+        `UPDATE ledger_seal SET digests = ${digests} WHERE key_id = '${keyId}'`,
+        'down',
+      );
+      assert.deepEqual(await differences('seal'), sealsBefore);
       const [broken, ...others] = await differences('block');
       assert.match(broken?.expected ?? '', /^block \d+: hash [0-9a-f]{64}$/);
       assert.deepEqual(others, []);

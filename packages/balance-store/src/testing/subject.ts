@@ -5,8 +5,20 @@ import type { BalanceStore, SettleOutcome, Settlement, TopUpOutcome } from '../s
 export interface StoreUnderTest {
   /** The open store. `tamper` may replace it. */
   readonly store: BalanceStore;
-  /** Runs SQL statements without the store's knowledge, and reopens the store if necessary. */
-  tamper(sql: string): Promise<void>;
+  /**
+   * Runs SQL statements without the store's knowledge, and reopens the store if necessary. The
+   * statements are plain enough for any database.
+   *
+   * @param fences - `down`: with the triggers disabled that refuse to rewrite the ledger.
+   */
+  tamper(sql: string, fences?: 'up' | 'down'): Promise<void>;
+  /** Writes values as this database writes them in SQL. */
+  readonly literal: {
+    readonly time: (time: Date) => string;
+    readonly bytes: (bytes: Buffer) => string;
+  };
+  /** The digests of a key's entries as they are now, as a seal from entry 1 on would have them. */
+  digestsOf(keyId: string): Promise<Buffer>;
   close(): Promise<void>;
 }
 

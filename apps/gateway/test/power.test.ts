@@ -1,0 +1,18 @@
+/** A short run of power cuts and kills of the embedded ledger. */
+
+import { spawnSync } from 'node:child_process';
+import { expect, it } from '@jest/globals';
+import { runTorture } from './support/torture.js';
+
+const hasCompiler = spawnSync('cc', ['--version']).status === 0;
+
+// The recorder of what reaches the disk is a library in C.
+(hasCompiler ? it : it.skip)(
+  'loses no acknowledged charge when the power is cut or the process is killed (needs a C compiler)',
+  () => {
+    const { output, status } = runTorture('power');
+    process.stdout.write(output.slice(output.indexOf('\n\n')));
+    expect(output).toMatch(/\n\nseed 1: 3 passed, 0 failed\n$/);
+    expect(status).toBe(0);
+  },
+);

@@ -1,0 +1,80 @@
+/** Copies a ledger while it is in use. */
+
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { LedgerFileError } from '../errors.js';
+import { newMark } from './generation.js';
+import { ledgerFile } from './open.js';
+import { DatabaseSync, backup } from './sqlite/node-sqlite.js';
+
+export interface LedgerBackup {
+  readonly dataDir: string;
+  /** The file to write. Must not exist. */
+  readonly to: string;
+  /** Called now and then, with the part that is done: from 0 to 1. */
+  readonly onProgress?: (done: number) => void;
+}
+
+/** Pages copied at a time, between which other work of this process goes on. */
+const PAGES_PER_STEP = 2_000;
+
+/**
+ * Writes one file with the state of the ledger at the moment of the call. The gateway goes on
+ * charging meanwhile. To restore it, stop the gateway, remove `ledger.db-wal` and `ledger.db-shm`,
+ * and copy the file over `ledger.db`.
+ *
+ * @throws {LedgerFileError} when there is no ledger, or the file to write exists.
+ */
+export async function backUpEmbeddedLedger({
+  dataDir,
+  to,
+  onProgress,
+}: LedgerBackup): Promise<void> {
+  const file = ledgerFile(dataDir);
+  if (!existsSync(file)) throw new LedgerFileError(`there is no ledger in ${dataDir}`);
+  if (existsSync(to)) throw new LedgerFileError(`${to} exists: a backup overwrites nothing`);
+  const unfinished = `${to}.unfinished`;
+  rmSync(unfinished, { force: true });
+  const source = new DatabaseSync(file, { readOnly: true });
+  try {
+    // A snapshot: without it, each charge would make the copy start again.
+    source.exec('BEGIN');
+    source.prepare('SELECT 1 FROM sqlite_schema').get();
+    await backup(source, unfinished, {
+      rate: PAGES_PER_STEP,
+      progress: ({ totalPages, remainingPages }) => {
+        onProgress?.((totalPages - remainingPages) / totalPages);
+      },
+    });
+  } finally {
+    source.close();
+  }
+  markAsCopy(unfinished);
+  sync(unfinished);
+  renameSync(unfinished, to);
+  sync(dirname(to));
+  onProgress?.(1);
+}
+
+/** A mark of its own tells the copy from the ledger; without a log it is one file. */
+function markAsCopy(file: string): void {
+  const copy = new DatabaseSync(file);
+  try {
+    copy.exec(`PRAGMA journal_mode = DELETE; PRAGMA user_version = ${String(newMark())}`);
+    const [damage] = copy.prepare('PRAGMA quick_check(1)').all();
+    if (damage?.['quick_check'] !== 'ok') {
+      throw new LedgerFileError(`the ledger is damaged: ${String(damage?.['quick_check'])}`);
+    }
+  } finally {
+    copy.close();
+  }
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Recognises a write-ahead log that belongs to another file. A ledger that is killed leaves its log
+ * behind, and the next start copies the log into the file. If somebody puts a backup in the file's
+ * place meanwhile, that would destroy the backup: SQLite does not notice.
+ *
+ * Therefore each start writes a new random mark into the file, and into the lock's file. A backup
+ * gets a mark of its own.
+ */
+
+import { randomInt } from 'node:crypto';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { LedgerFileError } from '../errors.js';
+import type { Generations, OwnerLock } from './owner-lock.js';
+import { isOpenHere } from './sqlite/connection.js';
+import type { Connection } from './sqlite/connection.js';
+
+const LARGEST_MARK = 2 ** 31 - 1;
+/** See https://sqlite.org/fileformat.html */
+const HEADER_BYTES = 100;
+const MAGIC = 'SQLite format 3\0';
+const USER_VERSION_OFFSET = 60;
+
+/**
+ * Must be called before SQLite opens the file, which would copy the log.
+ *
+ * @param expected - The marks that the file may have; `undefined` if that is not known.
+ * @throws {LedgerFileError}
+ */
+export function assertLogBelongsToFile(file: string, expected: Generations | undefined): void {
+  if (expected === undefined || sizeOf(`${file}-wal`) === 0) return;
+  // Then the log is in use. To open and close the file would give up the locks that this process
+  // has on it.
+  if (isOpenHere(file)) return;
+  const found = sizeOf(file) === 0 ? undefined : readMark(file);
+  if (found === expected.current || found === expected.former) return;
+  throw new LedgerFileError(
+    `${file} is not the file that ${file}-wal belongs to: it was replaced or emptied while the log ` +
+      'of the former one was still there. To use it, move the files ending in -wal and -shm away; ' +
+      'what only they record is lost then. To go on with the former ledger, put its file back',
+  );
+}
+
+/** Marks the file anew, so that the log of this start can be told from that of any other. */
+export function markFile(connection: Connection, lock: OwnerLock): void {
+  const former = markOf(connection);
+  if (!isLogCopied(connection)) {
+    // Another process reads an old state of the file. Its mark stays what it is.
+    lock.writeGenerations({ current: former, former: lock.readGenerations()?.former ?? former });
+    return;
+  }
+  const current = newMark();
+  lock.writeGenerations({ current, former });
+  writeMark(connection, current);
+  isLogCopied(connection);
+}
+
+export function newMark(): number {
+  return randomInt(1, LARGEST_MARK);
+}
+
+export function writeMark(connection: Connection, mark: number): void {
+  connection.exec(`PRAGMA user_version = ${String(mark)}`);
+}
+
+function markOf(connection: Connection): number {
+  return (
+    connection.get<{ readonly user_version: number }>('PRAGMA user_version')?.user_version ?? 0
+  );
+}
+
+/** Copies the whole log into the file and empties it. @returns whether nothing prevented it */
+function isLogCopied(connection: Connection): boolean {
+  const result = connection.get<{ readonly busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)');
+  return result?.busy === 0;
+}
+
+/**
+ * Reads the mark from the file alone, as if there were no log. Not with SQLite, which refuses the
+ * file of a process that was killed while it copied the log.
+ */
+function readMark(file: string): number | undefined {
+  const header = Buffer.alloc(HEADER_BYTES);
+  const descriptor = openSync(file, 'r');
+  try {
+    readSync(descriptor, header, 0, HEADER_BYTES, 0);
+  } finally {
+    closeSync(descriptor);
+  }
+  return header.toString('latin1', 0, MAGIC.length) === MAGIC
+    ? header.readInt32BE(USER_VERSION_OFFSET)
+    : undefined;
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,0 +1,90 @@
+/**
+ * One gateway per ledger: it counts limits and keeps holds alive for all of its keys. The owner has
+ * a file locked as long as it lives, and the operating system frees the lock when it dies in
+ * whatever way. Guests, such as the command line, need no lock: SQLite lets processes take turns.
+ *
+ * The file also says which ledger file the directory belongs to (see `generation.ts`).
+ */
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync as Database } from 'node:sqlite';
+import { EmbeddedStoreLockedError } from '../errors.js';
+import { isBusy } from './sqlite/faults.js';
+import { DatabaseSync } from './sqlite/node-sqlite.js';
+
+export interface OwnerLock {
+  readGenerations(): Generations | undefined;
+  /** On disk when it returns. */
+  writeGenerations(generations: Generations): void;
+  release(): void;
+}
+
+/** Marks that the ledger's file may bear. */
+export interface Generations {
+  readonly current: number;
+  readonly former: number;
+}
+
+/** A guest reads the marks within this time. */
+const PATIENCE_MS = 250;
+
+/** @throws {EmbeddedStoreLockedError} when another process has the lock. */
+export function takeOwnership(dataDir: string): OwnerLock {
+  const database = new DatabaseSync(lockFile(dataDir));
+  try {
+    // In this mode the lock of the first transaction is kept until the file is closed.
+    database.exec(
+      `PRAGMA busy_timeout = ${String(PATIENCE_MS)}; ` +
+        'PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL; ' +
+        'BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS generation ' +
+        '(id INTEGER PRIMARY KEY CHECK (id = 1), current INTEGER NOT NULL, former INTEGER NOT NULL) ' +
+        'STRICT; COMMIT;',
+    );
+  } catch (error) {
+    database.close();
+    if (!isBusy(error)) throw error;
+    throw new EmbeddedStoreLockedError(
+      `the ledger in ${dataDir} is open in another gateway; stop that one, use another data ` +
+        'directory, or let several gateways share a PostgreSQL database',
+    );
+  }
+  return {
+    readGenerations: () => readGenerations(database),
+    writeGenerations({ current, former }) {
+      database
+        .prepare('INSERT OR REPLACE INTO generation (id, current, former) VALUES (1, ?, ?)')
+        .run(current, former);
+    },
+    release() {
+      database.close();
+    },
+  };
+}
+
+/** For guests. `undefined` also while there is an owner: then all files belong together. */
+export function readGenerationsAsGuest(dataDir: string): Generations | undefined {
+  const file = lockFile(dataDir);
+  if (!existsSync(file)) return undefined;
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    database.exec('PRAGMA busy_timeout = 0');
+    return readGenerations(database);
+  } catch (error) {
+    if (isBusy(error)) return undefined;
+    throw error;
+  } finally {
+    database.close();
+  }
+}
+
+function readGenerations(database: Database): Generations | undefined {
+  const row = database.prepare('SELECT current, former FROM generation').get();
+  return row === undefined
+    ? undefined
+    : { current: Number(row['current']), former: Number(row['former']) };
+}
+
+function lockFile(dataDir: string): string {
+  return join(dataDir, 'ledger.lock');
+}

@@ -1,0 +1,125 @@
+/** One connection to the ledger's file. All its calls are synchronous: writers run in a thread. */
+
+import type { DatabaseSync as Database, SQLInputValue, StatementSync } from 'node:sqlite';
+import { DatabaseSync } from './node-sqlite.js';
+
+/** `LEDG`: marks the file as a ledger of this package. */
+export const APPLICATION_ID = 0x4c_45_44_47;
+
+/** How long a writer waits for another process, such as the command line, to commit. */
+const WRITE_PATIENCE_MS = 5_000;
+/** Readers wait only while a file that was left behind is being recovered. */
+const READ_PATIENCE_MS = 250;
+/** The log is copied into the file after this many pages of 4 KiB. */
+const CHECKPOINT_PAGES = 4_000;
+/** Of the writer: the pages to which a thousand busy keys add their entries. */
+const CACHE_KIB = 16 * 1024;
+/** The log is cut to this size when it was copied completely. */
+const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
+
+export interface Connection {
+  /** Runs statements without arguments. */
+  exec(sql: string): void;
+  get<Row>(sql: string, ...values: readonly SQLInputValue[]): Row | undefined;
+  all<Row>(sql: string, ...values: readonly SQLInputValue[]): readonly Row[];
+  /** @returns how many rows it changed */
+  run(sql: string, ...values: readonly SQLInputValue[]): number;
+  /**
+   * Runs `work` in a transaction that is on disk when this returns. If `work` throws, nothing
+   * happens.
+   */
+  write<Result>(work: () => Result): Result;
+  close(): void;
+}
+
+export interface WriterOptions {
+  /**
+   * Only the owner copies the log into the file. SQLite before 3.51.3 may damage a file when two
+   * connections do so at the same moment.
+   */
+  readonly checkpoints: boolean;
+}
+
+/** How many connections of this thread have each file open. */
+const openFiles = new Map<string, number>();
+
+export function isOpenHere(file: string): boolean {
+  return (openFiles.get(file) ?? 0) > 0;
+}
+
+export function openWriter(file: string, { checkpoints }: WriterOptions): Connection {
+  const database = new DatabaseSync(file);
+  try {
+    database.exec(`PRAGMA busy_timeout = ${String(WRITE_PATIENCE_MS)}`);
+    const mode = database.prepare('PRAGMA journal_mode = WAL').get();
+    if (mode?.['journal_mode'] !== 'wal') {
+      throw new Error(`the file system of ${file} does not support a write-ahead log`);
+    }
+    database.exec(
+      // A commit is on disk before it returns; the last two matter on macOS.
+      'PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; ' +
+        `PRAGMA wal_autocheckpoint = ${String(checkpoints ? CHECKPOINT_PAGES : 0)}; ` +
+        `PRAGMA journal_size_limit = ${String(LOG_LIMIT_BYTES)}; ` +
+        `PRAGMA cache_size = -${String(CACHE_KIB)}; ` +
+        'PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;',
+    );
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return connectionOf(database, file);
+}
+
+/** Sees every committed transaction, and never waits for a writer. */
+export function openReader(file: string): Connection {
+  const database = new DatabaseSync(file, { readOnly: true });
+  database.exec(`PRAGMA busy_timeout = ${String(READ_PATIENCE_MS)}`);
+  return connectionOf(database, file);
+}
+
+function connectionOf(database: Database, file: string): Connection {
+  openFiles.set(file, (openFiles.get(file) ?? 0) + 1);
+  const statements = new Map<string, StatementSync>();
+  const prepare = (sql: string): StatementSync => {
+    let statement = statements.get(sql);
+    if (statement === undefined) {
+      statement = database.prepare(sql);
+      statements.set(sql, statement);
+    }
+    return statement;
+  };
+  return {
+    exec(sql) {
+      database.exec(sql);
+    },
+    get: <Row>(sql: string, ...values: readonly SQLInputValue[]) =>
+      prepare(sql).get(...values) as Row | undefined,
+    all: <Row>(sql: string, ...values: readonly SQLInputValue[]) =>
+      prepare(sql).all(...values) as unknown as readonly Row[],
+    run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
+    write(work) {
+      prepare('BEGIN IMMEDIATE').run();
+      try {
+        const result = work();
+        prepare('COMMIT').run();
+        return result;
+      } catch (error) {
+        rollBack();
+        throw error;
+      }
+    },
+    close() {
+      if (!database.isOpen) return;
+      database.close();
+      openFiles.set(file, (openFiles.get(file) ?? 0) - 1);
+    },
+  };
+
+  function rollBack(): void {
+    try {
+      prepare('ROLLBACK').run();
+    } catch {
+      // After a full disk or a fault of the disk, SQLite has rolled back by itself.
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/** Brings a ledger's file to this version's schema. */
+
+import { assertNoneMissing, missingMigrations, readMigrations } from '../../ledger/migrations.js';
+import type { AppliedMigration, Migration } from '../../ledger/migrations.js';
+import { APPLICATION_ID } from './connection.js';
+import type { Connection } from './connection.js';
+
+/**
+ * Applies the missing migrations, all or none. Several processes may call it at once.
+ *
+ * @throws {SchemaTooNewError} when the file has a migration that this version does not know.
+ * @throws {SchemaMismatchError} when a migration differs from this version's.
+ */
+export function migrate(connection: Connection): void {
+  // Usually nothing is missing, and the file need not be written.
+  if (readMissing(connection).length === 0) return;
+  connection.write(() => {
+    connection.exec(`PRAGMA application_id = ${String(APPLICATION_ID)}; ${CREATE_HISTORY}`);
+    for (const { name, sql, checksum } of readMissing(connection)) {
+      connection.exec(sql);
+      connection.run(
+        'INSERT INTO schema_migration (name, checksum, applied_at) VALUES (?, ?, ?)',
+        name,
+        checksum,
+        Date.now(),
+      );
+    }
+  });
+}
+
+/**
+ * @throws {SchemaTooOldError} when a migration is missing. @throws {SchemaTooNewError}
+ * @throws {SchemaMismatchError}
+ */
+export function assertMigrated(connection: Connection): void {
+  assertNoneMissing(readMissing(connection));
+}
+
+const CREATE_HISTORY = `CREATE TABLE IF NOT EXISTS schema_migration (
+  name TEXT NOT NULL PRIMARY KEY,
+  checksum TEXT NOT NULL,
+  applied_at INTEGER NOT NULL
+) STRICT`;
+
+function readMissing(connection: Connection): readonly Migration[] {
+  const migrations = readMigrations('sqlite/migrations', (name) => name);
+  return missingMigrations(migrations, readApplied(connection));
+}
+
+function readApplied(connection: Connection): readonly AppliedMigration[] {
+  const hasHistory = connection.get(
+    "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migration'",
+  );
+  if (hasHistory === undefined) return [];
+  return connection.all<AppliedMigration>(
+    'SELECT name, checksum FROM schema_migration ORDER BY name',
+  );
+}

@@ -1,0 +1,29 @@
+/**
+ * What a key may do: the only place where a key of the embedded ledger is disabled or enabled. The
+ * standing is derived on each read and never stored, so a credit that races an exhausting charge
+ * cannot end in the wrong state. The same rule as the SQL function `standing_of` on PostgreSQL.
+ */
+
+import type { KeyState } from '../../key.js';
+
+export interface StandingParts {
+  readonly state: KeyState;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number | null;
+  readonly balance: bigint;
+  /**
+   * What responses cost since the last credit beyond what the balance could cover. It is the
+   * operator's loss, and the key stays exhausted until the next credit even if holds that end later
+   * leave it a balance above zero: otherwise the same loss could be caused again and again.
+   */
+  readonly uncovered: bigint;
+}
+
+export function standingOf(
+  { state, expiresAt, balance, uncovered }: StandingParts,
+  nowMs: number,
+): KeyState | 'expired' | 'exhausted' {
+  if (state !== 'active') return state;
+  if (expiresAt !== null && expiresAt <= nowMs) return 'expired';
+  return balance <= 0n || uncovered > 0n ? 'exhausted' : 'active';
+}

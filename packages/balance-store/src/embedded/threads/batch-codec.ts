@@ -1,0 +1,123 @@
+/** Batches of charges between threads. Compact, because every charge passes here twice. */
+
+import { rateTextsOf } from '../../ledger/rate-texts.js';
+import type { SettledRates } from '../../ledger-entry.js';
+import type { Settlement, SettleOutcome } from '../../store.js';
+
+type Charge = readonly [
+  requestId: string,
+  keyId: string,
+  amount: string,
+  isGuarded: boolean,
+  model: string,
+  inputTokens: number,
+  outputTokens: number,
+  cacheReadInputTokens: number,
+  cacheCreationInputTokens: number,
+  cacheCreation1hInputTokens: number,
+  rates: readonly string[],
+  endpoint: string,
+  streamed: boolean,
+  upstreamId: string | null,
+  remarks: string | null,
+];
+
+export function encodeBatch(batch: readonly Settlement[]): string {
+  return JSON.stringify(batch.map(chargeOf));
+}
+
+function chargeOf(settlement: Settlement): Charge {
+  const { usage } = settlement;
+  return [
+    settlement.requestId,
+    settlement.keyId,
+    settlement.amount.toString(),
+    settlement.overdraft === 'none',
+    settlement.model,
+    usage.inputTokens,
+    usage.outputTokens,
+    usage.cacheReadInputTokens,
+    usage.cacheCreationInputTokens,
+    usage.cacheCreation1hInputTokens,
+    rateTextsOf(settlement.rates).units,
+    settlement.endpoint,
+    settlement.streamed,
+    settlement.upstreamId ?? null,
+    settlement.remarks ?? null,
+  ];
+}
+
+/** As many as there are models and changes of price, so they are few. */
+const knownRates = new Map<string, SettledRates>();
+
+export function decodeBatch(text: string): readonly Settlement[] {
+  return (JSON.parse(text) as readonly Charge[]).map(settlementOf);
+}
+
+function settlementOf(charge: Charge): Settlement {
+  const [requestId, keyId, amount, isGuarded, model, input, output, read, write, write1h] = charge;
+  const [, , , , , , , , , , rates, endpoint, streamed, upstreamId, remarks] = charge;
+  return {
+    requestId,
+    keyId,
+    amount: BigInt(amount),
+    overdraft: isGuarded ? 'none' : 'bounded',
+    model,
+    usage: {
+      inputTokens: input,
+      outputTokens: output,
+      cacheReadInputTokens: read,
+      cacheCreationInputTokens: write,
+      cacheCreation1hInputTokens: write1h,
+    },
+    rates: ratesOf(rates),
+    endpoint,
+    streamed,
+    upstreamId: upstreamId ?? undefined,
+    remarks: remarks ?? undefined,
+  };
+}
+
+function ratesOf(units: readonly string[]): SettledRates {
+  const name = units.join();
+  let rates = knownRates.get(name);
+  if (rates === undefined) {
+    const [input = 0n, output = 0n, read = 0n, write5m = 0n, write1h = 0n] = units.map(BigInt);
+    rates = {
+      inputPerToken: input,
+      outputPerToken: output,
+      cacheReadPerToken: read,
+      cacheWrite5mPerToken: write5m,
+      cacheWrite1hPerToken: write1h,
+    };
+    knownRates.set(name, rates);
+  }
+  return rates;
+}
+
+type Outcome =
+  | readonly [outcome: 'conflict']
+  | readonly [
+      outcome: 'settled' | 'replayed',
+      balance: string,
+      isActive: boolean,
+      writtenOff: string,
+    ];
+
+export function encodeOutcomes(outcomes: readonly SettleOutcome[]): string {
+  return JSON.stringify(
+    outcomes.map((one) =>
+      'balance' in one
+        ? [one.outcome, one.balance.toString(), one.isActive, one.writtenOff.toString()]
+        : [one.outcome],
+    ),
+  );
+}
+
+export function decodeOutcomes(text: string): readonly SettleOutcome[] {
+  return (JSON.parse(text) as readonly Outcome[]).map((one): SettleOutcome => {
+    if (one[0] === 'conflict') return { outcome: 'conflict' };
+    const [outcome, balance, isActive, writtenOff] = one;
+    return { outcome, balance: BigInt(balance), isActive, writtenOff: BigInt(writtenOff) };
+  });
+}

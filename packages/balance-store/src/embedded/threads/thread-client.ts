@@ -1,0 +1,161 @@
+/** The main thread's side of a ledger thread: calls by name, and the thread's life. */
+
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { withTimeout } from '../../ledger/timeout.js';
+import { StoreUnavailableError } from '../../store.js';
+import { decode, encode } from './codec.js';
+import { STOP } from './messages.js';
+import type { Answer, Request, ThreadData } from './messages.js';
+
+/** Any set of operations: names and functions. */
+type Operations<Set> = { readonly [Name in keyof Set]: (...args: never[]) => unknown };
+
+/** Starts with its first call, and again with the next call after it has died. */
+export interface LedgerThread<Set extends Operations<Set>> {
+  /**
+   * @throws {StoreUnavailableError} when the file cannot be used now, the thread has died, or no
+   * answer came in time. The work may have been done.
+   * @throws {RangeError} when a value is refused.
+   */
+  call<Name extends keyof Set & string>(
+    operation: Name,
+    args: Parameters<Set[Name]>,
+    timeoutMs: number | undefined,
+  ): Promise<Awaited<ReturnType<Set[Name]>>>;
+  /** Lets running calls end. Later calls fail. */
+  stop(): Promise<void>;
+}
+
+/** Tests run the sources; a thread needs the built file in any case. */
+const THREAD_FILE = new URL(
+  extname(import.meta.url) === '.ts'
+    ? '../../../dist/embedded/ledger-thread.js'
+    : './ledger-thread.js',
+  import.meta.url,
+);
+/** Enough for the largest batch or page many times over. A large young heap only costs memory. */
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
+
+export interface ThreadOptions {
+  /** Ends the thread when it has had nothing to do for this long. Never when absent. */
+  readonly idleTimeoutMs?: number;
+}
+
+export function createLedgerThread<Set extends Operations<Set>>(
+  data: ThreadData,
+  { idleTimeoutMs }: ThreadOptions = {},
+): LedgerThread<Set> {
+  let running: RunningThread | undefined;
+  let idleTimer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+
+  function send(operation: string, args: readonly unknown[]): Promise<unknown> {
+    if (isStopped) return Promise.reject(new StoreUnavailableError('the store is closed'));
+    if (running?.hasEnded() !== false) running = startThread(data);
+    const answer = running.send(operation, args);
+    if (idleTimeoutMs !== undefined) {
+      clearTimeout(idleTimer);
+      idleTimer = setTimeout(stopIfIdle, idleTimeoutMs).unref();
+    }
+    return answer;
+  }
+
+  function stopIfIdle(): void {
+    if (running?.isIdle() === false) {
+      idleTimer?.refresh();
+      return;
+    }
+    void running?.stop();
+    // Another one starts with the next call.
+    running = undefined;
+  }
+
+  return {
+    call: (operation, args, timeoutMs) => {
+      const answer = send(operation, args);
+      const answered =
+        timeoutMs === undefined ? answer : withTimeout(answer, timeoutMs, unavailable);
+      return answered as Promise<never>;
+    },
+    async stop() {
+      isStopped = true;
+      clearTimeout(idleTimer);
+      await running?.stop();
+    },
+  };
+}
+
+interface Pending {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface RunningThread {
+  send(operation: string, args: readonly unknown[]): Promise<unknown>;
+  isIdle(): boolean;
+  hasEnded(): boolean;
+  /** Lets the calls before it end. */
+  stop(): Promise<void>;
+}
+
+function startThread(data: ThreadData): RunningThread {
+  const worker = new Worker(THREAD_FILE, { workerData: data, resourceLimits: RESOURCE_LIMITS });
+  const pending = new Map<number, Pending>();
+  let lastId = 0;
+  let failure = 'its thread has ended';
+  let isEnded = false;
+  // Its calls, and nothing else, keep the process running.
+  worker.unref();
+  worker.on('message', (answer: Answer) => {
+    const call = pending.get(answer.id);
+    pending.delete(answer.id);
+    if (pending.size === 0) worker.unref();
+    if ('result' in answer) call?.resolve(decode(answer.result));
+    else call?.reject(errorOf(answer));
+  });
+  worker.on('error', (error: unknown) => {
+    failure = error instanceof Error ? error.message : String(error);
+  });
+  const ended = new Promise<void>((resolve) => {
+    worker.once('exit', () => {
+      isEnded = true;
+      const error = unavailable(failure);
+      for (const { reject } of pending.values()) reject(error);
+      pending.clear();
+      resolve();
+    });
+  });
+  return {
+    send: (operation, args) =>
+      new Promise((resolve, reject) => {
+        lastId += 1;
+        pending.set(lastId, { resolve, reject });
+        worker.ref();
+        worker.postMessage({ id: lastId, operation, args: encode(args) } satisfies Request);
+      }),
+    isIdle: () => pending.size === 0,
+    hasEnded: () => isEnded,
+    async stop() {
+      if (isEnded) return;
+      worker.ref();
+      worker.postMessage(STOP);
+      await ended;
+    },
+  };
+}
+
+function errorOf({ fault, name, message }: Extract<Answer, { readonly fault: unknown }>): Error {
+  switch (fault) {
+    case 'unavailable':
+      return unavailable(message);
+    case 'refused':
+      return new RangeError(message);
+    case 'mistake':
+      return Object.assign(new Error(message), { name });
+  }
+}
+
+function unavailable(reason: string): StoreUnavailableError {
+  return new StoreUnavailableError(`the ledger's database is unavailable: ${reason}`);
+}

@@ -1,0 +1,88 @@
+/** Which migrations a database lacks. They are files of this package, applied in order of name. */
+
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SchemaMismatchError, SchemaTooNewError, SchemaTooOldError } from '../errors.js';
+
+export interface Migration {
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+}
+
+export interface AppliedMigration {
+  readonly name: string;
+  readonly checksum: string;
+}
+
+/**
+ * Reads the migrations of a folder of this package: a file or a folder for each.
+ *
+ * @param fileOf - The path of a migration's file, from the name of its entry in the folder.
+ */
+export function readMigrations(
+  folder: string,
+  fileOf: (entry: string) => string,
+): readonly Migration[] {
+  const path = join(packageRoot(), folder);
+  return readdirSync(path, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() || entry.name.endsWith('.sql'))
+    .map(({ name }) => name)
+    .sort()
+    .map((entry) => {
+      const sql = readFileSync(join(path, fileOf(entry)), 'utf8');
+      return {
+        name: entry.replace(/\.sql$/, ''),
+        sql,
+        checksum: createHash('sha256').update(sql).digest('hex'),
+      };
+    });
+}
+
+/**
+ * @throws {SchemaTooNewError} when the database has a migration that this version does not know.
+ * @throws {SchemaMismatchError} when a migration differs from the one that was applied.
+ */
+export function missingMigrations(
+  migrations: readonly Migration[],
+  applied: readonly AppliedMigration[],
+): readonly Migration[] {
+  const known = new Map(migrations.map((migration) => [migration.name, migration]));
+  const later = applied.find(({ name }) => !known.has(name));
+  if (later !== undefined) {
+    throw new SchemaTooNewError(
+      `the database has migration ${later.name}, which this version does not know: a newer ` +
+        'version applied it. Start that version or a newer one',
+    );
+  }
+  for (const { name, checksum } of applied) {
+    if (known.get(name)?.checksum !== checksum) {
+      throw new SchemaMismatchError(
+        `migration ${name} differs from the one that was applied to this database`,
+      );
+    }
+  }
+  const names = new Set(applied.map(({ name }) => name));
+  return migrations.filter(({ name }) => !names.has(name));
+}
+
+/** @throws {SchemaTooOldError} if any is missing. */
+export function assertNoneMissing([first]: readonly Migration[]): void {
+  if (first === undefined) return;
+  throw new SchemaTooOldError(
+    `the database lacks migration ${first.name}: it is empty, or an older version made it`,
+  );
+}
+
+/** Searches upwards: how far above this file the package's root is depends on the build. */
+function packageRoot(): string {
+  let directory = dirname(fileURLToPath(import.meta.url));
+  for (;;) {
+    if (existsSync(join(directory, 'prisma', 'migrations'))) return directory;
+    const parent = dirname(directory);
+    if (parent === directory) throw new SchemaMismatchError('the package lacks its migrations');
+    directory = parent;
+  }
+}

@@ -1,0 +1,18 @@
+/** How malformed usage is written down: text that any database can store. */
+
+import type { Settlement } from '../store.js';
+
+const MAX_CHARS = 500;
+
+/** Replaces NUL, which text columns refuse, and cuts the length. */
+export function storable(text: string): string {
+  return text.slice(0, MAX_CHARS).replaceAll('\0', '\u{FFFD}');
+}
+
+/** The whole settlement as JSON, for the operator. */
+export function detailOf(settlement: Settlement): string {
+  return JSON.stringify(settlement, (_, value: unknown) => {
+    if (typeof value === 'bigint') return value.toString();
+    return typeof value === 'string' ? storable(value) : value;
+  });
+}

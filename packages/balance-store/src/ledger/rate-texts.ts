@@ -1,0 +1,39 @@
+/** Texts of a model's rates, made once: all settlements of a model share one rates object. */
+
+import type { SettledRates } from '../ledger-entry.js';
+import { numericFromUnits } from '../numeric.js';
+
+export interface RateTexts {
+  /** In USD, as {@link numericFromUnits} writes them. */
+  readonly numerics: Readonly<Record<keyof SettledRates, string>>;
+  /** In units of 10^-14 USD, in the order of the ledger's columns. */
+  readonly units: readonly string[];
+}
+
+const cache = new WeakMap<SettledRates, RateTexts>();
+
+export function rateTextsOf(rates: SettledRates): RateTexts {
+  let texts = cache.get(rates);
+  if (texts === undefined) {
+    const { inputPerToken, outputPerToken, cacheReadPerToken } = rates;
+    const { cacheWrite5mPerToken, cacheWrite1hPerToken } = rates;
+    texts = {
+      numerics: {
+        inputPerToken: numericFromUnits(inputPerToken),
+        outputPerToken: numericFromUnits(outputPerToken),
+        cacheReadPerToken: numericFromUnits(cacheReadPerToken),
+        cacheWrite5mPerToken: numericFromUnits(cacheWrite5mPerToken),
+        cacheWrite1hPerToken: numericFromUnits(cacheWrite1hPerToken),
+      },
+      units: [
+        inputPerToken.toString(),
+        outputPerToken.toString(),
+        cacheReadPerToken.toString(),
+        cacheWrite5mPerToken.toString(),
+        cacheWrite1hPerToken.toString(),
+      ],
+    };
+    cache.set(rates, texts);
+  }
+  return texts;
+}

@@ -1,0 +1,218 @@
+/**
+ * The checks of the hash chain over the ledger. They compute every hash independently of the code
+ * that extends the chain.
+ */
+
+import { createHash } from 'node:crypto';
+import type { AuditDifference, SealHead } from '../audit.js';
+import { MAX_SEQ } from './audit-source.js';
+import type { AuditSource, BlockFields } from './audit-source.js';
+
+export const DIGEST_BYTES = 16;
+const SEALS_PER_PAGE = 200;
+const BLOCKS_PER_PAGE = 50;
+
+type Report = (difference: AuditDifference) => void;
+
+/**
+ * One field of a hashed text. Its length in bytes precedes it, so that fields cannot run together.
+ */
+function sealedField(text: string | null): string {
+  return text === null ? '-,' : `${String(Buffer.byteLength(text))}:${text},`;
+}
+
+/** @param fields - All columns of an entry as text, in the order of `entry_digest`. */
+export function digestOfEntry(fields: readonly (string | null)[]): Buffer {
+  const text = fields.map(sealedField).join('');
+  return createHash('sha256').update(text).digest().subarray(0, DIGEST_BYTES);
+}
+
+interface SealedEntry {
+  readonly keyId: string;
+  readonly seq: bigint;
+  readonly digest: Buffer;
+  readonly block: bigint;
+}
+
+/** Compares entries with their seals. Entries must come in order of key and number. */
+export interface SealCheck {
+  compare(entry: {
+    readonly id: string;
+    readonly keyId: string;
+    readonly seq: bigint;
+    readonly digest: Buffer;
+  }): Promise<void>;
+  /** Must be called after the last entry. @returns the number of entries that match their seal. */
+  finish(): Promise<number>;
+}
+
+/**
+ * @param range - Keys above `after` and not above `last`; blocks up to `block`, so that entries
+ * that are sealed while the audit runs are left to the next audit.
+ */
+export function createSealCheck(
+  source: AuditSource,
+  range: { readonly after: string; readonly last: string | undefined; readonly block: bigint },
+  report: Report,
+): SealCheck {
+  const seals = readSealedEntries(source, range, report);
+  let next: SealedEntry | undefined;
+  let isStarted = false;
+  let intact = 0;
+
+  async function advance(): Promise<void> {
+    const step = await seals.next();
+    next = step.done === true ? undefined : step.value;
+    isStarted = true;
+  }
+
+  /** Whether the next sealed entry comes before this position, which means the ledger lacks it. */
+  const isMissing = (keyId: string, seq: bigint): boolean =>
+    next !== undefined && (next.keyId < keyId || (next.keyId === keyId && next.seq < seq));
+
+  function reportMissing({ keyId, seq, block }: SealedEntry): void {
+    report({
+      check: 'seal',
+      keyId,
+      entryId: undefined,
+      expected: `entry ${String(seq)} of this key, sealed in block ${String(block)}`,
+      found: 'none',
+    });
+  }
+
+  return {
+    async compare({ id, keyId, seq, digest }) {
+      if (!isStarted) await advance();
+      while (next !== undefined && isMissing(keyId, seq)) {
+        reportMissing(next);
+        await advance();
+      }
+      if (next === undefined || next.keyId !== keyId || next.seq !== seq) return;
+      if (next.digest.equals(digest)) {
+        intact += 1;
+      } else {
+        report({
+          check: 'seal',
+          keyId,
+          entryId: id,
+          expected: `digest ${next.digest.toString('hex')}, sealed in block ${String(next.block)}`,
+          found: digest.toString('hex'),
+        });
+      }
+      await advance();
+    },
+    async finish() {
+      if (!isStarted) await advance();
+      for (; next !== undefined; await advance()) reportMissing(next);
+      return intact;
+    },
+  };
+}
+
+async function* readSealedEntries(
+  source: AuditSource,
+  range: { readonly after: string; readonly last: string | undefined; readonly block: bigint },
+  report: Report,
+): AsyncGenerator<SealedEntry, undefined> {
+  let position = { keyId: range.after, seq: MAX_SEQ };
+  let expected = 1n;
+  for (;;) {
+    const until = { lastKeyId: range.last, block: range.block };
+    const seals = await source.sealsAfter(position, until, SEALS_PER_PAGE);
+    for (const { keyId, from, to, block, digests } of seals) {
+      if (keyId !== position.keyId) expected = 1n;
+      position = { keyId, seq: from };
+      const count = Number(to - from) + 1;
+      if (from !== expected || digests.length !== count * DIGEST_BYTES) {
+        report({
+          check: 'block',
+          keyId,
+          entryId: undefined,
+          expected: `block ${String(block)} to seal entries of this key from ${String(expected)} on`,
+          found: `entries ${String(from)} to ${String(to)} with ${String(digests.length)} bytes of digests`,
+        });
+      }
+      expected = to + 1n;
+      for (let index = 0; index < count; index += 1) {
+        const at = index * DIGEST_BYTES;
+        const digest = Buffer.from(digests.subarray(at, at + DIGEST_BYTES));
+        yield { keyId, seq: from + BigInt(index), digest, block };
+      }
+    }
+    if (seals.length < SEALS_PER_PAGE) return undefined;
+  }
+}
+
+/**
+ * Checks the chain from its first block to its end, and that it still contains the anchor's block.
+ */
+export async function checkChain(
+  source: AuditSource,
+  { head, anchor }: { readonly head: SealHead | undefined; readonly anchor: SealHead | undefined },
+  report: Report,
+): Promise<void> {
+  const end = head?.block ?? 0n;
+  let previous = '';
+  let expected = 1n;
+  let anchored: string | undefined;
+  for (let after = 0n; after < end; after += BigInt(BLOCKS_PER_PAGE)) {
+    for (const fields of await source.blocksAfter(after, end, BLOCKS_PER_PAGE)) {
+      const { block, entries, seals } = fields;
+      const [previousHash, storedHash] = [fields.previousHash, fields.hash].map(hex);
+      const complain = (what: string, wanted: string, found: string) => {
+        report({
+          check: 'block',
+          keyId: undefined,
+          entryId: undefined,
+          expected: `block ${String(expected)}: ${what} ${wanted}`,
+          found,
+        });
+      };
+      if (block !== expected) complain('number', String(expected), String(block));
+      if (previousHash !== previous) complain('previous hash', previous, previousHash ?? '');
+      const found = seals.reduce((sum, { digests }) => sum + digests.length / DIGEST_BYTES, 0);
+      if (found !== entries) complain('entries', String(entries), String(found));
+      const hash = hex(hashOfBlock(fields));
+      if (hash !== storedHash) complain('hash', hash, storedHash ?? '');
+      if (block === anchor?.block) anchored = storedHash;
+      previous = storedHash ?? '';
+      expected = block + 1n;
+    }
+  }
+  const complain = (wanted: string, found: string) => {
+    report({
+      check: 'block',
+      keyId: undefined,
+      entryId: undefined,
+      expected: wanted,
+      found,
+    });
+  };
+  if (expected !== end + 1n) {
+    complain(`blocks up to ${String(end)}`, `blocks up to ${String(expected - 1n)}`);
+  }
+  if (anchor !== undefined && anchored !== anchor.hash) {
+    complain(`block ${String(anchor.block)}: anchored hash ${anchor.hash}`, anchored ?? 'none');
+  }
+}
+
+/** @param block - `hash` is not read. */
+export function hashOfBlock({
+  previousHash,
+  block,
+  entries,
+  sealedAtMs,
+  seals,
+}: Omit<BlockFields, 'hash'>): Buffer {
+  const hash = createHash('sha256')
+    .update(previousHash)
+    .update([block.toString(), String(entries), sealedAtMs].map(sealedField).join(''));
+  for (const { keyId, from, to, digests } of seals) {
+    hash.update([keyId, from.toString(), to.toString()].map(sealedField).join('')).update(digests);
+  }
+  return hash.digest();
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
+}

@@ -1,0 +1,112 @@
+/** Holds by SQL function: many are placed, renewed or released per query. */
+
+import type { Pool } from 'pg';
+import type { Hold, HoldOutcome, HoldRecord } from '../hold.js';
+import type { HoldTable } from '../ledger/ledger-database.js';
+import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
+import {
+  READ_TIMEOUT_MS,
+  WRITE_TIMEOUT_MS,
+  queryArrays,
+  queryRows,
+  reachingDatabase,
+} from './query.js';
+
+type HoldRow = [
+  ordinal: number,
+  outcome: 'held' | 'short' | 'inactive',
+  standing: 'active' | 'exhausted' | 'suspended' | 'revoked' | 'expired' | 'unknown',
+  balance: string | null,
+  held: string,
+];
+
+/**
+ * @param hot - For requests.
+ * @param admin - For operators.
+ */
+export function createHoldTable(hot: Pool, admin: Pool): HoldTable {
+  return {
+    async place(holds, lifetimeMs) {
+      const rows = await reachingDatabase(() =>
+        queryArrays<HoldRow>(hot, {
+          name: 'place_holds',
+          text:
+            'SELECT ordinal, outcome, standing, balance::text, held::text ' +
+            'FROM place_holds($1, $2, $3::numeric[], $4::interval)',
+          values: [
+            holds.map(({ requestId }) => requestId),
+            holds.map(({ keyId }) => keyId),
+            holds.map(({ amount }) => numericFromUnits(amount)),
+            intervalOf(lifetimeMs),
+          ],
+          timeoutMs: READ_TIMEOUT_MS,
+        }),
+      );
+      const outcomes: HoldOutcome[] = [];
+      for (const row of rows) {
+        const hold = holds[row[0] - 1];
+        if (hold !== undefined) outcomes[row[0] - 1] = outcomeOf(row, hold);
+      }
+      return outcomes;
+    },
+
+    async renew(requestIds, lifetimeMs) {
+      await reachingDatabase(() =>
+        queryRows(hot, {
+          text: 'SELECT renew_holds($1, $2::interval)',
+          values: [requestIds, intervalOf(lifetimeMs)],
+          timeoutMs: WRITE_TIMEOUT_MS,
+        }),
+      );
+    },
+
+    async release(requestIds) {
+      await reachingDatabase(() =>
+        queryRows(hot, {
+          name: 'release_holds',
+          text:
+            'DELETE FROM hold WHERE request_id IN (SELECT request_id FROM hold ' +
+            'WHERE request_id = ANY ($1) ORDER BY request_id FOR UPDATE)',
+          values: [requestIds],
+          timeoutMs: WRITE_TIMEOUT_MS,
+        }),
+      );
+    },
+
+    async list({ state, limit }) {
+      const rows = await reachingDatabase(() =>
+        queryRows<Omit<HoldRecord, 'amount'> & { readonly amount: string }>(admin, {
+          text:
+            'SELECT request_id AS "requestId", key_id AS "keyId", amount::text, ' +
+            'created_at AS "createdAt", orphaned_at AS "orphanedAt" FROM hold ' +
+            'WHERE (orphaned_at IS NULL) = $1 ORDER BY created_at DESC, request_id DESC LIMIT $2',
+          values: [state === 'live', limit],
+          timeoutMs: WRITE_TIMEOUT_MS,
+        }),
+      );
+      return rows.map((row) => ({ ...row, amount: unitsFromNumeric(row.amount) }));
+    },
+
+    async count(state) {
+      const [row] = await reachingDatabase(() =>
+        queryRows<{ count: number }>(admin, {
+          text: 'SELECT count(*)::int4 AS count FROM hold WHERE (orphaned_at IS NULL) = $1',
+          values: [state === 'live'],
+          timeoutMs: WRITE_TIMEOUT_MS,
+        }),
+      );
+      return row?.count ?? 0;
+    },
+  };
+}
+
+function intervalOf(ms: number): string {
+  return `${String(ms)} milliseconds`;
+}
+
+function outcomeOf([, outcome, standing, balanceText, heldText]: HoldRow, hold: Hold): HoldOutcome {
+  if (standing !== 'active') return { outcome: 'inactive', standing };
+  const [balance, held] = [unitsFromNumeric(balanceText ?? '0'), unitsFromNumeric(heldText)];
+  if (outcome !== 'short') return { outcome: 'held', balance, held };
+  return { outcome, balance, held, shortfall: held + hold.amount - balance };
+}

@@ -1,0 +1,46 @@
+/**
+ * Settles charges on an embedded ledger until it has a number of acknowledgements, and writes each
+ * down when it has it.
+ *
+ * Arguments: the data directory, the file for acknowledgements, a name for the ids, the number of
+ * charges, the number of settlements in flight. The contents of a charge are computed from its id.
+ * One charge in five has a hold first, and the ledger is sealed now and then.
+ */
+
+import { openSync, writeSync } from 'node:fs';
+import { openEmbeddedStore } from '../../packages/balance-store/dist/embedded/index.js';
+import { settlementOfId } from '../store-charges.mjs';
+
+const KEYS = 20;
+const CREDIT = 10n ** 6n * 10n ** 14n;
+const CHARGES_PER_SEAL = 3_000;
+const DEADLINE = { deadlineMs: 120_000 };
+
+const [dataDir, acksFile, name, charges, inFlight] = process.argv.slice(2);
+const store = await openEmbeddedStore({ dataDir, pepper: 'torture' });
+const keyIds = (await store.listKeys({ limit: KEYS })).map(({ id }) => id).sort();
+while (keyIds.length < KEYS) {
+  const limits = { concurrency: 1, burst: 1, requestsPerMinute: 1 };
+  const { record } = await store.createKey({ name: 'torture', limits, expiresAt: null });
+  await store.topUp({ topUpId: record.id, keyId: record.id, amount: CREDIT, actor: 'torture' });
+  keyIds.push(record.id);
+}
+const acks = openSync(acksFile, 'a');
+let begun = 0;
+
+async function settleAll() {
+  while (begun < Number(charges)) {
+    begun += 1;
+    const number = begun;
+    const charge = settlementOfId(`${name}-${number}`, keyIds);
+    const { requestId, keyId, amount } = charge;
+    if (number % 5 === 0) await store.placeHold({ requestId, keyId, amount });
+    const { outcome } = await store.settle(charge, DEADLINE);
+    if (outcome !== 'settled') throw new Error(`${requestId}: ${outcome}`);
+    writeSync(acks, `${requestId}\n`);
+    if (number % CHARGES_PER_SEAL === 0) await store.sealEntries();
+  }
+}
+
+await Promise.all(Array.from({ length: Number(inFlight) }, settleAll));
+await store.close();
