@@ -35,6 +35,8 @@ export async function backUpEmbeddedLedger({
   if (existsSync(to)) throw new LedgerFileError(`${to} exists: a backup overwrites nothing`);
   const unfinished = `${to}.unfinished`;
   rmSync(unfinished, { force: true });
+  // Nobody else may read it.
+  closeSync(openSync(unfinished, 'wx', 0o600));
   const source = new DatabaseSync(file, { readOnly: true });
   try {
     // A snapshot: without it, each charge would make the copy start again.

@@ -17,6 +17,10 @@ const CACHE_KIB = 16 * 1024;
 /** The log is cut to this size when it was copied completely. */
 const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
 
+/**
+ * Each text of a statement is prepared once and kept, so texts must be few: values belong into
+ * arguments.
+ */
 export interface Connection {
   /** Runs statements without arguments. */
   exec(sql: string): void;

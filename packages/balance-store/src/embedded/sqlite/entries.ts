@@ -64,7 +64,7 @@ export function listEntries(
   { keyId, kind, model, from, until, limit }: Omit<EntryFilter, 'cursor'>,
   before: EntryPosition | undefined,
 ): readonly LedgerEntry[] {
-  const conditions: [sql: string, value: string | number | bigint][] = [];
+  const conditions: [sql: string, ...values: (string | number | bigint)[]][] = [];
   if (keyId !== undefined) conditions.push(['key_id = ?', keyId]);
   if (kind !== undefined) conditions.push(['kind = ?', kind]);
   if (model !== undefined) conditions.push(['model = ?', model]);
@@ -75,13 +75,13 @@ export function listEntries(
     const time = before.createdAt.getTime();
     // The second condition implies the first, but an index can serve only the first.
     conditions.push(['created_at <= ?', time]);
-    conditions.push([`(created_at < ${String(time)} OR id < ?)`, before.id]);
+    conditions.push(['(created_at < ? OR id < ?)', time, before.id]);
   }
   const where = conditions.map(([sql]) => sql).join(' AND ');
   const rows = connection.all<EntryRow>(
     `SELECT * FROM ledger ${where === '' ? '' : `WHERE ${where}`} ` +
       `ORDER BY ${keyId === undefined ? 'created_at DESC, id DESC' : 'seq DESC'} LIMIT ?`,
-    ...conditions.map(([, value]) => value),
+    ...conditions.flatMap(([, ...values]) => values),
     limit,
   );
   return rows.map(entryOf);
