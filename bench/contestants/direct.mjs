@@ -4,7 +4,7 @@ export default {
   title: 'nothing in between',
   isYardstick: true,
   translates: false,
-  phases: ['busy', 'paced'],
+  phases: ['busy', 'steady', 'paced'],
   fidelity: 'bytes',
   async start({ upstreamUrl }) {
     return { port: Number(new URL(upstreamUrl).port), headers: [{}], stop: async () => {} };
