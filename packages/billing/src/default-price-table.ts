@@ -22,17 +22,27 @@ const ALWAYS_THINKING: Traits = {
   forced_tool_choice: 'accepted',
   effort: ['low', 'medium', 'high', 'xhigh', 'max'],
   thinking_off: 'never',
+  thinking_on: 'default',
+  system_messages: 'anywhere',
+  structured_outputs: 'accepted',
 };
 const ALWAYS_THINKING_UNFORCED: Traits = { ...ALWAYS_THINKING, forced_tool_choice: 'refused' };
 const THINKING_BY_DEFAULT: Traits = { ...ALWAYS_THINKING, thinking_off: 'disabled' };
-const THINKING_ON_REQUEST: Traits = { ...ALWAYS_THINKING, thinking_off: 'omit' };
+const THINKING_ON_REQUEST: Traits = {
+  ...ALWAYS_THINKING,
+  thinking_off: 'omit',
+  thinking_on: 'adaptive',
+};
 const GENERATION_4_6: Traits = {
   sampling: 'accepted',
   forced_tool_choice: 'accepted',
   effort: ['low', 'medium', 'high', 'max'],
   thinking_off: 'omit',
+  thinking_on: 'adaptive',
+  structured_outputs: 'accepted',
 };
-const GENERATION_4_5: Traits = { ...GENERATION_4_6, effort: [] };
+/** These think with a budget of tokens, which the chat format does not have. */
+const GENERATION_4_5: Traits = { ...GENERATION_4_6, effort: [], thinking_on: undefined };
 
 export const defaultPriceTableJson: PriceTableJson = {
   models: [
@@ -132,7 +142,7 @@ export const defaultPriceTableJson: PriceTableJson = {
       rate_in: '5.00',
       rate_out: '25.00',
       ...MILLION_CONTEXT,
-      traits: THINKING_ON_REQUEST,
+      traits: { ...THINKING_ON_REQUEST, system_messages: 'first' },
     },
     {
       id: 'claude-opus-4-6',

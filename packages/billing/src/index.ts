@@ -18,4 +18,6 @@ export type {
   PriceTable,
   PriceTableJson,
 } from './price-table.js';
+export { parsePriceSchedule } from './price-schedule.js';
+export type { PriceSchedule, PriceScheduleJson } from './price-schedule.js';
 export { defaultPriceTable, defaultPriceTableJson } from './default-price-table.js';

@@ -28,6 +28,15 @@ export interface ModelTraits {
    * `thinking: {type: "disabled"}`. `never`: it cannot be turned off.
    */
   readonly thinkingOff: 'omit' | 'disabled' | 'never';
+  /**
+   * How thinking is turned on. `default`: it is on unless it is turned off. `adaptive`: by
+   * `thinking: {type: "adaptive"}`. Absent: requests do not turn it on.
+   */
+  readonly thinkingOn: 'default' | 'adaptive' | undefined;
+  /** Whether system prompts may also be messages of role `system` after an answer. */
+  readonly systemMessages: 'anywhere' | 'first';
+  /** Whether `output_config.format` and strict tools may be sent. */
+  readonly structuredOutputs: 'accepted' | 'refused';
 }
 
 export interface ModelPrice {
@@ -73,7 +82,8 @@ export class PriceTableError extends Error {
 /** Printable ASCII, because ids appear in URLs, headers and log lines. */
 const modelId = z.string().regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable characters');
 
-const decimal = (decimals: number) =>
+/** A decimal string with at most this many decimals. */
+export const decimal = (decimals: number) =>
   z.string('must be a decimal string, such as "3.00"').superRefine((text, context) => {
     const reading = readDecimal(text, { decimals, sign: 'unsigned' });
     if (reading.outcome === 'invalid') {
@@ -83,7 +93,7 @@ const decimal = (decimals: number) =>
 
 const tokenCount = z.int('must be an integer').min(1).max(100_000_000);
 
-const modelJson = z.strictObject({
+export const modelJson = z.strictObject({
   id: modelId,
   aliases: z.array(modelId).default([]),
   display_name: z.string().min(1).max(200),
@@ -101,12 +111,15 @@ const modelJson = z.strictObject({
     forced_tool_choice: z.enum(['accepted', 'refused']),
     effort: z.array(z.enum(['low', 'medium', 'high', 'xhigh', 'max'])),
     thinking_off: z.enum(['omit', 'disabled', 'never']),
+    thinking_on: z.enum(['default', 'adaptive']).optional(),
+    system_messages: z.enum(['anywhere', 'first']).default('first'),
+    structured_outputs: z.enum(['accepted', 'refused']).default('refused'),
   }),
 });
 
 const priceTableJson = z.strictObject({ models: z.array(modelJson).min(1) });
 
-type ModelJson = z.output<typeof modelJson>;
+export type ModelJson = z.output<typeof modelJson>;
 
 /** A price table as written in a file: the input of {@link parsePriceTable}. */
 export type PriceTableJson = z.input<typeof priceTableJson>;
@@ -122,11 +135,13 @@ export type PriceTableJson = z.input<typeof priceTableJson>;
 export function parsePriceTable(json: unknown): PriceTable {
   const parsed = priceTableJson.safeParse(json);
   if (!parsed.success) throw new PriceTableError(parsed.error.issues.flatMap(describeIssue));
+  return buildPriceTable(parsed.data.models);
+}
 
+/** @throws {PriceTableError} Rates that are not exact, or names that are used twice. */
+export function buildPriceTable(entries: readonly ModelJson[]): PriceTable {
   const problems: string[] = [];
-  const models = parsed.data.models.map((model, index) =>
-    toModelPrice(model, `models[${index}]`, problems),
-  );
+  const models = entries.map((model, index) => toModelPrice(model, `models[${index}]`, problems));
   const byName = indexByName(models, problems);
   if (problems.length > 0) throw new PriceTableError(problems);
 
@@ -136,7 +151,7 @@ export function parsePriceTable(json: unknown): PriceTable {
   };
 }
 
-const JSON_FIELD: Record<RateField, keyof ModelJson> = {
+export const JSON_FIELD: Record<RateField, keyof ModelJson> = {
   rateIn: 'rate_in',
   rateOut: 'rate_out',
   cacheRead: 'cache_read',
@@ -187,6 +202,9 @@ function toModelPrice(model: ModelJson, path: string, problems: string[]): Model
       forcedToolChoice: model.traits.forced_tool_choice,
       effort: model.traits.effort,
       thinkingOff: model.traits.thinking_off,
+      thinkingOn: model.traits.thinking_on,
+      systemMessages: model.traits.system_messages,
+      structuredOutputs: model.traits.structured_outputs,
     },
   };
 }
@@ -212,7 +230,7 @@ function indexByName(
   return byName;
 }
 
-function describeIssue(issue: z.core.$ZodIssue): string[] {
+export function describeIssue(issue: z.core.$ZodIssue): string[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => `${formatPath([...issue.path, key])}: unknown field`);
   }

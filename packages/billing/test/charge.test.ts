@@ -72,7 +72,7 @@ describe('chargeOf', () => {
     fc.assert(
       fc.property(usages, rateText, rateText, (usage, rateIn, rateOut) => {
         const charge = chargeOf(usage, ratesOf({ rateIn, rateOut, factors: SPECIFIED_FACTORS }));
-        const expected = specifiedCost(usage, rateIn, rateOut);
+        const expected = specifiedCharge(usage, rateIn, rateOut);
         expect(charge * expected.denominator).toBe(expected.numerator * 10n ** 14n);
       }),
     );
@@ -172,7 +172,7 @@ const rational = (text: string): Rational => ({
 });
 
 /** Specification section 2.7, term by term. */
-function specifiedCost(usage: ChargeableUsage, rateIn: string, rateOut: string): Rational {
+function specifiedCharge(usage: ChargeableUsage, rateIn: string, rateOut: string): Rational {
   const input = rational(rateIn);
   return [
     times(millionths(usage.inputTokens), input),

@@ -52,6 +52,9 @@ describe('parsePriceTable', () => {
         forcedToolChoice: 'accepted',
         effort: [],
         thinkingOff: 'omit',
+        thinkingOn: undefined,
+        systemMessages: 'first',
+        structuredOutputs: 'refused',
       },
     });
   });
