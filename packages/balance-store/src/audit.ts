@@ -5,13 +5,22 @@ export interface AuditDifference {
     | 'amount'
     | 'sequence'
     | 'running_balance'
-    | 'key_balance'
+    | 'balance'
+    | 'account_totals'
     | 'key_totals'
     | 'total'
+    /** An expiry took more than was left of its credit. */
+    | 'expiry'
+    /** The recorded rest of a credit differs from the rest after its charges. */
+    | 'credit_left'
+    /** A sum of usage is not the sum of its charges. */
+    | 'usage'
     /** The entry differs from the one that was sealed. */
     | 'seal'
     /** A block does not follow from the previous block or from the entries it lists. */
     | 'block';
+  readonly accountId: string | undefined;
+  /** The key of the charge or of the sum at fault. */
   readonly keyId: string | undefined;
   /** The entry at fault, if the difference concerns a single entry. */
   readonly entryId: string | undefined;
@@ -34,21 +43,29 @@ export interface AuditOptions {
    * A copy of a former end of the chain, kept elsewhere: the ledger must still contain that block.
    */
   readonly anchor?: SealHead | undefined;
+  /** Called after each page of accounts. */
+  readonly onProgress?: ((done: { readonly entries: number }) => void) | undefined;
 }
 
 export interface AuditReport {
+  readonly accounts: number;
   readonly keys: number;
   readonly entries: number;
   /** Units of 10^-14 USD. */
   readonly credited: bigint;
+  readonly adjusted: bigint;
+  readonly expired: bigint;
   readonly charged: bigint;
-  /** Parts of charges that balances did not cover: list prices add up to `charged + writtenOff`. */
+  /** Parts of charges that could not be charged: list prices add up to `charged + writtenOff`. */
   readonly writtenOff: bigint;
   readonly balances: bigint;
-  /** `credited - charged - balances`: zero in a sound ledger. */
+  /** `credited + adjusted - expired - charged - balances`: zero in a sound ledger. */
   readonly gap: bigint;
   /** Entries that the hash chain covers. */
   readonly sealed: number;
+  /** Rows of the trail, and how many of them the hash chain covers. */
+  readonly trail: number;
+  readonly sealedTrail: number;
   readonly head: SealHead | undefined;
   /** Requests that may have used tokens but were neither charged nor released, see `HoldState`. */
   readonly orphanedHolds: number;

@@ -1,7 +1,12 @@
 /**
- * Reasons why a store refuses to open. An open store throws only one kind of fault,
+ * Reasons why a store refuses to open, and one why it refuses a change. Its only fault is
  * `StoreUnavailableError`.
  */
+
+/** The operator's id of an account or a key already belongs to another one. Nothing was changed. */
+export class ExternalIdTakenError extends Error {
+  override readonly name = 'ExternalIdTakenError';
+}
 
 /** Another live process owns the embedded ledger: a gateway has it open. */
 export class EmbeddedStoreLockedError extends Error {

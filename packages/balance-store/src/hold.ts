@@ -1,5 +1,7 @@
 /** Holds: money set aside for requests in flight, so that a balance never falls below zero. */
 
+import type { CapUse } from './key.js';
+
 export interface Hold {
   /** Id of the request, which will be settled under the same id. */
   readonly requestId: string;
@@ -13,17 +15,24 @@ export type HoldOutcome =
       readonly outcome: 'held';
       /** In units of 10^-14 USD, before holds are subtracted. */
       readonly balance: bigint;
-      /** All live holds of the key, this one included. */
+      /** All live holds of the account, this one included. */
       readonly held: bigint;
     }
   /** The balance less all live holds does not cover the amount: nothing is held. */
   | {
       readonly outcome: 'short';
       readonly balance: bigint;
-      /** All live holds of the key. */
+      /** All live holds of the account. */
       readonly held: bigint;
       /** The amount that is missing, in units of 10^-14 USD. */
       readonly shortfall: bigint;
+    }
+  /** What a cap of the key leaves beside its live holds does not cover the amount. */
+  | {
+      readonly outcome: 'capped';
+      readonly cap: CapUse;
+      /** All live holds of the key. */
+      readonly held: bigint;
     }
   | {
       readonly outcome: 'inactive';
@@ -37,6 +46,7 @@ export type HoldOutcome =
 export type HoldState = 'live' | 'orphaned';
 
 export interface HoldRecord extends Hold {
+  readonly accountId: string;
   readonly createdAt: Date;
   /** When the hold became an orphan; `null` for a live one. */
   readonly orphanedAt: Date | null;

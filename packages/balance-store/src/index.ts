@@ -1,7 +1,26 @@
+export type {
+  AccountBalance,
+  AccountChange,
+  AccountFilter,
+  AccountRecord,
+  Actor,
+  Adjustment,
+  AdjustmentOutcome,
+  AdjustmentReason,
+  Creation,
+  CreationOutcome,
+  CreditSource,
+  NewAccount,
+  Transfer,
+  TransferOutcome,
+  UnspentCredit,
+} from './account.js';
+export type { Metadata } from './metadata.js';
 export type { AuditDifference, AuditOptions, AuditReport, SealHead } from './audit.js';
 export { isWellFormedCredential } from './credential.js';
 export {
   EmbeddedStoreLockedError,
+  ExternalIdTakenError,
   LedgerFileError,
   LedgerMoveError,
   LedgerMovedError,
@@ -10,9 +29,33 @@ export {
   SchemaTooNewError,
   SchemaTooOldError,
 } from './errors.js';
-export type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
-export type { KeyLimits, KeyRecord, KeyState, NewKey } from './key.js';
 export type {
+  DocumentData,
+  DocumentFilter,
+  DocumentOutcome,
+  DocumentWrite,
+  StoredDocument,
+} from './document.js';
+export { EVENT_TYPES } from './event.js';
+export type { EventState, EventType, NewEvent, StoredEvent } from './event.js';
+export type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
+export { CAP_PERIODS } from './key.js';
+export { renewalOf } from './ledger/cap-windows.js';
+export type {
+  CapPeriod,
+  CapUse,
+  KeyCaps,
+  KeyChange,
+  KeyFilter,
+  KeyLimits,
+  KeyRecord,
+  KeyScope,
+  KeyState,
+  NewKey,
+  RotationOutcome,
+} from './key.js';
+export type {
+  ChargeEntry,
   EntryFilter,
   EntryPage,
   LedgerEntry,
@@ -32,3 +75,6 @@ export type {
   TopUp,
   TopUpOutcome,
 } from './store.js';
+export type { TrailEntry, TrailFilter } from './trail.js';
+export { USAGE_DIMENSIONS } from './usage.js';
+export type { UsageDimension, UsageQuery, UsageSum } from './usage.js';

@@ -2,6 +2,8 @@
  * API keys as they are stored. The form and the hash of their credentials are in `credential.ts`.
  */
 
+import type { Metadata } from './metadata.js';
+
 export interface KeyLimits {
   /** Requests of this key in flight at once. */
   readonly concurrency: number;
@@ -11,12 +13,38 @@ export interface KeyLimits {
   readonly requestsPerMinute: number;
 }
 
+export const CAP_PERIODS = ['day', 'week', 'month', 'total'] as const;
+
+/** Windows begin at 00:00 UTC: each day, each Monday, or on the first day of each month. */
+export type CapPeriod = (typeof CAP_PERIODS)[number];
+
+/**
+ * The most that a key may use of its account's balance in each window, in units of 10^-14 USD.
+ * `null`: no cap.
+ */
+export type KeyCaps = Readonly<Record<CapPeriod, bigint | null>>;
+
+/** A cap, and the part of it used since its window began, in units of 10^-14 USD. */
+export interface CapUse {
+  readonly period: CapPeriod;
+  readonly cap: bigint;
+  /** The sum of charges, including the parts that were written off. */
+  readonly used: bigint;
+}
+
+/** `manage`: the key may also list, create, rotate, suspend and cap the keys of its account. */
+export type KeyScope = 'use' | 'manage';
+
 export type KeyState = 'active' | 'suspended' | 'revoked';
 
 export interface KeyRecord {
   /** `key_` and a sortable id: safe in logs. */
   readonly id: string;
+  readonly accountId: string;
   readonly name: string;
+  /** The operator's own id of the key. Unique among keys. */
+  readonly externalId: string | null;
+  readonly metadata: Metadata;
   /** First and last characters of the credential, for display: `gw_Ab3d…9xYz`. */
   readonly hint: string;
   /**
@@ -25,17 +53,23 @@ export interface KeyRecord {
    */
   readonly state: KeyState;
   readonly expiresAt: Date | null;
+  readonly scope: KeyScope;
+  /** The models that it may use; `null` for all. */
+  readonly models: readonly string[] | null;
   readonly limits: KeyLimits;
-  /** In units of 10^-14 USD; may be negative. */
+  readonly caps: KeyCaps;
+  /** What this key used in the current window of each cap, even of a cap that is not set. */
+  readonly used: Readonly<Record<CapPeriod, bigint>>;
+  /** The balance of its account, in units of 10^-14 USD; may be negative. */
   readonly balance: bigint;
-  /** Sum of all charges so far, in units of 10^-14 USD. */
+  /** Sum of all charges of this key so far, in units of 10^-14 USD. */
   readonly spent: bigint;
-  /** Sum of all top-ups so far, in units of 10^-14 USD. */
+  /** Sum of all top-ups of its account so far, in units of 10^-14 USD. */
   readonly credited: bigint;
-  /**
-   * Sum of all write-offs, in units of 10^-14 USD: parts of charges that the balance did not cover.
-   */
+  /** Sum of all write-offs of this key: parts of charges that could not be charged. */
   readonly writtenOff: bigint;
+  /** Until when the previous credential works; `null` if no previous one works. */
+  readonly previousUntil: Date | null;
   /**
    * Whether the key's standing is `active`, by the database's clock. False: the key is disabled.
    */
@@ -49,4 +83,42 @@ export interface NewKey {
   readonly name: string;
   readonly limits: KeyLimits;
   readonly expiresAt: Date | null;
+  readonly externalId?: string | undefined;
+  readonly metadata?: Metadata | undefined;
+  readonly scope?: KeyScope | undefined;
+  readonly models?: readonly string[] | null | undefined;
+  readonly caps?: Partial<KeyCaps> | undefined;
 }
+
+export interface KeyChange {
+  readonly name?: string;
+  readonly limits?: Partial<KeyLimits>;
+  readonly expiresAt?: Date | null;
+  readonly externalId?: string | null;
+  readonly metadata?: Metadata;
+  readonly scope?: KeyScope;
+  readonly models?: readonly string[] | null;
+  readonly caps?: Partial<KeyCaps>;
+}
+
+export interface KeyFilter {
+  readonly limit: number;
+  /** The id of the last key of the previous page. */
+  readonly after?: string | undefined;
+  readonly accountId?: string | undefined;
+  /** Part of the name or of the hint. Upper and lower case are the same. */
+  readonly name?: string | undefined;
+  readonly externalId?: string | undefined;
+  /** Only records that have all of these pairs. */
+  readonly metadata?: Metadata | undefined;
+}
+
+export type RotationOutcome =
+  | {
+      readonly outcome: 'rotated';
+      readonly record: KeyRecord;
+      /** Not stored anywhere, and cannot be shown again. */
+      readonly credential: string;
+    }
+  | { readonly outcome: 'revoked' }
+  | { readonly outcome: 'unknown_key' };

@@ -1,5 +1,7 @@
 /** One immutable line of the ledger. Corrections are new entries. */
 
+import type { AdjustmentReason, CreditSource } from './account.js';
+
 /** The four token classes of one finished request, and the one-hour part of the cache writes. */
 export interface SettledUsage {
   /** Prompt tokens that neither came from the cache nor were written to it. */
@@ -10,6 +12,19 @@ export interface SettledUsage {
   readonly cacheCreationInputTokens: number;
   /** The part of `cacheCreationInputTokens` with a lifetime of one hour. */
   readonly cacheCreation1hInputTokens: number;
+}
+
+/** In the order of the ledger's columns. */
+export function countsOf(
+  usage: SettledUsage,
+): [input: number, output: number, cacheRead: number, cacheCreation: number, of1h: number] {
+  return [
+    usage.inputTokens,
+    usage.outputTokens,
+    usage.cacheReadInputTokens,
+    usage.cacheCreationInputTokens,
+    usage.cacheCreation1hInputTokens,
+  ];
 }
 
 /**
@@ -25,10 +40,13 @@ export interface SettledRates {
 }
 
 interface EntryCommon {
-  /** The request id of a charge, or `topup:` and the caller's top-up id. */
+  /**
+   * The request id of a charge. Of any other entry its kind, a colon and the caller's id: `topup:`,
+   * `adjustment:`, `transfer:`, `expiry:`.
+   */
   readonly id: string;
-  readonly keyId: string;
-  /** Gap-free per key, from 1. */
+  readonly accountId: string;
+  /** Gap-free per account, from 1. */
   readonly seq: bigint;
   /** Change of the balance, in units of 10^-14 USD: negative or zero for charges. */
   readonly delta: bigint;
@@ -36,26 +54,51 @@ interface EntryCommon {
   readonly createdAt: Date;
 }
 
+/** Entries that people or the store itself make. */
+interface Booked extends EntryCommon {
+  readonly actor: string;
+  readonly reference: string | undefined;
+  /** `erased` if there was a note and its text was erased. */
+  readonly note: { readonly text: string } | 'erased' | undefined;
+}
+
+export type ChargeEntry = EntryCommon & {
+  readonly kind: 'charge';
+  readonly keyId: string;
+  /** In units of 10^-14 USD. Tokens times rates are `-delta + writtenOff`. */
+  readonly writtenOff: bigint;
+  /** The part of `writtenOff` that the balance would have covered, but a cap of the key forbade. */
+  readonly overCap: bigint;
+  readonly model: string;
+  readonly usage: SettledUsage;
+  readonly rates: SettledRates;
+  readonly endpoint: string;
+  readonly streamed: boolean;
+  readonly upstreamId: string | undefined;
+  /** Oddities of the usage object, for the operator. */
+  readonly remarks: string | undefined;
+};
+
 export type LedgerEntry =
-  | (EntryCommon & {
-      readonly kind: 'charge';
-      /** In units of 10^-14 USD. Tokens times rates are `-delta + writtenOff`. */
-      readonly writtenOff: bigint;
-      readonly model: string;
-      readonly usage: SettledUsage;
-      readonly rates: SettledRates;
-      readonly endpoint: string;
-      readonly streamed: boolean;
-      readonly upstreamId: string | undefined;
-      /** Oddities of the usage object, for the operator. */
-      readonly remarks: string | undefined;
+  | ChargeEntry
+  | (Booked & {
+      readonly kind: 'top_up';
+      readonly source: CreditSource;
+      /** When what is left of it expires. */
+      readonly expiresAt: Date | undefined;
     })
-  | (EntryCommon & { readonly kind: 'top_up'; readonly actor: string });
+  | (Booked & { readonly kind: 'adjustment'; readonly reason: AdjustmentReason })
+  /** Takes what is left of a credit that has expired: its `reference` is that credit's entry. */
+  | (Booked & { readonly kind: 'expiry' });
 
 export interface EntryFilter {
-  /** All keys when absent. */
+  /** All accounts when absent. */
+  readonly accountId?: string;
+  /** Charges of this key, and all other entries of its account. Only with `accountId`. */
   readonly keyId?: string;
   readonly kind?: LedgerEntry['kind'];
+  /** Leaves out charges. */
+  readonly withoutCharges?: boolean;
   readonly model?: string;
   /** Inclusive. */
   readonly from?: Date;

@@ -5,7 +5,23 @@
  * are values of a discriminated union; faults throw {@link StoreUnavailableError}.
  */
 
-import type { KeyLimits, KeyRecord, NewKey } from './key.js';
+import type {
+  AccountChange,
+  AccountFilter,
+  AccountRecord,
+  Actor,
+  Adjustment,
+  AdjustmentOutcome,
+  Creation,
+  CreationOutcome,
+  CreditSource,
+  Transfer,
+  TransferOutcome,
+  UnspentCredit,
+} from './account.js';
+import type { DocumentFilter, DocumentOutcome, DocumentWrite, StoredDocument } from './document.js';
+import type { EventState, NewEvent, StoredEvent } from './event.js';
+import type { CapUse, KeyChange, KeyFilter, KeyRecord, NewKey, RotationOutcome } from './key.js';
 import type {
   EntryFilter,
   EntryPage,
@@ -15,22 +31,28 @@ import type {
 } from './ledger-entry.js';
 import type { AuditOptions, AuditReport, SealHead } from './audit.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from './hold.js';
+import type { TrailEntry, TrailFilter } from './trail.js';
+import type { UsageQuery, UsageSum } from './usage.js';
 
 export interface Settlement {
-  /** Made by the gateway before the first attempt and reused on every retry. Never reused after. */
+  /**
+   * Made by the gateway before the first attempt, and the same on every retry. Never used for
+   * another request.
+   */
   readonly requestId: string;
   readonly keyId: string;
   /** The charge of the request at its rates, in units of 10^-14 USD. Never negative. */
   readonly amount: bigint;
   /**
-   * `none`: the charge takes at most the balance less the holds of other requests, and the rest is
-   * written off. A request that has a hold is always charged this way.
+   * `none`: the charge takes at most what the balance and the key's caps leave beside the holds of
+   * other requests, and the rest is written off. A request that has a hold is always charged this
+   * way.
    */
   readonly overdraft: 'bounded' | 'none';
   readonly model: string;
   readonly usage: SettledUsage;
   readonly rates: SettledRates;
-  /** Which format the client spoke: `messages` or `chat.completions`. */
+  /** The format of the request: `messages`, `chat.completions` or `responses`. */
   readonly endpoint: string;
   readonly streamed: boolean;
   /** The upstream's own id of the message, if it sent one. */
@@ -40,7 +62,7 @@ export interface Settlement {
 }
 
 export interface BalanceAfter {
-  /** Balance after this entry, in units of 10^-14 USD; may be negative. */
+  /** The account's balance after this entry, in units of 10^-14 USD; may be negative. */
   readonly balance: bigint;
   /** Whether the key's standing is `active` (see {@link Standing}). */
   readonly isActive: boolean;
@@ -48,9 +70,9 @@ export interface BalanceAfter {
 
 export interface Charged extends BalanceAfter {
   /**
-   * The part of the amount that the balance could not cover, in units of 10^-14 USD. The key was
-   * charged the amount less this. Above zero only for charges without overdraft. It is the
-   * operator's loss, and the key stays exhausted until its next credit.
+   * The part of the amount that could not be charged, in units of 10^-14 USD: the charge was the
+   * amount less this. Above zero only for charges without overdraft. It is the operator's loss. If
+   * the balance did not cover it, all keys of the account stay exhausted until the next credit.
    */
   readonly writtenOff: bigint;
 }
@@ -67,27 +89,41 @@ export type SettleOutcome =
 export interface TopUp {
   /** Chosen by the caller; a replay with the same id credits nothing. */
   readonly topUpId: string;
-  readonly keyId: string;
+  /** The account, or a key of it. */
+  readonly to: { readonly accountId: string } | { readonly keyId: string };
   /** In units of 10^-14 USD. Above zero. */
   readonly amount: bigint;
-  /** The operator or system that made the top-up, for the audit trail. Not a secret. */
-  readonly actor: string;
+  /** `paid` when absent. */
+  readonly source?: CreditSource | undefined;
+  /** The unused part of the credit is taken back at this time, by an entry. */
+  readonly expiresAt?: Date | undefined;
+  /** Can be erased later. */
+  readonly note?: string | undefined;
+  /** The id of a payment or an order. */
+  readonly reference?: string | undefined;
+  readonly by: Actor;
 }
 
 export type TopUpOutcome =
-  | ({ readonly outcome: 'credited' } & BalanceAfter)
-  | ({ readonly outcome: 'replayed' } & BalanceAfter)
-  /** The top-up id was used before for another key or amount. */
+  | {
+      readonly outcome: 'credited' | 'replayed';
+      readonly accountId: string;
+      /** The account's balance after this entry, in units of 10^-14 USD. */
+      readonly balance: bigint;
+      /** Keys of the account that may make requests now. */
+      readonly activeKeys: number;
+    }
+  /** The top-up id was used before for another account or with other contents. */
   | { readonly outcome: 'conflict' }
-  | { readonly outcome: 'unknown_key' };
+  | { readonly outcome: 'unknown' };
 
 /**
  * Whether a key may make requests, and if not, why it is disabled.
  *
- * No column stores the standing. The SQL function `standing_of` derives it from the key's row on
- * each read, through the view `key_standing`. That function is the only place where a key is
- * disabled or enabled, so a credit that races an exhausting charge cannot leave the key in the
- * wrong state.
+ * No column stores the standing. The SQL function `standing_of` derives it from the rows of the key
+ * and its account on each read, through the view `key_standing`. That function is the only place
+ * where a key is disabled or enabled, so a credit that races an exhausting charge cannot leave the
+ * key in the wrong state.
  *
  * - `exhausted`: the balance is zero or below, or a response since the last credit cost more than
  *   the balance could cover (`uncovered` is above zero).
@@ -98,8 +134,10 @@ export type Standing =
       readonly standing: 'active' | 'exhausted' | 'suspended' | 'revoked' | 'expired';
       /** In units of 10^-14 USD, as is `uncovered`. */
       readonly balance: bigint;
-      /** The sum of all write-offs since the last credit. */
+      /** Written off since the last credit because the balance did not cover it. */
       readonly uncovered: bigint;
+      /** The cap that leaves the least; absent for a key without caps. */
+      readonly cap?: CapUse;
     }
   | { readonly standing: 'unknown' };
 
@@ -115,7 +153,8 @@ export interface QuarantinedUsage {
 export interface LedgerSummary {
   /** Number of keys by standing. */
   readonly keys: Readonly<Record<Exclude<Standing['standing'], 'unknown'>, number>>;
-  /** Money that customers have paid and not used: the sum of all balances above zero. */
+  readonly accounts: number;
+  /** Money that customers have and did not use: the sum of all balances above zero. */
   readonly unspent: bigint;
   /** The sum of all balances below zero, as an amount above zero. */
   readonly overdrawn: bigint;
@@ -124,15 +163,28 @@ export interface LedgerSummary {
   /** Request ids that were settled again with other contents. */
   readonly conflicts: number;
   readonly orphanedHolds: number;
+  /** Sum of all credit that has expired. */
+  readonly expired: bigint;
+  readonly writtenOff: bigint;
+  /** Events given up after their last attempt. */
+  readonly undeliveredEvents: number;
+  /** When the oldest event was written that is neither delivered nor given up. */
+  readonly oldestPendingEventAt: Date | undefined;
   /** When the hash chain was last extended. */
   readonly lastSealAt: Date | undefined;
 }
 
 export interface BalanceStore {
-  /** Creates a key. The returned credential is not stored anywhere and cannot be shown again. */
+  /**
+   * Creates an account with a first key and a first credit, or a key of an account that exists. All
+   * of it or nothing.
+   */
+  create(creation: Creation): Promise<CreationOutcome>;
+  /** Creates a key with an account of its own, under the same name. */
   createKey(key: NewKey): Promise<{ readonly record: KeyRecord; readonly credential: string }>;
   /**
-   * Finds the key of a credential. `undefined` for a text that was never issued as one.
+   * Finds the key of a credential. `undefined` for a text that was never issued as one, and for the
+   * former credential of a rotated key once its grace period is over.
    *
    * The record is cached for up to one second. Changes made through this store show at once, except
    * those of the balance. Use {@link BalanceStore.readStanding} to decide whether the key may make
@@ -140,24 +192,41 @@ export interface BalanceStore {
    */
   findKeyByCredential(credential: string): Promise<KeyRecord | undefined>;
   getKey(keyId: string): Promise<KeyRecord | undefined>;
-  /** Newest first. `after` is the id of the last key of the previous page. */
-  listKeys(page: {
-    readonly limit: number;
-    readonly after?: string;
-  }): Promise<readonly KeyRecord[]>;
-  suspendKey(keyId: string): Promise<KeyRecord | undefined>;
+  /** Newest first. */
+  listKeys(filter: KeyFilter): Promise<readonly KeyRecord[]>;
+  suspendKey(keyId: string, by?: Actor): Promise<KeyRecord | undefined>;
   /** Lifts a suspension. A revoked key stays revoked. */
-  resumeKey(keyId: string): Promise<KeyRecord | undefined>;
-  /** Disables the key permanently. */
-  revokeKey(keyId: string): Promise<KeyRecord | undefined>;
-  updateKey(
+  resumeKey(keyId: string, by?: Actor): Promise<KeyRecord | undefined>;
+  /** Disables the key permanently. Its account keeps its money. */
+  revokeKey(keyId: string, by?: Actor): Promise<KeyRecord | undefined>;
+  /** @throws {ExternalIdTakenError} */
+  updateKey(keyId: string, change: KeyChange, by?: Actor): Promise<KeyRecord | undefined>;
+  /**
+   * Gives a key a new credential. Its id, account, limits and history stay.
+   *
+   * @param options.graceMs - How long the old credential still works; 0 when absent. A credential
+   * that is still in its grace period from an earlier rotation ends at once.
+   */
+  rotateKey(
     keyId: string,
-    change: {
-      readonly limits?: Partial<KeyLimits>;
-      readonly expiresAt?: Date | null;
-      readonly name?: string;
-    },
-  ): Promise<KeyRecord | undefined>;
+    options: { readonly graceMs?: number | undefined; readonly by: Actor },
+  ): Promise<RotationOutcome>;
+
+  getAccount(accountId: string): Promise<AccountRecord | undefined>;
+  /** Newest first. */
+  listAccounts(filter: AccountFilter): Promise<readonly AccountRecord[]>;
+  /** @throws {ExternalIdTakenError} */
+  updateAccount(
+    accountId: string,
+    change: AccountChange,
+    by?: Actor,
+  ): Promise<AccountRecord | undefined>;
+  /**
+   * Erases what may be about a person: names, external ids and metadata of the account and its
+   * keys, and the notes of its entries. The hash chain stays sound.
+   */
+  eraseAccount(accountId: string, by: Actor): Promise<AccountRecord | undefined>;
+  readUnspent(accountId: string): Promise<UnspentCredit | undefined>;
 
   /**
    * The authoritative admission read. Reads of one event-loop tick share one query.
@@ -186,8 +255,8 @@ export interface BalanceStore {
    */
   placeHold(hold: Hold): Promise<HoldOutcome>;
   /**
-   * Releases the hold of a request that will not be settled. Returns at once; the database follows
-   * soon. If the database stays unavailable, the hold expires.
+   * Releases the hold of a request that will not be settled. Returns at once; the database is
+   * changed soon afterwards. If the database stays unavailable, the hold expires.
    */
   releaseHold(requestId: string): void;
   /**
@@ -204,9 +273,78 @@ export interface BalanceStore {
   /** Sets aside a usage object that cannot be trusted. Never charges. */
   quarantine(usage: QuarantinedUsage): Promise<void>;
   topUp(topUp: TopUp): Promise<TopUpOutcome>;
+  adjust(adjustment: Adjustment): Promise<AdjustmentOutcome>;
+  /** Moves money between two accounts: two entries in one transaction. */
+  transfer(transfer: Transfer): Promise<TransferOutcome>;
+  /**
+   * Takes back the unused part of credits that have expired, and writes the event `key.expiring`
+   * for keys that expire within `keysWithinMs`. Call it about once a minute from every replica.
+   *
+   * Money that is held for requests in flight is left until a later call.
+   *
+   * @returns how many entries and events it wrote.
+   */
+  expire(options: { readonly keysWithinMs: number }): Promise<number>;
 
-  /** One entry by its request id, only if it belongs to `keyId`. */
-  findEntry(keyId: string, requestId: string): Promise<LedgerEntry | undefined>;
+  /** Sums of charges, in the order of the dimensions asked for. */
+  readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
+  /** The balance of an account before the first entry at or after this time. */
+  readBalanceAt(accountId: string, time: Date): Promise<bigint>;
+
+  /** Writes an event that no change of the ledger causes. With an `id`, once. */
+  recordEvent(event: NewEvent): Promise<void>;
+  /**
+   * Creates or changes a document, only if its version is still the one that was read. Of several
+   * that change the same version at once, one succeeds.
+   *
+   * @throws {RangeError} An argument that cannot be stored: `data` above 64 KiB of JSON.
+   */
+  writeDocument(write: DocumentWrite): Promise<DocumentOutcome>;
+  getDocument(kind: string, id: string): Promise<StoredDocument | undefined>;
+  /** Newest first. */
+  listDocuments(filter: DocumentFilter): Promise<readonly StoredDocument[]>;
+  /** Oldest first. `after` is the number of the last event of the previous page. */
+  listEvents(filter: {
+    readonly state?: EventState | undefined;
+    readonly accountId?: string | undefined;
+    readonly after?: bigint | undefined;
+    readonly limit: number;
+  }): Promise<readonly StoredEvent[]>;
+  /**
+   * Takes the oldest event of each account, if it is due, so that events arrive in order. No other
+   * call takes these events before `leaseMs` has passed.
+   */
+  takeDueEvents(options: {
+    readonly limit: number;
+    readonly leaseMs: number;
+  }): Promise<readonly StoredEvent[]>;
+  /** @param result.retryAt - When to try again; absent to give up. */
+  finishEvent(
+    seq: bigint,
+    result:
+      | { readonly outcome: 'delivered' }
+      | { readonly outcome: 'failed'; readonly error: string; readonly retryAt: Date | undefined },
+  ): Promise<void>;
+  /**
+   * Deletes old events, at most 1,000 in one call.
+   *
+   * @param options.finishedBefore - Deletes what was written before this time and is delivered or
+   * given up.
+   * @param options.giveUpBefore - First gives up pending events that were written before this time
+   * and never tried, at most 1,000. For a process that delivers none; absent: gives up none.
+   * @returns how many it deleted.
+   */
+  pruneEvents(options: {
+    readonly finishedBefore: Date;
+    readonly giveUpBefore?: Date | undefined;
+  }): Promise<number>;
+  /** Newest first. */
+  listTrail(filter: TrailFilter): Promise<readonly TrailEntry[]>;
+
+  /**
+   * One entry by its id, only if it is a charge of the key `keyId` or another entry of its account.
+   */
+  findEntry(keyId: string, id: string): Promise<LedgerEntry | undefined>;
   listEntries(filter: EntryFilter): Promise<EntryPage>;
   /** The entries of these request ids, of any key, in no particular order. At most 1,000 ids. */
   findEntries(requestIds: readonly string[]): Promise<readonly LedgerEntry[]>;
@@ -214,11 +352,12 @@ export interface BalanceStore {
    * Adds the entries that are not in a block yet to the hash chain. Call it about once a minute
    * from every replica: one of them does the work.
    *
-   * @param options.all - Looks at every key, not only at those that changed since the last block.
+   * @param options.all - Looks at every account, not only at those that changed since the last
+   * block.
    * @returns the end of the chain, or `undefined` while it is empty.
    */
   sealEntries(options?: { readonly all?: boolean }): Promise<SealHead | undefined>;
-  /** Figures of the ledger as a whole, for an operator's monitoring. Reads every key's row. */
+  /** Figures of the ledger as a whole, for an operator's monitoring. Reads every row of keys. */
   summarize(): Promise<LedgerSummary>;
   /** Recomputes the whole ledger. Reads it page by page, so memory stays bounded. */
   audit(options?: AuditOptions): Promise<AuditReport>;

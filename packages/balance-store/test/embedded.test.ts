@@ -72,7 +72,12 @@ function runSql(dataDir: string, sql: string): void {
 
 async function newKey(store: BalanceStore, balance = USD): Promise<string> {
   const { record } = await store.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
-  await store.topUp({ topUpId: record.id, keyId: record.id, amount: balance, actor: 'tests' });
+  await store.topUp({
+    topUpId: record.id,
+    to: { keyId: record.id },
+    amount: balance,
+    by: { name: 'tests' },
+  });
   return record.id;
 }
 
@@ -122,10 +127,10 @@ balanceStoreContract({
         time: (time) => String(time.getTime()),
         bytes: (bytes) => `x'${bytes.toString('hex')}'`,
       },
-      digestsOf(keyId) {
+      digestsOf(accountId) {
         const reader = openReader(fileOf(dataDir));
-        const last = reader.get<{ seq: number }>('SELECT seq FROM api_key WHERE id = ?', keyId);
-        const digests = digestsOf(reader, keyId, 1, last?.seq ?? 0);
+        const last = reader.get<{ seq: number }>('SELECT seq FROM account WHERE id = ?', accountId);
+        const digests = digestsOf(reader, accountId, 1, last?.seq ?? 0);
         reader.close();
         return Promise.resolve(digests);
       },
@@ -282,7 +287,7 @@ describe('embedded: the file', () => {
     await store.close();
   });
 
-  it('is not mixed with the log of another file: a backup in its place is left alone', async () => {
+  it('is not mixed with the log of another file: a backup in its place is not changed', async () => {
     const dataDir = newDirectory();
     const store = await open(dataDir);
     await settleMany(store, await newKey(store), 10);
@@ -306,7 +311,7 @@ describe('embedded: the file', () => {
     await restored.close();
   });
 
-  it('that is empty or gone while its log is still there is not made anew', async () => {
+  it('that is empty or missing while its log is still there is refused, and no new one is created', async () => {
     const dataDir = newDirectory();
     await killedLedger(dataDir);
     truncateSync(fileOf(dataDir), 0);
@@ -316,7 +321,7 @@ describe('embedded: the file', () => {
     expect(existsSync(fileOf(dataDir))).toBe(false);
   });
 
-  it('of another program, of no program, or cut off is refused, and the directory is free again', async () => {
+  it('of another program, of no known format, or truncated is refused, and the directory is free again', async () => {
     const dataDir = newDirectory();
     runSql(dataDir, 'CREATE TABLE recipe (name TEXT)');
     await expect(open(dataDir)).rejects.toThrow('is a database of another program');
@@ -351,7 +356,7 @@ describe('embedded: the file', () => {
     await damaged.close();
   });
 
-  it('on a disk that is read-only, or of somebody else, is refused with the reason', async () => {
+  it('on a read-only disk, or owned by another user, is refused with the reason', async () => {
     const dataDir = newDirectory();
     await (await open(dataDir)).close();
     // The rights of files do not bind root, so the attempt is made by a user without any.
@@ -426,7 +431,7 @@ describe('embedded: schema', () => {
 });
 
 describe('embedded: backups', () => {
-  it('made amid charges are sound, whole, and usable by themselves; the anchor says what a restore lost', async () => {
+  it('made during charges are complete, pass an audit and open without other files; the anchor says what a restore lost', async () => {
     const dataDir = newDirectory();
     const store = await open(dataDir);
     const keyId = await newKey(store, 1_000n * USD);

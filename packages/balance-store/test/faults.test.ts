@@ -1,4 +1,7 @@
-/** PostgreSQL killed, gone or frozen; writers killed. Uses a server of its own, to break it. */
+/**
+ * The store when PostgreSQL or a writer is killed, gone or frozen. The tests start a PostgreSQL
+ * server of their own.
+ */
 
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
@@ -65,7 +68,12 @@ async function openWithKey() {
   const connectionString = await server.createDatabase();
   const store = await openPostgresStore({ connectionString, pepper: PEPPER });
   const { record } = await store.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
-  await store.topUp({ topUpId: '1', keyId: record.id, amount: 10n ** 14n, actor: 'tests' });
+  await store.topUp({
+    topUpId: '1',
+    to: { keyId: record.id },
+    amount: 10n ** 14n,
+    by: { name: 'tests' },
+  });
   return { store, keyId: record.id, connectionString };
 }
 
@@ -217,7 +225,12 @@ describe('PostgreSQL faults', () => {
     const { connectionString, administer } = await openAsRole('limited');
     const store = await openPostgresStore({ connectionString, pepper: PEPPER });
     const { record } = await store.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
-    await store.topUp({ topUpId: '1', keyId: record.id, amount: 10n ** 14n, actor: 'tests' });
+    await store.topUp({
+      topUpId: '1',
+      to: { keyId: record.id },
+      amount: 10n ** 14n,
+      by: { name: 'tests' },
+    });
     await administer('ALTER ROLE limited CONNECTION LIMIT 0');
     await administer(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'limited'",

@@ -1,4 +1,4 @@
-/** Compares random histories of commands, step by step, with a model of a few lines. */
+/** Compares random histories of commands, step by step, with the model in `model.ts`. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,289 +6,264 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { openEmbeddedStore } from '../src/embedded/index.js';
-import type { BalanceStore, Settlement, TopUp } from '../src/index.js';
+import type { BalanceStore, Settlement } from '../src/index.js';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { sampleLimits, settlement } from '../src/testing/index.js';
+import {
+  adjust,
+  chargeKey,
+  expireCredits,
+  heldByAccount,
+  newModel,
+  placeHold,
+  rotate,
+  standingOf,
+  topUp,
+  transfer,
+  unspentOf,
+} from './model.js';
+import type { Model, ModelCredit, ModelKey } from './model.js';
 import { usePostgresServer } from './postgres-server.js';
 
 const PEPPER = 'pepper of the tests';
 const DEADLINE = { deadlineMs: 20_000 };
+const BY = { name: 'model' };
+const TOKEN = 300_000_000n;
+const FAR_MS = Date.parse('2200-01-01T00:00:00.000Z');
 
-interface ModelKey {
-  balance: bigint;
-  /** Written off since the last credit. */
-  uncovered: bigint;
-  entries: number;
-  state: 'active' | 'suspended' | 'revoked';
-  isExpired: boolean;
-}
-
-/** The state that decides every outcome: keys and used ids. */
-interface Model {
-  readonly keys: Map<string, ModelKey>;
-  readonly used: Map<
-    string,
-    { readonly contents: string; readonly balance: bigint; readonly writtenOff: bigint }
-  >;
-  /** Live and orphaned holds by request id. */
-  readonly holds: Map<string, { readonly keyId: string; amount: bigint; isLive: boolean }>;
-}
-
-function heldBy(model: Model, keyId: string): bigint {
-  return [...model.holds.values()]
-    .filter((hold) => hold.isLive && hold.keyId === keyId)
-    .reduce((sum, { amount }) => sum + amount, 0n);
-}
+/** Keys of the two accounts. */
+const OWNERS = [0, 0, 1] as const;
+const LOW_BALANCE = TOKEN;
 
 interface Real {
   readonly store: BalanceStore;
   /** Prefix that makes the ids of one history unique. */
   readonly history: string;
+  readonly startMs: number;
+  readonly accountIds: readonly string[];
   readonly keyIds: readonly string[];
+  /** The credentials of each key, oldest first. */
+  readonly credentials: readonly string[][];
 }
 
 type Step = fc.AsyncCommand<Model, Real>;
 
-function standingOf(key: ModelKey): string {
-  if (key.state !== 'active') return key.state;
-  if (key.isExpired) return 'expired';
-  return key.balance > 0n && key.uncovered === 0n ? 'active' : 'exhausted';
+function step(name: string, run: (model: Model, real: Real) => Promise<void>): Step {
+  return { check: () => true, toString: () => name, run };
 }
 
-function keyOf(model: Model, keyId: string): ModelKey {
-  const key = model.keys.get(keyId);
+const keyOf = (model: Model, index: number): ModelKey => {
+  const key = model.keys[index];
   if (key === undefined) throw new Error('the model lacks a key');
   return key;
-}
+};
 
-/** The rules that charges and top-ups share. */
-function applyOnce(
-  model: Model,
-  entry: {
-    readonly id: string;
-    readonly keyId: string;
-    readonly delta: bigint;
-    readonly writtenOff: bigint;
-    readonly contents: string;
-  },
-  fresh: 'settled' | 'credited',
-) {
-  const key = keyOf(model, entry.keyId);
-  const known = model.used.get(entry.id);
-  if (known !== undefined && known.contents !== entry.contents) return { outcome: 'conflict' };
-  if (known === undefined) {
-    key.balance += entry.delta;
-    key.entries += 1;
-    key.uncovered = fresh === 'credited' ? 0n : key.uncovered + entry.writtenOff;
-    model.used.set(entry.id, { ...entry, balance: key.balance });
-  }
-  const writtenOff = known?.writtenOff ?? entry.writtenOff;
-  return {
-    outcome: known === undefined ? fresh : 'replayed',
-    balance: known?.balance ?? key.balance,
-    isActive: standingOf(key) === 'active',
-    ...(fresh === 'settled' ? { writtenOff } : {}),
-  };
-}
-
-/** Splits a charge into the part that its key's balance covers and the part that is written off. */
-function splitOf(
-  model: Model,
-  { requestId, keyId, amount, overdraft }: Settlement,
-): { readonly delta: bigint; readonly writtenOff: bigint } {
-  const hold = model.holds.get(requestId);
-  const hasHold = hold?.keyId === keyId;
-  if (overdraft === 'bounded' && !hasHold) return { delta: -amount, writtenOff: 0n };
-  const { balance } = keyOf(model, keyId);
-  const own = hasHold && hold.isLive ? hold.amount : 0n;
-  const free = max(own, balance - (heldBy(model, keyId) - own));
-  const charged = min(amount, max(0n, min(balance, free)));
-  return { delta: -charged, writtenOff: amount - charged };
-}
-
-const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
-const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
-
-const always = () => true;
-
-function settleStep(
-  key: number,
-  id: number,
-  tokens: number,
-  overdraft: Settlement['overdraft'],
-): Step {
-  return {
-    check: always,
-    toString: () =>
-      `settle(key ${String(key)}, request ${String(id)}, ${String(tokens)} tokens, overdraft ${overdraft})`,
-    async run(model, { store, history, keyIds }) {
-      const keyId = keyIds[key] ?? '';
-      const charge: Settlement = settlement(keyId, {
-        requestId: `${history}:${String(id)}`,
-        usage: { inputTokens: tokens },
-        overdraft,
-      });
-      const { requestId } = charge;
-      const expected = applyOnce(
-        model,
-        {
-          id: requestId,
-          keyId,
-          ...splitOf(model, charge),
-          contents: `${keyId} ${String(tokens)}`,
-        },
-        'settled',
-      );
-      model.holds.delete(requestId);
+const settleStep = (key: number, id: number, tokens: number, overdraft: Settlement['overdraft']) =>
+  step(
+    `settle(key ${String(key)}, request ${String(id)}, ${String(tokens)} tokens, overdraft ${overdraft})`,
+    async (model, { store, history, keyIds }) => {
+      const requestId = `${history}:${String(id)}`;
+      const usage = { inputTokens: tokens };
+      const charge = settlement(keyIds[key] ?? '', { requestId, usage, overdraft });
+      const { amount } = charge;
+      const expected = chargeKey(model, keyOf(model, key), { requestId, amount, overdraft });
       expect(await store.settle(charge, DEADLINE)).toEqual(expected);
     },
-  };
-}
+  );
 
-function holdStep(key: number, id: number, amount: bigint): Step {
-  return {
-    check: always,
-    toString: () => `hold(key ${String(key)}, request ${String(id)}, ${String(amount)} units)`,
-    async run(model, { store, history, keyIds }) {
-      const keyId = keyIds[key] ?? '';
+const holdStep = (key: number, id: number, amount: bigint) =>
+  step(
+    `hold(key ${String(key)}, request ${String(id)}, ${String(amount)} units)`,
+    async (model, { store, history, keyIds }) => {
       const requestId = `${history}:${String(id)}`;
-      const of = keyOf(model, keyId);
-      const outcome = await store.placeHold({ requestId, keyId, amount });
-      const standing = standingOf(of);
-      if (standing !== 'active') {
-        expect(outcome).toEqual({ outcome: 'inactive', standing });
-        return;
-      }
-      const { balance } = of;
-      const shortfall = heldBy(model, keyId) + amount - balance;
-      if (model.holds.get(requestId)?.isLive !== true) {
-        if (shortfall > 0n) {
-          const held = heldBy(model, keyId);
-          expect(outcome).toEqual({ outcome: 'short', balance, held, shortfall });
-          return;
-        }
-        model.holds.set(requestId, { keyId, amount, isLive: true });
-      }
-      expect(outcome).toEqual({ outcome: 'held', balance, held: heldBy(model, keyId) });
+      const outcome = await store.placeHold({ requestId, keyId: keyIds[key] ?? '', amount });
+      expect(outcome).toEqual(placeHold(model, keyOf(model, key), { requestId, amount }));
     },
-  };
-}
+  );
 
-function releaseStep(id: number): Step {
-  return {
-    check: always,
-    toString: () => `release(request ${String(id)})`,
-    async run(model, { store, history }) {
-      const requestId = `${history}:${String(id)}`;
-      model.holds.delete(requestId);
-      store.releaseHold(requestId);
-      const isThere = async () =>
-        (
-          await Promise.all([
-            store.listHolds({ state: 'live', limit: 1_000 }),
-            store.listHolds({ state: 'orphaned', limit: 1_000 }),
-          ])
-        )
-          .flat()
-          .some((hold) => hold.requestId === requestId);
-      while (await isThere()) await new Promise((resolve) => setTimeout(resolve, 2));
-    },
-  };
-}
-
-function topUpStep(key: number, id: number, units: bigint): Step {
-  return {
-    check: always,
-    toString: () => `topUp(key ${String(key)}, id ${String(id)}, ${String(units)} units)`,
-    async run(model, { store, history, keyIds }) {
-      const keyId = keyIds[key] ?? '';
-      const topUp: TopUp = {
-        topUpId: `${history}:${String(id)}`,
-        keyId,
-        amount: units,
-        actor: 'model',
-      };
-      const expected = applyOnce(
-        model,
-        {
-          id: `topup:${topUp.topUpId}`,
-          keyId,
-          delta: units,
-          writtenOff: 0n,
-          contents: `${keyId} ${String(units)}`,
-        },
-        'credited',
+const releaseStep = (id: number) =>
+  step(`release(request ${String(id)})`, async (model, { store, history }) => {
+    const requestId = `${history}:${String(id)}`;
+    model.holds.delete(requestId);
+    store.releaseHold(requestId);
+    const isThere = async () =>
+      (await store.listHolds({ state: 'live', limit: 1_000 })).some(
+        (hold) => hold.requestId === requestId,
       );
-      expect(await store.topUp(topUp)).toEqual(expected);
+    while (await isThere()) await new Promise((resolve) => setTimeout(resolve, 2));
+  });
+
+const topUpStep = (key: number, id: number, units: bigint, credit: ModelCredit) =>
+  step(
+    `topUp(key ${String(key)}, id ${String(id)}, ${String(units)} units, ${credit})`,
+    async (model, { store, history, startMs, accountIds, keyIds }) => {
+      const { account } = keyOf(model, key);
+      const accountId = accountIds[account.index] ?? '';
+      const topUpId = `${history}:${String(id)}`;
+      const expiresAt = { passing: startMs + id, far: FAR_MS + id }[credit as string];
+      const outcome = await store.topUp({
+        topUpId,
+        // Of a key or of its account, which is the same.
+        to: id % 2 === 0 ? { accountId } : { keyId: keyIds[key] ?? '' },
+        amount: units,
+        source: credit === 'given' ? 'promotional' : 'paid',
+        ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt) }),
+        by: BY,
+      });
+      const expected = topUp(model, account, { id: `topup:${topUpId}`, units, credit });
+      expect(outcome).toEqual(
+        expected.outcome === 'conflict' ? expected : { ...expected, accountId },
+      );
     },
-  };
-}
+  );
 
-function operatorStep(
-  key: number,
-  act: 'suspend' | 'resume' | 'revoke' | 'expire' | 'unexpire',
-): Step {
-  return {
-    check: always,
-    toString: () => `${act}(key ${String(key)})`,
-    async run(model, { store, keyIds }) {
-      const keyId = keyIds[key] ?? '';
-      const modelKey = keyOf(model, keyId);
-      switch (act) {
-        case 'suspend':
-          if (modelKey.state === 'active') modelKey.state = 'suspended';
-          await store.suspendKey(keyId);
-          break;
-        case 'resume':
-          if (modelKey.state === 'suspended') modelKey.state = 'active';
-          await store.resumeKey(keyId);
-          break;
-        case 'revoke':
-          modelKey.state = 'revoked';
-          await store.revokeKey(keyId);
-          break;
-        case 'expire':
-          modelKey.isExpired = true;
-          await store.updateKey(keyId, { expiresAt: new Date(0) });
-          break;
-        case 'unexpire':
-          modelKey.isExpired = false;
-          await store.updateKey(keyId, { expiresAt: null });
-          break;
-      }
-      await expectSame(model, store, keyId);
+const adjustStep = (account: number, id: number, units: bigint) =>
+  step(
+    `adjust(account ${String(account)}, id ${String(id)}, ${String(units)} units)`,
+    async (model, { store, history, accountIds }) => {
+      const adjustmentId = `${history}:${String(id)}`;
+      const accountId = accountIds[account] ?? '';
+      const outcome = await store.adjust({
+        adjustmentId,
+        accountId,
+        amount: units,
+        reason: 'correction',
+        by: BY,
+      });
+      const of = model.accounts[account]!;
+      expect(outcome).toEqual(adjust(model, of, { id: `adjustment:${adjustmentId}`, units }));
     },
-  };
-}
+  );
 
-function readStep(key: number): Step {
-  return {
-    check: always,
-    toString: () => `read(key ${String(key)})`,
-    run: (model, { store, keyIds }) => expectSame(model, store, keyIds[key] ?? ''),
-  };
-}
+const transferStep = (from: number, id: number, units: bigint) =>
+  step(
+    `transfer(from account ${String(from)}, id ${String(id)}, ${String(units)} units)`,
+    async (model, { store, history, accountIds }) => {
+      const transferId = `${history}:${String(id)}`;
+      const [source, target] = [model.accounts[from]!, model.accounts[1 - from]!];
+      const outcome = await store.transfer({
+        transferId,
+        from: accountIds[source.index] ?? '',
+        to: accountIds[target.index] ?? '',
+        amount: units,
+        by: BY,
+      });
+      expect(outcome).toEqual(transfer(model, { id: transferId, source, target, units }));
+    },
+  );
 
-async function expectSame(model: Model, store: BalanceStore, keyId: string): Promise<void> {
-  const key = keyOf(model, keyId);
-  const { balance, uncovered } = key;
+const expireStep = () =>
+  step('expire()', async (model, { store, startMs }) => {
+    // By then, the time of all passing credits has come.
+    while (Date.now() <= startMs + 10) await new Promise((resolve) => setTimeout(resolve, 2));
+    await store.expire({ keysWithinMs: 0 });
+    for (const account of model.accounts) expireCredits(model, account);
+  });
+
+const capStep = (key: number, cap: bigint | null) =>
+  step(`cap(key ${String(key)}, ${String(cap)})`, async (model, { store, keyIds }) => {
+    keyOf(model, key).cap = cap;
+    await store.updateKey(keyIds[key] ?? '', { caps: { total: cap } });
+  });
+
+const rotateStep = (key: number, graceMs: number) =>
+  step(
+    `rotate(key ${String(key)}, grace ${String(graceMs)})`,
+    async (model, { store, keyIds, credentials }) => {
+      const rotated = await store.rotateKey(keyIds[key] ?? '', { graceMs, by: BY });
+      expect(rotated.outcome).toBe(rotate(model, keyOf(model, key), graceMs > 0));
+      if (rotated.outcome === 'rotated') credentials[key]?.push(rotated.credential);
+    },
+  );
+
+const operatorStep = (key: number, act: 'suspend' | 'resume' | 'revoke' | 'expire' | 'unexpire') =>
+  step(`${act}(key ${String(key)})`, async (model, { store, keyIds }) => {
+    const keyId = keyIds[key] ?? '';
+    const modelKey = keyOf(model, key);
+    switch (act) {
+      case 'suspend':
+        if (modelKey.state === 'active') {
+          modelKey.state = 'suspended';
+          modelKey.account.events.push('key.suspended');
+        }
+        await store.suspendKey(keyId);
+        break;
+      case 'resume':
+        if (modelKey.state === 'suspended') modelKey.state = 'active';
+        await store.resumeKey(keyId);
+        break;
+      case 'revoke':
+        modelKey.state = 'revoked';
+        await store.revokeKey(keyId);
+        break;
+      case 'expire':
+        modelKey.isExpired = true;
+        await store.updateKey(keyId, { expiresAt: new Date(0) });
+        break;
+      case 'unexpire':
+        modelKey.isExpired = false;
+        await store.updateKey(keyId, { expiresAt: null });
+        break;
+    }
+  });
+
+const readStep = (key: number) =>
+  step(`read(key ${String(key)})`, (model, real) => expectSame(model, real, key));
+
+async function expectSame(model: Model, real: Real, index: number): Promise<void> {
+  const { store, accountIds, keyIds, credentials } = real;
+  const key = keyOf(model, index);
+  const { account, cap, used } = key;
+  const { balance, uncovered } = account;
+  const [keyId, accountId] = [keyIds[index] ?? '', accountIds[account.index] ?? ''];
   expect(await store.readStanding(keyId)).toEqual({
     standing: standingOf(key),
     balance,
     uncovered,
+    ...(cap === null ? {} : { cap: { period: 'total', cap, used } }),
   });
-  const { entries } = await store.listEntries({ keyId, limit: 1 });
-  expect(entries[0]?.seq ?? 0n).toBe(BigInt(key.entries));
   expect(await store.getKey(keyId)).toMatchObject({
     balance,
     isActive: standingOf(key) === 'active',
+    used: { day: used, week: used, month: used, total: used },
+    spent: used - key.writtenOff,
+    writtenOff: key.writtenOff,
+    caps: { total: cap },
   });
+  expect(await store.getAccount(accountId)).toMatchObject({
+    balance,
+    uncovered,
+    expired: account.expired,
+    adjusted: account.adjusted,
+    credited: account.credited,
+    usableKeys: model.keys.filter((of) => of.account === account && isUsable(of)).length,
+  });
+  expect(await store.readUnspent(accountId)).toMatchObject(unspentOf(account));
+  const { entries } = await store.listEntries({ accountId, limit: 1 });
+  expect(entries[0]?.seq ?? 0n).toBe(BigInt(account.entries));
+  const events = await store.listEvents({ accountId, limit: 1_000 });
+  expect(events.map(({ type }) => type)).toEqual(account.events);
+  const works = await Promise.all(
+    (credentials[index] ?? []).map(async (credential) => {
+      const found = await store.findKeyByCredential(credential);
+      return found?.id === keyId;
+    }),
+  );
+  expect(works).toEqual(key.works);
+  const holds = await store.listHolds({ state: 'live', limit: 10_000 });
+  const held = holds
+    .filter((hold) => hold.accountId === accountId)
+    .reduce((sum, { amount }) => sum + amount, 0n);
+  expect(held).toBe(heldByAccount(model, account));
 }
 
-const KEYS = 3;
-const key = fc.integer({ min: 0, max: KEYS - 1 });
+const isUsable = ({ state, isExpired }: ModelKey) => state === 'active' && !isExpired;
+
+const key = fc.integer({ min: 0, max: OWNERS.length - 1 });
+const account = fc.integer({ min: 0, max: 1 });
 // Few ids, so that replays and conflicts are frequent; amounts that cross zero both ways.
 const id = fc.integer({ min: 0, max: 9 });
+const units = fc.constantFrom(1n, TOKEN, 2n * TOKEN);
 const steps = fc.commands(
   [
     fc
@@ -297,53 +272,63 @@ const steps = fc.commands(
     fc
       .tuple(key, id, fc.integer({ min: 0, max: 3 }), fc.constantFrom('none'))
       .map((of) => settleStep(...of)),
-    fc
-      .tuple(key, id, fc.constantFrom(0n, 1n, 300_000_000n, 600_000_000n))
-      .map((of) => holdStep(...of)),
+    fc.tuple(key, id, fc.constantFrom(0n, 1n, TOKEN, 2n * TOKEN)).map((of) => holdStep(...of)),
     id.map(releaseStep),
     fc
-      .tuple(key, id, fc.constantFrom(1n, 300_000_000n, 600_000_000n))
+      .tuple(key, id, units, fc.constantFrom('paid', 'given', 'passing', 'far'))
       .map((of) => topUpStep(...of)),
+    fc.tuple(key, id, units, fc.constant('paid')).map((of) => topUpStep(...of)),
+    fc
+      .tuple(account, id, fc.constantFrom(1n, 2n * TOKEN, -1n, -TOKEN, -3n * TOKEN))
+      .map((of) => adjustStep(...of)),
+    fc.tuple(account, id, units).map((of) => transferStep(...of)),
+    fc.constant(expireStep()),
+    fc.tuple(key, fc.constantFrom(null, 0n, TOKEN, 3n * TOKEN)).map((of) => capStep(...of)),
+    fc.tuple(key, fc.constantFrom(0, 3_600_000)).map((of) => rotateStep(...of)),
     fc
       .tuple(key, fc.constantFrom('suspend', 'resume', 'expire', 'unexpire'))
       .map((of) => operatorStep(...of)),
     key.map((of) => operatorStep(of, 'revoke')),
     key.map(readStep),
+    key.map(readStep),
   ],
-  { maxCommands: 30, size: '+1' },
+  { maxCommands: 40, size: '+1' },
 );
+
+async function open(store: BalanceStore, history: string): Promise<{ model: Model; real: Real }> {
+  const accountIds: string[] = [];
+  for (const name of ['a', 'b']) {
+    const created = await store.create({ account: { name, lowBalance: LOW_BALANCE }, by: BY });
+    if (created.outcome !== 'created') throw new Error(created.outcome);
+    accountIds.push(created.account.id);
+  }
+  const keyIds: string[] = [];
+  const credentials: string[][] = [];
+  for (const owner of OWNERS) {
+    const created = await store.create({
+      account: { id: accountIds[owner] ?? '' },
+      key: { name: 'k', limits: sampleLimits, expiresAt: null },
+      by: BY,
+    });
+    if (created.outcome !== 'created') throw new Error(created.outcome);
+    keyIds.push(created.key?.id ?? '');
+    credentials.push([created.credential ?? '']);
+  }
+  const startMs = Date.now();
+  return {
+    model: newModel(OWNERS, LOW_BALANCE),
+    real: { store, history, startMs, accountIds, keyIds, credentials },
+  };
+}
 
 async function checkHistories(store: BalanceStore): Promise<void> {
   let histories = 0;
   await fc.assert(
     fc.asyncProperty(steps, async (commands) => {
       histories += 1;
-      const keyIds: string[] = [];
-      for (let index = 0; index < KEYS; index += 1) {
-        const { record } = await store.createKey({
-          name: 'k',
-          limits: sampleLimits,
-          expiresAt: null,
-        });
-        keyIds.push(record.id);
-      }
-      const history = `history ${String(histories)}`;
-      const setup = () => {
-        const newKey = (): ModelKey => ({
-          balance: 0n,
-          uncovered: 0n,
-          entries: 0,
-          state: 'active',
-          isExpired: false,
-        });
-        const model: Model = {
-          keys: new Map(keyIds.map((keyId) => [keyId, newKey()])),
-          used: new Map(),
-          holds: new Map(),
-        };
-        return { model, real: { store, history, keyIds } };
-      };
-      await fc.asyncModelRun(setup, commands);
+      const opened = await open(store, `history ${String(histories)}`);
+      await fc.asyncModelRun(() => opened, commands);
+      for (const index of OWNERS.keys()) await expectSame(opened.model, opened.real, index);
     }),
     { numRuns: 100 },
   );

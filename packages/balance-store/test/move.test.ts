@@ -9,7 +9,7 @@ import { LedgerMoveError, LedgerMovedError } from '../src/index.js';
 import type { BalanceStore, LedgerEntry } from '../src/index.js';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { sampleLimits, settlement } from '../src/testing/index.js';
-import { usePostgresServer } from './postgres-server.js';
+import { querySql, usePostgresServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
 
 const PEPPER = 'pepper of the tests';
@@ -34,7 +34,46 @@ async function fill(store: BalanceStore) {
   });
   const keyId = record.id;
   // More digits than a double has.
-  await store.topUp({ topUpId: '1', keyId, amount: 12_345_678_901_234_567_891_234n, actor: 'a' });
+  await store.topUp({
+    topUpId: '1',
+    to: { keyId },
+    amount: 12_345_678_901_234_567_891_234n,
+    by: { name: 'a' },
+  });
+  const team = await store.create({
+    creationId: 'team',
+    account: { name: 'Téam', externalId: 'e', metadata: { a: '"', b: '1' }, lowBalance: 10n },
+    key: {
+      name: 'k',
+      limits: sampleLimits,
+      expiresAt: null,
+      externalId: 'k',
+      metadata: { b: '2', a: '\\' },
+      scope: 'manage',
+      models: ['m "x"\n\\', 'claude-test'],
+      caps: { day: 0n, week: 10n ** 20n, total: 1n },
+    },
+    credit: { amount: 70n, source: 'promotional', expiresAt: new Date('2200-01-01T00:00:00Z') },
+    by: { name: 'a', address: '192.0.2.0/24' },
+  });
+  if (team.outcome !== 'created' || team.key === undefined) throw new Error(team.outcome);
+  const to = { accountId: team.account.id };
+  await store.topUp({ topUpId: '2', to, amount: 5n, source: 'promotional', by: { name: 'b' } });
+  await store.settle(settlement(team.key.id, { overdraft: 'none' }), DEADLINE);
+  await store.adjust({
+    adjustmentId: '3',
+    accountId: team.account.id,
+    amount: 20n,
+    reason: 'goodwill',
+    note: 'a note\n',
+    reference: 'r',
+    by: { name: 'b' },
+  });
+  await store.rotateKey(team.key.id, { graceMs: 3_600_000_000, by: { name: 'b' } });
+  await store.updateKey(team.key.id, { name: 'later' });
+  const [due] = await store.takeDueEvents({ limit: 1, leaseMs: 1 });
+  const failed = { outcome: 'failed', error: 'é', retryAt: new Date('2200-01-01') } as const;
+  await store.finishEvent(due?.seq ?? 0n, failed);
   const charges = Array.from({ length: 1_200 }, (_, index) =>
     settlement(keyId, { usage: { inputTokens: index, outputTokens: 1 }, upstreamId: undefined }),
   );
@@ -43,6 +82,14 @@ async function fill(store: BalanceStore) {
   await store.settle(settlement(keyId, { model: 'm "x"\n\\' }), DEADLINE);
   await store.settle({ ...charges[0]!, amount: 1n }, DEADLINE);
   await store.quarantine({ requestId: 'q', keyId, model: 'm', reason: 'r' });
+  await store.writeDocument({
+    kind: 'sample',
+    id: 'd',
+    accountId: team.account.id,
+    version: 0,
+    data: { b: { z: 'é', a: [1, { y: null, x: true }] }, a: 'first' },
+    balanceBelow: -1n,
+  });
   await store.placeHold({ requestId: 'h', keyId, amount: 7n });
   return { keyId, credential };
 }
@@ -58,9 +105,21 @@ async function everything(store: BalanceStore) {
     cursor = page.next;
     if (cursor === undefined) break;
   }
+  const accounts = await store.listAccounts({ limit: 10 });
+  const always = { from: new Date(0), until: new Date('2200-01-01') };
   return {
     entries,
     keys: await store.listKeys({ limit: 10 }),
+    accounts,
+    unspent: await Promise.all(accounts.map(({ id }) => store.readUnspent(id))),
+    usage: await store.readUsage({
+      by: ['hour', 'account', 'key', 'model', 'endpoint'],
+      byRates: true,
+      ...always,
+    }),
+    events: await store.listEvents({ limit: 100 }),
+    documents: await store.listDocuments({ kind: 'sample', limit: 100 }),
+    trail: await store.listTrail({ limit: 100 }),
     audit: await store.audit(),
     holds: await store.listHolds({ state: 'live', limit: 10 }),
   };
@@ -71,22 +130,31 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
   const source = await openEmbeddedStore({ dataDir, pepper: PEPPER });
   const { keyId, credential } = await fill(source);
   const before = await everything(source);
-  expect(before.audit).toMatchObject({ isSound: true, sealed: 1_201, conflicts: 1 });
+  expect(before.audit).toMatchObject({ isSound: true, sealed: 1_205, conflicts: 1 });
   // A ledger that is in use cannot be moved.
   const move = () => moveEmbeddedLedger({ dataDir, pepper: PEPPER, connectionString });
   await expect(move()).rejects.toThrow('open in another gateway');
   await source.close();
 
   const { rows, audit } = await move();
-  expect(Object.fromEntries(rows)).toEqual({
-    api_key: 1,
-    ledger: 1_202,
+  const { usage_hour: sums = 0, ...counts } = Object.fromEntries(rows);
+  expect(counts).toEqual({
+    account: 2,
+    api_key: 2,
+    ledger: 1_206,
+    credit_lot: 2,
+    creation: 1,
+    event: 6,
+    document: 1,
+    trail: 7,
+    personal_text: 5,
     hold: 1,
     ledger_block: 2,
-    ledger_seal: 2,
+    ledger_seal: 4,
     quarantine: 1,
     settle_conflict: 1,
   });
+  expect(sums).toBeGreaterThanOrEqual(3);
   expect(audit).toEqual(before.audit);
   await expect(openEmbeddedStore({ dataDir, pepper: PEPPER })).rejects.toThrow(LedgerMovedError);
   await expect(move()).rejects.toThrow(LedgerMovedError);
@@ -94,7 +162,18 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
   const target = await openPostgresStore({ connectionString, pepper: PEPPER });
   expect(await everything(target)).toEqual(before);
   expect((await target.findKeyByCredential(credential))?.id).toBe(keyId);
-  // The chain continues from the same block.
+  // Every table of the schema is among those that are copied.
+  const tables = await querySql(
+    connectionString,
+    "SELECT tablename FROM pg_tables WHERE schemaname = 'public' " +
+      "AND tablename <> '_prisma_migrations' ORDER BY tablename",
+  );
+  expect(tables.map(({ tablename }) => tablename)).toEqual([...rows.keys()].sort());
+  // Events and the trail are numbered on, and the chain continues from the same block.
+  const next = await target.create({ account: { name: 'n' }, by: { name: 'a' } });
+  expect(next.outcome).toBe('created');
+  await target.suspendKey(keyId);
+  await target.resumeKey(keyId);
   expect((await target.sealEntries())?.block).toBe(3n);
   expect((await target.settle(settlement(keyId), DEADLINE)).outcome).toBe('settled');
   await target.close();

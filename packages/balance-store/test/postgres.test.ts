@@ -36,7 +36,7 @@ balanceStoreContract({
       store,
       tamper: async (sql, fences = 'up') => {
         const alter = (how: string) =>
-          ['ledger', 'ledger_seal', 'ledger_block']
+          ['ledger', 'trail', 'ledger_seal', 'ledger_block']
             .map((table) => `ALTER TABLE ${table} ${how} TRIGGER USER;`)
             .join('');
         await querySql(
@@ -48,12 +48,12 @@ balanceStoreContract({
         time: (time) => `'${time.toISOString()}'::timestamptz`,
         bytes: (bytes) => `'\\x${bytes.toString('hex')}'::bytea`,
       },
-      async digestsOf(keyId) {
+      async digestsOf(accountId) {
         const [row] = await querySql(
           connectionString,
           "SELECT string_agg(entry_digest(l), ''::bytea ORDER BY l.seq) AS digests " +
-            'FROM ledger l WHERE l.key_id = $1',
-          [keyId],
+            'FROM ledger l WHERE l.account_id = $1',
+          [accountId],
         );
         return row?.['digests'] as Buffer;
       },
@@ -154,11 +154,16 @@ describe('PostgreSQL: many replicas', () => {
     const race = async () => {
       const { record } = await a.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
       const keyId = record.id;
-      await a.topUp({ topUpId: `first:${keyId}`, keyId, amount: 1n, actor: 'a' });
+      await a.topUp({ topUpId: `first:${keyId}`, to: { keyId }, amount: 1n, by: { name: 'a' } });
       const charge = settlement(keyId);
       const [settled, credited] = await Promise.all([
         a.settle(charge, DEADLINE),
-        b.topUp({ topUpId: `second:${keyId}`, keyId, amount: charge.amount, actor: 'b' }),
+        b.topUp({
+          topUpId: `second:${keyId}`,
+          to: { keyId },
+          amount: charge.amount,
+          by: { name: 'b' },
+        }),
       ]);
       expect([settled.outcome, credited.outcome]).toEqual(['settled', 'credited']);
     };
@@ -168,7 +173,7 @@ describe('PostgreSQL: many replicas', () => {
     const rows = await querySql(
       connectionString,
       'SELECT balance::text, standing, count(*)::int AS keys, ' +
-        'sum((SELECT count(*) FROM ledger WHERE key_id = key_standing.id))::int AS entries ' +
+        'sum((SELECT count(*) FROM ledger WHERE account_id = key_standing.account_id))::int AS entries ' +
         'FROM key_standing GROUP BY 1, 2',
     );
     expect(rows).toEqual([
@@ -217,8 +222,8 @@ describe('PostgreSQL: many replicas', () => {
       ]);
       expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(['conflict', 'settled']);
       const topUps = await Promise.all([
-        a.topUp({ topUpId: String(round), keyId: keyA, amount: 1n, actor: 'a' }),
-        b.topUp({ topUpId: String(round), keyId: keyB, amount: 1n, actor: 'b' }),
+        a.topUp({ topUpId: String(round), to: { keyId: keyA }, amount: 1n, by: { name: 'a' } }),
+        b.topUp({ topUpId: String(round), to: { keyId: keyB }, amount: 1n, by: { name: 'b' } }),
       ]);
       expect(topUps.map(({ outcome }) => outcome).sort()).toEqual(['conflict', 'credited']);
     }
@@ -241,7 +246,7 @@ describe('PostgreSQL: many replicas', () => {
       limits: sampleLimits,
       expiresAt: null,
     });
-    await a.topUp({ topUpId: '1', keyId: record.id, amount: USD, actor: 'a' });
+    await a.topUp({ topUpId: '1', to: { keyId: record.id }, amount: USD, by: { name: 'a' } });
     expect((await a.findKeyByCredential(credential))?.id).toBe(record.id);
     await b.suspendKey(record.id);
     await b.updateKey(record.id, { limits: { burst: 77 } });
@@ -263,7 +268,7 @@ describe('PostgreSQL: holds of many replicas', () => {
     const open = () => openPostgresStore({ connectionString, pepper: PEPPER, holdLifetimeMs: 600 });
     const [a, b] = await Promise.all([open(), open()]);
     const { record } = await a.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
-    await a.topUp({ topUpId: '1', keyId: record.id, amount: 10n, actor: 'a' });
+    await a.topUp({ topUpId: '1', to: { keyId: record.id }, amount: 10n, by: { name: 'a' } });
     const hold = (requestId: string, amount: bigint) => ({ requestId, keyId: record.id, amount });
     expect((await a.placeHold(hold('kept', 6n))).outcome).toBe('held');
     expect((await b.placeHold(hold('left behind', 4n))).outcome).toBe('held');
@@ -297,7 +302,7 @@ describe('PostgreSQL: holds of many replicas', () => {
       });
       const keyId = record.id;
       const credit = 10n * settlement(keyId).amount + BigInt(round);
-      await first.topUp({ topUpId: keyId, keyId, amount: credit, actor: 'a' });
+      await first.topUp({ topUpId: keyId, to: { keyId }, amount: credit, by: { name: 'a' } });
       const outcomes = await Promise.all(
         Array.from({ length: 64 }, async (_, index) => {
           const replica = replicas[index % replicas.length] ?? first;

@@ -1,10 +1,12 @@
 -- Places holds in the order given. Returns one row per hold: 'held' (also if it was placed before),
--- 'short' (it does not fit; nothing is held) or 'inactive' (the key is not active); the key's standing and
--- balance; the sum of its live holds now.
+-- 'short' (the balance does not cover it), 'capped' (a cap of the key does not) or 'inactive' (the key is
+-- not active); the key's standing; its account's balance and the sum of its live holds now; and the cap
+-- that leaves the least, what was used of it, and the sum of the key's own live holds.
 CREATE OR REPLACE FUNCTION "place_holds"(
   "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_lifetime" INTERVAL
 ) RETURNS TABLE (
-  "ordinal" INTEGER, "outcome" TEXT, "standing" TEXT, "balance" NUMERIC, "held" NUMERIC
+  "ordinal" INTEGER, "outcome" TEXT, "standing" TEXT, "balance" NUMERIC, "held" NUMERIC,
+  "cap_period" TEXT, "cap" NUMERIC, "cap_used" NUMERIC, "held_by_key" NUMERIC
 )
 LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
@@ -12,8 +14,11 @@ AS $$
 #variable_conflict use_column
 DECLARE
   k "api_key"%ROWTYPE;
+  a "account"%ROWTYPE;
+  c RECORD;
   moment TIMESTAMPTZ;
   live NUMERIC;
+  live_of_key NUMERIC;
   verdict TEXT;
   rights TEXT;
 BEGIN
@@ -28,38 +33,50 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
 
-  -- The locks that settling takes, in the same order: a charge and a hold of one key never overlap.
-  PERFORM FROM "api_key" WHERE "id" = ANY ("p_key_ids") ORDER BY "id" FOR NO KEY UPDATE;
+  -- The locks that settling takes, in the same order: a charge and a hold of one account never overlap.
+  PERFORM FROM "account"
+    WHERE "id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
+    ORDER BY "id" FOR NO KEY UPDATE;
   moment := clock_timestamp();
   UPDATE "hold" SET "orphaned_at" = moment
-    WHERE "key_id" = ANY ("p_key_ids") AND "orphaned_at" IS NULL AND "expires_at" <= moment;
+    WHERE "account_id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
+      AND "orphaned_at" IS NULL AND "expires_at" <= moment;
 
   FOR i IN 1 .. cardinality("p_ids") LOOP
     SELECT * INTO k FROM "api_key" WHERE "id" = "p_key_ids"[i];
+    SELECT * INTO a FROM "account" WHERE "id" = k."account_id";
     rights := CASE
-      WHEN FOUND THEN "standing_of"(k."state", k."expires_at", k."balance", k."uncovered")
+      WHEN FOUND THEN "standing_of"(k."state", k."expires_at", a."balance", a."uncovered")
       ELSE 'unknown'
     END;
-    SELECT coalesce(sum(h."amount"), 0) INTO live FROM "hold" h
-      WHERE h."key_id" = "p_key_ids"[i] AND h."orphaned_at" IS NULL;
+    SELECT coalesce(sum(h."amount"), 0),
+        coalesce(sum(h."amount") FILTER (WHERE h."key_id" = k."id"), 0)
+      INTO live, live_of_key FROM "hold" h
+      WHERE h."account_id" = a."id" AND h."orphaned_at" IS NULL;
+    SELECT * INTO c FROM "tightest_cap"(k, moment);
     IF rights <> 'active' THEN
       verdict := 'inactive';
     ELSIF EXISTS (
       SELECT FROM "hold" h WHERE h."request_id" = "p_ids"[i] AND h."orphaned_at" IS NULL
     ) THEN
       verdict := 'held';
-    ELSIF live + "p_amounts"[i] > k."balance" THEN
+    ELSIF c."used" >= c."cap" OR c."used" + live_of_key + "p_amounts"[i] > c."cap" THEN
+      verdict := 'capped';
+    ELSIF live + "p_amounts"[i] > a."balance" THEN
       verdict := 'short';
     ELSE
       verdict := 'held';
       live := live + "p_amounts"[i];
-      INSERT INTO "hold" ("request_id", "key_id", "amount", "created_at", "expires_at")
-        VALUES ("p_ids"[i], "p_key_ids"[i], "p_amounts"[i], moment, moment + "p_lifetime")
-        ON CONFLICT ("request_id") DO UPDATE SET "key_id" = excluded."key_id",
-          "amount" = excluded."amount", "created_at" = excluded."created_at",
-          "expires_at" = excluded."expires_at", "orphaned_at" = NULL;
+      live_of_key := live_of_key + "p_amounts"[i];
+      INSERT INTO "hold" ("request_id", "account_id", "key_id", "amount", "created_at", "expires_at")
+        VALUES ("p_ids"[i], a."id", "p_key_ids"[i], "p_amounts"[i], moment, moment + "p_lifetime")
+        ON CONFLICT ("request_id") DO UPDATE SET "account_id" = excluded."account_id",
+          "key_id" = excluded."key_id", "amount" = excluded."amount",
+          "created_at" = excluded."created_at", "expires_at" = excluded."expires_at",
+          "orphaned_at" = NULL;
     END IF;
-    RETURN QUERY SELECT i, verdict, rights, k."balance", live;
+    RETURN QUERY SELECT i, verdict, rights, a."balance", live, c."period", c."cap", c."used",
+      live_of_key;
   END LOOP;
 END
 $$;

@@ -2,8 +2,11 @@
 -- parallel, one element per charge.
 --
 -- Returns one row per charge: 'settled', 'replayed' (same id, same contents) or 'conflict' (same id,
--- other contents: an alarm row, no charge); the balance after the entry; whether the key is active after
--- the whole batch; and what was written off because the balance could not cover it (see "write_offs").
+-- other contents: an alarm row, no charge); the account's balance after the entry; whether the key is
+-- active after the whole batch; and what could not be charged and was written off (see "write_offs").
+--
+-- Adds the charges to "usage_hour", and writes an event for each account whose balance crosses its
+-- threshold or zero, and for each cap that is reached.
 --
 -- All joins are forced to be index lookups from the batch, and one plan serves every batch: planning
 -- would take as long as settling a single charge, and a plan made while the tables are small must not
@@ -14,6 +17,7 @@ CREATE OR REPLACE FUNCTION "settle_batch"(
   "p_cache_write_tokens" INTEGER[], "p_cache_write_1h_tokens" INTEGER[],
   "p_input_rates" NUMERIC[], "p_output_rates" NUMERIC[], "p_cache_read_rates" NUMERIC[],
   "p_cache_write_5m_rates" NUMERIC[], "p_cache_write_1h_rates" NUMERIC[],
+  "p_rates_ids" TEXT[],
   "p_endpoints" TEXT[], "p_streamed" BOOLEAN[], "p_upstream_ids" TEXT[], "p_remarks" TEXT[],
   "p_guarded" BOOLEAN[]
 ) RETURNS TABLE (
@@ -25,9 +29,13 @@ SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
-  moment TIMESTAMPTZ;
+  moment TIMESTAMPTZ(3);
+  today INTEGER;
+  this_week INTEGER;
+  this_month INTEGER;
   -- Empty when no charge of the batch is guarded, which is the usual case.
   batch_write_offs NUMERIC[] := '{}';
+  batch_over_caps NUMERIC[] := '{}';
 BEGIN
   IF EXISTS (
     SELECT FROM unnest("p_amounts") AS a ("amount")
@@ -42,15 +50,18 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
 
-  -- Sorted, so that two replicas with the same keys in another order cannot deadlock. The next
+  -- Sorted, so that two replicas with the same accounts in another order cannot deadlock. The next
   -- statement sees what earlier holders of these locks committed.
-  PERFORM FROM "api_key" k
-    WHERE k."id" = ANY ("p_key_ids")
-    ORDER BY k."id"
+  PERFORM FROM "account" a
+    WHERE a."id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
+    ORDER BY a."id"
     FOR NO KEY UPDATE;
 
-  -- Taken under the locks: entries of one key are then in order of time.
+  -- Taken under the locks: entries of one account are then in order of time.
   moment := clock_timestamp();
+  today := "day_of"(moment);
+  this_week := today - (today + 3) % 7;
+  this_month := "month_start"(moment);
 
   IF EXISTS (
     SELECT FROM unnest("p_key_ids") AS p ("key_id")
@@ -62,14 +73,19 @@ BEGIN
   IF true = ANY ("p_guarded")
     OR EXISTS (SELECT FROM "hold" h WHERE h."request_id" = ANY ("p_ids"))
   THEN
-    batch_write_offs := "write_offs"("p_ids", "p_key_ids", "p_amounts", "p_guarded");
+    -- A hold that another key placed under the id of a request is not this request's.
+    DELETE FROM "hold" h USING unnest("p_ids", "p_key_ids") AS p ("id", "key_id")
+      WHERE h."request_id" = p."id" AND h."key_id" <> p."key_id";
+    SELECT w."written_off", w."over_cap" INTO batch_write_offs, batch_over_caps
+      FROM "write_offs"("p_ids", "p_key_ids", "p_amounts", "p_guarded", moment) w;
     DELETE FROM "hold" h WHERE h."request_id" = ANY ("p_ids");
   END IF;
 
   RETURN QUERY
   WITH incoming AS (
-    SELECT p.*, k."seq", k."balance", k."uncovered", k."state", k."expires_at",
+    SELECT p.*, k."account_id", a."seq", a."balance", a."uncovered", k."state", k."expires_at",
       coalesce(batch_write_offs[p."ordinal"], 0) AS new_write_off,
+      coalesce(batch_over_caps[p."ordinal"], 0) AS new_over_cap,
       l."input_hash" AS known_hash, l."balance_after" AS known_balance,
       l."written_off" AS known_write_off,
       l."id" IS NULL AND row_number() OVER same_id = 1 AS is_new,
@@ -77,12 +93,14 @@ BEGIN
     FROM unnest("p_ids", "p_key_ids", "p_amounts", "p_hashes", "p_models", "p_input_tokens",
       "p_output_tokens", "p_cache_read_tokens", "p_cache_write_tokens", "p_cache_write_1h_tokens",
       "p_input_rates", "p_output_rates", "p_cache_read_rates", "p_cache_write_5m_rates",
-      "p_cache_write_1h_rates", "p_endpoints", "p_streamed", "p_upstream_ids", "p_remarks")
+      "p_cache_write_1h_rates", "p_rates_ids", "p_endpoints", "p_streamed", "p_upstream_ids", "p_remarks")
       WITH ORDINALITY AS p ("id", "key_id", "amount", "input_hash", "model", "input_tokens",
         "output_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens",
         "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
-        "cache_write_1h_rate", "endpoint", "streamed", "upstream_id", "remarks", "ordinal")
+        "cache_write_1h_rate", "rates_id", "endpoint", "streamed", "upstream_id", "remarks",
+        "ordinal")
     JOIN "api_key" k ON k."id" = p."key_id"
+    JOIN "account" a ON a."id" = k."account_id"
     LEFT JOIN "ledger" l ON l."id" = p."id"
     WINDOW same_id AS (PARTITION BY p."id" ORDER BY p."ordinal")
   ),
@@ -93,23 +111,23 @@ BEGIN
         - coalesce(sum(i."amount" - i.new_write_off) FILTER (WHERE i.is_new) OVER so_far, 0)
         AS balance_after,
       i."balance"
-        - coalesce(sum(i."amount" - i.new_write_off) FILTER (WHERE i.is_new) OVER of_key, 0)
+        - coalesce(sum(i."amount" - i.new_write_off) FILTER (WHERE i.is_new) OVER of_account, 0)
         AS balance_at_end,
       i."uncovered"
-        + coalesce(sum(i.new_write_off) FILTER (WHERE i.is_new) OVER of_key, 0)
+        + coalesce(sum(i.new_write_off - i.new_over_cap) FILTER (WHERE i.is_new) OVER of_account, 0)
         AS uncovered_at_end
     FROM incoming i
-    WINDOW of_key AS (PARTITION BY i."key_id"),
-      so_far AS (PARTITION BY i."key_id" ORDER BY i."ordinal")
+    WINDOW of_account AS (PARTITION BY i."account_id"),
+      so_far AS (PARTITION BY i."account_id" ORDER BY i."ordinal")
   ),
   entered AS (
-    INSERT INTO "ledger" ("id", "key_id", "seq", "kind", "delta", "balance_after", "written_off",
-      "input_hash", "created_at", "model", "input_tokens", "output_tokens",
+    INSERT INTO "ledger" ("id", "account_id", "seq", "kind", "delta", "balance_after",
+      "written_off", "over_cap", "input_hash", "created_at", "key_id", "model", "input_tokens", "output_tokens",
       "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation_1h_input_tokens",
       "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
       "cache_write_1h_rate", "endpoint", "streamed", "upstream_id", "remarks")
-    SELECT n."id", n."key_id", n.entry_seq, 'charge', n.new_write_off - n."amount",
-      n.balance_after, n.new_write_off, n."input_hash", moment, n."model", n."input_tokens",
+    SELECT n."id", n."account_id", n.entry_seq, 'charge', n.new_write_off - n."amount",
+      n.balance_after, n.new_write_off, n.new_over_cap, n."input_hash", moment, n."key_id", n."model", n."input_tokens",
       n."output_tokens", n."cache_read_tokens", n."cache_write_tokens",
       n."cache_write_1h_tokens", n."input_rate", n."output_rate", n."cache_read_rate",
       n."cache_write_5m_rate", n."cache_write_1h_rate", n."endpoint", n."streamed",
@@ -118,20 +136,94 @@ BEGIN
     WHERE n.is_new
     ORDER BY n."ordinal"
   ),
-  folded AS (
-    UPDATE "api_key" k
-    SET "balance" = k."balance" - d.charged,
-      "spent" = k."spent" + d.charged,
-      "written_off" = k."written_off" + d.written_off,
-      "uncovered" = k."uncovered" + d.written_off,
-      "seq" = k."seq" + d.entries,
+  of_accounts AS (
+    SELECT n."account_id", sum(n."amount" - n.new_write_off) AS charged,
+      sum(n.new_write_off) AS written_off, sum(n.new_over_cap) AS over_cap, count(*) AS entries
+    FROM numbered n WHERE n.is_new GROUP BY n."account_id"
+  ),
+  of_keys AS (
+    SELECT n."key_id", sum(n."amount" - n.new_write_off) AS charged,
+      sum(n.new_write_off) AS written_off
+    FROM numbered n WHERE n.is_new GROUP BY n."key_id"
+  ),
+  folded_accounts AS (
+    UPDATE "account" a
+    SET "balance" = a."balance" - d.charged,
+      "spent" = a."spent" + d.charged,
+      "written_off" = a."written_off" + d.written_off,
+      "uncovered" = a."uncovered" + d.written_off - d.over_cap,
+      "seq" = a."seq" + d.entries,
       "last_charged_at" = moment
-    FROM (
-      SELECT n."key_id", sum(n."amount" - n.new_write_off) AS charged,
-        sum(n.new_write_off) AS written_off, count(*) AS entries
-      FROM numbered n WHERE n.is_new GROUP BY n."key_id"
-    ) d
+    FROM of_accounts d
+    WHERE a."id" = d."account_id"
+  ),
+  folded_keys AS (
+    UPDATE "api_key" k
+    SET "spent" = k."spent" + d.charged,
+      "written_off" = k."written_off" + d.written_off,
+      "day_start" = today,
+      "day_base" = CASE k."day_start"
+        WHEN today THEN k."day_base" ELSE k."spent" + k."written_off" END,
+      "week_start" = this_week,
+      "week_base" = CASE k."week_start"
+        WHEN this_week THEN k."week_base" ELSE k."spent" + k."written_off" END,
+      "month_start" = this_month,
+      "month_base" = CASE k."month_start"
+        WHEN this_month THEN k."month_base" ELSE k."spent" + k."written_off" END,
+      "last_charged_at" = moment
+    FROM of_keys d
     WHERE k."id" = d."key_id"
+  ),
+  summed AS (
+    INSERT INTO "usage_hour" ("account_id", "hour", "key_id", "model", "endpoint", "rates_id",
+      "requests", "input_tokens", "output_tokens", "cache_read_input_tokens",
+      "cache_creation_input_tokens", "cache_creation_1h_input_tokens", "input_rate",
+      "output_rate", "cache_read_rate", "cache_write_5m_rate", "cache_write_1h_rate",
+      "written_off")
+    SELECT n."account_id", "hour_of"(moment), n."key_id", n."model", n."endpoint", n."rates_id",
+      count(*), sum(n."input_tokens"), sum(n."output_tokens"), sum(n."cache_read_tokens"),
+      sum(n."cache_write_tokens"), sum(n."cache_write_1h_tokens"), min(n."input_rate"),
+      min(n."output_rate"), min(n."cache_read_rate"), min(n."cache_write_5m_rate"),
+      min(n."cache_write_1h_rate"), sum(n.new_write_off)
+    FROM numbered n
+    WHERE n.is_new
+    GROUP BY n."account_id", n."key_id", n."model", n."endpoint", n."rates_id"
+    ON CONFLICT ("account_id", "hour", "key_id", "model", "endpoint", "rates_id") DO UPDATE
+    SET "requests" = usage_hour."requests" + excluded."requests",
+      "input_tokens" = usage_hour."input_tokens" + excluded."input_tokens",
+      "output_tokens" = usage_hour."output_tokens" + excluded."output_tokens",
+      "cache_read_input_tokens"
+        = usage_hour."cache_read_input_tokens" + excluded."cache_read_input_tokens",
+      "cache_creation_input_tokens"
+        = usage_hour."cache_creation_input_tokens" + excluded."cache_creation_input_tokens",
+      "cache_creation_1h_input_tokens"
+        = usage_hour."cache_creation_1h_input_tokens" + excluded."cache_creation_1h_input_tokens",
+      "written_off" = usage_hour."written_off" + excluded."written_off"
+  ),
+  told AS (
+    INSERT INTO "event" ("id", "type", "account_id", "key_id", "data", "created_at", "due_at")
+    SELECT 'evt_' || gen_random_uuid(), e."type", e."account_id", e."key_id", e."data", moment, moment
+    FROM (
+      SELECT 'balance.low' AS "type", a."id" AS "account_id", NULL AS "key_id",
+        jsonb_build_object('balance', (a."balance" - d.charged)::TEXT,
+          'threshold', a."low_balance"::TEXT) AS "data"
+      FROM of_accounts d JOIN "account" a ON a."id" = d."account_id"
+      WHERE a."balance" > a."low_balance" AND a."balance" - d.charged <= a."low_balance"
+      UNION ALL
+      SELECT 'balance.exhausted', a."id", NULL,
+        jsonb_build_object('balance', (a."balance" - d.charged)::TEXT)
+      FROM of_accounts d JOIN "account" a ON a."id" = d."account_id"
+      WHERE a."balance" > 0 AND a."uncovered" = 0
+        AND (a."balance" <= d.charged OR d.written_off > d.over_cap)
+      UNION ALL
+      SELECT 'cap.reached', k."account_id", k."id",
+        jsonb_build_object('period', c."period", 'cap', c."cap"::TEXT,
+          'used', (c."used" + d.charged + d.written_off)::TEXT)
+      FROM of_keys d JOIN "api_key" k ON k."id" = d."key_id"
+      CROSS JOIN LATERAL "caps_of"(k, moment) c
+      WHERE num_nonnulls(k."cap_day", k."cap_week", k."cap_month", k."cap_total") > 0
+        AND c."used" < c."cap" AND c."used" + d.charged + d.written_off >= c."cap"
+    ) e
   ),
   judged AS (
     SELECT n.*,

@@ -1,28 +1,35 @@
--- What must be written off of each charge, so that no guarded one takes its key's balance below zero
--- or into money that is held for other requests. Zero for charges that are not guarded.
+-- What must be written off of each charge, so that no guarded one takes its account's balance below zero,
+-- its key beyond a cap, or money that is held for other requests. Zero for charges that are not guarded.
 --
 -- A charge is guarded if the gateway says so or if its request has a hold. A guarded charge may take its
 -- own live hold and whatever no other live hold covers. Returns one amount per charge, in the order
--- given; zero for charges that are in the ledger already and for repeats within the batch.
+-- given; zero for charges that are in the ledger already and for repeats within the batch. "over_cap" is
+-- the part that the balance would have covered.
 --
--- To be called while the keys' rows are locked and before the holds of the charges are deleted.
+-- To be called while the accounts' rows are locked and before the holds of the charges are deleted.
 CREATE OR REPLACE FUNCTION "write_offs"(
-  "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_guarded" BOOLEAN[]
-) RETURNS NUMERIC[]
+  "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_guarded" BOOLEAN[],
+  "p_moment" TIMESTAMPTZ, OUT "written_off" NUMERIC[], OUT "over_cap" NUMERIC[]
+)
 LANGUAGE plpgsql VOLATILE
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-  written_off NUMERIC[] := array_fill(0::NUMERIC, ARRAY[cardinality("p_ids")]);
   charge RECORD;
-  of_key TEXT;
+  of_account TEXT;
   balance_left NUMERIC;
   held_by_others NUMERIC;
-  affordable NUMERIC;
+  by_balance NUMERIC;
+  by_cap NUMERIC;
+  -- By key: what its caps leave, NULL without any, and its live holds.
+  cap_left JSONB := '{}';
+  key_held JSONB := '{}';
 BEGIN
+  "written_off" := array_fill(0::NUMERIC, ARRAY[cardinality("p_ids")]);
+  "over_cap" := "written_off";
   FOR charge IN
-    SELECT p."id", p."key_id", p."amount", p."ordinal", k."balance",
+    SELECT p."id", p."key_id", k."account_id", p."amount", p."ordinal", a."balance", k AS key_row,
       p."guarded" OR h."request_id" IS NOT NULL AS is_guarded,
       CASE WHEN h."orphaned_at" IS NULL THEN coalesce(h."amount", 0) ELSE 0 END AS own_hold
     FROM (
@@ -31,26 +38,46 @@ BEGIN
         WITH ORDINALITY AS u ("id", "key_id", "amount", "guarded", "ordinal")
     ) p
     JOIN "api_key" k ON k."id" = p."key_id"
+    JOIN "account" a ON a."id" = k."account_id"
     LEFT JOIN "hold" h ON h."request_id" = p."id" AND h."key_id" = p."key_id"
     WHERE p."ordinal" = p."first_ordinal"
       AND NOT EXISTS (SELECT FROM "ledger" l WHERE l."id" = p."id")
-    ORDER BY p."key_id", p."ordinal"
+    ORDER BY k."account_id", p."ordinal"
   LOOP
-    IF charge."key_id" IS DISTINCT FROM of_key THEN
-      of_key := charge."key_id";
+    IF charge."account_id" IS DISTINCT FROM of_account THEN
+      of_account := charge."account_id";
       balance_left := charge."balance";
       SELECT coalesce(sum(h."amount"), 0) INTO held_by_others FROM "hold" h
-        WHERE h."key_id" = of_key AND h."orphaned_at" IS NULL;
+        WHERE h."account_id" = of_account AND h."orphaned_at" IS NULL;
+    END IF;
+    IF NOT cap_left ? charge."key_id" THEN
+      cap_left := cap_left || jsonb_build_object(charge."key_id",
+        (SELECT c."cap" - c."used" FROM "tightest_cap"(charge.key_row, "p_moment") c));
+      key_held := key_held || jsonb_build_object(charge."key_id",
+        (SELECT coalesce(sum(h."amount"), 0) FROM "hold" h
+          WHERE h."account_id" = of_account AND h."key_id" = charge."key_id"
+            AND h."orphaned_at" IS NULL));
     END IF;
     held_by_others := held_by_others - charge.own_hold;
+    key_held := jsonb_set(key_held, ARRAY[charge."key_id"],
+      to_jsonb((key_held ->> charge."key_id")::NUMERIC - charge.own_hold));
+    by_cap := (cap_left ->> charge."key_id")::NUMERIC;
     IF charge.is_guarded THEN
-      -- Without unguarded charges of the same key, the first two are the same.
-      affordable := greatest(0,
+      -- Without unguarded charges of the same account, the first two are the same.
+      by_balance := greatest(0,
         least(balance_left, greatest(charge.own_hold, balance_left - held_by_others)));
-      written_off[charge."ordinal"] := greatest(0, charge."amount" - affordable);
+      -- Write-offs of other requests do not take what the own hold has set aside. Without a cap, NULL,
+      -- which the outer "greatest" leaves out.
+      "written_off"[charge."ordinal"] := greatest(0, charge."amount" - by_balance,
+        CASE WHEN by_cap IS NOT NULL THEN charge."amount"
+          - greatest(charge.own_hold, by_cap - (key_held ->> charge."key_id")::NUMERIC) END);
+      "over_cap"[charge."ordinal"] := "written_off"[charge."ordinal"]
+        - greatest(0, charge."amount" - by_balance);
     END IF;
-    balance_left := balance_left - charge."amount" + written_off[charge."ordinal"];
+    balance_left := balance_left - charge."amount" + "written_off"[charge."ordinal"];
+    IF by_cap IS NOT NULL THEN
+      cap_left := jsonb_set(cap_left, ARRAY[charge."key_id"], to_jsonb(by_cap - charge."amount"));
+    END IF;
   END LOOP;
-  RETURN written_off;
 END
 $$;

@@ -1,26 +1,27 @@
 /** Copies a ledger while it is in use. */
 
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LedgerFileError } from '../errors.js';
 import { newMark } from './generation.js';
 import { ledgerFile } from './open.js';
 import { DatabaseSync, backup } from './sqlite/node-sqlite.js';
+import { syncToDisk } from './sync-to-disk.js';
 
 export interface LedgerBackup {
   readonly dataDir: string;
   /** The file to write. Must not exist. */
   readonly to: string;
-  /** Called now and then, with the part that is done: from 0 to 1. */
+  /** Called from time to time with the finished part of the work, from 0 to 1. */
   readonly onProgress?: (done: number) => void;
 }
 
-/** Pages copied at a time, between which other work of this process goes on. */
+/** Pages per step. Between two steps this process can do other work. */
 const PAGES_PER_STEP = 2_000;
 
 /**
- * Writes one file with the state of the ledger at the moment of the call. The gateway goes on
- * charging meanwhile. To restore it, stop the gateway, remove `ledger.db-wal` and `ledger.db-shm`,
+ * Writes one file with the state of the ledger at the moment of the call. The gateway continues to
+ * charge meanwhile. To restore it, stop the gateway, remove `ledger.db-wal` and `ledger.db-shm`,
  * and copy the file over `ledger.db`.
  *
  * @throws {LedgerFileError} when there is no ledger, or the file to write exists.
@@ -52,13 +53,13 @@ export async function backUpEmbeddedLedger({
     source.close();
   }
   markAsCopy(unfinished);
-  sync(unfinished);
+  syncToDisk(unfinished);
   renameSync(unfinished, to);
-  sync(dirname(to));
+  syncToDisk(dirname(to));
   onProgress?.(1);
 }
 
-/** A mark of its own tells the copy from the ledger; without a log it is one file. */
+/** Gives the copy a mark that differs from the ledger's, and no log: it is a single file. */
 function markAsCopy(file: string): void {
   const copy = new DatabaseSync(file);
   try {
@@ -69,14 +70,5 @@ function markAsCopy(file: string): void {
     }
   } finally {
     copy.close();
-  }
-}
-
-function sync(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

@@ -23,24 +23,60 @@ interface TableCopy {
 
 const TABLES: readonly TableCopy[] = [
   {
-    table: 'api_key',
+    table: 'account',
     columns: {
       id: 'text',
       name: 'text',
-      hint: 'text',
-      credential_hmac: 'bytes',
-      pepper_id: 'text',
-      state: 'text',
-      expires_at: 'time',
-      concurrency: 'integer',
-      burst: 'integer',
-      requests_per_minute: 'real',
+      external_id: 'text',
+      metadata: 'json',
+      low_balance: 'amount',
       balance: 'amount',
       spent: 'amount',
       credited: 'amount',
+      adjusted: 'amount',
+      expired: 'amount',
       written_off: 'amount',
       uncovered: 'amount',
+      allotted: 'amount',
       seq: 'integer',
+      created_at: 'time',
+      last_charged_at: 'time',
+    },
+    order: ['id'],
+  },
+  {
+    table: 'api_key',
+    columns: {
+      id: 'text',
+      account_id: 'text',
+      name: 'text',
+      external_id: 'text',
+      metadata: 'json',
+      hint: 'text',
+      credential_hmac: 'bytes',
+      previous_hmac: 'bytes',
+      previous_until: 'time',
+      pepper_id: 'text',
+      state: 'text',
+      scope: 'text',
+      models: 'json',
+      expires_at: 'time',
+      expiry_told_at: 'time',
+      concurrency: 'integer',
+      burst: 'integer',
+      requests_per_minute: 'real',
+      cap_day: 'amount',
+      cap_week: 'amount',
+      cap_month: 'amount',
+      cap_total: 'amount',
+      spent: 'amount',
+      written_off: 'amount',
+      day_start: 'integer',
+      day_base: 'amount',
+      week_start: 'integer',
+      week_base: 'amount',
+      month_start: 'integer',
+      month_base: 'amount',
       created_at: 'time',
       last_charged_at: 'time',
     },
@@ -50,14 +86,16 @@ const TABLES: readonly TableCopy[] = [
     table: 'ledger',
     columns: {
       id: 'text',
-      key_id: 'text',
+      account_id: 'text',
       seq: 'integer',
       kind: 'text',
       delta: 'amount',
       balance_after: 'amount',
       written_off: 'amount',
+      over_cap: 'amount',
       input_hash: 'bytes',
       created_at: 'time',
+      key_id: 'text',
       model: 'text',
       input_tokens: 'integer',
       output_tokens: 'integer',
@@ -74,13 +112,122 @@ const TABLES: readonly TableCopy[] = [
       upstream_id: 'text',
       remarks: 'text',
       actor: 'text',
+      source: 'text',
+      expires_at: 'time',
+      reason: 'text',
+      reference: 'text',
+      note_id: 'text',
     },
-    order: ['key_id', 'seq'],
+    order: ['account_id', 'seq'],
+  },
+  {
+    table: 'usage_hour',
+    columns: {
+      account_id: 'text',
+      hour: 'integer',
+      key_id: 'text',
+      model: 'text',
+      endpoint: 'text',
+      rates_id: 'text',
+      requests: 'integer',
+      input_tokens: 'integer',
+      output_tokens: 'integer',
+      cache_read_input_tokens: 'integer',
+      cache_creation_input_tokens: 'integer',
+      cache_creation_1h_input_tokens: 'integer',
+      input_rate: 'amount',
+      output_rate: 'amount',
+      cache_read_rate: 'amount',
+      cache_write_5m_rate: 'amount',
+      cache_write_1h_rate: 'amount',
+      written_off: 'amount',
+    },
+    order: ['account_id', 'hour', 'key_id', 'model', 'endpoint', 'rates_id'],
+  },
+  {
+    table: 'credit_lot',
+    columns: {
+      entry_id: 'text',
+      account_id: 'text',
+      source: 'text',
+      expires_at: 'time',
+      remaining: 'amount',
+    },
+    order: ['entry_id'],
+  },
+  {
+    table: 'creation',
+    columns: {
+      id: 'text',
+      input_hash: 'bytes',
+      account_id: 'text',
+      key_id: 'text',
+      created_at: 'time',
+    },
+    order: ['id'],
+  },
+  {
+    table: 'event',
+    columns: {
+      seq: 'integer',
+      id: 'text',
+      type: 'text',
+      account_id: 'text',
+      key_id: 'text',
+      data: 'json',
+      created_at: 'time',
+      attempts: 'integer',
+      due_at: 'time',
+      delivered_at: 'time',
+      last_error: 'text',
+    },
+    order: ['seq'],
+  },
+  {
+    table: 'document',
+    columns: {
+      seq: 'integer',
+      kind: 'text',
+      id: 'text',
+      account_id: 'text',
+      version: 'integer',
+      data: 'json',
+      balance_below: 'amount',
+      created_at: 'time',
+      updated_at: 'time',
+    },
+    order: ['seq'],
+  },
+  {
+    table: 'trail',
+    columns: {
+      seq: 'integer',
+      created_at: 'time',
+      actor: 'text',
+      address: 'text',
+      action: 'text',
+      account_id: 'text',
+      key_id: 'text',
+      details: 'text',
+      personal_id: 'text',
+    },
+    order: ['seq'],
+  },
+  {
+    table: 'personal_text',
+    columns: {
+      id: 'text',
+      account_id: 'text',
+      salt: 'text',
+      text: 'text',
+    },
+    order: ['id'],
   },
   {
     table: 'hold',
     columns: {
       request_id: 'text',
+      account_id: 'text',
       key_id: 'text',
       amount: 'amount',
       created_at: 'time',
@@ -103,13 +250,13 @@ const TABLES: readonly TableCopy[] = [
   {
     table: 'ledger_seal',
     columns: {
-      key_id: 'text',
+      account_id: 'text',
       from_seq: 'integer',
       to_seq: 'integer',
       block_id: 'integer',
       digests: 'bytes',
     },
-    order: ['key_id', 'from_seq'],
+    order: ['account_id', 'from_seq'],
   },
   {
     table: 'quarantine',
@@ -142,8 +289,8 @@ const ROWS_PER_PAGE = 500;
 type Row = Readonly<Record<string, string | null>>;
 
 /**
- * To be called within a transaction on `target`. Rows that are there already and the same are left,
- * so that a move which was interrupted can be repeated.
+ * To be called within a transaction on `target`. Rows that exist already with the same contents are
+ * kept, so that an interrupted move can be repeated.
  *
  * @returns rows per table.
  * @throws {LedgerMoveError} when the target holds anything else.
@@ -178,7 +325,16 @@ async function copyTable(copy: TableCopy, source: Connection, target: ClientBase
     `SELECT count(*)::int AS count FROM ${table}`,
   );
   if (rows[0]?.count !== copied) throw notEmpty(table);
+  if (table === 'event' || table === 'document') await skipNumbers(table, target);
   return copied;
+}
+
+/** New rows are numbered after those that were copied. */
+async function skipNumbers(table: 'event' | 'document', target: ClientBase): Promise<void> {
+  await target.query(
+    `SELECT setval(pg_get_serial_sequence('${table}', 'seq'), max(t.seq)) FROM ${table} t ` +
+      'HAVING max(t.seq) IS NOT NULL',
+  );
 }
 
 function readSourcePage(
@@ -223,7 +379,8 @@ async function readTargetPage(
   const position = order.map((column, index) =>
     writeAs(`$${String(index + 1)}::text`, columns[column] ?? 'text'),
   );
-  // A page's own columns would hide those of the table in its order.
+  // Column names with their table, because `ORDER BY` would otherwise use the page's converted
+  // columns.
   const names = order.map((column) => `${table}."${column}"`).join(', ');
   const { rows } = await target.query<Row>(
     `SELECT ${read.join(', ')} FROM ${table} ` +

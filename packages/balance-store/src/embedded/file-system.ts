@@ -1,4 +1,4 @@
-/** Where a ledger may live: locks of a file do not hold on most network file systems. */
+/** Refuses network file systems, because file locks do not work on most of them. */
 
 import { statfsSync } from 'node:fs';
 import { LedgerFileError } from '../errors.js';

@@ -1,10 +1,10 @@
 /**
  * Recognises a write-ahead log that belongs to another file. A ledger that is killed leaves its log
- * behind, and the next start copies the log into the file. If somebody puts a backup in the file's
- * place meanwhile, that would destroy the backup: SQLite does not notice.
+ * behind, and the next start copies the log into the file. If somebody has put a backup in the
+ * file's place meanwhile, that would destroy the backup, because SQLite does not detect it.
  *
- * Therefore each start writes a new random mark into the file, and into the lock's file. A backup
- * gets a mark of its own.
+ * Therefore each start writes a new random mark into the ledger's file and into the lock's file,
+ * which must agree. A backup gets another mark.
  */
 
 import { randomInt } from 'node:crypto';
@@ -28,8 +28,8 @@ const USER_VERSION_OFFSET = 60;
  */
 export function assertLogBelongsToFile(file: string, expected: Generations | undefined): void {
   if (expected === undefined || sizeOf(`${file}-wal`) === 0) return;
-  // Then the log is in use. To open and close the file would give up the locks that this process
-  // has on it.
+  // This process has the log in use. Opening and closing the file would release this process's
+  // locks on it.
   if (isOpenHere(file)) return;
   const found = sizeOf(file) === 0 ? undefined : readMark(file);
   if (found === expected.current || found === expected.former) return;
@@ -40,11 +40,11 @@ export function assertLogBelongsToFile(file: string, expected: Generations | und
   );
 }
 
-/** Marks the file anew, so that the log of this start can be told from that of any other. */
+/** Gives the file a new mark, which the log of any other file lacks. */
 export function markFile(connection: Connection, lock: OwnerLock): void {
   const former = markOf(connection);
   if (!isLogCopied(connection)) {
-    // Another process reads an old state of the file. Its mark stays what it is.
+    // Another process still reads an old state of the file, so the mark is not changed.
     lock.writeGenerations({ current: former, former: lock.readGenerations()?.former ?? former });
     return;
   }
@@ -58,7 +58,7 @@ export function newMark(): number {
   return randomInt(1, LARGEST_MARK);
 }
 
-export function writeMark(connection: Connection, mark: number): void {
+function writeMark(connection: Connection, mark: number): void {
   connection.exec(`PRAGMA user_version = ${String(mark)}`);
 }
 

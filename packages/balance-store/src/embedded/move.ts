@@ -1,6 +1,6 @@
 /**
- * Moves an embedded ledger into PostgreSQL, whole, once. Loads the client of PostgreSQL only then:
- * the embedded ledger alone needs half the memory.
+ * Moves a whole embedded ledger into PostgreSQL, once. The PostgreSQL client is loaded only then;
+ * without it the embedded ledger needs half the memory.
  */
 
 import type { Client } from 'pg';
@@ -14,22 +14,25 @@ import { openReader } from './sqlite/connection.js';
 export interface LedgerMove {
   /** The embedded ledger's directory. No process may have it open. */
   readonly dataDir: string;
-  /** Under which its keys were issued; the new ledger keeps it. */
+  /** The pepper under which the ledger's keys were issued. The new ledger keeps it. */
   readonly pepper: string;
-  /** Of the database to move to. Empty, or holding this very ledger from a move that broke off. */
+  /**
+   * The database to move to. It must be empty, or hold this same ledger from an interrupted move.
+   */
   readonly connectionString: string;
 }
 
 export interface LedgerMoveReport {
   /** Rows per table. */
   readonly rows: ReadonlyMap<string, number>;
-  /** Of the new ledger; all its figures are those of the old one. */
+  /** The audit of the new ledger. Its figures equal those of the old one. */
   readonly audit: AuditReport;
 }
 
 /**
- * Moves a ledger: keys, entries, seals and all else, compared row by row, in one transaction.
- * Afterwards the embedded store refuses to open, so that no key can be spent in both places.
+ * Moves a ledger: keys, entries, seals and everything else, compared row by row, in one
+ * transaction. Afterwards the embedded store refuses to open, so that no key can be spent in both
+ * places.
  *
  * @throws {LedgerMoveError} when the old ledger is not sound or the new one not empty: nothing
  * changed.
@@ -85,8 +88,8 @@ async function inTransaction<Result>(
   await client.connect();
   try {
     await client.query('BEGIN');
-    // No gateway may write to what is compared.
-    await client.query('LOCK TABLE api_key IN SHARE ROW EXCLUSIVE MODE');
+    // No gateway may write to the tables while they are compared.
+    await client.query('LOCK TABLE account, api_key, trail IN SHARE ROW EXCLUSIVE MODE');
     const result = await work(client);
     await client.query('COMMIT');
     return result;
@@ -96,9 +99,12 @@ async function inTransaction<Result>(
 }
 
 const FIGURES = [
+  'accounts',
   'keys',
   'entries',
   'credited',
+  'adjusted',
+  'expired',
   'charged',
   'writtenOff',
   'balances',

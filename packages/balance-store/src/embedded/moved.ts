@@ -1,4 +1,4 @@
-/** The mark on a directory whose ledger lives elsewhere now. */
+/** The mark on a directory whose ledger was moved to PostgreSQL. */
 
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';

@@ -1,12 +1,12 @@
 /** Opens an embedded ledger. */
 
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pepperIdOf } from '../credential.js';
 import { LedgerFileError } from '../errors.js';
 import { createBalanceStore } from '../ledger/balance-store.js';
 import { assertPepper, assertPepperFits } from '../ledger/pepper.js';
-import { StoreUnavailableError } from '../store.js';
+import { unavailable } from '../ledger/reaching-database.js';
 import type { BalanceStore } from '../store.js';
 import { assertLocalFileSystem } from './file-system.js';
 import { assertLogBelongsToFile, markFile } from './generation.js';
@@ -15,10 +15,11 @@ import { readGenerationsAsGuest, takeOwnership } from './owner-lock.js';
 import type { OwnerLock } from './owner-lock.js';
 import { APPLICATION_ID, openReader, openWriter } from './sqlite/connection.js';
 import type { Connection } from './sqlite/connection.js';
-import { faultOf, isDamaged, isNotWritable } from './sqlite/faults.js';
+import { isDamaged, isNotWritable, isUnavailable } from './sqlite/faults.js';
 import { readPepperUse } from './sqlite/keys.js';
 import { assertMigrated, migrate } from './sqlite/migrate.js';
 import { createSqliteDatabase } from './sqlite-database.js';
+import { syncToDisk } from './sync-to-disk.js';
 import type { ReadOperations, WriteOperations } from './threads/operations.js';
 import { createLedgerThread } from './threads/thread-client.js';
 
@@ -38,13 +39,13 @@ export interface EmbeddedStoreOptions {
   readonly migrate?: boolean;
 }
 
-/** Batches of settlements in flight: the thread that writes finds the next one waiting. */
+/** Batches of settlements in flight. With two, the writing thread finds the next one waiting. */
 const LANES = 2;
-/** So few that two batches fill both lanes when some hundred clients wait. */
+/** Small enough that a few hundred waiting clients fill both lanes. */
 const MAX_BATCH_ROWS = 256;
 /** The reading thread takes 12 MB, and operators seldom need it. */
 const READING_IDLE_MS = 10_000;
-/** For the writing thread to start and to open the file. */
+/** How long the writing thread may take to start and to open the file. */
 const START_TIMEOUT_MS = 60_000;
 
 export async function openEmbedded(options: EmbeddedStoreOptions): Promise<BalanceStore> {
@@ -62,11 +63,12 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
     { ...thread, role: 'read' },
     { idleTimeoutMs: READING_IDLE_MS },
   );
+  let reader: Connection | undefined;
   try {
-    prepareFile(file, pepper, { lock, migrates: options.migrate !== false });
+    reader = prepareFile(file, pepper, { lock, migrates: options.migrate !== false });
     await writing.call('ping', [], START_TIMEOUT_MS);
     const database = createSqliteDatabase({
-      reader: openReader(file),
+      reader,
       writing,
       reading,
       onClosed: () => lock?.release(),
@@ -79,6 +81,7 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
       holdLifetimeMs,
     });
   } catch (error) {
+    reader?.close();
     await writing.stop();
     lock?.release();
     throw error;
@@ -89,12 +92,17 @@ export function ledgerFile(dataDir: string): string {
   return join(dataDir, 'ledger.db');
 }
 
-/** Recovers the file if its process was killed, migrates it, and checks that it may be used. */
+/**
+ * Recovers the file if its process was killed, migrates it, and checks that it may be used.
+ *
+ * @returns a reader, open before the connection for this work is closed: the last connection to be
+ * closed would delete the log, which the writing thread would have to create again.
+ */
 function prepareFile(
   file: string,
   pepper: string,
   { lock, migrates }: { readonly lock: OwnerLock | undefined; readonly migrates: boolean },
-): void {
+): Connection {
   let connection: Connection | undefined;
   try {
     assertLogBelongsToFile(
@@ -108,8 +116,9 @@ function prepareFile(
     else assertMigrated(connection);
     assertPepperFits(readPepperUse(connection, pepperIdOf(pepper)));
     if (lock !== undefined) markFile(connection, lock);
-    // A new file is lost in a power cut if only its contents are on disk.
-    syncDirectory(dirname(file));
+    // A power cut can lose a new file whose contents are on disk but whose directory entry is not.
+    syncToDisk(dirname(file));
+    return openReader(file);
   } catch (error) {
     throw openingError(file, error);
   } finally {
@@ -117,7 +126,10 @@ function prepareFile(
   }
 }
 
-/** SQLite gives the log the rights of the file, but would make the file readable by everybody. */
+/**
+ * SQLite gives the log the permissions of the file, but would create the file readable by
+ * everybody.
+ */
 function makePrivate(file: string): void {
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
 }
@@ -144,21 +156,5 @@ function openingError(file: string, error: unknown): unknown {
       { cause: error },
     );
   }
-  if (error instanceof Error && faultOf(error) === 'unavailable') {
-    return new StoreUnavailableError(`the ledger's database is unavailable: ${reason}`, {
-      cause: error,
-    });
-  }
-  return error;
-}
-
-function syncDirectory(path: string): void {
-  // Windows cannot open directories.
-  if (process.platform === 'win32') return;
-  const directory = openSync(path, 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
+  return isUnavailable(error) ? unavailable(error) : error;
 }

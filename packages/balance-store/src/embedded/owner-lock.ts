@@ -1,7 +1,7 @@
 /**
- * One gateway per ledger: it counts limits and keeps holds alive for all of its keys. The owner has
- * a file locked as long as it lives, and the operating system frees the lock when it dies in
- * whatever way. Guests, such as the command line, need no lock: SQLite lets processes take turns.
+ * One gateway per ledger: it counts limits and keeps holds alive for all of its keys. The owner
+ * keeps a file locked while it runs. The operating system frees the lock when the process ends, for
+ * any reason. Guests, such as the command line, need no lock: SQLite lets processes take turns.
  *
  * The file also says which ledger file the directory belongs to (see `generation.ts`).
  */
@@ -15,18 +15,20 @@ import { DatabaseSync } from './sqlite/node-sqlite.js';
 
 export interface OwnerLock {
   readGenerations(): Generations | undefined;
-  /** On disk when it returns. */
+  /** The generations are on disk when it returns. */
   writeGenerations(generations: Generations): void;
   release(): void;
 }
 
-/** Marks that the ledger's file may bear. */
+/** The random marks that the ledger's file may have (see `generation.ts`). */
 export interface Generations {
   readonly current: number;
   readonly former: number;
 }
 
-/** A guest reads the marks within this time. */
+/**
+ * How long a gateway waits for the lock. A guest that reads the marks keeps it for a shorter time.
+ */
 const PATIENCE_MS = 250;
 
 /** @throws {EmbeddedStoreLockedError} when another process has the lock. */
@@ -62,7 +64,10 @@ export function takeOwnership(dataDir: string): OwnerLock {
   };
 }
 
-/** For guests. `undefined` also while there is an owner: then all files belong together. */
+/**
+ * Reads the marks for a guest. `undefined` also while there is an owner: the owner has checked that
+ * the files belong together.
+ */
 export function readGenerationsAsGuest(dataDir: string): Generations | undefined {
   const file = lockFile(dataDir);
   if (!existsSync(file)) return undefined;

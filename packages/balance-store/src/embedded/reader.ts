@@ -15,8 +15,8 @@ export interface EmbeddedReader extends Pick<
 }
 
 /**
- * Opens a ledger that another process has open. Sees every charge that was acknowledged before the
- * read.
+ * Opens a ledger that another process has open. A read sees every charge that was acknowledged
+ * before it.
  */
 export function openEmbeddedReader(options: {
   readonly dataDir: string;

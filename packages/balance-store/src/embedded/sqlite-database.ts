@@ -5,23 +5,28 @@
  */
 
 import type { LedgerDatabase } from '../ledger/ledger-database.js';
+import { pagesOf } from '../ledger/pages.js';
+import type { BookResult } from '../ledger/books/index.js';
 import { readHere } from './read-here.js';
+import { getAccount } from './sqlite/accounts.js';
 import type { Connection } from './sqlite/connection.js';
 import { findKey, getKey, readStanding } from './sqlite/keys.js';
 import { decodeOutcomes, encodeBatch } from './threads/batch-codec.js';
 import type { ReadOperations, WriteOperations } from './threads/operations.js';
 import type { LedgerThread } from './threads/thread-client.js';
 
-/** A disk that hangs must not hang admission, nor leave anyone in doubt about a charge for long. */
+/**
+ * If the disk hangs, settlements, holds and other writes fail after this time instead of waiting.
+ */
 const WRITE_TIMEOUT_MS = 10_000;
 const READ_TIMEOUT_MS = 30_000;
-const KEYS_PER_PAGE = 1_000;
+const ACCOUNTS_PER_PAGE = 1_000;
 
 export interface SqliteDatabaseParts {
   readonly reader: Connection;
   readonly writing: LedgerThread<WriteOperations>;
   readonly reading: LedgerThread<ReadOperations>;
-  /** Called last. */
+  /** Called after everything else is closed. */
   readonly onClosed: () => void;
 }
 
@@ -37,11 +42,15 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
   ) => reading.call(name, args, READ_TIMEOUT_MS);
 
   return {
+    accounts: {
+      get: (accountId) => readHere(() => getAccount(reader, accountId)),
+      list: (filter) => read('listAccounts', filter),
+      readLots: (accountId) => read('readLots', accountId),
+      readBalanceAt: (accountId, time) => read('readBalanceAt', accountId, time),
+    },
     keys: {
-      insert: (row) => write('insertKey', row),
-      update: (keyId, change, onlyInState) => write('updateKey', keyId, change, onlyInState),
       get: (keyId) => readHere(() => getKey(reader, keyId)),
-      list: (page) => read('listKeys', page),
+      list: (filter) => read('listKeys', filter),
       find: (credentialHmac) => readHere(() => findKey(reader, credentialHmac)),
     },
     holds: {
@@ -56,15 +65,22 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       findMany: (ids) => read('findEntries', ids),
       list: (filter, before) => read('listEntries', filter, before),
     },
+    events: {
+      list: (filter) => read('listEvents', filter),
+      takeDue: (options) => write('takeDueEvents', options),
+      finish: (seq, result) => write('finishEvent', seq, result),
+      prune: (options) => write('pruneEvents', options),
+    },
+    documents: {
+      get: (kind, id) => read('getDocument', kind, id),
+      list: (filter) => read('listDocuments', filter),
+    },
     seals: {
       head: () => read('readHead'),
-      async *keyIds(which) {
-        const ids = await read('unsealedKeyIds', which);
-        for (let start = 0; start < ids.length; start += KEYS_PER_PAGE) {
-          yield ids.slice(start, start + KEYS_PER_PAGE);
-        }
+      async *accountIds(which) {
+        yield* pagesOf(await read('unsealedAccountIds', which), ACCOUNTS_PER_PAGE);
       },
-      sealBlock: (keyIds, maxEntries) => write('sealBlock', keyIds, maxEntries),
+      sealBlock: (accountIds, maxEntries) => write('sealBlock', accountIds, maxEntries),
     },
     settling: {
       settleBatch: async (batch) => decodeOutcomes(await write('settleBatch', encodeBatch(batch))),
@@ -72,16 +88,20 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       classify: (error) => (error instanceof RangeError ? 'refused' : 'retry'),
     },
     readStanding: (keyId) => readHere(() => readStanding(reader, keyId)),
-    topUp: (topUp) => write('topUp', topUp),
+    book: (name, ...args) =>
+      write('book', ...([name, ...args] as never)) as Promise<BookResult<typeof name>>,
+    readUsage: (query) => read('readUsage', query),
+    listTrail: (filter) => read('listTrail', filter),
     quarantine: (usage) => write('insertQuarantine', usage),
     summarize: () => read('summarize'),
-    // It reads page by page for as long as it takes.
-    audit: (options) => reading.call('audit', [options], undefined),
+    // No timeout: an audit reads page by page and takes as long as the ledger is large.
+    audit: ({ anchor }) => reading.call('audit', [{ anchor }], undefined),
     ping: () => write('ping'),
     async close() {
       await reading.stop();
       reader.close();
-      // The last to close copies the log into the file, and only this thread may write.
+      // The last connection to close copies the log into the file, and only the writing thread may
+      // write.
       await writing.stop();
       onClosed();
     },

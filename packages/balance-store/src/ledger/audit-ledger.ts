@@ -1,58 +1,81 @@
 /**
- * Recomputes the ledger from its rows, independently of the SQL functions that wrote them: the list
- * price of each charge from its tokens and rates, the sequence numbers, the running balances, the
- * keys' totals, and the hash chain over all entries.
+ * Recomputes the ledger from its rows, independently of the code that wrote them: the list price of
+ * each charge from its tokens and rates, the sequence numbers, the running balances, the totals of
+ * accounts and keys, what is left of each credit, the sums of usage, and the hash chain over all
+ * entries and the trail.
  *
- * The audit takes no snapshot and no locks. It reads a key's row first; the entries that this row
- * counts are final, because entries are numbered without gaps and never change.
+ * The audit takes no locks. It reads an account's row first; the entries that this row counts are
+ * final, because entries are numbered without gaps and never change.
  */
 
 import type { AuditDifference, AuditOptions, AuditReport, SealHead } from '../audit.js';
 import { unitsFromNumeric } from '../numeric.js';
+import { createLotAudit } from './audit-lots.js';
 import { MAX_SEQ } from './audit-source.js';
-import type { AuditSource, EntryFields, KeyTotals } from './audit-source.js';
+import type {
+  AccountTotals,
+  AuditSource,
+  AuditedAccounts,
+  EntryFields,
+  LotTotals,
+} from './audit-source.js';
+import { createUsageAudit, openHourOf } from './audit-usage.js';
+import { TRAIL } from './ledger-database.js';
 import { checkChain, createSealCheck, digestOfEntry } from './seal-chain.js';
 
-const KEYS_PER_PAGE = 500;
+const ACCOUNTS_PER_PAGE = 500;
 const ENTRIES_PER_PAGE = 1_000;
 const MAX_DIFFERENCES = 1_000;
 
-/** Running totals over the entries of one key. */
+/** Running totals over the entries of one account. */
 interface Fold {
   seq: bigint;
   balance: bigint;
   spent: bigint;
   credited: bigint;
+  adjusted: bigint;
+  expired: bigint;
   writtenOff: bigint;
-  /** Written off since the last credit. */
+  /** Written off since the last credit because the balance did not cover it. */
   uncovered: bigint;
-  /** Number of the last entry beyond those that the key's row counted when it was read. */
+  readonly lots: ReturnType<typeof createLotAudit>;
+  /** Number of the last entry beyond those that the account's row counted when it was read. */
   later: bigint;
 }
 
 interface Tally {
+  accounts: number;
   keys: number;
   entries: number;
   credited: bigint;
+  adjusted: bigint;
+  expired: bigint;
   charged: bigint;
   writtenOff: bigint;
   balances: bigint;
   sealed: number;
+  trail: number;
+  sealedTrail: number;
   differences: AuditDifference[];
 }
 
 export async function auditLedger(
   source: AuditSource,
-  { anchor }: AuditOptions,
+  { anchor, onProgress }: AuditOptions,
 ): Promise<AuditReport> {
   const tally: Tally = {
+    accounts: 0,
     keys: 0,
     entries: 0,
     credited: 0n,
+    adjusted: 0n,
+    expired: 0n,
     charged: 0n,
     writtenOff: 0n,
     balances: 0n,
     sealed: 0,
+    trail: 0,
+    sealedTrail: 0,
     differences: [],
   };
   const head = await source.head();
@@ -61,20 +84,24 @@ export async function auditLedger(
   });
   let after = '';
   for (;;) {
-    const keys = await source.keysAfter(after, KEYS_PER_PAGE);
-    await auditKeys(source, { after, keys, head, tally });
-    const last = keys.at(-1);
+    const openHour = openHourOf(Date.now());
+    const page = await source.accountsAfter(after, ACCOUNTS_PER_PAGE, openHour);
+    await auditAccounts(source, { after, page, head, tally, openHour });
+    onProgress?.({ entries: tally.entries });
+    const last = page.accounts.at(-1);
     if (last === undefined) break;
     after = last.id;
   }
-  const { credited, charged, balances } = tally;
-  const gap = credited - charged - balances;
+  const { credited, adjusted, expired, charged, balances } = tally;
+  const expected = credited + adjusted - expired - charged;
+  const gap = expected - balances;
   if (gap !== 0n) {
     report(tally, {
       check: 'total',
+      accountId: undefined,
       keyId: undefined,
       entryId: undefined,
-      expected: (credited - charged).toString(),
+      expected: expected.toString(),
       found: balances.toString(),
     });
   }
@@ -87,76 +114,146 @@ export async function auditLedger(
   };
 }
 
-/** Audits all entries whose key id lies above `after` and not above the last key of the page. */
-async function auditKeys(
-  source: AuditSource,
-  page: {
-    readonly after: string;
-    readonly keys: readonly KeyTotals[];
-    readonly head: SealHead | undefined;
-    readonly tally: Tally;
-  },
-): Promise<void> {
-  const { after, keys, head, tally } = page;
-  const last = keys.at(-1)?.id;
-  const seals = createSealCheck(source, { after, last, block: head?.block ?? 0n }, (found) => {
+interface Page {
+  readonly after: string;
+  readonly page: AuditedAccounts;
+  readonly head: SealHead | undefined;
+  readonly tally: Tally;
+  readonly openHour: number;
+}
+
+/** Audits all entries whose account id lies above `after` and not above the last of the page. */
+async function auditAccounts(source: AuditSource, audited: Page): Promise<void> {
+  const { after, page, head, tally, openHour } = audited;
+  const { accounts, keys } = page;
+  const last = accounts.at(-1)?.id;
+  const complain = (found: AuditDifference) => {
     report(tally, found);
-  });
-  const folds = new Map<string, Fold>(keys.map(({ id }) => [id, emptyFold()]));
-  const counted = new Map(keys.map((key) => [key.id, key.seq]));
+  };
+  const seals = createSealCheck(source, { after, last, block: head?.block ?? 0n }, complain);
+  const usage = createUsageAudit(source, { after, last, openHour, open: page.usage }, complain);
+  const folds = new Map<string, Fold>(accounts.map(({ id }) => [id, emptyFold()]));
+  const spentByKey = new Map<string, KeyFold>();
+  const counted = new Map(accounts.map((account) => [account.id, account.seq]));
   const strangers = new Map<string, string>();
 
   for await (const entry of readEntries(source, after, last)) {
-    await seals.compare(entry);
-    const fold = folds.get(entry.keyId);
+    if (await seals.compare(entry)) tally.sealed += 1;
+    const fold = folds.get(entry.accountId);
     if (fold === undefined) {
-      strangers.set(entry.keyId, entry.id);
-    } else if (entry.seq > (counted.get(entry.keyId) ?? 0n)) {
+      strangers.set(entry.accountId, entry.id);
+    } else if (entry.seq > (counted.get(entry.accountId) ?? 0n)) {
       fold.later = entry.seq;
     } else {
       auditEntry(entry, fold, tally);
+      if (entry.charge !== undefined) {
+        addToKey(spentByKey, entry.charge, entry);
+        await usage.add(entry.charge.fields, entry.writtenOff);
+      }
     }
   }
+  if (last === undefined) {
+    for await (const row of readTrail(source)) {
+      tally.trail += 1;
+      if (await seals.compare(row)) tally.sealedTrail += 1;
+    }
+  }
+  await seals.finish();
+  await usage.finish();
+  const lots = new Map<string, LotTotals[]>(accounts.map(({ id }) => [id, []]));
+  for (const lot of page.lots) lots.get(lot.accountId)?.push(lot);
+  for (const account of accounts) {
+    const fold = folds.get(account.id) ?? emptyFold();
+    auditAccount(account, fold, tally);
+    fold.lots.compare(account, lots.get(account.id) ?? [], complain);
+  }
+  for (const key of keys) {
+    tally.keys += 1;
+    const { spent, writtenOff } = spentByKey.get(key.id) ?? { spent: 0n, writtenOff: 0n };
+    const expected = `spent ${String(spent)}, written off ${String(writtenOff)}`;
+    const found = `spent ${String(key.spent)}, written off ${String(key.writtenOff)}`;
+    if (expected === found) continue;
+    const { accountId, id: keyId } = key;
+    complain({ check: 'key_totals', accountId, keyId, entryId: undefined, expected, found });
+  }
+  await checkLaterEntries(source, folds, complain);
+  for (const [accountId, entryId] of strangers) {
+    if ((await source.seqOf(accountId)) !== undefined) continue;
+    complain({
+      check: 'balance',
+      accountId,
+      keyId: undefined,
+      entryId,
+      expected: 'an account with this id',
+      found: 'none',
+    });
+  }
+}
 
-  tally.sealed += await seals.finish();
-  for (const key of keys) auditKey(key, folds.get(key.id) ?? emptyFold(), tally);
-  for (const [keyId, { later }] of folds) {
+/** Entries beyond those that an account's row counted must have been added since. */
+async function checkLaterEntries(
+  source: AuditSource,
+  folds: ReadonlyMap<string, Fold>,
+  complain: (found: AuditDifference) => void,
+): Promise<void> {
+  for (const [accountId, { later }] of folds) {
     if (later === 0n) continue;
-    // The entry was added after the key's row was read, or it is forged. The key's row counts an
-    // added entry by now, and never a forged one.
-    const seq = await source.seqOf(keyId);
+    // The entry was added after the row was read, or it is forged. The row counts an added entry by
+    // now, and never a forged one.
+    const seq = await source.seqOf(accountId);
     if (seq === undefined || seq < later) {
-      report(tally, {
+      complain({
         check: 'sequence',
-        keyId,
+        accountId,
+        keyId: undefined,
         entryId: undefined,
         expected: `no entry after ${String(seq)}`,
         found: `entry ${String(later)}`,
       });
     }
   }
-  for (const [keyId, entryId] of strangers) {
-    if ((await source.seqOf(keyId)) !== undefined) continue;
-    report(tally, {
-      check: 'key_balance',
-      keyId,
-      entryId,
-      expected: 'a key with this id',
-      found: 'none',
-    });
+}
+
+interface KeyFold {
+  spent: bigint;
+  writtenOff: bigint;
+}
+
+function addToKey(
+  spentByKey: Map<string, KeyFold>,
+  { keyId }: { readonly keyId: string },
+  { delta, writtenOff }: AuditedEntry,
+): void {
+  const fold = spentByKey.get(keyId);
+  if (fold === undefined) {
+    spentByKey.set(keyId, { spent: -delta, writtenOff });
+  } else {
+    fold.spent -= delta;
+    fold.writtenOff += writtenOff;
   }
 }
 
 interface AuditedEntry {
   readonly id: string;
-  readonly keyId: string;
+  readonly accountId: string;
   readonly seq: bigint;
   readonly kind: string;
   readonly delta: bigint;
   readonly balanceAfter: bigint;
   readonly writtenOff: bigint;
-  /** The charge of the recorded tokens at the recorded rates; `undefined` for a top-up. */
-  readonly listPrice: bigint | undefined;
+  readonly overCap: bigint;
+  readonly source: string | null;
+  readonly expiresAtMs: string | null;
+  readonly reference: string | null;
+  /** Only of a charge. */
+  readonly charge:
+    | {
+        readonly keyId: string;
+        /** The charge of the recorded tokens at the recorded rates. */
+        readonly listPrice: bigint;
+        readonly fields: EntryFields;
+      }
+    | undefined;
   readonly digest: Buffer;
 }
 
@@ -165,7 +262,7 @@ async function* readEntries(
   after: string,
   last: string | undefined,
 ): AsyncGenerator<AuditedEntry> {
-  let position = { keyId: after, seq: MAX_SEQ };
+  let position = { accountId: after, seq: MAX_SEQ };
   for (;;) {
     const rows = await source.entriesAfter(position, last, ENTRIES_PER_PAGE);
     let end: AuditedEntry | undefined;
@@ -178,14 +275,25 @@ async function* readEntries(
   }
 }
 
+async function* readTrail(source: AuditSource) {
+  for (let seq = 0n; ;) {
+    const rows = await source.trailAfter(seq, ENTRIES_PER_PAGE);
+    for (const row of rows) {
+      seq = BigInt(row[0]);
+      yield { id: `${TRAIL}:${row[0]}`, accountId: TRAIL, seq, digest: digestOfEntry(row) };
+    }
+    if (rows.length < ENTRIES_PER_PAGE) return;
+  }
+}
+
 /**
  * Computes the charge with a formula of its own, not with `chargeOf` of `@gateway/billing`: an
  * audit that shared the code would share its errors.
  */
 function auditedEntryOf(row: EntryFields): AuditedEntry {
-  const [id, keyId, seq, kind, delta, balanceAfter, writtenOff] = row;
-  const [input, output, read, write, write1h] = row.slice(10, 15).map((text) => BigInt(text ?? 0));
-  const rates = row.slice(15, 20).map((text) => unitsFromNumeric(text ?? '0'));
+  const [id, accountId, seq, kind, delta, balanceAfter, writtenOff, overCap] = row;
+  const [input, output, read, write, write1h] = row.slice(12, 17).map((text) => BigInt(text ?? 0));
+  const rates = row.slice(17, 22).map((text) => unitsFromNumeric(text ?? '0'));
   const [inputRate = 0n, outputRate = 0n, readRate = 0n, write5mRate = 0n, write1hRate = 0n] =
     rates;
   const listPrice =
@@ -196,30 +304,30 @@ function auditedEntryOf(row: EntryFields): AuditedEntry {
     (write1h ?? 0n) * write1hRate;
   return {
     id,
-    keyId,
+    accountId,
     seq: BigInt(seq),
     kind,
     delta: unitsFromNumeric(delta),
     balanceAfter: unitsFromNumeric(balanceAfter),
     writtenOff: unitsFromNumeric(writtenOff),
-    listPrice: kind === 'charge' ? listPrice : undefined,
+    overCap: unitsFromNumeric(overCap),
+    source: row[27],
+    expiresAtMs: row[28],
+    reference: row[30],
+    charge: kind === 'charge' ? { keyId: row[10] ?? '', listPrice, fields: row } : undefined,
     digest: digestOfEntry(row),
   };
 }
 
 function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): void {
-  const { keyId, id: entryId, listPrice, delta } = entry;
-  const expect = (check: AuditDifference['check'], expected: bigint, found: bigint) => {
-    if (expected === found) return;
-    report(tally, {
-      check,
-      keyId,
-      entryId,
-      expected: expected.toString(),
-      found: found.toString(),
-    });
+  const { accountId, id: entryId, charge, delta, writtenOff } = entry;
+  const complain = (check: AuditDifference['check'], expected: string, found: string) => {
+    report(tally, { check, accountId, keyId: charge?.keyId, entryId, expected, found });
   };
-  if (listPrice !== undefined) expect('amount', entry.writtenOff - listPrice, delta);
+  const expect = (check: AuditDifference['check'], expected: bigint, found: bigint) => {
+    if (expected !== found) complain(check, expected.toString(), found.toString());
+  };
+  if (charge !== undefined) expect('amount', writtenOff - charge.listPrice, delta);
   expect('sequence', fold.seq + 1n, entry.seq);
   expect('running_balance', fold.balance + delta, entry.balanceAfter);
 
@@ -228,35 +336,56 @@ function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): void {
   // Adds to the computed balance, not to the recorded one. A tampered entry is then reported once,
   // and its successors are not.
   fold.balance += delta;
-  if (entry.kind === 'top_up') {
-    fold.credited += delta;
-    fold.uncovered = 0n;
-    tally.credited += delta;
-  } else {
-    fold.spent -= delta;
-    fold.writtenOff += entry.writtenOff;
-    fold.uncovered += entry.writtenOff;
-    tally.charged -= delta;
-    tally.writtenOff += entry.writtenOff;
+  if (delta > 0n) fold.uncovered = 0n;
+  switch (entry.kind) {
+    case 'charge':
+      fold.spent -= delta;
+      fold.writtenOff += writtenOff;
+      fold.uncovered += writtenOff - entry.overCap;
+      tally.charged -= delta;
+      tally.writtenOff += writtenOff;
+      fold.lots.spend(-delta);
+      break;
+    case 'top_up':
+      fold.credited += delta;
+      tally.credited += delta;
+      fold.lots.credit({ ...entry, balance: fold.balance });
+      break;
+    case 'adjustment':
+      fold.adjusted += delta;
+      tally.adjusted += delta;
+      if (delta < 0n) fold.lots.fitTo(fold.balance);
+      break;
+    default: {
+      fold.expired -= delta;
+      tally.expired -= delta;
+      const problem = fold.lots.expire(entry);
+      if (problem !== undefined) complain('expiry', problem.expected, problem.found);
+    }
   }
 }
 
-function auditKey(key: KeyTotals, fold: Fold, tally: Tally): void {
-  tally.keys += 1;
-  tally.balances += key.balance;
+function auditAccount(account: AccountTotals, fold: Fold, tally: Tally): void {
+  tally.accounts += 1;
+  tally.balances += account.balance;
   const expect = (check: AuditDifference['check'], expected: string, found: string) => {
     if (expected === found) return;
-    report(tally, { check, keyId: key.id, entryId: undefined, expected, found });
+    const accountId = account.id;
+    report(tally, { check, accountId, keyId: undefined, entryId: undefined, expected, found });
   };
-  expect('sequence', fold.seq.toString(), key.seq.toString());
-  expect('key_balance', fold.balance.toString(), key.balance.toString());
-  expect('key_totals', totalsText(fold), totalsText(key));
+  expect('sequence', fold.seq.toString(), account.seq.toString());
+  expect('balance', fold.balance.toString(), account.balance.toString());
+  expect('account_totals', totalsText(fold), totalsText(account));
 }
 
-function totalsText(totals: Pick<Fold, 'credited' | 'spent' | 'writtenOff' | 'uncovered'>): string {
-  const { credited, spent, writtenOff, uncovered } = totals;
+function totalsText(
+  totals: Pick<Fold, 'credited' | 'adjusted' | 'expired' | 'spent' | 'writtenOff' | 'uncovered'>,
+): string {
+  const { credited, adjusted, expired, spent, writtenOff, uncovered } = totals;
   return [
     `credited ${String(credited)}`,
+    `adjusted ${String(adjusted)}`,
+    `expired ${String(expired)}`,
     `spent ${String(spent)}`,
     `written off ${String(writtenOff)}`,
     `uncovered ${String(uncovered)}`,
@@ -273,8 +402,11 @@ function emptyFold(): Fold {
     balance: 0n,
     spent: 0n,
     credited: 0n,
+    adjusted: 0n,
+    expired: 0n,
     writtenOff: 0n,
     uncovered: 0n,
+    lots: createLotAudit(),
     later: 0n,
   };
 }

@@ -4,40 +4,92 @@ import type { SealHead } from '../audit.js';
 
 export interface AuditSource {
   head(): Promise<SealHead | undefined>;
-  /** In the order of their ids. */
-  keysAfter(keyId: string, limit: number): Promise<readonly KeyTotals[]>;
-  /** How many entries the key's row counts. `undefined` if there is no such key. */
-  seqOf(keyId: string): Promise<bigint | undefined>;
-  /** In the order of key and number, from `position` on, exclusive. */
+  /**
+   * Accounts in the order of their ids, with their keys, their lots, and the sums of usage from
+   * `fromHour` on: all as of one moment, because charges go on.
+   */
+  accountsAfter(accountId: string, limit: number, fromHour: number): Promise<AuditedAccounts>;
+  /** How many entries the account's row counts. `undefined` if there is no such account. */
+  seqOf(accountId: string): Promise<bigint | undefined>;
+  /** In the order of account and number, from `position` on, exclusive. */
   entriesAfter(
     position: LedgerPosition,
-    lastKeyId: string | undefined,
+    lastAccountId: string | undefined,
     limit: number,
   ): Promise<readonly EntryFields[]>;
-  /** In the order of key and number, from `position` on, exclusive. */
+  /** Sums of usage before an hour, in the order of their keys, from `position` on, exclusive. */
+  usageAfter(
+    position: UsagePosition,
+    until: { readonly lastAccountId: string; readonly hour: number },
+    limit: number,
+  ): Promise<readonly UsageFields[]>;
+  /** In the order of account and number, from `position` on, exclusive. */
   sealsAfter(
     position: LedgerPosition,
-    until: { readonly lastKeyId: string | undefined; readonly block: bigint },
+    until: { readonly lastAccountId: string | undefined; readonly block: bigint },
     limit: number,
   ): Promise<readonly SealFields[]>;
-  /** Blocks above `after` and not above `last`, at most `limit`, each with its seals by key. */
+  /** Blocks above `after` and not above `last`, at most `limit`, each with its seals by account. */
   blocksAfter(after: bigint, last: bigint, limit: number): Promise<readonly BlockFields[]>;
+  /** The trail in the order of its numbers, from `seq` on, exclusive. */
+  trailAfter(seq: bigint, limit: number): Promise<readonly TrailFields[]>;
   counts(): Promise<AuditCounts>;
 }
 
 export interface LedgerPosition {
-  readonly keyId: string;
+  readonly accountId: string;
   readonly seq: bigint;
 }
 
-export interface KeyTotals {
+export interface AuditedAccounts {
+  readonly accounts: readonly AccountTotals[];
+  readonly keys: readonly KeyTotals[];
+  readonly lots: readonly LotTotals[];
+  readonly usage: readonly UsageFields[];
+}
+
+export interface AccountTotals {
   readonly id: string;
   readonly seq: bigint;
   readonly balance: bigint;
   readonly spent: bigint;
   readonly credited: bigint;
+  readonly adjusted: bigint;
+  readonly expired: bigint;
   readonly writtenOff: bigint;
   readonly uncovered: bigint;
+  readonly allotted: bigint;
+}
+
+export interface KeyTotals {
+  readonly id: string;
+  readonly accountId: string;
+  readonly spent: bigint;
+  readonly writtenOff: bigint;
+}
+
+export interface LotTotals {
+  readonly entryId: string;
+  readonly accountId: string;
+  readonly remaining: bigint;
+}
+
+export interface UsagePosition {
+  readonly accountId: string;
+  readonly hour: number;
+  readonly keyId: string;
+  readonly model: string;
+  readonly endpoint: string;
+  readonly ratesId: string;
+}
+
+export interface UsageFields extends UsagePosition {
+  /** The five rates as decimal text, in the order of the ledger's columns. */
+  readonly rates: readonly string[];
+  readonly requests: bigint;
+  /** In the order of the ledger's columns. */
+  readonly counts: readonly bigint[];
+  readonly writtenOff: bigint;
 }
 
 export interface AuditCounts {
@@ -49,14 +101,16 @@ export interface AuditCounts {
 /** Every column as text, in the order in which they are sealed. Hashes are hexadecimal. */
 export type EntryFields = [
   id: string,
-  keyId: string,
+  accountId: string,
   seq: string,
   kind: string,
   delta: string,
   balanceAfter: string,
   writtenOff: string,
+  overCap: string,
   inputHash: string,
   createdAtMs: string,
+  keyId: string | null,
   model: string | null,
   input: string | null,
   output: string | null,
@@ -73,11 +127,29 @@ export type EntryFields = [
   upstreamId: string | null,
   remarks: string | null,
   actor: string | null,
+  source: string | null,
+  expiresAtMs: string | null,
+  reason: string | null,
+  reference: string | null,
+  noteId: string | null,
 ];
 
-/** A range of one key's entries, with the digest of each. */
+/** The same of the trail. */
+export type TrailFields = [
+  seq: string,
+  createdAtMs: string,
+  actor: string,
+  address: string | null,
+  action: string,
+  accountId: string | null,
+  keyId: string | null,
+  details: string,
+  personalId: string | null,
+];
+
+/** A range of one account's entries, or of the trail, with the digest of each. */
 export interface SealFields {
-  readonly keyId: string;
+  readonly accountId: string;
   readonly from: bigint;
   readonly to: bigint;
   readonly block: bigint;
@@ -90,9 +162,9 @@ export interface BlockFields {
   readonly hash: Uint8Array;
   readonly entries: number;
   readonly sealedAtMs: string;
-  /** In the order of their keys. */
-  readonly seals: readonly Pick<SealFields, 'keyId' | 'from' | 'to' | 'digests'>[];
+  /** In the order of their accounts. */
+  readonly seals: readonly Pick<SealFields, 'accountId' | 'from' | 'to' | 'digests'>[];
 }
 
-/** No entry has a higher number: positions after all entries of one key. */
+/** No entry has a higher number: positions after all entries of one account. */
 export const MAX_SEQ = 2n ** 63n - 1n;

@@ -3,12 +3,23 @@
 import { types } from 'node:util';
 import type { SealHead } from '../audit.js';
 import type { EntryPage } from '../ledger-entry.js';
+import {
+  assertActor,
+  assertAmount,
+  assertDocument,
+  assertId,
+  assertPositive,
+  assertText,
+  assertTime,
+} from './argument-checks.js';
+import type { ExpiryProgress } from './books/bookings.js';
+import { unspentOf } from './books/lots.js';
 import { StoreUnavailableError } from '../store.js';
 import type { BalanceStore } from '../store.js';
 import { Committer } from './committer.js';
 import { cursorOf, positionOf } from './entry-cursor.js';
 import { createHoldKeeper } from './hold-keeper.js';
-import { createKeyAdmin } from './key-admin.js';
+import { createAdministration } from './administration.js';
 import { createKeyFinder } from './key-finder.js';
 import type { LedgerDatabase, SealTable } from './ledger-database.js';
 
@@ -24,13 +35,18 @@ export interface BalanceStoreOptions {
 /** After settling has failed for this long, new requests are refused: they could not be charged. */
 const SETTLE_GRACE_MS = 2_000;
 const ENTRIES_PER_BLOCK = 1_000;
+const EVENTS_PER_PRUNING = 1_000;
 
 export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
   const { database, pepper, lanes, maxBatchRows, holdLifetimeMs } = options;
-  const batches = { lanes, ...(maxBatchRows === undefined ? {} : { maxBatchRows }) };
-  const committer = new Committer({ driver: database.settling, ...batches });
+  const committer = new Committer({ driver: database.settling, lanes, maxBatchRows });
   const finder = createKeyFinder(database.keys, pepper, () => performance.now());
-  const keyAdmin = createKeyAdmin({ keys: database.keys, pepper, onChange: finder.forget });
+  const administration = createAdministration({
+    database,
+    pepper,
+    onKeyChange: finder.forget,
+    onEveryKeyChange: finder.forgetAll,
+  });
   const { close: closeHolds, ...holds } = createHoldKeeper(database.holds, holdLifetimeMs);
   let closing: Promise<void> | undefined;
 
@@ -45,7 +61,7 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
   }
 
   return {
-    ...keyAdmin,
+    ...administration,
     findKeyByCredential: finder.find,
     async readStanding(keyId) {
       assertSettling();
@@ -63,14 +79,79 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
     },
     quarantine: (usage) => database.quarantine(usage),
     async topUp(topUp) {
-      if (topUp.amount <= 0n) throw new RangeError('a top-up must be above zero');
-      return database.topUp(topUp);
+      assertPositive('a top-up', topUp.amount);
+      assertId('topUpId', topUp.topUpId);
+      assertTime('expiresAt', topUp.expiresAt);
+      assertText('reference', topUp.reference);
+      assertText('note', topUp.note);
+      assertActor(topUp.by);
+      return database.book('topUp', topUp);
     },
-    findEntry: (keyId, requestId) => database.entries.find(keyId, requestId),
+    async adjust(adjustment) {
+      if (adjustment.amount === 0n) throw new RangeError('an adjustment must not be zero');
+      assertAmount('an adjustment', adjustment.amount);
+      assertId('adjustmentId', adjustment.adjustmentId);
+      assertText('reference', adjustment.reference);
+      assertText('note', adjustment.note);
+      assertActor(adjustment.by);
+      return database.book('adjust', adjustment);
+    },
+    async transfer(transfer) {
+      assertPositive('a transfer', transfer.amount);
+      assertId('transferId', transfer.transferId);
+      assertText('note', transfer.note);
+      assertActor(transfer.by);
+      if (transfer.from === transfer.to) {
+        throw new RangeError('a transfer must be between two accounts');
+      }
+      return database.book('transfer', transfer);
+    },
+    async expire(options) {
+      return (
+        (await forEachAccount((after) => database.book('expireCredits', after))) +
+        (await forEachAccount((after) => database.book('announceExpiringKeys', after, options)))
+      );
+    },
+    async readUnspent(accountId) {
+      const found = await database.accounts.readLots(accountId);
+      return found === undefined ? undefined : unspentOf(found.account, found.lots);
+    },
+    async readUsage(query) {
+      assertTime('from', query.from);
+      assertTime('until', query.until);
+      return database.readUsage(query);
+    },
+    async readBalanceAt(accountId, time) {
+      assertTime('time', time);
+      return database.accounts.readBalanceAt(accountId, time);
+    },
+    async recordEvent(event) {
+      if (event.id !== undefined) assertId('id', event.id);
+      return database.book('recordEvent', event);
+    },
+    async writeDocument(write) {
+      assertDocument(write);
+      return database.book('writeDocument', write);
+    },
+    getDocument: (kind, id) => database.documents.get(kind, id),
+    listDocuments: (filter) => database.documents.list(filter),
+    listEvents: (filter) => database.events.list(filter),
+    takeDueEvents: (takeOptions) => database.events.takeDue(takeOptions),
+    finishEvent: (seq, result) =>
+      database.events.finish(
+        seq,
+        result.outcome === 'delivered'
+          ? { isDelivered: true, error: null, retryAt: null }
+          : { isDelivered: false, error: result.error, retryAt: result.retryAt ?? null },
+      ),
+    pruneEvents: ({ finishedBefore, giveUpBefore = null }) =>
+      database.events.prune({ finishedBefore, giveUpBefore, limit: EVENTS_PER_PRUNING }),
+    listTrail: (filter) => database.listTrail(filter),
+    findEntry: (keyId, id) => database.entries.find(keyId, id),
     findEntries: (requestIds) => database.entries.findMany(requestIds),
-    async listEntries({ cursor, ...filter }): Promise<EntryPage> {
+    async listEntries(filter): Promise<EntryPage> {
       const { limit } = filter;
-      const before = positionOf(cursor === undefined ? filter : { ...filter, cursor });
+      const before = positionOf(filter);
       // One entry more than the page holds, to know whether there is a next page.
       const found = await database.entries.list({ ...filter, limit: limit + 1 }, before);
       const entries = found.slice(0, limit);
@@ -93,18 +174,29 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
   };
 }
 
+/** @returns how much was done in all */
+async function forEachAccount(work: (after: string) => Promise<ExpiryProgress>): Promise<number> {
+  let done = 0;
+  for (let after: string | undefined = ''; after !== undefined;) {
+    const progress = await work(after);
+    done += progress.done;
+    after = progress.last;
+  }
+  return done;
+}
+
 /**
  * Seals the entries that are not sealed yet.
  *
- * @param all - Looks at every key. Without it, only at keys with entries since two minutes before
- * the last block. That misses an entry whose transaction took longer than two minutes, until the
- * next call with `all`.
+ * @param all - Looks at every account. Without it, only at those with entries since two minutes
+ * before the last block. That misses an entry whose transaction took longer than two minutes, until
+ * the next call with `all`.
  */
 async function sealEntries(seals: SealTable, all: boolean): Promise<SealHead | undefined> {
   const isEmpty = (await seals.head()) === undefined;
-  for await (const keyIds of seals.keyIds(all || isEmpty ? 'all' : 'changed')) {
+  for await (const accountIds of seals.accountIds(all || isEmpty ? 'all' : 'changed')) {
     let sealed;
-    do sealed = await seals.sealBlock(keyIds, ENTRIES_PER_BLOCK);
+    do sealed = await seals.sealBlock(accountIds, ENTRIES_PER_BLOCK);
     while (sealed === ENTRIES_PER_BLOCK);
   }
   return seals.head();

@@ -31,7 +31,8 @@ export interface CommitterOptions {
   readonly driver: SettleDriver;
   /** Batches in flight at once. */
   readonly lanes: number;
-  readonly maxBatchRows?: number;
+  /** 500 when absent. */
+  readonly maxBatchRows?: number | undefined;
   /** Settlements that may wait. Beyond this, `settle` rejects at once. */
   readonly maxWaiting?: number;
   readonly random?: () => number;

@@ -4,7 +4,11 @@
  */
 
 import { hash } from 'node:crypto';
-import type { Settlement, TopUp } from '../store.js';
+import type { Creation } from '../account.js';
+import type { Metadata } from '../metadata.js';
+import { CAP_PERIODS } from '../key.js';
+import { countsOf } from '../ledger-entry.js';
+import type { Settlement } from '../store.js';
 import { rateTextsOf } from './rate-texts.js';
 
 /** Covers every recorded field. In hexadecimal. */
@@ -15,11 +19,7 @@ export function settlementHash(settlement: Settlement): string {
     settlement.keyId,
     settlement.amount.toString(),
     settlement.model,
-    usage.inputTokens,
-    usage.outputTokens,
-    usage.cacheReadInputTokens,
-    usage.cacheCreationInputTokens,
-    usage.cacheCreation1hInputTokens,
+    ...countsOf(usage),
     ...rateTextsOf(rates).units,
     settlement.endpoint,
     settlement.streamed,
@@ -28,9 +28,45 @@ export function settlementHash(settlement: Settlement): string {
   ]);
 }
 
-/** Leaves out the actor, so that another operator may replay the same top-up. In hexadecimal. */
-export function topUpHash({ keyId, amount }: TopUp): string {
-  return hashOf(['top_up', keyId, amount.toString()]);
+/** Leaves out who made it and the note, so that another operator may replay it. In hexadecimal. */
+export function bookingHash(...contents: readonly (string | bigint | Date | null)[]): string {
+  return hashOf(contents.map((part) => (typeof part === 'bigint' ? part.toString() : part)));
+}
+
+/** The hash of everything that a creation is made from. In hexadecimal. */
+export function creationHash({ account, key, credit }: Creation): string {
+  return hashOf([
+    'creation',
+    'id' in account
+      ? [account.id]
+      : [
+          account.name,
+          account.externalId ?? null,
+          pairsOf(account.metadata),
+          account.lowBalance?.toString() ?? null,
+        ],
+    key === undefined
+      ? null
+      : [
+          key.name,
+          key.limits.concurrency,
+          key.limits.burst,
+          key.limits.requestsPerMinute,
+          key.expiresAt,
+          key.externalId ?? null,
+          pairsOf(key.metadata),
+          key.scope ?? 'use',
+          key.models ?? null,
+          CAP_PERIODS.map((period) => key.caps?.[period]?.toString() ?? null),
+        ],
+    credit === undefined
+      ? null
+      : [credit.amount.toString(), credit.source, credit.expiresAt ?? null],
+  ]);
+}
+
+function pairsOf(metadata: Metadata = {}): readonly (readonly [string, string])[] {
+  return Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function hashOf(contents: readonly unknown[]): string {

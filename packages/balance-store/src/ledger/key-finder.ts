@@ -12,6 +12,7 @@ export interface KeyFinder {
   readonly find: (credential: string) => Promise<KeyRecord | undefined>;
   /** Drops the cached key. Must be called after each write to it. */
   readonly forget: (keyId: string) => void;
+  readonly forgetAll: () => void;
 }
 
 /**
@@ -65,6 +66,11 @@ export function createKeyFinder(
       for (const [credential, { record }] of cache) {
         if (record.id === keyId) cache.delete(credential);
       }
+    },
+    forgetAll() {
+      epoch += 1;
+      running.clear();
+      cache.clear();
     },
   };
 }

@@ -6,62 +6,114 @@
  * answer.
  */
 
+import type { AccountFilter, AccountRecord } from '../account.js';
 import type { AuditOptions, AuditReport, SealHead } from '../audit.js';
+import type { DocumentFilter, StoredDocument } from '../document.js';
+import type { EventState, StoredEvent } from '../event.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../hold.js';
-import type { KeyLimits, KeyRecord, KeyState } from '../key.js';
+import type { KeyFilter, KeyRecord } from '../key.js';
 import type { EntryFilter, LedgerEntry } from '../ledger-entry.js';
-import type { LedgerSummary, QuarantinedUsage, Standing, TopUp, TopUpOutcome } from '../store.js';
+import type { LedgerSummary, QuarantinedUsage, Standing } from '../store.js';
+import type { TrailEntry, TrailFilter } from '../trail.js';
+import type { UsageQuery, UsageSum } from '../usage.js';
+import type { RunBook } from './books/index.js';
+import type { AccountState, Lot } from './books/transaction.js';
 import type { SettleDriver } from './committer.js';
 import type { EntryPosition } from './entry-cursor.js';
 
 export interface LedgerDatabase {
+  readonly accounts: AccountTable;
   readonly keys: KeyTable;
   readonly holds: HoldTable;
   readonly entries: EntryTable;
+  readonly events: EventTable;
+  readonly documents: DocumentTable;
   readonly seals: SealTable;
   readonly settling: SettleDriver;
 
   /** Reads a key's standing from committed rows. Never cached. */
   readStanding(keyId: string): Promise<Standing>;
-  /** @param topUp.amount - Above zero. */
-  topUp(topUp: TopUp): Promise<TopUpOutcome>;
+  /** Runs one of `books`, the operations that change the ledger, in a transaction. */
+  readonly book: RunBook;
+  readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
   quarantine(usage: QuarantinedUsage): Promise<void>;
+  /** Newest first. */
+  listTrail(filter: TrailFilter): Promise<readonly TrailEntry[]>;
   summarize(): Promise<LedgerSummary>;
   audit(options: AuditOptions): Promise<AuditReport>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-export interface NewKeyRow {
-  readonly id: string;
-  readonly name: string;
-  readonly hint: string;
-  readonly credentialHmac: Uint8Array<ArrayBuffer>;
-  readonly pepperId: string;
-  readonly expiresAt: Date | null;
-  readonly limits: KeyLimits;
-}
-
-export interface KeyChange extends Partial<KeyLimits> {
-  readonly state?: KeyState;
-  readonly name?: string;
-  readonly expiresAt?: Date | null;
+export interface AccountTable {
+  get(accountId: string): Promise<AccountRecord | undefined>;
+  /** Newest first. */
+  list(filter: AccountFilter): Promise<readonly AccountRecord[]>;
+  /** The account's row with its lots, as of one moment. */
+  readLots(accountId: string): Promise<
+    | {
+        readonly account: Pick<AccountState, 'balance' | 'spent' | 'allotted'>;
+        readonly lots: readonly Lot[];
+      }
+    | undefined
+  >;
+  readBalanceAt(accountId: string, time: Date): Promise<bigint>;
 }
 
 export interface KeyTable {
-  insert(row: NewKeyRow): Promise<void>;
-  /** @param onlyInState - Changes nothing if the key is in another state. */
-  update(keyId: string, change: KeyChange, onlyInState?: KeyState): Promise<void>;
   get(keyId: string): Promise<KeyRecord | undefined>;
   /** Newest first. */
-  list(page: { readonly limit: number; readonly after?: string }): Promise<readonly KeyRecord[]>;
+  list(filter: KeyFilter): Promise<readonly KeyRecord[]>;
+  /** Finds a key by its credential, or by its previous one while that still works. */
   find(credentialHmac: Buffer): Promise<KeyRecord | undefined>;
 }
+
+export interface EventTable {
+  /** Oldest first. */
+  list(filter: {
+    readonly state?: EventState | undefined;
+    readonly accountId?: string | undefined;
+    readonly after?: bigint | undefined;
+    readonly limit: number;
+  }): Promise<readonly StoredEvent[]>;
+  /** Takes the oldest unfinished event of each account, if that event is due. */
+  takeDue(options: {
+    readonly limit: number;
+    readonly leaseMs: number;
+  }): Promise<readonly StoredEvent[]>;
+  /** @param result.retryAt - `null` if the event is delivered or given up. */
+  finish(
+    seq: bigint,
+    result: {
+      readonly isDelivered: boolean;
+      readonly error: string | null;
+      readonly retryAt: Date | null;
+    },
+  ): Promise<void>;
+  /** See `pruneEvents` of the store. */
+  prune(options: EventPruning): Promise<number>;
+}
+
+export interface DocumentTable {
+  get(kind: string, id: string): Promise<StoredDocument | undefined>;
+  /** Newest first. */
+  list(filter: DocumentFilter): Promise<readonly StoredDocument[]>;
+}
+
+export interface EventPruning {
+  readonly finishedBefore: Date;
+  readonly giveUpBefore: Date | null;
+  /** The most events that one call gives up, and the most that it deletes. */
+  readonly limit: number;
+}
+
+/** `last_error` of events that were given up because nothing delivers events. */
+export const NO_RECEIVER = 'no receiver is configured';
 
 export interface HoldTable {
   /** Returns one outcome per hold, in the given order. */
   place(holds: readonly Hold[], lifetimeMs: number): Promise<readonly HoldOutcome[]>;
-  /** Extends live holds, and makes orphans of those that have expired. */
+  /** Extends live holds, and marks those that have expired as orphaned. */
   renew(requestIds: readonly string[], lifetimeMs: number): Promise<void>;
   release(requestIds: readonly string[]): Promise<void>;
   /** Newest first. */
@@ -76,7 +128,8 @@ export interface EntryTable {
   find(keyId: string, id: string): Promise<LedgerEntry | undefined>;
   findMany(ids: readonly string[]): Promise<readonly LedgerEntry[]>;
   /**
-   * Newest first: by number the entries of one key, by time and id those of all keys.
+   * Newest first. Entries of one account are ordered by number, those of all accounts by time and
+   * id.
    *
    * @param before - Only entries that come after this position in that order.
    */
@@ -88,12 +141,18 @@ export interface EntryTable {
 
 export interface SealTable {
   head(): Promise<SealHead | undefined>;
-  /** Pages of keys: all, or only those with entries since two minutes before the last block. */
-  keyIds(which: 'all' | 'changed'): AsyncIterable<readonly string[]>;
   /**
-   * Seals at most `maxEntries` entries of these keys as the next block.
+   * Pages of account ids, and {@link TRAIL}. `changed`: only the accounts with entries since two
+   * minutes before the last block.
+   */
+  accountIds(which: 'all' | 'changed'): AsyncIterable<readonly string[]>;
+  /**
+   * Seals at most `maxEntries` entries of these accounts as the next block.
    *
    * @returns how many; 0 also while another process is sealing.
    */
-  sealBlock(keyIds: readonly string[], maxEntries: number): Promise<number>;
+  sealBlock(accountIds: readonly string[], maxEntries: number): Promise<number>;
 }
+
+/** Used in place of an account's id for the trail. */
+export const TRAIL = 'trail';

@@ -18,7 +18,7 @@ export interface AppliedMigration {
 }
 
 /**
- * Reads the migrations of a folder of this package: a file or a folder for each.
+ * Reads the migrations in a folder of this package. Each is a file or a folder of its own.
  *
  * @param fileOf - The path of a migration's file, from the name of its entry in the folder.
  */

@@ -1,4 +1,6 @@
-/** Credentials are hashed with a pepper. Under another one no key of a ledger would be found. */
+/**
+ * Credentials are hashed with a pepper. With another pepper, no key of the ledger would be found.
+ */
 
 import { PepperMismatchError } from '../errors.js';
 

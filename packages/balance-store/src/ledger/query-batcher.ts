@@ -1,6 +1,6 @@
 /**
- * Folds questions to the database into few queries. However many questions are asked, and however
- * slow the database is, at most {@link LANES} queries are in flight.
+ * Combines many look-ups ("questions") into few queries. At most {@link LANES} queries are in
+ * flight, even if there are many questions or the database is slow.
  *
  * The same rule as the Committer's: the batch grows with the load, and there is no timer.
  */

@@ -1,5 +1,6 @@
 /** Texts of a model's rates, made once: all settlements of a model share one rates object. */
 
+import { hash } from 'node:crypto';
 import type { SettledRates } from '../ledger-entry.js';
 import { numericFromUnits } from '../numeric.js';
 
@@ -8,6 +9,8 @@ export interface RateTexts {
   readonly numerics: Readonly<Record<keyof SettledRates, string>>;
   /** In units of 10^-14 USD, in the order of the ledger's columns. */
   readonly units: readonly string[];
+  /** Identifies these rates in sums of usage: the start of a SHA-256, in hexadecimal. */
+  readonly id: string;
 }
 
 const cache = new WeakMap<SettledRates, RateTexts>();
@@ -17,6 +20,13 @@ export function rateTextsOf(rates: SettledRates): RateTexts {
   if (texts === undefined) {
     const { inputPerToken, outputPerToken, cacheReadPerToken } = rates;
     const { cacheWrite5mPerToken, cacheWrite1hPerToken } = rates;
+    const units = [
+      inputPerToken,
+      outputPerToken,
+      cacheReadPerToken,
+      cacheWrite5mPerToken,
+      cacheWrite1hPerToken,
+    ].map(String);
     texts = {
       numerics: {
         inputPerToken: numericFromUnits(inputPerToken),
@@ -25,13 +35,8 @@ export function rateTextsOf(rates: SettledRates): RateTexts {
         cacheWrite5mPerToken: numericFromUnits(cacheWrite5mPerToken),
         cacheWrite1hPerToken: numericFromUnits(cacheWrite1hPerToken),
       },
-      units: [
-        inputPerToken.toString(),
-        outputPerToken.toString(),
-        cacheReadPerToken.toString(),
-        cacheWrite5mPerToken.toString(),
-        cacheWrite1hPerToken.toString(),
-      ],
+      units,
+      id: hash('sha256', units.join(','), 'hex').slice(0, 16),
     };
     cache.set(rates, texts);
   }

@@ -28,26 +28,27 @@ export function digestOfEntry(fields: readonly (string | null)[]): Buffer {
 }
 
 interface SealedEntry {
-  readonly keyId: string;
+  readonly accountId: string;
   readonly seq: bigint;
   readonly digest: Buffer;
   readonly block: bigint;
 }
 
-/** Compares entries with their seals. Entries must come in order of key and number. */
+/** Compares entries with their seals. Entries must come in order of account and number. */
 export interface SealCheck {
+  /** @returns whether the entry is sealed and matches its seal */
   compare(entry: {
     readonly id: string;
-    readonly keyId: string;
+    readonly accountId: string;
     readonly seq: bigint;
     readonly digest: Buffer;
-  }): Promise<void>;
-  /** Must be called after the last entry. @returns the number of entries that match their seal. */
-  finish(): Promise<number>;
+  }): Promise<boolean>;
+  /** Must be called after the last entry. */
+  finish(): Promise<void>;
 }
 
 /**
- * @param range - Keys above `after` and not above `last`; blocks up to `block`, so that entries
+ * @param range - Accounts above `after` and not above `last`; blocks up to `block`, so that entries
  * that are sealed while the audit runs are left to the next audit.
  */
 export function createSealCheck(
@@ -58,7 +59,6 @@ export function createSealCheck(
   const seals = readSealedEntries(source, range, report);
   let next: SealedEntry | undefined;
   let isStarted = false;
-  let intact = 0;
 
   async function advance(): Promise<void> {
     const step = await seals.next();
@@ -67,44 +67,46 @@ export function createSealCheck(
   }
 
   /** Whether the next sealed entry comes before this position, which means the ledger lacks it. */
-  const isMissing = (keyId: string, seq: bigint): boolean =>
-    next !== undefined && (next.keyId < keyId || (next.keyId === keyId && next.seq < seq));
+  const isMissing = (accountId: string, seq: bigint): boolean =>
+    next !== undefined &&
+    (next.accountId < accountId || (next.accountId === accountId && next.seq < seq));
 
-  function reportMissing({ keyId, seq, block }: SealedEntry): void {
+  function reportMissing({ accountId, seq, block }: SealedEntry): void {
     report({
       check: 'seal',
-      keyId,
+      accountId,
+      keyId: undefined,
       entryId: undefined,
-      expected: `entry ${String(seq)} of this key, sealed in block ${String(block)}`,
+      expected: `entry ${String(seq)} of this account, sealed in block ${String(block)}`,
       found: 'none',
     });
   }
 
   return {
-    async compare({ id, keyId, seq, digest }) {
+    async compare({ id, accountId, seq, digest }) {
       if (!isStarted) await advance();
-      while (next !== undefined && isMissing(keyId, seq)) {
+      while (next !== undefined && isMissing(accountId, seq)) {
         reportMissing(next);
         await advance();
       }
-      if (next === undefined || next.keyId !== keyId || next.seq !== seq) return;
-      if (next.digest.equals(digest)) {
-        intact += 1;
-      } else {
+      if (next === undefined || next.accountId !== accountId || next.seq !== seq) return false;
+      const isIntact = next.digest.equals(digest);
+      if (!isIntact) {
         report({
           check: 'seal',
-          keyId,
+          accountId,
+          keyId: undefined,
           entryId: id,
           expected: `digest ${next.digest.toString('hex')}, sealed in block ${String(next.block)}`,
           found: digest.toString('hex'),
         });
       }
       await advance();
+      return isIntact;
     },
     async finish() {
       if (!isStarted) await advance();
       for (; next !== undefined; await advance()) reportMissing(next);
-      return intact;
     },
   };
 }
@@ -114,21 +116,22 @@ async function* readSealedEntries(
   range: { readonly after: string; readonly last: string | undefined; readonly block: bigint },
   report: Report,
 ): AsyncGenerator<SealedEntry, undefined> {
-  let position = { keyId: range.after, seq: MAX_SEQ };
+  let position = { accountId: range.after, seq: MAX_SEQ };
   let expected = 1n;
   for (;;) {
-    const until = { lastKeyId: range.last, block: range.block };
+    const until = { lastAccountId: range.last, block: range.block };
     const seals = await source.sealsAfter(position, until, SEALS_PER_PAGE);
-    for (const { keyId, from, to, block, digests } of seals) {
-      if (keyId !== position.keyId) expected = 1n;
-      position = { keyId, seq: from };
+    for (const { accountId, from, to, block, digests } of seals) {
+      if (accountId !== position.accountId) expected = 1n;
+      position = { accountId, seq: from };
       const count = Number(to - from) + 1;
       if (from !== expected || digests.length !== count * DIGEST_BYTES) {
         report({
           check: 'block',
-          keyId,
+          accountId,
+          keyId: undefined,
           entryId: undefined,
-          expected: `block ${String(block)} to seal entries of this key from ${String(expected)} on`,
+          expected: `block ${String(block)} to seal entries of this account from ${String(expected)} on`,
           found: `entries ${String(from)} to ${String(to)} with ${String(digests.length)} bytes of digests`,
         });
       }
@@ -136,7 +139,7 @@ async function* readSealedEntries(
       for (let index = 0; index < count; index += 1) {
         const at = index * DIGEST_BYTES;
         const digest = Buffer.from(digests.subarray(at, at + DIGEST_BYTES));
-        yield { keyId, seq: from + BigInt(index), digest, block };
+        yield { accountId, seq: from + BigInt(index), digest, block };
       }
     }
     if (seals.length < SEALS_PER_PAGE) return undefined;
@@ -162,6 +165,7 @@ export async function checkChain(
       const complain = (what: string, wanted: string, found: string) => {
         report({
           check: 'block',
+          accountId: undefined,
           keyId: undefined,
           entryId: undefined,
           expected: `block ${String(expected)}: ${what} ${wanted}`,
@@ -182,6 +186,7 @@ export async function checkChain(
   const complain = (wanted: string, found: string) => {
     report({
       check: 'block',
+      accountId: undefined,
       keyId: undefined,
       entryId: undefined,
       expected: wanted,
@@ -207,8 +212,10 @@ export function hashOfBlock({
   const hash = createHash('sha256')
     .update(previousHash)
     .update([block.toString(), String(entries), sealedAtMs].map(sealedField).join(''));
-  for (const { keyId, from, to, digests } of seals) {
-    hash.update([keyId, from.toString(), to.toString()].map(sealedField).join('')).update(digests);
+  for (const { accountId, from, to, digests } of seals) {
+    hash
+      .update([accountId, from.toString(), to.toString()].map(sealedField).join(''))
+      .update(digests);
   }
   return hash.digest();
 }

@@ -2,14 +2,22 @@
 
 import type { Pool } from 'pg';
 import type {
+  AccountTotals,
   AuditCounts,
   AuditSource,
+  AuditedAccounts,
   BlockFields,
   EntryFields,
+  KeyTotals,
+  LotTotals,
   SealFields,
+  TrailFields,
+  UsageFields,
+  UsagePosition,
 } from '../ledger/audit-source.js';
 import { unitsFromNumeric } from '../numeric.js';
-import { LONG_TIMEOUT_MS, queryArrays, queryRows } from './query.js';
+import { LONG_TIMEOUT_MS, inTransaction, queryArrays, queryRows } from './query.js';
+import type { TransactionQueries } from './query.js';
 import { readHead } from './seals.js';
 
 const timeoutMs = LONG_TIMEOUT_MS;
@@ -18,56 +26,72 @@ export function createAuditSource(pool: Pool): AuditSource {
   return {
     head: () => readHead(pool),
 
-    async keysAfter(keyId, limit) {
-      const rows = await queryArrays<[string, string, string, string, string, string, string]>(
-        pool,
-        {
-          text:
-            'SELECT id, seq::text, balance::text, spent::text, credited::text, ' +
-            'written_off::text, uncovered::text FROM api_key WHERE id > $1 ORDER BY id LIMIT $2',
-          values: [keyId, limit],
-          timeoutMs,
-        },
-      );
-      return rows.map(([id, seq, balance, spent, credited, writtenOff, uncovered]) => ({
-        id,
-        seq: BigInt(seq),
-        balance: unitsFromNumeric(balance),
-        spent: unitsFromNumeric(spent),
-        credited: unitsFromNumeric(credited),
-        writtenOff: unitsFromNumeric(writtenOff),
-        uncovered: unitsFromNumeric(uncovered),
-      }));
-    },
+    accountsAfter: (accountId, limit, fromHour) =>
+      inTransaction(pool, 'snapshot', (queries) =>
+        readAccounts(queries, { accountId, limit, fromHour }),
+      ),
 
-    async seqOf(keyId) {
+    async seqOf(accountId) {
       const [row] = await queryRows<{ seq: string }>(pool, {
-        text: 'SELECT seq::text FROM api_key WHERE id = $1',
-        values: [keyId],
+        text: 'SELECT seq::text FROM account WHERE id = $1',
+        values: [accountId],
         timeoutMs,
       });
       return row === undefined ? undefined : BigInt(row.seq);
     },
 
-    entriesAfter: ({ keyId, seq }, lastKeyId, limit) =>
-      queryArrays<EntryFields>(pool, {
-        text: READ_ENTRIES,
-        values: [keyId, seq.toString(), lastKeyId ?? null, limit],
+    async usageAfter(position, { lastAccountId, hour }, limit) {
+      const { accountId, keyId, model, endpoint, ratesId } = position;
+      const rows = await queryRows<UsageRow>(pool, {
+        text:
+          `${SELECT_USAGE} WHERE (account_id, hour, key_id, model, endpoint, rates_id) > ` +
+          '($1, $2, $3, $4, $5, $6) AND account_id <= $7 AND hour < $8 ' +
+          'ORDER BY account_id, hour, key_id, model, endpoint, rates_id LIMIT $9',
+        values: [
+          accountId,
+          position.hour,
+          keyId,
+          model,
+          endpoint,
+          ratesId,
+          lastAccountId,
+          hour,
+          limit,
+        ],
+        timeoutMs,
+      });
+      return rows.map(usageOf);
+    },
+
+    trailAfter: (seq, limit) =>
+      queryArrays<TrailFields>(pool, {
+        text:
+          'SELECT seq::text, (extract(epoch FROM created_at) * 1000)::bigint::text, actor, ' +
+          'address, action, account_id, key_id, details, personal_id FROM trail ' +
+          'WHERE trail.seq > $1::int8 ORDER BY trail.seq LIMIT $2',
+        values: [seq.toString(), limit],
         timeoutMs,
       }),
 
-    async sealsAfter({ keyId, seq }, { lastKeyId, block }, limit) {
+    entriesAfter: ({ accountId, seq }, lastAccountId, limit) =>
+      queryArrays<EntryFields>(pool, {
+        text: READ_ENTRIES,
+        values: [accountId, seq.toString(), lastAccountId ?? null, limit],
+        timeoutMs,
+      }),
+
+    async sealsAfter({ accountId, seq }, { lastAccountId, block }, limit) {
       const rows = await queryArrays<[string, string, string, string, Buffer]>(pool, {
         text:
-          'SELECT key_id, from_seq::text, to_seq::text, block_id::text, digests ' +
-          'FROM ledger_seal WHERE (key_id, from_seq) > ($1, $2::int8) ' +
-          'AND ($3::text IS NULL OR key_id <= $3) AND block_id <= $4::int8 ' +
-          'ORDER BY key_id, ledger_seal.from_seq LIMIT $5',
-        values: [keyId, seq.toString(), lastKeyId ?? null, block.toString(), limit],
+          'SELECT account_id, from_seq::text, to_seq::text, block_id::text, digests ' +
+          'FROM ledger_seal WHERE (account_id, from_seq) > ($1, $2::int8) ' +
+          'AND ($3::text IS NULL OR account_id <= $3) AND block_id <= $4::int8 ' +
+          'ORDER BY account_id, ledger_seal.from_seq LIMIT $5',
+        values: [accountId, seq.toString(), lastAccountId ?? null, block.toString(), limit],
         timeoutMs,
       });
-      return rows.map(([key, from, to, of, digests]): SealFields => ({
-        keyId: key,
+      return rows.map(([account, from, to, of, digests]): SealFields => ({
+        accountId: account,
         from: BigInt(from),
         to: BigInt(to),
         block: BigInt(of),
@@ -92,15 +116,91 @@ export function createAuditSource(pool: Pool): AuditSource {
 }
 
 const READ_ENTRIES =
-  'SELECT id, key_id, seq::text, kind, delta::text, balance_after::text, written_off::text, ' +
+  'SELECT id, account_id, seq::text, kind, delta::text, balance_after::text, ' +
+  'written_off::text, over_cap::text, ' +
   "encode(input_hash, 'hex'), " +
-  '(extract(epoch FROM created_at) * 1000)::bigint::text, model, input_tokens::text, ' +
+  '(extract(epoch FROM created_at) * 1000)::bigint::text, key_id, model, input_tokens::text, ' +
   'output_tokens::text, cache_read_input_tokens::text, cache_creation_input_tokens::text, ' +
   'cache_creation_1h_input_tokens::text, input_rate::text, output_rate::text, ' +
   'cache_read_rate::text, cache_write_5m_rate::text, cache_write_1h_rate::text, endpoint, ' +
-  'streamed::text, upstream_id, remarks, actor FROM ledger ' +
-  'WHERE (key_id, ledger.seq) > ($1, $2::int8) AND ($3::text IS NULL OR key_id <= $3) ' +
-  'ORDER BY key_id, ledger.seq LIMIT $4';
+  'streamed::text, upstream_id, remarks, actor, source, ' +
+  '(extract(epoch FROM expires_at) * 1000)::bigint::text, reason, reference, note_id FROM ledger ' +
+  'WHERE (account_id, ledger.seq) > ($1, $2::int8) AND ($3::text IS NULL OR account_id <= $3) ' +
+  'ORDER BY account_id, ledger.seq LIMIT $4';
+
+const SELECT_USAGE =
+  'SELECT account_id AS "accountId", hour, key_id AS "keyId", model, endpoint, ' +
+  'rates_id AS "ratesId", requests::text, ARRAY[input_tokens, output_tokens, ' +
+  'cache_read_input_tokens, cache_creation_input_tokens, cache_creation_1h_input_tokens]::text[] ' +
+  'AS counts, ARRAY[input_rate, output_rate, cache_read_rate, cache_write_5m_rate, ' +
+  'cache_write_1h_rate]::text[] AS rates, written_off::text AS "writtenOff" FROM usage_hour';
+
+interface UsageRow extends UsagePosition {
+  readonly requests: string;
+  readonly counts: readonly string[];
+  readonly rates: readonly string[];
+  readonly writtenOff: string;
+}
+
+function usageOf({ requests, counts, writtenOff, ...row }: UsageRow): UsageFields {
+  return {
+    ...row,
+    requests: BigInt(requests),
+    counts: counts.map(BigInt),
+    writtenOff: unitsFromNumeric(writtenOff),
+  };
+}
+
+type AccountRow = Readonly<Record<keyof AccountTotals, string>>;
+type Page = readonly [after: string, last: string];
+
+async function readAccounts(
+  { rows }: TransactionQueries,
+  page: { readonly accountId: string; readonly limit: number; readonly fromHour: number },
+): Promise<AuditedAccounts> {
+  const accounts = await rows<AccountRow>(
+    'SELECT id, seq::text, balance::text, spent::text, credited::text, adjusted::text, ' +
+      'expired::text, written_off::text AS "writtenOff", uncovered::text, allotted::text ' +
+      'FROM account WHERE id > $1 ORDER BY id LIMIT $2',
+    [page.accountId, page.limit],
+  );
+  const range: Page = [page.accountId, accounts.at(-1)?.id ?? page.accountId];
+  const keys = await rows<Readonly<Record<keyof KeyTotals, string>>>(
+    'SELECT id, account_id AS "accountId", spent::text, written_off::text AS "writtenOff" ' +
+      'FROM api_key WHERE account_id > $1 AND account_id <= $2',
+    range,
+  );
+  const lots = await rows<Readonly<Record<keyof LotTotals, string>>>(
+    'SELECT entry_id AS "entryId", account_id AS "accountId", remaining::text FROM credit_lot ' +
+      'WHERE account_id > $1 AND account_id <= $2 ORDER BY expires_at NULLS LAST, entry_id',
+    range,
+  );
+  const usage = await rows<UsageRow>(
+    `${SELECT_USAGE} WHERE account_id > $1 AND account_id <= $2 AND hour >= $3`,
+    [...range, page.fromHour],
+  );
+  return {
+    accounts: accounts.map(({ id, seq, ...amounts }) => ({
+      id,
+      seq: BigInt(seq),
+      balance: unitsFromNumeric(amounts.balance),
+      spent: unitsFromNumeric(amounts.spent),
+      credited: unitsFromNumeric(amounts.credited),
+      adjusted: unitsFromNumeric(amounts.adjusted),
+      expired: unitsFromNumeric(amounts.expired),
+      writtenOff: unitsFromNumeric(amounts.writtenOff),
+      uncovered: unitsFromNumeric(amounts.uncovered),
+      allotted: unitsFromNumeric(amounts.allotted),
+    })),
+    keys: keys.map((row) => ({
+      ...row,
+      spent: unitsFromNumeric(row.spent),
+      writtenOff: unitsFromNumeric(row.writtenOff),
+    })),
+    lots: lots.map((row) => ({ ...row, remaining: unitsFromNumeric(row.remaining) })),
+    usage: usage.map(usageOf),
+  };
+}
 
 type BlockRow = [
   block: string,
@@ -108,7 +208,7 @@ type BlockRow = [
   hash: Buffer,
   entries: number,
   sealedAtMs: string,
-  keyId: string | null,
+  accountId: string | null,
   from: string | null,
   to: string | null,
   digests: Buffer | null,
@@ -124,21 +224,21 @@ async function readBlocks(
     text:
       'SELECT b.id::text, b.previous_hash, b.hash, b.entries, ' +
       '(extract(epoch FROM b.sealed_at) * 1000)::bigint::text, ' +
-      's.key_id, s.from_seq::text, s.to_seq::text, s.digests ' +
+      's.account_id, s.from_seq::text, s.to_seq::text, s.digests ' +
       'FROM ledger_block b LEFT JOIN ledger_seal s ON s.block_id = b.id ' +
-      'WHERE b.id > $1::int8 AND b.id <= least($1::int8 + $2, $3::int8) ORDER BY b.id, s.key_id',
+      'WHERE b.id > $1::int8 AND b.id <= least($1::int8 + $2, $3::int8) ORDER BY b.id, s.account_id',
     values: [after.toString(), limit, last.toString()],
     timeoutMs,
   });
   const blocks: (BlockFields & { readonly seals: BlockFields['seals'][number][] })[] = [];
-  for (const [id, previousHash, hash, entries, sealedAtMs, keyId, from, to, digests] of rows) {
+  for (const [id, previousHash, hash, entries, sealedAtMs, accountId, from, to, digests] of rows) {
     let block = blocks.at(-1);
     if (block?.block !== BigInt(id)) {
       block = { block: BigInt(id), previousHash, hash, entries, sealedAtMs, seals: [] };
       blocks.push(block);
     }
-    if (keyId === null || from === null || to === null || digests === null) continue;
-    block.seals.push({ keyId, from: BigInt(from), to: BigInt(to), digests });
+    if (accountId === null || from === null || to === null || digests === null) continue;
+    block.seals.push({ accountId, from: BigInt(from), to: BigInt(to), digests });
   }
   return blocks;
 }

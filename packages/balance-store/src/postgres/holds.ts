@@ -3,6 +3,7 @@
 import type { Pool } from 'pg';
 import type { Hold, HoldOutcome, HoldRecord } from '../hold.js';
 import type { HoldTable } from '../ledger/ledger-database.js';
+import type { CapPeriod } from '../key.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import {
   READ_TIMEOUT_MS,
@@ -11,13 +12,18 @@ import {
   queryRows,
   reachingDatabase,
 } from './query.js';
+import { capUseOf } from './standing-reader.js';
 
 type HoldRow = [
   ordinal: number,
-  outcome: 'held' | 'short' | 'inactive',
+  outcome: 'held' | 'short' | 'capped' | 'inactive',
   standing: 'active' | 'exhausted' | 'suspended' | 'revoked' | 'expired' | 'unknown',
   balance: string | null,
   held: string,
+  heldByKey: string,
+  capPeriod: CapPeriod | null,
+  cap: string | null,
+  capUsed: string | null,
 ];
 
 /**
@@ -31,7 +37,8 @@ export function createHoldTable(hot: Pool, admin: Pool): HoldTable {
         queryArrays<HoldRow>(hot, {
           name: 'place_holds',
           text:
-            'SELECT ordinal, outcome, standing, balance::text, held::text ' +
+            'SELECT ordinal, outcome, standing, balance::text, held::text, held_by_key::text, ' +
+            'cap_period, cap::text, cap_used::text ' +
             'FROM place_holds($1, $2, $3::numeric[], $4::interval)',
           values: [
             holds.map(({ requestId }) => requestId),
@@ -77,7 +84,7 @@ export function createHoldTable(hot: Pool, admin: Pool): HoldTable {
       const rows = await reachingDatabase(() =>
         queryRows<Omit<HoldRecord, 'amount'> & { readonly amount: string }>(admin, {
           text:
-            'SELECT request_id AS "requestId", key_id AS "keyId", amount::text, ' +
+            'SELECT request_id AS "requestId", account_id AS "accountId", key_id AS "keyId", amount::text, ' +
             'created_at AS "createdAt", orphaned_at AS "orphanedAt" FROM hold ' +
             'WHERE (orphaned_at IS NULL) = $1 ORDER BY created_at DESC, request_id DESC LIMIT $2',
           values: [state === 'live', limit],
@@ -104,8 +111,15 @@ function intervalOf(ms: number): string {
   return `${String(ms)} milliseconds`;
 }
 
-function outcomeOf([, outcome, standing, balanceText, heldText]: HoldRow, hold: Hold): HoldOutcome {
+function outcomeOf(
+  [, outcome, standing, balanceText, heldText, heldByKey, ...capColumns]: HoldRow,
+  hold: Hold,
+): HoldOutcome {
   if (standing !== 'active') return { outcome: 'inactive', standing };
+  const { cap } = capUseOf(capColumns);
+  if (outcome === 'capped' && cap !== undefined) {
+    return { outcome, cap, held: unitsFromNumeric(heldByKey) };
+  }
   const [balance, held] = [unitsFromNumeric(balanceText ?? '0'), unitsFromNumeric(heldText)];
   if (outcome !== 'short') return { outcome: 'held', balance, held };
   return { outcome, balance, held, shortfall: held + hold.amount - balance };

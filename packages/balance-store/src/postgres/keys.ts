@@ -1,71 +1,85 @@
-/** Keys through Prisma, except for the look-up before each admission. */
+/** Reads keys through Prisma, except for the look-up before each admission. */
 
 import type { Pool } from 'pg';
-import type { PrismaClient } from '../generated/client.js';
-import type { KeyRecord } from '../key.js';
+import type { Prisma, PrismaClient } from '../generated/client.js';
+import type { KeyFilter } from '../key.js';
 import type { KeyTable } from '../ledger/ledger-database.js';
-import { keyRecordOf } from './key-record.js';
-import type { KeyRow } from './key-record.js';
+import { keyRecordOf } from '../ledger/stored-key.js';
+import type { StoredKey } from '../ledger/stored-key.js';
+import { unitsFromNumeric } from '../numeric.js';
+import { unitsFromDecimal } from './decimal.js';
 import { throughPrisma } from './prisma-faults.js';
 import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
+import { containing, metadataConditions } from './search.js';
 
 export function createKeyTable(prisma: PrismaClient, hot: Pool): KeyTable {
   return {
-    async insert({ limits, ...row }) {
-      await throughPrisma(() =>
-        prisma.apiKey.create({ data: { ...row, ...limits }, select: { id: true } }),
-      );
-    },
-
-    async update(id, change, onlyInState) {
-      const where = { id, ...(onlyInState === undefined ? {} : { state: onlyInState }) };
-      await throughPrisma(() => prisma.apiKey.updateMany({ where, data: change }));
-    },
-
     async get(id) {
       const row = await throughPrisma(() => prisma.keyStanding.findUnique({ where: { id } }));
-      return row === null ? undefined : recordOf(row);
+      return row === null ? undefined : keyRecordOf(row, unitsFromDecimal, new Date());
     },
 
-    async list({ limit, after }) {
+    async list(filter) {
       const rows = await throughPrisma(() =>
         prisma.keyStanding.findMany({
-          where: after === undefined ? {} : { id: { lt: after } },
+          where: conditionsOf(filter),
           orderBy: { id: 'desc' },
-          take: limit,
+          take: filter.limit,
         }),
       );
-      return rows.map(recordOf);
+      return rows.map((row) => keyRecordOf(row, unitsFromDecimal, new Date()));
     },
 
     async find(credentialHmac) {
       const [row] = await reachingDatabase(() =>
-        queryRows<KeyRow>(hot, { ...FIND_KEY, values: [credentialHmac] }),
+        queryRows<StoredKey<string>>(hot, { ...FIND_KEY, values: [credentialHmac] }),
       );
-      return row === undefined ? undefined : keyRecordOf(row);
+      return row === undefined ? undefined : keyRecordOf(row, unitsFromNumeric, new Date());
     },
   };
 }
 
-type PrismaKeyRow = Awaited<ReturnType<PrismaClient['keyStanding']['findFirstOrThrow']>>;
-
-function recordOf(row: PrismaKeyRow): KeyRecord {
-  return keyRecordOf({
-    ...row,
-    balance: row.balance.toFixed(),
-    spent: row.spent.toFixed(),
-    credited: row.credited.toFixed(),
-    writtenOff: row.writtenOff.toFixed(),
-  });
+function conditionsOf({
+  after,
+  accountId,
+  name,
+  externalId,
+  metadata,
+}: KeyFilter): Prisma.KeyStandingWhereInput {
+  return {
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(externalId === undefined ? {} : { externalId }),
+    AND: [
+      ...(after === undefined ? [] : [{ id: { lt: after } }]),
+      ...metadataConditions(metadata),
+      ...(name === undefined
+        ? []
+        : [
+            {
+              OR: [{ name: containing(name) }, { hint: containing(name) }],
+            },
+          ]),
+    ],
+  };
 }
+
+/** The columns of {@link StoredKey}. */
+export const KEY_COLUMNS =
+  'id, account_id AS "accountId", name, external_id AS "externalId", metadata, hint, state, ' +
+  'scope, models, expires_at AS "expiresAt", previous_until AS "previousUntil", concurrency, ' +
+  'burst, requests_per_minute AS "requestsPerMinute", cap_day::text AS "capDay", ' +
+  'cap_week::text AS "capWeek", cap_month::text AS "capMonth", cap_total::text AS "capTotal", ' +
+  'spent::text, written_off::text AS "writtenOff", day_start AS "dayStart", ' +
+  'day_base::text AS "dayBase", week_start AS "weekStart", week_base::text AS "weekBase", ' +
+  'month_start AS "monthStart", month_base::text AS "monthBase", balance::text, ' +
+  'credited::text, created_at AS "createdAt", last_charged_at AS "lastChargedAt", standing';
 
 const FIND_KEY = {
   name: 'find_key',
   text:
-    'SELECT id, name, hint, state, expires_at AS "expiresAt", concurrency, burst, ' +
-    'requests_per_minute AS "requestsPerMinute", balance::text, spent::text, credited::text, ' +
-    'written_off::text AS "writtenOff", ' +
-    'created_at AS "createdAt", last_charged_at AS "lastChargedAt", standing ' +
-    'FROM key_standing WHERE credential_hmac = $1',
+    `SELECT ${KEY_COLUMNS} FROM key_standing WHERE credential_hmac = $1 ` +
+    'UNION ALL ' +
+    `SELECT ${KEY_COLUMNS} FROM key_standing ` +
+    'WHERE previous_hmac = $1 AND previous_until > clock_timestamp()',
   timeoutMs: READ_TIMEOUT_MS,
 } as const;

@@ -5,8 +5,11 @@ import type { Pool } from 'pg';
 import { PrismaClient } from '../generated/client.js';
 import { auditLedger } from '../ledger/audit-ledger.js';
 import type { LedgerDatabase } from '../ledger/ledger-database.js';
+import { createAccountTable } from './accounts.js';
 import { createAuditSource } from './audit-source.js';
+import { createDocumentTable } from './documents.js';
 import { createEntryTable } from './entries.js';
+import { createEventTable } from './events.js';
 import { createHoldTable } from './holds.js';
 import { createKeyTable } from './keys.js';
 import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
@@ -14,22 +17,29 @@ import { createSealTable } from './seals.js';
 import { createSettleDriver, insertQuarantine } from './settle.js';
 import { createStandingReader } from './standing-reader.js';
 import { summarizeLedger } from './summary.js';
-import { topUpOnce } from './top-up.js';
+import { listTrail } from './trail.js';
+import { createBookRunner } from './transaction.js';
+import { readUsage } from './usage.js';
 
 /**
- * @param hot - For requests: admission reads, settlements, top-ups.
- * @param admin - For operators.
+ * @param hot - For requests: admission reads, settlements, bookings.
+ * @param admin - For operators: everything else.
  */
 export function createPostgresDatabase(hot: Pool, admin: Pool): LedgerDatabase {
   const prisma = new PrismaClient({ adapter: new PrismaPg(admin) });
   return {
+    accounts: createAccountTable(prisma, admin),
     keys: createKeyTable(prisma, hot),
     holds: createHoldTable(hot, admin),
     entries: createEntryTable(prisma),
+    events: createEventTable(admin),
+    documents: createDocumentTable(admin),
     seals: createSealTable(admin),
     settling: createSettleDriver(hot),
     readStanding: createStandingReader(hot),
-    topUp: (topUp) => reachingDatabase(() => topUpOnce(hot, topUp)),
+    book: createBookRunner(hot),
+    readUsage: (query) => reachingDatabase(() => readUsage(admin, query)),
+    listTrail: (filter) => listTrail(prisma, filter),
     quarantine: (usage) => reachingDatabase(() => insertQuarantine(hot, usage, null)),
     summarize: () => reachingDatabase(() => summarizeLedger(admin)),
     audit: (options) => reachingDatabase(() => auditLedger(createAuditSource(admin), options)),

@@ -2,7 +2,7 @@
 
 import { types } from 'node:util';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
-import { StoreUnavailableError } from '../store.js';
+import { reachingDatabase as reaching } from '../ledger/reaching-database.js';
 import { withTimeout } from '../ledger/timeout.js';
 
 export interface Query {
@@ -57,6 +57,51 @@ async function onConnection<Result>(
   }
 }
 
+/** Runs statements of one transaction. */
+export interface TransactionQueries {
+  readonly rows: <Row extends QueryResultRow>(
+    text: string,
+    values?: readonly unknown[],
+  ) => Promise<readonly Row[]>;
+}
+
+/**
+ * Runs `work` in a transaction, on disk when this resolves. If `work` throws, nothing happens.
+ *
+ * @param isolation - `snapshot`: all reads see the same moment, and nothing is written.
+ */
+export function inTransaction<Result>(
+  pool: Pool,
+  isolation: 'write' | 'snapshot',
+  work: (queries: TransactionQueries) => Promise<Result>,
+): Promise<Result> {
+  const timeoutMs = LONG_TIMEOUT_MS;
+  return onConnection(pool, { text: '', timeoutMs }, async (client) => {
+    await client.query(
+      isolation === 'write' ? 'BEGIN' : 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+    );
+    try {
+      // An acknowledged change must be on disk, whatever the server's default is.
+      if (isolation === 'write') {
+        await client.query(
+          "SELECT set_config('synchronous_commit', 'on', true) " +
+            "WHERE current_setting('synchronous_commit') = 'off'",
+        );
+      }
+      const result = await work({
+        rows: async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
+          (await client.query<Row>(configOf({ text, values, timeoutMs }))).rows,
+      });
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      // A lost connection has rolled back by itself.
+      await client.query('ROLLBACK').catch(() => undefined);
+      throw error;
+    }
+  });
+}
+
 /** The longest timer of Node, some 25 days. */
 const NEVER_MS = 2 ** 31 - 1;
 
@@ -108,23 +153,10 @@ function isUnavailable(error: unknown): boolean {
   return types.isNativeError(error) && (error.name === 'Error' || error.name === 'AggregateError');
 }
 
-/**
- * Runs database work. Rethrows a fault of the database as {@link StoreUnavailableError} and all
- * other errors unchanged.
- *
- * @param unavailable - Whether an error is a fault of the database, not a mistake in the statement.
- */
-export async function reachingDatabase<Result>(
+/** {@link reaching} for this database. */
+export function reachingDatabase<Result>(
   work: () => Promise<Result>,
-  unavailable: (error: unknown) => boolean = isUnavailable,
+  unavailable = isUnavailable,
 ): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof StoreUnavailableError || !unavailable(error)) throw error;
-    const reason = types.isNativeError(error) ? error.message : String(error);
-    throw new StoreUnavailableError(`the ledger's database is unavailable: ${reason}`, {
-      cause: error,
-    });
-  }
+  return reaching(work, unavailable);
 }

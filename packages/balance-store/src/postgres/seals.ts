@@ -2,20 +2,30 @@
 
 import type { Pool } from 'pg';
 import type { SealHead } from '../audit.js';
+import { TRAIL } from '../ledger/ledger-database.js';
 import type { SealTable } from '../ledger/ledger-database.js';
+import { pagesOf } from '../ledger/pages.js';
 import { LONG_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 
-const KEYS_PER_PAGE = 1_000;
+const ACCOUNTS_PER_PAGE = 1_000;
 
 export function createSealTable(pool: Pool): SealTable {
   return {
     head: () => reachingDatabase(() => readHead(pool)),
-    keyIds: (which) => (which === 'all' ? allKeys(pool) : changedKeys(pool)),
-    async sealBlock(keyIds, maxEntries) {
+    accountIds: async function* (which) {
+      // With the first page, so that one block covers both.
+      let others = [TRAIL];
+      for await (const page of which === 'all' ? allAccounts(pool) : changedAccounts(pool)) {
+        yield [...page, ...others];
+        others = [];
+      }
+      if (others.length > 0) yield others;
+    },
+    async sealBlock(accountIds, maxEntries) {
       const [row] = await reachingDatabase(() =>
         queryRows<{ sealed: number }>(pool, {
           text: 'SELECT seal_ledger($1, $2) AS sealed',
-          values: [keyIds, maxEntries],
+          values: [accountIds, maxEntries],
           timeoutMs: LONG_TIMEOUT_MS,
         }),
       );
@@ -24,12 +34,12 @@ export function createSealTable(pool: Pool): SealTable {
   };
 }
 
-async function* allKeys(pool: Pool): AsyncGenerator<readonly string[]> {
+async function* allAccounts(pool: Pool): AsyncGenerator<readonly string[]> {
   for (let after = ''; ;) {
     const rows = await reachingDatabase(() =>
       queryRows<{ id: string }>(pool, {
-        text: 'SELECT id FROM api_key WHERE id > $1 ORDER BY id LIMIT $2',
-        values: [after, KEYS_PER_PAGE],
+        text: 'SELECT id FROM account WHERE id > $1 ORDER BY id LIMIT $2',
+        values: [after, ACCOUNTS_PER_PAGE],
         timeoutMs: LONG_TIMEOUT_MS,
       }),
     );
@@ -40,19 +50,19 @@ async function* allKeys(pool: Pool): AsyncGenerator<readonly string[]> {
   }
 }
 
-async function* changedKeys(pool: Pool): AsyncGenerator<readonly string[]> {
+async function* changedAccounts(pool: Pool): AsyncGenerator<readonly string[]> {
   const rows = await reachingDatabase(() =>
     queryRows<{ id: string }>(pool, {
       text:
-        'SELECT DISTINCT key_id AS id FROM ledger WHERE created_at >= ' +
+        'SELECT DISTINCT account_id AS id FROM ledger WHERE created_at >= ' +
         "(SELECT max(sealed_at) FROM ledger_block) - interval '2 minutes'",
       timeoutMs: LONG_TIMEOUT_MS,
     }),
   );
-  const ids = rows.map(({ id }) => id);
-  for (let start = 0; start < ids.length; start += KEYS_PER_PAGE) {
-    yield ids.slice(start, start + KEYS_PER_PAGE);
-  }
+  yield* pagesOf(
+    rows.map(({ id }) => id),
+    ACCOUNTS_PER_PAGE,
+  );
 }
 
 export async function readHead(pool: Pool): Promise<SealHead | undefined> {

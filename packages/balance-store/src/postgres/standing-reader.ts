@@ -1,6 +1,7 @@
 /** The authoritative admission read: reads the standings of many keys in one query. */
 
 import type { Pool } from 'pg';
+import type { CapPeriod, CapUse } from '../key.js';
 import { createQueryBatcher } from '../ledger/query-batcher.js';
 import { unitsFromNumeric } from '../numeric.js';
 import type { Standing } from '../store.js';
@@ -11,7 +12,28 @@ type StandingRow = [
   standing: 'active' | 'exhausted' | 'suspended' | 'revoked' | 'expired',
   balance: string,
   uncovered: string,
+  capPeriod: CapPeriod | null,
+  cap: string | null,
+  capUsed: string | null,
 ];
+
+const READ_STANDINGS =
+  'SELECT k.id, standing_of(k.state, k.expires_at, a.balance, a.uncovered), a.balance::text, ' +
+  'a.uncovered::text, c.period, c.cap::text, c.used::text ' +
+  'FROM api_key k JOIN account a ON a.id = k.account_id ' +
+  'LEFT JOIN LATERAL tightest_cap(k, clock_timestamp()) c ' +
+  'ON num_nonnulls(k.cap_day, k.cap_week, k.cap_month, k.cap_total) > 0 ' +
+  'WHERE k.id = ANY ($1)';
+
+/** From the columns of `tightest_cap`: nothing for a key without caps. */
+export function capUseOf([period, cap, used]: readonly [
+  CapPeriod | null,
+  string | null,
+  string | null,
+]): { readonly cap?: CapUse } {
+  if (period === null || cap === null || used === null) return {};
+  return { cap: { period, cap: unitsFromNumeric(cap), used: unitsFromNumeric(used) } };
+}
 
 /**
  * @returns a function that reads a key's standing. Reads of one event-loop tick share one query.
@@ -21,15 +43,20 @@ export function createStandingReader(pool: Pool): (keyId: string) => Promise<Sta
     const rows = await reachingDatabase(() =>
       queryArrays<StandingRow>(pool, {
         name: 'read_standings',
-        text: 'SELECT id, standing, balance::text, uncovered::text FROM key_standing WHERE id = ANY ($1)',
+        text: READ_STANDINGS,
         values: [[...new Set(keyIds)]],
         timeoutMs: READ_TIMEOUT_MS,
       }),
     );
     const standings = new Map<string, Standing>(
-      rows.map(([id, standing, balance, uncovered]) => [
+      rows.map(([id, standing, balance, uncovered, ...cap]) => [
         id,
-        { standing, balance: unitsFromNumeric(balance), uncovered: unitsFromNumeric(uncovered) },
+        {
+          standing,
+          balance: unitsFromNumeric(balance),
+          uncovered: unitsFromNumeric(uncovered),
+          ...capUseOf(cap),
+        },
       ]),
     );
     return keyIds.map((keyId) => standings.get(keyId) ?? { standing: 'unknown' });

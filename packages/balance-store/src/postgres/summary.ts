@@ -8,14 +8,22 @@ import { WRITE_TIMEOUT_MS, queryRows } from './query.js';
 interface StandingRow {
   readonly standing: keyof LedgerSummary['keys'];
   readonly keys: number;
+}
+
+interface MoneyRow {
+  readonly accounts: number;
   readonly unspent: string;
   readonly overdrawn: string;
+  readonly expired: string;
+  readonly writtenOff: string;
 }
 
 interface CountsRow {
   readonly quarantined: number;
   readonly conflicts: number;
   readonly orphanedHolds: number;
+  readonly undeliveredEvents: number;
+  readonly oldestPendingEventAt: Date | null;
   readonly lastSealAt: Date | null;
 }
 
@@ -23,9 +31,16 @@ const NO_KEYS = { active: 0, exhausted: 0, suspended: 0, revoked: 0, expired: 0 
 
 export async function summarizeLedger(pool: Pool): Promise<LedgerSummary> {
   const standings = await queryRows<StandingRow>(pool, {
+    text: 'SELECT standing, count(*)::int4 AS keys FROM key_standing GROUP BY standing',
+    timeoutMs: WRITE_TIMEOUT_MS,
+  });
+  const [money] = await queryRows<MoneyRow>(pool, {
     text:
-      'SELECT standing, count(*)::int4 AS keys, sum(greatest(balance, 0))::text AS unspent, ' +
-      'sum(greatest(-balance, 0))::text AS overdrawn FROM key_standing GROUP BY standing',
+      'SELECT count(*)::int4 AS accounts, ' +
+      'coalesce(sum(greatest(balance, 0)), 0)::text AS unspent, ' +
+      'coalesce(sum(greatest(-balance, 0)), 0)::text AS overdrawn, ' +
+      'coalesce(sum(expired), 0)::text AS expired, ' +
+      'coalesce(sum(written_off), 0)::text AS "writtenOff" FROM account',
     timeoutMs: WRITE_TIMEOUT_MS,
   });
   const [counts] = await queryRows<CountsRow>(pool, {
@@ -33,20 +48,25 @@ export async function summarizeLedger(pool: Pool): Promise<LedgerSummary> {
       'SELECT (SELECT count(*)::int4 FROM quarantine) AS quarantined, ' +
       '(SELECT count(*)::int4 FROM settle_conflict) AS conflicts, ' +
       '(SELECT count(*)::int4 FROM hold WHERE orphaned_at IS NOT NULL) AS "orphanedHolds", ' +
+      '(SELECT count(*)::int4 FROM event WHERE due_at IS NULL AND delivered_at IS NULL) ' +
+      'AS "undeliveredEvents", ' +
+      '(SELECT min(created_at) FROM event WHERE due_at IS NOT NULL) AS "oldestPendingEventAt", ' +
       '(SELECT max(sealed_at) FROM ledger_block) AS "lastSealAt"',
     timeoutMs: WRITE_TIMEOUT_MS,
   });
-  if (counts === undefined) throw new Error('the ledger was not counted');
-  const sumOf = (amount: 'unspent' | 'overdrawn'): bigint =>
-    standings.reduce((sum, row) => sum + unitsFromNumeric(row[amount]), 0n);
+  if (counts === undefined || money === undefined) throw new Error('the ledger was not counted');
   return {
     ...counts,
+    oldestPendingEventAt: counts.oldestPendingEventAt ?? undefined,
     lastSealAt: counts.lastSealAt ?? undefined,
     keys: Object.assign(
       { ...NO_KEYS },
       ...standings.map(({ standing, keys }) => ({ [standing]: keys })),
     ) as LedgerSummary['keys'],
-    unspent: sumOf('unspent'),
-    overdrawn: sumOf('overdrawn'),
+    accounts: money.accounts,
+    unspent: unitsFromNumeric(money.unspent),
+    overdrawn: unitsFromNumeric(money.overdrawn),
+    expired: unitsFromNumeric(money.expired),
+    writtenOff: unitsFromNumeric(money.writtenOff),
   };
 }

@@ -17,11 +17,22 @@ import { isWellFormedCredential } from '../credential.js';
 import type { LedgerEntry, SettledRates } from '../ledger-entry.js';
 import { StoreUnavailableError } from '../store.js';
 import type { BalanceStore, Settlement } from '../store.js';
+import { accountsContract } from './accounts-contract.js';
+import { capsContract } from './caps-contract.js';
+import { correctionsContract } from './corrections-contract.js';
+import { creditsContract } from './credits-contract.js';
+import { documentsContract } from './documents-contract.js';
+import { eventPruningContract } from './event-pruning-contract.js';
+import { eventsContract } from './events-contract.js';
 import { holdsContract } from './holds-contract.js';
+import { rotationContract } from './rotation-contract.js';
 import { sampleLimits, settlement } from './samples.js';
 import { sealsContract } from './seals-contract.js';
-import { USD } from './subject.js';
+import { TESTS, USD } from './subject.js';
 import type { ContractPart, ContractRunner, StoreUnderTest } from './subject.js';
+import { tamperingContract } from './tampering-contract.js';
+import { trailContract } from './trail-contract.js';
+import { usageContract } from './usage-contract.js';
 
 export interface ContractOptions {
   readonly name: string;
@@ -52,11 +63,42 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
       return record.id;
     };
     const topUp = (keyId: string, amount: bigint, topUpId: string = randomUUID()) =>
-      subject.store.topUp({ topUpId, keyId, amount, actor: 'tests' });
+      subject.store.topUp({ topUpId, to: { keyId }, amount, by: { name: 'tests' } });
+    const accountOf = async (keyId: string) =>
+      (await subject.store.getKey(keyId))?.accountId ?? 'acct_none';
     const settle = (charge: Settlement) => subject.store.settle(charge, DEADLINE);
-    const part: ContractPart = { runner, subject: () => subject, newKey, topUp, settle };
+    const newAccount: ContractPart['newAccount'] = async (balance, ...keys) => {
+      const { store } = subject;
+      const created = await store.create({ account: { name: 'test' }, by: TESTS });
+      assert.ok(created.outcome === 'created');
+      const to = { accountId: created.account.id };
+      const keyIds: string[] = [];
+      for (const key of keys) {
+        const sample = { name: 'test', limits: sampleLimits, expiresAt: null, ...key };
+        const added = await store.create({ account: created.account, key: sample, by: TESTS });
+        assert.ok(added.outcome === 'created' && added.key !== undefined);
+        keyIds.push(added.key.id);
+      }
+      if (balance > 0n) {
+        await store.topUp({ topUpId: randomUUID(), to, amount: balance, by: TESTS });
+      }
+      return { ...to, keyIds };
+    };
+    const balanceOf = async (accountId: string) =>
+      (await subject.store.getAccount(accountId))?.balance ?? 0n;
+    const part: ContractPart = {
+      runner,
+      subject: () => subject,
+      newKey,
+      accountOf,
+      newAccount,
+      balanceOf,
+      topUp,
+      settle,
+    };
     const entriesOf = async (keyId: string): Promise<readonly LedgerEntry[]> =>
-      (await subject.store.listEntries({ keyId, limit: 5_000 })).entries;
+      (await subject.store.listEntries({ accountId: await accountOf(keyId), limit: 5_000 }))
+        .entries;
     const standingOf = async (keyId: string) => (await subject.store.readStanding(keyId)).standing;
 
     describe('keys', () => {
@@ -207,6 +249,8 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.deepEqual(found, {
           ...recorded,
           id: requestId,
+          accountId: await accountOf(keyId),
+          overCap: 0n,
           kind: 'charge',
           delta: -amount,
           balanceAfter: balance,
@@ -308,14 +352,16 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         });
         assert.deepEqual(await topUp(keyId, -debt), {
           outcome: 'credited',
+          accountId: await accountOf(keyId),
           balance: 0n,
-          isActive: false,
+          activeKeys: 0,
         });
         assert.equal(await standingOf(keyId), 'exhausted');
         assert.deepEqual(await topUp(keyId, 1n), {
           outcome: 'credited',
+          accountId: await accountOf(keyId),
           balance: 1n,
-          isActive: true,
+          activeKeys: 1,
         });
         assert.equal(await standingOf(keyId), 'active');
       });
@@ -439,7 +485,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
       });
 
       it('refuses an unknown key, and an amount that is not above zero', async () => {
-        assert.deepEqual(await topUp('key_none', 1n), { outcome: 'unknown_key' });
+        assert.deepEqual(await topUp('key_none', 1n), { outcome: 'unknown' });
         const keyId = await newKey();
         await assert.rejects(topUp(keyId, 0n), RangeError);
         await assert.rejects(topUp(keyId, -1n), RangeError);
@@ -463,14 +509,26 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
       });
     });
 
+    eventPruningContract(part);
     holdsContract(part);
+    accountsContract(part);
+    rotationContract(part);
+    correctionsContract(part);
+    creditsContract(part);
+    capsContract(part);
+    usageContract(part);
+    documentsContract(part);
+    eventsContract(part);
+    trailContract(part);
 
     describe('entries', () => {
-      it('findEntry finds an entry only for the key that owns it', async () => {
+      it('findEntry finds a charge only for the key that made it', async () => {
         const [keyId, otherKey] = [await newKey(USD), await newKey()];
         const charge = settlement(keyId);
         await settle(charge);
-        assert.equal((await subject.store.findEntry(keyId, charge.requestId))?.keyId, keyId);
+        const found = await subject.store.findEntry(keyId, charge.requestId);
+        assert.ok(found?.kind === 'charge');
+        assert.equal(found.keyId, keyId);
         assert.equal(await subject.store.findEntry(otherKey, charge.requestId), undefined);
         assert.equal(await subject.store.findEntry(keyId, 'req_none'), undefined);
       });
@@ -487,7 +545,10 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
       it('listEntries pages through everything once, newest first, of one key and of all', async () => {
         const keyId = await newKey(USD);
         await Promise.all(Array.from({ length: 24 }, () => settle(settlement(keyId))));
-        const own = await collect(subject.store, { keyId, limit: 7 });
+        const own = await collect(subject.store, {
+          accountId: await accountOf(keyId),
+          limit: 7,
+        });
         assert.deepEqual(
           own.map(({ seq }) => seq),
           Array.from({ length: 25 }, (_, i) => 25n - BigInt(i)),
@@ -515,7 +576,11 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
           [rare.requestId],
         );
         assert.equal(byModel.next, undefined);
-        const topUps = await store.listEntries({ keyId, kind: 'top_up', limit: 10 });
+        const topUps = await store.listEntries({
+          accountId: await accountOf(keyId),
+          kind: 'top_up',
+          limit: 10,
+        });
         assert.deepEqual(
           topUps.entries.map(({ kind }) => kind),
           ['top_up'],
@@ -535,7 +600,11 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
           await assert.rejects(subject.store.listEntries({ limit: 1, cursor }), RangeError);
         }
         await assert.rejects(
-          subject.store.listEntries({ keyId, limit: 1, cursor: 'eHk' }),
+          subject.store.listEntries({
+            accountId: await accountOf(keyId),
+            limit: 1,
+            cursor: 'eHk',
+          }),
           RangeError,
         );
       });
@@ -614,6 +683,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.deepEqual(differences, [
           {
             check: 'amount',
+            accountId: await accountOf(keyId),
             keyId,
             entryId: wrong.requestId,
             expected: (-settlement(keyId).amount).toString(),
@@ -627,18 +697,23 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
           'UPDATE ledger SET delta = 0',
           'DELETE FROM ledger',
           'DELETE FROM api_key',
+          'DELETE FROM account',
+          'UPDATE trail SET actor = actor',
+          'DELETE FROM trail',
         ]) {
           await assert.rejects(subject.tamper(sql), /refused/);
         }
       });
     });
 
+    tamperingContract(part);
     sealsContract(part);
 
     describe('audit of a ledger that was tampered with', () => {
       it('names entries and keys that were changed with the triggers disabled', async () => {
         const known = (await subject.store.audit()).differences.length;
         const keys = await Promise.all([1, 2, 3, 4, 5].map(() => newKey(USD)));
+        const accounts = await Promise.all(keys.map(accountOf));
         const charges: string[] = [];
         for (const keyId of keys) {
           const ids = Array.from({ length: 3 }, () => settlement(keyId));
@@ -650,24 +725,26 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
           `UPDATE ledger SET delta = '-0.00000000000001' WHERE id = '${charges[0] ?? ''}';
           UPDATE ledger SET input_tokens = input_tokens + 1 WHERE id = '${charges[1] ?? ''}';
           DELETE FROM ledger WHERE id = '${charges[2] ?? ''}';
-          INSERT INTO ledger (id, key_id, seq, kind, delta, balance_after, input_hash, created_at, actor)
-            SELECT 'forged', key_id, 99, 'top_up', '1.00000000000000', '1.00000000000000',
-              ${literal.bytes(Buffer.alloc(0))}, created_at, 'x'
+          INSERT INTO ledger (id, account_id, seq, kind, delta, balance_after, input_hash, created_at, actor, source)
+            SELECT 'forged', account_id, 99, 'top_up', '1.00000000000000', '1.00000000000000',
+              ${literal.bytes(Buffer.alloc(0))}, created_at, 'x', 'paid'
             FROM ledger WHERE id = '${charges[3] ?? ''}';
-          UPDATE api_key SET balance = '7.00000000000000' WHERE id = '${keys[4] ?? ''}'`,
+          UPDATE account SET balance = '7.00000000000000' WHERE id = '${accounts[4] ?? ''}'`,
           'down',
         );
         const { differences, gap } = await subject.store.audit();
-        const found = new Set(differences.map(({ check, keyId }) => `${String(keyId)} ${check}`));
+        const found = new Set(
+          differences.map(({ check, accountId }) => `${String(accountId)} ${check}`),
+        );
         const expected = [
-          `${keys[0] ?? ''} amount`,
-          `${keys[0] ?? ''} running_balance`,
-          `${keys[0] ?? ''} key_balance`,
-          `${keys[1] ?? ''} amount`,
-          `${keys[2] ?? ''} sequence`,
-          `${keys[2] ?? ''} key_totals`,
-          `${keys[3] ?? ''} sequence`,
-          `${keys[4] ?? ''} key_balance`,
+          `${accounts[0] ?? ''} amount`,
+          `${accounts[0] ?? ''} running_balance`,
+          `${accounts[0] ?? ''} balance`,
+          `${accounts[1] ?? ''} amount`,
+          `${accounts[2] ?? ''} sequence`,
+          `${accounts[2] ?? ''} account_totals`,
+          `${accounts[3] ?? ''} sequence`,
+          `${accounts[4] ?? ''} balance`,
           'undefined total',
         ];
         for (const difference of expected) assert.ok(found.has(difference), difference);
@@ -707,7 +784,7 @@ const NO_RATES: SettledRates = {
 
 async function collect(
   store: BalanceStore,
-  filter: { readonly keyId?: string; readonly limit: number },
+  filter: { readonly accountId?: string; readonly limit: number },
 ): Promise<readonly LedgerEntry[]> {
   const entries: LedgerEntry[] = [];
   let cursor: string | undefined;

@@ -6,7 +6,14 @@ import { settlement } from './samples.js';
 import { USD } from './subject.js';
 import type { ContractPart } from './subject.js';
 
-export function holdsContract({ runner, subject, newKey, topUp, settle }: ContractPart): void {
+export function holdsContract({
+  runner,
+  subject,
+  newKey,
+  accountOf,
+  topUp,
+  settle,
+}: ContractPart): void {
   const { describe, it } = runner;
   const place = (keyId: string, amount: bigint, requestId: string = randomUUID()) =>
     subject().store.placeHold({ requestId, keyId, amount });
@@ -108,7 +115,7 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       const writtenOff = second.amount - 10n;
       const settled = { balance: 0n, isActive: false, writtenOff };
       assert.deepEqual(await settle(second), { outcome: 'settled', ...settled });
-      // Sent again, as after a lost answer, together with a copy of itself.
+      // The charge is sent again, as after a lost answer, twice in one batch.
       const replayed = { outcome: 'replayed', ...settled };
       assert.deepEqual(await Promise.all([settle(second), settle(second)]), [replayed, replayed]);
       assert.deepEqual(await heldBy(keyId), []);
@@ -156,8 +163,9 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       assert.equal((await store.getKey(keyId))?.isActive, false);
       assert.deepEqual(await topUp(keyId, 1n), {
         outcome: 'credited',
+        accountId: await accountOf(keyId),
         balance: balance + 1n,
-        isActive: true,
+        activeKeys: 1,
       });
       assert.deepEqual(await store.readStanding(keyId), {
         standing: 'active',
@@ -193,7 +201,7 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       assert.ok((await subject().store.audit()).isSound);
     });
 
-    it('become orphans when they expire, which hold nothing and are counted; a late charge takes what is left', async () => {
+    it('become orphans when they expire: these are counted but hold no money; a late charge takes what is left', async () => {
       const keyId = await newKey();
       const [late, tooLate] = [settlement(keyId), settlement(keyId)];
       await topUp(keyId, late.amount + 5n);
@@ -225,7 +233,7 @@ export function holdsContract({ runner, subject, newKey, topUp, settle }: Contra
       assert.equal(await balanceOf(keyId), 5n - bounded.amount);
     });
 
-    it('a charge without overdraft never takes the balance below zero, hold or no hold', async () => {
+    it('a charge without overdraft never takes the balance below zero, with or without a hold', async () => {
       const keyId = await newKey();
       const charges = Array.from({ length: 30 }, () => settlement(keyId, { overdraft: 'none' }));
       const [{ amount } = settlement(keyId)] = charges;

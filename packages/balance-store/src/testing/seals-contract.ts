@@ -8,7 +8,7 @@ import { USD } from './subject.js';
 import type { ContractPart } from './subject.js';
 
 /** Leaves the ledger tampered with, so tests that need a sound ledger must run before it. */
-export function sealsContract({ runner, subject, newKey, settle }: ContractPart): void {
+export function sealsContract({ runner, subject, newKey, accountOf, settle }: ContractPart): void {
   const { describe, it } = runner;
   const differences = async (check: string) =>
     (await subject().store.audit()).differences.filter((found) => found.check === check);
@@ -39,6 +39,7 @@ export function sealsContract({ runner, subject, newKey, settle }: ContractPart)
       const report = await store.audit();
       assert.deepEqual(report.head, head);
       assert.equal(report.sealed, report.entries);
+      assert.equal(report.sealedTrail, report.trail);
       assert.deepEqual(await differences('seal'), []);
       assert.deepEqual(await differences('block'), []);
       const anchored = await store.audit({ anchor: last });
@@ -70,6 +71,7 @@ export function sealsContract({ runner, subject, newKey, settle }: ContractPart)
       const [first, second, , last] = charges.map(({ requestId }) => requestId);
       // No sum shows these changes: an entry's upstream id and time are in no sum, and the newest
       // entry is deleted together with its effect on the key.
+      const accountId = await accountOf(keyId);
       const [key, entry] = [await store.getKey(keyId), await store.findEntry(keyId, second ?? '')];
       const { amount } = charges[3] ?? { amount: 0n };
       const aMomentLater = new Date((entry?.createdAt.getTime() ?? 0) + 1);
@@ -77,22 +79,22 @@ export function sealsContract({ runner, subject, newKey, settle }: ContractPart)
         `UPDATE ledger SET upstream_id = 'msg_another' WHERE id = '${first ?? ''}';
         UPDATE ledger SET created_at = ${subject().literal.time(aMomentLater)}
           WHERE id = '${second ?? ''}';
-        UPDATE api_key SET balance = '${numericFromUnits((key?.balance ?? 0n) + amount)}',
+        UPDATE account SET balance = '${numericFromUnits((key?.balance ?? 0n) + amount)}',
           spent = '${numericFromUnits((key?.spent ?? 0n) - amount)}', seq = seq - 1
-          WHERE id = '${keyId}';
+          WHERE id = '${accountId}';
         DELETE FROM ledger WHERE id = '${last ?? ''}'`,
         'down',
       );
       const found = (await differences('seal')).slice(before.length);
       assert.deepEqual(
-        found.map(({ keyId: of, entryId }) => [of, entryId]),
+        found.map(({ accountId: of, entryId }) => [of, entryId]),
         [
-          [keyId, first],
-          [keyId, second],
-          [keyId, undefined],
+          [accountId, first],
+          [accountId, second],
+          [accountId, undefined],
         ],
       );
-      assert.match(found[2]?.expected ?? '', /^entry 5 of this key, sealed in block \d+$/);
+      assert.match(found[2]?.expected ?? '', /^entry 5 of this account, sealed in block \d+$/);
     });
 
     it('break when they are rewritten to match a changed entry', async () => {
@@ -106,9 +108,9 @@ export function sealsContract({ runner, subject, newKey, settle }: ContractPart)
         `UPDATE ledger SET upstream_id = '${randomUUID()}' WHERE id = '${charge.requestId}'`,
         'down',
       );
-      const digests = subject().literal.bytes(await subject().digestsOf(keyId));
+      const digests = subject().literal.bytes(await subject().digestsOf(await accountOf(keyId)));
       await subject().tamper(
-        `UPDATE ledger_seal SET digests = ${digests} WHERE key_id = '${keyId}'`,
+        `UPDATE ledger_seal SET digests = ${digests} WHERE account_id = '${await accountOf(keyId)}'`,
         'down',
       );
       assert.deepEqual(await differences('seal'), sealsBefore);

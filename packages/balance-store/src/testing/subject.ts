@@ -1,5 +1,7 @@
 /** Types that the parts of the contract share: the store under test and shorthands for it. */
 
+import type { Actor } from '../account.js';
+import type { NewKey } from '../key.js';
 import type { BalanceStore, SettleOutcome, Settlement, TopUpOutcome } from '../store.js';
 
 export interface StoreUnderTest {
@@ -17,8 +19,8 @@ export interface StoreUnderTest {
     readonly time: (time: Date) => string;
     readonly bytes: (bytes: Buffer) => string;
   };
-  /** The digests of a key's entries as they are now, as a seal from entry 1 on would have them. */
-  digestsOf(keyId: string): Promise<Buffer>;
+  /** The digests of an account's entries as they are now: those of a seal from entry 1 on. */
+  digestsOf(accountId: string): Promise<Buffer>;
   close(): Promise<void>;
 }
 
@@ -34,8 +36,19 @@ export interface ContractPart {
   readonly subject: () => StoreUnderTest;
   /** Creates a key with this balance, in units of 10^-14 USD, and returns its id. */
   readonly newKey: (balance?: bigint) => Promise<string>;
+  /** The account of a key that {@link ContractPart.newKey} created. */
+  readonly accountOf: (keyId: string) => Promise<string>;
+  /** Creates an account with this balance and a key for each of `keys`. */
+  readonly newAccount: (
+    balance: bigint,
+    ...keys: readonly Partial<NewKey>[]
+  ) => Promise<{ readonly accountId: string; readonly keyIds: readonly string[] }>;
+  readonly balanceOf: (accountId: string) => Promise<bigint>;
   readonly topUp: (keyId: string, amount: bigint, topUpId?: string) => Promise<TopUpOutcome>;
   readonly settle: (charge: Settlement) => Promise<SettleOutcome>;
 }
 
 export const USD = 10n ** 14n;
+
+/** Who asks for changes in these tests. */
+export const TESTS: Actor = { name: 'tests', address: '192.0.2.0/24' };

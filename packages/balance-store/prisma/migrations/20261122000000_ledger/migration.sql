@@ -1,49 +1,105 @@
--- Keys, the append-only ledger, holds, the hash chain over the ledger, and the functions that are the
--- only way money moves. The text of each function is the one in ../../functions.
+-- Accounts with their balances, keys, the append-only ledger, sums of usage, holds, the hash chain over
+-- the ledger, and the functions that settle charges. The text of each function is the one in
+-- ../../functions.
 --
 -- Amounts are USD in NUMERIC(38,14): 10^-14 USD is the smallest amount any charge can have. That type
 -- rounds finer input silently, so the functions take unconstrained NUMERIC and refuse it instead.
 -- Ids compare bytewise (COLLATE "C"): every replica then locks keys in the same order.
 
-CREATE TABLE "api_key" (
+-- Whose money it is. Several keys may spend one balance.
+CREATE TABLE "account" (
   "id" TEXT COLLATE "C" NOT NULL,
   "name" TEXT NOT NULL,
-  "hint" TEXT NOT NULL,
-  "credential_hmac" BYTEA NOT NULL,
-  "pepper_id" TEXT NOT NULL,
-  "state" TEXT NOT NULL DEFAULT 'active',
-  "expires_at" TIMESTAMPTZ(3),
-  "concurrency" INTEGER NOT NULL,
-  "burst" INTEGER NOT NULL,
-  "requests_per_minute" DOUBLE PRECISION NOT NULL,
+  "external_id" TEXT,
+  "metadata" JSONB NOT NULL DEFAULT '{}',
+  -- The event 'balance.low' is written when the balance falls to this amount or below.
+  "low_balance" NUMERIC(38,14),
   "balance" NUMERIC(38,14) NOT NULL DEFAULT 0,
   "spent" NUMERIC(38,14) NOT NULL DEFAULT 0,
   "credited" NUMERIC(38,14) NOT NULL DEFAULT 0,
+  "adjusted" NUMERIC(38,14) NOT NULL DEFAULT 0,
+  "expired" NUMERIC(38,14) NOT NULL DEFAULT 0,
   -- The sum of all write-offs, and of those since the last credit (see "standing_of").
   "written_off" NUMERIC(38,14) NOT NULL DEFAULT 0,
   "uncovered" NUMERIC(38,14) NOT NULL DEFAULT 0,
+  -- How much of "spent" has been taken from the account's rows in "credit_lot".
+  "allotted" NUMERIC(38,14) NOT NULL DEFAULT 0,
   "seq" BIGINT NOT NULL DEFAULT 0,
-  "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT now(),
+  "created_at" TIMESTAMPTZ(3) NOT NULL,
   "last_charged_at" TIMESTAMPTZ(3),
-  CONSTRAINT "api_key_pkey" PRIMARY KEY ("id"),
-  CONSTRAINT "api_key_state" CHECK ("state" IN ('active', 'suspended', 'revoked')),
-  CONSTRAINT "api_key_limits"
-    CHECK ("concurrency" > 0 AND "burst" > 0 AND "requests_per_minute" > 0)
+  CONSTRAINT "account_pkey" PRIMARY KEY ("id")
 ) WITH (fillfactor = 50); -- room for a row's next version on the same page, so that no index changes
 
+CREATE UNIQUE INDEX "account_external_id_key" ON "account" ("external_id");
+
+-- Windows of caps are days of UTC, counted from 1970-01-01. What a key has used since the start of a
+-- window is "spent" + "written_off" less the base, if the window has not ended since.
+CREATE TABLE "api_key" (
+  "id" TEXT COLLATE "C" NOT NULL,
+  "account_id" TEXT COLLATE "C" NOT NULL,
+  "name" TEXT NOT NULL,
+  "external_id" TEXT,
+  "metadata" JSONB NOT NULL DEFAULT '{}',
+  "hint" TEXT NOT NULL,
+  "credential_hmac" BYTEA NOT NULL,
+  -- The credential before the last rotation works until then.
+  "previous_hmac" BYTEA,
+  "previous_until" TIMESTAMPTZ(3),
+  "pepper_id" TEXT NOT NULL,
+  "state" TEXT NOT NULL DEFAULT 'active',
+  "scope" TEXT NOT NULL DEFAULT 'use',
+  -- The models that it may use; all if NULL.
+  "models" JSONB,
+  "expires_at" TIMESTAMPTZ(3),
+  -- The "expires_at" for which the event 'key.expiring' was written.
+  "expiry_told_at" TIMESTAMPTZ(3),
+  "concurrency" INTEGER NOT NULL,
+  "burst" INTEGER NOT NULL,
+  "requests_per_minute" DOUBLE PRECISION NOT NULL,
+  "cap_day" NUMERIC(38,14),
+  "cap_week" NUMERIC(38,14),
+  "cap_month" NUMERIC(38,14),
+  "cap_total" NUMERIC(38,14),
+  "spent" NUMERIC(38,14) NOT NULL DEFAULT 0,
+  "written_off" NUMERIC(38,14) NOT NULL DEFAULT 0,
+  "day_start" INTEGER NOT NULL DEFAULT 0,
+  "day_base" NUMERIC(38,14) NOT NULL DEFAULT 0,
+  "week_start" INTEGER NOT NULL DEFAULT 0,
+  "week_base" NUMERIC(38,14) NOT NULL DEFAULT 0,
+  "month_start" INTEGER NOT NULL DEFAULT 0,
+  "month_base" NUMERIC(38,14) NOT NULL DEFAULT 0,
+  "created_at" TIMESTAMPTZ(3) NOT NULL,
+  "last_charged_at" TIMESTAMPTZ(3),
+  CONSTRAINT "api_key_pkey" PRIMARY KEY ("id"),
+  CONSTRAINT "api_key_account" FOREIGN KEY ("account_id") REFERENCES "account" ("id"),
+  CONSTRAINT "api_key_state" CHECK ("state" IN ('active', 'suspended', 'revoked')),
+  CONSTRAINT "api_key_scope" CHECK ("scope" IN ('use', 'manage')),
+  CONSTRAINT "api_key_limits"
+    CHECK ("concurrency" > 0 AND "burst" > 0 AND "requests_per_minute" > 0),
+  CONSTRAINT "api_key_caps"
+    CHECK (least("cap_day", "cap_week", "cap_month", "cap_total") >= 0)
+) WITH (fillfactor = 50);
+
+CREATE INDEX "api_key_account_id_idx" ON "api_key" ("account_id");
+CREATE UNIQUE INDEX "api_key_external_id_key" ON "api_key" ("external_id");
+CREATE UNIQUE INDEX "api_key_previous_hmac_key" ON "api_key" ("previous_hmac");
 CREATE UNIQUE INDEX "api_key_credential_hmac_key" ON "api_key" ("credential_hmac");
 
 CREATE TABLE "ledger" (
   "id" TEXT COLLATE "C" NOT NULL,
-  "key_id" TEXT COLLATE "C" NOT NULL,
+  "account_id" TEXT COLLATE "C" NOT NULL,
   "seq" BIGINT NOT NULL,
   "kind" TEXT NOT NULL,
   "delta" NUMERIC(38,14) NOT NULL,
   "balance_after" NUMERIC(38,14) NOT NULL,
-  -- The part of a charge's list price that its balance could not cover: "delta" is less by it.
+  -- The part of a charge's list price that could not be charged: "delta" is less by it. Of it, the part
+  -- that only a cap of the key forbade.
   "written_off" NUMERIC(38,14) NOT NULL DEFAULT 0,
+  "over_cap" NUMERIC(38,14) NOT NULL DEFAULT 0,
   "input_hash" BYTEA NOT NULL,
   "created_at" TIMESTAMPTZ(3) NOT NULL,
+  -- Of charges: which key of the account, and what for.
+  "key_id" TEXT COLLATE "C",
   "model" TEXT,
   "input_tokens" INTEGER,
   "output_tokens" INTEGER,
@@ -60,32 +116,169 @@ CREATE TABLE "ledger" (
   "upstream_id" TEXT,
   -- What was odd about the usage object that this charge was made from.
   "remarks" TEXT,
+  -- Of all other entries: who made it; the source of a top-up and when it expires; why an adjustment was
+  -- made; what it refers to, as the credit that an expiry takes; and its note in "personal_text".
   "actor" TEXT,
+  "source" TEXT,
+  "expires_at" TIMESTAMPTZ(3),
+  "reason" TEXT,
+  "reference" TEXT,
+  "note_id" TEXT,
   CONSTRAINT "ledger_pkey" PRIMARY KEY ("id"),
   CONSTRAINT "ledger_kind" CHECK (
     CASE "kind"
       WHEN 'charge' THEN
         "delta" <= 0
-        AND "written_off" >= 0
+        AND "over_cap" >= 0
+        AND "written_off" >= "over_cap"
         AND "input_tokens" >= 0
         AND "output_tokens" >= 0
         AND "cache_read_input_tokens" >= 0
         AND "cache_creation_1h_input_tokens" >= 0
         AND "cache_creation_input_tokens" >= "cache_creation_1h_input_tokens"
-        AND num_nulls("model", "input_tokens", "output_tokens", "cache_read_input_tokens",
-          "cache_creation_input_tokens", "cache_creation_1h_input_tokens", "input_rate",
-          "output_rate", "cache_read_rate", "cache_write_5m_rate", "cache_write_1h_rate",
-          "endpoint", "streamed") = 0
-      WHEN 'top_up' THEN "delta" > 0 AND "written_off" = 0 AND "actor" IS NOT NULL
+        AND num_nulls("key_id", "model", "input_tokens", "output_tokens",
+          "cache_read_input_tokens", "cache_creation_input_tokens",
+          "cache_creation_1h_input_tokens", "input_rate", "output_rate", "cache_read_rate",
+          "cache_write_5m_rate", "cache_write_1h_rate", "endpoint", "streamed") = 0
+      WHEN 'top_up' THEN
+        "delta" > 0 AND "written_off" = 0 AND "actor" IS NOT NULL
+        AND coalesce("source" IN ('paid', 'promotional'), false)
+      WHEN 'adjustment' THEN
+        "delta" <> 0 AND "written_off" = 0 AND "actor" IS NOT NULL
+        AND coalesce("reason" IN
+          ('refund', 'chargeback', 'correction', 'goodwill', 'write_off', 'transfer'), false)
+      WHEN 'expiry' THEN
+        "delta" < 0 AND "written_off" = 0 AND num_nulls("actor", "reference") = 0
       ELSE false
     END
   )
 );
 
--- "settle_batch" and "top_up" check the foreign key themselves, while they hold the key's row lock: a
--- constraint would look the same row up again for every entry. "api_key_fence" forbids deleting keys.
-CREATE UNIQUE INDEX "ledger_key_id_seq_key" ON "ledger" ("key_id", "seq");
+-- "settle_batch" checks the foreign keys itself, while it holds the account's row lock: constraints would
+-- look the same rows up again for every entry. The fences forbid deleting accounts and keys.
+CREATE UNIQUE INDEX "ledger_account_id_seq_key" ON "ledger" ("account_id", "seq");
 CREATE INDEX "ledger_created_at_idx" ON "ledger" ("created_at");
+CREATE INDEX "ledger_not_charge_idx" ON "ledger" ("account_id", "seq") WHERE "kind" <> 'charge';
+
+-- Sums of the charges of each hour, counted from 1970-01-01 in UTC, kept by "settle_batch". The rates
+-- are those of all charges in the sum. Their list price is tokens times rates, and "written_off" is the
+-- part of it that was not charged.
+CREATE TABLE "usage_hour" (
+  "account_id" TEXT COLLATE "C" NOT NULL,
+  "hour" INTEGER NOT NULL,
+  "key_id" TEXT COLLATE "C" NOT NULL,
+  "model" TEXT COLLATE "C" NOT NULL,
+  "endpoint" TEXT COLLATE "C" NOT NULL,
+  "rates_id" TEXT COLLATE "C" NOT NULL,
+  "requests" BIGINT NOT NULL,
+  "input_tokens" BIGINT NOT NULL,
+  "output_tokens" BIGINT NOT NULL,
+  "cache_read_input_tokens" BIGINT NOT NULL,
+  "cache_creation_input_tokens" BIGINT NOT NULL,
+  "cache_creation_1h_input_tokens" BIGINT NOT NULL,
+  "input_rate" NUMERIC(38,14) NOT NULL,
+  "output_rate" NUMERIC(38,14) NOT NULL,
+  "cache_read_rate" NUMERIC(38,14) NOT NULL,
+  "cache_write_5m_rate" NUMERIC(38,14) NOT NULL,
+  "cache_write_1h_rate" NUMERIC(38,14) NOT NULL,
+  "written_off" NUMERIC(38,14) NOT NULL,
+  CONSTRAINT "usage_hour_pkey"
+    PRIMARY KEY ("account_id", "hour", "key_id", "model", "endpoint", "rates_id")
+) WITH (fillfactor = 70);
+
+CREATE INDEX "usage_hour_hour_idx" ON "usage_hour" ("hour");
+
+-- What is left of credits that expire or were given. Charges take from them in the order of their
+-- expiry, those without one last, and then from all other money.
+CREATE TABLE "credit_lot" (
+  "entry_id" TEXT COLLATE "C" NOT NULL,
+  "account_id" TEXT COLLATE "C" NOT NULL,
+  "source" TEXT NOT NULL,
+  "expires_at" TIMESTAMPTZ(3),
+  -- As of the account's "allotted".
+  "remaining" NUMERIC(38,14) NOT NULL,
+  CONSTRAINT "credit_lot_pkey" PRIMARY KEY ("entry_id"),
+  CONSTRAINT "credit_lot_remaining" CHECK ("remaining" >= 0)
+);
+
+CREATE INDEX "credit_lot_left_idx" ON "credit_lot" ("account_id") WHERE "remaining" > 0;
+CREATE INDEX "credit_lot_expiry_idx" ON "credit_lot" ("expires_at") WHERE "remaining" > 0;
+
+-- Creations that must not happen twice, and what they created.
+CREATE TABLE "creation" (
+  "id" TEXT COLLATE "C" NOT NULL,
+  "input_hash" BYTEA NOT NULL,
+  "account_id" TEXT NOT NULL,
+  "key_id" TEXT,
+  "created_at" TIMESTAMPTZ(3) NOT NULL,
+  CONSTRAINT "creation_pkey" PRIMARY KEY ("id")
+);
+
+-- What has happened, to be delivered to the operator's systems.
+CREATE TABLE "event" (
+  "seq" BIGINT GENERATED BY DEFAULT AS IDENTITY NOT NULL,
+  "id" TEXT COLLATE "C" NOT NULL,
+  "type" TEXT NOT NULL,
+  "account_id" TEXT COLLATE "C" NOT NULL,
+  "key_id" TEXT,
+  "data" JSONB NOT NULL,
+  "created_at" TIMESTAMPTZ(3) NOT NULL,
+  "attempts" INTEGER NOT NULL DEFAULT 0,
+  -- When it is to be sent; NULL once it was delivered or given up.
+  "due_at" TIMESTAMPTZ(3),
+  "delivered_at" TIMESTAMPTZ(3),
+  "last_error" TEXT,
+  CONSTRAINT "event_pkey" PRIMARY KEY ("seq")
+);
+
+CREATE UNIQUE INDEX "event_id_key" ON "event" ("id");
+CREATE INDEX "event_due_idx" ON "event" ("account_id", "seq") WHERE "due_at" IS NOT NULL;
+
+-- Small records that the parts of the gateway keep beside the ledger, such as the state of a payment. Each
+-- change names the version that it read, so that two replicas never both make it.
+CREATE TABLE "document" (
+  "seq" BIGINT GENERATED BY DEFAULT AS IDENTITY NOT NULL,
+  "kind" TEXT COLLATE "C" NOT NULL,
+  "id" TEXT COLLATE "C" NOT NULL,
+  "account_id" TEXT COLLATE "C" NOT NULL,
+  "version" INTEGER NOT NULL,
+  "data" JSONB NOT NULL,
+  -- The document is due while its account's balance is below this amount.
+  "balance_below" NUMERIC(38,14),
+  "created_at" TIMESTAMPTZ(3) NOT NULL,
+  "updated_at" TIMESTAMPTZ(3) NOT NULL,
+  CONSTRAINT "document_pkey" PRIMARY KEY ("seq")
+);
+
+CREATE UNIQUE INDEX "document_kind_id_key" ON "document" ("kind", "id");
+CREATE INDEX "document_account_idx" ON "document" ("kind", "account_id", "seq");
+CREATE INDEX "document_due_idx" ON "document" ("kind", "seq") WHERE "balance_below" IS NOT NULL;
+
+-- What operators did. Personal values stand in "personal_text".
+CREATE TABLE "trail" (
+  "seq" BIGINT NOT NULL,
+  "created_at" TIMESTAMPTZ(3) NOT NULL,
+  "actor" TEXT NOT NULL,
+  "address" TEXT,
+  "action" TEXT NOT NULL,
+  "account_id" TEXT COLLATE "C",
+  "key_id" TEXT COLLATE "C",
+  "details" TEXT NOT NULL,
+  "personal_id" TEXT,
+  CONSTRAINT "trail_pkey" PRIMARY KEY ("seq")
+);
+
+-- Texts that may be about a person, so that they can be erased: a sealed row has only their digest, made
+-- with the salt.
+CREATE TABLE "personal_text" (
+  "id" TEXT COLLATE "C" NOT NULL,
+  "account_id" TEXT COLLATE "C",
+  "salt" TEXT NOT NULL,
+  "text" TEXT NOT NULL,
+  CONSTRAINT "personal_text_pkey" PRIMARY KEY ("id")
+);
+
+CREATE INDEX "personal_text_account_id_idx" ON "personal_text" ("account_id");
 
 CREATE TABLE "quarantine" (
   "request_id" TEXT COLLATE "C" NOT NULL,
@@ -107,9 +300,10 @@ CREATE TABLE "settle_conflict" (
 );
 
 -- The most a request may cost, set aside before it is sent upstream. A live hold lowers what other
--- requests of its key may hold; an orphaned one no longer does.
+-- requests of its account may hold; an orphaned one no longer does.
 CREATE TABLE "hold" (
   "request_id" TEXT COLLATE "C" NOT NULL,
+  "account_id" TEXT COLLATE "C" NOT NULL,
   "key_id" TEXT COLLATE "C" NOT NULL,
   "amount" NUMERIC(38,14) NOT NULL,
   "created_at" TIMESTAMPTZ(3) NOT NULL,
@@ -120,7 +314,7 @@ CREATE TABLE "hold" (
   CONSTRAINT "hold_amount" CHECK ("amount" >= 0)
 );
 
-CREATE INDEX "hold_live_key_id_idx" ON "hold" ("key_id") WHERE "orphaned_at" IS NULL;
+CREATE INDEX "hold_live_account_id_idx" ON "hold" ("account_id") WHERE "orphaned_at" IS NULL;
 CREATE INDEX "hold_live_expires_at_idx" ON "hold" ("expires_at") WHERE "orphaned_at" IS NULL;
 
 -- One block of the hash chain over all entries. Its hash covers the previous block's hash, its own
@@ -134,15 +328,15 @@ CREATE TABLE "ledger_block" (
   CONSTRAINT "ledger_block_pkey" PRIMARY KEY ("id")
 );
 
--- A range of one key's entries with a digest of 16 bytes for each of them, so that an audit can name the
+-- A range of one account's entries, or of the trail, with a digest of 16 bytes for each of them, so that an audit can name the
 -- entry that was changed and not only its block.
 CREATE TABLE "ledger_seal" (
-  "key_id" TEXT COLLATE "C" NOT NULL,
+  "account_id" TEXT COLLATE "C" NOT NULL,
   "from_seq" BIGINT NOT NULL,
   "to_seq" BIGINT NOT NULL,
   "block_id" BIGINT NOT NULL,
   "digests" BYTEA NOT NULL,
-  CONSTRAINT "ledger_seal_pkey" PRIMARY KEY ("key_id", "from_seq")
+  CONSTRAINT "ledger_seal_pkey" PRIMARY KEY ("account_id", "from_seq")
 );
 
 CREATE INDEX "ledger_seal_block_id_idx" ON "ledger_seal" ("block_id");
@@ -157,12 +351,65 @@ $$;
 
 CREATE TRIGGER "ledger_fence" BEFORE UPDATE OR DELETE OR TRUNCATE ON "ledger"
   FOR EACH STATEMENT EXECUTE FUNCTION "refuse_rewrite"();
+CREATE TRIGGER "trail_fence" BEFORE UPDATE OR DELETE OR TRUNCATE ON "trail"
+  FOR EACH STATEMENT EXECUTE FUNCTION "refuse_rewrite"();
+CREATE TRIGGER "account_fence" BEFORE DELETE OR TRUNCATE ON "account"
+  FOR EACH STATEMENT EXECUTE FUNCTION "refuse_rewrite"();
 CREATE TRIGGER "api_key_fence" BEFORE DELETE OR TRUNCATE ON "api_key"
   FOR EACH STATEMENT EXECUTE FUNCTION "refuse_rewrite"();
 CREATE TRIGGER "ledger_block_fence" BEFORE UPDATE OR DELETE OR TRUNCATE ON "ledger_block"
   FOR EACH STATEMENT EXECUTE FUNCTION "refuse_rewrite"();
 CREATE TRIGGER "ledger_seal_fence" BEFORE UPDATE OR DELETE OR TRUNCATE ON "ledger_seal"
   FOR EACH STATEMENT EXECUTE FUNCTION "refuse_rewrite"();
+
+-- Days of UTC since 1970-01-01.
+CREATE OR REPLACE FUNCTION "day_of"("p_moment" TIMESTAMPTZ) RETURNS INTEGER
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT floor(extract(epoch FROM "p_moment") / 86400)::INTEGER
+$$;
+
+-- Hours of UTC since 1970-01-01.
+CREATE OR REPLACE FUNCTION "hour_of"("p_moment" TIMESTAMPTZ) RETURNS INTEGER
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT floor(extract(epoch FROM "p_moment") / 3600)::INTEGER
+$$;
+
+-- The first day of the month, as days of UTC since 1970-01-01.
+CREATE OR REPLACE FUNCTION "month_start"("p_moment" TIMESTAMPTZ) RETURNS INTEGER
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT date_trunc('month', "p_moment" AT TIME ZONE 'UTC')::DATE - DATE '1970-01-01'
+$$;
+
+-- The caps of a key, each with what the key has used since its window began: charges and what was written
+-- off of them, so that a loss is never caused twice.
+CREATE OR REPLACE FUNCTION "caps_of"("p_key" "api_key", "p_moment" TIMESTAMPTZ)
+RETURNS TABLE ("period" TEXT, "cap" NUMERIC, "used" NUMERIC)
+LANGUAGE sql STABLE AS $$
+  SELECT c."period", c."cap",
+    CASE WHEN c."window_start" = c."this_window"
+      THEN "p_key"."spent" + "p_key"."written_off" - c."base" ELSE 0 END
+  FROM (
+    SELECT "day_of"("p_moment") AS "today", "month_start"("p_moment") AS "this_month"
+  ) t
+  CROSS JOIN LATERAL (VALUES
+    ('day', "p_key"."cap_day", "p_key"."day_start", t."today", "p_key"."day_base"),
+    ('week', "p_key"."cap_week", "p_key"."week_start", t."today" - (t."today" + 3) % 7,
+      "p_key"."week_base"),
+    ('month', "p_key"."cap_month", "p_key"."month_start", t."this_month", "p_key"."month_base"),
+    ('total', "p_key"."cap_total", 0, 0, 0::NUMERIC)
+  ) AS c ("period", "cap", "window_start", "this_window", "base")
+  WHERE c."cap" IS NOT NULL
+$$;
+
+-- The cap of a key that leaves the least, or no row if it has none.
+CREATE OR REPLACE FUNCTION "tightest_cap"("p_key" "api_key", "p_moment" TIMESTAMPTZ)
+RETURNS TABLE ("period" TEXT, "cap" NUMERIC, "used" NUMERIC)
+LANGUAGE sql STABLE AS $$
+  SELECT c."period", c."cap", c."used" FROM "caps_of"("p_key", "p_moment") c
+  WHERE num_nonnulls("p_key"."cap_day", "p_key"."cap_week", "p_key"."cap_month",
+    "p_key"."cap_total") > 0
+  ORDER BY c."cap" - c."used", c."period" LIMIT 1
+$$;
 
 -- What a key may do: the only place where a key is disabled or enabled. The standing is derived and
 -- never stored, so a credit that races an exhausting charge cannot end in the wrong state.
@@ -181,38 +428,45 @@ CREATE OR REPLACE FUNCTION "standing_of"(
   END
 $$;
 
+-- Each key with its account and its standing by the database's clock.
 CREATE VIEW "key_standing" AS
-  SELECT "id", "name", "hint", "credential_hmac", "state", "expires_at", "concurrency", "burst",
-    "requests_per_minute", "balance", "spent", "credited", "written_off", "uncovered", "seq",
-    "created_at", "last_charged_at",
-    "standing_of"("state", "expires_at", "balance", "uncovered") AS "standing"
-  FROM "api_key";
+  SELECT k.*, a."name" AS "account_name", a."external_id" AS "account_external_id", a."balance",
+    a."credited", a."adjusted", a."expired", a."uncovered",
+    "standing_of"(k."state", k."expires_at", a."balance", a."uncovered") AS "standing"
+  FROM "api_key" k JOIN "account" a ON a."id" = k."account_id";
 
--- What must be written off of each charge, so that no guarded one takes its key's balance below zero
--- or into money that is held for other requests. Zero for charges that are not guarded.
+-- What must be written off of each charge, so that no guarded one takes its account's balance below zero,
+-- its key beyond a cap, or money that is held for other requests. Zero for charges that are not guarded.
 --
 -- A charge is guarded if the gateway says so or if its request has a hold. A guarded charge may take its
 -- own live hold and whatever no other live hold covers. Returns one amount per charge, in the order
--- given; zero for charges that are in the ledger already and for repeats within the batch.
+-- given; zero for charges that are in the ledger already and for repeats within the batch. "over_cap" is
+-- the part that the balance would have covered.
 --
--- To be called while the keys' rows are locked and before the holds of the charges are deleted.
+-- To be called while the accounts' rows are locked and before the holds of the charges are deleted.
 CREATE OR REPLACE FUNCTION "write_offs"(
-  "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_guarded" BOOLEAN[]
-) RETURNS NUMERIC[]
+  "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_guarded" BOOLEAN[],
+  "p_moment" TIMESTAMPTZ, OUT "written_off" NUMERIC[], OUT "over_cap" NUMERIC[]
+)
 LANGUAGE plpgsql VOLATILE
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-  written_off NUMERIC[] := array_fill(0::NUMERIC, ARRAY[cardinality("p_ids")]);
   charge RECORD;
-  of_key TEXT;
+  of_account TEXT;
   balance_left NUMERIC;
   held_by_others NUMERIC;
-  affordable NUMERIC;
+  by_balance NUMERIC;
+  by_cap NUMERIC;
+  -- By key: what its caps leave, NULL without any, and its live holds.
+  cap_left JSONB := '{}';
+  key_held JSONB := '{}';
 BEGIN
+  "written_off" := array_fill(0::NUMERIC, ARRAY[cardinality("p_ids")]);
+  "over_cap" := "written_off";
   FOR charge IN
-    SELECT p."id", p."key_id", p."amount", p."ordinal", k."balance",
+    SELECT p."id", p."key_id", k."account_id", p."amount", p."ordinal", a."balance", k AS key_row,
       p."guarded" OR h."request_id" IS NOT NULL AS is_guarded,
       CASE WHEN h."orphaned_at" IS NULL THEN coalesce(h."amount", 0) ELSE 0 END AS own_hold
     FROM (
@@ -221,27 +475,47 @@ BEGIN
         WITH ORDINALITY AS u ("id", "key_id", "amount", "guarded", "ordinal")
     ) p
     JOIN "api_key" k ON k."id" = p."key_id"
+    JOIN "account" a ON a."id" = k."account_id"
     LEFT JOIN "hold" h ON h."request_id" = p."id" AND h."key_id" = p."key_id"
     WHERE p."ordinal" = p."first_ordinal"
       AND NOT EXISTS (SELECT FROM "ledger" l WHERE l."id" = p."id")
-    ORDER BY p."key_id", p."ordinal"
+    ORDER BY k."account_id", p."ordinal"
   LOOP
-    IF charge."key_id" IS DISTINCT FROM of_key THEN
-      of_key := charge."key_id";
+    IF charge."account_id" IS DISTINCT FROM of_account THEN
+      of_account := charge."account_id";
       balance_left := charge."balance";
       SELECT coalesce(sum(h."amount"), 0) INTO held_by_others FROM "hold" h
-        WHERE h."key_id" = of_key AND h."orphaned_at" IS NULL;
+        WHERE h."account_id" = of_account AND h."orphaned_at" IS NULL;
+    END IF;
+    IF NOT cap_left ? charge."key_id" THEN
+      cap_left := cap_left || jsonb_build_object(charge."key_id",
+        (SELECT c."cap" - c."used" FROM "tightest_cap"(charge.key_row, "p_moment") c));
+      key_held := key_held || jsonb_build_object(charge."key_id",
+        (SELECT coalesce(sum(h."amount"), 0) FROM "hold" h
+          WHERE h."account_id" = of_account AND h."key_id" = charge."key_id"
+            AND h."orphaned_at" IS NULL));
     END IF;
     held_by_others := held_by_others - charge.own_hold;
+    key_held := jsonb_set(key_held, ARRAY[charge."key_id"],
+      to_jsonb((key_held ->> charge."key_id")::NUMERIC - charge.own_hold));
+    by_cap := (cap_left ->> charge."key_id")::NUMERIC;
     IF charge.is_guarded THEN
-      -- Without unguarded charges of the same key, the first two are the same.
-      affordable := greatest(0,
+      -- Without unguarded charges of the same account, the first two are the same.
+      by_balance := greatest(0,
         least(balance_left, greatest(charge.own_hold, balance_left - held_by_others)));
-      written_off[charge."ordinal"] := greatest(0, charge."amount" - affordable);
+      -- Write-offs of other requests do not take what the own hold has set aside. Without a cap, NULL,
+      -- which the outer "greatest" leaves out.
+      "written_off"[charge."ordinal"] := greatest(0, charge."amount" - by_balance,
+        CASE WHEN by_cap IS NOT NULL THEN charge."amount"
+          - greatest(charge.own_hold, by_cap - (key_held ->> charge."key_id")::NUMERIC) END);
+      "over_cap"[charge."ordinal"] := "written_off"[charge."ordinal"]
+        - greatest(0, charge."amount" - by_balance);
     END IF;
-    balance_left := balance_left - charge."amount" + written_off[charge."ordinal"];
+    balance_left := balance_left - charge."amount" + "written_off"[charge."ordinal"];
+    IF by_cap IS NOT NULL THEN
+      cap_left := jsonb_set(cap_left, ARRAY[charge."key_id"], to_jsonb(by_cap - charge."amount"));
+    END IF;
   END LOOP;
-  RETURN written_off;
 END
 $$;
 
@@ -249,8 +523,11 @@ $$;
 -- parallel, one element per charge.
 --
 -- Returns one row per charge: 'settled', 'replayed' (same id, same contents) or 'conflict' (same id,
--- other contents: an alarm row, no charge); the balance after the entry; whether the key is active after
--- the whole batch; and what was written off because the balance could not cover it (see "write_offs").
+-- other contents: an alarm row, no charge); the account's balance after the entry; whether the key is
+-- active after the whole batch; and what could not be charged and was written off (see "write_offs").
+--
+-- Adds the charges to "usage_hour", and writes an event for each account whose balance crosses its
+-- threshold or zero, and for each cap that is reached.
 --
 -- All joins are forced to be index lookups from the batch, and one plan serves every batch: planning
 -- would take as long as settling a single charge, and a plan made while the tables are small must not
@@ -261,6 +538,7 @@ CREATE OR REPLACE FUNCTION "settle_batch"(
   "p_cache_write_tokens" INTEGER[], "p_cache_write_1h_tokens" INTEGER[],
   "p_input_rates" NUMERIC[], "p_output_rates" NUMERIC[], "p_cache_read_rates" NUMERIC[],
   "p_cache_write_5m_rates" NUMERIC[], "p_cache_write_1h_rates" NUMERIC[],
+  "p_rates_ids" TEXT[],
   "p_endpoints" TEXT[], "p_streamed" BOOLEAN[], "p_upstream_ids" TEXT[], "p_remarks" TEXT[],
   "p_guarded" BOOLEAN[]
 ) RETURNS TABLE (
@@ -272,9 +550,13 @@ SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
-  moment TIMESTAMPTZ;
+  moment TIMESTAMPTZ(3);
+  today INTEGER;
+  this_week INTEGER;
+  this_month INTEGER;
   -- Empty when no charge of the batch is guarded, which is the usual case.
   batch_write_offs NUMERIC[] := '{}';
+  batch_over_caps NUMERIC[] := '{}';
 BEGIN
   IF EXISTS (
     SELECT FROM unnest("p_amounts") AS a ("amount")
@@ -289,15 +571,18 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
 
-  -- Sorted, so that two replicas with the same keys in another order cannot deadlock. The next
+  -- Sorted, so that two replicas with the same accounts in another order cannot deadlock. The next
   -- statement sees what earlier holders of these locks committed.
-  PERFORM FROM "api_key" k
-    WHERE k."id" = ANY ("p_key_ids")
-    ORDER BY k."id"
+  PERFORM FROM "account" a
+    WHERE a."id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
+    ORDER BY a."id"
     FOR NO KEY UPDATE;
 
-  -- Taken under the locks: entries of one key are then in order of time.
+  -- Taken under the locks: entries of one account are then in order of time.
   moment := clock_timestamp();
+  today := "day_of"(moment);
+  this_week := today - (today + 3) % 7;
+  this_month := "month_start"(moment);
 
   IF EXISTS (
     SELECT FROM unnest("p_key_ids") AS p ("key_id")
@@ -309,14 +594,19 @@ BEGIN
   IF true = ANY ("p_guarded")
     OR EXISTS (SELECT FROM "hold" h WHERE h."request_id" = ANY ("p_ids"))
   THEN
-    batch_write_offs := "write_offs"("p_ids", "p_key_ids", "p_amounts", "p_guarded");
+    -- A hold that another key placed under the id of a request is not this request's.
+    DELETE FROM "hold" h USING unnest("p_ids", "p_key_ids") AS p ("id", "key_id")
+      WHERE h."request_id" = p."id" AND h."key_id" <> p."key_id";
+    SELECT w."written_off", w."over_cap" INTO batch_write_offs, batch_over_caps
+      FROM "write_offs"("p_ids", "p_key_ids", "p_amounts", "p_guarded", moment) w;
     DELETE FROM "hold" h WHERE h."request_id" = ANY ("p_ids");
   END IF;
 
   RETURN QUERY
   WITH incoming AS (
-    SELECT p.*, k."seq", k."balance", k."uncovered", k."state", k."expires_at",
+    SELECT p.*, k."account_id", a."seq", a."balance", a."uncovered", k."state", k."expires_at",
       coalesce(batch_write_offs[p."ordinal"], 0) AS new_write_off,
+      coalesce(batch_over_caps[p."ordinal"], 0) AS new_over_cap,
       l."input_hash" AS known_hash, l."balance_after" AS known_balance,
       l."written_off" AS known_write_off,
       l."id" IS NULL AND row_number() OVER same_id = 1 AS is_new,
@@ -324,12 +614,14 @@ BEGIN
     FROM unnest("p_ids", "p_key_ids", "p_amounts", "p_hashes", "p_models", "p_input_tokens",
       "p_output_tokens", "p_cache_read_tokens", "p_cache_write_tokens", "p_cache_write_1h_tokens",
       "p_input_rates", "p_output_rates", "p_cache_read_rates", "p_cache_write_5m_rates",
-      "p_cache_write_1h_rates", "p_endpoints", "p_streamed", "p_upstream_ids", "p_remarks")
+      "p_cache_write_1h_rates", "p_rates_ids", "p_endpoints", "p_streamed", "p_upstream_ids", "p_remarks")
       WITH ORDINALITY AS p ("id", "key_id", "amount", "input_hash", "model", "input_tokens",
         "output_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens",
         "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
-        "cache_write_1h_rate", "endpoint", "streamed", "upstream_id", "remarks", "ordinal")
+        "cache_write_1h_rate", "rates_id", "endpoint", "streamed", "upstream_id", "remarks",
+        "ordinal")
     JOIN "api_key" k ON k."id" = p."key_id"
+    JOIN "account" a ON a."id" = k."account_id"
     LEFT JOIN "ledger" l ON l."id" = p."id"
     WINDOW same_id AS (PARTITION BY p."id" ORDER BY p."ordinal")
   ),
@@ -340,23 +632,23 @@ BEGIN
         - coalesce(sum(i."amount" - i.new_write_off) FILTER (WHERE i.is_new) OVER so_far, 0)
         AS balance_after,
       i."balance"
-        - coalesce(sum(i."amount" - i.new_write_off) FILTER (WHERE i.is_new) OVER of_key, 0)
+        - coalesce(sum(i."amount" - i.new_write_off) FILTER (WHERE i.is_new) OVER of_account, 0)
         AS balance_at_end,
       i."uncovered"
-        + coalesce(sum(i.new_write_off) FILTER (WHERE i.is_new) OVER of_key, 0)
+        + coalesce(sum(i.new_write_off - i.new_over_cap) FILTER (WHERE i.is_new) OVER of_account, 0)
         AS uncovered_at_end
     FROM incoming i
-    WINDOW of_key AS (PARTITION BY i."key_id"),
-      so_far AS (PARTITION BY i."key_id" ORDER BY i."ordinal")
+    WINDOW of_account AS (PARTITION BY i."account_id"),
+      so_far AS (PARTITION BY i."account_id" ORDER BY i."ordinal")
   ),
   entered AS (
-    INSERT INTO "ledger" ("id", "key_id", "seq", "kind", "delta", "balance_after", "written_off",
-      "input_hash", "created_at", "model", "input_tokens", "output_tokens",
+    INSERT INTO "ledger" ("id", "account_id", "seq", "kind", "delta", "balance_after",
+      "written_off", "over_cap", "input_hash", "created_at", "key_id", "model", "input_tokens", "output_tokens",
       "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation_1h_input_tokens",
       "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
       "cache_write_1h_rate", "endpoint", "streamed", "upstream_id", "remarks")
-    SELECT n."id", n."key_id", n.entry_seq, 'charge', n.new_write_off - n."amount",
-      n.balance_after, n.new_write_off, n."input_hash", moment, n."model", n."input_tokens",
+    SELECT n."id", n."account_id", n.entry_seq, 'charge', n.new_write_off - n."amount",
+      n.balance_after, n.new_write_off, n.new_over_cap, n."input_hash", moment, n."key_id", n."model", n."input_tokens",
       n."output_tokens", n."cache_read_tokens", n."cache_write_tokens",
       n."cache_write_1h_tokens", n."input_rate", n."output_rate", n."cache_read_rate",
       n."cache_write_5m_rate", n."cache_write_1h_rate", n."endpoint", n."streamed",
@@ -365,20 +657,94 @@ BEGIN
     WHERE n.is_new
     ORDER BY n."ordinal"
   ),
-  folded AS (
-    UPDATE "api_key" k
-    SET "balance" = k."balance" - d.charged,
-      "spent" = k."spent" + d.charged,
-      "written_off" = k."written_off" + d.written_off,
-      "uncovered" = k."uncovered" + d.written_off,
-      "seq" = k."seq" + d.entries,
+  of_accounts AS (
+    SELECT n."account_id", sum(n."amount" - n.new_write_off) AS charged,
+      sum(n.new_write_off) AS written_off, sum(n.new_over_cap) AS over_cap, count(*) AS entries
+    FROM numbered n WHERE n.is_new GROUP BY n."account_id"
+  ),
+  of_keys AS (
+    SELECT n."key_id", sum(n."amount" - n.new_write_off) AS charged,
+      sum(n.new_write_off) AS written_off
+    FROM numbered n WHERE n.is_new GROUP BY n."key_id"
+  ),
+  folded_accounts AS (
+    UPDATE "account" a
+    SET "balance" = a."balance" - d.charged,
+      "spent" = a."spent" + d.charged,
+      "written_off" = a."written_off" + d.written_off,
+      "uncovered" = a."uncovered" + d.written_off - d.over_cap,
+      "seq" = a."seq" + d.entries,
       "last_charged_at" = moment
-    FROM (
-      SELECT n."key_id", sum(n."amount" - n.new_write_off) AS charged,
-        sum(n.new_write_off) AS written_off, count(*) AS entries
-      FROM numbered n WHERE n.is_new GROUP BY n."key_id"
-    ) d
+    FROM of_accounts d
+    WHERE a."id" = d."account_id"
+  ),
+  folded_keys AS (
+    UPDATE "api_key" k
+    SET "spent" = k."spent" + d.charged,
+      "written_off" = k."written_off" + d.written_off,
+      "day_start" = today,
+      "day_base" = CASE k."day_start"
+        WHEN today THEN k."day_base" ELSE k."spent" + k."written_off" END,
+      "week_start" = this_week,
+      "week_base" = CASE k."week_start"
+        WHEN this_week THEN k."week_base" ELSE k."spent" + k."written_off" END,
+      "month_start" = this_month,
+      "month_base" = CASE k."month_start"
+        WHEN this_month THEN k."month_base" ELSE k."spent" + k."written_off" END,
+      "last_charged_at" = moment
+    FROM of_keys d
     WHERE k."id" = d."key_id"
+  ),
+  summed AS (
+    INSERT INTO "usage_hour" ("account_id", "hour", "key_id", "model", "endpoint", "rates_id",
+      "requests", "input_tokens", "output_tokens", "cache_read_input_tokens",
+      "cache_creation_input_tokens", "cache_creation_1h_input_tokens", "input_rate",
+      "output_rate", "cache_read_rate", "cache_write_5m_rate", "cache_write_1h_rate",
+      "written_off")
+    SELECT n."account_id", "hour_of"(moment), n."key_id", n."model", n."endpoint", n."rates_id",
+      count(*), sum(n."input_tokens"), sum(n."output_tokens"), sum(n."cache_read_tokens"),
+      sum(n."cache_write_tokens"), sum(n."cache_write_1h_tokens"), min(n."input_rate"),
+      min(n."output_rate"), min(n."cache_read_rate"), min(n."cache_write_5m_rate"),
+      min(n."cache_write_1h_rate"), sum(n.new_write_off)
+    FROM numbered n
+    WHERE n.is_new
+    GROUP BY n."account_id", n."key_id", n."model", n."endpoint", n."rates_id"
+    ON CONFLICT ("account_id", "hour", "key_id", "model", "endpoint", "rates_id") DO UPDATE
+    SET "requests" = usage_hour."requests" + excluded."requests",
+      "input_tokens" = usage_hour."input_tokens" + excluded."input_tokens",
+      "output_tokens" = usage_hour."output_tokens" + excluded."output_tokens",
+      "cache_read_input_tokens"
+        = usage_hour."cache_read_input_tokens" + excluded."cache_read_input_tokens",
+      "cache_creation_input_tokens"
+        = usage_hour."cache_creation_input_tokens" + excluded."cache_creation_input_tokens",
+      "cache_creation_1h_input_tokens"
+        = usage_hour."cache_creation_1h_input_tokens" + excluded."cache_creation_1h_input_tokens",
+      "written_off" = usage_hour."written_off" + excluded."written_off"
+  ),
+  told AS (
+    INSERT INTO "event" ("id", "type", "account_id", "key_id", "data", "created_at", "due_at")
+    SELECT 'evt_' || gen_random_uuid(), e."type", e."account_id", e."key_id", e."data", moment, moment
+    FROM (
+      SELECT 'balance.low' AS "type", a."id" AS "account_id", NULL AS "key_id",
+        jsonb_build_object('balance', (a."balance" - d.charged)::TEXT,
+          'threshold', a."low_balance"::TEXT) AS "data"
+      FROM of_accounts d JOIN "account" a ON a."id" = d."account_id"
+      WHERE a."balance" > a."low_balance" AND a."balance" - d.charged <= a."low_balance"
+      UNION ALL
+      SELECT 'balance.exhausted', a."id", NULL,
+        jsonb_build_object('balance', (a."balance" - d.charged)::TEXT)
+      FROM of_accounts d JOIN "account" a ON a."id" = d."account_id"
+      WHERE a."balance" > 0 AND a."uncovered" = 0
+        AND (a."balance" <= d.charged OR d.written_off > d.over_cap)
+      UNION ALL
+      SELECT 'cap.reached', k."account_id", k."id",
+        jsonb_build_object('period', c."period", 'cap', c."cap"::TEXT,
+          'used', (c."used" + d.charged + d.written_off)::TEXT)
+      FROM of_keys d JOIN "api_key" k ON k."id" = d."key_id"
+      CROSS JOIN LATERAL "caps_of"(k, moment) c
+      WHERE num_nonnulls(k."cap_day", k."cap_week", k."cap_month", k."cap_total") > 0
+        AND c."used" < c."cap" AND c."used" + d.charged + d.written_off >= c."cap"
+    ) e
   ),
   judged AS (
     SELECT n.*,
@@ -405,68 +771,15 @@ BEGIN
 END
 $$;
 
--- Credits a key once per id. Returns 'credited', 'replayed', 'conflict' (the id was used for another
--- key or amount) or 'unknown_key'. A credit ends the exhaustion that a write-off caused.
-CREATE OR REPLACE FUNCTION "top_up"(
-  "p_id" TEXT, "p_key_id" TEXT, "p_amount" NUMERIC, "p_hash" BYTEA, "p_actor" TEXT
-) RETURNS TABLE ("outcome" TEXT, "balance" NUMERIC, "is_active" BOOLEAN)
-LANGUAGE plpgsql VOLATILE
-SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
-AS $$
-#variable_conflict use_column
-DECLARE
-  k "api_key"%ROWTYPE;
-  known "ledger"%ROWTYPE;
-  moment TIMESTAMPTZ;
-BEGIN
-  IF ("p_amount" > 0 AND scale(trim_scale("p_amount")) <= 14) IS NOT TRUE THEN
-    RAISE EXCEPTION 'the amount is missing, not above zero or finer than 10^-14 USD'
-      USING ERRCODE = 'numeric_value_out_of_range';
-  END IF;
-  IF current_setting('synchronous_commit') = 'off' THEN
-    PERFORM set_config('synchronous_commit', 'on', true);
-  END IF;
-
-  SELECT * INTO k FROM "api_key" WHERE "id" = "p_key_id" FOR NO KEY UPDATE;
-  IF NOT FOUND THEN
-    RETURN QUERY SELECT 'unknown_key', NULL::NUMERIC, NULL::BOOLEAN;
-    RETURN;
-  END IF;
-  moment := clock_timestamp();
-
-  SELECT * INTO known FROM "ledger" WHERE "id" = "p_id";
-  IF FOUND THEN
-    IF known."input_hash" = "p_hash" THEN
-      RETURN QUERY SELECT 'replayed', known."balance_after",
-        "standing_of"(k."state", k."expires_at", k."balance", k."uncovered") = 'active';
-    ELSE
-      RETURN QUERY SELECT 'conflict', NULL::NUMERIC, NULL::BOOLEAN;
-    END IF;
-    RETURN;
-  END IF;
-
-  INSERT INTO "ledger" ("id", "key_id", "seq", "kind", "delta", "balance_after", "input_hash",
-    "created_at", "actor")
-  VALUES ("p_id", k."id", k."seq" + 1, 'top_up', "p_amount", k."balance" + "p_amount", "p_hash",
-    moment, "p_actor");
-  UPDATE "api_key"
-  SET "balance" = k."balance" + "p_amount",
-    "credited" = k."credited" + "p_amount",
-    "uncovered" = 0,
-    "seq" = k."seq" + 1
-  WHERE "id" = k."id";
-  RETURN QUERY SELECT 'credited', k."balance" + "p_amount",
-    "standing_of"(k."state", k."expires_at", k."balance" + "p_amount", 0) = 'active';
-END
-$$;
-
 -- Places holds in the order given. Returns one row per hold: 'held' (also if it was placed before),
--- 'short' (it does not fit; nothing is held) or 'inactive' (the key is not active); the key's standing and
--- balance; the sum of its live holds now.
+-- 'short' (the balance does not cover it), 'capped' (a cap of the key does not) or 'inactive' (the key is
+-- not active); the key's standing; its account's balance and the sum of its live holds now; and the cap
+-- that leaves the least, what was used of it, and the sum of the key's own live holds.
 CREATE OR REPLACE FUNCTION "place_holds"(
   "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_lifetime" INTERVAL
 ) RETURNS TABLE (
-  "ordinal" INTEGER, "outcome" TEXT, "standing" TEXT, "balance" NUMERIC, "held" NUMERIC
+  "ordinal" INTEGER, "outcome" TEXT, "standing" TEXT, "balance" NUMERIC, "held" NUMERIC,
+  "cap_period" TEXT, "cap" NUMERIC, "cap_used" NUMERIC, "held_by_key" NUMERIC
 )
 LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
@@ -474,8 +787,11 @@ AS $$
 #variable_conflict use_column
 DECLARE
   k "api_key"%ROWTYPE;
+  a "account"%ROWTYPE;
+  c RECORD;
   moment TIMESTAMPTZ;
   live NUMERIC;
+  live_of_key NUMERIC;
   verdict TEXT;
   rights TEXT;
 BEGIN
@@ -490,38 +806,50 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
 
-  -- The locks that settling takes, in the same order: a charge and a hold of one key never overlap.
-  PERFORM FROM "api_key" WHERE "id" = ANY ("p_key_ids") ORDER BY "id" FOR NO KEY UPDATE;
+  -- The locks that settling takes, in the same order: a charge and a hold of one account never overlap.
+  PERFORM FROM "account"
+    WHERE "id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
+    ORDER BY "id" FOR NO KEY UPDATE;
   moment := clock_timestamp();
   UPDATE "hold" SET "orphaned_at" = moment
-    WHERE "key_id" = ANY ("p_key_ids") AND "orphaned_at" IS NULL AND "expires_at" <= moment;
+    WHERE "account_id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
+      AND "orphaned_at" IS NULL AND "expires_at" <= moment;
 
   FOR i IN 1 .. cardinality("p_ids") LOOP
     SELECT * INTO k FROM "api_key" WHERE "id" = "p_key_ids"[i];
+    SELECT * INTO a FROM "account" WHERE "id" = k."account_id";
     rights := CASE
-      WHEN FOUND THEN "standing_of"(k."state", k."expires_at", k."balance", k."uncovered")
+      WHEN FOUND THEN "standing_of"(k."state", k."expires_at", a."balance", a."uncovered")
       ELSE 'unknown'
     END;
-    SELECT coalesce(sum(h."amount"), 0) INTO live FROM "hold" h
-      WHERE h."key_id" = "p_key_ids"[i] AND h."orphaned_at" IS NULL;
+    SELECT coalesce(sum(h."amount"), 0),
+        coalesce(sum(h."amount") FILTER (WHERE h."key_id" = k."id"), 0)
+      INTO live, live_of_key FROM "hold" h
+      WHERE h."account_id" = a."id" AND h."orphaned_at" IS NULL;
+    SELECT * INTO c FROM "tightest_cap"(k, moment);
     IF rights <> 'active' THEN
       verdict := 'inactive';
     ELSIF EXISTS (
       SELECT FROM "hold" h WHERE h."request_id" = "p_ids"[i] AND h."orphaned_at" IS NULL
     ) THEN
       verdict := 'held';
-    ELSIF live + "p_amounts"[i] > k."balance" THEN
+    ELSIF c."used" >= c."cap" OR c."used" + live_of_key + "p_amounts"[i] > c."cap" THEN
+      verdict := 'capped';
+    ELSIF live + "p_amounts"[i] > a."balance" THEN
       verdict := 'short';
     ELSE
       verdict := 'held';
       live := live + "p_amounts"[i];
-      INSERT INTO "hold" ("request_id", "key_id", "amount", "created_at", "expires_at")
-        VALUES ("p_ids"[i], "p_key_ids"[i], "p_amounts"[i], moment, moment + "p_lifetime")
-        ON CONFLICT ("request_id") DO UPDATE SET "key_id" = excluded."key_id",
-          "amount" = excluded."amount", "created_at" = excluded."created_at",
-          "expires_at" = excluded."expires_at", "orphaned_at" = NULL;
+      live_of_key := live_of_key + "p_amounts"[i];
+      INSERT INTO "hold" ("request_id", "account_id", "key_id", "amount", "created_at", "expires_at")
+        VALUES ("p_ids"[i], a."id", "p_key_ids"[i], "p_amounts"[i], moment, moment + "p_lifetime")
+        ON CONFLICT ("request_id") DO UPDATE SET "account_id" = excluded."account_id",
+          "key_id" = excluded."key_id", "amount" = excluded."amount",
+          "created_at" = excluded."created_at", "expires_at" = excluded."expires_at",
+          "orphaned_at" = NULL;
     END IF;
-    RETURN QUERY SELECT i, verdict, rights, k."balance", live;
+    RETURN QUERY SELECT i, verdict, rights, a."balance", live, c."period", c."cap", c."used",
+      live_of_key;
   END LOOP;
 END
 $$;
@@ -571,11 +899,13 @@ $$;
 CREATE OR REPLACE FUNCTION "entry_digest"(l "ledger") RETURNS BYTEA
 LANGUAGE sql STABLE AS $$
   SELECT substr(sha256(convert_to(
-    "sealed_field"(l."id") || "sealed_field"(l."key_id") || "sealed_field"(l."seq"::TEXT)
+    "sealed_field"(l."id") || "sealed_field"(l."account_id") || "sealed_field"(l."seq"::TEXT)
     || "sealed_field"(l."kind") || "sealed_field"(l."delta"::TEXT)
     || "sealed_field"(l."balance_after"::TEXT) || "sealed_field"(l."written_off"::TEXT)
+    || "sealed_field"(l."over_cap"::TEXT)
     || "sealed_field"(encode(l."input_hash", 'hex'))
-    || "sealed_moment"(l."created_at") || "sealed_field"(l."model")
+    || "sealed_moment"(l."created_at") || "sealed_field"(l."key_id")
+    || "sealed_field"(l."model")
     || "sealed_field"(l."input_tokens"::TEXT) || "sealed_field"(l."output_tokens"::TEXT)
     || "sealed_field"(l."cache_read_input_tokens"::TEXT)
     || "sealed_field"(l."cache_creation_input_tokens"::TEXT)
@@ -584,14 +914,27 @@ LANGUAGE sql STABLE AS $$
     || "sealed_field"(l."cache_read_rate"::TEXT) || "sealed_field"(l."cache_write_5m_rate"::TEXT)
     || "sealed_field"(l."cache_write_1h_rate"::TEXT) || "sealed_field"(l."endpoint")
     || "sealed_field"(l."streamed"::TEXT) || "sealed_field"(l."upstream_id")
-    || "sealed_field"(l."remarks") || "sealed_field"(l."actor"),
+    || "sealed_field"(l."remarks") || "sealed_field"(l."actor")
+    || "sealed_field"(l."source") || "sealed_moment"(l."expires_at")
+    || "sealed_field"(l."reason") || "sealed_field"(l."reference")
+    || "sealed_field"(l."note_id"),
     'UTF8')), 1, 16)
 $$;
 
--- Seals at most "p_max_entries" entries of these keys as the next block of the hash chain. Returns how
--- many; 0 also while another session is sealing. Reads one range per key through the index, so the time
--- does not grow with the length of the ledger.
-CREATE OR REPLACE FUNCTION "seal_ledger"("p_key_ids" TEXT[], "p_max_entries" INTEGER) RETURNS INTEGER
+-- The digest of one row of the trail that a seal contains: every column, in a fixed order.
+CREATE OR REPLACE FUNCTION "trail_digest"(t "trail") RETURNS BYTEA
+LANGUAGE sql STABLE AS $$
+  SELECT substr(sha256(convert_to(
+    "sealed_field"(t."seq"::TEXT) || "sealed_moment"(t."created_at") || "sealed_field"(t."actor")
+    || "sealed_field"(t."address") || "sealed_field"(t."action") || "sealed_field"(t."account_id")
+    || "sealed_field"(t."key_id") || "sealed_field"(t."details") || "sealed_field"(t."personal_id"),
+    'UTF8')), 1, 16)
+$$;
+
+-- Seals at most "p_max_entries" entries of these accounts, or of 'trail', as the next block of the hash
+-- chain. Returns how many; 0 also while another session is sealing. Reads one range per account through
+-- the index, so the time does not grow with the length of the ledger.
+CREATE OR REPLACE FUNCTION "seal_ledger"("p_account_ids" TEXT[], "p_max_entries" INTEGER) RETURNS INTEGER
 LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
 AS $$
@@ -599,7 +942,7 @@ DECLARE
   last "ledger_block"%ROWTYPE;
   this_block BIGINT;
   moment TIMESTAMPTZ(3) := clock_timestamp();
-  k RECORD;
+  a RECORD;
   sealed_seq BIGINT;
   until_seq BIGINT;
   sealed INTEGER := 0;
@@ -612,20 +955,30 @@ BEGIN
   SELECT * INTO last FROM "ledger_block" ORDER BY "id" DESC LIMIT 1;
   this_block := coalesce(last."id", 0) + 1;
 
-  FOR k IN SELECT "id", "seq" FROM "api_key" WHERE "id" = ANY ("p_key_ids") ORDER BY "id" LOOP
+  FOR a IN
+    SELECT "id", "seq" FROM "account" WHERE "id" = ANY ("p_account_ids")
+    UNION ALL
+    SELECT 'trail', (SELECT max(t."seq") FROM "trail" t) WHERE 'trail' = ANY ("p_account_ids")
+    ORDER BY 1
+  LOOP
     SELECT coalesce(max(s."to_seq"), 0) INTO sealed_seq FROM (
-      SELECT "to_seq" FROM "ledger_seal" WHERE "key_id" = k."id" ORDER BY "from_seq" DESC LIMIT 1
+      SELECT "to_seq" FROM "ledger_seal" WHERE "account_id" = a."id" ORDER BY "from_seq" DESC LIMIT 1
     ) s;
-    CONTINUE WHEN k."seq" <= sealed_seq;
-    until_seq := least(k."seq", sealed_seq + "p_max_entries" - sealed);
-    SELECT string_agg("entry_digest"(e), '' ORDER BY e."seq") INTO digests FROM "ledger" e
-      WHERE e."key_id" = k."id" AND e."seq" > sealed_seq AND e."seq" <= until_seq;
-    IF octet_length(digests) IS DISTINCT FROM (16 * (until_seq - sealed_seq))::INTEGER THEN
-      RAISE EXCEPTION 'entries of key % are missing: audit the ledger before it is sealed', k."id";
+    CONTINUE WHEN coalesce(a."seq", 0) <= sealed_seq;
+    until_seq := least(a."seq", sealed_seq + "p_max_entries" - sealed);
+    IF a."id" = 'trail' THEN
+      SELECT string_agg("trail_digest"(t), '' ORDER BY t."seq") INTO digests FROM "trail" t
+        WHERE t."seq" > sealed_seq AND t."seq" <= until_seq;
+    ELSE
+      SELECT string_agg("entry_digest"(e), '' ORDER BY e."seq") INTO digests FROM "ledger" e
+        WHERE e."account_id" = a."id" AND e."seq" > sealed_seq AND e."seq" <= until_seq;
     END IF;
-    INSERT INTO "ledger_seal" ("key_id", "from_seq", "to_seq", "block_id", "digests")
-      VALUES (k."id", sealed_seq + 1, until_seq, this_block, digests);
-    ranges := ranges || convert_to("sealed_field"(k."id") || "sealed_field"((sealed_seq + 1)::TEXT)
+    IF octet_length(digests) IS DISTINCT FROM (16 * (until_seq - sealed_seq))::INTEGER THEN
+      RAISE EXCEPTION 'entries of % are missing: audit the ledger before it is sealed', a."id";
+    END IF;
+    INSERT INTO "ledger_seal" ("account_id", "from_seq", "to_seq", "block_id", "digests")
+      VALUES (a."id", sealed_seq + 1, until_seq, this_block, digests);
+    ranges := ranges || convert_to("sealed_field"(a."id") || "sealed_field"((sealed_seq + 1)::TEXT)
       || "sealed_field"(until_seq::TEXT), 'UTF8') || digests;
     sealed := sealed + (until_seq - sealed_seq)::INTEGER;
     EXIT WHEN sealed >= "p_max_entries";

@@ -2,10 +2,21 @@
 
 import { setImmediate } from 'node:timers/promises';
 import type { SealHead } from '../../audit.js';
-import type { AuditSource, EntryFields, SealFields } from '../../ledger/audit-source.js';
+import type {
+  AuditSource,
+  AuditedAccounts,
+  EntryFields,
+  SealFields,
+  TrailFields,
+  UsageFields,
+  UsagePosition,
+} from '../../ledger/audit-source.js';
 import type { Connection } from './connection.js';
+import { SELECT_ENTRIES, isStreamed } from './entries.js';
 import type { EntryRow } from './entries.js';
 import { unitsOf } from './money.js';
+import { TRAIL_COLUMNS } from './trail.js';
+import type { TrailRow } from './trail.js';
 
 export function createAuditSource(connection: Connection): AuditSource {
   /** Lets other calls of this thread run between two pages. */
@@ -19,60 +30,75 @@ export function createAuditSource(connection: Connection): AuditSource {
       return readHead(connection);
     },
 
-    async keysAfter(keyId, limit) {
-      const rows = await page<KeyRow>(
-        'SELECT id, seq, balance, spent, credited, written_off, uncovered FROM api_key ' +
-          'WHERE id > ? ORDER BY id LIMIT ?',
-        keyId,
-        limit,
-      );
-      return rows.map((row) => ({
-        id: row.id,
-        seq: BigInt(row.seq),
-        balance: unitsOf(row.balance),
-        spent: unitsOf(row.spent),
-        credited: unitsOf(row.credited),
-        writtenOff: unitsOf(row.written_off),
-        uncovered: unitsOf(row.uncovered),
-      }));
+    async accountsAfter(accountId, limit, fromHour) {
+      await setImmediate();
+      return connection.read(() => readAccounts(connection, { accountId, limit, fromHour }));
     },
 
-    async seqOf(keyId) {
+    async seqOf(accountId) {
       const [row] = await page<{ readonly seq: number }>(
-        'SELECT seq FROM api_key WHERE id = ?',
-        keyId,
+        'SELECT seq FROM account WHERE id = ?',
+        accountId,
       );
       return row === undefined ? undefined : BigInt(row.seq);
     },
 
-    async entriesAfter({ keyId, seq }, lastKeyId, limit) {
+    async usageAfter(position, { lastAccountId, hour }, limit) {
+      const { accountId, keyId, model, endpoint, ratesId } = position;
+      const rows = await page<UsageRow>(
+        `${SELECT_USAGE} WHERE (account_id, hour, key_id, model, endpoint, rates_id) > ` +
+          '(?, ?, ?, ?, ?, ?) AND account_id <= ? AND hour < ? ' +
+          'ORDER BY account_id, hour, key_id, model, endpoint, rates_id LIMIT ?',
+        accountId,
+        position.hour,
+        keyId,
+        model,
+        endpoint,
+        ratesId,
+        lastAccountId,
+        hour,
+        limit,
+      );
+      return rows.map(usageOf);
+    },
+
+    async trailAfter(seq, limit) {
+      const rows = await page<TrailRow>(
+        `SELECT ${TRAIL_COLUMNS} FROM trail t WHERE t.seq > ? ORDER BY t.seq LIMIT ?`,
+        seq,
+        limit,
+      );
+      return rows.map(trailFieldsOf);
+    },
+
+    async entriesAfter({ accountId, seq }, lastAccountId, limit) {
       const rows =
-        lastKeyId === undefined
-          ? await page<EntryRow>(`${SELECT_ENTRIES} ${ENTRY_ORDER}`, keyId, seq, limit)
+        lastAccountId === undefined
+          ? await page<EntryRow>(`${ENTRIES_AFTER} ${ENTRY_ORDER}`, accountId, seq, limit)
           : await page<EntryRow>(
-              `${SELECT_ENTRIES} AND key_id <= ? ${ENTRY_ORDER}`,
-              keyId,
+              `${ENTRIES_AFTER} AND account_id <= ? ${ENTRY_ORDER}`,
+              accountId,
               seq,
-              lastKeyId,
+              lastAccountId,
               limit,
             );
       return rows.map(fieldsOf);
     },
 
-    async sealsAfter({ keyId, seq }, { lastKeyId, block }, limit) {
+    async sealsAfter({ accountId, seq }, { lastAccountId, block }, limit) {
       const select =
-        'SELECT key_id, from_seq, to_seq, block_id, digests FROM ledger_seal ' +
-        'WHERE (key_id, from_seq) > (?, ?) AND block_id <= ?';
-      const order = 'ORDER BY key_id, from_seq LIMIT ?';
+        'SELECT account_id, from_seq, to_seq, block_id, digests FROM ledger_seal ' +
+        'WHERE (account_id, from_seq) > (?, ?) AND block_id <= ?';
+      const order = 'ORDER BY account_id, from_seq LIMIT ?';
       const rows =
-        lastKeyId === undefined
-          ? await page<SealRow>(`${select} ${order}`, keyId, seq, block, limit)
+        lastAccountId === undefined
+          ? await page<SealRow>(`${select} ${order}`, accountId, seq, block, limit)
           : await page<SealRow>(
-              `${select} AND key_id <= ? ${order}`,
-              keyId,
+              `${select} AND account_id <= ? ${order}`,
+              accountId,
               seq,
               block,
-              lastKeyId,
+              lastAccountId,
               limit,
             );
       return rows.map(sealOf);
@@ -94,8 +120,8 @@ export function createAuditSource(connection: Connection): AuditSource {
         sealedAtMs: String(row.sealed_at),
         seals: connection
           .all<SealRow>(
-            'SELECT key_id, from_seq, to_seq, block_id, digests FROM ledger_seal ' +
-              'WHERE block_id = ? ORDER BY key_id',
+            'SELECT account_id, from_seq, to_seq, block_id, digests FROM ledger_seal ' +
+              'WHERE block_id = ? ORDER BY account_id',
             row.id,
           )
           .map(sealOf),
@@ -125,18 +151,126 @@ export function readHead(connection: Connection): SealHead | undefined {
   return row === undefined ? undefined : { block: BigInt(row.id), hash: hex(row.hash) };
 }
 
-interface KeyRow {
+interface AccountRow {
   readonly id: string;
   readonly seq: number;
   readonly balance: string;
   readonly spent: string;
   readonly credited: string;
-  readonly written_off: string;
+  readonly adjusted: string;
+  readonly expired: string;
+  readonly writtenOff: string;
   readonly uncovered: string;
+  readonly allotted: string;
+}
+
+interface UsageRow extends UsagePosition {
+  readonly requests: number;
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly cacheWrite1h: number;
+  readonly inputRate: string;
+  readonly outputRate: string;
+  readonly cacheReadRate: string;
+  readonly cacheWrite5mRate: string;
+  readonly cacheWrite1hRate: string;
+  readonly writtenOff: string;
+}
+
+const SELECT_USAGE =
+  'SELECT account_id AS accountId, hour, key_id AS keyId, model, endpoint, rates_id AS ratesId, ' +
+  'requests, input_tokens AS input, output_tokens AS output, ' +
+  'cache_read_input_tokens AS cacheRead, cache_creation_input_tokens AS cacheWrite, ' +
+  'cache_creation_1h_input_tokens AS cacheWrite1h, input_rate AS inputRate, ' +
+  'output_rate AS outputRate, cache_read_rate AS cacheReadRate, ' +
+  'cache_write_5m_rate AS cacheWrite5mRate, cache_write_1h_rate AS cacheWrite1hRate, ' +
+  'written_off AS writtenOff FROM usage_hour';
+
+function usageOf(row: UsageRow): UsageFields {
+  const { accountId, hour, keyId, model, endpoint, ratesId } = row;
+  return {
+    accountId,
+    hour,
+    keyId,
+    model,
+    endpoint,
+    ratesId,
+    rates: [
+      row.inputRate,
+      row.outputRate,
+      row.cacheReadRate,
+      row.cacheWrite5mRate,
+      row.cacheWrite1hRate,
+    ],
+    requests: BigInt(row.requests),
+    counts: [row.input, row.output, row.cacheRead, row.cacheWrite, row.cacheWrite1h].map(BigInt),
+    writtenOff: unitsOf(row.writtenOff),
+  };
+}
+
+function readAccounts(
+  connection: Connection,
+  page: { readonly accountId: string; readonly limit: number; readonly fromHour: number },
+): AuditedAccounts {
+  const accounts = connection.all<AccountRow>(
+    'SELECT id, seq, balance, spent, credited, adjusted, expired, written_off AS writtenOff, ' +
+      'uncovered, allotted FROM account WHERE id > ? ORDER BY id LIMIT ?',
+    page.accountId,
+    page.limit,
+  );
+  const range = [page.accountId, accounts.at(-1)?.id ?? page.accountId] as const;
+  const keys = connection.all<{
+    readonly id: string;
+    readonly accountId: string;
+    readonly spent: string;
+    readonly writtenOff: string;
+  }>(
+    'SELECT id, account_id AS accountId, spent, written_off AS writtenOff FROM api_key ' +
+      'WHERE account_id > ? AND account_id <= ?',
+    ...range,
+  );
+  const lots = connection.all<{
+    readonly entryId: string;
+    readonly accountId: string;
+    readonly remaining: string;
+  }>(
+    'SELECT entry_id AS entryId, account_id AS accountId, remaining FROM credit_lot ' +
+      'WHERE account_id > ? AND account_id <= ? ' +
+      'ORDER BY expires_at IS NULL, expires_at, entry_id',
+    ...range,
+  );
+  const usage = connection.all<UsageRow>(
+    `${SELECT_USAGE} WHERE account_id > ? AND account_id <= ? AND hour >= ?`,
+    ...range,
+    page.fromHour,
+  );
+  return {
+    accounts: accounts.map((row) => ({
+      id: row.id,
+      seq: BigInt(row.seq),
+      balance: unitsOf(row.balance),
+      spent: unitsOf(row.spent),
+      credited: unitsOf(row.credited),
+      adjusted: unitsOf(row.adjusted),
+      expired: unitsOf(row.expired),
+      writtenOff: unitsOf(row.writtenOff),
+      uncovered: unitsOf(row.uncovered),
+      allotted: unitsOf(row.allotted),
+    })),
+    keys: keys.map((row) => ({
+      ...row,
+      spent: unitsOf(row.spent),
+      writtenOff: unitsOf(row.writtenOff),
+    })),
+    lots: lots.map((row) => ({ ...row, remaining: unitsOf(row.remaining) })),
+    usage: usage.map(usageOf),
+  };
 }
 
 interface SealRow {
-  readonly key_id: string;
+  readonly account_id: string;
   readonly from_seq: number;
   readonly to_seq: number;
   readonly block_id: number;
@@ -153,7 +287,7 @@ interface BlockRow {
 
 function sealOf(row: SealRow): SealFields {
   return {
-    keyId: row.key_id,
+    accountId: row.account_id,
     from: BigInt(row.from_seq),
     to: BigInt(row.to_seq),
     block: BigInt(row.block_id),
@@ -161,42 +295,67 @@ function sealOf(row: SealRow): SealFields {
   };
 }
 
-const SELECT_ENTRIES = 'SELECT * FROM ledger WHERE (key_id, seq) > (?, ?)';
-const ENTRY_ORDER = 'ORDER BY key_id, seq LIMIT ?';
+const ENTRIES_AFTER = `${SELECT_ENTRIES} WHERE (account_id, seq) > (?, ?)`;
+const ENTRY_ORDER = 'ORDER BY account_id, seq LIMIT ?';
 
-/** As PostgreSQL writes each column as text, so that a chain of hashes can be moved there. */
+/**
+ * Writes each column as PostgreSQL would, so that the hash chain stays valid when the ledger is
+ * moved there.
+ */
 export function fieldsOf(row: EntryRow): EntryFields {
   return [
     row.id,
-    row.key_id,
+    row.accountId,
     String(row.seq),
     row.kind,
     row.delta,
-    row.balance_after,
-    row.written_off,
-    hex(row.input_hash),
-    String(row.created_at),
+    row.balanceAfter,
+    row.writtenOff,
+    row.overCap,
+    hex(row.inputHash),
+    String(row.createdAt),
+    row.keyId,
     row.model,
-    textOf(row.input_tokens),
-    textOf(row.output_tokens),
-    textOf(row.cache_read_input_tokens),
-    textOf(row.cache_creation_input_tokens),
-    textOf(row.cache_creation_1h_input_tokens),
-    row.input_rate,
-    row.output_rate,
-    row.cache_read_rate,
-    row.cache_write_5m_rate,
-    row.cache_write_1h_rate,
+    textOf(row.inputTokens),
+    textOf(row.outputTokens),
+    textOf(row.cacheReadInputTokens),
+    textOf(row.cacheCreationInputTokens),
+    textOf(row.cacheCreation1hInputTokens),
+    row.inputRate,
+    row.outputRate,
+    row.cacheReadRate,
+    row.cacheWrite5mRate,
+    row.cacheWrite1hRate,
     row.endpoint,
-    row.streamed === null ? null : String(row.streamed === 1),
-    row.upstream_id,
+    textOf(isStreamed(row)),
+    row.upstreamId,
     row.remarks,
     row.actor,
+    row.source,
+    textOf(row.expiresAt),
+    row.reason,
+    row.reference,
+    row.noteId,
   ];
 }
 
-function textOf(count: number | null): string | null {
-  return count === null ? null : String(count);
+/** The same of the trail. */
+export function trailFieldsOf(row: TrailRow): TrailFields {
+  return [
+    String(row.seq),
+    String(row.createdAt),
+    row.actor,
+    row.address,
+    row.action,
+    row.accountId,
+    row.keyId,
+    row.details,
+    row.personalId,
+  ];
+}
+
+function textOf(value: number | boolean | null): string | null {
+  return value === null ? null : String(value);
 }
 
 function hex(bytes: Uint8Array): string {

@@ -8,18 +8,18 @@ export const APPLICATION_ID = 0x4c_45_44_47;
 
 /** How long a writer waits for another process, such as the command line, to commit. */
 const WRITE_PATIENCE_MS = 5_000;
-/** Readers wait only while a file that was left behind is being recovered. */
+/** Readers wait only while the log of a killed process is being recovered. */
 const READ_PATIENCE_MS = 250;
 /** The log is copied into the file after this many pages of 4 KiB. */
 const CHECKPOINT_PAGES = 4_000;
-/** Of the writer: the pages to which a thousand busy keys add their entries. */
+/** The writer's page cache. It holds the pages to which a thousand busy keys add entries. */
 const CACHE_KIB = 16 * 1024;
-/** The log is cut to this size when it was copied completely. */
+/** The log is truncated to this size after it was copied completely. */
 const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Each text of a statement is prepared once and kept, so texts must be few: values belong into
- * arguments.
+ * Each SQL text is prepared once and kept. Pass values as arguments, so that there are only a few
+ * texts.
  */
 export interface Connection {
   /** Runs statements without arguments. */
@@ -33,6 +33,10 @@ export interface Connection {
    * happens.
    */
   write<Result>(work: () => Result): Result;
+  /** The same for work that returns a promise, and waits for none that is not settled already. */
+  writeAsync<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Runs `work`, all of whose reads see the same moment. */
+  read<Result>(work: () => Result): Result;
   close(): void;
 }
 
@@ -110,6 +114,25 @@ function connectionOf(database: Database, file: string): Connection {
       } catch (error) {
         rollBack();
         throw error;
+      }
+    },
+    async writeAsync(work) {
+      prepare('BEGIN IMMEDIATE').run();
+      try {
+        const result = await work();
+        prepare('COMMIT').run();
+        return result;
+      } catch (error) {
+        rollBack();
+        throw error;
+      }
+    },
+    read(work) {
+      prepare('BEGIN').run();
+      try {
+        return work();
+      } finally {
+        rollBack();
       }
     },
     close() {

@@ -2,36 +2,38 @@
 
 import type { EntryFilter, LedgerEntry } from '../../ledger-entry.js';
 import type { EntryPosition } from '../../ledger/entry-cursor.js';
+import { ledgerEntryOf } from '../../ledger/stored-entry.js';
+import type { StoredEntry } from '../../ledger/stored-entry.js';
 import type { Connection } from './connection.js';
 import { unitsOf } from './money.js';
+import { dateOf } from './time.js';
 
-export interface EntryRow {
-  readonly id: string;
-  readonly key_id: string;
+/** A row as {@link SELECT_ENTRIES} returns it. */
+export interface EntryRow extends Omit<
+  StoredEntry<string>,
+  'seq' | 'createdAt' | 'streamed' | 'expiresAt'
+> {
   readonly seq: number;
-  readonly kind: 'charge' | 'top_up';
-  readonly delta: string;
-  readonly balance_after: string;
-  readonly written_off: string;
-  readonly input_hash: Uint8Array;
-  readonly created_at: number;
-  readonly model: string | null;
-  readonly input_tokens: number | null;
-  readonly output_tokens: number | null;
-  readonly cache_read_input_tokens: number | null;
-  readonly cache_creation_input_tokens: number | null;
-  readonly cache_creation_1h_input_tokens: number | null;
-  readonly input_rate: string | null;
-  readonly output_rate: string | null;
-  readonly cache_read_rate: string | null;
-  readonly cache_write_5m_rate: string | null;
-  readonly cache_write_1h_rate: string | null;
-  readonly endpoint: string | null;
+  readonly inputHash: Uint8Array;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
   readonly streamed: number | null;
-  readonly upstream_id: string | null;
-  readonly remarks: string | null;
-  readonly actor: string | null;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number | null;
 }
+
+export const SELECT_ENTRIES =
+  'SELECT id, account_id AS accountId, seq, kind, delta, balance_after AS balanceAfter, ' +
+  'written_off AS writtenOff, over_cap AS overCap, input_hash AS inputHash, ' +
+  'created_at AS createdAt, key_id AS keyId, model, ' +
+  'input_tokens AS inputTokens, output_tokens AS outputTokens, ' +
+  'cache_read_input_tokens AS cacheReadInputTokens, ' +
+  'cache_creation_input_tokens AS cacheCreationInputTokens, ' +
+  'cache_creation_1h_input_tokens AS cacheCreation1hInputTokens, input_rate AS inputRate, ' +
+  'output_rate AS outputRate, cache_read_rate AS cacheReadRate, ' +
+  'cache_write_5m_rate AS cacheWrite5mRate, cache_write_1h_rate AS cacheWrite1hRate, ' +
+  'endpoint, streamed, upstream_id AS upstreamId, remarks, actor, source, ' +
+  'expires_at AS expiresAt, reason, reference, note_id AS noteId FROM ledger';
 
 export function findEntry(
   connection: Connection,
@@ -39,11 +41,12 @@ export function findEntry(
   id: string,
 ): LedgerEntry | undefined {
   const row = connection.get<EntryRow>(
-    'SELECT * FROM ledger WHERE id = ? AND key_id = ?',
+    `${SELECT_ENTRIES} WHERE id = ?1 AND (key_id = ?2 OR (kind <> 'charge' ` +
+      'AND account_id = (SELECT account_id FROM api_key WHERE id = ?2)))',
     id,
     keyId,
   );
-  return row === undefined ? undefined : entryOf(row);
+  return row === undefined ? undefined : entryOf(connection, row);
 }
 
 export function findEntries(
@@ -52,20 +55,33 @@ export function findEntries(
 ): readonly LedgerEntry[] {
   return connection
     .all<EntryRow>(
-      'SELECT * FROM ledger WHERE id IN (SELECT value FROM json_each(?))',
+      `${SELECT_ENTRIES} WHERE id IN (SELECT value FROM json_each(?))`,
       JSON.stringify(ids),
     )
-    .map(entryOf);
+    .map((row) => entryOf(connection, row));
 }
 
-/** Newest first: by number the entries of one key, by time and id those of all keys. */
+/**
+ * Newest first. Entries of one account are ordered by number, those of all accounts by time and id.
+ */
 export function listEntries(
   connection: Connection,
-  { keyId, kind, model, from, until, limit }: Omit<EntryFilter, 'cursor'>,
+  {
+    accountId,
+    keyId,
+    kind,
+    withoutCharges = false,
+    model,
+    from,
+    until,
+    limit,
+  }: Omit<EntryFilter, 'cursor'>,
   before: EntryPosition | undefined,
 ): readonly LedgerEntry[] {
   const conditions: [sql: string, ...values: (string | number | bigint)[]][] = [];
-  if (keyId !== undefined) conditions.push(['key_id = ?', keyId]);
+  if (accountId !== undefined) conditions.push(['account_id = ?', accountId]);
+  if (keyId !== undefined) conditions.push(["(key_id = ? OR kind <> 'charge')", keyId]);
+  if (withoutCharges) conditions.push(["kind <> 'charge'"]);
   if (kind !== undefined) conditions.push(['kind = ?', kind]);
   if (model !== undefined) conditions.push(['model = ?', model]);
   if (from !== undefined) conditions.push(['created_at >= ?', from.getTime()]);
@@ -79,52 +95,35 @@ export function listEntries(
   }
   const where = conditions.map(([sql]) => sql).join(' AND ');
   const rows = connection.all<EntryRow>(
-    `SELECT * FROM ledger ${where === '' ? '' : `WHERE ${where}`} ` +
-      `ORDER BY ${keyId === undefined ? 'created_at DESC, id DESC' : 'seq DESC'} LIMIT ?`,
+    `${SELECT_ENTRIES} ${where === '' ? '' : `WHERE ${where}`} ` +
+      `ORDER BY ${accountId === undefined ? 'created_at DESC, id DESC' : 'seq DESC'} LIMIT ?`,
     ...conditions.flatMap(([, ...values]) => values),
     limit,
   );
-  return rows.map(entryOf);
+  return rows.map((row) => entryOf(connection, row));
 }
 
-function entryOf(row: EntryRow): LedgerEntry {
-  const common = {
-    id: row.id,
-    keyId: row.key_id,
-    seq: BigInt(row.seq),
-    delta: unitsOf(row.delta),
-    balanceAfter: unitsOf(row.balance_after),
-    createdAt: new Date(row.created_at),
-  };
-  if (row.kind === 'top_up') return { ...common, kind: 'top_up', actor: recorded(row.actor) };
-  return {
-    ...common,
-    kind: 'charge',
-    writtenOff: unitsOf(row.written_off),
-    model: recorded(row.model),
-    usage: {
-      inputTokens: recorded(row.input_tokens),
-      outputTokens: recorded(row.output_tokens),
-      cacheReadInputTokens: recorded(row.cache_read_input_tokens),
-      cacheCreationInputTokens: recorded(row.cache_creation_input_tokens),
-      cacheCreation1hInputTokens: recorded(row.cache_creation_1h_input_tokens),
+function entryOf(connection: Connection, row: EntryRow): LedgerEntry {
+  return ledgerEntryOf(
+    {
+      ...row,
+      seq: BigInt(row.seq),
+      createdAt: new Date(row.createdAt),
+      streamed: isStreamed(row),
+      expiresAt: dateOf(row.expiresAt),
     },
-    rates: {
-      inputPerToken: unitsOf(recorded(row.input_rate)),
-      outputPerToken: unitsOf(recorded(row.output_rate)),
-      cacheReadPerToken: unitsOf(recorded(row.cache_read_rate)),
-      cacheWrite5mPerToken: unitsOf(recorded(row.cache_write_5m_rate)),
-      cacheWrite1hPerToken: unitsOf(recorded(row.cache_write_1h_rate)),
-    },
-    endpoint: recorded(row.endpoint),
-    streamed: row.streamed === 1,
-    upstreamId: row.upstream_id ?? undefined,
-    remarks: row.remarks ?? undefined,
-  };
+    unitsOf,
+    row.noteId === null ? undefined : noteOf(connection, row.noteId),
+  );
 }
 
-/** Reads a column that a table constraint guarantees for this kind of entry. */
-function recorded<Value>(value: Value | null): Value {
-  if (value === null) throw new Error('a ledger entry lacks a column that its kind requires');
-  return value;
+function noteOf(connection: Connection, id: string): string | undefined {
+  return connection.get<{ readonly text: string }>(
+    'SELECT text FROM personal_text WHERE id = ?',
+    id,
+  )?.text;
+}
+
+export function isStreamed({ streamed }: Pick<EntryRow, 'streamed'>): boolean | null {
+  return streamed === null ? null : streamed === 1;
 }

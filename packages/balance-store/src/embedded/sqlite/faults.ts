@@ -1,4 +1,4 @@
-/** What an error of SQLite means: the database is at fault, the value, or this program. */
+/** Classifies errors of SQLite: the database, a value or this program is at fault. */
 
 import { constants } from 'node:os';
 
@@ -60,6 +60,10 @@ export function faultOf(error: unknown): Fault {
   if (isSystemError(error) || isClosed(error)) return 'unavailable';
   // Values that cannot be bound, and amounts out of range.
   return error instanceof RangeError || error instanceof TypeError ? 'refused' : 'mistake';
+}
+
+export function isUnavailable(error: unknown): boolean {
+  return faultOf(error) === 'unavailable';
 }
 
 /** Whether the file itself is at fault: not a database, or damaged. */

@@ -3,8 +3,9 @@
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../../hold.js';
 import type { Connection } from './connection.js';
 import { assertNotNegative, textOf, unitsOf } from './money.js';
-import { heldBy } from './settle.js';
+import { heldBy, heldByKey } from './settle.js';
 import { readStanding } from './keys.js';
+import { dateOf } from './time.js';
 
 export function placeHolds(
   connection: Connection,
@@ -29,27 +30,43 @@ function placeHold(
   if (standing.standing !== 'active') {
     return { outcome: 'inactive', standing: standing.standing };
   }
-  const { balance } = standing;
-  const held = heldBy(connection, keyId);
+  const { balance, cap } = standing;
+  const accountId = accountOf(connection, keyId);
+  const held = heldBy(connection, accountId);
   const live = connection.get(
     'SELECT 1 FROM hold WHERE request_id = ? AND orphaned_at IS NULL',
     requestId,
   );
   if (live !== undefined) return { outcome: 'held', balance, held };
+  if (cap !== undefined) {
+    const heldOfKey = heldByKey(connection, { id: keyId, account: { id: accountId } });
+    const left = cap.cap - cap.used;
+    if (left <= 0n || heldOfKey + amount > left) return { outcome: 'capped', cap, held: heldOfKey };
+  }
   const shortfall = held + amount - balance;
   if (shortfall > 0n) return { outcome: 'short', balance, held, shortfall };
   connection.run(
-    'INSERT INTO hold (request_id, key_id, amount, created_at, expires_at) ' +
-      'VALUES (?, ?, ?, ?, ?) ON CONFLICT (request_id) DO UPDATE SET key_id = excluded.key_id, ' +
-      'amount = excluded.amount, created_at = excluded.created_at, ' +
+    'INSERT INTO hold (request_id, account_id, key_id, amount, created_at, expires_at) ' +
+      'VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (request_id) DO UPDATE SET ' +
+      'account_id = excluded.account_id, key_id = excluded.key_id, amount = excluded.amount, created_at = excluded.created_at, ' +
       'expires_at = excluded.expires_at, orphaned_at = NULL',
     requestId,
+    accountId,
     keyId,
     textOf(amount),
     now,
     now + lifetimeMs,
   );
   return { outcome: 'held', balance, held: held + amount };
+}
+
+function accountOf(connection: Connection, keyId: string): string {
+  const row = connection.get<{ readonly account_id: string }>(
+    'SELECT account_id FROM api_key WHERE id = ?',
+    keyId,
+  );
+  if (row === undefined) throw new Error(`key ${keyId} was there a moment ago`);
+  return row.account_id;
 }
 
 export function renewHolds(
@@ -101,25 +118,23 @@ export function listHolds(
   return connection
     .all<{
       readonly request_id: string;
+      readonly account_id: string;
       readonly key_id: string;
       readonly amount: string;
       readonly created_at: number;
       readonly orphaned_at: number | null;
     }>(
-      'SELECT request_id, key_id, amount, created_at, orphaned_at FROM hold ' +
+      'SELECT request_id, account_id, key_id, amount, created_at, orphaned_at FROM hold ' +
         'WHERE (orphaned_at IS NULL) = ? ORDER BY created_at DESC, request_id DESC LIMIT ?',
       state === 'live' ? 1 : 0,
       limit,
     )
     .map((row) => ({
       requestId: row.request_id,
+      accountId: row.account_id,
       keyId: row.key_id,
       amount: unitsOf(row.amount),
       createdAt: new Date(row.created_at),
       orphanedAt: dateOf(row.orphaned_at),
     }));
-}
-
-function dateOf(ms: number | null): Date | null {
-  return ms === null ? null : new Date(ms);
 }

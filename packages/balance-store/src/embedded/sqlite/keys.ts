@@ -1,147 +1,135 @@
-/** Keys: the rows, and what they may do. */
+/** Reads keys: their rows, and what they may do. */
 
-import type { KeyRecord, KeyState } from '../../key.js';
-import type { KeyChange, NewKeyRow } from '../../ledger/ledger-database.js';
+import type { KeyFilter, KeyRecord, KeyState } from '../../key.js';
+import { capUses, windowStartsAt } from '../../ledger/cap-windows.js';
 import type { PepperUse } from '../../ledger/pepper.js';
+import { capsOf, keyRecordOf } from '../../ledger/stored-key.js';
+import type { StoredCaps, StoredKey } from '../../ledger/stored-key.js';
 import type { Standing } from '../../store.js';
 import type { Connection } from './connection.js';
 import { unitsOf } from './money.js';
+import { containing, matching, metadataConditions } from './search.js';
+import { dateOf } from './time.js';
 import { standingOf } from './standing.js';
 
-export function insertKey(connection: Connection, row: NewKeyRow): void {
-  const { concurrency, burst, requestsPerMinute } = row.limits;
-  connection.write(() => {
-    connection.run(
-      'INSERT INTO api_key (id, name, hint, credential_hmac, pepper_id, expires_at, concurrency, ' +
-        'burst, requests_per_minute, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      row.id,
-      row.name,
-      row.hint,
-      row.credentialHmac,
-      row.pepperId,
-      row.expiresAt?.getTime() ?? null,
-      concurrency,
-      burst,
-      requestsPerMinute,
-      Date.now(),
-    );
-  });
-}
-
-/** @param onlyInState - Changes nothing if the key is in another state. */
-export function updateKey(
-  connection: Connection,
-  keyId: string,
-  { state, name, expiresAt, concurrency, burst, requestsPerMinute }: KeyChange,
-  onlyInState: KeyState | undefined,
-): void {
-  const values: readonly (readonly [column: string, value: string | number | null | undefined])[] =
-    [
-      ['state', state],
-      ['name', name],
-      ['expires_at', expiresAt === undefined ? undefined : (expiresAt?.getTime() ?? null)],
-      ['concurrency', concurrency],
-      ['burst', burst],
-      ['requests_per_minute', requestsPerMinute],
-    ];
-  const changed = values.filter(([, value]) => value !== undefined);
-  if (changed.length === 0) return;
-  connection.write(() => {
-    connection.run(
-      `UPDATE api_key SET ${changed.map(([column]) => `${column} = ?`).join(', ')} ` +
-        `WHERE id = ? ${onlyInState === undefined ? '' : 'AND state = ?'}`,
-      ...changed.map(([, value]) => value ?? null),
-      keyId,
-      ...(onlyInState === undefined ? [] : [onlyInState]),
-    );
-  });
-}
-
-interface KeyRow {
-  readonly id: string;
-  readonly name: string;
-  readonly hint: string;
+/** Times are milliseconds since the epoch. */
+interface KeyRow extends Omit<
+  StoredKey<string>,
+  | 'state'
+  | 'metadata'
+  | 'models'
+  | 'expiresAt'
+  | 'previousUntil'
+  | 'createdAt'
+  | 'lastChargedAt'
+  | 'standing'
+> {
   readonly state: KeyState;
-  readonly expires_at: number | null;
-  readonly concurrency: number;
-  readonly burst: number;
-  readonly requests_per_minute: number;
-  readonly balance: string;
-  readonly spent: string;
-  readonly credited: string;
-  readonly written_off: string;
+  readonly metadata: string;
+  readonly models: string | null;
+  readonly expiresAt: number | null;
+  readonly previousUntil: number | null;
+  readonly createdAt: number;
+  readonly lastChargedAt: number | null;
   readonly uncovered: string;
-  readonly created_at: number;
-  readonly last_charged_at: number | null;
 }
+
+/** The columns of {@link StoredCaps}. */
+export const CAP_COLUMNS =
+  'cap_day AS capDay, cap_week AS capWeek, cap_month AS capMonth, cap_total AS capTotal, ' +
+  'api_key.spent, api_key.written_off AS writtenOff, day_start AS dayStart, ' +
+  'day_base AS dayBase, week_start AS weekStart, week_base AS weekBase, ' +
+  'month_start AS monthStart, month_base AS monthBase';
 
 const SELECT_KEY =
-  'SELECT id, name, hint, state, expires_at, concurrency, burst, requests_per_minute, balance, ' +
-  'spent, credited, written_off, uncovered, created_at, last_charged_at FROM api_key';
+  'SELECT api_key.id, account_id AS accountId, api_key.name, ' +
+  'api_key.external_id AS externalId, api_key.metadata, hint, state, scope, models, ' +
+  'expires_at AS expiresAt, previous_until AS previousUntil, concurrency, burst, ' +
+  `requests_per_minute AS requestsPerMinute, ${CAP_COLUMNS}, balance, credited, uncovered, ` +
+  'api_key.created_at AS createdAt, api_key.last_charged_at AS lastChargedAt ' +
+  'FROM api_key JOIN account ON account.id = account_id';
 
 export function getKey(connection: Connection, keyId: string): KeyRecord | undefined {
-  return recordOf(connection.get<KeyRow>(`${SELECT_KEY} WHERE id = ?`, keyId));
+  return recordOf(connection.get<KeyRow>(`${SELECT_KEY} WHERE api_key.id = ?`, keyId));
 }
 
+/** Finds a key by its credential, or by its previous one while that still works. */
 export function findKey(connection: Connection, credentialHmac: Uint8Array): KeyRecord | undefined {
-  return recordOf(
-    connection.get<KeyRow>(`${SELECT_KEY} WHERE credential_hmac = ?`, credentialHmac),
-  );
+  const row =
+    connection.get<KeyRow>(`${SELECT_KEY} WHERE credential_hmac = ?`, credentialHmac) ??
+    connection.get<KeyRow>(
+      `${SELECT_KEY} WHERE previous_hmac = ? AND previous_until > ?`,
+      credentialHmac,
+      Date.now(),
+    );
+  return recordOf(row);
 }
 
 /** Newest first. */
 export function listKeys(
   connection: Connection,
-  { limit, after }: { readonly limit: number; readonly after?: string },
+  { limit, after, accountId, name, externalId, metadata }: KeyFilter,
 ): readonly KeyRecord[] {
-  const rows =
-    after === undefined
-      ? connection.all<KeyRow>(`${SELECT_KEY} ORDER BY id DESC LIMIT ?`, limit)
-      : connection.all<KeyRow>(`${SELECT_KEY} WHERE id < ? ORDER BY id DESC LIMIT ?`, after, limit);
-  return rows.map((row) => recordOf(row));
+  const pattern = containing(name);
+  const { where, values } = matching(
+    ['api_key.id < ?', after],
+    ['account_id = ?', accountId],
+    ["(api_key.name LIKE ? ESCAPE '\\' OR hint LIKE ? ESCAPE '\\')", pattern, pattern],
+    ['api_key.external_id = ?', externalId],
+    ...metadataConditions('api_key.metadata', metadata),
+  );
+  return connection
+    .all<KeyRow>(`${SELECT_KEY} ${where} ORDER BY api_key.id DESC LIMIT ?`, ...values, limit)
+    .map((row) => recordOf(row));
 }
 
 function recordOf(row: KeyRow): KeyRecord;
 function recordOf(row: KeyRow | undefined): KeyRecord | undefined;
 function recordOf(row: KeyRow | undefined): KeyRecord | undefined {
   if (row === undefined) return undefined;
-  const { state, expires_at: expiresAt } = row;
-  const balance = unitsOf(row.balance);
-  const parts = { state, expiresAt, balance, uncovered: unitsOf(row.uncovered) };
-  return {
-    id: row.id,
-    name: row.name,
-    hint: row.hint,
-    state,
-    expiresAt: expiresAt === null ? null : new Date(expiresAt),
-    limits: {
-      concurrency: row.concurrency,
-      burst: row.burst,
-      requestsPerMinute: row.requests_per_minute,
+  const now = new Date();
+  const { standing } = standingOfRow(row, now.getTime());
+  const { expiresAt, previousUntil, createdAt, lastChargedAt } = row;
+  return keyRecordOf(
+    {
+      ...row,
+      standing,
+      metadata: JSON.parse(row.metadata),
+      models: row.models === null ? null : JSON.parse(row.models),
+      expiresAt: dateOf(expiresAt),
+      previousUntil: dateOf(previousUntil),
+      createdAt: new Date(createdAt),
+      lastChargedAt: dateOf(lastChargedAt),
     },
-    balance,
-    spent: unitsOf(row.spent),
-    credited: unitsOf(row.credited),
-    writtenOff: unitsOf(row.written_off),
-    isActive: standingOf(parts, Date.now()) === 'active',
-    createdAt: new Date(row.created_at),
-    lastChargedAt: row.last_charged_at === null ? null : new Date(row.last_charged_at),
-  };
+    unitsOf,
+    now,
+  );
 }
 
+export type StandingColumns = Pick<KeyRow, 'state' | 'expiresAt' | 'balance' | 'uncovered'>;
+
+const SELECT_STANDING =
+  `SELECT state, expires_at AS expiresAt, balance, uncovered, ${CAP_COLUMNS} ` +
+  'FROM api_key JOIN account ON account.id = account_id WHERE api_key.id = ?';
+
 export function readStanding(connection: Connection, keyId: string, now = Date.now()): Standing {
-  const row = connection.get<Pick<KeyRow, 'state' | 'expires_at' | 'balance' | 'uncovered'>>(
-    'SELECT state, expires_at, balance, uncovered FROM api_key WHERE id = ?',
-    keyId,
-  );
+  const row = connection.get<StandingColumns & StoredCaps<string>>(SELECT_STANDING, keyId);
   if (row === undefined) return { standing: 'unknown' };
-  const { state, expires_at: expiresAt } = row;
+  const standing = standingOfRow(row, now);
+  if (hasNoCaps(row)) return standing;
+  const { caps, used } = capsOf(row, unitsOf, windowStartsAt(now));
+  const [cap] = capUses(caps, used);
+  return cap === undefined ? standing : { ...standing, cap };
+}
+
+function hasNoCaps({ capDay, capWeek, capMonth, capTotal }: StoredCaps<string>): boolean {
+  return (capDay ?? capWeek ?? capMonth ?? capTotal) === null;
+}
+
+export function standingOfRow({ state, expiresAt, ...row }: StandingColumns, now: number) {
   const [balance, uncovered] = [unitsOf(row.balance), unitsOf(row.uncovered)];
-  return {
-    standing: standingOf({ state, expiresAt, balance, uncovered }, now),
-    balance,
-    uncovered,
-  };
+  const standing = standingOf({ state, expiresAt, balance, uncovered }, now);
+  return { standing, balance, uncovered };
 }
 
 export function readPepperUse(connection: Connection, pepperId: string): PepperUse {

@@ -3,7 +3,7 @@
 import { numericFromUnits } from '../../numeric.js';
 
 const DECIMALS = 14;
-/** PostgreSQL's NUMERIC(38,14) ends here, in units of 10^-14 USD. */
+/** The limit of PostgreSQL's NUMERIC(38,14), in units of 10^-14 USD. */
 const LIMIT = 10n ** 38n;
 
 export const ZERO = numericFromUnits(0n);

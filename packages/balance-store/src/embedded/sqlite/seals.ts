@@ -1,32 +1,39 @@
 /** Extends the hash chain. The same rules as the SQL function `seal_ledger` on PostgreSQL. */
 
 import { digestOfEntry, DIGEST_BYTES, hashOfBlock } from '../../ledger/seal-chain.js';
-import { fieldsOf } from './audit-source.js';
+import { TRAIL } from '../../ledger/ledger-database.js';
+import { fieldsOf, trailFieldsOf } from './audit-source.js';
 import type { Connection } from './connection.js';
+import { SELECT_ENTRIES } from './entries.js';
 import type { EntryRow } from './entries.js';
+import { TRAIL_COLUMNS } from './trail.js';
+import type { TrailRow } from './trail.js';
 
 const SETTLED_MS = 120_000;
 
-/** Keys with entries since two minutes before the last block, or all. */
-export function unsealedKeyIds(
+/**
+ * The trail, and all accounts or (`changed`) those with entries since two minutes before the last
+ * block.
+ */
+export function unsealedAccountIds(
   connection: Connection,
   which: 'all' | 'changed',
 ): readonly string[] {
   const rows =
     which === 'all'
-      ? connection.all<{ readonly id: string }>('SELECT id FROM api_key ORDER BY id')
+      ? connection.all<{ readonly id: string }>('SELECT id FROM account ORDER BY id')
       : connection.all<{ readonly id: string }>(
-          'SELECT DISTINCT key_id AS id FROM ledger WHERE created_at >= ' +
+          'SELECT DISTINCT account_id AS id FROM ledger WHERE created_at >= ' +
             '(SELECT max(sealed_at) FROM ledger_block) - ?',
           SETTLED_MS,
         );
-  return rows.map(({ id }) => id);
+  return [...rows.map(({ id }) => id), TRAIL];
 }
 
 /** @returns how many entries were sealed */
 export function sealBlock(
   connection: Connection,
-  keyIds: readonly string[],
+  accountIds: readonly string[],
   maxEntries: number,
 ): number {
   return connection.write(() => {
@@ -36,23 +43,23 @@ export function sealBlock(
     const block = (last?.id ?? 0) + 1;
     const previousHash = last?.hash ?? new Uint8Array();
     const sealedAt = Date.now();
-    const seals: { keyId: string; from: bigint; to: bigint; digests: Buffer }[] = [];
+    const seals: { accountId: string; from: bigint; to: bigint; digests: Buffer }[] = [];
     let entries = 0;
-    for (const keyId of [...keyIds].sort()) {
-      const range = unsealedRange(connection, keyId, maxEntries - entries);
+    for (const accountId of [...accountIds].sort()) {
+      const range = unsealedRange(connection, accountId, maxEntries - entries);
       if (range === undefined) continue;
       const { from, to } = range;
-      const digests = digestsOf(connection, keyId, from, to);
+      const digests = digestsOf(connection, accountId, from, to);
       connection.run(
-        'INSERT INTO ledger_seal (key_id, from_seq, to_seq, block_id, digests) ' +
+        'INSERT INTO ledger_seal (account_id, from_seq, to_seq, block_id, digests) ' +
           'VALUES (?, ?, ?, ?, ?)',
-        keyId,
+        accountId,
         from,
         to,
         block,
         digests,
       );
-      seals.push({ keyId, from: BigInt(from), to: BigInt(to), digests });
+      seals.push({ accountId, from: BigInt(from), to: BigInt(to), digests });
       entries += to - from + 1;
       if (entries >= maxEntries) break;
     }
@@ -79,30 +86,51 @@ export function sealBlock(
 
 function unsealedRange(
   connection: Connection,
-  keyId: string,
+  accountId: string,
   maxEntries: number,
 ): { readonly from: number; readonly to: number } | undefined {
-  const row = connection.get<{ readonly seq: number; readonly sealed: number | null }>(
-    'SELECT seq, (SELECT to_seq FROM ledger_seal WHERE key_id = api_key.id ' +
-      'ORDER BY from_seq DESC LIMIT 1) AS sealed FROM api_key WHERE id = ?',
-    keyId,
+  const last = connection.get<{ readonly seq: number | null }>(
+    accountId === TRAIL
+      ? 'SELECT max(seq) AS seq FROM trail WHERE ? IS NOT NULL'
+      : 'SELECT seq FROM account WHERE id = ?',
+    accountId,
   );
-  if (row === undefined) return undefined;
-  const from = (row.sealed ?? 0) + 1;
-  return row.seq < from ? undefined : { from, to: Math.min(row.seq, from + maxEntries - 1) };
+  const sealed = connection.get<{ readonly to_seq: number }>(
+    'SELECT to_seq FROM ledger_seal WHERE account_id = ? ORDER BY from_seq DESC LIMIT 1',
+    accountId,
+  );
+  const from = (sealed?.to_seq ?? 0) + 1;
+  const seq = last?.seq ?? 0;
+  return seq < from ? undefined : { from, to: Math.min(seq, from + maxEntries - 1) };
 }
 
 /** The digests of these entries, one after the other. */
-export function digestsOf(connection: Connection, keyId: string, from: number, to: number): Buffer {
-  const rows = connection.all<EntryRow>(
-    'SELECT * FROM ledger WHERE key_id = ? AND seq BETWEEN ? AND ? ORDER BY seq',
-    keyId,
-    from,
-    to,
-  );
-  const digests = Buffer.concat(rows.map((row) => digestOfEntry(fieldsOf(row))));
+export function digestsOf(
+  connection: Connection,
+  accountId: string,
+  from: number,
+  to: number,
+): Buffer {
+  const fields =
+    accountId === TRAIL
+      ? connection
+          .all<TrailRow>(
+            `SELECT ${TRAIL_COLUMNS} FROM trail t WHERE t.seq BETWEEN ? AND ? ORDER BY t.seq`,
+            from,
+            to,
+          )
+          .map(trailFieldsOf)
+      : connection
+          .all<EntryRow>(
+            `${SELECT_ENTRIES} WHERE account_id = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
+            accountId,
+            from,
+            to,
+          )
+          .map(fieldsOf);
+  const digests = Buffer.concat(fields.map(digestOfEntry));
   if (digests.length !== DIGEST_BYTES * (to - from + 1)) {
-    throw new Error(`entries of key ${keyId} are missing: audit the ledger before it is sealed`);
+    throw new Error(`entries of ${accountId} are missing: audit the ledger before it is sealed`);
   }
   return digests;
 }

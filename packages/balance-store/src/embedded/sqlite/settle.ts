@@ -6,35 +6,62 @@
 import { settlementHash } from '../../ledger/contents-hash.js';
 import { detailOf, storable } from '../../ledger/quarantine-text.js';
 import { rateTextsOf } from '../../ledger/rate-texts.js';
-import type { KeyState } from '../../key.js';
+import { capUses, windowStartsAt } from '../../ledger/cap-windows.js';
+import type { WindowBases, WindowStarts } from '../../ledger/cap-windows.js';
+import { capsOf, windowBasesOf } from '../../ledger/stored-key.js';
+import type { StoredCaps } from '../../ledger/stored-key.js';
+import { CAP_PERIODS } from '../../key.js';
+import type { CapPeriod, KeyCaps, KeyState } from '../../key.js';
+import { countsOf } from '../../ledger-entry.js';
 import type { QuarantinedUsage, Settlement, SettleOutcome } from '../../store.js';
 import type { Connection } from './connection.js';
+import { insertEvent } from './events.js';
+import { CAP_COLUMNS } from './keys.js';
 import { ZERO, assertNotNegative, textOf, unitsOf } from './money.js';
 import { standingOf } from './standing.js';
+import { createUsageFold } from './usage-fold.js';
 
-/** A key's row while the batch is folded into it. */
-interface KeyFold {
+/** An account's row, to which the charges of the batch are added. */
+interface AccountFold {
   readonly id: string;
-  readonly state: KeyState;
-  readonly expiresAt: number | null;
+  readonly lowBalance: bigint | null;
+  readonly before: { readonly balance: bigint; readonly uncovered: bigint };
   balance: bigint;
   spent: bigint;
   writtenOff: bigint;
   uncovered: bigint;
   seq: number;
-  /** Sum of the key's live holds that the batch has not deleted; read when it is first needed. */
+  /** Sum of the account's live holds that the batch has not deleted; read when first needed. */
   held: bigint | undefined;
   isChanged: boolean;
 }
 
-/** What the ledger has under a request id. */
+/** A key's row, to which the charges of the batch are added. */
+interface KeyFold {
+  readonly id: string;
+  readonly account: AccountFold;
+  readonly state: KeyState;
+  readonly expiresAt: number | null;
+  readonly caps: KeyCaps;
+  /** What the key used in the current window of each cap. */
+  readonly used: Record<CapPeriod, bigint>;
+  readonly windows: WindowBases;
+  readonly before: { readonly spent: bigint; readonly writtenOff: bigint };
+  spent: bigint;
+  writtenOff: bigint;
+  /** Like `held` of the account, for the holds of this key alone. */
+  held: bigint | undefined;
+  isChanged: boolean;
+}
+
+/** The ledger's entry for a request id. */
 interface Known {
   readonly hash: string;
   readonly balanceAfter: bigint;
   readonly writtenOff: bigint;
 }
 
-/** The outcome of one charge, but for the standing, which is that of after the whole batch. */
+/** The outcome of one charge, without the standing, which is read after the whole batch. */
 type Settled =
   | { readonly outcome: 'conflict' }
   | { readonly outcome: 'settled' | 'replayed'; readonly key: KeyFold; readonly entry: Known };
@@ -55,52 +82,68 @@ export function settleBatch(
       return {
         outcome,
         balance: entry.balanceAfter,
-        isActive: standingOf(key, now) === 'active',
+        isActive: standingOf({ ...key, ...balanceOf(key.account) }, now) === 'active',
         writtenOff: entry.writtenOff,
       };
     });
   });
 }
 
+function balanceOf({ balance, uncovered }: AccountFold) {
+  return { balance, uncovered };
+}
+
 function createFold(connection: Connection, now: number) {
+  const accounts = new Map<string, AccountFold>();
   const keys = new Map<string, KeyFold>();
+  const usage = createUsageFold(connection, now);
+  const windows = windowStartsAt(now);
   /** Ids that this batch has entered. */
   const entered = new Map<string, Known>();
-  // Usually there are none, and then no charge has to look for its own.
+  // Usually there are no holds. Then the charges skip the look-up of theirs.
   const areHolds = connection.get('SELECT 1 FROM hold LIMIT 1') !== undefined;
 
   function keyOf(keyId: string): KeyFold {
     let key = keys.get(keyId);
     if (key === undefined) {
-      key = readKey(connection, keyId);
+      key = readKey(connection, keyId, { accounts, windows });
       keys.set(keyId, key);
     }
     return key;
   }
 
-  /** Deletes the request's hold. @returns what it held, if it was this key's */
+  /** Deletes the request's hold. @returns the held amount, if the hold was this key's */
   function takeHold(requestId: string, key: KeyFold): HoldTaken | undefined {
     if (!areHolds) return undefined;
     const hold = connection.get<HoldRow>(
-      'DELETE FROM hold WHERE request_id = ? RETURNING key_id, amount, orphaned_at',
+      'DELETE FROM hold WHERE request_id = ? RETURNING account_id, key_id, amount, orphaned_at',
       requestId,
     );
     if (hold === undefined) return undefined;
     const isLive = hold.orphaned_at === null;
     const amount = isLive ? unitsOf(hold.amount) : 0n;
-    const owner = keys.get(hold.key_id);
+    const [account, owner] = [accounts.get(hold.account_id), keys.get(hold.key_id)];
+    if (account?.held !== undefined) account.held -= amount;
     if (owner?.held !== undefined) owner.held -= amount;
     return hold.key_id === key.id ? { amount } : undefined;
   }
 
   /** The part of a guarded charge that must be written off. */
-  function writeOffOf(amount: bigint, key: KeyFold, own: HoldTaken | undefined): bigint {
-    key.held ??= heldBy(connection, key.id);
+  function writeOffOf(amount: bigint, key: KeyFold, own: HoldTaken | undefined): WriteOff {
+    const { account } = key;
+    account.held ??= heldBy(connection, account.id);
     const ownHold = own?.amount ?? 0n;
-    const free = key.balance - key.held;
-    // Without unguarded charges of the same key, the own hold is always covered by the balance.
-    const affordable = max(0n, min(key.balance, max(ownHold, free)));
-    return max(0n, amount - affordable);
+    // Without unguarded charges of the same account, the own hold is always covered by the balance.
+    const byBalance = max(0n, min(account.balance, max(ownHold, account.balance - account.held)));
+    const uncovered = max(0n, amount - byBalance);
+    const [cap] = capUses(key.caps, key.used);
+    if (cap === undefined) return { writtenOff: uncovered, overCap: 0n };
+    key.held ??= heldByKey(connection, key);
+    // At least its own hold counts as covered by the cap, even if write-offs of other requests have
+    // used the cap up.
+    const byCap = max(ownHold, cap.cap - cap.used - key.held);
+    const writtenOff = max(uncovered, amount - byCap);
+    return { writtenOff, overCap: writtenOff - uncovered };
   }
 
   function settle(settlement: Settlement): Settled {
@@ -124,16 +167,22 @@ function createFold(connection: Connection, now: number) {
       return { outcome: 'conflict' };
     }
     const isGuarded = overdraft === 'none' || hold !== undefined;
-    const writtenOff = isGuarded ? writeOffOf(amount, key, hold) : 0n;
+    const { writtenOff, overCap } = isGuarded ? writeOffOf(amount, key, hold) : NO_WRITE_OFF;
+    const { account } = key;
     const charged = amount - writtenOff;
-    key.balance -= charged;
+    account.balance -= charged;
+    account.spent += charged;
+    account.writtenOff += writtenOff;
+    account.uncovered += writtenOff - overCap;
+    account.seq += 1;
+    account.isChanged = true;
     key.spent += charged;
     key.writtenOff += writtenOff;
-    key.uncovered += writtenOff;
-    key.seq += 1;
+    for (const period of CAP_PERIODS) key.used[period] += amount;
     key.isChanged = true;
-    const entry = { hash, balanceAfter: key.balance, writtenOff };
-    insertCharge(connection, settlement, key, entry, now);
+    const entry = { hash, balanceAfter: account.balance, writtenOff };
+    insertCharge(connection, settlement, key, { ...entry, overCap }, now);
+    usage.add(settlement, account.id, writtenOff);
     entered.set(requestId, entry);
     return { outcome: 'settled', key, entry };
   }
@@ -141,24 +190,42 @@ function createFold(connection: Connection, now: number) {
   return {
     settle,
     finish(): void {
-      for (const key of keys.values()) if (key.isChanged) updateKey(connection, key, now);
+      for (const account of accounts.values()) {
+        if (!account.isChanged) continue;
+        updateAccount(connection, account, now);
+        tellOfBalance(connection, account, now);
+      }
+      for (const key of keys.values()) {
+        if (!key.isChanged) continue;
+        updateKey(connection, key, windows, now);
+        tellOfCaps(connection, key, now);
+      }
+      usage.finish();
     },
   };
 }
+
+interface WriteOff {
+  readonly writtenOff: bigint;
+  /** The part of it that the balance would have covered. */
+  readonly overCap: bigint;
+}
+
+const NO_WRITE_OFF: WriteOff = { writtenOff: 0n, overCap: 0n };
 
 interface HoldTaken {
   readonly amount: bigint;
 }
 
 interface HoldRow {
+  readonly account_id: string;
   readonly key_id: string;
   readonly amount: string;
   readonly orphaned_at: number | null;
 }
 
-interface KeyRow {
-  readonly state: KeyState;
-  readonly expires_at: number | null;
+interface AccountRow {
+  readonly low_balance: string | null;
   readonly balance: string;
   readonly spent: string;
   readonly written_off: string;
@@ -166,39 +233,132 @@ interface KeyRow {
   readonly seq: number;
 }
 
-function readKey(connection: Connection, id: string): KeyFold {
-  const row = connection.get<KeyRow>(
-    'SELECT state, expires_at, balance, spent, written_off, uncovered, seq FROM api_key ' +
-      'WHERE id = ?',
+function readAccount(connection: Connection, id: string): AccountFold {
+  const row = connection.get<AccountRow>(
+    'SELECT low_balance, balance, spent, written_off, uncovered, seq FROM account WHERE id = ?',
     id,
   );
-  if (row === undefined) throw new RangeError('no such API key');
+  if (row === undefined) throw new Error(`a key belongs to account ${id}, which is not there`);
+  const [balance, uncovered] = [unitsOf(row.balance), unitsOf(row.uncovered)];
   return {
     id,
-    state: row.state,
-    expiresAt: row.expires_at,
-    balance: unitsOf(row.balance),
+    lowBalance: row.low_balance === null ? null : unitsOf(row.low_balance),
+    before: { balance, uncovered },
+    balance,
     spent: unitsOf(row.spent),
     writtenOff: unitsOf(row.written_off),
-    uncovered: unitsOf(row.uncovered),
+    uncovered,
     seq: row.seq,
     held: undefined,
     isChanged: false,
   };
 }
 
-function updateKey(connection: Connection, key: KeyFold, now: number): void {
+interface KeyRow extends StoredCaps<string> {
+  readonly accountId: string;
+  readonly state: KeyState;
+  readonly expiresAt: number | null;
+}
+
+const SELECT_KEY =
+  `SELECT account_id AS accountId, state, expires_at AS expiresAt, ${CAP_COLUMNS} ` +
+  'FROM api_key WHERE id = ?';
+
+function readKey(
+  connection: Connection,
+  id: string,
+  {
+    accounts,
+    windows,
+  }: { readonly accounts: Map<string, AccountFold>; readonly windows: WindowStarts },
+): KeyFold {
+  const row = connection.get<KeyRow>(SELECT_KEY, id);
+  if (row === undefined) throw new RangeError('no such API key');
+  let account = accounts.get(row.accountId);
+  if (account === undefined) {
+    account = readAccount(connection, row.accountId);
+    accounts.set(account.id, account);
+  }
+  const { caps, used } = capsOf(row, unitsOf, windows);
+  const [spent, writtenOff] = [unitsOf(row.spent), unitsOf(row.writtenOff)];
+  return {
+    id,
+    account,
+    state: row.state,
+    expiresAt: row.expiresAt,
+    caps,
+    used: { ...used },
+    windows: windowBasesOf(row, unitsOf),
+    before: { spent, writtenOff },
+    spent,
+    writtenOff,
+    held: undefined,
+    isChanged: false,
+  };
+}
+
+function updateAccount(connection: Connection, account: AccountFold, now: number): void {
   connection.run(
-    'UPDATE api_key SET balance = ?, spent = ?, written_off = ?, uncovered = ?, seq = ?, ' +
+    'UPDATE account SET balance = ?, spent = ?, written_off = ?, uncovered = ?, seq = ?, ' +
       'last_charged_at = ? WHERE id = ?',
-    textOf(key.balance),
+    textOf(account.balance),
+    textOf(account.spent),
+    textOf(account.writtenOff),
+    textOf(account.uncovered),
+    account.seq,
+    now,
+    account.id,
+  );
+}
+
+const UPDATE_KEY =
+  'UPDATE api_key SET spent = ?, written_off = ?, day_start = ?, day_base = ?, ' +
+  'week_start = ?, week_base = ?, month_start = ?, month_base = ?, last_charged_at = ? ' +
+  'WHERE id = ?';
+
+function updateKey(connection: Connection, key: KeyFold, current: WindowStarts, now: number): void {
+  const { starts, bases } = key.windows;
+  const usedBefore = key.before.spent + key.before.writtenOff;
+  const baseOf = (period: CapPeriod) =>
+    textOf(starts[period] === current[period] ? bases[period] : usedBefore);
+  connection.run(
+    UPDATE_KEY,
     textOf(key.spent),
     textOf(key.writtenOff),
-    textOf(key.uncovered),
-    key.seq,
+    current.day,
+    baseOf('day'),
+    current.week,
+    baseOf('week'),
+    current.month,
+    baseOf('month'),
     now,
     key.id,
   );
+}
+
+/** Writes an event once when the balance crosses a threshold, not for each charge below it. */
+function tellOfBalance(connection: Connection, account: AccountFold, now: number): void {
+  const { id, lowBalance, before, balance, uncovered } = account;
+  const event = { accountId: id, keyId: undefined };
+  if (lowBalance !== null && before.balance > lowBalance && balance <= lowBalance) {
+    const data = { balance: textOf(balance), threshold: textOf(lowBalance) };
+    insertEvent(connection, { ...event, type: 'balance.low', data }, now);
+  }
+  const wasFunded = before.balance > 0n && before.uncovered === 0n;
+  if (wasFunded && (balance <= 0n || uncovered > 0n)) {
+    const data = { balance: textOf(balance) };
+    insertEvent(connection, { ...event, type: 'balance.exhausted', data }, now);
+  }
+}
+
+function tellOfCaps(connection: Connection, key: KeyFold, now: number): void {
+  const more = key.spent + key.writtenOff - key.before.spent - key.before.writtenOff;
+  for (const { period, cap, used } of capUses(key.caps, key.used)) {
+    if (used < cap || used - more >= cap) continue;
+    const data = { period, cap: textOf(cap), used: textOf(used) };
+    const { id, account } = key;
+    insertEvent(connection, { type: 'cap.reached', accountId: account.id, keyId: id, data }, now);
+  }
 }
 
 function readKnown(connection: Connection, id: string): Known | undefined {
@@ -215,21 +375,21 @@ function readKnown(connection: Connection, id: string): Known | undefined {
   };
 }
 
-// Outside of the function: the statement is found by this text, which would be put together anew,
-// and its hash computed, for each charge.
+// A constant: the prepared statement is found by this text. Inside the function the text would be
+// built and hashed again for each charge.
 const INSERT_CHARGE =
-  'INSERT INTO ledger (id, key_id, seq, kind, delta, balance_after, written_off, input_hash, ' +
-  'created_at, model, input_tokens, output_tokens, cache_read_input_tokens, ' +
+  'INSERT INTO ledger (id, account_id, seq, kind, delta, balance_after, written_off, over_cap, ' +
+  'input_hash, created_at, key_id, model, input_tokens, output_tokens, cache_read_input_tokens, ' +
   'cache_creation_input_tokens, cache_creation_1h_input_tokens, input_rate, output_rate, ' +
   'cache_read_rate, cache_write_5m_rate, cache_write_1h_rate, endpoint, streamed, ' +
   'upstream_id, remarks) ' +
-  "VALUES (?, ?, ?, 'charge', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+  "VALUES (?, ?, ?, 'charge', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 function insertCharge(
   connection: Connection,
   settlement: Settlement,
   key: KeyFold,
-  { hash, writtenOff }: Known,
+  { hash, writtenOff, overCap }: Known & WriteOff,
   now: number,
 ): void {
   const { usage, upstreamId, remarks } = settlement;
@@ -237,19 +397,17 @@ function insertCharge(
   connection.run(
     INSERT_CHARGE,
     settlement.requestId,
-    key.id,
-    key.seq,
+    key.account.id,
+    key.account.seq,
     textOf(writtenOff - settlement.amount),
-    textOf(key.balance),
+    textOf(key.account.balance),
     writtenOff === 0n ? ZERO : textOf(writtenOff),
+    overCap === 0n ? ZERO : textOf(overCap),
     Buffer.from(hash, 'hex'),
     now,
+    key.id,
     settlement.model,
-    usage.inputTokens,
-    usage.outputTokens,
-    usage.cacheReadInputTokens,
-    usage.cacheCreationInputTokens,
-    usage.cacheCreation1hInputTokens,
+    ...countsOf(usage),
     rates.inputPerToken,
     rates.outputPerToken,
     rates.cacheReadPerToken,
@@ -262,12 +420,26 @@ function insertCharge(
   );
 }
 
-/** Sum of the key's live holds. */
-export function heldBy(connection: Connection, keyId: string): bigint {
+/** Sum of the account's live holds. */
+export function heldBy(connection: Connection, accountId: string): bigint {
   return connection
     .all<{ readonly amount: string }>(
-      'SELECT amount FROM hold WHERE key_id = ? AND orphaned_at IS NULL',
-      keyId,
+      'SELECT amount FROM hold WHERE account_id = ? AND orphaned_at IS NULL',
+      accountId,
+    )
+    .reduce((sum, { amount }) => sum + unitsOf(amount), 0n);
+}
+
+/** Sum of the key's own live holds. */
+export function heldByKey(
+  connection: Connection,
+  key: { readonly id: string; readonly account: { readonly id: string } },
+): bigint {
+  return connection
+    .all<{ readonly amount: string }>(
+      'SELECT amount FROM hold WHERE account_id = ? AND key_id = ? AND orphaned_at IS NULL',
+      key.account.id,
+      key.id,
     )
     .reduce((sum, { amount }) => sum + unitsOf(amount), 0n);
 }
@@ -275,14 +447,14 @@ export function heldBy(connection: Connection, keyId: string): bigint {
 const MAX_TOKENS = 2 ** 31 - 1;
 
 /**
- * Refuses what PostgreSQL would refuse, too: a ledger can be moved there.
+ * Refuses values that PostgreSQL would refuse, because a ledger can be moved there.
  *
  * @throws {RangeError}
  */
 function assertStorable(settlement: Settlement): void {
   const { requestId, keyId, model, endpoint, upstreamId, usage, amount } = settlement;
   assertNotNegative(amount);
-  for (const count of Object.values(usage)) {
+  for (const count of countsOf(usage)) {
     if (!Number.isInteger(count) || count < 0 || count > MAX_TOKENS) {
       throw new RangeError(`${String(count)} is not a number of tokens`);
     }

@@ -1,40 +1,59 @@
 /** Figures of the ledger as a whole, for monitoring. */
 
-import type { KeyState } from '../../key.js';
 import type { LedgerSummary } from '../../store.js';
 import type { Connection } from './connection.js';
+import { standingOfRow } from './keys.js';
+import type { StandingColumns } from './keys.js';
 import { unitsOf } from './money.js';
-import { standingOf } from './standing.js';
+import { dateOf } from './time.js';
 
 export function summarizeLedger(connection: Connection): LedgerSummary {
   const now = Date.now();
   const keys = { active: 0, exhausted: 0, suspended: 0, revoked: 0, expired: 0 };
-  let [unspent, overdrawn] = [0n, 0n];
-  const rows = connection.all<{
-    readonly state: KeyState;
-    readonly expires_at: number | null;
+  const rows = connection.all<StandingColumns>(
+    'SELECT state, expires_at AS expiresAt, balance, uncovered ' +
+      'FROM api_key JOIN account ON account.id = account_id',
+  );
+  for (const row of rows) keys[standingOfRow(row, now).standing] += 1;
+  const accounts = connection.all<{
     readonly balance: string;
-    readonly uncovered: string;
-  }>('SELECT state, expires_at, balance, uncovered FROM api_key');
-  for (const row of rows) {
-    const balance = unitsOf(row.balance);
-    const { state, expires_at: expiresAt } = row;
-    keys[standingOf({ state, expiresAt, balance, uncovered: unitsOf(row.uncovered) }, now)] += 1;
+    readonly expired: string;
+    readonly written_off: string;
+  }>('SELECT balance, expired, written_off FROM account');
+  let [unspent, overdrawn, expired, writtenOff] = [0n, 0n, 0n, 0n];
+  for (const account of accounts) {
+    const balance = unitsOf(account.balance);
     if (balance > 0n) unspent += balance;
     else overdrawn -= balance;
+    expired += unitsOf(account.expired);
+    writtenOff += unitsOf(account.written_off);
   }
   const counts = connection.get<{
     readonly quarantined: number;
     readonly conflicts: number;
     readonly orphanedHolds: number;
+    readonly undeliveredEvents: number;
+    readonly oldestPendingEventAt: number | null;
     readonly lastSealAt: number | null;
   }>(
     'SELECT (SELECT count(*) FROM quarantine) AS quarantined, ' +
       '(SELECT count(*) FROM settle_conflict) AS conflicts, ' +
       '(SELECT count(*) FROM hold WHERE orphaned_at IS NOT NULL) AS orphanedHolds, ' +
+      '(SELECT count(*) FROM event WHERE due_at IS NULL AND delivered_at IS NULL) ' +
+      'AS undeliveredEvents, ' +
+      '(SELECT min(created_at) FROM event WHERE due_at IS NOT NULL) AS oldestPendingEventAt, ' +
       '(SELECT max(sealed_at) FROM ledger_block) AS lastSealAt',
   );
   if (counts === undefined) throw new Error('the ledger was not counted');
-  const lastSealAt = counts.lastSealAt === null ? undefined : new Date(counts.lastSealAt);
-  return { ...counts, lastSealAt, keys, unspent, overdrawn };
+  return {
+    ...counts,
+    oldestPendingEventAt: dateOf(counts.oldestPendingEventAt) ?? undefined,
+    lastSealAt: dateOf(counts.lastSealAt) ?? undefined,
+    keys,
+    accounts: accounts.length,
+    unspent,
+    overdrawn,
+    expired,
+    writtenOff,
+  };
 }

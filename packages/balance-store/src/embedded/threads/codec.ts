@@ -1,7 +1,14 @@
 /**
- * Values between threads, as JSON text: to copy them as objects takes half as long again (10 and
- * 6 µs per charge, measured with Node 24).
+ * Encodes values that are sent between threads as text. A message port would create copied objects
+ * with the classes of the process's main realm, and test runners run code in another realm. Objects
+ * that are decoded from text have the classes of the code that decodes them.
+ *
+ * A string is sent unchanged behind a mark, so that a batch of charges is not encoded as JSON
+ * twice.
  */
+
+const TEXT = 't';
+const JSON_VALUE = 'j';
 
 /** Values that JSON lacks, each as an object with a member that no value of the ledger has. */
 interface Tags {
@@ -12,11 +19,12 @@ interface Tags {
 }
 
 export function encode(value: unknown): string {
-  return JSON.stringify(tag(value));
+  return typeof value === 'string' ? TEXT + value : JSON_VALUE + JSON.stringify(tag(value));
 }
 
-export function decode(text: string): unknown {
-  return untag(JSON.parse(text));
+export function decode(encoded: string): unknown {
+  const content = encoded.slice(1);
+  return encoded.startsWith(TEXT) ? content : untag(JSON.parse(content));
 }
 
 function tag(value: unknown): unknown {

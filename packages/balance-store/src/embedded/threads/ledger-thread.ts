@@ -1,7 +1,7 @@
 /**
  * A thread of the embedded ledger. The writing thread is the only one of its process that writes,
  * and no other thread waits for the disk. The reading thread serves operators, so that an audit
- * delays neither requests nor charges.
+ * does not delay requests or charges.
  */
 
 import { statSync } from 'node:fs';
@@ -39,7 +39,7 @@ async function answer({ id, operation, args }: Request): Promise<Answer> {
   try {
     const run = operations[operation];
     if (run === undefined) throw new Error(`there is no operation ${operation}`);
-    return { id, result: encode(await run(...(decode(args) as readonly unknown[]))) };
+    return { id, result: encode(await run(...args.map(decode))) };
   } catch (error) {
     const { name, message } = error instanceof Error ? error : new Error(String(error));
     return { id, fault: faultOf(error), name, message };

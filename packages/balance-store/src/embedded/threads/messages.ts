@@ -12,8 +12,8 @@ export interface ThreadData {
 export interface Request {
   readonly id: number;
   readonly operation: string;
-  /** An array, encoded. */
-  readonly args: string;
+  /** Each encoded. */
+  readonly args: readonly string[];
 }
 
 export type Answer =

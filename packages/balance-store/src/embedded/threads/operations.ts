@@ -1,16 +1,26 @@
-/** What the threads of the embedded ledger can be asked to do. Each runs to its end by itself. */
+/**
+ * The operations of the ledger's threads. A thread finishes one operation before it starts the
+ * next.
+ */
 
 import type { AuditOptions } from '../../audit.js';
 import { auditLedger } from '../../ledger/audit-ledger.js';
+import { callBook } from '../../ledger/books/index.js';
+import type { BookArgs, BookName } from '../../ledger/books/index.js';
+import { listAccounts, readBalanceAt, readLots } from '../sqlite/accounts.js';
 import { createAuditSource, readHead } from '../sqlite/audit-source.js';
 import type { Connection } from '../sqlite/connection.js';
+import { getDocument, listDocuments } from '../sqlite/documents.js';
+import { finishEvent, listEvents, pruneEvents, takeDueEvents } from '../sqlite/events.js';
 import { findEntries, findEntry, listEntries } from '../sqlite/entries.js';
 import { countHolds, listHolds, placeHolds, releaseHolds, renewHolds } from '../sqlite/holds.js';
-import { insertKey, listKeys, updateKey } from '../sqlite/keys.js';
-import { sealBlock, unsealedKeyIds } from '../sqlite/seals.js';
+import { listKeys } from '../sqlite/keys.js';
+import { sealBlock, unsealedAccountIds } from '../sqlite/seals.js';
 import { insertQuarantine, quarantineSettlement, settleBatch } from '../sqlite/settle.js';
 import { summarizeLedger } from '../sqlite/summary.js';
-import { topUpOnce } from '../sqlite/top-up.js';
+import { listTrail } from '../sqlite/trail.js';
+import { createTransaction } from '../sqlite/transaction.js';
+import { readUsage } from '../sqlite/usage.js';
 import { decodeBatch, encodeOutcomes } from './batch-codec.js';
 
 export type WriteOperations = ReturnType<typeof createWriteOperations>;
@@ -34,17 +44,23 @@ export function createWriteOperations(connection: Connection, assertInPlace: () 
       assertInPlace();
       return connection.write(work);
     },
+    writeAsync(work) {
+      assertInPlace();
+      return connection.writeAsync(work);
+    },
   };
   return {
     settleBatch: (batch: string) => encodeOutcomes(settleBatch(guarded, decodeBatch(batch))),
     quarantineSettlement: on(guarded, quarantineSettlement),
     insertQuarantine: on(guarded, insertQuarantine),
-    topUp: on(guarded, topUpOnce),
+    book: <Name extends BookName>(name: Name, ...args: BookArgs<Name>) =>
+      guarded.writeAsync(() => callBook(createTransaction(guarded), name, args)),
+    takeDueEvents: on(guarded, takeDueEvents),
+    finishEvent: on(guarded, finishEvent),
+    pruneEvents: on(guarded, pruneEvents),
     placeHolds: on(guarded, placeHolds),
     renewHolds: on(guarded, renewHolds),
     releaseHolds: on(guarded, releaseHolds),
-    insertKey: on(guarded, insertKey),
-    updateKey: on(guarded, updateKey),
     sealBlock: on(guarded, sealBlock),
     ping(): void {
       assertInPlace();
@@ -55,13 +71,21 @@ export function createWriteOperations(connection: Connection, assertInPlace: () 
 
 export function createReadOperations(connection: Connection) {
   return {
+    listAccounts: on(connection, listAccounts),
+    readLots: on(connection, readLots),
+    readBalanceAt: on(connection, readBalanceAt),
     listKeys: on(connection, listKeys),
+    readUsage: on(connection, readUsage),
+    listEvents: on(connection, listEvents),
+    getDocument: on(connection, getDocument),
+    listDocuments: on(connection, listDocuments),
+    listTrail: on(connection, listTrail),
     listHolds: on(connection, listHolds),
     countHolds: on(connection, countHolds),
     findEntry: on(connection, findEntry),
     findEntries: on(connection, findEntries),
     listEntries: on(connection, listEntries),
-    unsealedKeyIds: on(connection, unsealedKeyIds),
+    unsealedAccountIds: on(connection, unsealedAccountIds),
     readHead: on(connection, readHead),
     summarize: on(connection, summarizeLedger),
     audit: (options: AuditOptions) => auditLedger(createAuditSource(connection), options),

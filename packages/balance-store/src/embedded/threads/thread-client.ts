@@ -2,28 +2,29 @@
 
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { unavailable } from '../../ledger/reaching-database.js';
 import { withTimeout } from '../../ledger/timeout.js';
 import { StoreUnavailableError } from '../../store.js';
 import { decode, encode } from './codec.js';
 import { STOP } from './messages.js';
 import type { Answer, Request, ThreadData } from './messages.js';
 
-/** Any set of operations: names and functions. */
-type Operations<Set> = { readonly [Name in keyof Set]: (...args: never[]) => unknown };
+/** Names and functions. */
+type Operations<All> = { readonly [Name in keyof All]: (...args: never[]) => unknown };
 
-/** Starts with its first call, and again with the next call after it has died. */
-export interface LedgerThread<Set extends Operations<Set>> {
+/** A ledger thread. It starts with its first call. If it dies, the next call starts a new one. */
+export interface LedgerThread<All extends Operations<All>> {
   /**
    * @throws {StoreUnavailableError} when the file cannot be used now, the thread has died, or no
    * answer came in time. The work may have been done.
    * @throws {RangeError} when a value is refused.
    */
-  call<Name extends keyof Set & string>(
+  call<Name extends keyof All & string>(
     operation: Name,
-    args: Parameters<Set[Name]>,
+    args: Parameters<All[Name]>,
     timeoutMs: number | undefined,
-  ): Promise<Awaited<ReturnType<Set[Name]>>>;
-  /** Lets running calls end. Later calls fail. */
+  ): Promise<Awaited<ReturnType<All[Name]>>>;
+  /** Waits for the calls in progress. Later calls fail. */
   stop(): Promise<void>;
 }
 
@@ -34,7 +35,10 @@ const THREAD_FILE = new URL(
     : './ledger-thread.js',
   import.meta.url,
 );
-/** Enough for the largest batch or page many times over. A large young heap only costs memory. */
+/**
+ * Many times as much as the largest batch or page needs. A larger young generation only costs
+ * memory.
+ */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
 
 export interface ThreadOptions {
@@ -42,10 +46,10 @@ export interface ThreadOptions {
   readonly idleTimeoutMs?: number;
 }
 
-export function createLedgerThread<Set extends Operations<Set>>(
+export function createLedgerThread<All extends Operations<All>>(
   data: ThreadData,
   { idleTimeoutMs }: ThreadOptions = {},
-): LedgerThread<Set> {
+): LedgerThread<All> {
   let running: RunningThread | undefined;
   let idleTimer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -67,7 +71,7 @@ export function createLedgerThread<Set extends Operations<Set>>(
       return;
     }
     void running?.stop();
-    // Another one starts with the next call.
+    // The next call starts another thread.
     running = undefined;
   }
 
@@ -95,7 +99,7 @@ interface RunningThread {
   send(operation: string, args: readonly unknown[]): Promise<unknown>;
   isIdle(): boolean;
   hasEnded(): boolean;
-  /** Lets the calls before it end. */
+  /** Waits for the calls before it. */
   stop(): Promise<void>;
 }
 
@@ -105,7 +109,7 @@ function startThread(data: ThreadData): RunningThread {
   let lastId = 0;
   let failure = 'its thread has ended';
   let isEnded = false;
-  // Its calls, and nothing else, keep the process running.
+  // Only calls in progress keep the process running.
   worker.unref();
   worker.on('message', (answer: Answer) => {
     const call = pending.get(answer.id);
@@ -132,7 +136,7 @@ function startThread(data: ThreadData): RunningThread {
         lastId += 1;
         pending.set(lastId, { resolve, reject });
         worker.ref();
-        worker.postMessage({ id: lastId, operation, args: encode(args) } satisfies Request);
+        worker.postMessage({ id: lastId, operation, args: args.map(encode) } satisfies Request);
       }),
     isIdle: () => pending.size === 0,
     hasEnded: () => isEnded,
@@ -154,8 +158,4 @@ function errorOf({ fault, name, message }: Extract<Answer, { readonly fault: unk
     case 'mistake':
       return Object.assign(new Error(message), { name });
   }
-}
-
-function unavailable(reason: string): StoreUnavailableError {
-  return new StoreUnavailableError(`the ledger's database is unavailable: ${reason}`);
 }

@@ -1,0 +1,169 @@
+/** An account owns money. Every key belongs to one account, whose keys share its balance. */
+
+import type { KeyRecord, NewKey } from './key.js';
+import type { Metadata } from './metadata.js';
+
+export interface AccountRecord {
+  /** `acct_` and a sortable id: safe in logs. */
+  readonly id: string;
+  readonly name: string;
+  /** The operator's own id of the account. Unique among accounts. */
+  readonly externalId: string | null;
+  readonly metadata: Metadata;
+  /** The event `balance.low` is written when the balance falls to this amount or below. */
+  readonly lowBalance: bigint | null;
+  /** In units of 10^-14 USD, as are all amounts; may be negative. */
+  readonly balance: bigint;
+  /** Sum of all charges so far. */
+  readonly spent: bigint;
+  /** Sum of all top-ups so far. */
+  readonly credited: bigint;
+  /** Sum of all adjustments so far; may be negative. */
+  readonly adjusted: bigint;
+  /** Sum of all credit that has expired. */
+  readonly expired: bigint;
+  /** Sum of all write-offs: parts of charges that could not be charged. */
+  readonly writtenOff: bigint;
+  /** Written off since the last credit because the balance did not cover it. */
+  readonly uncovered: bigint;
+  /** Keys that are neither suspended, revoked nor expired. */
+  readonly usableKeys: number;
+  readonly createdAt: Date;
+  readonly lastChargedAt: Date | null;
+}
+
+export interface NewAccount {
+  readonly name: string;
+  readonly externalId?: string | undefined;
+  readonly metadata?: Metadata | undefined;
+  readonly lowBalance?: bigint | undefined;
+}
+
+export interface AccountChange {
+  readonly name?: string;
+  readonly externalId?: string | null;
+  readonly metadata?: Metadata;
+  readonly lowBalance?: bigint | null;
+}
+
+/** The author of a change, as the trail records it. */
+export interface Actor {
+  /** The name of an operator's token, or of a key. Not a secret. */
+  readonly name: string;
+  /** The address or network from which the change was requested, if known. */
+  readonly address?: string | undefined;
+}
+
+export type CreditSource = 'paid' | 'promotional';
+
+/** An account with its first key and its first credit, or a key of an account that exists. */
+export interface Creation {
+  /** Chosen by the caller. A replay with the same id creates nothing. */
+  readonly creationId?: string | undefined;
+  readonly account: NewAccount | { readonly id: string };
+  readonly key?: NewKey | undefined;
+  readonly credit?:
+    | {
+        readonly amount: bigint;
+        readonly source: CreditSource;
+        readonly expiresAt?: Date | undefined;
+      }
+    | undefined;
+  readonly by: Actor;
+}
+
+export type CreationOutcome =
+  | {
+      readonly outcome: 'created';
+      readonly account: AccountRecord;
+      readonly key: KeyRecord | undefined;
+      /** Not stored anywhere, and cannot be shown again. */
+      readonly credential: string | undefined;
+    }
+  /** A creation with this id made these records before. Nothing changed. */
+  | {
+      readonly outcome: 'replayed';
+      readonly account: AccountRecord;
+      readonly key: KeyRecord | undefined;
+    }
+  /** The id was used before for something else. */
+  | { readonly outcome: 'conflict' }
+  | { readonly outcome: 'unknown_account' }
+  | { readonly outcome: 'external_id_taken'; readonly of: 'account' | 'key' };
+
+export interface AccountFilter {
+  readonly limit: number;
+  /** The id of the last account of the previous page. */
+  readonly after?: string | undefined;
+  /** Part of the name. Upper and lower case are the same. */
+  readonly name?: string | undefined;
+  readonly externalId?: string | undefined;
+  /** Only records that have all of these pairs. */
+  readonly metadata?: Metadata | undefined;
+}
+
+/** Why a balance changed, if it was neither a charge nor a top-up. */
+export type AdjustmentReason =
+  'refund' | 'chargeback' | 'correction' | 'goodwill' | 'write_off' | 'transfer';
+
+export interface Adjustment {
+  /** Chosen by the caller; a replay with the same id changes nothing. */
+  readonly adjustmentId: string;
+  readonly accountId: string;
+  /** In units of 10^-14 USD, of either sign, not zero. */
+  readonly amount: bigint;
+  readonly reason: Exclude<AdjustmentReason, 'transfer'>;
+  /** Can be erased later. */
+  readonly note?: string | undefined;
+  /** The id of a payment, an order or an entry. */
+  readonly reference?: string | undefined;
+  readonly by: Actor;
+}
+
+export interface AccountBalance {
+  /** The account's balance after this entry, in units of 10^-14 USD. */
+  readonly balance: bigint;
+  /** Keys of the account that may make requests now. */
+  readonly activeKeys: number;
+}
+
+export type AdjustmentOutcome =
+  | ({ readonly outcome: 'adjusted' | 'replayed' } & AccountBalance)
+  /** The id was used before for another account, amount or reason. */
+  | { readonly outcome: 'conflict' }
+  | { readonly outcome: 'unknown_account' };
+
+export interface Transfer {
+  readonly transferId: string;
+  readonly from: string;
+  readonly to: string;
+  /** In units of 10^-14 USD. Above zero. */
+  readonly amount: bigint;
+  readonly note?: string | undefined;
+  readonly by: Actor;
+}
+
+export type TransferOutcome =
+  | {
+      readonly outcome: 'transferred' | 'replayed';
+      /** The balances of both accounts after the transfer, in units of 10^-14 USD. */
+      readonly fromBalance: bigint;
+      readonly toBalance: bigint;
+    }
+  | { readonly outcome: 'conflict' }
+  | { readonly outcome: 'unknown_account'; readonly accountId: string }
+  /** The balance less what is held for requests in flight does not cover it. */
+  | { readonly outcome: 'short'; readonly free: bigint };
+
+/** Money of an account by where it came from, in units of 10^-14 USD. */
+export interface UnspentCredit {
+  /** What is left of credits that expire or were given, in the order in which they are used. */
+  readonly lots: readonly {
+    readonly entryId: string;
+    readonly source: CreditSource;
+    readonly expiresAt: Date | null;
+    readonly remaining: bigint;
+  }[];
+  /** All other money: paid and adjusted. Never below zero. */
+  readonly other: bigint;
+}

@@ -1,0 +1,60 @@
+/**
+ * Documents: small records that the parts of a gateway keep beside the ledger, such as the state of
+ * a payment. They are neither money nor part of the hash chain.
+ */
+
+import type { Actor } from './account.js';
+
+/** JSON: texts, booleans, null, safe integers, and lists and objects of them. */
+export type DocumentData = Readonly<Record<string, unknown>>;
+
+export interface StoredDocument {
+  /** Its number in the order of creation, over all kinds. */
+  readonly seq: bigint;
+  readonly kind: string;
+  /** Unique among those of its kind. */
+  readonly id: string;
+  /** Empty for a document of the gateway as a whole. The account need not exist. */
+  readonly accountId: string;
+  /** 1 when it is created; each change adds 1. */
+  readonly version: number;
+  readonly data: DocumentData;
+  /** In units of 10^-14 USD: see {@link DocumentFilter.isDue}. */
+  readonly balanceBelow: bigint | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export interface DocumentWrite {
+  readonly kind: string;
+  readonly id: string;
+  /** Of an existing document, the account that it was created with. */
+  readonly accountId: string;
+  /** The version that was read; 0 to create the document. */
+  readonly version: number;
+  readonly data: DocumentData;
+  readonly balanceBelow?: bigint | null | undefined;
+  /** Writes a change of the trail in the same transaction. */
+  readonly trail?:
+    | {
+        readonly action: string;
+        readonly by: Actor;
+        readonly details: Readonly<Record<string, unknown>>;
+      }
+    | undefined;
+}
+
+export type DocumentOutcome =
+  | { readonly outcome: 'written'; readonly version: number }
+  /** It has another version by now, or exists already. Nothing was changed. */
+  | { readonly outcome: 'conflict' };
+
+export interface DocumentFilter {
+  readonly kind: string;
+  readonly accountId?: string | undefined;
+  /** Only those whose account has a balance below the document's `balanceBelow`. */
+  readonly isDue?: boolean | undefined;
+  /** The number of the last document of the previous page. */
+  readonly before?: bigint | undefined;
+  readonly limit: number;
+}

@@ -1,0 +1,138 @@
+/** Reads accounts: their rows, their lots, and their balances at a time. */
+
+import type { AccountFilter, AccountRecord } from '../../account.js';
+import type { AccountState, Lot } from '../../ledger/books/transaction.js';
+import { accountRecordOf } from '../../ledger/stored-account.js';
+import type { StoredAccount } from '../../ledger/stored-account.js';
+import { balanceBefore } from '../../ledger/balance-before.js';
+import type { Connection } from './connection.js';
+import { ZERO, unitsOf } from './money.js';
+import { containing, matching, metadataConditions } from './search.js';
+import { dateOf } from './time.js';
+
+interface AccountRow extends Omit<
+  StoredAccount<string>,
+  'metadata' | 'createdAt' | 'lastChargedAt'
+> {
+  readonly metadata: string;
+  readonly createdAt: number;
+  readonly lastChargedAt: number | null;
+}
+
+/** Its first value is the time, for keys that have expired. */
+const SELECT_ACCOUNT =
+  'SELECT id, name, external_id AS externalId, metadata, low_balance AS lowBalance, balance, ' +
+  'spent, credited, adjusted, expired, written_off AS writtenOff, uncovered, ' +
+  'created_at AS createdAt, last_charged_at AS lastChargedAt, ' +
+  '(SELECT count(*) FROM api_key WHERE account_id = account.id ' +
+  "AND state = 'active' AND (expires_at IS NULL OR expires_at > ?)) AS usableKeys FROM account";
+
+export function getAccount(connection: Connection, accountId: string): AccountRecord | undefined {
+  const row = connection.get<AccountRow>(`${SELECT_ACCOUNT} WHERE id = ?`, Date.now(), accountId);
+  return row === undefined ? undefined : recordOf(row);
+}
+
+/** Newest first. */
+export function listAccounts(
+  connection: Connection,
+  { limit, after, name, externalId, metadata }: AccountFilter,
+): readonly AccountRecord[] {
+  const { where, values } = matching(
+    ['id < ?', after],
+    ["name LIKE ? ESCAPE '\\'", containing(name)],
+    ['external_id = ?', externalId],
+    ...metadataConditions('metadata', metadata),
+  );
+  return connection
+    .all<AccountRow>(
+      `${SELECT_ACCOUNT} ${where} ORDER BY id DESC LIMIT ?`,
+      Date.now(),
+      ...values,
+      limit,
+    )
+    .map(recordOf);
+}
+
+function recordOf(row: AccountRow): AccountRecord {
+  const { createdAt, lastChargedAt } = row;
+  return accountRecordOf(
+    {
+      ...row,
+      metadata: JSON.parse(row.metadata),
+      createdAt: new Date(createdAt),
+      lastChargedAt: dateOf(lastChargedAt),
+    },
+    unitsOf,
+  );
+}
+
+/** In the order in which they are used. */
+export function lotsOf(connection: Connection, accountId: string): readonly Lot[] {
+  return connection
+    .all<Omit<Lot, 'expiresAt' | 'remaining'> & { expiresAt: number | null; remaining: string }>(
+      'SELECT entry_id AS entryId, account_id AS accountId, source, expires_at AS expiresAt, ' +
+        `remaining FROM credit_lot WHERE account_id = ? AND remaining <> '${ZERO}' ` +
+        'ORDER BY expires_at IS NULL, expires_at, entry_id',
+      accountId,
+    )
+    .map((row) => ({
+      ...row,
+      expiresAt: dateOf(row.expiresAt),
+      remaining: unitsOf(row.remaining),
+    }));
+}
+
+export function readLots(
+  connection: Connection,
+  accountId: string,
+):
+  | {
+      readonly account: Pick<AccountState, 'balance' | 'spent' | 'allotted'>;
+      readonly lots: readonly Lot[];
+    }
+  | undefined {
+  return connection.read(() => {
+    const row = connection.get<{
+      readonly balance: string;
+      readonly spent: string;
+      readonly allotted: string;
+    }>('SELECT balance, spent, allotted FROM account WHERE id = ?', accountId);
+    if (row === undefined) return undefined;
+    return {
+      account: {
+        balance: unitsOf(row.balance),
+        spent: unitsOf(row.spent),
+        allotted: unitsOf(row.allotted),
+      },
+      lots: lotsOf(connection, accountId),
+    };
+  });
+}
+
+export function readBalanceAt(
+  connection: Connection,
+  accountId: string,
+  time: Date,
+): Promise<bigint> {
+  return balanceBefore(time, {
+    lastSeq: () => {
+      const row = connection.get<{ readonly seq: number }>(
+        'SELECT seq FROM account WHERE id = ?',
+        accountId,
+      );
+      return Promise.resolve(row?.seq ?? 0);
+    },
+    entry: (seq) => {
+      const row = connection.get<{ readonly created_at: number; readonly balance_after: string }>(
+        'SELECT created_at, balance_after FROM ledger WHERE account_id = ? AND seq = ?',
+        accountId,
+        seq,
+      );
+      if (row === undefined) throw new Error(`entry ${String(seq)} of ${accountId} is missing`);
+      return Promise.resolve({
+        createdAt: new Date(row.created_at),
+        balanceAfter: unitsOf(row.balance_after),
+      });
+    },
+  });
+}

@@ -1,0 +1,90 @@
+/** Reads sums of usage. */
+
+import { ratesOf } from '../../ledger/stored-entry.js';
+import { DIMENSION_COLUMNS, hoursOf, usageSumsOf } from '../../ledger/stored-usage.js';
+import type { StoredSum } from '../../ledger/stored-usage.js';
+import type { UsageQuery, UsageSum } from '../../usage.js';
+import type { Connection } from './connection.js';
+import { ZERO, unitsOf } from './money.js';
+import { matching } from './search.js';
+
+const RATE_COLUMNS =
+  'input_rate AS inputRate, output_rate AS outputRate, cache_read_rate AS cacheReadRate, ' +
+  'cache_write_5m_rate AS cacheWrite5mRate, cache_write_1h_rate AS cacheWrite1hRate';
+
+interface SumRow extends Omit<StoredSum, 'rates' | 'usage' | 'writtenOff'> {
+  readonly inputRate: string;
+  readonly outputRate: string;
+  readonly cacheReadRate: string;
+  readonly cacheWrite5mRate: string;
+  readonly cacheWrite1hRate: string;
+}
+
+interface CountsRow extends SumRow {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadInputTokens: number;
+  readonly cacheCreationInputTokens: number;
+  readonly cacheCreation1hInputTokens: number;
+}
+
+export function readUsage(connection: Connection, query: UsageQuery): readonly UsageSum[] {
+  const { by, accountId, keyId, model } = query;
+  const [from, until] = hoursOf(query);
+  const columns = by.map((dimension) => DIMENSION_COLUMNS[dimension]);
+  const selected = columns.map(([sql, name]) => `${sql} AS ${name}, `).join('');
+  const { where, values } = matching(
+    ['hour >= ?', from],
+    ['hour < ?', until],
+    ['account_id = ?', accountId],
+    ['key_id = ?', keyId],
+    ['model = ?', model],
+  );
+  const groups = [...columns.map(([sql]) => sql), 'rates_id'].join(', ');
+  return connection.read(() => {
+    const counts = connection.all<CountsRow>(
+      `SELECT ${selected}${RATE_COLUMNS}, sum(requests) AS requests, ` +
+        'sum(input_tokens) AS inputTokens, sum(output_tokens) AS outputTokens, ' +
+        'sum(cache_read_input_tokens) AS cacheReadInputTokens, ' +
+        'sum(cache_creation_input_tokens) AS cacheCreationInputTokens, ' +
+        'sum(cache_creation_1h_input_tokens) AS cacheCreation1hInputTokens ' +
+        `FROM usage_hour ${where} GROUP BY ${groups}`,
+      ...values,
+    );
+    // SQLite cannot add decimal text. Write-offs are rare.
+    const writeOffs = connection.all<SumRow & { readonly writtenOff: string }>(
+      `SELECT ${selected}${RATE_COLUMNS}, 0 AS requests, written_off AS writtenOff ` +
+        `FROM usage_hour ${where} AND written_off <> '${ZERO}'`,
+      ...values,
+    );
+    return usageSumsOf(
+      [
+        ...counts.map((row) => storedSum(row, row, 0n)),
+        ...writeOffs.map((row) => storedSum(row, undefined, unitsOf(row.writtenOff))),
+      ],
+      query,
+    );
+  });
+}
+
+function storedSum(
+  { inputRate, outputRate, cacheReadRate, cacheWrite5mRate, cacheWrite1hRate, ...row }: SumRow,
+  counts: CountsRow | undefined,
+  writtenOff: bigint,
+): StoredSum {
+  return {
+    ...row,
+    rates: ratesOf(
+      { inputRate, outputRate, cacheReadRate, cacheWrite5mRate, cacheWrite1hRate },
+      unitsOf,
+    ),
+    usage: {
+      inputTokens: BigInt(counts?.inputTokens ?? 0),
+      outputTokens: BigInt(counts?.outputTokens ?? 0),
+      cacheReadInputTokens: BigInt(counts?.cacheReadInputTokens ?? 0),
+      cacheCreationInputTokens: BigInt(counts?.cacheCreationInputTokens ?? 0),
+      cacheCreation1hInputTokens: BigInt(counts?.cacheCreation1hInputTokens ?? 0),
+    },
+    writtenOff,
+  };
+}

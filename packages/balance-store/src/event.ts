@@ -1,0 +1,47 @@
+/** Events that are delivered to the operator's systems. */
+
+export const EVENT_TYPES = [
+  'balance.low',
+  'balance.exhausted',
+  'cap.reached',
+  'credit.added',
+  'credit.expired',
+  'key.rotated',
+  'key.suspended',
+  'key.expiring',
+  'payment.succeeded',
+  'payment.failed',
+  'payment.unbooked',
+  'refund.created',
+  'dispute.opened',
+  'dispute.closed',
+  'auto_top_up.failed',
+  'upstream.refused',
+  'ledger.unsound',
+] as const;
+
+export type EventType = (typeof EVENT_TYPES)[number];
+
+export interface NewEvent {
+  /** `evt_` and a text of the caller's, to write the event once however often it is recorded. */
+  readonly id?: string | undefined;
+  readonly type: EventType;
+  /** Empty for an event of the gateway as a whole. */
+  readonly accountId: string;
+  readonly keyId: string | undefined;
+  /** Amounts are decimal text in USD. Holds no secret, no name and no prompt. */
+  readonly data: Readonly<Record<string, string | null>>;
+}
+
+export interface StoredEvent extends Omit<NewEvent, 'id'> {
+  readonly seq: bigint;
+  /** `evt_` and a random id, by which a receiver recognizes an event that is sent again. */
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly attempts: number;
+  readonly deliveredAt: Date | null;
+  readonly lastError: string | null;
+}
+
+/** `undelivered`: given up after its last attempt. */
+export type EventState = 'pending' | 'delivered' | 'undelivered';

@@ -1,0 +1,161 @@
+/** The operator's methods for accounts and keys: checks them, and makes ids and credentials. */
+
+import { randomBytes } from 'node:crypto';
+import type { Actor, Creation, CreationOutcome } from '../account.js';
+import { generateCredential, hashCredential, hintOf, pepperIdOf } from '../credential.js';
+import { ExternalIdTakenError } from '../errors.js';
+import type { KeyRecord, KeyState } from '../key.js';
+import type { BalanceStore } from '../store.js';
+import { assertAccount, assertActor, assertCreation, assertKey } from './argument-checks.js';
+import type { KeyCredential } from './books/transaction.js';
+import type { LedgerDatabase } from './ledger-database.js';
+
+type Administration = Pick<
+  BalanceStore,
+  | 'create'
+  | 'createKey'
+  | 'getKey'
+  | 'listKeys'
+  | 'suspendKey'
+  | 'resumeKey'
+  | 'revokeKey'
+  | 'updateKey'
+  | 'rotateKey'
+  | 'getAccount'
+  | 'listAccounts'
+  | 'updateAccount'
+  | 'eraseAccount'
+>;
+
+interface AdministrationOptions {
+  readonly database: Pick<LedgerDatabase, 'keys' | 'accounts' | 'book'>;
+  readonly pepper: string;
+  /** Called after each change to a key. */
+  readonly onKeyChange: (keyId: string) => void;
+  /** Called after a change to an unknown number of keys. */
+  readonly onEveryKeyChange: () => void;
+}
+
+const SOMEBODY: Actor = { name: 'operator' };
+const MAX_GRACE_MS = 366 * 86_400_000;
+
+export function createAdministration({
+  database,
+  pepper,
+  onKeyChange,
+  onEveryKeyChange,
+}: AdministrationOptions): Administration {
+  const { accounts, keys, book } = database;
+  const newId = createIds(Date.now);
+
+  function newCredential(): { readonly credential: string; readonly row: KeyCredential } {
+    const credential = generateCredential();
+    return {
+      credential,
+      row: {
+        hint: hintOf(credential),
+        credentialHmac: new Uint8Array(hashCredential(credential, pepper)),
+        pepperId: pepperIdOf(pepper),
+      },
+    };
+  }
+
+  async function create(creation: Creation): Promise<CreationOutcome> {
+    assertCreation(creation);
+    const { credential, row } = newCredential();
+    const created = await book('create', {
+      creation,
+      accountId: newId('acct'),
+      keyId: newId('key'),
+      credential: row,
+    });
+    return created.outcome === 'created'
+      ? { ...created, credential: created.key === undefined ? undefined : credential }
+      : created;
+  }
+
+  async function setState(
+    keyId: string,
+    change: { readonly state: KeyState; readonly onlyInState?: KeyState },
+    by: Actor,
+  ): Promise<KeyRecord | undefined> {
+    assertActor(by);
+    const record = await book('setKeyState', keyId, change, by);
+    onKeyChange(keyId);
+    return record;
+  }
+
+  return {
+    create,
+    async createKey(key) {
+      const created = await create({ account: { name: key.name }, key, by: SOMEBODY });
+      if (created.outcome !== 'created' || created.key === undefined) {
+        throw new RangeError(`the key was not created: ${created.outcome}`);
+      }
+      return { record: created.key, credential: created.credential ?? '' };
+    },
+
+    getKey: (keyId) => keys.get(keyId),
+    listKeys: (filter) => keys.list(filter),
+    suspendKey: (keyId, by = SOMEBODY) =>
+      setState(keyId, { state: 'suspended', onlyInState: 'active' }, by),
+    resumeKey: (keyId, by = SOMEBODY) =>
+      setState(keyId, { state: 'active', onlyInState: 'suspended' }, by),
+    revokeKey: (keyId, by = SOMEBODY) => setState(keyId, { state: 'revoked' }, by),
+
+    async updateKey(keyId, change, by = SOMEBODY) {
+      assertKey(change);
+      assertActor(by);
+      const record = await book('updateKey', keyId, change, by);
+      onKeyChange(keyId);
+      return unlessTaken(record);
+    },
+
+    async rotateKey(keyId, { graceMs = 0, by }) {
+      if (!Number.isInteger(graceMs) || graceMs < 0 || graceMs > MAX_GRACE_MS) {
+        throw new RangeError(`graceMs is ${String(graceMs)}, not an integer from 0 to a year`);
+      }
+      assertActor(by);
+      const { credential, row } = newCredential();
+      const record = await book('rotateKey', keyId, row, { graceMs, by });
+      onKeyChange(keyId);
+      if (record === undefined) return { outcome: 'unknown_key' };
+      if (record === 'revoked') return { outcome: 'revoked' };
+      return { outcome: 'rotated', record, credential };
+    },
+
+    getAccount: (accountId) => accounts.get(accountId),
+    listAccounts: (filter) => accounts.list(filter),
+    async updateAccount(accountId, change, by = SOMEBODY) {
+      assertAccount(change);
+      assertActor(by);
+      return unlessTaken(await book('updateAccount', accountId, change, by));
+    },
+    async eraseAccount(accountId, by) {
+      assertActor(by);
+      const record = await book('eraseAccount', accountId, by);
+      onEveryKeyChange();
+      return record;
+    },
+  };
+}
+
+/** @throws {ExternalIdTakenError} */
+function unlessTaken<Record extends object>(
+  record: Record | 'external_id_taken' | undefined,
+): Record | undefined {
+  if (record !== 'external_id_taken') return record;
+  throw new ExternalIdTakenError('this external id already belongs to another one');
+}
+
+/**
+ * Makes ids that sort by creation: a time in milliseconds that always increases within this
+ * process, then 64 random bits.
+ */
+function createIds(now: () => number): (prefix: string) => string {
+  let last = 0;
+  return (prefix) => {
+    last = Math.max(now(), last + 1);
+    return `${prefix}_${last.toString(16).padStart(12, '0')}${randomBytes(8).toString('hex')}`;
+  };
+}

@@ -1,0 +1,164 @@
+/**
+ * Refuses arguments that one of the databases could not store, before anything is changed. Each
+ * error names the argument.
+ */
+
+import type { AccountChange, Actor, Creation, NewAccount } from '../account.js';
+import type { DocumentWrite } from '../document.js';
+import { CAP_PERIODS } from '../key.js';
+import type { KeyCaps, KeyChange, KeyLimits, NewKey } from '../key.js';
+import type { Metadata } from '../metadata.js';
+
+/** In units of 10^-14 USD: 10^20 USD. Sums of such amounts fit into NUMERIC(38,14). */
+const MAX_AMOUNT = 10n ** 34n;
+const MAX_INTEGER = 2 ** 31 - 1;
+/** Ids are columns of unique indexes, whose entries PostgreSQL limits to some 2,700 bytes. */
+const MAX_ID_LENGTH = 500;
+const MAX_TEXT_LENGTH = 10_000;
+const MAX_PAIRS = 50;
+const MAX_METADATA_BYTES = 4_096;
+const MAX_MODELS = 100;
+const MAX_DOCUMENT_BYTES = 64 * 1024;
+
+/** @throws {RangeError} unless the amount is above zero. */
+export function assertPositive(name: string, amount: bigint): void {
+  if (amount <= 0n) throw new RangeError(`${name} must be above zero`);
+  assertAmount(name, amount);
+}
+
+/** @throws {RangeError} for an amount that is too large. */
+export function assertAmount(name: string, amount: bigint): void {
+  if (amount > MAX_AMOUNT || amount < -MAX_AMOUNT) {
+    throw new RangeError(`${name} must not exceed 10^20 USD`);
+  }
+}
+
+/** Texts that are looked up: 1 to 500 characters. @throws {RangeError} */
+export function assertId(name: string, id: string): void {
+  if (id === '' || id.length > MAX_ID_LENGTH) {
+    throw new RangeError(`${name} must have 1 to ${String(MAX_ID_LENGTH)} characters`);
+  }
+  assertText(name, id);
+}
+
+/** @throws {RangeError} for a text that is too long, or that is not valid Unicode without NUL. */
+export function assertText(name: string, text: string | undefined): void {
+  if (text === undefined) return;
+  if (text.length > MAX_TEXT_LENGTH) {
+    throw new RangeError(`${name} has more than ${String(MAX_TEXT_LENGTH)} characters`);
+  }
+  if (text.includes('\0')) throw new RangeError(`${name} contains NUL`);
+  // As `isWellFormed` does, which Node 20 has and TypeScript's ES2023 lacks.
+  if (/\p{Surrogate}/u.test(text)) throw new RangeError(`${name} is not valid Unicode`);
+}
+
+/** @throws {RangeError} */
+export function assertTime(name: string, time: Date | null | undefined): void {
+  if (time === null || time === undefined) return;
+  if (Number.isNaN(time.getTime())) throw new RangeError(`${name} is not a time`);
+}
+
+/** @throws {RangeError} */
+export function assertActor({ name, address }: Actor): void {
+  assertText('the name of the actor', name);
+  assertText('the address of the actor', address);
+}
+
+/** @throws {RangeError} */
+export function assertCreation({ creationId, account, key, credit, by }: Creation): void {
+  if (creationId !== undefined) assertId('creationId', creationId);
+  if (!('id' in account)) assertAccount(account);
+  if (key !== undefined) assertKey(key);
+  if (credit !== undefined) {
+    assertPositive('a credit', credit.amount);
+    assertTime('expiresAt', credit.expiresAt);
+  }
+  assertActor(by);
+}
+
+/** @throws {RangeError} */
+export function assertAccount(account: NewAccount | AccountChange): void {
+  const { name, externalId, metadata, lowBalance } = account;
+  assertText('name', name);
+  if (typeof externalId === 'string') assertId('externalId', externalId);
+  assertMetadata(metadata);
+  if (typeof lowBalance === 'bigint') assertAmount('lowBalance', lowBalance);
+}
+
+/** @throws {RangeError} */
+export function assertKey(key: NewKey | KeyChange): void {
+  const { name, externalId, metadata, limits, caps, models, expiresAt } = key;
+  assertText('name', name);
+  if (typeof externalId === 'string') assertId('externalId', externalId);
+  assertMetadata(metadata);
+  assertLimits(limits ?? {});
+  assertCaps(caps ?? {});
+  assertModels(models ?? undefined);
+  assertTime('expiresAt', expiresAt);
+}
+
+function assertLimits({ concurrency, burst, requestsPerMinute }: Partial<KeyLimits>): void {
+  for (const [name, count] of Object.entries({ concurrency, burst })) {
+    if (count === undefined) continue;
+    if (!Number.isInteger(count) || count < 1 || count > MAX_INTEGER) {
+      throw new RangeError(`${name} is ${String(count)}, not an integer above 0`);
+    }
+  }
+  if (requestsPerMinute === undefined) return;
+  if (!(requestsPerMinute > 0 && requestsPerMinute < Infinity)) {
+    throw new RangeError(`requestsPerMinute is ${String(requestsPerMinute)}, not a number above 0`);
+  }
+}
+
+function assertCaps(caps: Partial<KeyCaps>): void {
+  for (const period of CAP_PERIODS) {
+    const cap = caps[period];
+    if (typeof cap !== 'bigint') continue;
+    if (cap < 0n) throw new RangeError(`the cap ${period} is below 0`);
+    assertAmount(`the cap ${period}`, cap);
+  }
+}
+
+function assertModels(models: readonly string[] | undefined): void {
+  if (models === undefined) return;
+  if (models.length === 0 || models.length > MAX_MODELS) {
+    throw new RangeError(`models must have 1 to ${String(MAX_MODELS)} names, or be null for all`);
+  }
+  for (const model of models) assertId('models', model);
+}
+
+/** @throws {RangeError} */
+export function assertDocument(write: DocumentWrite): void {
+  const { kind, id, accountId, version, data, balanceBelow, trail } = write;
+  assertId('kind', kind);
+  assertId('id', id);
+  assertText('accountId', accountId);
+  if (!Number.isInteger(version) || version < 0 || version >= MAX_INTEGER) {
+    throw new RangeError(`version is ${String(version)}, not an integer of at least 0`);
+  }
+  const text = JSON.stringify(data);
+  if (Buffer.byteLength(text) > MAX_DOCUMENT_BYTES) {
+    throw new RangeError(`data is larger than ${String(MAX_DOCUMENT_BYTES)} bytes of JSON`);
+  }
+  // Within JSON, NUL and lone surrogates are escapes, which PostgreSQL refuses.
+  if (/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/i.test(text)) {
+    throw new RangeError('data contains NUL or is not valid Unicode');
+  }
+  if (typeof balanceBelow === 'bigint') assertAmount('balanceBelow', balanceBelow);
+  if (trail !== undefined) assertActor(trail.by);
+}
+
+function assertMetadata(metadata: Metadata = {}): void {
+  const pairs = Object.entries(metadata);
+  if (pairs.length > MAX_PAIRS) {
+    throw new RangeError(`metadata has more than ${String(MAX_PAIRS)} pairs`);
+  }
+  if (Buffer.byteLength(JSON.stringify(metadata)) > MAX_METADATA_BYTES) {
+    throw new RangeError(`metadata is larger than ${String(MAX_METADATA_BYTES)} bytes of JSON`);
+  }
+  for (const [name, value] of pairs as [string, unknown][]) {
+    if (typeof value !== 'string') throw new RangeError(`metadata has a value that is not a text`);
+    assertText('metadata', name);
+    assertText('metadata', value);
+  }
+}

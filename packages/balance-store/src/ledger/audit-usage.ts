@@ -1,0 +1,172 @@
+/** Compares the sums of usage with the entries that they sum up. */
+
+import type { AuditDifference } from '../audit.js';
+import { unitsFromNumeric } from '../numeric.js';
+import { hash } from 'node:crypto';
+import type { AuditSource, EntryFields, UsageFields, UsagePosition } from './audit-source.js';
+
+const HOUR_MS = 3_600_000;
+const SUMS_PER_PAGE = 1_000;
+
+/**
+ * Sums of this hour and later may still change: they are read together with the accounts. The hour
+ * before it is among them, because a charge that is being committed may belong to it.
+ */
+export function openHourOf(nowMs: number): number {
+  return Math.floor(nowMs / HOUR_MS) - 1;
+}
+
+export interface UsageAudit {
+  /** The charges must come in the order of their accounts and numbers. */
+  add(charge: EntryFields, writtenOff: bigint): Promise<void>;
+  finish(): Promise<void>;
+}
+
+interface Residue {
+  readonly position: UsagePosition;
+  readonly rates: string;
+  /** Requests, the five counts, and what was written off: computed less stored. */
+  readonly figures: bigint[];
+}
+
+/**
+ * Keeps, for each sum, what the entries say less what the sum says. Entries of an account come
+ * nearly in the order of their hours, so sums of earlier hours are read and forgotten on the way.
+ */
+export function createUsageAudit(
+  source: AuditSource,
+  range: {
+    readonly after: string;
+    readonly last: string | undefined;
+    readonly openHour: number;
+    /** The sums of `openHour` and later. */
+    readonly open: readonly UsageFields[];
+  },
+  complain: (found: AuditDifference) => void,
+): UsageAudit {
+  const { after, last, openHour } = range;
+  const residues = new Map<string, Residue>();
+  const sums = last === undefined ? undefined : readSums(source, after, last, openHour);
+  let next: UsageFields | undefined;
+  let isStarted = false;
+
+  function subtract(sum: UsageFields): void {
+    const residue = residueOf(sum, sum.rates.map(unitsFromNumeric).join(','));
+    [sum.requests, ...sum.counts, sum.writtenOff].forEach((figure, index) => {
+      residue.figures[index] = (residue.figures[index] ?? 0n) - figure;
+    });
+  }
+
+  function residueOf(position: UsagePosition, rates: string): Residue {
+    const { accountId, hour, keyId, model, endpoint, ratesId } = position;
+    const id = JSON.stringify([accountId, hour, keyId, model, endpoint, ratesId]);
+    let residue = residues.get(id);
+    if (residue === undefined) {
+      residue = { position, rates, figures: [0n, 0n, 0n, 0n, 0n, 0n, 0n] };
+      residues.set(id, residue);
+    } else if (residue.rates !== rates) {
+      complain(differenceOf(residue, `rates ${residue.rates}`, `rates ${rates}`));
+    }
+    return residue;
+  }
+
+  async function advance(): Promise<void> {
+    const step = await sums?.next();
+    next = step === undefined || step.done === true ? undefined : step.value;
+    isStarted = true;
+  }
+
+  /** Reads the sums before this hour of this account, and forgets what is settled. */
+  async function readUntil(accountId: string, hour: number): Promise<void> {
+    if (!isStarted) await advance();
+    let hasRead = false;
+    while (
+      next !== undefined &&
+      (next.accountId < accountId || (next.accountId === accountId && next.hour < hour))
+    ) {
+      subtract(next);
+      hasRead = true;
+      await advance();
+    }
+    if (!hasRead) return;
+    for (const [id, { figures }] of residues) {
+      if (figures.every((figure) => figure === 0n)) residues.delete(id);
+    }
+  }
+
+  let current = { accountId: '', hour: 0 };
+  for (const sum of range.open) subtract(sum);
+
+  return {
+    async add(charge, writtenOff) {
+      const [, accountId, , , , , , , , createdAtMs, keyId, model] = charge;
+      const counts = charge.slice(12, 17).map((text) => BigInt(text ?? 0));
+      const rates = charge.slice(17, 22).map((text) => unitsFromNumeric(text ?? '0'));
+      const hour = Math.floor(Number(createdAtMs) / HOUR_MS);
+      if (accountId !== current.accountId || hour > current.hour) {
+        current = { accountId, hour };
+        await readUntil(accountId, hour);
+      }
+      const residue = residueOf(
+        {
+          accountId,
+          hour,
+          keyId: keyId ?? '',
+          model: model ?? '',
+          endpoint: charge[22] ?? '',
+          ratesId: hash('sha256', rates.join(','), 'hex').slice(0, 16),
+        },
+        rates.join(','),
+      );
+      [1n, ...counts, writtenOff].forEach((figure, index) => {
+        residue.figures[index] = (residue.figures[index] ?? 0n) + figure;
+      });
+    },
+
+    async finish() {
+      if (!isStarted) await advance();
+      for (; next !== undefined; await advance()) subtract(next);
+      for (const residue of residues.values()) {
+        if (residue.figures.every((figure) => figure === 0n)) continue;
+        complain(
+          differenceOf(
+            residue,
+            'the sum of its charges',
+            `too little by ${residue.figures.map(String).join(', ')} (requests, tokens by class, written off)`,
+          ),
+        );
+      }
+    },
+  };
+}
+
+function differenceOf({ position }: Residue, expected: string, found: string): AuditDifference {
+  const { accountId, keyId, hour, model, endpoint } = position;
+  const at = new Date(hour * HOUR_MS).toISOString();
+  return {
+    check: 'usage',
+    accountId,
+    keyId,
+    entryId: undefined,
+    expected: `${model} by ${endpoint} in the hour of ${at}: ${expected}`,
+    found,
+  };
+}
+
+async function* readSums(
+  source: AuditSource,
+  after: string,
+  lastAccountId: string,
+  hour: number,
+): AsyncGenerator<UsageFields, undefined> {
+  const none = { keyId: '', model: '', endpoint: '', ratesId: '' };
+  // No sum of `after` itself has so high an hour.
+  let position: UsagePosition = { ...none, accountId: after, hour: 2 ** 31 - 1 };
+  for (;;) {
+    const page = await source.usageAfter(position, { lastAccountId, hour }, SUMS_PER_PAGE);
+    yield* page;
+    const end = page.at(-1);
+    if (end === undefined || page.length < SUMS_PER_PAGE) return undefined;
+    position = end;
+  }
+}

@@ -1,0 +1,335 @@
+/** Creates, changes and erases accounts and keys. Of it, only a first credit changes a balance. */
+
+import type { AccountChange, AccountRecord, Actor, Creation } from '../../account.js';
+import { CAP_PERIODS } from '../../key.js';
+import type { KeyChange, KeyRecord, KeyState } from '../../key.js';
+import { bookingHash, creationHash } from '../contents-hash.js';
+import { credit } from './bookings.js';
+import { recordChange } from './trail.js';
+import type { KeyCredential, LedgerTransaction } from './transaction.js';
+
+/** A creation with all that is random in it, made by the store. */
+export interface PreparedCreation {
+  readonly creation: Creation;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly credential: KeyCredential;
+}
+
+interface Created {
+  readonly account: AccountRecord;
+  readonly key: KeyRecord | undefined;
+}
+
+export type PreparedOutcome =
+  | ({ readonly outcome: 'created' } & Created)
+  | ({ readonly outcome: 'replayed' } & Created)
+  | { readonly outcome: 'conflict' | 'unknown_account' }
+  | { readonly outcome: 'external_id_taken'; readonly of: 'account' | 'key' };
+
+export async function create(
+  transaction: LedgerTransaction,
+  prepared: PreparedCreation,
+): Promise<PreparedOutcome> {
+  const { creation } = prepared;
+  const { creationId, account, key } = creation;
+  const hash = creationHash(creation);
+  const isNew = !('id' in account);
+  const accountId = isNew ? prepared.accountId : account.id;
+  if (!isNew && (await transaction.lockAccounts([accountId])).size === 0) {
+    return { outcome: 'unknown_account' };
+  }
+  const known = creationId === undefined ? undefined : await transaction.findCreation(creationId);
+  if (known !== undefined) {
+    if (known.hash !== hash) return { outcome: 'conflict' };
+    return { outcome: 'replayed', ...(await recordsOf(transaction, known)) };
+  }
+  const taken = await takenExternalId(transaction, creation);
+  if (taken !== undefined) return { outcome: 'external_id_taken', of: taken };
+  const at = await transaction.now();
+  if (isNew) {
+    await transaction.insertAccount({
+      id: accountId,
+      name: account.name,
+      externalId: account.externalId ?? null,
+      metadata: account.metadata ?? {},
+      lowBalance: account.lowBalance ?? null,
+      createdAt: at,
+    });
+  }
+  const keyId = key === undefined ? null : prepared.keyId;
+  if (key !== undefined) {
+    await transaction.insertKey({
+      ...prepared.credential,
+      ...key.limits,
+      id: prepared.keyId,
+      accountId,
+      name: key.name,
+      externalId: key.externalId ?? null,
+      metadata: key.metadata ?? {},
+      scope: key.scope ?? 'use',
+      models: key.models ?? null,
+      expiresAt: key.expiresAt,
+      caps: { day: null, week: null, month: null, total: null, ...key.caps },
+      createdAt: at,
+    });
+  }
+  if (creation.credit !== undefined) {
+    await creditFirst(transaction, creation, { accountId, at });
+  }
+  if (creationId !== undefined) {
+    await transaction.insertCreation(creationId, { hash, accountId, keyId });
+  }
+  await recordChange(transaction, {
+    action: isNew ? 'account.create' : 'key.create',
+    accountId,
+    keyId: keyId ?? undefined,
+    by: creation.by,
+    at,
+    details: {
+      ...(creation.credit === undefined ? {} : { credit: creation.credit.amount }),
+      ...(key === undefined ? {} : { scope: key.scope ?? 'use', expires_at: key.expiresAt }),
+    },
+    personal: {
+      ...(isNew ? { account: account.name, account_external_id: account.externalId } : {}),
+      ...(key === undefined ? {} : { key: key.name, key_external_id: key.externalId }),
+    },
+  });
+  return { outcome: 'created', ...(await recordsOf(transaction, { accountId, keyId })) };
+}
+
+async function creditFirst(
+  transaction: LedgerTransaction,
+  { credit: first, by }: Creation,
+  { accountId, at }: { readonly accountId: string; readonly at: Date },
+): Promise<void> {
+  const account = (await transaction.lockAccounts([accountId])).get(accountId);
+  if (account === undefined || first === undefined) {
+    throw new Error(`account ${accountId} was not found after its creation`);
+  }
+  const { amount, source, expiresAt } = first;
+  const id = `topup:initial:${accountId}:${(account.seq + 1n).toString()}`;
+  await credit(transaction, account, {
+    id,
+    hash: bookingHash('top_up', accountId, amount, source, expiresAt ?? null, null),
+    at,
+    actor: by.name,
+    amount,
+    source,
+    expiresAt,
+  });
+}
+
+async function takenExternalId(
+  transaction: LedgerTransaction,
+  { account, key }: Creation,
+): Promise<'account' | 'key' | undefined> {
+  const own = 'id' in account ? undefined : account.externalId;
+  if (await isTaken(transaction, 'account', own, '')) return 'account';
+  return (await isTaken(transaction, 'api_key', key?.externalId, '')) ? 'key' : undefined;
+}
+
+async function recordsOf(
+  transaction: LedgerTransaction,
+  { accountId, keyId }: { readonly accountId: string; readonly keyId: string | null },
+): Promise<Created> {
+  const account = await transaction.accountRecord(accountId);
+  if (account === undefined) throw new Error(`account ${accountId} was created and is not there`);
+  return {
+    account,
+    key: keyId === null ? undefined : await transaction.keyRecord(keyId),
+  };
+}
+
+/** The key as it is while its account is locked: changes of one account must not overlap. */
+async function lockKey(
+  transaction: LedgerTransaction,
+  keyId: string,
+): Promise<KeyRecord | undefined> {
+  const found = await transaction.keyRecord(keyId);
+  if (found === undefined) return undefined;
+  await transaction.lockAccounts([found.accountId]);
+  return transaction.keyRecord(keyId);
+}
+
+const TAKEN = 'external_id_taken';
+
+export async function updateAccount(
+  transaction: LedgerTransaction,
+  accountId: string,
+  change: AccountChange,
+  by: Actor,
+): Promise<AccountRecord | typeof TAKEN | undefined> {
+  await transaction.lockAccounts([accountId]);
+  const before = await transaction.accountRecord(accountId);
+  if (before === undefined) return undefined;
+  if (await isTaken(transaction, 'account', change.externalId, accountId)) return TAKEN;
+  await transaction.updateAccount(accountId, change);
+  const { lowBalance, ...personal } = change;
+  await recordChange(transaction, {
+    action: 'account.update',
+    accountId,
+    by,
+    at: await transaction.now(),
+    details:
+      lowBalance === undefined
+        ? {}
+        : { low_balance: { before: before.lowBalance, after: lowBalance } },
+    personal: beforeAndAfter(before, personal),
+  });
+  return transaction.accountRecord(accountId);
+}
+
+export async function updateKey(
+  transaction: LedgerTransaction,
+  keyId: string,
+  change: KeyChange,
+  by: Actor,
+): Promise<KeyRecord | typeof TAKEN | undefined> {
+  const before = await lockKey(transaction, keyId);
+  if (before === undefined) return undefined;
+  if (await isTaken(transaction, 'api_key', change.externalId, keyId)) return TAKEN;
+  const { name, externalId, metadata, limits, caps, ...others } = change;
+  await transaction.updateKey(keyId, {
+    ...others,
+    ...limits,
+    ...(name === undefined ? {} : { name }),
+    ...(externalId === undefined ? {} : { externalId }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(caps === undefined ? {} : { caps }),
+  });
+  await recordChange(transaction, {
+    action: 'key.update',
+    accountId: before.accountId,
+    keyId,
+    by,
+    at: await transaction.now(),
+    details: {
+      ...beforeAndAfter(before, others),
+      ...beforeAndAfter(before.limits, limits ?? {}),
+      ...Object.fromEntries(
+        CAP_PERIODS.filter((period) => caps?.[period] !== undefined).map((period) => [
+          `cap_${period}`,
+          { before: before.caps[period], after: caps?.[period] },
+        ]),
+      ),
+    },
+    personal: beforeAndAfter(before, { name, externalId, metadata }),
+  });
+  return transaction.keyRecord(keyId);
+}
+
+/** @param onlyInState - Changes nothing if the key is in another state. */
+export async function setKeyState(
+  transaction: LedgerTransaction,
+  keyId: string,
+  { state, onlyInState }: { readonly state: KeyState; readonly onlyInState?: KeyState | undefined },
+  by: Actor,
+): Promise<KeyRecord | undefined> {
+  const before = await lockKey(transaction, keyId);
+  if (before === undefined) return undefined;
+  if (before.state === state) return before;
+  if (onlyInState !== undefined && before.state !== onlyInState) return before;
+  await transaction.updateKey(keyId, { state });
+  const { accountId } = before;
+  if (state === 'suspended') {
+    await transaction.insertEvent({
+      type: 'key.suspended',
+      accountId,
+      keyId,
+      data: { by: by.name },
+    });
+  }
+  await recordChange(transaction, {
+    action: ACTIONS[state],
+    accountId,
+    keyId,
+    by,
+    at: await transaction.now(),
+    details: { state: { before: before.state, after: state } },
+  });
+  return transaction.keyRecord(keyId);
+}
+
+const ACTIONS = { active: 'key.resume', suspended: 'key.suspend', revoked: 'key.revoke' } as const;
+
+export async function rotateKey(
+  transaction: LedgerTransaction,
+  keyId: string,
+  credential: KeyCredential,
+  { graceMs, by }: { readonly graceMs: number; readonly by: Actor },
+): Promise<KeyRecord | 'revoked' | undefined> {
+  const before = await lockKey(transaction, keyId);
+  if (before === undefined) return undefined;
+  if (before.state === 'revoked') return 'revoked';
+  const at = await transaction.now();
+  const previousUntil = graceMs > 0 ? new Date(at.getTime() + graceMs) : null;
+  await transaction.replaceCredential(keyId, credential, previousUntil);
+  const { accountId } = before;
+  await transaction.insertEvent({
+    type: 'key.rotated',
+    accountId,
+    keyId,
+    data: { by: by.name, previous_until: previousUntil?.toISOString() ?? null },
+  });
+  await recordChange(transaction, {
+    action: 'key.rotate',
+    accountId,
+    keyId,
+    by,
+    at,
+    details: {
+      hint: { before: before.hint, after: credential.hint },
+      previous_until: previousUntil,
+    },
+  });
+  return transaction.keyRecord(keyId);
+}
+
+const ERASED = '(erased)';
+
+export async function eraseAccount(
+  transaction: LedgerTransaction,
+  accountId: string,
+  by: Actor,
+): Promise<AccountRecord | undefined> {
+  if ((await transaction.lockAccounts([accountId])).size === 0) return undefined;
+  const nothing = { name: ERASED, externalId: null, metadata: {} };
+  await transaction.updateAccount(accountId, nothing);
+  for (const keyId of await transaction.keyIdsOf(accountId)) {
+    await transaction.updateKey(keyId, nothing);
+  }
+  await transaction.erasePersonalTexts(accountId);
+  await recordChange(transaction, {
+    action: 'account.erase',
+    accountId,
+    by,
+    at: await transaction.now(),
+    details: {},
+  });
+  return transaction.accountRecord(accountId);
+}
+
+/** Whether another row has the external id. */
+async function isTaken(
+  transaction: LedgerTransaction,
+  of: 'account' | 'api_key',
+  externalId: string | null | undefined,
+  id: string,
+): Promise<boolean> {
+  if (externalId === undefined || externalId === null) return false;
+  return transaction.isExternalIdTaken(of, externalId, id);
+}
+
+/** The members of `change` that are given, each with its value before. */
+function beforeAndAfter(before: object, change: object): Readonly<Record<string, unknown>> {
+  const former = new Map<string, unknown>(Object.entries(before));
+  return Object.fromEntries(
+    Object.entries(change)
+      .filter(([, after]) => after !== undefined)
+      .map(([name, after]: [string, unknown]) => [
+        name,
+        { before: former.get(name) ?? null, after },
+      ]),
+  );
+}

@@ -1,0 +1,382 @@
+/** Credits, adjustments, transfers and expiries: every entry of the ledger that is not a charge. */
+
+import type {
+  Adjustment,
+  AdjustmentOutcome,
+  AdjustmentReason,
+  CreditSource,
+  Transfer,
+  TransferOutcome,
+} from '../../account.js';
+import { numericFromUnits } from '../../numeric.js';
+import type { TopUp, TopUpOutcome } from '../../store.js';
+import { bookingHash } from '../contents-hash.js';
+import { allotSpending, fitLotsToBalance } from './lots.js';
+import { recordPersonalText } from './personal-text.js';
+import { recordChange } from './trail.js';
+import type { AccountState, BookedEntry, LedgerTransaction } from './transaction.js';
+
+interface Booking {
+  readonly id: string;
+  readonly kind: BookedEntry['kind'];
+  readonly delta: bigint;
+  readonly hash: string;
+  readonly at: Date;
+  readonly actor: string;
+  readonly source?: CreditSource;
+  readonly expiresAt?: Date | undefined;
+  readonly reason?: AdjustmentReason;
+  readonly reference?: string | undefined;
+  readonly note?: string | undefined;
+}
+
+/** Adds one entry to a locked account, and writes the events of what it causes. */
+async function book(
+  transaction: LedgerTransaction,
+  account: AccountState,
+  booking: Booking,
+): Promise<void> {
+  const { delta } = booking;
+  const before = account.balance;
+  account.balance += delta;
+  account.seq += 1n;
+  switch (booking.kind) {
+    case 'top_up':
+      account.credited += delta;
+      break;
+    case 'adjustment':
+      account.adjusted += delta;
+      break;
+    case 'expiry':
+      account.expired -= delta;
+      break;
+  }
+  // A credit ends the exhaustion that a write-off caused.
+  if (delta > 0n) account.uncovered = 0n;
+  await transaction.insertEntry({
+    id: booking.id,
+    accountId: account.id,
+    seq: account.seq,
+    kind: booking.kind,
+    delta,
+    balanceAfter: account.balance,
+    hash: booking.hash,
+    createdAt: booking.at,
+    actor: booking.actor,
+    source: booking.source ?? null,
+    expiresAt: booking.expiresAt ?? null,
+    reason: booking.reason ?? null,
+    reference: booking.reference ?? null,
+    noteId: await recordPersonalText(transaction, account.id, booking.note),
+  });
+  if (booking.kind === 'adjustment' && delta < 0n) await fitLotsToBalance(transaction, account);
+  await transaction.saveAccount(account);
+  if (delta < 0n) await tellOfLowBalance(transaction, account, before);
+}
+
+async function tellOfLowBalance(
+  transaction: LedgerTransaction,
+  { id, balance, lowBalance, uncovered }: AccountState,
+  before: bigint,
+): Promise<void> {
+  const event = { accountId: id, keyId: undefined };
+  if (lowBalance !== null && before > lowBalance && balance <= lowBalance) {
+    await transaction.insertEvent({
+      ...event,
+      type: 'balance.low',
+      data: { balance: numericFromUnits(balance), threshold: numericFromUnits(lowBalance) },
+    });
+  }
+  if (before > 0n && uncovered === 0n && balance <= 0n) {
+    await transaction.insertEvent({
+      ...event,
+      type: 'balance.exhausted',
+      data: { balance: numericFromUnits(balance) },
+    });
+  }
+}
+
+/** Ids of entries that are no charges, which must never equal a request id. */
+const entryId = {
+  topUp: (id: string) => `topup:${id}`,
+  adjustment: (id: string) => `adjustment:${id}`,
+  transferOut: (id: string) => `transfer:${id}:out`,
+  transferIn: (id: string) => `transfer:${id}:in`,
+  expiry: (lotId: string, seq: bigint) => `expiry:${lotId}:${seq.toString()}`,
+};
+
+export async function topUp(transaction: LedgerTransaction, input: TopUp): Promise<TopUpOutcome> {
+  const { to, amount, source = 'paid', expiresAt, note, reference, by } = input;
+  const accountId =
+    'accountId' in to ? to.accountId : (await transaction.keyRecord(to.keyId))?.accountId;
+  const account =
+    accountId === undefined
+      ? undefined
+      : (await transaction.lockAccounts([accountId])).get(accountId);
+  if (account === undefined) return { outcome: 'unknown' };
+  const id = entryId.topUp(input.topUpId);
+  const hash = bookingHash(
+    'top_up',
+    account.id,
+    amount,
+    source,
+    expiresAt ?? null,
+    reference ?? null,
+  );
+  const known = await transaction.findEntry(id);
+  if (known !== undefined && known.hash !== hash) return { outcome: 'conflict' };
+  if (known === undefined) {
+    const at = await transaction.now();
+    await credit(transaction, account, {
+      id,
+      hash,
+      at,
+      amount,
+      source,
+      actor: by.name,
+      expiresAt,
+      note,
+      reference,
+    });
+    await recordChange(transaction, {
+      action: 'credit.add',
+      accountId: account.id,
+      by,
+      at,
+      details: { entry: id, amount, source, expires_at: expiresAt, reference },
+      personal: note === undefined ? undefined : { note },
+    });
+  }
+  return {
+    outcome: known === undefined ? 'credited' : 'replayed',
+    accountId: account.id,
+    balance: known?.balanceAfter ?? account.balance,
+    activeKeys: await activeKeysOf(transaction, account),
+  };
+}
+
+interface Credit extends Omit<Booking, 'kind' | 'delta' | 'reason'> {
+  readonly amount: bigint;
+  readonly source: CreditSource;
+}
+
+/** @param account - Locked. */
+export async function credit(
+  transaction: LedgerTransaction,
+  account: AccountState,
+  { amount, ...given }: Credit,
+): Promise<void> {
+  const { id, source, expiresAt } = given;
+  const isLot = source === 'promotional' || expiresAt !== undefined;
+  // What was spent before came from the lots that were there.
+  if (isLot) await allotSpending(transaction, account);
+  await book(transaction, account, { ...given, kind: 'top_up', delta: amount });
+  if (isLot) {
+    const covered = account.balance > 0n ? account.balance : 0n;
+    await transaction.saveLot({
+      entryId: id,
+      accountId: account.id,
+      source,
+      expiresAt: expiresAt ?? null,
+      // A debt uses up the credit that pays it.
+      remaining: amount < covered ? amount : covered,
+    });
+  }
+  await transaction.insertEvent({
+    type: 'credit.added',
+    accountId: account.id,
+    keyId: undefined,
+    data: {
+      entry: id,
+      amount: numericFromUnits(amount),
+      source,
+      balance: numericFromUnits(account.balance),
+    },
+  });
+}
+
+async function activeKeysOf(
+  transaction: LedgerTransaction,
+  { id, balance, uncovered }: AccountState,
+): Promise<number> {
+  return balance > 0n && uncovered === 0n ? transaction.countUsableKeys(id) : 0;
+}
+
+export async function adjust(
+  transaction: LedgerTransaction,
+  input: Adjustment,
+): Promise<AdjustmentOutcome> {
+  const { accountId, amount, reason, note, reference, by } = input;
+  const account = (await transaction.lockAccounts([accountId])).get(accountId);
+  if (account === undefined) return { outcome: 'unknown_account' };
+  const id = entryId.adjustment(input.adjustmentId);
+  const hash = bookingHash('adjustment', accountId, amount, reason, reference ?? null);
+  const known = await transaction.findEntry(id);
+  if (known !== undefined && known.hash !== hash) return { outcome: 'conflict' };
+  if (known === undefined) {
+    const at = await transaction.now();
+    await book(transaction, account, {
+      id,
+      kind: 'adjustment',
+      delta: amount,
+      hash,
+      at,
+      actor: by.name,
+      reason,
+      reference,
+      note,
+    });
+    await recordChange(transaction, {
+      action: 'balance.adjust',
+      accountId,
+      by,
+      at,
+      details: { entry: id, amount, reason, reference, balance_after: account.balance },
+      personal: note === undefined ? undefined : { note },
+    });
+  }
+  return {
+    outcome: known === undefined ? 'adjusted' : 'replayed',
+    balance: known?.balanceAfter ?? account.balance,
+    activeKeys: await activeKeysOf(transaction, account),
+  };
+}
+
+export async function transfer(
+  transaction: LedgerTransaction,
+  input: Transfer,
+): Promise<TransferOutcome> {
+  const { from, to, amount, note, by } = input;
+  const accounts = await transaction.lockAccounts([from, to]);
+  const [source, target] = [accounts.get(from), accounts.get(to)];
+  if (source === undefined) return { outcome: 'unknown_account', accountId: from };
+  if (target === undefined) return { outcome: 'unknown_account', accountId: to };
+  const ids = [
+    entryId.transferOut(input.transferId),
+    entryId.transferIn(input.transferId),
+  ] as const;
+  const hash = bookingHash('transfer', from, to, amount);
+  const [out, into] = [await transaction.findEntry(ids[0]), await transaction.findEntry(ids[1])];
+  if (out !== undefined || into !== undefined) {
+    return out?.hash === hash && into?.hash === hash
+      ? { outcome: 'replayed', fromBalance: out.balanceAfter, toBalance: into.balanceAfter }
+      : { outcome: 'conflict' };
+  }
+  const free = source.balance - (await transaction.heldBy(from));
+  if (free < amount) return { outcome: 'short', free: free > 0n ? free : 0n };
+  const at = await transaction.now();
+  const common = {
+    kind: 'adjustment',
+    reason: 'transfer',
+    hash,
+    at,
+    actor: by.name,
+    note,
+  } as const;
+  await book(transaction, source, { ...common, id: ids[0], delta: -amount, reference: to });
+  await book(transaction, target, { ...common, id: ids[1], delta: amount, reference: from });
+  await recordChange(transaction, {
+    action: 'balance.transfer',
+    accountId: from,
+    by,
+    at,
+    details: { transfer: input.transferId, to, amount },
+    personal: note === undefined ? undefined : { note },
+  });
+  return { outcome: 'transferred', fromBalance: source.balance, toBalance: target.balance };
+}
+
+const ACCOUNTS_PER_CALL = 10;
+/** The store itself books expiries. */
+const STORE = 'expiry';
+
+/** How far a call came. */
+export interface ExpiryProgress {
+  /** How many entries or events it wrote. */
+  readonly done: number;
+  /** The last account that it looked at; `undefined` if no account is left. */
+  readonly last: string | undefined;
+}
+
+/**
+ * Takes back what is left of the expired credits of a few accounts. A transaction locks only those
+ * few, so that charges do not wait for all of them.
+ *
+ * @param after - Only accounts whose ids are greater.
+ */
+export async function expireCredits(
+  transaction: LedgerTransaction,
+  after: string,
+): Promise<ExpiryProgress> {
+  const due = await transaction.accountsWithExpiredLots(after, ACCOUNTS_PER_CALL);
+  const accounts = await transaction.lockAccounts(due);
+  const at = await transaction.now();
+  let done = 0;
+  for (const account of accounts.values()) done += await expireLots(transaction, account, at);
+  return { done, last: due.length < ACCOUNTS_PER_CALL ? undefined : due.at(-1) };
+}
+
+/** Writes the event `key.expiring` for the keys of a few accounts, once for each expiry. */
+export async function announceExpiringKeys(
+  transaction: LedgerTransaction,
+  after: string,
+  { keysWithinMs }: { readonly keysWithinMs: number },
+): Promise<ExpiryProgress> {
+  const before = new Date((await transaction.now()).getTime() + keysWithinMs);
+  const accountIds = await transaction.accountsWithExpiringKeys(after, before, ACCOUNTS_PER_CALL);
+  // An account's events are numbered in the order of their commits only under its lock.
+  await transaction.lockAccounts(accountIds);
+  const keys = await transaction.takeExpiringKeys(accountIds, before);
+  for (const { keyId, accountId, expiresAt } of keys) {
+    await transaction.insertEvent({
+      type: 'key.expiring',
+      accountId,
+      keyId,
+      data: { expires_at: expiresAt.toISOString() },
+    });
+  }
+  const last = accountIds.length < ACCOUNTS_PER_CALL ? undefined : accountIds.at(-1);
+  return { done: keys.length, last };
+}
+
+async function expireLots(
+  transaction: LedgerTransaction,
+  account: AccountState,
+  at: Date,
+): Promise<number> {
+  const lots = await allotSpending(transaction, account);
+  // Also when nothing is taken: the lots have changed.
+  await transaction.saveAccount(account);
+  const held = await transaction.heldBy(account.id);
+  let done = 0;
+  for (const lot of lots) {
+    if (lot.expiresAt === null || lot.expiresAt > at) continue;
+    // What is held for requests in flight may still be charged. A later call takes the rest.
+    const free = account.balance - held;
+    const taken = free < lot.remaining ? free : lot.remaining;
+    if (taken <= 0n) continue;
+    await book(transaction, account, {
+      id: entryId.expiry(lot.entryId, account.seq + 1n),
+      kind: 'expiry',
+      delta: -taken,
+      hash: bookingHash('expiry', account.id, lot.entryId, taken),
+      at,
+      actor: STORE,
+      reference: lot.entryId,
+    });
+    await transaction.insertEvent({
+      type: 'credit.expired',
+      accountId: account.id,
+      keyId: undefined,
+      data: {
+        entry: lot.entryId,
+        amount: numericFromUnits(taken),
+        balance: numericFromUnits(account.balance),
+      },
+    });
+    lot.remaining -= taken;
+    await transaction.saveLot(lot);
+    done += 1;
+  }
+  return done;
+}

@@ -1,0 +1,81 @@
+/** The books: all operations that change the ledger, except charges and holds. */
+
+import type { DocumentOutcome, DocumentWrite } from '../../document.js';
+import { recordChange } from './trail.js';
+import type { LedgerTransaction } from './transaction.js';
+import {
+  create,
+  eraseAccount,
+  rotateKey,
+  setKeyState,
+  updateAccount,
+  updateKey,
+} from './accounts.js';
+import { adjust, announceExpiringKeys, expireCredits, topUp, transfer } from './bookings.js';
+
+/** Each runs in one transaction. */
+export const books = {
+  create,
+  updateAccount,
+  updateKey,
+  setKeyState,
+  rotateKey,
+  eraseAccount,
+  topUp,
+  adjust,
+  transfer,
+  expireCredits,
+  announceExpiringKeys,
+  async recordEvent(
+    transaction: LedgerTransaction,
+    event: Parameters<LedgerTransaction['insertEvent']>[0],
+  ) {
+    // An account's events are numbered in the order of their commits only under its lock.
+    if (event.accountId !== '') await transaction.lockAccounts([event.accountId]);
+    await transaction.insertEvent(event);
+  },
+  async writeDocument(
+    transaction: LedgerTransaction,
+    write: DocumentWrite,
+  ): Promise<DocumentOutcome> {
+    if (!(await transaction.writeDocument(write))) return { outcome: 'conflict' };
+    const { accountId, version, trail } = write;
+    if (trail !== undefined) {
+      await recordChange(transaction, {
+        ...trail,
+        accountId: accountId === '' ? null : accountId,
+        at: await transaction.now(),
+      });
+    }
+    return { outcome: 'written', version: version + 1 };
+  },
+} as const;
+
+type Books = typeof books;
+export type BookName = keyof Books;
+
+type Rest<Args extends unknown[]> = Args extends [LedgerTransaction, ...infer Others]
+  ? Others
+  : never;
+export type BookArgs<Name extends BookName> = Rest<Parameters<Books[Name]>>;
+export type BookResult<Name extends BookName> = Awaited<ReturnType<Books[Name]>>;
+
+/** Runs one of them in a transaction of the database. */
+export type RunBook = <Name extends BookName>(
+  name: Name,
+  ...args: BookArgs<Name>
+) => Promise<BookResult<Name>>;
+
+/** Calls one of them within a transaction. */
+export function callBook<Name extends BookName>(
+  transaction: LedgerTransaction,
+  name: Name,
+  args: BookArgs<Name>,
+): Promise<BookResult<Name>> {
+  // The name and its arguments belong together, which the union type cannot express.
+  const run = books[name] as (
+    on: LedgerTransaction,
+    ...rest: readonly unknown[]
+  ) => Promise<BookResult<Name>>;
+  return run(transaction, ...args);
+}

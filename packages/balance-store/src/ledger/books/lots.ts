@@ -1,0 +1,70 @@
+/**
+ * Credits that expire or were given, and what is left of each.
+ *
+ * Charges take from the credit that expires first, then from given credits that do not expire, then
+ * from all other money. Charges do not touch the lots: what was spent since the last time is taken
+ * from them before another booking reads or changes them. Between two such moments the lots and
+ * their order do not change, so the result is the same.
+ *
+ * All other entries take from other money first. The lots never exceed the balance: a debt uses up
+ * the credit that pays it, so that its expiry cannot take money that was paid later.
+ */
+
+import type { UnspentCredit } from '../../account.js';
+import type { AccountState, LedgerTransaction, Lot } from './transaction.js';
+
+/** Takes from the lots what was spent since the last time. @returns those with something left */
+export async function allotSpending(
+  transaction: LedgerTransaction,
+  account: AccountState,
+): Promise<readonly Lot[]> {
+  const lots = await transaction.lotsOf(account.id);
+  const unallotted = account.spent - account.allotted;
+  account.allotted = account.spent;
+  return takeFromLots(transaction, lots, unallotted);
+}
+
+/** Takes from the lots what the balance no longer covers. */
+export async function fitLotsToBalance(
+  transaction: LedgerTransaction,
+  account: AccountState,
+): Promise<void> {
+  const lots = await allotSpending(transaction, account);
+  const total = lots.reduce((sum, { remaining }) => sum + remaining, 0n);
+  const covered = account.balance > 0n ? account.balance : 0n;
+  if (total > covered) await takeFromLots(transaction, lots, total - covered);
+}
+
+async function takeFromLots(
+  transaction: LedgerTransaction,
+  lots: readonly Lot[],
+  amount: bigint,
+): Promise<readonly Lot[]> {
+  let left = amount;
+  for (const lot of lots) {
+    const taken = lot.remaining < left ? lot.remaining : left;
+    if (taken === 0n) continue;
+    left -= taken;
+    lot.remaining -= taken;
+    await transaction.saveLot(lot);
+  }
+  return lots.filter(({ remaining }) => remaining > 0n);
+}
+
+/** The lots as they are now, without changing them. */
+export function unspentOf(
+  { balance, spent, allotted }: Pick<AccountState, 'balance' | 'spent' | 'allotted'>,
+  lots: readonly Lot[],
+): UnspentCredit {
+  let unallotted = spent - allotted;
+  let other = balance > 0n ? balance : 0n;
+  const unspent: UnspentCredit['lots'][number][] = [];
+  for (const { entryId, source, expiresAt, remaining: before } of lots) {
+    const taken = before < unallotted ? before : unallotted;
+    unallotted -= taken;
+    const remaining = before - taken;
+    other -= remaining;
+    if (remaining > 0n) unspent.push({ entryId, source, expiresAt, remaining });
+  }
+  return { lots: unspent, other };
+}

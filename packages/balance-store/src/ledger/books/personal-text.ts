@@ -1,0 +1,25 @@
+/**
+ * Texts that may be about a person. A sealed row contains only the digest of such a text and of a
+ * random salt. Text and salt can be erased; then nobody can recover the text from the digest.
+ */
+
+import { hash, randomBytes } from 'node:crypto';
+import type { LedgerTransaction } from './transaction.js';
+
+/** @returns the digest to record, or `null` for no text */
+export async function recordPersonalText(
+  transaction: LedgerTransaction,
+  accountId: string | null,
+  text: string | undefined,
+): Promise<string | null> {
+  if (text === undefined) return null;
+  const salt = randomBytes(16).toString('hex');
+  const id = digestOf(salt, text);
+  await transaction.insertPersonalText({ id, accountId, salt, text });
+  return id;
+}
+
+/** In hexadecimal. */
+export function digestOf(salt: string, text: string): string {
+  return hash('sha256', `${salt}\n${text}`, 'hex');
+}

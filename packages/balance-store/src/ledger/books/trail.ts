@@ -1,0 +1,45 @@
+/** Writes the trail of who changed what. */
+
+import type { Actor } from '../../account.js';
+import { numericFromUnits } from '../../numeric.js';
+import { recordPersonalText } from './personal-text.js';
+import type { LedgerTransaction } from './transaction.js';
+
+export interface Change {
+  readonly action: string;
+  readonly accountId: string | null;
+  readonly keyId?: string | undefined;
+  readonly by: Actor;
+  readonly at: Date;
+  /** Values before and after. */
+  readonly details: Readonly<Record<string, unknown>>;
+  /** The same for what may be about a person. */
+  readonly personal?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** To be called last in a transaction: it locks the trail. */
+export async function recordChange(transaction: LedgerTransaction, change: Change): Promise<void> {
+  const { action, accountId, keyId, by, at, details, personal } = change;
+  const isPersonal = personal !== undefined && Object.keys(personal).length > 0;
+  await transaction.appendTrail({
+    createdAt: at,
+    actor: by.name,
+    address: by.address ?? null,
+    action,
+    accountId,
+    keyId: keyId ?? null,
+    details: textOf(details),
+    personalId: await recordPersonalText(
+      transaction,
+      accountId,
+      isPersonal ? textOf(personal) : undefined,
+    ),
+  });
+}
+
+/** Amounts become decimal text in USD. */
+function textOf(values: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(values, (_name, value: unknown) =>
+    typeof value === 'bigint' ? numericFromUnits(value) : value,
+  );
+}

@@ -1,0 +1,185 @@
+/**
+ * What the operations in `books` need from a database: one transaction over the ledger's tables.
+ * Either all of its writes happen, or none. Amounts are in units of 10^-14 USD.
+ */
+
+import type { AccountRecord, AdjustmentReason, CreditSource } from '../../account.js';
+import type { Metadata } from '../../metadata.js';
+import type { DocumentWrite } from '../../document.js';
+import type { NewEvent } from '../../event.js';
+import type { CapPeriod, KeyLimits, KeyRecord, KeyScope, KeyState } from '../../key.js';
+
+export interface LedgerTransaction {
+  /**
+   * Locks these accounts against charges and other bookings until the transaction ends, in the
+   * order in which every transaction locks them. Unknown ids are left out. Call it once, before any
+   * write.
+   */
+  lockAccounts(accountIds: readonly string[]): Promise<ReadonlyMap<string, AccountState>>;
+  /** The database's clock. Taken after the locks, so that an account's entries are in order. */
+  now(): Promise<Date>;
+  saveAccount(account: AccountState): Promise<void>;
+  /** The sum of the account's live holds. */
+  heldBy(accountId: string): Promise<bigint>;
+  /** Keys of the account that may make requests if its balance allows it. */
+  countUsableKeys(accountId: string): Promise<number>;
+
+  findEntry(id: string): Promise<KnownEntry | undefined>;
+  insertEntry(entry: BookedEntry): Promise<void>;
+
+  /** Lots with something left, in the order in which they are used. */
+  lotsOf(accountId: string): Promise<readonly Lot[]>;
+  saveLot(lot: Lot): Promise<void>;
+  /** Accounts after this id with a lot that has expired by now, in the order of their ids. */
+  accountsWithExpiredLots(after: string, limit: number): Promise<readonly string[]>;
+
+  findCreation(id: string): Promise<KnownCreation | undefined>;
+  insertCreation(id: string, creation: KnownCreation): Promise<void>;
+  isExternalIdTaken(of: 'account' | 'api_key', externalId: string, id: string): Promise<boolean>;
+  insertAccount(account: NewAccountRow): Promise<void>;
+  updateAccount(accountId: string, change: AccountRowChange): Promise<void>;
+  accountRecord(accountId: string): Promise<AccountRecord | undefined>;
+  insertKey(key: NewKeyRow): Promise<void>;
+  updateKey(keyId: string, change: KeyRowChange): Promise<void>;
+  keyRecord(keyId: string): Promise<KeyRecord | undefined>;
+  keyIdsOf(accountId: string): Promise<readonly string[]>;
+  /** Gives the key another credential. The old one works until `previousUntil`. */
+  replaceCredential(
+    keyId: string,
+    credential: KeyCredential,
+    previousUntil: Date | null,
+  ): Promise<void>;
+  /** Accounts after this id with a key for {@link LedgerTransaction.takeExpiringKeys}. */
+  accountsWithExpiringKeys(after: string, before: Date, limit: number): Promise<readonly string[]>;
+  /**
+   * Keys of these accounts that are active and expire earlier than `before`. A key is taken only
+   * once for the same expiry.
+   */
+  takeExpiringKeys(accountIds: readonly string[], before: Date): Promise<readonly ExpiringKey[]>;
+
+  /** An event whose id is known already is left as it is. */
+  insertEvent(event: NewEvent): Promise<void>;
+  /** @returns whether it was written: not if the document has another version than was read. */
+  writeDocument(write: DocumentWrite): Promise<boolean>;
+  /** Locks the trail until the transaction ends: to be called last. */
+  appendTrail(entry: TrailRow): Promise<void>;
+  insertPersonalText(text: PersonalText): Promise<void>;
+  erasePersonalTexts(accountId: string): Promise<void>;
+}
+
+/** An account's row, while a transaction changes it. */
+export interface AccountState {
+  readonly id: string;
+  readonly lowBalance: bigint | null;
+  balance: bigint;
+  spent: bigint;
+  credited: bigint;
+  adjusted: bigint;
+  expired: bigint;
+  uncovered: bigint;
+  allotted: bigint;
+  seq: bigint;
+}
+
+export interface KnownEntry {
+  readonly accountId: string;
+  readonly hash: string;
+  readonly balanceAfter: bigint;
+}
+
+export interface BookedEntry {
+  readonly id: string;
+  readonly accountId: string;
+  readonly seq: bigint;
+  readonly kind: 'top_up' | 'adjustment' | 'expiry';
+  readonly delta: bigint;
+  readonly balanceAfter: bigint;
+  readonly hash: string;
+  readonly createdAt: Date;
+  readonly actor: string;
+  readonly source: CreditSource | null;
+  readonly expiresAt: Date | null;
+  readonly reason: AdjustmentReason | null;
+  readonly reference: string | null;
+  readonly noteId: string | null;
+}
+
+export interface Lot {
+  readonly entryId: string;
+  readonly accountId: string;
+  readonly source: CreditSource;
+  readonly expiresAt: Date | null;
+  remaining: bigint;
+}
+
+export interface KnownCreation {
+  readonly hash: string;
+  readonly accountId: string;
+  readonly keyId: string | null;
+}
+
+export interface NewAccountRow {
+  readonly id: string;
+  readonly name: string;
+  readonly externalId: string | null;
+  readonly metadata: Metadata;
+  readonly lowBalance: bigint | null;
+  readonly createdAt: Date;
+}
+
+export type AccountRowChange = Partial<Omit<NewAccountRow, 'id' | 'createdAt'>>;
+
+export interface KeyCredential {
+  readonly hint: string;
+  readonly credentialHmac: Uint8Array;
+  readonly pepperId: string;
+}
+
+export interface NewKeyRow extends KeyCredential, KeyLimits {
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly externalId: string | null;
+  readonly metadata: Metadata;
+  readonly scope: KeyScope;
+  readonly models: readonly string[] | null;
+  readonly expiresAt: Date | null;
+  readonly caps: Readonly<Record<CapPeriod, bigint | null>>;
+  readonly createdAt: Date;
+}
+
+export interface KeyRowChange extends Partial<KeyLimits> {
+  readonly name?: string;
+  readonly externalId?: string | null;
+  readonly metadata?: Metadata;
+  readonly scope?: KeyScope;
+  readonly models?: readonly string[] | null;
+  readonly expiresAt?: Date | null;
+  readonly caps?: Partial<Readonly<Record<CapPeriod, bigint | null>>>;
+  readonly state?: KeyState;
+}
+
+export interface ExpiringKey {
+  readonly keyId: string;
+  readonly accountId: string;
+  readonly expiresAt: Date;
+}
+
+export interface TrailRow {
+  readonly createdAt: Date;
+  readonly actor: string;
+  readonly address: string | null;
+  readonly action: string;
+  readonly accountId: string | null;
+  readonly keyId: string | null;
+  /** JSON. */
+  readonly details: string;
+  readonly personalId: string | null;
+}
+
+export interface PersonalText {
+  readonly id: string;
+  readonly accountId: string | null;
+  readonly salt: string;
+  readonly text: string;
+}

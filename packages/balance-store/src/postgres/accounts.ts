@@ -1,0 +1,138 @@
+/** Reads accounts: their rows, their lots, and their balances at a time. */
+
+import type { Pool } from 'pg';
+import type { AccountFilter, CreditSource } from '../account.js';
+import type { Prisma, PrismaClient } from '../generated/client.js';
+import { balanceBefore } from '../ledger/balance-before.js';
+import type { Lot } from '../ledger/books/transaction.js';
+import type { AccountTable } from '../ledger/ledger-database.js';
+import { accountRecordOf } from '../ledger/stored-account.js';
+import { unitsFromNumeric } from '../numeric.js';
+import { unitsFromDecimal } from './decimal.js';
+import { throughPrisma } from './prisma-faults.js';
+import { WRITE_TIMEOUT_MS, inTransaction, queryRows, reachingDatabase } from './query.js';
+import { containing, metadataConditions } from './search.js';
+import type { TransactionQueries } from './query.js';
+
+export function createAccountTable(prisma: PrismaClient, pool: Pool): AccountTable {
+  return {
+    async get(id) {
+      const row = await throughPrisma(() =>
+        prisma.account.findUnique({ where: { id }, include: countOfUsableKeys(new Date()) }),
+      );
+      return row === null ? undefined : recordOf(row);
+    },
+
+    async list(filter) {
+      const rows = await throughPrisma(() =>
+        prisma.account.findMany({
+          where: conditionsOf(filter),
+          orderBy: { id: 'desc' },
+          take: filter.limit,
+          include: countOfUsableKeys(new Date()),
+        }),
+      );
+      return rows.map(recordOf);
+    },
+
+    readLots: (accountId) =>
+      reachingDatabase(() =>
+        inTransaction(pool, 'snapshot', async (queries) => {
+          const [row] = await queries.rows<Record<'balance' | 'spent' | 'allotted', string>>(
+            'SELECT balance::text, spent::text, allotted::text FROM account WHERE id = $1',
+            [accountId],
+          );
+          if (row === undefined) return undefined;
+          return {
+            account: {
+              balance: unitsFromNumeric(row.balance),
+              spent: unitsFromNumeric(row.spent),
+              allotted: unitsFromNumeric(row.allotted),
+            },
+            lots: await lotsOf(queries, accountId),
+          };
+        }),
+      ),
+
+    readBalanceAt: (accountId, time) =>
+      reachingDatabase(() =>
+        balanceBefore(time, {
+          async lastSeq() {
+            const [row] = await queryRows<{ seq: string }>(pool, {
+              text: 'SELECT seq::text FROM account WHERE id = $1',
+              values: [accountId],
+              timeoutMs: WRITE_TIMEOUT_MS,
+            });
+            return Number(row?.seq ?? 0);
+          },
+          async entry(seq) {
+            const [row] = await queryRows<{ createdAt: Date; balanceAfter: string }>(pool, {
+              text:
+                'SELECT created_at AS "createdAt", balance_after::text AS "balanceAfter" ' +
+                'FROM ledger WHERE account_id = $1 AND seq = $2',
+              values: [accountId, seq],
+              timeoutMs: WRITE_TIMEOUT_MS,
+            });
+            if (row === undefined)
+              throw new Error(`entry ${String(seq)} of ${accountId} is missing`);
+            return {
+              createdAt: row.createdAt,
+              balanceAfter: unitsFromNumeric(row.balanceAfter),
+            };
+          },
+        }),
+      ),
+  };
+}
+
+function countOfUsableKeys(now: Date) {
+  return {
+    _count: {
+      select: {
+        keys: {
+          where: { state: 'active', OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
+        },
+      },
+    },
+  } satisfies Prisma.AccountInclude;
+}
+
+type AccountRow = Prisma.AccountGetPayload<{ include: ReturnType<typeof countOfUsableKeys> }>;
+
+function recordOf({ _count, ...row }: AccountRow) {
+  return accountRecordOf({ ...row, usableKeys: _count.keys }, unitsFromDecimal);
+}
+
+function conditionsOf({
+  after,
+  name,
+  externalId,
+  metadata,
+}: AccountFilter): Prisma.AccountWhereInput {
+  return {
+    ...(after === undefined ? {} : { id: { lt: after } }),
+    ...(name === undefined ? {} : { name: containing(name) }),
+    ...(externalId === undefined ? {} : { externalId }),
+    AND: metadataConditions(metadata),
+  };
+}
+
+/** In the order in which they are used. */
+export async function lotsOf(
+  { rows }: TransactionQueries,
+  accountId: string,
+): Promise<readonly Lot[]> {
+  const lots = await rows<{
+    entryId: string;
+    accountId: string;
+    source: CreditSource;
+    expiresAt: Date | null;
+    remaining: string;
+  }>(
+    'SELECT entry_id AS "entryId", account_id AS "accountId", source, ' +
+      'expires_at AS "expiresAt", remaining::text FROM credit_lot ' +
+      'WHERE account_id = $1 AND remaining > 0 ORDER BY expires_at NULLS LAST, entry_id',
+    [accountId],
+  );
+  return lots.map((lot) => ({ ...lot, remaining: unitsFromNumeric(lot.remaining) }));
+}

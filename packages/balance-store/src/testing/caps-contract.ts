@@ -1,0 +1,273 @@
+/** The part of the contract about the caps of keys. */
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { CAP_PERIODS } from '../key.js';
+import type { CapPeriod } from '../key.js';
+import { settlement } from './samples.js';
+import { USD } from './subject.js';
+import type { ContractPart } from './subject.js';
+
+/** Columns that say when a key's windows began, in days. */
+const WINDOWS = { day: 1, week: 7, month: 31 } as const;
+
+export function capsContract(part: ContractPart): void {
+  const { runner, subject, newAccount, balanceOf, settle } = part;
+  const { describe, it } = runner;
+  const { amount } = settlement('');
+  const capOf = async (keyId: string) => {
+    const standing = await subject().store.readStanding(keyId);
+    assert.ok(standing.standing !== 'unknown');
+    return standing.cap;
+  };
+  const place = (keyId: string, units: bigint, requestId: string = randomUUID()) =>
+    subject().store.placeHold({ requestId, keyId, amount: units });
+  const guarded = (keyId: string, requestId?: string) =>
+    settle(
+      settlement(keyId, { overdraft: 'none', ...(requestId === undefined ? {} : { requestId }) }),
+    );
+  const usedOf = async (keyId: string) => (await subject().store.getKey(keyId))?.used;
+  /** As if the key's last charge had been in the window before. */
+  const endWindow = (keyId: string, period: keyof typeof WINDOWS) =>
+    subject().tamper(
+      `UPDATE api_key SET ${period}_start = ${period}_start - ${String(WINDOWS[period])} ` +
+        `WHERE id = '${keyId}'`,
+    );
+
+  describe('caps', () => {
+    it('of every period count what the key has used, and only this key', async () => {
+      for (const period of CAP_PERIODS) {
+        const { keyIds } = await newAccount(USD, { caps: { [period]: 5n * amount } }, {});
+        const [capped = '', other = ''] = keyIds;
+        assert.deepEqual(await capOf(capped), { period, cap: 5n * amount, used: 0n });
+        await settle(settlement(capped));
+        await settle(settlement(other));
+        await settle(settlement(capped));
+        assert.deepEqual(await capOf(capped), { period, cap: 5n * amount, used: 2n * amount });
+        assert.equal(await capOf(other), undefined);
+        const all = (used: bigint) => ({ day: used, week: used, month: used, total: used });
+        assert.deepEqual(await usedOf(capped), all(2n * amount));
+        assert.deepEqual(await usedOf(other), all(amount));
+      }
+    });
+
+    it('the one that leaves the least is reported', async () => {
+      const { keyIds } = await newAccount(USD, {
+        caps: { day: 9n * amount, week: 3n * amount, month: 5n * amount, total: 20n * amount },
+      });
+      const [keyId = ''] = keyIds;
+      assert.equal((await capOf(keyId))?.period, 'week');
+      await settle(settlement(keyId));
+      await endWindow(keyId, 'week');
+      assert.deepEqual(await capOf(keyId), { period: 'week', cap: 3n * amount, used: 0n });
+      await settle(settlement(keyId));
+      assert.deepEqual(await capOf(keyId), { period: 'week', cap: 3n * amount, used: amount });
+      await subject().store.updateKey(keyId, { caps: { week: null } });
+      assert.deepEqual(await capOf(keyId), {
+        period: 'month',
+        cap: 5n * amount,
+        used: 2n * amount,
+      });
+      await subject().store.updateKey(keyId, { caps: { month: null } });
+      assert.deepEqual(await capOf(keyId), { period: 'day', cap: 9n * amount, used: 2n * amount });
+      await subject().store.updateKey(keyId, { caps: { day: null, total: null } });
+      assert.equal(await capOf(keyId), undefined);
+    });
+
+    it('start anew with each window, and what was used before is not counted', async () => {
+      for (const period of ['day', 'week', 'month'] as const) {
+        const { keyIds } = await newAccount(USD, { caps: { [period]: 2n * amount } });
+        const [keyId = ''] = keyIds;
+        await settle(settlement(keyId));
+        await settle(settlement(keyId));
+        assert.deepEqual(await capOf(keyId), { period, cap: 2n * amount, used: 2n * amount });
+        await endWindow(keyId, period);
+        assert.deepEqual(await capOf(keyId), { period, cap: 2n * amount, used: 0n });
+        const used = { day: 2n, week: 2n, month: 2n, total: 2n, [period]: 0n };
+        const inUnits = (factors: Readonly<Record<CapPeriod, bigint>>) =>
+          Object.fromEntries(CAP_PERIODS.map((name) => [name, factors[name] * amount]));
+        assert.deepEqual(await usedOf(keyId), inUnits(used));
+        await settle(settlement(keyId));
+        const later = { day: 3n, week: 3n, month: 3n, total: 3n, [period]: 1n };
+        assert.deepEqual(await usedOf(keyId), inUnits(later));
+        assert.deepEqual(await capOf(keyId), { period, cap: 2n * amount, used: amount });
+      }
+    });
+
+    it('charges with overdraft are taken whole, so a cap is overshot by the requests in flight', async () => {
+      const { accountId, keyIds } = await newAccount(USD, { caps: { day: amount + 1n } });
+      const [keyId = ''] = keyIds;
+      const outcomes = await Promise.all([1, 2, 3].map(() => settle(settlement(keyId))));
+      assert.ok(outcomes.every((outcome) => 'writtenOff' in outcome && outcome.writtenOff === 0n));
+      assert.deepEqual(await capOf(keyId), { period: 'day', cap: amount + 1n, used: 3n * amount });
+      assert.equal(await balanceOf(accountId), USD - 3n * amount);
+      assert.equal((await subject().store.readStanding(keyId)).standing, 'active');
+    });
+
+    it('a charge without overdraft takes what the cap leaves; the rest is written off and counts', async () => {
+      const { store } = subject();
+      const { accountId, keyIds } = await newAccount(
+        USD,
+        { caps: { month: amount + 5n, total: 100n * amount } },
+        {},
+      );
+      const [capped = '', other = ''] = keyIds;
+      await guarded(capped);
+      assert.deepEqual(await guarded(capped), {
+        outcome: 'settled',
+        balance: USD - amount - 5n,
+        // Only the cap is used up: neither the account nor the key is exhausted.
+        isActive: true,
+        writtenOff: amount - 5n,
+      });
+      const account = await store.getAccount(accountId);
+      assert.deepEqual([account?.uncovered, account?.writtenOff], [0n, amount - 5n]);
+      assert.equal((await store.readStanding(other)).standing, 'active');
+      const { entries } = await store.listEntries({ accountId, limit: 1 });
+      const [entry] = entries;
+      assert.ok(entry?.kind === 'charge');
+      assert.deepEqual(
+        [entry.delta, entry.writtenOff, entry.overCap],
+        [-5n, amount - 5n, amount - 5n],
+      );
+      // The list price counts, so that the loss is not caused again.
+      assert.deepEqual(await capOf(capped), {
+        period: 'month',
+        cap: amount + 5n,
+        used: 2n * amount,
+      });
+      const key = await store.getKey(capped);
+      assert.deepEqual([key?.spent, key?.writtenOff], [amount + 5n, amount - 5n]);
+      // With nothing left, all of a charge is written off.
+      assert.deepEqual(await guarded(capped), {
+        outcome: 'settled',
+        balance: USD - amount - 5n,
+        isActive: true,
+        writtenOff: amount,
+      });
+      assert.ok((await store.audit()).isSound);
+    });
+
+    it('a write-off that both the balance and the cap cause exhausts the account by its own part', async () => {
+      const { store } = subject();
+      const { accountId, keyIds } = await newAccount(amount - 3n, {
+        caps: { total: amount - 5n },
+      });
+      const [keyId = ''] = keyIds;
+      assert.deepEqual(await guarded(keyId), {
+        outcome: 'settled',
+        balance: 2n,
+        isActive: false,
+        writtenOff: 5n,
+      });
+      const { entries } = await store.listEntries({ accountId, limit: 1 });
+      assert.ok(entries[0]?.kind === 'charge' && entries[0].overCap === 2n);
+      assert.equal((await store.getAccount(accountId))?.uncovered, 3n);
+      assert.equal((await store.readStanding(keyId)).standing, 'exhausted');
+      assert.ok((await store.audit()).isSound);
+    });
+
+    it('holds must fit under the cap beside the other holds of the key', async () => {
+      const { keyIds } = await newAccount(100n, { caps: { week: 10n, total: 50n } }, {});
+      const [capped = '', other = ''] = keyIds;
+      const cap = { period: 'week', cap: 10n, used: 0n };
+      assert.equal((await place(other, 60n)).outcome, 'held');
+      assert.deepEqual(await place(capped, 7n), { outcome: 'held', balance: 100n, held: 67n });
+      assert.deepEqual(await place(capped, 4n), { outcome: 'capped', cap, held: 7n });
+      assert.equal((await place(capped, 3n)).outcome, 'held');
+      // The cap is held completely, but not used up: a request that costs nothing may pass.
+      assert.equal((await place(capped, 0n)).outcome, 'held');
+      assert.deepEqual(await place(capped, 1n), { outcome: 'capped', cap, held: 10n });
+      // The balance has 30 left for the other key.
+      assert.equal((await place(other, 31n)).outcome, 'short');
+      assert.equal((await place(other, 30n)).outcome, 'held');
+    });
+
+    it('a used-up cap refuses every hold, and a cap of zero refuses the first', async () => {
+      const { keyIds } = await newAccount(USD, { caps: { day: amount } }, { caps: { total: 0n } });
+      const [capped = '', forbidden = ''] = keyIds;
+      await settle(settlement(capped));
+      const cap = { period: 'day', cap: amount, used: amount };
+      assert.deepEqual(await place(capped, 0n), { outcome: 'capped', cap, held: 0n });
+      assert.deepEqual(await place(forbidden, 0n), {
+        outcome: 'capped',
+        cap: { period: 'total', cap: 0n, used: 0n },
+        held: 0n,
+      });
+      await subject().store.updateKey(capped, { caps: { day: amount + 1n } });
+      assert.equal((await place(capped, 1n)).outcome, 'held');
+    });
+
+    it('a charge beyond its hold takes what the cap leaves beside the other holds', async () => {
+      const { keyIds } = await newAccount(USD, { caps: { day: 2n * amount } });
+      const [keyId = ''] = keyIds;
+      const [first, second] = [settlement(keyId), settlement(keyId)];
+      await place(keyId, 1n, first.requestId);
+      await place(keyId, amount + 5n, second.requestId);
+      // Of 2, the second request holds 1 and 5 units.
+      const one = await settle(first);
+      assert.ok(one.outcome === 'settled' && one.writtenOff === 5n);
+      const two = await settle(second);
+      assert.ok(two.outcome === 'settled' && two.writtenOff === 0n);
+      assert.deepEqual(await capOf(keyId), { period: 'day', cap: 2n * amount, used: 2n * amount });
+    });
+
+    it('a charge within its hold is taken whole, even if another is written off at the same time', async () => {
+      const { keyIds } = await newAccount(USD, { caps: { day: amount + 1n } });
+      const [keyId = ''] = keyIds;
+      const [large, small] = [settlement(keyId), settlement(keyId)];
+      await place(keyId, amount, large.requestId);
+      await place(keyId, 1n, small.requestId);
+      const beyond = await settle(small);
+      assert.ok(beyond.outcome === 'settled' && beyond.writtenOff === amount - 1n);
+      const within = await settle(large);
+      assert.ok(within.outcome === 'settled' && within.writtenOff === 0n);
+      assert.equal((await subject().store.getKey(keyId))?.spent, amount + 1n);
+    });
+
+    it('without overdraft, no race overshoots a cap, and the other keys keep what is theirs', async () => {
+      const { store } = subject();
+      const cap = 3n * amount + 7n;
+      const { accountId, keyIds } = await newAccount(
+        1_000n * amount,
+        ...Array.from({ length: 4 }, () => ({ caps: { total: cap } })),
+        {},
+      );
+      const free = keyIds[4] ?? '';
+      const outcomes = await Promise.all(
+        Array.from({ length: 100 }, async (_, index) => {
+          const keyId = keyIds[index % 5] ?? '';
+          const requestId = `req_${randomUUID()}`;
+          const held = index % 2 === 0 ? await place(keyId, amount, requestId) : undefined;
+          return held === undefined || held.outcome === 'held'
+            ? (await guarded(keyId, requestId)).outcome
+            : held.outcome;
+        }),
+      );
+      assert.ok(outcomes.every((outcome) => outcome === 'settled' || outcome === 'capped'));
+      const keys = await Promise.all(keyIds.map((keyId) => store.getKey(keyId)));
+      assert.deepEqual(
+        keys.map((key) => key?.spent),
+        [cap, cap, cap, cap, 20n * amount],
+      );
+      assert.equal((await store.getKey(free))?.writtenOff, 0n);
+      assert.equal(await balanceOf(accountId), 1_000n * amount - 4n * cap - 20n * amount);
+      assert.ok((await store.audit()).isSound);
+    });
+
+    it('a charge and a hold of another key under the same id do not mix', async () => {
+      const { accountId, keyIds } = await newAccount(amount, {}, {});
+      const [first = '', second = ''] = keyIds;
+      const requestId = `req_${randomUUID()}`;
+      await place(first, amount, requestId);
+      // The hold was another key's, so it ends and guards nothing.
+      assert.deepEqual(await guarded(second, requestId), {
+        outcome: 'settled',
+        balance: 0n,
+        isActive: false,
+        writtenOff: 0n,
+      });
+      assert.equal(await balanceOf(accountId), 0n);
+    });
+  });
+}

@@ -1,0 +1,79 @@
+/** The part of the contract about old events: which are deleted, and which are given up. */
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { StoredEvent } from '../event.js';
+import type { ContractPart } from './subject.js';
+
+const DAY_MS = 24 * 60 * 60_000;
+const LEASE_MS = 60_000;
+
+export function eventPruningContract({ runner, subject }: ContractPart): void {
+  const { describe, it } = runner;
+  const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS);
+
+  const eventsOf = (accountId: string) => subject().store.listEvents({ accountId, limit: 10 });
+  const namesOf = async (accountId: string) =>
+    (await eventsOf(accountId)).map(({ data }) => data['name']);
+
+  /** Writes an event that appears to be this many days old, for a new account. */
+  async function newEvent(accountId: string, name: string, days: number): Promise<StoredEvent> {
+    const { store, literal } = subject();
+    const keyId = undefined;
+    await store.recordEvent({ type: 'credit.added', accountId, keyId, data: { name } });
+    const event = (await eventsOf(accountId)).at(-1);
+    if (event === undefined) throw new Error('the event was not written');
+    const createdAt = literal.time(daysAgo(days));
+    await subject().tamper(`UPDATE event SET created_at = ${createdAt} WHERE id = '${event.id}'`);
+    return event;
+  }
+
+  describe('pruneEvents', () => {
+    it('deletes old events that are delivered or given up, and keeps new and pending ones', async () => {
+      const { store } = subject();
+      const accountId = `acct_${randomUUID()}`;
+      const delivered = await newEvent(accountId, 'delivered, old', 31);
+      const undelivered = await newEvent(accountId, 'given up, old', 31);
+      await newEvent(accountId, 'pending, old', 31);
+      const recent = await newEvent(accountId, 'delivered, new', 29);
+      await store.finishEvent(delivered.seq, { outcome: 'delivered' });
+      await store.finishEvent(recent.seq, { outcome: 'delivered' });
+      await store.finishEvent(undelivered.seq, {
+        outcome: 'failed',
+        error: 'no answer',
+        retryAt: undefined,
+      });
+      const summary = await store.summarize();
+      assert.ok((summary.oldestPendingEventAt ?? new Date()) <= daysAgo(31));
+
+      assert.equal(await store.pruneEvents({ finishedBefore: daysAgo(30) }), 2);
+      assert.deepEqual(await namesOf(accountId), ['pending, old', 'delivered, new']);
+      assert.equal(await store.pruneEvents({ finishedBefore: daysAgo(30) }), 0);
+    });
+
+    it('gives up only old events that were never tried, and keeps them to be listed', async () => {
+      const { store } = subject();
+      const accountId = `acct_${randomUUID()}`;
+      const tried = await newEvent(accountId, 'tried', 2);
+      await store.finishEvent(tried.seq, {
+        outcome: 'failed',
+        error: 'no answer',
+        retryAt: new Date(Date.now() + LEASE_MS),
+      });
+      await newEvent(accountId, 'untried', 2);
+      await newEvent(accountId, 'new', 0);
+      await store.pruneEvents({ finishedBefore: daysAgo(30), giveUpBefore: daysAgo(1) });
+
+      const found = await store.listEvents({ state: 'undelivered', accountId, limit: 10 });
+      assert.deepEqual(
+        found.map(({ data, attempts, lastError }) => [data['name'], attempts, lastError]),
+        [['untried', 0, 'no receiver is configured']],
+      );
+      const pending = await store.listEvents({ state: 'pending', accountId, limit: 10 });
+      assert.deepEqual(
+        pending.map(({ data }) => data['name']),
+        ['tried', 'new'],
+      );
+    });
+  });
+}

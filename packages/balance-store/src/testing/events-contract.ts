@@ -1,0 +1,339 @@
+/** The part of the contract about events and their delivery. */
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { numericFromUnits } from '../numeric.js';
+import type { StoredEvent } from '../event.js';
+import { settlement } from './samples.js';
+import { TESTS, USD } from './subject.js';
+import type { ContractPart } from './subject.js';
+
+const HOUR_MS = 3_600_000;
+
+export function eventsContract(part: ContractPart): void {
+  const { runner, subject, newAccount, settle } = part;
+  const { describe, it } = runner;
+  const { amount } = settlement('');
+  const eventsOf = (accountId: string) => subject().store.listEvents({ accountId, limit: 1_000 });
+  const typesOf = async (accountId: string) => (await eventsOf(accountId)).map(({ type }) => type);
+  const credit = (accountId: string, units: bigint, expiresAt?: Date) =>
+    subject().store.topUp({
+      topUpId: randomUUID(),
+      to: { accountId },
+      amount: units,
+      by: TESTS,
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+    });
+  /** Delivers what other tests have left. */
+  async function deliverAll(): Promise<void> {
+    const { store } = subject();
+    for (;;) {
+      const due = await store.takeDueEvents({ limit: 1_000, leaseMs: HOUR_MS });
+      if (due.length === 0) return;
+      await Promise.all(due.map(({ seq }) => store.finishEvent(seq, { outcome: 'delivered' })));
+    }
+  }
+  const take = (limit = 100, leaseMs = HOUR_MS) =>
+    subject().store.takeDueEvents({ limit, leaseMs });
+  const numbersOf = (events: readonly StoredEvent[]) => events.map(({ data }) => data['n']).sort();
+  const announce = (accountId: string, n: number) =>
+    subject().store.recordEvent({
+      type: 'upstream.refused',
+      accountId,
+      keyId: undefined,
+      data: { n: String(n) },
+    });
+
+  describe('events', () => {
+    it('are written once per crossing: credit, low balance, exhaustion, and again after a credit', async () => {
+      const { store } = subject();
+      const { accountId, keyIds } = await newAccount(0n, {}, {});
+      const [keyId = '', other = ''] = keyIds;
+      await store.updateAccount(accountId, { lowBalance: 2n * amount });
+      await credit(accountId, 4n * amount);
+      await settle(settlement(keyId));
+      assert.deepEqual(await typesOf(accountId), ['credit.added']);
+      await settle(settlement(other));
+      await settle(settlement(keyId));
+      assert.deepEqual(await typesOf(accountId), ['credit.added', 'balance.low']);
+      await settle(settlement(keyId));
+      await settle(settlement(keyId));
+      const events = await eventsOf(accountId);
+      assert.deepEqual(
+        events.map(({ type, keyId: of, data }) => [type, of, data]),
+        [
+          [
+            'credit.added',
+            undefined,
+            {
+              entry: (await store.listEntries({ accountId, kind: 'top_up', limit: 1 })).entries[0]
+                ?.id,
+              amount: numericFromUnits(4n * amount),
+              source: 'paid',
+              balance: numericFromUnits(4n * amount),
+            },
+          ],
+          [
+            'balance.low',
+            undefined,
+            { balance: numericFromUnits(2n * amount), threshold: numericFromUnits(2n * amount) },
+          ],
+          ['balance.exhausted', undefined, { balance: numericFromUnits(0n) }],
+        ],
+      );
+      await credit(accountId, 4n * amount);
+      await settle(settlement(keyId));
+      await settle(settlement(keyId));
+      await settle(settlement(keyId));
+      assert.deepEqual((await typesOf(accountId)).slice(3), [
+        'credit.added',
+        'balance.low',
+        'balance.exhausted',
+      ]);
+    });
+
+    it('one charge may cross both thresholds, and many at once cross each of them once', async () => {
+      const { store } = subject();
+      const { accountId, keyIds } = await newAccount(amount / 2n, {});
+      await store.updateAccount(accountId, { lowBalance: 0n });
+      await Promise.all(Array.from({ length: 30 }, () => settle(settlement(keyIds[0] ?? ''))));
+      assert.deepEqual(await typesOf(accountId), [
+        'credit.added',
+        'balance.low',
+        'balance.exhausted',
+      ]);
+    });
+
+    it('a write-off exhausts the account once, also with a balance left', async () => {
+      const { accountId, keyIds } = await newAccount(3n * amount, {});
+      const [keyId = ''] = keyIds;
+      await subject().store.placeHold({ requestId: randomUUID(), keyId, amount: 3n * amount - 1n });
+      await settle(settlement(keyId, { overdraft: 'none' }));
+      await settle(settlement(keyId, { overdraft: 'none' }));
+      assert.deepEqual(await typesOf(accountId), ['credit.added', 'balance.exhausted']);
+    });
+
+    it('adjustments, transfers and expiries cross thresholds, too', async () => {
+      const { store } = subject();
+      const [{ accountId }, other] = [await newAccount(10n), await newAccount(0n)];
+      await store.updateAccount(accountId, { lowBalance: 5n });
+      const adjust = (units: bigint) =>
+        store.adjust({
+          adjustmentId: randomUUID(),
+          accountId,
+          amount: units,
+          reason: 'correction',
+          by: TESTS,
+        });
+      await adjust(-6n);
+      await store.transfer({
+        transferId: randomUUID(),
+        from: accountId,
+        to: other.accountId,
+        amount: 4n,
+        by: TESTS,
+      });
+      await adjust(20n);
+      await adjust(-20n);
+      await credit(accountId, 7n, new Date(Date.now() + 1));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      await store.expire({ keysWithinMs: 0 });
+      assert.deepEqual(await typesOf(accountId), [
+        'credit.added',
+        'balance.low',
+        'balance.exhausted',
+        'balance.low',
+        'balance.exhausted',
+        'credit.added',
+        'balance.low',
+        'balance.exhausted',
+        'credit.expired',
+      ]);
+    });
+
+    it('a cap is reached once in each window', async () => {
+      const { accountId, keyIds } = await newAccount(USD, {
+        caps: { day: 2n * amount, total: 3n * amount },
+      });
+      const [keyId = ''] = keyIds;
+      await settle(settlement(keyId));
+      assert.deepEqual(await typesOf(accountId), ['credit.added']);
+      await settle(settlement(keyId));
+      await settle(settlement(keyId));
+      await settle(settlement(keyId));
+      const reached = async () =>
+        (await eventsOf(accountId))
+          .filter(({ type }) => type === 'cap.reached')
+          .map((event) => [event.keyId, event.data]);
+      const ofDay = (used: bigint) => [
+        keyId,
+        { period: 'day', cap: numericFromUnits(2n * amount), used: numericFromUnits(used) },
+      ];
+      const ofTotal = [
+        keyId,
+        {
+          period: 'total',
+          cap: numericFromUnits(3n * amount),
+          used: numericFromUnits(3n * amount),
+        },
+      ];
+      assert.deepEqual(await reached(), [ofDay(2n * amount), ofTotal]);
+      await subject().tamper(`UPDATE api_key SET day_start = day_start - 1 WHERE id = '${keyId}'`);
+      await Promise.all([1, 2, 3, 4].map(() => settle(settlement(keyId))));
+      const [, , again, ...others] = await reached();
+      assert.deepEqual([again?.[0], others.length], [keyId, 0]);
+      assert.equal((again?.[1] as Record<string, string>)['period'], 'day');
+    });
+
+    it('are written for rotations, suspensions and keys that expire soon', async () => {
+      const { store } = subject();
+      const expiresAt = new Date(Date.now() + 10 * HOUR_MS);
+      const { accountId, keyIds } = await newAccount(0n, { expiresAt }, {}, { expiresAt });
+      const [expiring = '', rotated = '', suspended = ''] = keyIds;
+      await store.suspendKey(suspended);
+      await store.suspendKey(suspended);
+      await store.rotateKey(rotated, { graceMs: HOUR_MS, by: TESTS });
+      await store.expire({ keysWithinMs: 9 * HOUR_MS });
+      assert.deepEqual(await typesOf(accountId), ['key.suspended', 'key.rotated']);
+      await Promise.all([1, 2, 3].map(() => store.expire({ keysWithinMs: 11 * HOUR_MS })));
+      const [first, second, third, ...others] = await eventsOf(accountId);
+      assert.equal(others.length, 0);
+      assert.deepEqual([first?.keyId, second?.keyId, third?.keyId], [suspended, rotated, expiring]);
+      const { previousUntil } = (await store.getKey(rotated)) ?? {};
+      assert.deepEqual(
+        [first?.data, second?.data],
+        [
+          { by: 'operator' },
+          { by: TESTS.name, previous_until: previousUntil?.toISOString() ?? '' },
+        ],
+      );
+      assert.deepEqual(
+        [third?.type, third?.data],
+        ['key.expiring', { expires_at: expiresAt.toISOString() }],
+      );
+      // Another expiry is another event.
+      await store.updateKey(expiring, { expiresAt: new Date(expiresAt.getTime() + 1_000) });
+      await store.expire({ keysWithinMs: 11 * HOUR_MS });
+      assert.equal((await typesOf(accountId)).filter((type) => type === 'key.expiring').length, 2);
+    });
+
+    it('are written for all of many keys that expire at once', async () => {
+      const { store } = subject();
+      const expiresAt = new Date(Date.now() + HOUR_MS);
+      const accounts = await Promise.all(
+        Array.from({ length: 25 }, () => newAccount(0n, { expiresAt }, { expiresAt })),
+      );
+      assert.equal(await store.expire({ keysWithinMs: 2 * HOUR_MS }), 50);
+      for (const { accountId } of accounts) assert.equal((await eventsOf(accountId)).length, 2);
+    });
+
+    it('are delivered in order of their account, each to one taker, until they are finished', async () => {
+      const { store } = subject();
+      await deliverAll();
+      const accounts = [`acct_${randomUUID()}`, `acct_${randomUUID()}`];
+      const [a = '', b = ''] = accounts;
+      await announce(a, 1);
+      await announce(a, 2);
+      await announce(b, 3);
+      await announce('', 4);
+      const takers = await Promise.all(Array.from({ length: 5 }, () => take()));
+      const first = takers.flat();
+      assert.deepEqual(numbersOf(first), ['1', '3', '4']);
+      assert.equal(new Set(first.map(({ id }) => id)).size, 3);
+      assert.ok(first.every(({ id, attempts }) => id.startsWith('evt_') && attempts === 0));
+      assert.deepEqual(await take(), []);
+      for (const { seq } of first) await store.finishEvent(seq, { outcome: 'delivered' });
+      const second = await take();
+      assert.deepEqual(numbersOf(second), ['2']);
+      await store.finishEvent(second[0]?.seq ?? 0n, { outcome: 'delivered' });
+      assert.deepEqual(await take(), []);
+      const delivered = await store.listEvents({ state: 'delivered', accountId: a, limit: 10 });
+      assert.deepEqual(
+        delivered.map(({ attempts, lastError, deliveredAt }) => [
+          attempts,
+          lastError,
+          deliveredAt instanceof Date,
+        ]),
+        [
+          [1, null, true],
+          [1, null, true],
+        ],
+      );
+    });
+
+    it('of which no more are taken than asked for, the oldest first', async () => {
+      await deliverAll();
+      for (let n = 1; n <= 5; n += 1) await announce(`acct_${randomUUID()}`, n);
+      assert.deepEqual(numbersOf(await take(2)), ['1', '2']);
+      assert.deepEqual(numbersOf(await take(2)), ['3', '4']);
+      assert.deepEqual(numbersOf(await take(2)), ['5']);
+      await deliverAll();
+    });
+
+    it('that failed are retried when it is time, and given up without a next time', async () => {
+      const { store } = subject();
+      await deliverAll();
+      const accountId = `acct_${randomUUID()}`;
+      await announce(accountId, 1);
+      await announce(accountId, 2);
+      const seq = (await take())[0]?.seq ?? 0n;
+      const failure = (retryAt: Date | undefined) =>
+        store.finishEvent(seq, { outcome: 'failed', error: 'status 503', retryAt });
+      await failure(new Date(Date.now() + HOUR_MS));
+      // The second waits for the first.
+      assert.deepEqual(await take(), []);
+      const [waiting] = await store.listEvents({ state: 'pending', accountId, limit: 1 });
+      assert.deepEqual(
+        [waiting?.seq, waiting?.attempts, waiting?.lastError],
+        [seq, 1, 'status 503'],
+      );
+      await failure(new Date(Date.now() - 1));
+      assert.deepEqual(numbersOf(await take()), ['1']);
+      const before = (await store.summarize()).undeliveredEvents;
+      await failure(undefined);
+      assert.deepEqual(numbersOf(await take()), ['2']);
+      assert.equal((await store.summarize()).undeliveredEvents, before + 1);
+      const [lost, ...others] = await store.listEvents({
+        state: 'undelivered',
+        accountId,
+        limit: 9,
+      });
+      assert.deepEqual(
+        [lost?.seq, lost?.attempts, lost?.deliveredAt, others.length],
+        [seq, 3, null, 0],
+      );
+      await deliverAll();
+    });
+
+    it('whose lease has passed are taken again; a late success is kept, a late failure after it ignored', async () => {
+      const { store } = subject();
+      await deliverAll();
+      const accountId = `acct_${randomUUID()}`;
+      await announce(accountId, 1);
+      const [first] = await take(1, 1);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      const [second] = await take();
+      assert.deepEqual(second, first);
+      const seq = first?.seq ?? 0n;
+      await store.finishEvent(seq, { outcome: 'delivered' });
+      await store.finishEvent(seq, { outcome: 'failed', error: 'late', retryAt: new Date(0) });
+      assert.deepEqual(await take(), []);
+      const [event] = await store.listEvents({ accountId, limit: 1 });
+      assert.deepEqual([event?.attempts, event?.lastError], [1, null]);
+    });
+
+    it('are listed page by page, oldest first', async () => {
+      const { store } = subject();
+      const accountId = `acct_${randomUUID()}`;
+      for (let n = 1; n <= 5; n += 1) await announce(accountId, n);
+      const first = await store.listEvents({ accountId, limit: 3 });
+      const after = first.at(-1)?.seq;
+      const second = await store.listEvents({ accountId, limit: 3, after });
+      assert.deepEqual(
+        [...first, ...second].map(({ data }) => data['n']),
+        ['1', '2', '3', '4', '5'],
+      );
+      await deliverAll();
+    });
+  });
+}

@@ -1,0 +1,105 @@
+/** The part of the contract about the rotation of keys. */
+
+import assert from 'node:assert/strict';
+import { sampleLimits, settlement } from './samples.js';
+import { TESTS, USD } from './subject.js';
+import type { ContractPart } from './subject.js';
+
+const HOUR_MS = 3_600_000;
+
+export function rotationContract({ runner, subject, topUp, settle }: ContractPart): void {
+  const { describe, it } = runner;
+  const newKey = () =>
+    subject().store.createKey({ name: 'rotated', limits: sampleLimits, expiresAt: null });
+  const rotate = async (keyId: string, graceMs?: number) => {
+    const rotated = await subject().store.rotateKey(keyId, { graceMs, by: TESTS });
+    assert.ok(rotated.outcome === 'rotated');
+    return rotated;
+  };
+  const keyOf = async (credential: string) =>
+    (await subject().store.findKeyByCredential(credential))?.id;
+
+  describe('rotateKey', () => {
+    it('gives a key a new credential, which keeps its id, account, limits, caps and history', async () => {
+      const { store } = subject();
+      const { record, credential } = await newKey();
+      await topUp(record.id, USD);
+      await settle(settlement(record.id));
+      await store.updateKey(record.id, { caps: { month: USD }, models: ['m'] });
+      const before = await store.findKeyByCredential(credential);
+      assert.ok(before !== undefined);
+      const rotated = await rotate(record.id);
+      assert.notEqual(rotated.credential, credential);
+      assert.deepEqual(rotated.record, { ...before, hint: rotated.record.hint });
+      assert.ok(rotated.record.hint.startsWith(rotated.credential.slice(0, 7)));
+      assert.deepEqual(await store.findKeyByCredential(rotated.credential), rotated.record);
+      // Without a grace period, at once, although the key was looked up a moment ago.
+      assert.equal(await keyOf(credential), undefined);
+    });
+
+    it('lets the old credential work until its grace period ends', async () => {
+      const { store, literal } = subject();
+      const { record, credential } = await newKey();
+      const rotated = await rotate(record.id, HOUR_MS);
+      const { previousUntil } = rotated.record;
+      assert.ok(previousUntil !== null);
+      assert.ok(Math.abs(previousUntil.getTime() - Date.now() - HOUR_MS) < 60_000);
+      assert.deepEqual(await store.findKeyByCredential(credential), rotated.record);
+      assert.deepEqual(await store.findKeyByCredential(rotated.credential), rotated.record);
+      await subject().tamper(
+        `UPDATE api_key SET previous_until = ${literal.time(new Date(Date.now() - 1))} ` +
+          `WHERE id = '${record.id}'`,
+      );
+      // Any change of the key ends what this store has cached of it.
+      const after = await subject().store.updateKey(record.id, { name: 'later' });
+      assert.equal(after?.previousUntil, null);
+      assert.equal(await keyOf(credential), undefined);
+      assert.equal(await keyOf(rotated.credential), record.id);
+    });
+
+    it('ends an earlier grace period: only the last two credentials can work', async () => {
+      const { record, credential: first } = await newKey();
+      const { credential: second } = await rotate(record.id, HOUR_MS);
+      const { credential: third } = await rotate(record.id, HOUR_MS);
+      assert.deepEqual(
+        [await keyOf(first), await keyOf(second), await keyOf(third)],
+        [undefined, record.id, record.id],
+      );
+      const { credential: fourth, record: last } = await rotate(record.id, 0);
+      assert.equal(last.previousUntil, null);
+      assert.deepEqual(
+        [await keyOf(second), await keyOf(third), await keyOf(fourth)],
+        [undefined, undefined, record.id],
+      );
+    });
+
+    it('one of many rotations at once is the last, and only its credential works', async () => {
+      const { record, credential } = await newKey();
+      const rotations = await Promise.all(Array.from({ length: 6 }, () => rotate(record.id)));
+      const found = await Promise.all(
+        [credential, ...rotations.map((rotated) => rotated.credential)].map(keyOf),
+      );
+      assert.equal(found.filter((id) => id === record.id).length, 1);
+      assert.equal(found[0], undefined);
+    });
+
+    it('refuses a revoked key and an unknown one', async () => {
+      const { store } = subject();
+      const { record, credential } = await newKey();
+      await store.revokeKey(record.id);
+      const options = { graceMs: HOUR_MS, by: TESTS };
+      assert.deepEqual(await store.rotateKey(record.id, options), { outcome: 'revoked' });
+      assert.equal((await store.findKeyByCredential(credential))?.state, 'revoked');
+      assert.deepEqual(await store.rotateKey('key_none', options), { outcome: 'unknown_key' });
+    });
+
+    it('keeps a suspended key suspended', async () => {
+      const { store } = subject();
+      const { record } = await newKey();
+      await store.suspendKey(record.id);
+      const { credential, record: rotated } = await rotate(record.id);
+      assert.equal(rotated.state, 'suspended');
+      assert.equal((await store.findKeyByCredential(credential))?.state, 'suspended');
+    });
+  });
+}

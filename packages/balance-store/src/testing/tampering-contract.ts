@@ -1,0 +1,102 @@
+/**
+ * The part of the contract about audits of the sums and rows that transactions keep beside the
+ * ledger.
+ */
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { AuditDifference } from '../audit.js';
+import { settlement } from './samples.js';
+import { TESTS, USD } from './subject.js';
+import type { ContractPart } from './subject.js';
+
+/** Leaves the ledger as it was. */
+export function tamperingContract(part: ContractPart): void {
+  const { runner, subject, newAccount, settle } = part;
+  const { describe, it } = runner;
+
+  describe('audit', () => {
+    it('names keys, credits and sums of usage that were changed, and rows of the trail', async () => {
+      const { store } = subject();
+      const { accountId, keyIds } = await newAccount(USD, {}, {});
+      const [first = '', second = ''] = keyIds;
+      const expiresAt = new Date('2200-01-01T00:00:00.000Z');
+      const topUpId = randomUUID();
+      const lot = `topup:${topUpId}`;
+      await store.topUp({ topUpId, to: { accountId }, amount: 50n, expiresAt, by: TESTS });
+      // One unit each.
+      const rates = {
+        inputPerToken: 1n,
+        outputPerToken: 0n,
+        cacheReadPerToken: 0n,
+        cacheWrite5mPerToken: 0n,
+        cacheWrite1hPerToken: 0n,
+      };
+      await settle(settlement(first, { usage: { inputTokens: 1 }, rates }));
+      await settle(settlement(second, { usage: { inputTokens: 1 }, rates }));
+      await store.sealEntries({ all: true });
+      const [entry] = await store.listTrail({ accountId, limit: 1 });
+      const number = entry?.seq.toString() ?? '';
+      const known = new Set((await store.audit()).differences.map(textOf));
+      const newDifferences = async () =>
+        (await store.audit()).differences.filter((difference) => !known.has(textOf(difference)));
+      const of = {
+        first: { table: 'api_key', where: `id = '${first}'`, keyId: first },
+        second: { table: 'api_key', where: `id = '${second}'`, keyId: second },
+        usageOfFirst: { table: 'usage_hour', where: `key_id = '${first}'`, keyId: first },
+        usageOfSecond: { table: 'usage_hour', where: `key_id = '${second}'`, keyId: second },
+        lot: { table: 'credit_lot', where: `entry_id = '${lot}'`, entryId: lot },
+        trail: { table: 'trail', where: `seq = ${number}`, entryId: `trail:${number}` },
+      } as const;
+      const tampering = [
+        [of.first, 'key_totals', 'spent', "'0.00000000000002'", "'0.00000000000001'"],
+        [of.second, 'key_totals', 'written_off', "'0.00000000000001'", "'0.00000000000000'"],
+        [of.usageOfFirst, 'usage', 'requests', 'requests + 1', 'requests - 1'],
+        [of.usageOfFirst, 'usage', 'input_tokens', 'input_tokens + 1', 'input_tokens - 1'],
+        [of.usageOfSecond, 'usage', 'hour', 'hour - 1000', 'hour + 1000'],
+        [of.usageOfSecond, 'usage', 'written_off', "'0.00000000000001'", "'0.00000000000000'"],
+        [of.lot, 'credit_left', 'remaining', "'0.00000000000051'", "'0.00000000000050'"],
+        // The charges have used two units of it.
+        [of.lot, 'credit_left', 'remaining', "'0.00000000000000'", "'0.00000000000050'"],
+        [of.trail, 'seal', 'actor', "'nobody'", `'${TESTS.name}'`],
+      ] as const;
+      for (const [row, check, column, changed, original] of tampering) {
+        const set = (value: string) =>
+          subject().tamper(
+            `UPDATE ${row.table} SET ${column} = ${value} WHERE ${row.where}`,
+            'down',
+          );
+        await set(changed);
+        const found = await newDifferences();
+        await set(original);
+        assert.ok(found.length > 0, `${row.table}.${column}`);
+        const { keyId, entryId } = { keyId: undefined, entryId: undefined, ...row };
+        for (const difference of found) {
+          assert.deepEqual(
+            [difference.check, difference.keyId, difference.entryId],
+            [check, keyId, entryId],
+          );
+        }
+      }
+      const renumber = (from: bigint, to: bigint) =>
+        subject().tamper(
+          `UPDATE trail SET seq = ${String(to)} WHERE seq = ${String(from)}`,
+          'down',
+        );
+      const seq = entry?.seq ?? 0n;
+      await renumber(seq, seq + 1_000n);
+      const missing = await newDifferences();
+      await renumber(seq + 1_000n, seq);
+      assert.deepEqual(
+        missing.map(({ check }) => check),
+        ['seal'],
+      );
+      assert.match(missing[0]?.expected ?? '', new RegExp(`^entry ${number} of `));
+      assert.deepEqual(await newDifferences(), []);
+    });
+  });
+}
+
+function textOf({ check, accountId, keyId, entryId, found }: AuditDifference): string {
+  return JSON.stringify([check, accountId, keyId, entryId, found]);
+}

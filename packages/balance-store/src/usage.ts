@@ -1,0 +1,38 @@
+/** Sums of charges. The transaction that settles a charge also updates them. */
+
+import type { SettledRates, SettledUsage } from './ledger-entry.js';
+
+export const USAGE_DIMENSIONS = ['day', 'hour', 'model', 'account', 'key', 'endpoint'] as const;
+export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
+
+export interface UsageQuery {
+  /** The dimensions to sum by. If empty, there is one sum of everything. */
+  readonly by: readonly UsageDimension[];
+  /** Whether to sum by the rates of the charges, too. */
+  readonly byRates?: boolean | undefined;
+  /** Inclusive. This and `until` are rounded down to a whole hour. */
+  readonly from: Date;
+  /** Exclusive. */
+  readonly until: Date;
+  readonly accountId?: string | undefined;
+  readonly keyId?: string | undefined;
+  readonly model?: string | undefined;
+}
+
+/** Charges that agree in all dimensions that were asked for. */
+export interface UsageSum {
+  /** 00:00 UTC of the day, or the start of the hour. */
+  readonly start?: Date;
+  readonly model?: string;
+  readonly accountId?: string;
+  readonly keyId?: string;
+  readonly endpoint?: string;
+  readonly rates?: SettledRates;
+  readonly requests: number;
+  /** Sums of tokens, as integers of any size. */
+  readonly usage: Readonly<Record<keyof SettledUsage, bigint>>;
+  /** In units of 10^-14 USD: tokens times rates. */
+  readonly listPrice: bigint;
+  /** The part of `listPrice` that was not charged. */
+  readonly writtenOff: bigint;
+}

@@ -1,0 +1,312 @@
+/**
+ * What a store must do, as plain functions over plain data: accounts, keys, credits, holds and used
+ * ids. Written without the store's code. Amounts are units of 10^-14 USD.
+ */
+
+/** Paid money; credit that was given; credit that expires now, or in a long time. */
+export type ModelCredit = 'paid' | 'given' | 'passing' | 'far';
+
+interface ModelLot {
+  readonly id: string;
+  readonly credit: ModelCredit;
+  remaining: bigint;
+}
+
+export interface ModelAccount {
+  readonly index: number;
+  readonly lowBalance: bigint;
+  balance: bigint;
+  /** Written off since the last credit because the balance did not cover it. */
+  uncovered: bigint;
+  credited: bigint;
+  adjusted: bigint;
+  expired: bigint;
+  entries: number;
+  /** Credits that expire or were given, in the order in which they are used. */
+  lots: ModelLot[];
+  readonly events: string[];
+}
+
+export interface ModelKey {
+  readonly account: ModelAccount;
+  state: 'active' | 'suspended' | 'revoked';
+  isExpired: boolean;
+  /** The amount of its total cap. */
+  cap: bigint | null;
+  /** The sum of charges, including the parts that were written off. */
+  used: bigint;
+  writtenOff: bigint;
+  /** Which of its credentials work, oldest first. */
+  works: boolean[];
+}
+
+interface UsedId {
+  readonly contents: string;
+  readonly balance: bigint;
+  readonly writtenOff: bigint;
+  readonly toBalance: bigint;
+}
+
+export interface Model {
+  readonly accounts: readonly ModelAccount[];
+  readonly keys: readonly ModelKey[];
+  readonly used: Map<string, UsedId>;
+  /** Live holds by request id. */
+  readonly holds: Map<string, { readonly key: ModelKey; readonly amount: bigint }>;
+}
+
+/** @param owners - For each key, which account it belongs to. */
+export function newModel(owners: readonly number[], lowBalance: bigint): Model {
+  const accounts = [0, 1].map((index): ModelAccount => ({
+    index,
+    lowBalance,
+    balance: 0n,
+    uncovered: 0n,
+    credited: 0n,
+    adjusted: 0n,
+    expired: 0n,
+    entries: 0,
+    lots: [],
+    events: [],
+  }));
+  const keys = owners.map((owner): ModelKey => ({
+    account: accounts[owner]!,
+    state: 'active',
+    isExpired: false,
+    cap: null,
+    used: 0n,
+    writtenOff: 0n,
+    works: [true],
+  }));
+  return { accounts, keys, used: new Map(), holds: new Map() };
+}
+
+export function standingOf({ state, isExpired, account }: ModelKey): string {
+  if (state !== 'active') return state;
+  if (isExpired) return 'expired';
+  return isFunded(account) ? 'active' : 'exhausted';
+}
+
+const isFunded = ({ balance, uncovered }: ModelAccount) => balance > 0n && uncovered === 0n;
+
+export function heldByAccount(model: Model, account: ModelAccount): bigint {
+  return sumOf([...model.holds.values()].filter(({ key }) => key.account === account));
+}
+
+const heldByKey = (model: Model, of: ModelKey) =>
+  sumOf([...model.holds.values()].filter(({ key }) => key === of));
+const sumOf = (holds: readonly { readonly amount: bigint }[]) =>
+  holds.reduce((sum, { amount }) => sum + amount, 0n);
+const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+/** Changes the balance by an entry, and writes the events of what it crosses. */
+function book(account: ModelAccount, delta: bigint, uncovered = 0n): void {
+  const [before, wasFunded] = [account.balance, isFunded(account)];
+  account.balance += delta;
+  account.uncovered = delta > 0n ? 0n : account.uncovered + uncovered;
+  account.entries += 1;
+  const { balance, lowBalance } = account;
+  if (delta < 0n && before > lowBalance && balance <= lowBalance)
+    account.events.push('balance.low');
+  if (wasFunded && !isFunded(account)) account.events.push('balance.exhausted');
+}
+
+/** Takes this much from the credits, in their order. */
+function useLots(account: ModelAccount, amount: bigint): void {
+  let left = amount;
+  for (const lot of account.lots) {
+    const taken = min(lot.remaining, left);
+    lot.remaining -= taken;
+    left -= taken;
+  }
+  account.lots = account.lots.filter(({ remaining }) => remaining > 0n);
+}
+
+/** No more is left of the credits than of the balance. */
+function fitLots(account: ModelAccount): void {
+  const total = account.lots.reduce((sum, { remaining }) => sum + remaining, 0n);
+  useLots(account, max(0n, total - max(0n, account.balance)));
+}
+
+export function chargeKey(
+  model: Model,
+  key: ModelKey,
+  charge: {
+    readonly requestId: string;
+    readonly amount: bigint;
+    readonly overdraft: 'bounded' | 'none';
+  },
+) {
+  const { requestId, amount, overdraft } = charge;
+  const { account } = key;
+  const contents = `${String(model.keys.indexOf(key))} ${String(amount)}`;
+  const known = model.used.get(requestId);
+  const hold = model.holds.get(requestId);
+  model.holds.delete(requestId);
+  if (known !== undefined && known.contents !== contents) return { outcome: 'conflict' };
+  if (known !== undefined) {
+    return {
+      outcome: 'replayed',
+      balance: known.balance,
+      isActive: standingOf(key) === 'active',
+      writtenOff: known.writtenOff,
+    };
+  }
+  const own = hold?.key === key ? hold.amount : undefined;
+  const isGuarded = overdraft === 'none' || own !== undefined;
+  const { balance: left } = account;
+  const reserved = own ?? 0n;
+  const byBalance = max(0n, min(left, max(reserved, left - heldByAccount(model, account))));
+  const uncovered = isGuarded ? max(0n, amount - byBalance) : 0n;
+  const byCap =
+    key.cap === null ? amount : max(reserved, key.cap - key.used - heldByKey(model, key));
+  const writtenOff = isGuarded ? max(uncovered, amount - byCap) : 0n;
+  const wasBelowCap = key.cap !== null && key.used < key.cap;
+  key.used += amount;
+  key.writtenOff += writtenOff;
+  book(account, writtenOff - amount, uncovered);
+  useLots(account, amount - writtenOff);
+  if (wasBelowCap && key.used >= (key.cap ?? 0n)) account.events.push('cap.reached');
+  const { balance } = account;
+  model.used.set(requestId, { contents, balance, writtenOff, toBalance: 0n });
+  return { outcome: 'settled', balance, isActive: standingOf(key) === 'active', writtenOff };
+}
+
+export function placeHold(
+  model: Model,
+  key: ModelKey,
+  { requestId, amount }: { readonly requestId: string; readonly amount: bigint },
+) {
+  const standing = standingOf(key);
+  if (standing !== 'active') return { outcome: 'inactive', standing };
+  const { account, cap, used } = key;
+  const { balance } = account;
+  const held = heldByAccount(model, account);
+  if (model.holds.has(requestId)) return { outcome: 'held', balance, held };
+  const ofKey = heldByKey(model, key);
+  if (cap !== null && (used >= cap || used + ofKey + amount > cap)) {
+    return { outcome: 'capped', cap: { period: 'total', cap, used }, held: ofKey };
+  }
+  const shortfall = held + amount - balance;
+  if (shortfall > 0n) return { outcome: 'short', balance, held, shortfall };
+  model.holds.set(requestId, { key, amount });
+  return { outcome: 'held', balance, held: held + amount };
+}
+
+function activeKeys(model: Model, account: ModelAccount): number {
+  return model.keys.filter((key) => key.account === account && standingOf(key) === 'active').length;
+}
+
+export function topUp(
+  model: Model,
+  account: ModelAccount,
+  {
+    id,
+    units,
+    credit,
+  }: { readonly id: string; readonly units: bigint; readonly credit: ModelCredit },
+) {
+  const contents = `${String(account.index)} ${String(units)} ${credit}`;
+  const known = model.used.get(id);
+  if (known !== undefined && known.contents !== contents) return { outcome: 'conflict' };
+  if (known === undefined) {
+    book(account, units);
+    account.credited += units;
+    account.events.push('credit.added');
+    if (credit !== 'paid') {
+      const remaining = min(units, max(0n, account.balance));
+      account.lots = [...account.lots, { id, credit, remaining }]
+        .filter((lot) => lot.remaining > 0n)
+        .sort((a, b) => RANK[a.credit] - RANK[b.credit] || (a.id < b.id ? -1 : 1));
+    }
+    model.used.set(id, { contents, balance: account.balance, writtenOff: 0n, toBalance: 0n });
+  }
+  return {
+    outcome: known === undefined ? 'credited' : 'replayed',
+    balance: known?.balance ?? account.balance,
+    activeKeys: activeKeys(model, account),
+  };
+}
+
+const RANK: Readonly<Record<ModelCredit, number>> = { passing: 0, far: 1, given: 2, paid: 3 };
+
+export function adjust(
+  model: Model,
+  account: ModelAccount,
+  { id, units }: { readonly id: string; readonly units: bigint },
+) {
+  const contents = `${String(account.index)} ${String(units)}`;
+  const known = model.used.get(id);
+  if (known !== undefined && known.contents !== contents) return { outcome: 'conflict' };
+  if (known === undefined) {
+    bookAdjustment(account, units);
+    model.used.set(id, { contents, balance: account.balance, writtenOff: 0n, toBalance: 0n });
+  }
+  return {
+    outcome: known === undefined ? 'adjusted' : 'replayed',
+    balance: known?.balance ?? account.balance,
+    activeKeys: activeKeys(model, account),
+  };
+}
+
+function bookAdjustment(account: ModelAccount, units: bigint): void {
+  book(account, units);
+  account.adjusted += units;
+  if (units < 0n) fitLots(account);
+}
+
+export function transfer(
+  model: Model,
+  of: {
+    readonly id: string;
+    readonly source: ModelAccount;
+    readonly target: ModelAccount;
+    readonly units: bigint;
+  },
+) {
+  const { source, target, units } = of;
+  const id = `transfer:${of.id}`;
+  const contents = `${String(source.index)} ${String(units)}`;
+  const known = model.used.get(id);
+  if (known !== undefined && known.contents !== contents) return { outcome: 'conflict' };
+  if (known !== undefined) {
+    return { outcome: 'replayed', fromBalance: known.balance, toBalance: known.toBalance };
+  }
+  const free = max(0n, source.balance - heldByAccount(model, source));
+  if (free < units) return { outcome: 'short', free };
+  bookAdjustment(source, -units);
+  bookAdjustment(target, units);
+  const [balance, toBalance] = [source.balance, target.balance];
+  model.used.set(id, { contents, balance, writtenOff: 0n, toBalance });
+  return { outcome: 'transferred', fromBalance: balance, toBalance };
+}
+
+export function expireCredits(model: Model, account: ModelAccount): void {
+  for (const lot of account.lots) {
+    if (lot.credit !== 'passing') continue;
+    const taken = min(lot.remaining, account.balance - heldByAccount(model, account));
+    if (taken <= 0n) continue;
+    lot.remaining -= taken;
+    book(account, -taken);
+    account.expired += taken;
+    account.events.push('credit.expired');
+  }
+  account.lots = account.lots.filter(({ remaining }) => remaining > 0n);
+}
+
+export function unspentOf({ lots, balance }: ModelAccount) {
+  const given = lots.reduce((sum, { remaining }) => sum + remaining, 0n);
+  return {
+    lots: lots.map(({ id, remaining }) => ({ entryId: id, remaining })),
+    other: max(0n, balance) - given,
+  };
+}
+
+export function rotate(model: Model, key: ModelKey, hasGrace: boolean): 'rotated' | 'revoked' {
+  if (key.state === 'revoked') return 'revoked';
+  const last = key.works.length - 1;
+  key.works = [...key.works.map((_, index) => index === last && hasGrace), true];
+  key.account.events.push('key.rotated');
+  return 'rotated';
+}
