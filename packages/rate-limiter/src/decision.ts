@@ -1,4 +1,4 @@
-/** What became of one event that was counted against a sliding log. */
+/** The decision about one event in a sliding log. */
 export type Decision =
   | {
       readonly outcome: 'allowed';

@@ -1,20 +1,18 @@
-/**
- * A map of values that become worthless with time, bounded by forgetting the least recently used.
- */
+/** A map of values that expire. Beyond its size limit it forgets the least recently used entry. */
 
 export interface FadingMap<V> {
-  /** Undefined when absent or worthless. Counts as use. */
+  /** Undefined when absent or expired. Counts as use. */
   get(key: string, nowUs: number): V | undefined;
   put(key: string, value: V, nowUs: number): void;
   delete(key: string): void;
   clear(): void;
-  /** Entries held, worthless ones that were not noticed yet included. */
+  /** Number of entries, including expired ones that were not removed yet. */
   size(): number;
 }
 
 export interface FadingMapOptions<V> {
   readonly maxEntries: number;
-  /** When a value becomes worthless. This time may change while the value is in the map. */
+  /** When a value expires. This time may change while the value is in the map. */
   readonly worthlessAtUs: (value: V) => number;
 }
 

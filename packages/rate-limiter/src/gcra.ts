@@ -18,8 +18,8 @@ export type PermitDecision =
  *
  * Exactly `burst` permits are allowed at once from a full bucket. A TAT further ahead than the
  * policy can have put it (the clock stepped back, or the limits were lowered) counts as a bucket
- * about to give one permit: that permit brings the state back into range, so nobody is locked out
- * by a clock.
+ * about to give one permit: that permit brings the state back into range, so a clock locks no
+ * subject out.
  *
  * @param tatUs - State left by the last allowed permit; undefined for a full bucket.
  */

@@ -1,5 +1,5 @@
 /**
- * What a limiter does, whatever it keeps its state in.
+ * The interface of a limiter, the same for every backend.
  *
  * A denial is a value; it changes nothing and costs nothing. Methods of the memory backend answer
  * at once, those of Redis after one round trip: callers `await` either.
@@ -12,21 +12,21 @@ export interface Limiter {
   /**
    * Takes one concurrency lease and one burst permit for `subject`, both or neither.
    *
-   * @param subject - Whose limit it is, such as an API key's id. Kept as given.
+   * @param subject - The holder of the limit, such as an API key's id. Used unchanged.
    * @throws {RangeError} when the policy makes no sense, such as a burst of 0.
    */
   admit(subject: string, policy: Policy): Admission | Promise<Admission>;
   /**
    * Counts one event against a sliding log: at most `limit` in any window of `windowMs`.
    *
-   * Logs are apart from admissions, even under the same subject.
+   * Logs and admissions are independent, even for the same subject.
    *
    * @throws {RangeError} when the policy makes no sense, such as a limit of 0.
    */
   record(subject: string, policy: LogPolicy): Decision | Promise<Decision>;
   /** Leases of `subject` in flight, for tests and metrics. */
   leases(subject: string): number | Promise<number>;
-  /** Gives back every lease that is still held and stops all timers. The last call to make. */
+  /** Gives back every lease that is still held and stops all timers. Call nothing after it. */
   close(): void | Promise<void>;
 }
 

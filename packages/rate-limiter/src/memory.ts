@@ -55,7 +55,7 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryL
   const { now = () => performance.now(), random = Math.random, maxSubjects = 100_000 } = options;
   /** Bounded by the leases in flight. */
   const busy = new Map<string, BusySubject>();
-  /** TAT of subjects without a lease; worthless once every permit is back. */
+  /** TAT of subjects without a lease; it expires once every permit is back. */
   const resting = createFadingMap<number>({
     maxEntries: maxSubjects,
     worthlessAtUs: (tatUs) => tatUs,

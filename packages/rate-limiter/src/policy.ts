@@ -18,7 +18,9 @@ export interface LogPolicy {
 
 const MICROSECONDS_PER_MINUTE = 60_000_000;
 
-/** Some 31 years: a time that far ahead of any clock is still an exact integer in a double. */
+/**
+ * Some 31 years. The sum of such a span and a time of any clock is an exact integer in a double.
+ */
 const MAX_SPAN_US = 1e15;
 
 /**
@@ -61,8 +63,7 @@ function assertCount(name: string, value: number): void {
 }
 
 /**
- * One replica's part of a limit that `replicas` share without talking to each other; at least 1 of
- * each.
+ * One replica's share of a limit that `replicas` share without communicating; at least 1 of each.
  */
 export function shareOfPolicy(policy: Policy, replicas: number): Policy {
   return {

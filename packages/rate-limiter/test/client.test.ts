@@ -44,7 +44,7 @@ describe('a Redis that never answers', () => {
     }
   }
 
-  it('is waited for exactly as long as the timeout by all calls that were made at once', async () => {
+  it('makes all simultaneous calls wait for exactly the timeout', async () => {
     const never = () => new Promise<never>(() => {});
     const limiter = createRedisLimiter({
       redis: { evalsha: never, eval: never, zrem: () => Promise.resolve() },
@@ -73,7 +73,7 @@ describe('a Redis that never answers', () => {
     await limiter.close();
   });
 
-  it('is a RedisTimeoutError that names the timeout', async () => {
+  it('causes a RedisTimeoutError that names the timeout', async () => {
     const failure = withTimeout(new Promise(() => {}), TIMEOUT_MS).catch((error: unknown) => error);
     await advance(TIMEOUT_MS);
     expect(await failure).toBeInstanceOf(RedisTimeoutError);

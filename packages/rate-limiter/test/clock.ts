@@ -1,4 +1,4 @@
-/** A clock that only moves when told. */
+/** A clock that moves only when the test moves it. */
 export interface ManualClock {
   readonly now: () => number;
   readonly advance: (ms: number) => void;

@@ -21,14 +21,14 @@ const steps = fc.array(
 );
 
 describe('fading map', () => {
-  it('forgets what is worthless, then what was used least recently, and nothing else', () => {
+  it('forgets expired entries, then the least recently used ones, and no others', () => {
     fc.assert(
       fc.property(steps, (sequence: readonly Step[]) => {
         const map = createFadingMap<number>({
           maxEntries: MAX_ENTRIES,
           worthlessAtUs: (value) => value,
         });
-        /** In the order of use. The value is the time when it becomes worthless. */
+        /** In the order of use. The value is the time when it expires. */
         let expected: (readonly [key: string, value: number])[] = [];
         let nowUs = 0;
         // Compared at the end, because a call of `expect` costs more than all the rest.
@@ -68,7 +68,7 @@ describe('fading map', () => {
     );
   });
 
-  it('asks for the time anew when a value has changed', () => {
+  it('reads the time of a value again after the value has changed', () => {
     const map = createFadingMap<{ worthlessAtUs: number }>({
       maxEntries: MAX_ENTRIES,
       worthlessAtUs: (value) => value.worthlessAtUs,

@@ -7,9 +7,9 @@ export interface FaultProxy {
   readonly port: number;
   /** Ends every connection and refuses new ones. */
   cut(): void;
-  /** Keeps connections open, and lets nothing through. */
+  /** Keeps connections open, and holds all bytes back. */
   stall(): void;
-  /** Lets everything through again, what was held back first. */
+  /** Ends the stall: forwards the bytes that were held back, then everything else. */
   heal(): void;
   close(): Promise<void>;
 }

@@ -11,11 +11,11 @@ const policies = fc.record({
   requestsPerMinute: fc.constantFrom(1, 2, 30, 60, 600, 12_000, 60_000_000),
 });
 
-/** Some real clock in microseconds. */
+/** A time of a real clock, in microseconds. */
 const EPOCH_US = 1_795_000_000_000_000;
 
 describe('takePermit', () => {
-  it('is a token bucket of the burst, refilled at the rate', () => {
+  it('is a token bucket with the size of the burst, refilled at the rate', () => {
     const pauses = fc.array(fc.integer({ min: 0, max: 3_000_000 }), { maxLength: 60 });
     fc.assert(
       fc.property(policies, pauses, (policy, pausesUs) => {
@@ -68,13 +68,16 @@ describe('takePermit', () => {
     expect(allowed).toBe(7);
   });
 
-  it.each([30_000_000, 1e15])('locks nobody out when the clock steps back by %d us', (skewUs) => {
-    const policy: Policy = { concurrency: 1, burst: 5, requestsPerMinute: 60 };
-    const first = takePermit(EPOCH_US + skewUs, EPOCH_US, policy);
-    expect(first).toEqual({ outcome: 'allowed', tatUs: EPOCH_US + 5_000_000 });
-    const second = takePermit(EPOCH_US + 5_000_000, EPOCH_US, policy);
-    expect(second).toEqual({ outcome: 'denied', waitUs: 1_000_000 });
-  });
+  it.each([30_000_000, 1e15])(
+    'locks no subject out when the clock steps back by %d us',
+    (skewUs) => {
+      const policy: Policy = { concurrency: 1, burst: 5, requestsPerMinute: 60 };
+      const first = takePermit(EPOCH_US + skewUs, EPOCH_US, policy);
+      expect(first).toEqual({ outcome: 'allowed', tatUs: EPOCH_US + 5_000_000 });
+      const second = takePermit(EPOCH_US + 5_000_000, EPOCH_US, policy);
+      expect(second).toEqual({ outcome: 'denied', waitUs: 1_000_000 });
+    },
+  );
 });
 
 /** Tokens as fractions of an interval: exact integers. */

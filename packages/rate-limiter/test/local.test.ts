@@ -48,7 +48,7 @@ function decide(own: OwnPermits, nowUs: number, whole: Policy, count = 1): Local
 }
 
 describe('permits of one process, granted through Redis or locally', () => {
-  it('are never more than the burst and those that have come back', () => {
+  it('are never more than the burst and the permits that have come back', () => {
     fc.assert(
       fc.property(policies, replicas, steps, (whole, count, sequence) => {
         const grantedAtUs = permitsOf(sequence, whole, count);
@@ -64,7 +64,7 @@ describe('permits of one process, granted through Redis or locally', () => {
     );
   });
 
-  it('are those of the share as long as Redis has granted none', () => {
+  it('follow the share as long as Redis has granted none', () => {
     const pauses = fc.array(fc.integer({ min: 0, max: 3_000_000 }), { maxLength: 60 });
     fc.assert(
       fc.property(policies, replicas, pauses, (whole, count, pausesUs) => {
@@ -108,7 +108,7 @@ describe('permits of one process, granted through Redis or locally', () => {
     }
   });
 
-  it.each([1, 2, 3, 4])('lock nobody out when the limits are lowered: %d replicas', (count) => {
+  it.each([1, 2, 3, 4])('lock no subject out when the limits are lowered: %d replicas', (count) => {
     const whole = { concurrency: 100, burst: 3, requestsPerMinute: 60 };
     const limits = { whole, share: shareOfPolicy(whole, count) };
     const tatUs = boundTatUs(START_US + 600_000_000, START_US, limits);
@@ -190,7 +190,7 @@ describe('events of one process, allowed through Redis or locally', () => {
     );
   });
 
-  it('count against the share, with those that are pending', () => {
+  it('count against the share, together with pending ones', () => {
     const limits = {
       whole: { limit: 6, windowMs: 1_000 },
       share: { limit: 3, windowMs: 1_000 },

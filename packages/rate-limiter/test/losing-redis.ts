@@ -1,6 +1,6 @@
 /**
- * What a limiter must do when its Redis is lost, as a suite for a single server and for a cluster.
- * The local limits count what Redis has granted to this process, and what it may still grant.
+ * Tests of a limiter that loses its Redis, for a single server and for a cluster. The local limits
+ * count what Redis has granted to this process, and what it may still grant.
  */
 
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -27,7 +27,7 @@ const NINE = { concurrency: 100, burst: 9, requestsPerMinute: 1 / 60 };
 const INTERVAL_MS = 3_600_000;
 const FIVE_LEASES = { concurrency: 5, burst: 1_000, requestsPerMinute: 60 };
 const NINE_EVENTS = { limit: 9, windowMs: 3_600_000 };
-/** No answer of a Redis that works is late, however busy the machine is. */
+/** Long enough for a working Redis to answer in time, even on a busy machine. */
 const PATIENT_MS = 600_000;
 
 type Outcome = Admission['outcome'] | Decision['outcome'];
@@ -65,7 +65,7 @@ export function losingRedis({ name, connect }: LosingRedisOptions): void {
     ['one process', 1],
     ['one of three', 3],
   ] as const)(`${name}: %s that loses it`, (_which, replicas) => {
-    it('grants nothing more of a burst that was used up, until permits come back', async () => {
+    it('grants no more of a used-up burst until permits come back', async () => {
       const { redis, clock, limiter } = await create(replicas);
       const admit = admitting(limiter);
       expect(await passing(20, admit)).toBe(9);
@@ -81,7 +81,7 @@ export function losingRedis({ name, connect }: LosingRedisOptions): void {
       }
     });
 
-    it('shares what is left of a burst', async () => {
+    it('shares the rest of a burst', async () => {
       const { redis, limiter } = await create(replicas);
       const admit = admitting(limiter);
       expect(await passing(3, admit)).toBe(3);
@@ -89,7 +89,7 @@ export function losingRedis({ name, connect }: LosingRedisOptions): void {
       expect(await passing(20, admit)).toBe(6 / replicas);
     });
 
-    it('allows nothing more of a log that was full, until its events leave the window', async () => {
+    it('allows no more events in a full log until some leave the window', async () => {
       const { redis, clock, limiter } = await create(replicas);
       const record = recording(limiter);
       expect(await passing(6, record)).toBe(6);
@@ -110,7 +110,7 @@ export function losingRedis({ name, connect }: LosingRedisOptions): void {
       ['of leases', (limiter: Limiter) => admitting(limiter, FIVE_LEASES), 3, { 1: 5, 3: 4 }],
       ['of a log', recording, 3, { 1: 9, 3: 4 }],
     ] as const)(
-      'counts what Redis was asked for and has not answered yet: %s',
+      'counts calls that Redis has not answered yet: %s',
       async (_what, calling, early, most) => {
         const { gate, clock, limiter } = await create(replicas);
         const call = calling(limiter);

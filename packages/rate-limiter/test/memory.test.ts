@@ -13,7 +13,7 @@ limiterContract({ name: 'memory limiter', describe, it, create: createHarness })
 
 limiterModel({ name: 'memory limiter', runs: 300, create: createHarness });
 
-describe('memory limiter: what it remembers', () => {
+describe('memory limiter: its memory', () => {
   const POLICY = { concurrency: 5, burst: 2, requestsPerMinute: 60 };
 
   function admit(limiter: ReturnType<typeof createMemoryLimiter>, subject: string) {
@@ -49,7 +49,7 @@ describe('memory limiter: what it remembers', () => {
     expect(limiter.admit('s-899', POLICY).outcome).toBe('admitted');
   });
 
-  it('keeps 100,000 unless told otherwise, and forgets the oldest', () => {
+  it('keeps 100,000 subjects by default, and forgets the oldest', () => {
     const limiter = createMemoryLimiter({ now: () => 0 });
     const log = { limit: 1, windowMs: 60_000 };
     for (let n = 0; n < 150_000; n += 1) {
@@ -57,7 +57,7 @@ describe('memory limiter: what it remembers', () => {
       admit(limiter, `key-${n}`).release();
       limiter.record(`ip-${n}`, log);
     }
-    // As many of each: permits and logs.
+    // 100,000 subjects with permits, and as many logs.
     expect(limiter.size()).toBe(200_000);
     for (const [subject, outcome] of [
       ['49999', ['admitted', 'allowed']],
@@ -78,7 +78,7 @@ describe('memory limiter: what it remembers', () => {
     expect(limiter.size()).toBe(10);
   });
 
-  it('bounds sliding logs apart from admissions', () => {
+  it('bounds the number of sliding logs separately from that of subjects', () => {
     const clock = createManualClock();
     const limiter = createMemoryLimiter({ now: clock.now, maxSubjects: 10 });
     for (let n = 0; n < 1_000; n += 1) limiter.record(`ip-${n}`, { limit: 3, windowMs: 1_000 });
@@ -88,7 +88,7 @@ describe('memory limiter: what it remembers', () => {
     expect(limiter.size()).toBeLessThanOrEqual(6);
   });
 
-  it('spreads the retries of a denied concurrency over one to two seconds', () => {
+  it('spreads retries after a concurrency denial over one to two seconds', () => {
     const retryWith = (random: number): unknown => {
       const limiter = createMemoryLimiter({ now: () => 0, random: () => random });
       const one = { ...POLICY, concurrency: 1 };

@@ -29,8 +29,8 @@ export interface LosableHarness extends LimiterHarness {
   /** Once it resolves, the limiter decides locally. */
   readonly lose: () => Promise<void>;
   /**
-   * Moves the clock by {@link PROBE_AFTER_MS}. Then the shared state decides again, and has kept
-   * its data.
+   * Moves the clock by {@link PROBE_AFTER_MS}. Then the shared state, which has kept its data,
+   * decides again.
    */
   readonly find: () => Promise<void>;
 }
@@ -54,7 +54,7 @@ interface Model {
   /** What this limiter has granted, through the shared state or locally. */
   readonly ownPermits: Map<string, OwnPermits>;
   readonly ownEvents: Map<string, OwnEvents>;
-  /** Of each lease in `real.leases`; undefined once released. */
+  /** The model of each lease in `real.leases`; undefined once released. */
   readonly leases: (HeldLease | undefined)[];
 }
 
@@ -151,7 +151,7 @@ function release(pick: number): Command {
     check: (model) => model.leases.length > 0,
     async run(model, real) {
       const index = pick % model.leases.length;
-      // Sometimes one that was released before: nothing may happen then.
+      // Sometimes a lease that was released before, which must change nothing.
       real.leases[index]?.release();
       const lease = model.leases[index];
       model.leases[index] = undefined;
@@ -268,7 +268,7 @@ export interface LimiterModelOptions {
 export function limiterModel({ name, runs, create }: LimiterModelOptions): void {
   const commands = fc.commands(calls, { size: '+1' });
   describe(`${name}: model`, () => {
-    it('answers as the pure functions do, whatever is called in whatever order', async () => {
+    it('answers like the pure functions, for any sequence of calls', async () => {
       const property = fc.asyncProperty(commands, async (sequence) =>
         runModel(sequence, { harness: await create() }),
       );
@@ -288,7 +288,7 @@ export function outageModel({ name, runs, create }: OutageModelOptions): void {
   const outages = [fc.constant(lose), fc.constant(find)];
   const commands = fc.commands([...calls, ...outages], { size: '+1' });
   describe(`${name}: model`, () => {
-    it('answers as the pure functions do, whenever the shared state is lost and found', async () => {
+    it('answers like the pure functions, even if the shared state is lost and found at any time', async () => {
       const property = fc.asyncProperty(commands, async (sequence) => {
         const losable = await create();
         await runModel(sequence, { harness: losable, losable });

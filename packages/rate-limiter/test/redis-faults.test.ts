@@ -13,14 +13,14 @@ import { losingRedis } from './losing-redis.js';
 import type { RedisServer } from './redis-server.js';
 import { startRedisServer } from './redis-server.js';
 
-/** No answer of a Redis that works is late, however busy the machine is. */
+/** Long enough for a working Redis to answer in time, even on a busy machine. */
 const PATIENT_MS = 600_000;
 /** The timeout of a limiter whose Redis is stalled. */
 const SHORT_MS = 20;
-/** Leases that neither lapse nor are prolonged by a heartbeat while a test runs. */
+/** Leases that neither expire nor are prolonged by a heartbeat while a test runs. */
 const NO_HEARTBEAT = { leaseTtlMs: 3_600_000, heartbeatMs: 3_000_000 };
 
-/** So many permits that even a replica's share of them never runs out. */
+/** More permits than any test takes, even of a replica's share. */
 const TEN_LEASES: Policy = { concurrency: 10, burst: 1_000_000, requestsPerMinute: 60_000_000 };
 
 let server: RedisServer;
@@ -94,7 +94,7 @@ function leasesOf(admissions: readonly Admission[]): Lease[] {
   );
 }
 
-describe('Redis limiter: leases in time', () => {
+describe('Redis limiter: how long leases live', () => {
   it('prolongs a lease as long as it is held, and no longer', async () => {
     const prefix = newPrefix();
     const { client, advance } = await freeze(redis, `${prefix}clock`);
@@ -110,7 +110,8 @@ describe('Redis limiter: leases in time', () => {
     const limiter = limiterOn(counting, { prefix, leaseTtlMs, heartbeatMs: 5 });
     async function prolonged(): Promise<void> {
       const before = prolongings;
-      // The first of the two began after this call, and it has ended when the second begins.
+      // Waits for two heartbeats: the first began after this call, and has ended when the second
+      // begins.
       await until(() => prolongings >= before + 2);
     }
 
@@ -154,7 +155,7 @@ describe('Redis limiter: leases in time', () => {
   it.each([
     ['that ticks', 0, 15_000],
     ['that steps back', -30_000, 45_000],
-  ])('gives back what a killed replica held, on a clock %s', async (_which, stepMs, afterMs) => {
+  ])('frees the leases of a killed replica, on a clock %s', async (_which, stepMs, afterMs) => {
     const prefix = newPrefix();
     const { client, advance } = await freeze(redis, `${prefix}clock`);
     let isKilled = false;
@@ -175,7 +176,7 @@ describe('Redis limiter: leases in time', () => {
     await other.close();
   });
 
-  it("lets the leases of a process that died lapse by Redis' own clock", async () => {
+  it("expires the leases of a process that died by Redis' own clock", async () => {
     const prefix = newPrefix();
     const options = { prefix, leaseTtlMs: 200, heartbeatMs: 199 };
     const client = server.connect();
@@ -187,7 +188,7 @@ describe('Redis limiter: leases in time', () => {
     expect((await other.admit('key', TEN_LEASES)).outcome).toBe('admitted');
   });
 
-  it('gives its leases back when it is closed', async () => {
+  it('releases its leases when it is closed', async () => {
     const prefix = newPrefix();
     const closing = limiterOn(redis, { prefix });
     const other = limiterOn(redis, { prefix });
@@ -236,13 +237,13 @@ describe('Redis limiter: a flush', () => {
 });
 
 describe('Redis limiter: a clock that steps', () => {
-  it('locks nobody out when Redis comes back with an earlier clock', async () => {
+  it('locks no subject out when Redis comes back with an earlier clock', async () => {
     const prefix = newPrefix();
     const limiter = limiterOn(redis, { prefix });
     const hourMs = 3_600_000;
     const policy = { concurrency: 10, burst: 2, requestsPerMinute: 1 / 60 };
     await attempt(limiter, 2, policy);
-    // The TAT that a node whose clock is an hour ahead has left behind.
+    // The theoretical arrival time (TAT) written by a node whose clock was an hour ahead.
     const ahead = String((Date.now() + 3 * hourMs) * 1_000);
     await redis.set(`${prefix}{k:key}:g`, ahead, 'PX', 3 * hourMs);
     expect((await limiter.admit('key', policy)).outcome).toBe('admitted');
@@ -251,7 +252,7 @@ describe('Redis limiter: a clock that steps', () => {
     if (denied.outcome === 'denied') expect(denied.retryAfterMs).toBeLessThanOrEqual(hourMs);
   });
 
-  it('keeps leases through a later clock that makes them lapse', async () => {
+  it('puts leases back that a later clock has expired', async () => {
     const prefix = newPrefix();
     const limiter = limiterOn(redis, { ...NO_HEARTBEAT, prefix });
     await attempt(limiter, 10, TEN_LEASES);
@@ -308,7 +309,7 @@ describe('Redis limiter: a Redis whose clock steps by 30 s', () => {
         let allowed = 0;
         let decision = await decide();
         for (; decision.outcome !== 'denied'; decision = await decide()) allowed += 1;
-        // The step may have brought every permit back, and no more than that.
+        // The step may have brought back every permit, but no more than all of them.
         expect(allowed).toBeLessThanOrEqual(most);
         expect(decision.retryAfterMs).toBeLessThanOrEqual(longestMs);
         await step(decision.retryAfterMs);
@@ -317,7 +318,7 @@ describe('Redis limiter: a Redis whose clock steps by 30 s', () => {
     },
   );
 
-  it('ahead: leases that lapse by it are put back, and at most twice the concurrency was in flight', async () => {
+  it('ahead: expired leases are put back, and at most twice the concurrency is in flight', async () => {
     const { a, b, step, heal } = await stepping();
     const before = [...(await attempt(a, 5, TEN_LEASES)), ...(await attempt(b, 5, TEN_LEASES))];
     await step(30_000);
@@ -331,7 +332,7 @@ describe('Redis limiter: a Redis whose clock steps by 30 s', () => {
     expect(await a.admit('key', TEN_LEASES)).toMatchObject({ limit: 'concurrency' });
   });
 
-  it('back: leases stay, and can be given back and taken again', async () => {
+  it('back: leases stay, and can be released and taken again', async () => {
     const { a, b, step } = await stepping();
     const held = leasesOf([
       ...(await attempt(a, 5, TEN_LEASES)),
@@ -345,7 +346,7 @@ describe('Redis limiter: a Redis whose clock steps by 30 s', () => {
 });
 
 describe('Redis limiter: without Redis', () => {
-  it('goes on with its share of the limits, at once', async () => {
+  it('continues at once with its share of the limits', async () => {
     const { proxy, client, states, limiter } = await breakable({ replicas: 3 });
     proxy.cut();
     await until(() => client.status !== 'ready');
@@ -373,7 +374,7 @@ describe('Redis limiter: without Redis', () => {
     expect(limiter.record('ip', { limit: 30, windowMs: 60_000 })).not.toBeInstanceOf(Promise);
   });
 
-  it('starts without Redis, and takes it up when it comes', async () => {
+  it('starts without Redis, and uses it once it is reachable', async () => {
     const proxy = await startFaultProxy(server.address);
     cleanups.push(() => proxy.close());
     proxy.cut();
@@ -414,7 +415,7 @@ describe('Redis limiter: without Redis', () => {
     }
   });
 
-  it('takes no delay of its own process for one of Redis', async () => {
+  it('does not mistake a delay of its own process for one of Redis', async () => {
     const states: string[] = [];
     const timeoutMs = 100;
     const limiter = limiterOn(redis, {
@@ -432,14 +433,14 @@ describe('Redis limiter: without Redis', () => {
       server.pingSync();
       while (performance.now() < end);
       const leases = leasesOf(await admissions);
-      // Deciding alone, this replica would have had one.
+      // If this replica had decided alone, it would have admitted one.
       expect(leases).toHaveLength(10);
       for (const lease of leases) lease.release();
     }
     expect(states).toEqual([]);
   });
 
-  it('asks a stalled Redis in vain at most three times in a row, however far apart', async () => {
+  it('asks a stalled Redis at most three times in a row, even with long pauses in between', async () => {
     const { proxy, clock, states, limiter } = await breakable({ timeoutMs: SHORT_MS });
     proxy.stall();
     for (let n = 0; n < 3; n += 1) {
@@ -461,7 +462,7 @@ describe('Redis limiter: without Redis', () => {
     expect(leasesOf(await attempt(limiter, 10, TEN_LEASES))).toHaveLength(1);
   });
 
-  it('leaves nothing behind of admissions that Redis answered too late', async () => {
+  it('leaves no lease in Redis for admissions that were answered too late', async () => {
     const prefix = newPrefix();
     const { proxy, clock, states, limiter } = await breakable({
       prefix,
@@ -493,7 +494,7 @@ describe('Redis limiter: without Redis', () => {
     expect(states).toEqual(['local']);
   });
 
-  it('names what was wrong with Redis', async () => {
+  it('reports the error of Redis with the state change', async () => {
     const prefix = newPrefix();
     const told: RedisLimiterState[] = [];
     const limiter = limiterOn(redis, { prefix, onStateChange: (state) => told.push(state) });
@@ -536,7 +537,7 @@ describe('Redis limiter: with Redis again', () => {
     ['one process', 1, 9],
     ['one of three', 3, 3],
   ])(
-    'does not grant a second time what it granted without: %s',
+    'does not grant a second time what it granted locally: %s',
     async (_which, replicas, share) => {
       const { proxy, client, clock, states, limiter } = await breakable({ replicas });
       const policy = { concurrency: 100, burst: 9, requestsPerMinute: 1 };

@@ -24,13 +24,13 @@ export interface RedisServer {
   /** Where it listens, for proxies. */
   readonly address: Address;
   readonly connect: (options?: RedisOptions) => Redis;
-  /** As `connect`, through a proxy on this local port. */
+  /** Like `connect`, but through a proxy on this local port. */
   readonly connectThrough: (port: number, options?: RedisOptions) => Redis;
   /**
    * Blocks this process until the server has answered a new connection, and so all earlier calls.
    */
   readonly pingSync: () => void;
-  /** Disconnects every client made here, and ends the server if it is ours. */
+  /** Disconnects every client made here, and ends the server if it was started here. */
   readonly stop: () => Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export async function startRedisServer(): Promise<RedisServer> {
 
   function open(options: RedisOptions): Redis {
     const client = new Redis({ ...credentials, ...options, replyMapping: 'legacy' });
-    // Tests cut connections on purpose; their outcome is what is asserted.
+    // Ignored, because tests cut connections on purpose and assert the outcome.
     client.on('error', () => {});
     clients.push(client);
     return client;
@@ -132,7 +132,7 @@ async function startOwn(): Promise<Endpoint> {
 }
 
 export interface RedisCluster {
-  /** Of each node. */
+  /** The URLs of all nodes. */
   readonly urls: readonly string[];
   readonly stop: () => Promise<void>;
 }
@@ -174,7 +174,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   }
   await first?.call('cluster', 'meet', '127.0.0.1', ports[1] ?? 0);
   for (const node of [first, second]) {
-    // It may know all slots a while before it serves them.
+    // A node may know all slots some time before it serves them.
     const isReady = async () =>
       /cluster_state:ok[^]*cluster_slots_ok:16384/.test(
         String(await node?.call('cluster', 'info')),

@@ -22,19 +22,19 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** No test sees the keys of another, nor of another run. */
+/** A new prefix, so that no test sees the keys of another test or of another run. */
 function newPrefix(): string {
   prefixes += 1;
   return `test:${process.pid}:${Date.now()}:${prefixes}:`;
 }
 
-/** No answer of a Redis that works is late, however busy the machine is. */
+/** Long enough for a working Redis to answer in time, even on a busy machine. */
 const PATIENT_MS = 600_000;
 const HOUR_MS = 3_600_000;
 /** No permit comes back while a test runs. */
 const ONE_AN_HOUR = 1 / 60;
 
-/** Leases do not lapse and are not prolonged while a test runs. */
+/** Leases neither expire nor are prolonged while a test runs. */
 const TIMELESS = {
   leaseTtlMs: 2_400 * HOUR_MS,
   heartbeatMs: HOUR_MS,
@@ -79,13 +79,13 @@ async function createLosableHarness(replicas: number) {
     replicas,
     advance,
     async lose() {
-      // Sends the releases that wait.
+      // Sends the waiting releases.
       await limiter.leases('');
       isLost = true;
       while (deciding === 'redis') await limiter.leases('');
     },
     async find() {
-      // What is sent during the outage is lost.
+      // Everything that is sent during the outage is lost.
       for (let n = 0; n < 10; n += 1) await new Promise(setImmediate);
       isLost = false;
       await advance(PROBE_AFTER_MS);
@@ -141,7 +141,7 @@ describe('Redis limiter: several replicas', () => {
         admitted += 1;
         inFlight += 1;
         peak = Math.max(peak, inFlight);
-        // Nobody gives a lease back before all of them were taken.
+        // No lease is released before all of them were taken.
         do await new Promise(setImmediate);
         while (peak < policy.concurrency);
         inFlight -= 1;
@@ -153,7 +153,8 @@ describe('Redis limiter: several replicas', () => {
     expect(peak).toBe(20);
     // Leases that were released are taken again. How often depends on the machine.
     expect(admitted).toBeGreaterThan(policy.concurrency);
-    // Each client's last releases are still on their way; one that was lost would never come.
+    // Waits for each client's last releases, which are still under way. A lost release would never
+    // arrive.
     while ((await limiters[0]?.leases('key')) !== 0) await new Promise(setImmediate);
     await Promise.all(limiters.map(async (limiter) => limiter.close()));
   });
@@ -181,7 +182,7 @@ describe('Redis limiter: several replicas', () => {
   });
 });
 
-describe('Redis limiter: what it writes', () => {
+describe('Redis limiter: the keys that it writes', () => {
   const POLICY = { concurrency: 2, burst: 3, requestsPerMinute: 60 };
 
   async function keysOf(prefix: string): Promise<string[]> {
@@ -212,7 +213,7 @@ describe('Redis limiter: what it writes', () => {
     await limiter.close();
   });
 
-  it('of 100,000 subjects leaves nothing that would stay, and little that is there', async () => {
+  it('leaves few keys of 100,000 subjects, all with a time to live', async () => {
     const prefix = newPrefix();
     const limiter = createRedisLimiter({ redis, prefix, timeoutMs: PATIENT_MS });
     const log = { limit: 30, windowMs: HOUR_MS };
@@ -233,7 +234,7 @@ describe('Redis limiter: what it writes', () => {
     }
     expect({ admitted, allowed }).toEqual({ admitted: 100_000, allowed: 100_000 });
     const keys = await keysOf(prefix);
-    // Permits and leases may have lapsed meanwhile; the logs last longer.
+    // Permits and leases may have expired meanwhile; the logs last longer.
     expect(keys.length).toBeGreaterThanOrEqual(100_000);
     for (let first = 0; first < keys.length; first += 10_000) {
       const page = keys.slice(first, first + 10_000);
@@ -306,7 +307,7 @@ describe('Redis limiter: what it writes', () => {
     expect(() => createRedisLimiter({ redis, prefix })).toThrow(RangeError);
   });
 
-  it('refuses options under which leases would lapse while they are held', () => {
+  it('refuses options under which leases would expire while they are held', () => {
     expect(() => createRedisLimiter({ redis, leaseTtlMs: 100, heartbeatMs: 100 })).toThrow(
       RangeError,
     );

@@ -129,7 +129,7 @@ export function createAdmissionCalls(options: AdmissionCallsOptions): AdmissionC
       admissions.forEach(({ subject, resolve }, index) => {
         const [outcome, waitUs, found] = [0, 1, 2].map((part) => answers[3 * index + part]);
         if (outcome === undefined || waitUs === undefined || found === undefined) {
-          throw new TypeError('the limiter script answered less than it was asked');
+          throw new TypeError('the limiter script returned too few results');
         }
         const hasLostLeases = found < (held[numbers.get(subject) ?? -1] ?? 0);
         resolve({ outcome, waitUs, hasLostLeases });
@@ -137,7 +137,7 @@ export function createAdmissionCalls(options: AdmissionCallsOptions): AdmissionC
     } catch (error) {
       for (const { reject } of admissions) reject(error);
       if (!(error instanceof RedisTimeoutError)) return;
-      // The batch that waited behind this call does not wait any longer either.
+      // Admissions that wait behind this call are late as well, so they fail with the same error.
       for (const step of waiting) if (step.kind === 'admit') step.reject(error);
       waiting = waiting.filter((step) => step.kind === 'release');
       reply.then(

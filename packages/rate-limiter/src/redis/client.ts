@@ -54,10 +54,10 @@ const PARTS = 10;
 /**
  * Settles as `reply` does, or rejects with {@link RedisTimeoutError} after `timeoutMs`.
  *
- * A process can be late itself: because of one long task, many short ones, or other processes that
- * use the cores. An answer that it has had no time to read is not late. So the timeout is split
- * into parts, and in each part the event loop reads its sockets at least once. A process that is
- * late waits longer.
+ * This process itself can be late: because of one long task, many short ones, or other processes
+ * that use the cores. An answer that has arrived but was not read yet must not count as late. So
+ * the timeout is split into parts, and in each part the event loop reads its sockets at least once.
+ * A process that is late waits longer.
  */
 export function withTimeout<T>(reply: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {

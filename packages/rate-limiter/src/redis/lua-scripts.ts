@@ -6,7 +6,7 @@
  * Denials write nothing.
  *
  * Per subject there are three keys with one hash tag, so that they share a slot of a Redis Cluster:
- * `…:l`, a sorted set of lease ids by the time they lapse; `…:g`, the TAT of the burst limit;
+ * `…:l`, a sorted set of lease ids by the time they expire; `…:g`, the TAT of the burst limit;
  * `…:r`, a sorted set of the events of the sliding log. Each key expires when its contents have no
  * effect any more.
  */

@@ -1,19 +1,19 @@
 /**
- * What every limiter must do, as a suite to run against any backend, yours included.
+ * The tests that every limiter passes. Run them on any backend, including your own.
  *
- * It takes the runner's own functions, so it works under Jest, Vitest and `node:test` alike.
+ * They use the functions of your test runner, so they work with Jest, Vitest and `node:test`.
  */
 
 import assert from 'node:assert/strict';
 import type { Admission, Lease, Limiter } from '../limiter.js';
 import type { Policy } from '../policy.js';
 
-/** One limiter under test, and the clock it lives by. */
+/** One limiter under test, and its clock. */
 export interface LimiterHarness {
   readonly limiter: Limiter;
   /**
    * Moves the limiter's clock ahead. Nothing else may move it during a test, and leases must not
-   * lapse: the suite states waits to the millisecond, and holds leases for an hour of that clock.
+   * expire: the tests expect waits to the millisecond, and hold leases for an hour of that clock.
    */
   readonly advance: (ms: number) => void | Promise<void>;
 }
@@ -27,9 +27,9 @@ export interface LimiterContractOptions {
   readonly create: () => LimiterHarness | Promise<LimiterHarness>;
 }
 
-/** One permit a second, and never short of leases. */
+/** One permit a second, and more leases than any test takes. */
 const SECONDLY: Policy = { concurrency: 10_000, burst: 3, requestsPerMinute: 60 };
-/** Never short of permits. */
+/** More permits than any test takes. */
 const TWO_LEASES: Policy = { concurrency: 2, burst: 10_000, requestsPerMinute: 600_000 };
 
 /** Declares the tests. */
@@ -46,7 +46,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
   }
 
   describe(`${name}: leases`, () => {
-    fact('exactly the concurrency passes', async ({ limiter }) => {
+    fact('admits exactly the concurrency', async ({ limiter }) => {
       const attempts = Array.from({ length: 7 }, async () => limiter.admit('a', TWO_LEASES));
       const admissions = await Promise.all(attempts);
       assert.equal(admittedOf(admissions).length, 2);
@@ -66,7 +66,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       await assertDenied(limiter, 'a', TWO_LEASES, 'concurrency');
     });
 
-    fact('releasing twice gives back one', async ({ limiter }) => {
+    fact('releasing a lease twice returns one lease', async ({ limiter }) => {
       const [first] = await take(limiter, 'a', TWO_LEASES, 2);
       first?.release();
       first?.release();
@@ -93,7 +93,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       await assertDenied(limiter, 'a', SECONDLY, 'rate');
     });
 
-    fact('close gives every lease back', async ({ limiter }) => {
+    fact('close releases every lease', async ({ limiter }) => {
       const [first] = await take(limiter, 'a', TWO_LEASES, 2);
       await limiter.close();
       assert.equal(await limiter.leases('a'), 0);
@@ -103,7 +103,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
   });
 
   describe(`${name}: permits`, () => {
-    fact('of 500 attempts at once exactly the burst passes', async ({ limiter }) => {
+    fact('admits exactly the burst of 500 attempts at once', async ({ limiter }) => {
       const policy = { concurrency: 1_000, burst: 30, requestsPerMinute: 30 };
       const attempts = Array.from({ length: 500 }, async () => limiter.admit('a', policy));
       const admissions = await Promise.all(attempts);
@@ -116,23 +116,26 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       }
     });
 
-    fact('a burst of one passes one', async ({ limiter }) => {
+    fact('admits one request of a burst of one', async ({ limiter }) => {
       const policy = { ...SECONDLY, burst: 1 };
       await take(limiter, 'a', policy, 1);
       await assertDenied(limiter, 'a', policy, 'rate', 1_000);
     });
 
-    fact('waiting as long as told succeeds, a millisecond less does not', async (harness) => {
-      const { limiter, advance } = harness;
-      await take(limiter, 'a', SECONDLY, 3);
-      await advance(300);
-      await assertDenied(limiter, 'a', SECONDLY, 'rate', 700);
-      await advance(699);
-      await assertDenied(limiter, 'a', SECONDLY, 'rate', 1);
-      await advance(1);
-      await take(limiter, 'a', SECONDLY, 1);
-      await assertDenied(limiter, 'a', SECONDLY, 'rate', 1_000);
-    });
+    fact(
+      'waiting for the whole reported time succeeds, a millisecond less does not',
+      async (harness) => {
+        const { limiter, advance } = harness;
+        await take(limiter, 'a', SECONDLY, 3);
+        await advance(300);
+        await assertDenied(limiter, 'a', SECONDLY, 'rate', 700);
+        await advance(699);
+        await assertDenied(limiter, 'a', SECONDLY, 'rate', 1);
+        await advance(1);
+        await take(limiter, 'a', SECONDLY, 1);
+        await assertDenied(limiter, 'a', SECONDLY, 'rate', 1_000);
+      },
+    );
 
     fact('a wait of a fraction of a millisecond is rounded up', async ({ limiter, advance }) => {
       const policy = { concurrency: 10, burst: 1, requestsPerMinute: 7 };
@@ -145,7 +148,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       await take(limiter, 'a', policy, 1);
     });
 
-    fact('a pause brings back no more than the burst', async ({ limiter, advance }) => {
+    fact('a pause restores at most the burst', async ({ limiter, advance }) => {
       await take(limiter, 'a', SECONDLY, 3);
       await advance(2_000);
       await take(limiter, 'a', SECONDLY, 2);
@@ -155,7 +158,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       await assertDenied(limiter, 'a', SECONDLY, 'rate', 1_000);
     });
 
-    fact('the steady rate passes for ever', async ({ limiter, advance }) => {
+    fact('admits the steady rate without end', async ({ limiter, advance }) => {
       const policy = { ...SECONDLY, burst: 1 };
       for (let second = 0; second < 50; second += 1) {
         const [lease] = await take(limiter, 'a', policy, 1);
@@ -176,7 +179,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       await take(limiter, 'a', policy, 1);
     });
 
-    fact('a released lease does not bring its permit back', async ({ limiter }) => {
+    fact('releasing a lease does not return its permit', async ({ limiter }) => {
       for (const lease of await take(limiter, 'a', SECONDLY, 3)) lease.release();
       await assertDenied(limiter, 'a', SECONDLY, 'rate', 1_000);
     });
@@ -192,26 +195,26 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       }
     });
 
-    fact('a changed concurrency holds from the next call on', async ({ limiter }) => {
+    fact('a changed concurrency applies from the next call on', async ({ limiter }) => {
       await take(limiter, 'a', TWO_LEASES, 2);
       await take(limiter, 'a', { ...TWO_LEASES, concurrency: 3 }, 1);
       await assertDenied(limiter, 'a', { ...TWO_LEASES, concurrency: 1 }, 'concurrency');
     });
 
-    fact('a raised burst holds from the next call on', async ({ limiter }) => {
+    fact('a raised burst applies from the next call on', async ({ limiter }) => {
       await take(limiter, 'a', SECONDLY, 3);
       await take(limiter, 'a', { ...SECONDLY, burst: 5 }, 2);
       await assertDenied(limiter, 'a', { ...SECONDLY, burst: 5 }, 'rate', 1_000);
     });
 
-    fact('lowered limits lock nobody out', async ({ limiter }) => {
+    fact('lowered limits lock no subject out', async ({ limiter }) => {
       const generous = { ...SECONDLY, burst: 600 };
       await take(limiter, 'a', generous, 600);
       await take(limiter, 'a', SECONDLY, 1);
       await assertDenied(limiter, 'a', SECONDLY, 'rate', 1_000);
     });
 
-    fact('a policy that makes no sense is a fault', async ({ limiter }) => {
+    fact('a policy that makes no sense throws a RangeError', async ({ limiter }) => {
       const bad: Partial<Policy>[] = [
         { concurrency: 0 },
         { concurrency: 1.5 },
@@ -250,14 +253,14 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       assert.deepEqual(await limiter.record('ip', THREE), { outcome: 'denied', retryAfterMs: 1 });
       await advance(1);
       assert.deepEqual(await limiter.record('ip', THREE), { outcome: 'allowed', remaining: 0 });
-      // The second and third came at 10 s: the window moves event by event.
+      // The second and third event came at 10 s: each event leaves the window by itself.
       assert.deepEqual(await limiter.record('ip', THREE), {
         outcome: 'denied',
         retryAfterMs: 10_000,
       });
     });
 
-    fact('30 a minute means 30 in every minute', async ({ limiter, advance }) => {
+    fact('a limit of 30 a minute holds in every minute', async ({ limiter, advance }) => {
       const policy = { limit: 30, windowMs: 60_000 };
       const allowedAt: number[] = [];
       for (let timeMs = 0; timeMs < 200_000; timeMs += 730) {
@@ -272,13 +275,13 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       assert.ok(allowedAt.length >= 4 * 30 - 10);
     });
 
-    fact('of 100 attempts at once exactly the limit passes', async ({ limiter }) => {
+    fact('allows exactly the limit of 100 attempts at once', async ({ limiter }) => {
       const attempts = Array.from({ length: 100 }, async () => limiter.record('ip', THREE));
       const decisions = await Promise.all(attempts);
       assert.equal(decisions.filter(({ outcome }) => outcome === 'allowed').length, 3);
     });
 
-    fact('a lowered limit holds from the next call on', async ({ limiter, advance }) => {
+    fact('a lowered limit applies from the next call on', async ({ limiter, advance }) => {
       await limiter.record('ip', THREE);
       await advance(1_000);
       await limiter.record('ip', THREE);
@@ -290,7 +293,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       });
     });
 
-    fact('is apart from admissions of the same subject', async ({ limiter }) => {
+    fact('is independent of admissions of the same subject', async ({ limiter }) => {
       await take(limiter, 'a', SECONDLY, 3);
       assert.deepEqual(await limiter.record('a', THREE), { outcome: 'allowed', remaining: 2 });
       assert.equal(await limiter.leases('a'), 3);

@@ -1,0 +1,45 @@
+/** Prolongs the leases of this process in Redis, and puts back those that Redis has lost. */
+
+import { runScript, withTimeout } from './client.js';
+import type { RedisClient } from './client.js';
+import type { LeaseRegistry } from './lease-registry.js';
+import { ASSERT_LEASES } from './lua-scripts.js';
+
+/** The most subjects per call, so that a few thousand streams do not delay an admission. */
+const SUBJECTS_PER_CALL = 100;
+
+export interface LeaseRenewalOptions {
+  readonly redis: RedisClient;
+  readonly registry: LeaseRegistry;
+  readonly leaseTtlMs: number;
+  readonly timeoutMs: number;
+  /** The key of the subject's leases. */
+  readonly keyOf: (subject: string) => string;
+}
+
+/**
+ * @returns a function that renews the leases. It makes at least one call, so that it can serve as a
+ * probe of Redis, and rejects if one fails or takes longer than `timeoutMs`.
+ */
+export function createLeaseRenewal(options: LeaseRenewalOptions): () => Promise<void> {
+  const { redis, registry, leaseTtlMs, timeoutMs, keyOf } = options;
+
+  function renew(subject: string): Promise<unknown> {
+    return runScript(redis, ASSERT_LEASES, () => {
+      const ids = registry.ids(subject);
+      return ids.length === 0 ? undefined : { keys: [keyOf(subject)], args: [leaseTtlMs, ...ids] };
+    });
+  }
+
+  return async () => {
+    const subjects = registry.subjects();
+    if (subjects.length === 0) {
+      await withTimeout(redis.eval('return 1', 0), timeoutMs);
+      return;
+    }
+    for (let start = 0; start < subjects.length; start += SUBJECTS_PER_CALL) {
+      const chunk = subjects.slice(start, start + SUBJECTS_PER_CALL);
+      await withTimeout(Promise.all(chunk.map(renew)), timeoutMs);
+    }
+  };
+}
