@@ -3,13 +3,18 @@ import { defineConfig } from 'tsup';
 export default defineConfig({
   entry: {
     index: 'src/index.ts',
+    'models/index': 'src/models/index.ts',
+    'features/index': 'src/features/index.ts',
+    'objects/index': 'src/objects/index.ts',
+    'errors/index': 'src/errors/index.ts',
     'streams/index': 'src/streams/index.ts',
     'native/index': 'src/native/index.ts',
     'reverse/index': 'src/reverse/index.ts',
+    'responses/index': 'src/responses/index.ts',
     'mapping/index': 'src/mapping/index.ts',
   },
   format: ['esm', 'cjs'],
-  // What both directions share exists once, however many entries are loaded.
+  // Code that both directions share is loaded once, even if several entries are imported.
   splitting: true,
   dts: true,
   clean: true,

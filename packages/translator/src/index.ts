@@ -5,7 +5,10 @@ export {
   type RequestTranslation,
   type TranslateRequestOptions,
 } from './chat-client/request/request.js';
-export type { ResponseContext } from './chat-client/response-context.js';
+export type { ReasoningForm, ResponseContext } from './chat-client/response-context.js';
+export type { AddCachePoints } from './reading/cache-point.js';
+export type { SchemaReader } from './reading/strict-schema-reading.js';
+export type { ReadWebSearch } from './reading/web-search-reading.js';
 export {
   normalizeToolChoice,
   type NativeToolChoice,

@@ -153,7 +153,7 @@ describe('iterateThrough', () => {
     expect(seen).toEqual(['complete', 'usage']);
   });
 
-  it('lets no byte of the end out when onEnd throws', async () => {
+  it('sends no byte of the end when onEnd throws', async () => {
     const onEnd = (): never => {
       throw new Error('not durable');
     };

@@ -27,7 +27,10 @@ export interface StreamVector {
   readonly tapTail?: string;
   /** Whether events follow the one that ends the stream. */
   readonly trailing?: boolean;
-  /** Set if Anthropic's helper cannot read the upstream's own bytes either, or demands more. */
+  /**
+   * Set if the stream helper of Anthropic's SDK cannot read the upstream's own bytes either, or
+   * needs members that they lack.
+   */
   readonly anthropicHelper?: 'skip';
 }
 

@@ -1,12 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { cacheConversations, nativeSchemas, webSearch } from '../src/features/index.js';
 import { translateRequest, type ModelTraits, type RequestTranslation } from '../src/index.js';
+
+/** `PROPERTY_RUNS=200000` looks for rarer cases. */
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 4_000);
 
 const traits: fc.Arbitrary<ModelTraits> = fc.record({
   sampling: fc.constantFrom('accepted', 'refused'),
   forcedToolChoice: fc.constantFrom('accepted', 'refused'),
   effort: fc.subarray(['low', 'medium', 'high', 'xhigh', 'max']),
   thinkingOff: fc.constantFrom('omit', 'disabled', 'never'),
+  thinkingOn: fc.constantFrom('default', 'adaptive', undefined),
+  systemMessages: fc.constantFrom('anywhere', 'first'),
+  structuredOutputs: fc.constantFrom('accepted', 'refused'),
 });
 
 const text = fc.oneof(fc.constantFrom('', ' ', '\n', 'Hi', ' a '), fc.string({ unit: 'binary' }));
@@ -87,17 +94,57 @@ const messages = fc
   )
   .map((rounds) => rounds.flat());
 
+/** Schemas with everything that has to be rewritten, and some that cannot be. */
+const { schema } = fc.letrec<{ schema: object }>((tie) => ({
+  schema: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    fc.constantFrom(
+      { type: 'string', minLength: 1 },
+      { type: 'integer', minimum: 1 },
+      { type: ['string', 'null'], enum: ['a', null] },
+      { const: 'a' },
+      { $ref: '#/$defs/A' },
+      { type: 'object', additionalProperties: { type: 'string' } },
+      {},
+    ),
+    fc
+      .dictionary(fc.constantFrom('a', 'b', 'c'), tie('schema'), { maxKeys: 3 })
+      .map((properties) => ({
+        type: 'object',
+        properties,
+        required: Object.keys(properties).slice(1),
+      })),
+    tie('schema').map((items) => ({ type: 'array', items, maxItems: 3 })),
+    fc
+      .tuple(
+        fc.constantFrom('anyOf', 'oneOf', 'allOf'),
+        fc.array(tie('schema'), { minLength: 1, maxLength: 3 }),
+        fc.constantFrom({}, { type: 'object' }, { properties: { z: { type: 'null' } } }),
+      )
+      .map(([kind, parts, own]) => ({ ...own, [kind]: parts })),
+  ),
+}));
+const rootSchema = schema.map((root) => ({
+  ...root,
+  $defs: { A: { type: 'object', properties: { a: { type: 'string' } } } },
+}));
+
 const tool = fc.record({
   type: fc.constant('function'),
   function: fc.record({
     name: fc.constant('f'),
     description: fc.option(text),
-    parameters: fc.constantFrom(null, {}, { type: 'object' }, { properties: { x: {} } }),
+    strict: fc.constantFrom(undefined, true),
+    parameters: fc.oneof(
+      fc.constantFrom(null, {}, { type: 'object' }, { properties: { x: {} } }),
+      rootSchema.filter((root) => !('type' in root) || root.type === 'object'),
+    ),
   }),
 });
+const custom = { type: 'custom', custom: { name: 'h', format: { type: 'text' } } };
 const tools = fc.oneof(fc.constantFrom(null, []), {
   weight: 3,
-  arbitrary: tool.map((f) => [f, { type: 'function', function: { name: 'g' } }]),
+  arbitrary: tool.map((f) => [f, { type: 'function', function: { name: 'g' } }, custom]),
 });
 const chat = fc.record(
   {
@@ -121,7 +168,16 @@ const chat = fc.record(
     top_p: fc.double({ min: 0, max: 1, noNaN: true }),
     stop: fc.oneof(text, fc.array(text, { maxLength: 4 })),
     stream: fc.boolean(),
-    response_format: fc.constantFrom({ type: 'json_object' }, { type: 'json_schema' }),
+    response_format: fc.oneof(
+      fc.constant({ type: 'json_object' }),
+      fc
+        .record({ name: fc.constant('x'), strict: fc.constant(false), schema: rootSchema })
+        .map((json_schema) => ({ type: 'json_schema', json_schema })),
+    ),
+    reasoning: fc.constantFrom({ effort: 'high' }, { max_tokens: 5_000 }, { enabled: true }, 'odd'),
+    thinking: fc.constantFrom({ type: 'enabled', budget_tokens: 9_000 }, { type: 'disabled' }),
+    web_search_options: fc.constant({}),
+    service_tier: fc.constantFrom('auto', 'default', 'flex'),
     reasoning_effort: fc.constantFrom('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
     seed: fc.integer(),
   },
@@ -129,7 +185,15 @@ const chat = fc.record(
 );
 
 function translate(value: unknown, modelTraits: ModelTraits): RequestTranslation {
-  return translateRequest(value, { model: 'm', traits: modelTraits, maxOutputTokens: 8192 });
+  return translateRequest(value, {
+    model: 'm',
+    traits: modelTraits,
+    maxOutputTokens: 8192,
+    jsonSchema: nativeSchemas,
+    webSearch: webSearch(),
+    cache: cacheConversations,
+    reasoning: 'reasoning_content',
+  });
 }
 
 interface Block {
@@ -148,9 +212,11 @@ interface Body {
   readonly temperature?: number;
   readonly top_p?: number;
   readonly stop_sequences?: readonly string[];
+  readonly thinking?: { readonly type: string };
   readonly tools?: readonly {
     readonly name: string;
-    readonly input_schema: { readonly type: string };
+    readonly type?: string;
+    readonly input_schema: Readonly<Record<string, unknown>>;
   }[];
   readonly tool_choice?: { readonly type: string; readonly name?: string };
   readonly system?: readonly Block[];
@@ -169,6 +235,8 @@ const BODY_MEMBERS = [
   'top_p',
   'output_config',
   'thinking',
+  'service_tier',
+  'cache_control',
   'stream',
 ];
 const TOKEN = /^[a-zA-Z0-9_-]{1,80}$/;
@@ -189,13 +257,28 @@ function expectNativeGrammar(body: Body, modelTraits: ModelTraits): void {
   if (modelTraits.forcedToolChoice === 'refused') {
     expect(['auto', 'none', undefined]).toContain(body.tool_choice?.type);
   }
-  for (const { name: toolName, input_schema: schema } of body.tools ?? []) {
+  for (const { name: toolName, type, input_schema: root } of body.tools ?? []) {
     expect(toolName).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
-    expect(schema.type).toBe('object');
+    if (type === 'web_search_20250305') continue;
+    expect(root['type']).toBe('object');
+    for (const refused of ['anyOf', 'oneOf', 'allOf']) expect(root).not.toHaveProperty(refused);
+  }
+  const thinks = body.thinking !== undefined && body.thinking.type !== 'disabled';
+  if (thinks) {
+    expect(body).not.toHaveProperty('temperature');
+    expect(['auto', 'none', undefined]).toContain(body.tool_choice?.type);
   }
   if (body.system) expect(body.system.length).toBeGreaterThan(0);
   for (const block of body.system ?? []) expectText(block);
-  expectTurns(body.messages);
+  expectTurns(body.messages.filter(({ role }) => role !== 'system'));
+  body.messages.forEach(({ role, content: said }, index) => {
+    if (role !== 'system') return;
+    expect(modelTraits.systemMessages).toBe('anywhere');
+    expect(body.messages[index - 1]?.role).toBe('user');
+    expect(['assistant', undefined]).toContain(body.messages[index + 1]?.role);
+    expect(said.length).toBeGreaterThan(0);
+    said.forEach(expectText);
+  });
 }
 
 function expectTurns(turns: Body['messages']): void {
@@ -260,10 +343,36 @@ describe('translateRequest, for random requests', () => {
         expectNativeGrammar(body, modelTraits);
         expect(countCachePoints(body)).toBeLessThanOrEqual(4);
       }),
-      { numRuns: 1_000 },
+      { numRuns: RUNS },
     );
     // A generator that mostly makes refused requests would prove nothing.
     expect(translated).toBeGreaterThan(refused);
+  });
+
+  it('begins a longer conversation with the bytes of the shorter one', () => {
+    const round = fc.oneof(
+      fc.record({ role: fc.constantFrom('user', 'system', 'developer'), content: text }),
+      fc.record({ role: fc.constantFrom('user', 'system'), content: fc.constant('More.') }),
+    );
+    const rounds = fc.array(round, { maxLength: 3 });
+    fc.assert(
+      fc.property(messages, rounds, traits, (beginning, more, modelTraits) => {
+        const answer = { role: 'assistant', content: 'Yes.' };
+        const bodies = [
+          [...beginning, { role: 'user', content: 'Go on.' }],
+          [...beginning, { role: 'user', content: 'Go on.' }, answer, ...more],
+        ].map((list) => {
+          const chatOf = { model: 'm', messages: list };
+          const options = { model: 'm', traits: modelTraits, maxOutputTokens: 8192 };
+          const result = translateRequest(chatOf, options);
+          return result.outcome === 'refused' ? undefined : result.body;
+        });
+        const [shorter, longer] = bodies;
+        if (shorter === undefined || longer === undefined) return;
+        expect(longer.startsWith(shorter.slice(0, shorter.lastIndexOf(']')))).toBe(true);
+      }),
+      { numRuns: RUNS },
+    );
   });
 
   it('never changes its input, and gives equal results for equal input', () => {
@@ -336,7 +445,7 @@ describe('translateRequest, for random requests', () => {
         const { outcome } = translate(value, modelTraits);
         expect(['translated', 'refused']).toContain(outcome);
       }),
-      { numRuns: 1_000 },
+      { numRuns: RUNS },
     );
   });
 
@@ -347,7 +456,7 @@ describe('translateRequest, for random requests', () => {
         const result = translate(mutated, modelTraits);
         if (result.outcome === 'translated') JSON.parse(result.body);
       }),
-      { numRuns: 1_000 },
+      { numRuns: RUNS },
     );
   });
 });

@@ -26,6 +26,10 @@ describe('normalizeToolChoice', () => {
       { type: 'function', name: 'f' },
       { type: 'tool', name: 'f' },
     ],
+    [
+      { type: 'custom', custom: { name: 'f' } },
+      { type: 'tool', name: 'f' },
+    ],
     [{ type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [] } }, { type: 'none' }],
   ])('reads %j as %j', (value, toolChoice) => {
     expect(normalizeToolChoice(value)).toEqual({ outcome: 'normalized', toolChoice });
@@ -58,7 +62,7 @@ describe('normalizeToolChoice', () => {
     [{ type: 'tool' }, 'tool_choice.name'],
     [{ type: 'tool', name: '' }, 'tool_choice.name'],
     [{ type: 'function', function: { name: 5 } }, 'tool_choice.function.name'],
-    [{ type: 'custom', custom: { name: 'f' } }, 'tool_choice.type'],
+    [{ type: 'custom', custom: {} }, 'tool_choice.custom.name'],
     [{ type: 'allowed_tools' }, 'tool_choice.mode'],
     [{ type: 'allowed_tools', allowed_tools: { mode: 'auto' } }, 'tool_choice.allowed_tools.tools'],
     [{ type: 'allowed_tools', mode: 'auto', tools: ['f'] }, 'tool_choice.tools[0]'],

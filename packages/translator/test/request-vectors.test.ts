@@ -3,15 +3,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { translateRequest, type ModelTraits } from '../src/index.js';
+import { cacheConversations, nativeSchemas, webSearch } from '../src/features/index.js';
+import { translateRequest, type ModelTraits, type ReasoningForm } from '../src/index.js';
 
 interface Vector {
   readonly why: string;
   readonly source: string;
   /** One of {@link TRAITS}; `classic` when absent. */
   readonly traits?: string;
-  /** Whether end users are sent upstream. */
+  /** Whether the translation sends the client's end user upstream, as an opaque id. */
   readonly endUserId?: boolean;
+  /** The features of `@gateway/translator/features` that are turned on. */
+  readonly features?: readonly ('cache' | 'schemas' | 'search')[];
+  readonly reasoning?: ReasoningForm;
   readonly chat: unknown;
   /** The expected body, its keys in order. */
   readonly native?: unknown;
@@ -22,6 +26,10 @@ interface Vector {
   readonly stream?: boolean;
   readonly includeUsage?: boolean;
   readonly legacyFunctions?: boolean;
+  readonly customTools?: readonly string[];
+  readonly annotations?: boolean;
+  /** Whether the client asked for thinking to be left out of the answer. */
+  readonly hidden?: boolean;
   readonly refused?: {
     readonly param: string | null;
     readonly code: string;
@@ -41,6 +49,9 @@ const TRAITS: Readonly<Record<string, ModelTraits>> = {
     forcedToolChoice: 'refused',
     effort: ['low', 'medium', 'high', 'xhigh', 'max'],
     thinkingOff: 'never',
+    thinkingOn: 'default',
+    systemMessages: 'anywhere',
+    structuredOutputs: 'accepted',
   },
   switchable: {
     sampling: 'refused',
@@ -53,6 +64,14 @@ const TRAITS: Readonly<Record<string, ModelTraits>> = {
     forcedToolChoice: 'accepted',
     effort: ['low', 'medium', 'high', 'max'],
     thinkingOff: 'omit',
+  },
+  asked: {
+    sampling: 'accepted',
+    forcedToolChoice: 'accepted',
+    effort: ['low', 'medium', 'high', 'max'],
+    thinkingOff: 'omit',
+    thinkingOn: 'adaptive',
+    structuredOutputs: 'accepted',
   },
   plain: {
     sampling: 'accepted',
@@ -78,11 +97,16 @@ function check(vector: Vector): void {
   const traits = TRAITS[vector.traits ?? 'classic'];
   if (traits === undefined) throw new Error(`unknown traits ${String(vector.traits)}`);
   expect(vector.source).toEqual(expect.any(String));
+  const features = vector.features ?? [];
   const before = JSON.stringify(vector.chat);
   const result = translateRequest(vector.chat, {
     model: 'claude-test',
     traits,
     maxOutputTokens: 8192,
+    jsonSchema: features.includes('schemas') ? nativeSchemas : undefined,
+    webSearch: features.includes('search') ? webSearch({ maxUses: 3 }) : undefined,
+    cache: features.includes('cache') ? cacheConversations : undefined,
+    reasoning: vector.reasoning,
     ...(vector.endUserId === true ? { endUserId: (value: string) => `opaque(${value})` } : {}),
   });
   expect(JSON.stringify(vector.chat)).toBe(before);
@@ -104,5 +128,8 @@ function check(vector: Vector): void {
     model: 'my-model',
     includeUsage: vector.includeUsage ?? false,
     legacyFunctions: vector.legacyFunctions ?? false,
+    customTools: vector.customTools,
+    annotations: vector.annotations,
+    reasoning: vector.hidden === true ? undefined : vector.reasoning,
   });
 }

@@ -91,6 +91,46 @@ describe('translateRequest', () => {
     });
   });
 
+  it.each([
+    [undefined, 'model'],
+    [{ traits: TRAITS, maxOutputTokens: 1 }, 'model'],
+    [{ model: 'm', traits: {}, maxOutputTokens: 1 }, 'traits.effort'],
+    [{ model: 'm', traits: TRAITS }, 'maxOutputTokens'],
+  ])('names the option that a caller forgot: %j', (options, name) => {
+    const call = () => translateRequest({}, options as never);
+    expect(call).toThrow(new TypeError(`the option ${name} is missing`));
+  });
+
+  it('refuses a body nested deeper than 200 levels, however deep', () => {
+    const nested = (levels: number) =>
+      JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`);
+    const chat = (levels: number) => ({ model: 'm', messages: [user('Hi')], x: nested(levels) });
+    expect(translate(chat(199)).outcome).toBe('translated');
+    for (const levels of [200, 100_000]) {
+      const problem = { message: 'the body: is over 200 levels deep', param: null };
+      expect(translate(chat(levels))).toMatchObject({ outcome: 'refused', problem });
+    }
+  });
+
+  it('begins a longer conversation with the same bytes, whatever the system says later', () => {
+    const talk = [user('One'), { role: 'assistant', content: '1' }, user('Two')];
+    const later = [
+      { role: 'assistant', content: '2' },
+      { role: 'system', content: 'Now French.' },
+    ];
+    for (const systemMessages of ['anywhere', 'first'] as const) {
+      const bodies = [talk, [...talk, ...later, user('Three')]].map((messages) => {
+        const result = translateRequest(
+          { model: 'm', messages: [{ role: 'system', content: 'Base.' }, ...messages] },
+          { model: 'm', traits: { ...TRAITS, systemMessages }, maxOutputTokens: 8192 },
+        );
+        if (result.outcome === 'refused') throw new Error(result.problem.message);
+        return result.body;
+      });
+      expect(bodies[1]?.startsWith(bodies[0]?.slice(0, -']}'.length) ?? '')).toBe(true);
+    }
+  });
+
   it('never repeats the text of a prompt in notes or problems', () => {
     const secret = 'canary-7f3a';
     const chats = [
@@ -113,7 +153,7 @@ describe('translateRequest', () => {
 
   it('reads schemas and arguments 200 levels deep, and arguments of any depth', () => {
     let schema: unknown = { type: 'object' };
-    for (let i = 0; i < 190; i += 1) schema = { type: 'object', properties: { a: schema } };
+    for (let i = 0; i < 95; i += 1) schema = { type: 'object', properties: { a: schema } };
     const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
     const body = bodyOf({
       model: 'm',
@@ -212,8 +252,8 @@ describe('REQUEST_FIELDS', () => {
     return result.notes.map(({ path, detail }) => ({ path, detail }));
   };
 
-  it('describes each of the 37 fields of the chat format, and cache_control', () => {
-    expect(REQUEST_FIELDS.size).toBe(38);
+  it('describes each of the 37 fields of the chat format, and three of other gateways', () => {
+    expect(REQUEST_FIELDS.size).toBe(40);
   });
 
   it.each([...REQUEST_FIELDS])('describes %s correctly', (name, field) => {

@@ -7,8 +7,11 @@ interface ResponseVector {
   readonly context: {
     readonly includeUsage: boolean;
     readonly legacyFunctions?: boolean;
-    readonly reasoning?: 'thinking_blocks';
+    readonly reasoning?: 'thinking_blocks' | 'reasoning_content';
+    readonly customTools?: readonly string[];
+    readonly annotations?: boolean;
   };
+  readonly serviceTier?: string;
   readonly native: string | object;
   readonly message: object;
   readonly finish: string;
@@ -56,6 +59,7 @@ describe('translateResponse', () => {
       choices: [
         { index: 0, message: vector.message, logprobs: null, finish_reason: vector.finish },
       ],
+      ...(vector.serviceTier === undefined ? {} : { service_tier: vector.serviceTier }),
       usage: {
         ...totals,
         prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
@@ -71,6 +75,37 @@ describe('translateResponse', () => {
       expect(translate(body)).toMatchObject({ outcome: 'malformed' });
     },
   );
+
+  it.each([
+    [{ name: 'f' }],
+    [{ id: 5, name: 'f' }],
+    [{ id: 'toolu_1', name: { toString: 5 } }],
+    [{ id: 'toolu_1', name: '' }],
+  ])('reports a call without a text as its id or name: %j', (call) => {
+    const body = JSON.stringify({
+      id: 'msg_1',
+      content: [{ type: 'tool_use', ...call, input: {} }],
+    });
+    expect(translate(body)).toEqual({
+      outcome: 'malformed',
+      reason: 'a call has no id or no name',
+    });
+  });
+
+  it('survives values nested deeper than the stack, wherever they stand', () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const thinking = `{"type":"thinking","thinking":"a","signature":"b","odd":${deep}}`;
+    const call = `{"type":"tool_use","id":"c","name":"f","input":{"a":${deep}}}`;
+    const usage = `{"input_tokens":1,"output_tokens":1,"cache_creation":{"odd":${deep}}}`;
+    const body = `{"id":"msg_1","content":[${thinking},${call}],"usage":${usage}}`;
+    const result = translate(body, { reasoning: 'reasoning_content' });
+    if (result.outcome === 'malformed') throw new Error(result.reason);
+    expect(result.body).toContain(JSON.stringify(`{"a":${deep}}`));
+    expect(result.usage).toMatchObject({
+      outcome: 'read',
+      remarks: [{ detail: 'cache_creation' }],
+    });
+  });
 
   it('returns invalid usage as invalid', () => {
     const body = '{"id":"msg_1","content":[],"usage":{"input_tokens":-5,"output_tokens":1}}';

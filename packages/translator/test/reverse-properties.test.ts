@@ -14,6 +14,11 @@ import {
 import { CONTEXT, cutAt, run } from './replay-vectors.js';
 import { traitsNamed } from './reverse-vectors.js';
 
+/** `PROPERTY_RUNS=200000` looks for rarer cases. */
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 4_000);
+/** Each of these reads a stream many times. With 4,000, this file takes 97 s of CPU time. */
+const SPLIT_RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1_000);
+
 const MODEL: ModelTraits = {
   sampling: 'accepted',
   forcedToolChoice: 'accepted',
@@ -231,7 +236,7 @@ describe('requests, to the other format and back', () => {
         // Once more: the chat request comes back unchanged, too.
         expect(translateMessagesRequest(back.body, options)).toMatchObject({ body: chat.body });
       }),
-      { numRuns: 200 },
+      { numRuns: RUNS },
     );
   });
 
@@ -252,7 +257,7 @@ describe('requests, to the other format and back', () => {
           else expect(result.problem.message).toMatch(/\w/);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: RUNS },
     );
   });
 });
@@ -371,7 +376,7 @@ describe('chat streams with interleaved parts', () => {
         }
         expect(end).toMatchObject({ outcome: 'complete', stopReason: 'tool_use' });
       }),
-      { numRuns: 300 },
+      { numRuns: RUNS },
     );
   });
 
@@ -390,7 +395,7 @@ describe('chat streams with interleaved parts', () => {
           expect(run(createMessageStream(ANSWER), cutAt(bytes, cuts))).toEqual(whole);
         },
       ),
-      { numRuns: 100 },
+      { numRuns: SPLIT_RUNS },
     );
   });
 });
@@ -433,7 +438,7 @@ describe('answers of any shape', () => {
           expect([status, error.message]).toEqual([expect.any(Number), expect.any(String)]);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: RUNS },
     );
   });
 });

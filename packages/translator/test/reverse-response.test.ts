@@ -82,7 +82,7 @@ describe('translateChatError, with vectors', () => {
 });
 
 describe('the table of errors', () => {
-  it('leads from every type to its status and back', () => {
+  it('maps every type to its status and back', () => {
     for (const [type, status] of Object.entries(ERROR_STATUS)) {
       expect([statusOfError(type), errorOfStatus(status)]).toEqual([status, type]);
     }

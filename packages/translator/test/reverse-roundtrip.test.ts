@@ -13,6 +13,7 @@ import {
   type ModelTraits,
   type StreamPipe,
 } from '../src/index.js';
+import { nativeSchemas } from '../src/features/index.js';
 import {
   createMessageStream,
   translateCompletion,
@@ -27,6 +28,8 @@ const MODEL: ModelTraits = {
   forcedToolChoice: 'accepted',
   effort: ['low', 'medium', 'high', 'xhigh', 'max'],
   thinkingOff: 'disabled',
+  systemMessages: 'anywhere',
+  structuredOutputs: 'accepted',
 };
 
 function forwards(chat: string, model: string): { body: string; notes: readonly unknown[] } {
@@ -35,6 +38,7 @@ function forwards(chat: string, model: string): { body: string; notes: readonly 
     traits: MODEL,
     maxOutputTokens: 1_000_000,
     endUserId: (value) => value,
+    jsonSchema: nativeSchemas,
   });
   if (result.outcome === 'refused') throw new Error(result.problem.message);
   return result;
@@ -59,8 +63,13 @@ function nativeVectors(
     ]);
 }
 
+/** The chat format has no adaptive thinking apart from an effort, and no native tools. */
+const ONE_WAY = /"type":"(adaptive|web_search_\d+)"/;
+
 describe('requests that translateRequest wrote', () => {
-  const vectors = nativeVectors('request').filter(([, { native }]) => native !== undefined);
+  const vectors = nativeVectors('request').filter(
+    ([, { native }]) => native !== undefined && !ONE_WAY.test(JSON.stringify(native)),
+  );
 
   it.each(vectors)('%s: come back through the chat format unchanged', (_name, { native }) => {
     const text = reverse.textOf(native);
@@ -137,10 +146,13 @@ describe('responses', () => {
     return result.body;
   };
 
-  it.each(nativeVectors('response'))('%s: the chat form is a fixed point', (_name, { native }) => {
-    const chat = there(reverse.textOf(native));
-    expect(there(back(chat))).toBe(chat);
-  });
+  it.each(nativeVectors('response'))(
+    '%s: the chat form does not change when it is translated again',
+    (_name, { native }) => {
+      const chat = there(reverse.textOf(native));
+      expect(there(back(chat))).toBe(chat);
+    },
+  );
 
   it.each(nativeVectors('response'))('%s: usage comes back exactly', (_name, { native }) => {
     const before = JSON.parse(reverse.textOf(native)) as Message;
@@ -157,7 +169,7 @@ describe('responses', () => {
   });
 
   it.each(reverse.load<reverse.ResponseVector>('response').filter(([, v]) => !v.outcome))(
-    '%s: the native form is a fixed point',
+    '%s: the native form does not change when it is translated again',
     (_name, vector) => {
       const first = translateCompletion(reverse.textOf(vector.chat), reverse.contextOf(vector));
       if (first.outcome !== 'translated') throw new Error(first.outcome);

@@ -12,6 +12,7 @@ import {
   type DeltaUsage,
   type NativeBlock,
   type NativeErrorType,
+  type NativeEvent,
   type NativeMessage,
   type NativeUsage,
   type StopReason,
@@ -39,18 +40,12 @@ const olderMessages: Accepts<
   Exclude<ChatMessage, { readonly role: 'tool' }>
 > = true;
 
-/** The API omits `citations` if there are none. The SDKs' types say null. */
-type Uncited<Block> = Block extends { readonly citations: unknown }
-  ? Omit<Block, 'citations'>
-  : Block;
-
-/**
- * Counts are null if the upstream reported none, which the SDK does not allow. Lists are readonly.
- */
-type Head = Omit<NativeMessage, 'usage' | 'content'>;
-const head: Accepts<Omit<Anthropic.Message, 'usage' | 'content'>, Head> = true;
-const blocks: Accepts<Uncited<Anthropic.ContentBlock>, NativeBlock> = true;
-const olderBlocks: Accepts<Uncited<Anthropic0.ContentBlock>, NativeBlock> = true;
+const message: Accepts<Anthropic.Message, NativeMessage> = true;
+const olderBlocks: Accepts<Anthropic0.ContentBlock, NativeBlock> = true;
+const events: Accepts<
+  Anthropic.RawMessageStreamEvent,
+  Exclude<NativeEvent, { type: 'ping' | 'error' }>
+> = true;
 const deltas: Accepts<Anthropic.RawContentBlockDelta, BlockDelta> = true;
 const stopReasons: Accepts<Anthropic.StopReason, StopReason> = true;
 const messageMembers: Accepts<keyof NativeMessage, keyof Anthropic.Message> = true;
@@ -100,7 +95,7 @@ const FIELDS: Record<Exclude<NativeField, HeaderField>, true> = {
 
 describe('the types of the reverse direction', () => {
   it('fit those of both SDKs', () => {
-    const all = [knownToOpenAI, knownToOlderOpenAI, messages, olderMessages, head, blocks];
+    const all = [knownToOpenAI, knownToOlderOpenAI, messages, olderMessages, message, events];
     const rest = [olderBlocks, deltas, stopReasons, messageMembers, usageMembers, deltaMembers];
     expect([...all, ...rest, errorTypes]).not.toContain(false);
   });

@@ -89,6 +89,7 @@ export const TRAITS: Readonly<Record<string, ChatTraits>> = {
     toolResults: 'parts',
     thinking: 'thinking_blocks',
     cacheControl: 'carried',
+    maxStopSequences: 100,
   },
   coarse: {
     maxTokens: 'max_completion_tokens',

@@ -1,3 +1,10 @@
+/**
+ * How thinking is returned. With `thinking_blocks`, as native blocks with their signatures: a
+ * client that sends them back unchanged keeps the model's reasoning in tool loops. With
+ * `reasoning_content`, its text also leaves as it is made, in the member that most clients read.
+ */
+export type ReasoningForm = 'thinking_blocks' | 'reasoning_content';
+
 /** The facts about a chat request that the translation of its answer needs. */
 export interface ResponseContext {
   /** The model as the client wrote it, echoed in the completion and in every chunk. */
@@ -8,4 +15,10 @@ export interface ResponseContext {
   readonly includeUsage: boolean;
   /** Whether tools came as `functions`. Calls then go back as `function_call`. */
   readonly legacyFunctions: boolean;
+  /** Names of the tools of type `custom`. Their calls go back with a text instead of arguments. */
+  readonly customTools?: readonly string[] | undefined;
+  /** Whether the model may search the web. The pages that it cites become `annotations`. */
+  readonly annotations?: boolean | undefined;
+  /** If absent, thinking is left out. */
+  readonly reasoning?: ReasoningForm | undefined;
 }

@@ -6,7 +6,10 @@
 import type { RequestField } from '../reading/field-fate.js';
 import { NEUTRAL_VALUES } from '../reading/neutral-values.js';
 
-/** Every member of OpenAI SDK 7.55.0 `ChatCompletionCreateParamsBase`, and `cache_control`. */
+/**
+ * Every member of OpenAI SDK 7.57.0 `ChatCompletionCreateParamsBase`, and three that clients of
+ * other gateways write: `cache_control`, `reasoning` and `thinking`.
+ */
 export const REQUEST_FIELDS: ReadonlyMap<string, RequestField> = new Map<string, RequestField>([
   mapped('model', 'model'),
   mapped('messages', 'messages, system'),
@@ -22,8 +25,12 @@ export const REQUEST_FIELDS: ReadonlyMap<string, RequestField> = new Map<string,
   mapped('parallel_tool_calls', 'tool_choice.disable_parallel_tool_use'),
   mapped('functions', 'tools'),
   mapped('function_call', 'tool_choice'),
-  mapped('response_format', 'system'),
+  mapped('response_format', 'system, output_config.format'),
   mapped('reasoning_effort', 'output_config.effort, thinking'),
+  mapped('reasoning', 'output_config.effort, thinking'),
+  mapped('thinking', 'output_config.effort, thinking'),
+  mapped('web_search_options', 'tools'),
+  mapped('service_tier', 'service_tier'),
   mapped('safety_identifier', 'metadata.user_id'),
   mapped('user', 'metadata.user_id'),
   mapped('cache_control', 'cache_control'),
@@ -36,7 +43,6 @@ export const REQUEST_FIELDS: ReadonlyMap<string, RequestField> = new Map<string,
   ignored('presence_penalty', 'there are no penalties'),
   ignored('verbosity', 'there is no verbosity control'),
   ignored('metadata', 'upstream stores no metadata'),
-  ignored('service_tier', 'there is one tier'),
   ignored('prompt_cache_key', 'caches have no keys'),
   ignored('prompt_cache_retention', 'cache points carry their own lifetime'),
   ignored('prompt_cache_options', 'cache points carry their own lifetime'),
@@ -45,7 +51,6 @@ export const REQUEST_FIELDS: ReadonlyMap<string, RequestField> = new Map<string,
   ignored('modalities', 'answers are text'),
   ignored('audio', 'answers are text'),
   ignored('moderation', 'there is no moderation step'),
-  ignored('web_search_options', 'there is no web search'),
 ]);
 
 function mapped(name: string, to: string): [string, RequestField] {
@@ -53,5 +58,5 @@ function mapped(name: string, to: string): [string, RequestField] {
 }
 
 function ignored(name: string, why: string): [string, RequestField] {
-  return [name, { fate: 'ignored', why, neutral: NEUTRAL_VALUES.get(name)?.split(' ') ?? [] }];
+  return [name, { fate: 'ignored', why, neutral: [NEUTRAL_VALUES[name] ?? []].flat() }];
 }

@@ -38,7 +38,8 @@ export class MessageWatch {
     const type = typeof event['type'] === 'string' ? event['type'] : name;
     switch (type) {
       case 'message_start':
-        this.#state.start(event);
+        if (!this.#state.start(event)) this.fail('malformed');
+        if (this.#state.hasFinalUsage) this.isHolding = true;
         return;
       case 'message_delta':
         this.#state.delta(event);

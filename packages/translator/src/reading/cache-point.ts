@@ -5,3 +5,21 @@ export interface CacheControl {
   type: 'ephemeral';
   ttl?: '5m' | '1h' | undefined;
 }
+
+/** A part of a native request that may carry a cache point. */
+export interface CachePointHolder {
+  cache_control?: CacheControl | undefined;
+}
+
+/** The parts of a native request that become its cached prefix. */
+export interface CacheableRequest extends CachePointHolder {
+  readonly tools?: readonly CachePointHolder[] | undefined;
+  readonly system?: readonly CachePointHolder[] | undefined;
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content: readonly CachePointHolder[];
+  }[];
+}
+
+/** Adds cache points to a request without any. */
+export type AddCachePoints = (request: CacheableRequest) => void;

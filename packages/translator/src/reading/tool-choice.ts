@@ -16,7 +16,7 @@ export type NativeToolChoice =
   | { readonly type: 'none' };
 
 export type ToolChoiceNormalization =
-  /** Already a native object: leave it, and whatever else it holds, untouched. */
+  /** Already a native object: leave it and all its members unchanged. */
   | { readonly outcome: 'native' }
   | {
       readonly outcome: 'normalized';
@@ -28,8 +28,8 @@ export type ToolChoiceNormalization =
 
 /**
  * Reads a `tool_choice` that is present. Accepts the native objects, the strings `auto`, `none`,
- * `required` and `any`, and OpenAI's objects of type `function`, `required` and `allowed_tools`, as
- * its chat format and its responses format spell them.
+ * `required` and `any`, and OpenAI's objects of type `function`, `custom`, `required` and
+ * `allowed_tools`, as its chat format and its responses format spell them.
  *
  * `allowed_tools` becomes `auto` or `any` according to its mode, and `none` when the list is empty.
  * The caller has to offer only the listed tools.
@@ -45,9 +45,10 @@ export function normalizeToolChoice(value: unknown): ToolChoiceNormalization {
   switch (choice['type']) {
     case 'tool':
       return isName(choice['name']) ? { outcome: 'native' } : refused('.name');
-    case 'function': {
-      const name = functionName(choice);
-      return isName(name) ? normalized({ type: 'tool', name }) : refused('.function.name');
+    case 'function':
+    case 'custom': {
+      const name = toolName(choice);
+      return isName(name) ? normalized({ type: 'tool', name }) : refused(`.${choice['type']}.name`);
     }
     case 'allowed_tools':
       return ofAllowedTools(choice);
@@ -65,18 +66,20 @@ function ofAllowedTools(value: JsonObject): ToolChoiceNormalization {
   const [{ mode, tools }, path] = isJsonObject(nested) ? [nested, '.allowed_tools'] : [value, ''];
   if (mode !== 'auto' && mode !== 'required') return refused(`${path}.mode`);
   if (!Array.isArray(tools)) return refused(`${path}.tools`);
-  const names = tools.map((tool) =>
-    isJsonObject(tool) && tool['type'] === 'function' ? functionName(tool) : undefined,
-  );
+  const names = tools.map((tool) => (isJsonObject(tool) ? toolName(tool) : undefined));
   if (!names.every(isName)) {
-    return refused(`${path}.tools[${names.findIndex((name) => !isName(name))}]`);
+    const member = `${path}.tools[${names.findIndex((name) => !isName(name))}]`;
+    return refused(member, 'must be a function or custom tool');
   }
   if (names.length === 0) return normalized({ type: 'none' });
   return normalized({ type: mode === 'required' ? 'any' : 'auto' }, names);
 }
 
-function functionName(value: JsonObject): unknown {
-  const nested = value['function'];
+/** The name in a choice of type `function` or `custom`; undefined for other types. */
+function toolName(value: JsonObject): unknown {
+  const { type } = value;
+  if (type !== 'function' && type !== 'custom') return undefined;
+  const nested = value[type];
   return isJsonObject(nested) ? nested['name'] : value['name'];
 }
 
@@ -91,10 +94,12 @@ function normalized(
   return { outcome: 'normalized', toolChoice, ...(allowedTools && { allowedTools }) };
 }
 
-function refused(member: string): ToolChoiceNormalization {
+const ANY_CHOICE =
+  'must be "auto", "none", "any", "required" ' +
+  'or an object of type tool, function, custom or allowed_tools';
+
+function refused(member: string, complaint = ANY_CHOICE): ToolChoiceNormalization {
   const param = `tool_choice${member}`;
-  const message =
-    `${param}: tool_choice must be "auto", "none", "any", "required" ` +
-    'or an object of type "tool", "function" or "allowed_tools"';
+  const message = `${param}: ${complaint}`;
   return { outcome: 'refused', problem: { message, param, code: 'invalid_value' } };
 }

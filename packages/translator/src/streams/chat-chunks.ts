@@ -2,46 +2,54 @@
 
 import { createChunkWriter } from '../chat-client/answer/chunk-writer.js';
 import { type ChatStreamError, chatStreamError } from '../chat-client/answer/error-events.js';
+import type { ChatAnnotation } from '../chat-client/answer/annotations.js';
 import type { FinishReason } from '../chat-client/answer/finish-reason.js';
 import type { TranslateResponseContext } from '../chat-client/answer/response.js';
-import { isJsonObject, type JsonObject } from '../wire/raw-json.js';
+import type { ThinkingBlock } from '../chat-client/answer/thinking.js';
+import { isJsonObject } from '../wire/raw-json.js';
 import type { StreamPipe } from '../wire/stream-pipe.js';
 import type { chatUsage } from '../wire/usage.js';
 
-/** One chunk of a chat completion. `choices` is empty in the chunk that only carries usage. */
+/**
+ * One chunk of a chat completion. It can be used as `OpenAI.ChatCompletionChunk`. `choices` is
+ * empty in the chunk that only carries usage.
+ */
 export interface ChatChunk {
-  readonly id: string;
-  readonly object: 'chat.completion.chunk';
+  id: string;
+  object: 'chat.completion.chunk';
   /** In seconds since the epoch. */
-  readonly created: number;
-  readonly model: string;
-  readonly choices: readonly {
-    readonly index: 0;
-    readonly delta: ChatDelta;
-    readonly logprobs: null;
-    readonly finish_reason: FinishReason | null;
+  created: number;
+  model: string;
+  choices: {
+    index: 0;
+    delta: ChatDelta;
+    logprobs: null;
+    finish_reason: FinishReason | null;
   }[];
-  readonly usage?: ReturnType<typeof chatUsage> | null;
+  service_tier?: 'default' | 'priority';
+  usage?: ReturnType<typeof chatUsage> | null;
 }
 
 export interface ChatDelta {
-  readonly role?: 'assistant';
-  readonly content?: string;
-  readonly refusal?: string | null;
-  readonly tool_calls?: readonly {
-    readonly index: number;
-    readonly id?: string;
-    readonly type?: 'function';
-    readonly function: ChatCallDelta;
+  role?: 'assistant';
+  content?: string;
+  refusal?: string | null;
+  tool_calls?: {
+    index: number;
+    id?: string;
+    type?: 'function';
+    function: ChatCallDelta;
   }[];
-  readonly function_call?: ChatCallDelta;
-  readonly thinking_blocks?: readonly JsonObject[];
+  function_call?: ChatCallDelta;
+  reasoning_content?: string;
+  thinking_blocks?: (ThinkingBlock & { index: number })[];
+  annotations?: ChatAnnotation[];
 }
 
 /** The first delta of a call has its name. Later deltas have more of its arguments. */
 export interface ChatCallDelta {
-  readonly name?: string;
-  readonly arguments: string;
+  name?: string;
+  arguments: string;
 }
 
 /**

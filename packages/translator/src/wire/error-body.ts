@@ -7,19 +7,19 @@ export interface ErrorDetails {
   /** An error type of the native API, such as `invalid_request_error`. */
   readonly type: string;
   readonly message: string;
-  /** The path of the field at fault. Only chat clients get it. */
+  /** The path of the field at fault. Only clients of OpenAI's formats get it. */
   readonly param?: string | null;
-  /** Only chat clients get it. */
+  /** Only clients of OpenAI's formats get it. */
   readonly code?: string | null;
   /** A stable code of the native API, such as `thread_unsupported_request`. SDKs act on it. */
   readonly errorCode?: string | undefined;
   readonly requestId: string;
-  readonly dialect: 'messages' | 'chat.completions';
+  readonly dialect: 'messages' | 'chat.completions' | 'responses';
 }
 
 /**
- * Writes an error body: `{"type":"error","error":{"type","message"},"request_id"}`. In the chat
- * dialect, `error` also has `param` and `code`, which OpenAI's SDKs read and Anthropic's ignore.
+ * Writes an error body: `{"type":"error","error":{"type","message"},"request_id"}`. In OpenAI's
+ * dialects, `error` also has `param` and `code`, which OpenAI's SDKs read and Anthropic's ignore.
  */
 export function errorBody({
   type,
@@ -35,7 +35,7 @@ export function errorBody({
     error: {
       type,
       message,
-      ...(dialect === 'chat.completions' && { param, code }),
+      ...(dialect !== 'messages' && { param, code }),
       details: errorCode ? { error_code: errorCode } : undefined,
     },
     request_id: requestId,

@@ -8,30 +8,53 @@ export class MessageState {
   messageId: string | undefined;
   stopReason: string | undefined;
   stopDetails: unknown;
+  #hasBegun = false;
   #usage: JsonObject = {};
   #hasFinalUsage = false;
 
-  start(event: JsonObject): void {
+  /**
+   * @returns false when the message has already begun. A second `message_start` shows that two
+   * streams were spliced, so neither of their messages may end as complete.
+   */
+  start(event: JsonObject): boolean {
+    if (this.#hasBegun) return false;
+    this.#hasBegun = true;
     const { message } = event;
-    if (!isJsonObject(message)) return;
+    if (!isJsonObject(message)) return true;
     const { id, usage } = message;
-    this.messageId = stringOf(id) || this.messageId;
+    this.messageId = stringOf(id) || undefined;
     this.#usage = overlayUsage({}, usage);
+    this.#readStop(message);
+    // A message that comes whole in `message_start` has its final counts there.
+    this.#hasFinalUsage = this.stopReason !== undefined && isJsonObject(usage);
+    return true;
   }
 
   delta(event: JsonObject): void {
-    const { stop_reason: reason, stop_details: details } = objectOf(event['delta']);
-    this.stopReason = stringOf(reason) || this.stopReason;
-    this.stopDetails = details ?? this.stopDetails;
+    this.#readStop(objectOf(event['delta']));
     const { usage } = event;
     if (!isJsonObject(usage)) return;
     this.#usage = overlayUsage(this.#usage, usage);
     this.#hasFinalUsage = true;
   }
 
+  #readStop({ stop_reason: reason, stop_details: details }: JsonObject): void {
+    this.stopReason = stringOf(reason) || this.stopReason;
+    this.stopDetails = details ?? this.stopDetails;
+  }
+
+  get hasFinalUsage(): boolean {
+    return this.#hasFinalUsage;
+  }
+
+  /** The processing tier that the upstream reports; undefined when it reports none. */
+  get serviceTier(): unknown {
+    return this.#usage['service_tier'];
+  }
+
   /**
-   * The counts of `message_start` are provisional, so without a later event there is no final
-   * usage.
+   * The counts of `message_start` are provisional unless it has a stop reason, so without a later
+   * event there is no final usage.
    */
   usage(read = readUsage): UsageReading {
     return this.#hasFinalUsage

@@ -34,6 +34,30 @@ export function objectsOf(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
+/** The most levels of nested arrays and objects that are passed on. */
+const MAX_DEPTH = 200;
+
+/**
+ * Whether a value is nested more than 200 levels deep. `JSON.stringify` and every other recursion
+ * would exhaust the stack on such a value. It goes through the value level by level, without
+ * recursion.
+ */
+export function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; depth < MAX_DEPTH; depth += 1) {
+    const next: unknown[] = [];
+    for (const holder of level) {
+      if (typeof holder !== 'object' || holder === null) continue;
+      for (const item of Object.values(holder)) {
+        if (typeof item === 'object' && item !== null) next.push(item);
+      }
+    }
+    if (next.length === 0) return false;
+    level = next;
+  }
+  return true;
+}
+
 /** The value of JSON text; undefined when the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {

@@ -24,7 +24,7 @@ export interface Usage {
   readonly thinkingTokens: number;
 }
 
-/** A usage object that a charge may depend on, or the reason why none may. */
+/** Usage that can be charged, or the reason why it cannot. */
 export type UsageReading =
   | {
       readonly outcome: 'read';
@@ -137,7 +137,8 @@ function readLifetimes(split: unknown): Lifetimes {
 
 /** Shortens an upstream's value for a remark. */
 function shown(value: unknown): string {
-  return String(JSON.stringify(value)).slice(0, 60);
+  // A nested value could be too deep for `JSON.stringify`.
+  return typeof value === 'object' ? 'an object' : String(JSON.stringify(value)).slice(0, 60);
 }
 
 /**

@@ -5,10 +5,11 @@
  * https://platform.openai.com/docs/api-reference/chat-streaming/streaming
  */
 
-import type { JsonObject } from '../../wire/raw-json.js';
 import { chatUsage, type Usage } from '../../wire/usage.js';
+import type { CalledTool } from './called-tool.js';
 import type { FinishReason } from './finish-reason.js';
 import { completionId, type TranslateResponseContext } from './response.js';
+import { chatServiceTier } from './service-tier.js';
 
 export class ChunkText {
   readonly #context: TranslateResponseContext;
@@ -38,9 +39,9 @@ export class ChunkText {
   }
 
   /** @param delta - The JSON text of the delta. */
-  delta(delta: string, reason = 'null', usage = this.#noUsage): void {
+  delta(delta: string, reason = 'null', rest = this.#noUsage): void {
     this.#write(
-      `${this.#prefix}{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${reason}}]${usage}}`,
+      `${this.#prefix}{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${reason}}]${rest}}`,
     );
   }
 
@@ -56,26 +57,32 @@ export class ChunkText {
     ];
   }
 
-  /**
-   * @param call - The native block, for the first delta of a call. That delta has the id and name.
-   */
-  call(index: number, text: string, call?: JsonObject): void {
-    const name = call ? `"name":${JSON.stringify(String(call['name']))},` : '';
+  /** @param call - For the first delta of a call, which has its id and name. */
+  call(index: number, text: string, call?: CalledTool): void {
+    const name = call ? `"name":${JSON.stringify(call.name)},` : '';
     const functionDelta = `{${name}"arguments":${JSON.stringify(text)}}`;
     if (this.#context.legacyFunctions) {
       // `function_call` holds a single call.
       if (index === 0) this.delta(`{"function_call":${functionDelta}}`);
       return;
     }
-    const id = call ? `"id":${JSON.stringify(String(call['id']))},"type":"function",` : '';
+    const id = call ? `"id":${JSON.stringify(call.id)},"type":"function",` : '';
     this.delta(`{"tool_calls":[{"index":${index},${id}"function":${functionDelta}}]}`);
   }
 
+  /** A whole call of a custom tool. */
+  customCall(index: number, { id, name }: CalledTool, input: string): void {
+    const call = { index, id, type: 'custom', custom: { name, input } };
+    this.delta(JSON.stringify({ tool_calls: [call] }));
+  }
+
   /** Writes the finish reason and the usage, in a chunk of its own if the client asked for that. */
-  end(reason: FinishReason, counts: Usage | undefined): void {
+  end(reason: FinishReason, counts: Usage | undefined, nativeTier: unknown): void {
     const usage = counts ? `,"usage":${JSON.stringify(chatUsage(counts))}` : '';
     const { includeUsage } = this.#context;
-    this.delta('{}', `"${reason}"`, includeUsage ? this.#noUsage : usage);
-    if (includeUsage && usage !== '') this.#write(`${this.#prefix}]${usage}}`);
+    const tier = chatServiceTier(nativeTier);
+    const served = tier ? `,"service_tier":"${tier}"` : '';
+    this.delta('{}', `"${reason}"`, served + (includeUsage ? this.#noUsage : usage));
+    if (includeUsage && usage !== '') this.#write(`${this.#prefix}]${served}${usage}}`);
   }
 }

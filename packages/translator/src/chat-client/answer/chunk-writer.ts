@@ -5,22 +5,39 @@
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 
+import { append } from '../../wire/lists.js';
 import { failureOf, MessageState, type StreamFailure } from '../../wire/message-state.js';
-import { type JsonObject, objectOf, stringOf } from '../../wire/raw-json.js';
+import {
+  isJsonObject,
+  isTooDeep,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  stringOf,
+} from '../../wire/raw-json.js';
 import type { FailureCause, MessageEnd } from '../../wire/stream-pipe.js';
+import { annotationsOf, type ChatAnnotation } from './annotations.js';
+import { argumentsOf, type CalledTool, calledTool, customInput } from './called-tool.js';
 import { ChunkText } from './chunk-text.js';
 import { finishReason } from './finish-reason.js';
-import { isThinking, refusalOf, type TranslateResponseContext } from './response.js';
+import { inputTexts } from './input-texts.js';
+import { refusalOf, type TranslateResponseContext } from './response.js';
+import { type ThinkingBlock, thinkingBlock } from './thinking.js';
 
 /** A content block while its deltas arrive; undefined for a block that is left out. */
 type OpenBlock =
-  | { readonly kind: 'text' }
-  | { readonly kind: 'call'; readonly toolIndex: number; readonly input: unknown; hasJson: boolean }
+  | { readonly kind: 'text'; readonly start: number; readonly citations: JsonObject[] }
   | {
-      readonly kind: 'thinking';
-      readonly block: JsonObject;
-      readonly texts: { thinking: string; signature: string };
+      readonly kind: 'call';
+      readonly toolIndex: number;
+      /** Set for a call of a custom tool, which leaves whole when its block ends. */
+      readonly custom: CalledTool | undefined;
+      /** The arguments at the start of the block. They count if no deltas follow. */
+      readonly input: string;
+      /** The arguments that came in deltas: all of a custom call, otherwise the last. */
+      json: string;
     }
+  | { readonly kind: 'thinking'; readonly block: ThinkingBlock }
   | undefined;
 
 /** Events that only make sense once the message has begun. */
@@ -30,11 +47,15 @@ export interface ChunkWriter {
   /**
    * Takes one native event. `name` is the type to assume when the event has none. Events after the
    * end of the message, or after a failure, are ignored.
+   *
+   * @param source - The JSON text of the event, from which the inputs of calls are cut. Without it
+   * they are written from their values.
    */
-  onEvent(event: JsonObject, name: string): void;
+  onEvent(event: JsonObject, name: string, source?: string): void;
   /**
    * The event of a chunk with a text delta: the text before and after the JSON of its string.
-   * Undefined unless a text block with this index is open and the message is unfinished.
+   * Undefined unless a text block with this index is open, the message is unfinished and the length
+   * of its text is not needed.
    */
   textFrame(index: number): readonly [before: string, after: string] | undefined;
   /** Ends an unfinished message as failed. `reported` is the `error` that the upstream sent. */
@@ -53,11 +74,16 @@ export function createChunkWriter(
   const state = new MessageState();
   const chunks = new ChunkText(context, write);
   const blocks = new Map<unknown, OpenBlock>();
+  const annotations: ChatAnnotation[] = [];
+  const { reasoning, customTools } = context;
   let callCount = 0;
+  let thinkingCount = 0;
+  /** The length of the text so far. Only counted if there are annotations. */
+  let length = 0;
   let isFinished = false;
   let failure: StreamFailure | undefined;
 
-  function onEvent(event: JsonObject, name: string): void {
+  function onEvent(event: JsonObject, name: string, source?: string): void {
     if (isFinished) return;
     const type = stringOf(event['type']) || name;
     if (!chunks.hasBegun && WITHIN_MESSAGE.test(type)) {
@@ -68,15 +94,16 @@ export function createChunkWriter(
       case 'content_block_delta':
         addDelta(event);
         return;
-      case 'content_block_start':
-        blocks.set(event['index'], openBlock(objectOf(event['content_block'])));
+      case 'content_block_start': {
+        const block = openBlock(event['content_block'], 'content_block', source);
+        blocks.set(event['index'], block);
         return;
+      }
       case 'content_block_stop':
         closeBlock(event['index']);
         return;
       case 'message_start':
-        state.start(event);
-        chunks.begin(state.messageId);
+        begin(event, source);
         return;
       case 'message_delta':
         state.delta(event);
@@ -92,23 +119,51 @@ export function createChunkWriter(
     }
   }
 
-  function openBlock(block: JsonObject): OpenBlock {
+  /** Some messages come with content in `message_start`, without events of its own. */
+  function begin(event: JsonObject, source: string | undefined): void {
+    if (!state.start(event)) {
+      fail('malformed');
+      return;
+    }
+    chunks.begin(state.messageId);
+    const { content } = objectOf(event['message']);
+    if (!Array.isArray(content)) return;
+    content.forEach((block: unknown, index) => {
+      const key = `message/content/${index}`;
+      blocks.set(key, openBlock(block, key, source));
+      closeBlock(key);
+    });
+  }
+
+  /** @param path - Where the block is in the source. */
+  function openBlock(value: unknown, path: string, source: string | undefined): OpenBlock {
+    const block = objectOf(value);
     if (block['type'] === 'text') {
-      chunks.text(stringOf(block['text']));
-      return { kind: 'text' };
+      const start = length;
+      addText(block['text']);
+      return { kind: 'text', start, citations: objectsOf(block['citations']) };
     }
-    if (block['type'] === 'tool_use') {
-      const toolIndex = callCount;
-      callCount += 1;
-      chunks.call(toolIndex, '', block);
-      return { kind: 'call', toolIndex, input: block['input'], hasJson: false };
+    if (block['type'] === 'tool_use') return openCall(block, path, source);
+    const thinking = reasoning && thinkingBlock(block);
+    if (!thinking) return undefined;
+    if (thinking.type === 'thinking') showThinking(thinking.thinking);
+    return { kind: 'thinking', block: thinking };
+  }
+
+  function openCall(block: JsonObject, path: string, source: string | undefined): OpenBlock {
+    const called = calledTool(block);
+    const { input } = block;
+    const isEmpty = isJsonObject(input) && Object.keys(input).length === 0;
+    if (!called || (!source && isTooDeep(input))) {
+      fail('malformed');
+      return undefined;
     }
-    if (context.reasoning && isThinking(block)) {
-      const { thinking, signature } = block;
-      const texts = { thinking: stringOf(thinking), signature: stringOf(signature) };
-      return { kind: 'thinking', block, texts };
-    }
-    return undefined;
+    const toolIndex = callCount;
+    callCount += 1;
+    const custom = customTools?.includes(called.name) ? called : undefined;
+    if (!custom) chunks.call(toolIndex, '', called);
+    const text = isEmpty ? '{}' : source ? inputTexts(source).get(path) : JSON.stringify(input);
+    return { kind: 'call', toolIndex, custom, input: argumentsOf(text), json: '' };
   }
 
   function addDelta(event: JsonObject): void {
@@ -116,34 +171,67 @@ export function createChunkWriter(
     const delta = objectOf(event['delta']);
     switch (block?.kind) {
       case 'text':
-        if (delta['type'] === 'text_delta') chunks.text(stringOf(delta['text']));
+        if (delta['type'] === 'text_delta') addText(delta['text']);
+        if (delta['type'] === 'citations_delta') {
+          append(block.citations, objectsOf([delta['citation']]));
+        }
         return;
       case 'call': {
         const json = stringOf(delta['partial_json']);
         if (json === '') return;
-        block.hasJson = true;
-        chunks.call(block.toolIndex, json);
+        block.json = block.custom ? block.json + json : json;
+        if (!block.custom) chunks.call(block.toolIndex, json);
         return;
       }
-      case 'thinking':
-        block.texts.thinking += stringOf(delta['thinking']);
-        block.texts.signature += stringOf(delta['signature']);
+      case 'thinking': {
+        const thought = block.block;
+        if (thought.type !== 'thinking') return;
+        thought.thinking += stringOf(delta['thinking']);
+        thought.signature += stringOf(delta['signature']);
+        showThinking(stringOf(delta['thinking']));
         return;
+      }
       case undefined:
         return;
+    }
+  }
+
+  function addText(value: unknown): void {
+    const text = stringOf(value);
+    length += text.length;
+    chunks.text(text);
+  }
+
+  function showThinking(text: string): void {
+    if (reasoning === 'reasoning_content' && text !== '') {
+      chunks.delta(JSON.stringify({ reasoning_content: text }));
     }
   }
 
   function closeBlock(index: unknown): void {
     const block = blocks.get(index);
     blocks.delete(index);
-    if (block?.kind === 'call' && !block.hasJson) {
-      chunks.call(block.toolIndex, JSON.stringify(objectOf(block.input)));
-    }
-    if (block?.kind === 'thinking') {
-      // A redacted block has neither a text nor a signature.
-      const texts = block.block['type'] === 'thinking' && block.texts;
-      chunks.delta(JSON.stringify({ thinking_blocks: [{ ...block.block, ...texts }] }));
+    switch (block?.kind) {
+      case 'call':
+        if (block.custom) {
+          const input = customInput(block.json || block.input);
+          chunks.customCall(block.toolIndex, block.custom, input);
+        } else if (block.json === '') chunks.call(block.toolIndex, block.input);
+        return;
+      case 'thinking':
+        // SDKs that assemble streams join the items of lists by their index.
+        chunks.delta(
+          JSON.stringify({ thinking_blocks: [{ index: thinkingCount, ...block.block }] }),
+        );
+        thinkingCount += 1;
+        return;
+      case 'text':
+        if (context.annotations) {
+          append(annotations, annotationsOf(block.citations, block.start, length));
+        }
+        return;
+      case undefined:
+        return;
     }
   }
 
@@ -162,10 +250,13 @@ export function createChunkWriter(
     if (stopReason === 'refusal') {
       chunks.delta(JSON.stringify({ refusal: refusalOf(stopDetails) }));
     }
+    // In one delta, because SDKs that assemble streams replace an earlier list by a later one.
+    if (annotations[0]) chunks.delta(JSON.stringify({ annotations }));
     const { legacyFunctions } = context;
     chunks.end(
       finishReason(stopReason, { hasCalls: callCount > 0, legacyFunctions }),
       usage.outcome === 'read' ? usage.usage : undefined,
+      state.serviceTier,
     );
     return { outcome: 'complete', usage, messageId, stopReason };
   }
@@ -173,7 +264,9 @@ export function createChunkWriter(
   return {
     onEvent,
     textFrame: (index) =>
-      isFinished || blocks.get(index)?.kind !== 'text' ? undefined : chunks.textFrame(),
+      isFinished || context.annotations || blocks.get(index)?.kind !== 'text'
+        ? undefined
+        : chunks.textFrame(),
     fail,
     isFinished: () => isFinished,
     end,

@@ -5,21 +5,20 @@
  */
 
 import { decodeStrictly } from '../../wire/bytes.js';
-import { listed } from '../../wire/lists.js';
+import { append, listed } from '../../wire/lists.js';
 import { type JsonObject, objectOf, parseObject, stringOf } from '../../wire/raw-json.js';
 import { chatUsage, readUsage, type UsageReading } from '../../wire/usage.js';
 import type { ResponseContext } from '../response-context.js';
+import { annotationsOf, type ChatAnnotation } from './annotations.js';
+import { argumentsOf, calledTool, customInput } from './called-tool.js';
 import { finishReason } from './finish-reason.js';
 import { inputTexts } from './input-texts.js';
+import { chatServiceTier } from './service-tier.js';
+import { type ThinkingBlock, thinkingBlock } from './thinking.js';
 
 export interface TranslateResponseContext extends ResponseContext {
   /** The `created` time of the completion, in seconds since the epoch. */
   readonly created: number;
-  /**
-   * Adds `message.thinking_blocks`: thinking with its signatures. A client that sends them back
-   * unchanged keeps the model's reasoning in tool loops. If absent, thinking is left out.
-   */
-  readonly reasoning?: 'thinking_blocks';
 }
 
 export type ResponseTranslation =
@@ -36,9 +35,12 @@ export type ResponseTranslation =
 /**
  * Translates the body of a successful response.
  *
- * The arguments of tool calls have the digits and the order of the native `input`. Thinking, server
- * tools and blocks of unknown type are left out. An unknown stop reason counts as `stop`. The
- * content is null if there are calls and no text; otherwise it is a string.
+ * The arguments of tool calls have the digits and the order of the native `input`. Server tools and
+ * blocks of unknown type are left out, and so is thinking unless the context asks for it. An
+ * unknown stop reason counts as `stop`. The content is null if there are calls and no text;
+ * otherwise it is a string.
+ *
+ * A body is `malformed` if it is not a message, or if a call has no id or name that is a text.
  */
 export function translateResponse(
   nativeBody: string | Uint8Array,
@@ -53,9 +55,12 @@ export function translateResponse(
   const stopReason = stringOf(reason) || undefined;
   const messageId = stringOf(id) || undefined;
   const blocks = content.map(objectOf);
-  const calls = callsOf(blocks, json);
+  const calls = callsOf(blocks, json, context);
+  if (!calls) return { outcome: 'malformed', reason: 'a call has no id or no name' };
   const hasCalls = calls.length > 0;
   const { created, model, legacyFunctions, reasoning } = context;
+  const thinking = reasoning ? blocks.flatMap((block) => thinkingBlock(block) ?? []) : [];
+  const { text, annotations } = textOf(blocks);
   const completion = {
     id: completionId(messageId),
     object: 'chat.completion',
@@ -66,17 +71,21 @@ export function translateResponse(
         index: 0,
         message: {
           role: 'assistant',
-          content: textOf(blocks) || (hasCalls ? null : ''),
+          content: text || (hasCalls ? null : ''),
           refusal: stopReason === 'refusal' ? refusalOf(details) : null,
-          thinking_blocks: reasoning && listed(blocks.filter(isThinking)),
+          reasoning_content:
+            (reasoning === 'reasoning_content' && thoughtsOf(thinking)) || undefined,
+          thinking_blocks: listed(thinking),
+          annotations: context.annotations ? listed(annotations) : undefined,
           ...(legacyFunctions
-            ? { function_call: calls[0]?.function }
+            ? { function_call: firstFunction(calls) }
             : { tool_calls: listed(calls) }),
         },
         logprobs: null,
         finish_reason: finishReason(stopReason, { hasCalls, legacyFunctions }),
       },
     ],
+    service_tier: chatServiceTier(objectOf(nativeUsage)['service_tier']),
     usage: usage.outcome === 'read' ? chatUsage(usage.usage) : undefined,
   };
   return { outcome: 'translated', body: JSON.stringify(completion), usage, messageId, stopReason };
@@ -91,27 +100,50 @@ export function refusalOf(stopDetails: unknown): string {
   return stringOf(objectOf(stopDetails)['explanation']) || 'The model declined to answer.';
 }
 
-export interface ChatToolCall {
-  readonly id: string;
-  readonly type: 'function';
-  readonly function: { readonly name: string; readonly arguments: string };
-}
+export type ChatToolCall =
+  | { id: string; type: 'function'; function: { name: string; arguments: string } }
+  | { id: string; type: 'custom'; custom: { name: string; input: string } };
 
-function callsOf(blocks: readonly JsonObject[], json: string): ChatToolCall[] {
-  let inputs: ReadonlyMap<unknown, string> | undefined;
-  return blocks.flatMap(({ type, id, name }, index) => {
-    if (type !== 'tool_use') return [];
+/** Undefined when a call has no id or name that is a text: no client could answer it. */
+function callsOf(
+  blocks: readonly JsonObject[],
+  json: string,
+  { customTools }: ResponseContext,
+): ChatToolCall[] | undefined {
+  let inputs: ReadonlyMap<string, string> | undefined;
+  const calls: ChatToolCall[] = [];
+  for (const [index, block] of blocks.entries()) {
+    if (block['type'] !== 'tool_use') continue;
+    const called = calledTool(block);
+    if (!called) return undefined;
     inputs ??= inputTexts(json);
-    const input = inputs.get(index) ?? 'null';
-    const called = { name: String(name), arguments: input === 'null' ? '{}' : input };
-    return { id: String(id), type: 'function', function: called };
-  });
+    const text = argumentsOf(inputs.get(`content/${index}`));
+    const { id, name } = called;
+    calls.push(
+      customTools?.includes(name)
+        ? { id, type: 'custom', custom: { name, input: customInput(text) } }
+        : { id, type: 'function', function: { name, arguments: text } },
+    );
+  }
+  return calls;
 }
 
-function textOf(blocks: readonly JsonObject[]): string {
-  return blocks.map(({ type, text }) => (type === 'text' ? stringOf(text) : '')).join('');
+function firstFunction([call]: readonly ChatToolCall[]) {
+  return call?.type === 'function' ? call.function : undefined;
 }
 
-export function isThinking({ type }: JsonObject): boolean {
-  return type === 'thinking' || type === 'redacted_thinking';
+function textOf(blocks: readonly JsonObject[]): { text: string; annotations: ChatAnnotation[] } {
+  let text = '';
+  const annotations: ChatAnnotation[] = [];
+  for (const block of blocks) {
+    if (block['type'] !== 'text') continue;
+    const start = text.length;
+    text += stringOf(block['text']);
+    append(annotations, annotationsOf(block['citations'], start, text.length));
+  }
+  return { text, annotations };
+}
+
+function thoughtsOf(blocks: readonly ThinkingBlock[]): string {
+  return blocks.map((block) => (block.type === 'thinking' ? block.thinking : '')).join('');
 }

@@ -56,13 +56,16 @@ export function readCalls(message: Place, messageIndex: number, allocateId: Allo
 
 function readCall(place: Place, generatedId: string, allocateId: AllocateId): Call {
   const type = place.object().at('type');
-  if ((type.value ?? 'function') !== 'function') type.mustBe('"function"', 'unsupported_value');
+  const kind = type.value ?? 'function';
+  if (kind !== 'function' && kind !== 'custom') {
+    type.mustBe('"function" or "custom"', 'unsupported_value');
+  }
   const wanted = place.at('id').string('');
   const id = allocateId(wanted || generatedId);
   if (id !== wanted) place.at('id').note('rewritten', `sent as ${id}`);
   // The index of the call in stream chunks. Clients that assemble chunks often leave it in.
   place.at('index');
-  const block = toolUse(place.at('function'), id);
+  const block = toolUse(place.at(kind === 'custom' ? kind : 'function'), id);
   block.cache_control = readCacheControl(place);
   place.noteUnread();
   return { block, key: wanted && `id ${wanted}`, place, results: [] };
@@ -74,7 +77,11 @@ function toolUse(called: Place, id: string): ToolUseBlock {
   // The name of a past call only has to be readable for the model. Nothing maps it back.
   const sent = toAllowedToken(written);
   if (sent !== written) name.note('rewritten', `sent as ${sent}`);
-  const input = readArguments(called.at('arguments'));
+  const custom = called.given('input');
+  // The text of a custom tool is the only argument of the function that stands for it.
+  const input = custom
+    ? { json: JSON.stringify({ input: custom.string() }) }
+    : readArguments(called.at('arguments'));
   called.noteUnread();
   return { type: 'tool_use', id, name: sent, input };
 }
@@ -83,7 +90,7 @@ function toolUse(called: Place, id: string): ToolUseBlock {
  * The arguments of a past call. The client replays them as the model wrote them, so none are
  * refused.
  */
-function readArguments(place: Place): JsonText {
+export function readArguments(place: Place): JsonText {
   if (isJsonObject(place.value)) {
     place.note('rewritten', 'sent as JSON text');
     return { json: JSON.stringify(place.value) };
@@ -160,7 +167,7 @@ function refuseUnanswered(calls: readonly Call[], first: Call): never {
   );
 }
 
-function resultBlock({ block, results }: Call): ToolResultBlock {
+export function resultBlock({ block, results }: Call): ToolResultBlock {
   const content: ContentBlock[] = [];
   let control: CacheControl | undefined;
   for (const result of results) {

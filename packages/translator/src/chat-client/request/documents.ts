@@ -27,13 +27,17 @@ export function fileBlock(file: Place): DocumentBlock | ImageBlock | undefined {
   id?.note('ignored', 'file_data is used');
   const name = file.at('filename').string('');
   file.noteUnread();
+  return readFile(data, name);
+}
 
-  const block = readFile(data, name);
+/** The block for the data or the address of a file, with the file's name as its title. */
+export function readFile(place: Place, name: string): DocumentBlock | ImageBlock | undefined {
+  const block = readData(place, name);
   if (block?.type === 'document' && /\S/.test(name)) block.title = name;
   return block;
 }
 
-function readFile(place: Place, filename: string): DocumentBlock | ImageBlock | undefined {
+function readData(place: Place, filename: string): DocumentBlock | ImageBlock | undefined {
   const data = place.string().trim();
   if (isWebUrl(data)) return { type: 'document', source: { type: 'url', url: data } };
   const written = parseDataUrl(data) ?? { mediaType: '', isBase64: true, payload: data };

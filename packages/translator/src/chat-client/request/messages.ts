@@ -22,6 +22,7 @@ import {
 } from './content.js';
 import type { ContentBlock, NativeMessage, TextBlock, ThinkingBlock } from './native-request.js';
 import { readThinking } from './thinking.js';
+import type { ModelTraits } from './traits.js';
 
 export interface Conversation {
   readonly system: TextBlock[];
@@ -37,15 +38,25 @@ interface Turn {
   readonly thinking: ThinkingBlock[];
   readonly content: ContentBlock[];
   readonly calls: Call[];
+  /** What the operator said between the user and the next answer. */
+  readonly system: TextBlock[];
 }
 
 /** The text of user turns that the native format demands and the chat does not have. */
-const OPENING = 'Continue the conversation.';
-const CLOSING = 'Continue.';
+export const OPENING = 'Continue the conversation.';
+export const CLOSING = 'Continue.';
 const WITHOUT_CONTENT = 'a message without content';
 
-/** Refuses a list without any content, and a list whose calls and results do not match. */
-export function translateMessages(list: Place): Conversation {
+/**
+ * Refuses a list without any content, and a list whose calls and results do not match.
+ *
+ * System messages before the first answer go into `system`, where they stay as the conversation
+ * grows. A later one must not: it would change the beginning of every request that follows, and
+ * void the cached prompt. It is sent after the turn of the user, or within it if the model accepts
+ * no such messages.
+ * https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
+ */
+export function translateMessages(list: Place, { systemMessages }: ModelTraits): Conversation {
   const system: TextBlock[][] = [];
   const turns: Turn[] = [];
   const allocateId = createIdAllocator();
@@ -56,18 +67,18 @@ export function translateMessages(list: Place): Conversation {
       case 'system':
       case 'developer': {
         const blocks = readBlocks(message, SYSTEM_PARTS);
-        if (blocks.length > 0) system.push(blocks);
+        if (blocks.length > 0) addSystem(message, blocks);
         return;
       }
       case 'user': {
         const blocks = readBlocks(message, USER_PARTS);
-        if (blocks.length > 0) append(turnOf('user').content, blocks);
+        if (blocks.length > 0) append(userTurnFor(message).content, blocks);
         else message.note('dropped', WITHOUT_CONTENT);
         return;
       }
       case 'tool':
       case 'function':
-        turnOf('user').results.push(readResult(message, role.value));
+        userTurnFor(message).results.push(readResult(message, role.value));
         return;
       case 'assistant':
         addAssistant(message, index);
@@ -78,6 +89,12 @@ export function translateMessages(list: Place): Conversation {
   });
 
   if (turns.length === 0) append(turnOf('user').content, lastOf(system, list));
+  for (const { results, content, system: said } of turns) {
+    if (said.length === 0 || results.length + content.length > 0) continue;
+    // A system message must follow one of the user.
+    content.push({ type: 'text', text: CLOSING });
+    list.note('rewritten', 'a user turn was put in');
+  }
   // Older models continue a final assistant turn, and newer ones refuse it. In the chat format it
   // is history, and the model writes a new message.
   if (turns.at(-1)?.role === 'assistant') sayForUser(CLOSING, 'last');
@@ -85,9 +102,30 @@ export function translateMessages(list: Place): Conversation {
   function turnOf(role: Turn['role']): Turn {
     const last = turns.at(-1);
     if (last?.role === role) return last;
-    const turn: Turn = { role, results: [], thinking: [], content: [], calls: [] };
+    const turn: Turn = { role, results: [], thinking: [], content: [], calls: [], system: [] };
     turns.push(turn);
     return turn;
+  }
+
+  function userTurnFor(message: Place): Turn {
+    const turn = turnOf('user');
+    if (turn.system.length > 0) message.note('rewritten', 'sent before system');
+    return turn;
+  }
+
+  function addSystem(message: Place, blocks: TextBlock[]): void {
+    if (!turns.some(({ role }) => role === 'assistant')) {
+      if (turns.length > 0) message.note('rewritten', 'sent first');
+      system.push(blocks);
+      return;
+    }
+    const turn = turnOf('user');
+    if (systemMessages === 'anywhere') {
+      append(turn.system, blocks);
+      return;
+    }
+    message.note('rewritten', 'sent as user');
+    for (const block of blocks) turn.content.push({ ...block, text: inUserTurn(block.text) });
   }
 
   function addAssistant(message: Place, index: number): void {
@@ -138,14 +176,18 @@ function lastOf(system: TextBlock[][], list: Place): TextBlock[] {
   return blocks;
 }
 
+/** Marks what the operator says among the words of the user. */
+export function inUserTurn(text: string): string {
+  return `<system_message>\n${text}\n</system_message>`;
+}
+
 function nativeTurns(turns: readonly Turn[]): NativeMessage[] {
   let pending: readonly Call[] = [];
-  return turns.map(({ role, results, thinking, content, calls }) => {
+  return turns.flatMap(({ role, results, thinking, content, calls, system }): NativeMessage[] => {
     const answers = pairResults(pending, results);
     pending = calls;
-    return {
-      role,
-      content: [...answers, ...thinking, ...content, ...calls.map(({ block }) => block)],
-    };
+    const said = [...answers, ...thinking, ...content, ...calls.map(({ block }) => block)];
+    const turn: NativeMessage = { role, content: said };
+    return system.length > 0 ? [turn, { role: 'system', content: system }] : [turn];
   });
 }

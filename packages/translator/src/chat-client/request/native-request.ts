@@ -8,41 +8,61 @@
 
 import type { CacheControl } from '../../reading/cache-point.js';
 import type { NativeToolChoice } from '../../reading/tool-choice.js';
+import type { WebSearchTool } from '../../reading/web-search-reading.js';
 import type { JsonObject, JsonText } from '../../wire/raw-json.js';
 import type { EffortLevel } from './traits.js';
 
 export interface NativeRequest {
   model: string;
   max_tokens: number;
-  tools?: NativeTool[] | undefined;
+  tools?: OfferedTool[] | undefined;
   system?: TextBlock[] | undefined;
   messages: NativeMessage[];
   tool_choice?: NativeToolChoice | undefined;
   stop_sequences?: string[] | undefined;
   temperature?: number;
   top_p?: number;
-  output_config?: { effort: EffortLevel };
-  thinking?: { type: 'disabled' };
+  output_config?: OutputConfig | undefined;
+  thinking?: ThinkingConfig | undefined;
   metadata?: { user_id: string } | undefined;
+  service_tier?: 'standard_only' | undefined;
   cache_control?: CacheControl | undefined;
   stream?: true | undefined;
+}
+
+/** A tool of the client's, or one that the upstream runs. */
+export type OfferedTool = NativeTool | WebSearchTool;
+
+export interface OutputConfig {
+  effort?: EffortLevel | undefined;
+  /** The text of the answer must satisfy this JSON Schema. */
+  format?: OutputFormat | undefined;
 }
 
 export interface NativeTool {
   name: string;
   description?: string | undefined;
   input_schema: InputSchema;
+  strict?: true | undefined;
   cache_control?: CacheControl | undefined;
 }
 
-export type InputSchema = JsonObject & { type: 'object' };
-
-export interface NativeMessage {
-  role: 'user' | 'assistant';
-  content: Block[];
+export interface OutputFormat {
+  type: 'json_schema';
+  schema: JsonObject;
 }
 
-type Block = ContentBlock | ToolResultBlock | ThinkingBlock | ToolUseBlock;
+export type ThinkingConfig =
+  { type: 'disabled' } | { type: 'adaptive'; display?: 'summarized' | undefined };
+
+export type InputSchema = JsonObject & { readonly type: 'object' };
+
+export type NativeMessage =
+  | { role: 'user' | 'assistant'; content: Block[] }
+  /** Only right after a user message, and only before an assistant message or last. */
+  | { role: 'system'; content: TextBlock[] };
+
+export type Block = ContentBlock | ToolResultBlock | ThinkingBlock | ToolUseBlock;
 export type ContentBlock = TextBlock | ImageBlock | DocumentBlock;
 
 export interface TextBlock {
@@ -106,7 +126,7 @@ export function writeNativeRequest(request: NativeRequest): string {
 }
 
 function writeMessage(message: NativeMessage): string {
-  if (message.role === 'user') return JSON.stringify(message);
+  if (message.role !== 'assistant') return JSON.stringify(message);
   return `{"role":"assistant","content":[${message.content.map(writeBlock).join(',')}]}`;
 }
 

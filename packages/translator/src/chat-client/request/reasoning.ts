@@ -1,40 +1,111 @@
 /**
- * Translates `reasoning_effort` to the effort and thinking controls that the model has.
+ * Translates `reasoning_effort` to the effort and thinking controls that the model has. Clients of
+ * other gateways write `reasoning` (OpenRouter) or `thinking` (LiteLLM, and the native API)
+ * instead.
  * https://platform.claude.com/docs/en/build-with-claude/effort
+ * https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking
  */
 
 import { nearest } from '../../reading/nearest-level.js';
 import { type Place, quote } from '../../reading/place.js';
+import { objectOf, stringOf } from '../../wire/raw-json.js';
+import type { ThinkingConfig } from './native-request.js';
 import type { EffortLevel, ModelTraits } from './traits.js';
 
 export interface Reasoning {
-  output_config?: { effort: EffortLevel };
-  thinking?: { type: 'disabled' };
+  readonly effort?: EffortLevel | undefined;
+  readonly thinking?: ThinkingConfig;
+  /** Whether the client wants no thinking in the answer. */
+  readonly isHidden?: boolean | undefined;
+}
+
+/** What the client asks for. A level counts more than a budget. */
+export interface ReasoningWish {
+  /** Where the client wrote it. */
+  readonly field: Place | undefined;
+  /** An effort level, or `none`, as the client wrote it. */
+  readonly level: string | undefined;
+  /** The most thinking tokens. */
+  readonly budget?: number | undefined;
+  /** Whether thinking is to be turned on, at whatever level. */
+  readonly isOn?: boolean;
+  /** Whether the answer is to have no thinking. */
+  readonly isHidden?: boolean;
+}
+
+/** The facts about the rest of the request that decide whether thinking can be turned on. */
+export interface ThinkingLimits {
+  /** Whether a call is forced. The upstream refuses that together with thinking. */
+  readonly isForced: boolean;
+  /** Whether thinking is returned. Current models omit its text unless they are asked for it. */
+  readonly isShown: boolean;
 }
 
 const LEVELS: readonly EffortLevel[] = ['low', 'medium', 'high', 'xhigh', 'max'];
+/** The largest budget of thinking tokens for each level. Larger budgets are `high`. */
+const LOW_BUDGET_TOKENS = 4_096;
+const MEDIUM_BUDGET_TOKENS = 16_384;
 
-/**
- * Never turns manual thinking on, because manual thinking forbids a forced tool choice, and because
- * a chat history has no thinking blocks unless the client carries them.
- */
 export function translateReasoning(
-  field: Place | undefined,
-  { effort: levels, thinkingOff }: ModelTraits,
+  { field, level, budget, isOn, isHidden }: ReasoningWish,
+  traits: ModelTraits,
+  limits: ThinkingLimits,
 ): Reasoning {
-  if (!field) return {};
-  const written = field.string();
-  if (written === 'none' && thinkingOff !== 'never') {
+  const { thinkingOn, thinkingOff } = traits;
+  if (level === 'none' && thinkingOff !== 'never') {
     return thinkingOff === 'omit' ? {} : { thinking: { type: thinkingOff } };
   }
-  const isLeast = written === 'none' || written === 'minimal';
-  const wanted = isLeast ? 'low' : LEVELS.find((level) => level === written);
-  const effort = wanted && nearest(LEVELS, wanted, levels);
-  if (effort) {
-    if (effort !== written) field.note('rewritten', `sent as ${effort}`);
-    return { output_config: { effort } };
+  const wanted = level ?? (budget && levelOfBudget(budget));
+  const effort = wanted ? effortOf(wanted, level, traits, field) : undefined;
+  const isShown = limits.isShown && !isHidden;
+  const isWanted = level === undefined ? isOn : LEVELS.some((known) => known === level);
+  const isAsked = thinkingOn === 'default' ? isShown : thinkingOn && isWanted;
+  const display = isShown ? 'summarized' : undefined;
+  if (isAsked && !limits.isForced) {
+    return { effort, isHidden, thinking: { type: 'adaptive', display } };
   }
-  if (wanted) field.note('dropped', 'the model takes none');
-  else field.note('ignored', `unknown value ${quote(written)}`);
-  return {};
+  // Thinking with a budget is not turned on: it wants signed thinking before each call.
+  if (thinkingOn !== 'default' && isWanted && (thinkingOn || level === undefined)) {
+    field?.note('dropped', 'no thinking in this request');
+  }
+  return { effort, isHidden };
+}
+
+/** Reads what a chat request asks for, in any of the three members. */
+export function readReasoningWish(chat: Place): ReasoningWish {
+  const effort = chat.given('reasoning_effort');
+  const reasoning = chat.given('reasoning');
+  const thinking = chat.given('thinking');
+  const field = effort ?? reasoning ?? thinking;
+  const wished = objectOf(reasoning?.value);
+  const { type, budget_tokens: tokens } = objectOf(thinking?.value);
+  const { enabled } = wished;
+  const isOff = enabled === false || type === 'disabled';
+  const level = effort?.string() ?? (stringOf(wished['effort']) || (isOff ? 'none' : undefined));
+  const given = wished['max_tokens'] ?? tokens;
+  const budget = typeof given === 'number' && given > 0 ? Math.floor(given) : undefined;
+  const isOn = enabled === true || type === 'enabled' || type === 'adaptive' || !!budget;
+  const isHidden = wished['exclude'] === true;
+  if (!level && !isOn && !isHidden) field?.note('ignored', 'unknown value');
+  return { field, level, budget, isOn, isHidden };
+}
+
+function effortOf(
+  wanted: string,
+  written: string | undefined,
+  { effort: levels }: ModelTraits,
+  field: Place | undefined,
+): EffortLevel | undefined {
+  const isLeast = wanted === 'none' || wanted === 'minimal';
+  const level = isLeast ? 'low' : LEVELS.find((known) => known === wanted);
+  const effort = level && nearest(LEVELS, level, levels);
+  if (effort && effort !== written) field?.note('rewritten', `sent as ${effort}`);
+  if (!level) field?.note('ignored', `unknown value ${quote(wanted)}`);
+  else if (!effort) field?.note('dropped', 'the model takes none');
+  return effort;
+}
+
+function levelOfBudget(budget: number): EffortLevel {
+  if (budget <= LOW_BUDGET_TOKENS) return 'low';
+  return budget <= MEDIUM_BUDGET_TOKENS ? 'medium' : 'high';
 }

@@ -9,18 +9,24 @@
  */
 
 import { fromCacheControl } from '../../reading/cache-control.js';
+import type { AddCachePoints } from '../../reading/cache-point.js';
 import type { Note, RequestProblem } from '../../reading/note.js';
 import { NO_EQUIVALENT, Place } from '../../reading/place.js';
 import { RefusedRequestError } from '../../reading/refusal.js';
+import { requireOptions } from '../../reading/require-options.js';
+import type { SchemaReader } from '../../reading/strict-schema-reading.js';
 import { createTranslation, finishNotes } from '../../reading/translation.js';
+import type { ReadWebSearch, WebSearchTool } from '../../reading/web-search-reading.js';
 import { listed, listOf } from '../../wire/lists.js';
-import type { ResponseContext } from '../response-context.js';
+import { isTooDeep, objectOf } from '../../wire/raw-json.js';
+import type { ReasoningForm, ResponseContext } from '../response-context.js';
 import { refuseExcessCachePoints } from './cache-points.js';
 import { translateMessages } from './messages.js';
 import { type NativeRequest, writeNativeRequest } from './native-request.js';
-import { translateReasoning } from './reasoning.js';
+import { readReasoningWish, translateReasoning } from './reasoning.js';
+import { translateFormat } from './response-format.js';
 import { translateSampling } from './sampling.js';
-import { translateTools } from './tools.js';
+import { isForced, type ToolUse, translateTools } from './tools.js';
 import type { ModelTraits } from './traits.js';
 import { refuseUnservable } from './unservable.js';
 
@@ -34,7 +40,24 @@ export interface TranslateRequestOptions {
    * Makes the opaque `metadata.user_id` from the client's `safety_identifier` or `user`. Return a
    * keyed hash, because these often are e-mail addresses. Without this function they are ignored.
    */
-  readonly endUserId?: (value: string) => string;
+  readonly endUserId?: ((value: string) => string) | undefined;
+  /**
+   * `nativeSchemas` of `@gateway/translator/features`. With it, `response_format: json_schema`
+   * becomes `output_config.format`, and strict functions become strict tools, if the model accepts
+   * both. Without it, schemas and `strict` are ignored.
+   */
+  readonly jsonSchema?: (() => SchemaReader) | undefined;
+  /** The form in which the answer returns thinking. If absent, thinking is left out. */
+  readonly reasoning?: ReasoningForm | undefined;
+  /**
+   * `cacheConversations` of `@gateway/translator/features`. It adds cache points to a request
+   * without any. Without it, only the client's own are sent.
+   */
+  readonly cache?: AddCachePoints | undefined;
+  /**
+   * `webSearch()` of `@gateway/translator/features`. Without it, `web_search_options` are ignored.
+   */
+  readonly webSearch?: ReadWebSearch | undefined;
 }
 
 export type RequestTranslation =
@@ -60,20 +83,33 @@ export type RequestTranslation =
 /**
  * Translates the body of a chat completions request, given as `JSON.parse` returns it.
  *
- * Does not throw on any input, does not change its input, and opens no URL. Members that are
- * unknown or have no equivalent are ignored, even with a wrong type. Members that are translated
- * are refused when their type is wrong. Numbers are as exact as the given values. The arguments of
- * past calls are text, so every digit of them is kept.
+ * Does not throw on any request, does not change it, and opens no URL. Members that are unknown or
+ * have no equivalent are ignored, even with a wrong type. Members that are translated are refused
+ * when their type is wrong, and so is a body nested more than 200 levels deep. Numbers are as exact
+ * as the given values. The arguments of past calls are text, so every digit of them is kept.
  *
- * @example const chat = { model: 'my-model', messages: [{ role: 'user', content: 'Hi' }] }; const
- * result = translateRequest(chat, { model: 'claude-opus-4-6', maxOutputTokens: 128_000, traits: {
- * sampling: 'accepted', forcedToolChoice: 'accepted', effort: [], thinkingOff: 'omit' }, }); if
- * (result.outcome === 'translated') console.log(result.body);
+ * @example
+ * const chat = { model: 'my-model', messages: [{ role: 'user', content: 'Hi' }] };
+ * const result = translateRequest(chat, {
+ *   model: 'claude-opus-4-6',
+ *   maxOutputTokens: 128_000,
+ *   traits: {
+ *     sampling: 'accepted',
+ *     forcedToolChoice: 'accepted',
+ *     effort: [],
+ *     thinkingOff: 'omit',
+ *   },
+ * });
+ * if (result.outcome === 'translated') console.log(result.body);
+ *
+ * @throws {TypeError} An option is missing. The message names it.
  */
 export function translateRequest(
   chat: unknown,
   options: TranslateRequestOptions,
 ): RequestTranslation {
+  const { model, traits, maxOutputTokens } = options ?? {};
+  requireOptions({ model, 'traits.effort': traits?.effort, maxOutputTokens });
   try {
     return translate(chat, options);
   } catch (error) {
@@ -82,59 +118,97 @@ export function translateRequest(
   }
 }
 
-const JSON_OBJECT_INSTRUCTION =
-  'Whenever you reply with text, the whole text must be one valid JSON object: ' +
-  'no Markdown code fence, nothing before or after it.';
-
-function translate(
-  body: unknown,
-  { model, traits, maxOutputTokens, endUserId }: TranslateRequestOptions,
-): RequestTranslation {
+function translate(body: unknown, options: TranslateRequestOptions): RequestTranslation {
+  const { model, traits, maxOutputTokens, endUserId } = options;
   const t = createTranslation();
   const chat = new Place(t, body).object();
+  if (isTooDeep(body)) chat.refuse('is over 200 levels deep');
   const askedFor = chat.at('model').nonEmptyString();
-  const maxTokens = readMaxTokens(chat, maxOutputTokens);
+  const maxTokens = readMaxTokens(
+    chat.givenEither('max_completion_tokens', 'max_tokens'),
+    maxOutputTokens,
+  );
   const stream = chat.at('stream').boolean(false);
   const includeUsage = readIncludeUsage(chat.given('stream_options'), stream);
-  const conversation = translateMessages(chat.at('messages'));
-  const toolUse = translateTools(chat, traits, conversation.calledTools);
+  const { system, messages, calledTools } = translateMessages(chat.at('messages'), traits);
+  const schemas = traits.structuredOutputs === 'accepted' ? options.jsonSchema?.() : undefined;
+  // The format first: a strict tool that exceeds the limits is still a tool.
+  const format = translateFormat(chat.given('response_format'), schemas);
+  const toolUse = translateTools(chat, { traits, calledTools, schemas });
+  const { tools, toolChoice, isLegacy, customTools } = toolUse;
+  const search = searchTool(chat.given('web_search_options'), options.webSearch, toolUse);
   // After the client's own blocks, so that a prefix that the client caches stays the same.
-  const { system } = conversation;
-  for (const text of [toolUse.instruction, readFormat(chat.given('response_format'))]) {
+  for (const text of [toolUse.instruction, format.instruction]) {
     if (text) system.push({ type: 'text', text });
   }
   const stopSequences = readStop(chat.given('stop'));
+  const { effort, thinking, isHidden } = translateReasoning(readReasoningWish(chat), traits, {
+    isForced: isForced(toolChoice),
+    isShown: options.reasoning !== undefined,
+  });
 
   const cacheControl = chat.given('cache_control');
   const request: NativeRequest = {
     model,
     max_tokens: maxTokens,
-    tools: listed(toolUse.tools),
+    tools: listed([...tools, ...listOf(search)]),
     system: listed(system),
-    messages: conversation.messages,
-    tool_choice: toolUse.toolChoice,
+    messages,
+    tool_choice: toolChoice,
     stop_sequences: listed(stopSequences),
-    ...translateSampling(chat, traits),
-    ...translateReasoning(chat.given('reasoning_effort'), traits),
+    ...translateSampling(chat, traits, thinking),
+    output_config: effort || format.native ? { effort, format: format.native } : undefined,
+    thinking,
     metadata: readEndUser(chat, endUserId),
+    service_tier: readServiceTier(chat.given('service_tier')),
     cache_control: cacheControl && fromCacheControl(cacheControl),
     stream: stream || undefined,
   };
-  // Uses a place of its own, so that the members it looks at still count as unread and are noted.
+  // Reads through a separate `Place`, so that the members still count as unread and are noted.
   refuseUnservable(new Place(t, body));
   chat.noteUnread();
   refuseExcessCachePoints(t, request);
+  if (t.cachePlaces.size === 0) options.cache?.(request);
   return {
     outcome: 'translated',
     body: writeNativeRequest(request),
     stream,
-    response: { model: askedFor, includeUsage, legacyFunctions: toolUse.isLegacy },
+    response: {
+      model: askedFor,
+      includeUsage,
+      legacyFunctions: isLegacy,
+      customTools,
+      annotations: search && true,
+      reasoning: isHidden ? undefined : options.reasoning,
+    },
     notes: finishNotes(t),
   };
 }
 
-function readMaxTokens(chat: Place, maxOutputTokens: number): number {
-  const field = chat.givenEither('max_completion_tokens', 'max_tokens');
+function searchTool(
+  field: Place | undefined,
+  read: ReadWebSearch | undefined,
+  { tools, toolChoice }: ToolUse,
+): WebSearchTool | undefined {
+  if (!field) return undefined;
+  const names = tools.map(({ name }) => name);
+  const reading = toolChoice?.type === 'none' ? undefined : read?.(objectOf(field.value), names);
+  if (!reading) {
+    field.note('ignored', 'no web search here');
+    return undefined;
+  }
+  for (const name of reading.ignored) field.at(name).note('ignored', NO_EQUIVALENT);
+  return reading.tool;
+}
+
+/** `auto` is the default of both formats. */
+export function readServiceTier(field: Place | undefined): NativeRequest['service_tier'] {
+  if (field?.value === 'default') return 'standard_only';
+  if (field && field.value !== 'auto') field.note('ignored', 'no such tier');
+  return undefined;
+}
+
+export function readMaxTokens(field: Place | undefined, maxOutputTokens: number): number {
   if (!field) return maxOutputTokens;
   const { value } = field;
   if (typeof value !== 'number' || !Number.isInteger(value) || value <= 0) {
@@ -157,14 +231,6 @@ function readIncludeUsage(options: Place | undefined, stream: boolean): boolean 
   return wanted;
 }
 
-/** The instruction that takes the place of `response_format`; undefined when none is needed. */
-function readFormat(format: Place | undefined): string | undefined {
-  const type = format?.at('type').value;
-  if (type === 'json_object') return JSON_OBJECT_INSTRUCTION;
-  if (type !== 'text') format?.note('ignored', NO_EQUIVALENT);
-  return undefined;
-}
-
 function readStop(stop: Place | undefined): string[] {
   if (typeof stop?.value === 'string') return listOf(readSequence(stop));
   return stop?.items(readSequence) ?? [];
@@ -177,7 +243,7 @@ function readSequence(place: Place): string | undefined {
   return undefined;
 }
 
-function readEndUser(
+export function readEndUser(
   chat: Place,
   endUserId: TranslateRequestOptions['endUserId'],
 ): NativeRequest['metadata'] {

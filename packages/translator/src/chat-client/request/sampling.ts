@@ -5,6 +5,7 @@
  */
 
 import type { Place } from '../../reading/place.js';
+import type { ThinkingConfig } from './native-request.js';
 import type { ModelTraits } from './traits.js';
 
 export interface Sampling {
@@ -15,12 +16,18 @@ export interface Sampling {
 /**
  * Caps a temperature outside 0 to 1 instead of refusing it, because the chat format allows up to 2.
  */
-export function translateSampling(chat: Place, { sampling }: ModelTraits): Sampling {
+export function translateSampling(
+  chat: Place,
+  { sampling }: ModelTraits,
+  thinking: ThinkingConfig | undefined,
+): Sampling {
   const temperature = chat.given('temperature');
   const topP = chat.given('top_p');
   const wanted = readNumber(temperature);
   const mass = readNumber(topP);
-  if (sampling === 'refused') {
+  // The upstream refuses both while the model thinks.
+  const isThinking = thinking && thinking.type !== 'disabled';
+  if (sampling === 'refused' || isThinking) {
     noteUnsent(temperature, 'the model takes none');
     noteUnsent(topP, 'the model takes none');
     return {};

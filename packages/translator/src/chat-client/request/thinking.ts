@@ -8,6 +8,8 @@
 import type { Place } from '../../reading/place.js';
 import type { ThinkingBlock } from './native-request.js';
 
+const UNSIGNED = 'not signed by upstream';
+
 /**
  * The thinking blocks of an assistant message, unchanged and in order. The signature decides, not
  * the text: a signed block with empty text is kept. An unsigned block does not come from the
@@ -16,10 +18,15 @@ import type { ThinkingBlock } from './native-request.js';
 export function readThinking(message: Place): ThinkingBlock[] {
   const blocks = message.given('thinking_blocks');
   const details = message.given('reasoning_details');
-  return blocks?.items(readBlock) ?? details?.items(readDetail) ?? [];
+  const thinking = blocks?.items(readBlock) ?? details?.items(readDetail) ?? [];
+  // The same thinking without its signature. The upstream accepts it only signed.
+  const text = message.given('reasoning_content') ?? message.given('reasoning');
+  if (text?.value && !thinking[0]) text.note('dropped', UNSIGNED);
+  return thinking;
 }
 
-function readBlock(block: Place): ThinkingBlock | undefined {
+/** A native thinking block. Refused when it is something else. */
+export function readBlock(block: Place): ThinkingBlock | undefined {
   const type = block.object().at('type');
   switch (type.value) {
     case 'thinking':
@@ -39,14 +46,14 @@ function readDetail(detail: Place): ThinkingBlock | undefined {
     return signedThinking(detail, detail.at('text').string(''));
   }
   if (isOurs && type === 'reasoning.encrypted') return redactedThinking(detail);
-  detail.note('dropped', 'not signed by upstream');
+  detail.note('dropped', UNSIGNED);
   return undefined;
 }
 
 function signedThinking(place: Place, thinking: string): ThinkingBlock | undefined {
   const signature = place.at('signature').string('');
   if (signature !== '') return { type: 'thinking', thinking, signature };
-  place.note('dropped', 'not signed by upstream');
+  place.note('dropped', UNSIGNED);
   return undefined;
 }
 

@@ -6,15 +6,18 @@
 import { type Place, quote } from '../../reading/place.js';
 import { RefusedRequestError } from '../../reading/refusal.js';
 import { type NativeToolChoice, normalizeToolChoice } from '../../reading/tool-choice.js';
+import type { SchemaReader } from '../../reading/strict-schema-reading.js';
 import { isAllowedToken } from '../../reading/tool-ids.js';
-import { objectOf } from '../../wire/raw-json.js';
+import { listed } from '../../wire/lists.js';
+import { objectOf, stringOf } from '../../wire/raw-json.js';
 import { finishReading } from './cache-points.js';
-import type { InputSchema, NativeTool } from './native-request.js';
+import type { NativeTool, OfferedTool } from './native-request.js';
+import { emptySchema, inputSchema } from './root-schema.js';
 import type { ModelTraits } from './traits.js';
 
 export interface ToolUse {
   /** Empty when the model gets no tools. */
-  readonly tools: NativeTool[];
+  readonly tools: OfferedTool[];
   readonly toolChoice?: NativeToolChoice | undefined;
   /**
    * A sentence for the system prompt, when the model refuses the `tool_choice` that would say it.
@@ -22,6 +25,15 @@ export interface ToolUse {
   readonly instruction?: string;
   /** Whether the tools came as `functions`. Calls then go back as `function_call`. */
   readonly isLegacy: boolean;
+  /** The names of tools of type `custom`. */
+  readonly customTools?: readonly string[] | undefined;
+}
+
+export interface ToolOptions {
+  readonly traits: ModelTraits;
+  readonly calledTools: ReadonlySet<string>;
+  /** Undefined if no strict tools are sent. */
+  readonly schemas: SchemaReader | undefined;
 }
 
 /**
@@ -30,12 +42,32 @@ export interface ToolUse {
  */
 export function translateTools(
   chat: Place,
+  { traits, calledTools, schemas }: ToolOptions,
+): ToolUse {
+  const list = chat.givenEither('tools', 'functions');
+  const custom: string[] = [];
+  const offered = list ? readTools(list, custom, schemas) : [];
+  const field = chat.givenEither('tool_choice', 'function_call');
+  const use = chooseTools({ chat, list, offered, field }, traits, calledTools);
+  return { ...use, customTools: listed(custom) };
+}
+
+export interface OfferedTools {
+  /** The request. */
+  readonly chat: Place;
+  /** The list of tools, if there is one. */
+  readonly list: Place | undefined;
+  readonly offered: OfferedTool[];
+  /** The choice among them, if there is one. */
+  readonly field: Place | undefined;
+}
+
+/** Applies `tool_choice` and `parallel_tool_calls` to the tools that were read. */
+export function chooseTools(
+  { chat, list, offered, field }: OfferedTools,
   { forcedToolChoice }: ModelTraits,
   calledTools: ReadonlySet<string>,
 ): ToolUse {
-  const list = chat.givenEither('tools', 'functions');
-  const offered = list ? readTools(list) : [];
-  const field = chat.givenEither('tool_choice', 'function_call');
   const parallel = chat.at('parallel_tool_calls');
   const choice: Choice = field ? readChoice(field, offered) : {};
   if (!list || offered.length === 0) return historyOnly(chat.at('tools'), calledTools);
@@ -63,11 +95,14 @@ export function translateTools(
   };
 }
 
-function readTools(list: Place): NativeTool[] {
+/** @param custom - Gets the names of the tools of type `custom`. */
+function readTools(list: Place, custom: string[], schemas: SchemaReader | undefined): NativeTool[] {
   const names = new Set<string>();
   return list.items((item) => {
-    const definition = list.path === 'functions' ? item : functionOf(item);
-    const tool = readFunction(definition);
+    const definition = list.path === 'functions' ? item : definitionOf(item);
+    const isCustom = definition !== item && item.at('type').value === 'custom';
+    const tool = isCustom ? customTool(definition) : readFunction(definition, schemas);
+    if (isCustom) custom.push(tool.name);
     if (names.has(tool.name)) {
       definition.at('name').mustBe('unique', 'invalid_value');
     }
@@ -78,39 +113,42 @@ function readTools(list: Place): NativeTool[] {
   });
 }
 
-function functionOf(item: Place): Place {
+function definitionOf(item: Place): Place {
   const type = item.object().at('type');
-  if (type.value !== 'function') type.mustBe('"function"', 'unsupported_value');
-  return item.at('function');
+  if (type.value === 'function' || type.value === 'custom') return item.at(type.value);
+  return type.mustBe('"function" or "custom"', 'unsupported_value');
 }
 
-function readFunction(place: Place): NativeTool {
-  const name = place.object().at('name');
-  if (typeof name.value !== 'string' || !isAllowedToken(name.value)) {
-    return name.mustBe('1 to 64 letters, digits, _ or -', 'invalid_value');
-  }
+export function readFunction(place: Place, schemas: SchemaReader | undefined): NativeTool {
+  const name = toolName(place);
   const strict = place.at('strict');
-  if (strict.value === true) {
-    strict.note('dropped', 'upstream refuses some strict schemas');
-  }
-  return {
-    name: name.value,
-    description: place.at('description').string('') || undefined,
-    input_schema: inputSchema(place.given('parameters')),
-  };
+  const description = place.at('description').string('') || undefined;
+  const schema = inputSchema(place.given('parameters'));
+  const tool = { name, description, input_schema: schema };
+  if (strict.value !== true) return tool;
+  if (!schemas) strict.note('dropped', 'no schemas here');
+  const guaranteed = schemas?.tool(schema, strict);
+  if (!guaranteed) return tool;
+  return { ...tool, input_schema: { ...guaranteed, type: 'object' }, strict: true };
 }
 
-/** The client's schema, its keys in order, with the `type` that the upstream demands. */
-function inputSchema(parameters: Place | undefined): InputSchema {
-  if (!parameters) return emptySchema();
-  const type = parameters.object().at('type');
-  if ((type.value ?? 'object') !== 'object') type.mustBe('"object"', 'invalid_value');
-  const schema = objectOf(parameters.value);
-  return Object.keys(schema).length > 0 ? { ...schema, type: 'object' } : emptySchema();
+function toolName(place: Place): string {
+  const name = place.object().at('name');
+  if (typeof name.value === 'string' && isAllowedToken(name.value)) return name.value;
+  return name.mustBe('1 to 64 letters, digits, _ or -', 'invalid_value');
 }
 
-function emptySchema(): InputSchema {
-  return { type: 'object', properties: {} };
+/** A function whose only argument is the text that the model writes for the tool. */
+function customTool(place: Place): NativeTool {
+  const name = toolName(place);
+  const description = place.at('description').string('') || undefined;
+  const format = place.at('format');
+  const { definition } = objectOf(objectOf(format.value)['grammar']);
+  if (definition) format.note('rewritten', 'not guaranteed');
+  const grammar = definition ? `Grammar:\n${stringOf(definition)}` : undefined;
+  const input = { type: 'string', description: grammar };
+  const schema = { type: 'object' as const, properties: { input }, required: ['input'] };
+  return { name, description, input_schema: schema };
 }
 
 interface Choice {
@@ -119,7 +157,7 @@ interface Choice {
   readonly allowedTools?: readonly string[];
 }
 
-function readChoice(field: Place, tools: readonly NativeTool[]): Choice {
+function readChoice(field: Place, tools: readonly OfferedTool[]): Choice {
   const choice = field.path === 'function_call' ? fromFunctionCall(field) : fromToolChoice(field);
   const { toolChoice, allowedTools = [] } = choice;
   const named = toolChoice.type === 'tool' ? [toolChoice.name] : allowedTools;
@@ -153,7 +191,8 @@ function fromFunctionCall(field: Place): Choice & { toolChoice: NativeToolChoice
   return field.mustBe('"none", "auto" or {"name": ...}', 'invalid_value');
 }
 
-function isForced(
+/** Whether the model must call a tool. */
+export function isForced(
   choice: NativeToolChoice | undefined,
 ): choice is NativeToolChoice & { type: 'any' | 'tool'; name?: string } {
   return choice?.type === 'any' || choice?.type === 'tool';
@@ -169,9 +208,9 @@ function historyOnly(field: Place, calledTools: ReadonlySet<string>): ToolUse {
 
 function allowedOnly(
   field: Place,
-  tools: NativeTool[],
+  tools: OfferedTool[],
   allowed: readonly string[] | undefined,
-): NativeTool[] {
+): OfferedTool[] {
   if (!allowed) return tools;
   const names = new Set(allowed);
   const kept = tools.filter((tool) => names.has(tool.name));

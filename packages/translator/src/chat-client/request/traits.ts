@@ -13,4 +13,16 @@ export interface ModelTraits {
    * How to turn thinking off: omit it, send `thinking: {type: "disabled"}`, or it cannot be done.
    */
   readonly thinkingOff: 'omit' | 'disabled' | 'never';
+  /**
+   * How to turn thinking on: it is on by default, or send `thinking: {type: "adaptive"}`. If
+   * absent, requests do not turn it on.
+   */
+  readonly thinkingOn?: 'default' | 'adaptive' | undefined;
+  /**
+   * Where the model accepts system prompts: also as messages of role `system` after an answer, or
+   * only in `system`. Default: `first`.
+   */
+  readonly systemMessages?: 'anywhere' | 'first' | undefined;
+  /** Whether the model accepts `output_config.format` and strict tools. Default: `refused`. */
+  readonly structuredOutputs?: 'accepted' | 'refused' | undefined;
 }

@@ -34,7 +34,13 @@ export interface StreamedCall {
 type Segment =
   | StreamedCall
   | { readonly kind: 'text'; held: string }
-  | { readonly kind: 'thinking'; held: string; signature: string }
+  | {
+      readonly kind: 'thinking';
+      held: string;
+      signature: string;
+      /** The whole text so far. A signed copy of it may follow. */
+      said: string;
+    }
   | { readonly kind: 'redacted_thinking'; readonly data: string };
 
 export class BlockQueue {
@@ -44,6 +50,8 @@ export class BlockQueue {
   #isOpen = false;
   #index = 0;
   #heldLength = 0;
+  /** Whether a call was opened. */
+  #hasCalls = false;
 
   constructor(write: (event: NativeEvent) => void) {
     this.#write = write;
@@ -65,8 +73,11 @@ export class BlockQueue {
         const isContinued = last?.kind === 'thinking' && last.signature === '';
         const segment = isContinued
           ? last
-          : this.#append({ kind: 'thinking', held: '', signature: '' });
+          : this.#append({ kind: 'thinking', held: '', signature: '', said: '' });
         segment.signature = piece.signature;
+        // Some servers stream the text first and then repeat it whole, with its signature.
+        if (piece.signature !== '' && piece.thinking === segment.said) break;
+        segment.said += piece.thinking;
         this.#hold(segment, piece.thinking);
         break;
       }
@@ -91,14 +102,22 @@ export class BlockQueue {
     this.#advance();
   }
 
-  /** Ends all blocks. @returns false when a call never got a name */
+  /**
+   * Ends all blocks, and leaves out calls that never got a name.
+   *
+   * @returns false when there were calls and none of them got a name
+   */
   finish(): boolean {
+    let isNameless = false;
     for (let head = this.#segments[0]; head !== undefined; head = this.#segments[0]) {
       this.#flush(head);
-      if (!this.#isOpen) return false;
-      this.#close(head);
+      if (this.#isOpen) this.#close(head);
+      else {
+        isNameless = true;
+        this.#segments.shift();
+      }
     }
-    return true;
+    return this.#hasCalls || !isNameless;
   }
 
   #append<Kind extends Segment>(segment: Kind): Kind {
@@ -125,6 +144,7 @@ export class BlockQueue {
     if (!this.#isOpen) {
       if (segment.kind === 'call' && segment.name === '') return;
       this.#isOpen = true;
+      if (segment.kind === 'call') this.#hasCalls = true;
       const content_block = openingOf(segment);
       this.#write({ type: 'content_block_start', index: this.#index, content_block });
     }

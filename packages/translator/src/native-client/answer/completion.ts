@@ -8,6 +8,7 @@ import { asText } from '../../wire/bytes.js';
 import {
   inputText,
   isJsonObject,
+  isTooDeep,
   type JsonObject,
   type JsonText,
   objectOf,
@@ -30,7 +31,7 @@ import {
 } from './message.js';
 import { type Piece, piecesOf } from './pieces.js';
 import { stopMembers } from './stop-reason.js';
-import { nativeUsage, readChatUsage } from './usage.js';
+import { nativeServiceTier, nativeUsage, readChatUsage } from './usage.js';
 
 export type CompletionTranslation =
   | {
@@ -70,7 +71,7 @@ export function translateCompletion(
 
   const messageId = messageIdOf(id);
   const calls = readCalls(message, createCallIds(messageId));
-  if (calls === undefined) return malformed('a call has no name');
+  if (calls === undefined) return malformed('a call has no name, or arguments that are too deep');
   const stop = stopMembers(
     {
       finishReason: choice['finish_reason'],
@@ -81,6 +82,7 @@ export function translateCompletion(
     context,
   );
   const usage = readChatUsage(chatUsage ?? choice['usage']);
+  const tier = nativeServiceTier(completion['service_tier']);
   const body = writeMessage({
     id: messageId,
     type: 'message',
@@ -90,7 +92,7 @@ export function translateCompletion(
     ...stop,
     container: null,
     diagnostics: null,
-    usage: nativeUsage(usage),
+    usage: nativeUsage(usage, tier),
   });
   return { outcome: 'translated', body, usage, messageId, stopReason: stop.stop_reason };
 }
@@ -101,7 +103,10 @@ function malformed(reason: string): CompletionTranslation {
 
 type Call = NativeBlock<JsonText>;
 
-/** Undefined when a call has no name, because no client could answer it. */
+/**
+ * Leaves out calls without a name, which no client could answer. Undefined when there is no other
+ * call, or when arguments are nested too deeply to be written.
+ */
 function readCalls(
   message: JsonObject,
   allocateId: (wanted: unknown) => string,
@@ -112,11 +117,12 @@ function readCalls(
   if (written.length === 0 && isJsonObject(legacy)) written.push({ function: legacy });
   for (const call of written) {
     const called = objectOf(call['function']);
-    const name = stringOf(called['name']);
-    if (name === '') return undefined;
-    calls.push(toolUseBlock(allocateId(call['id']), name, inputOf(called['arguments'])));
+    const { name, arguments: input } = called;
+    if (stringOf(name) === '') continue;
+    if (isTooDeep(input)) return undefined;
+    calls.push(toolUseBlock(allocateId(call['id']), stringOf(name), inputOf(input)));
   }
-  return calls;
+  return calls.length === 0 && written.length > 0 ? undefined : calls;
 }
 
 /** Some servers send an object instead of its JSON text. */

@@ -81,9 +81,7 @@ export interface ChatErrorResponse {
 }
 
 export interface NativeErrorResponse {
-  /**
-   * The status of the type in {@link ERROR_STATUS}, so that SDKs retry the errors that may pass.
-   */
+  /** The status of the type in {@link ERROR_STATUS}, so that SDKs retry temporary errors. */
   readonly status: number;
   /** JSON text of the native error. */
   readonly body: string;

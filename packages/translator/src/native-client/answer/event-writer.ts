@@ -1,5 +1,6 @@
 /**
- * Translates the chunks of a chat completion to native events. Bytes and framing are the caller's.
+ * Translates the chunks of a chat completion to native events. The caller reads the bytes and
+ * frames the events.
  *
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
@@ -21,7 +22,13 @@ import { messageIdOf, type NativeEvent } from './message.js';
 import { piecesOf } from './pieces.js';
 import { stopMembers } from './stop-reason.js';
 import { StreamedCalls } from './streamed-calls.js';
-import { deltaUsage, readChatUsage, startUsage, UNKNOWN_USAGE } from './usage.js';
+import {
+  deltaUsage,
+  nativeServiceTier,
+  readChatUsage,
+  startUsage,
+  UNKNOWN_USAGE,
+} from './usage.js';
 
 export interface EventWriter {
   /**
@@ -69,23 +76,26 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
     // is complete and replaces the one before.
     const reported = chunk['usage'] ?? choice?.['usage'];
     if (reported != null) usage = readChatUsage(reported);
-    if (choice !== undefined) onChoice(choice, chunk['id']);
+    if (choice !== undefined) onChoice(choice, chunk);
   }
 
-  function onChoice(choice: JsonObject, id: unknown): void {
-    calls ??= begin(id);
+  function onChoice(choice: JsonObject, chunk: JsonObject): void {
+    calls ??= begin(chunk);
     const delta = objectOf(choice['delta']);
     for (const piece of piecesOf(delta)) queue.addPiece(piece);
     refusal += stringOf(delta['refusal']);
-    for (const call of objectsOf(delta['tool_calls'])) calls.add(call);
     const legacy = delta['function_call'];
-    if (isJsonObject(legacy)) calls.add({ index: 0, function: legacy });
+    const written = objectsOf(delta['tool_calls']);
+    if (isJsonObject(legacy)) written.push({ index: 0, function: legacy });
+    for (const call of written) {
+      if (!calls.add(call)) fail('malformed');
+    }
     finishReason = choice['finish_reason'] ?? finishReason;
     matchedStop = choice['stop_reason'] ?? matchedStop;
     if (queue.heldLength > maxHeld) fail('too_large');
   }
 
-  function begin(id: unknown): StreamedCalls {
+  function begin({ id, service_tier: tier }: JsonObject): StreamedCalls {
     messageId = messageIdOf(id);
     write({
       type: 'message_start',
@@ -100,7 +110,7 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
         stop_details: null,
         container: null,
         diagnostics: null,
-        usage: startUsage(usage),
+        usage: startUsage(usage, nativeServiceTier(tier)),
       },
     });
     return new StreamedCalls(queue, createCallIds(messageId));

@@ -9,58 +9,61 @@
 import type { JsonText } from '../../wire/raw-json.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
 
+/** A native message. It can be used as `Anthropic.Message`. */
 export interface NativeMessage<Input = unknown> {
-  readonly id: string;
-  readonly type: 'message';
-  readonly role: 'assistant';
-  readonly model: string;
-  readonly content: readonly NativeBlock<Input>[];
-  readonly stop_reason: StopReason | null;
-  readonly stop_sequence: string | null;
-  readonly stop_details: RefusalDetails | null;
-  readonly container: null;
-  readonly diagnostics: null;
-  readonly usage: NativeUsage;
+  id: string;
+  type: 'message';
+  role: 'assistant';
+  model: string;
+  content: NativeBlock<Input>[];
+  stop_reason: StopReason | null;
+  stop_sequence: string | null;
+  stop_details: RefusalDetails | null;
+  container: null;
+  diagnostics: null;
+  usage: NativeUsage;
 }
 
 export type NativeBlock<Input = unknown> =
   | ThinkingPiece
-  | { readonly type: 'text'; readonly text: string }
+  /** `citations` is left out, as the API does when there are none. The SDK's type demands it. */
+  | { type: 'text'; text: string; citations: null }
   | {
-      readonly type: 'tool_use';
-      readonly id: string;
-      readonly name: string;
-      readonly input: Input;
-      readonly caller: { readonly type: 'direct' };
+      type: 'tool_use';
+      id: string;
+      name: string;
+      input: Input;
+      caller: { type: 'direct' };
     };
 
 export type ThinkingPiece =
   | {
-      readonly type: 'thinking';
-      readonly thinking: string;
+      type: 'thinking';
+      thinking: string;
       /**
        * Empty if the upstream signed nothing. Such a block cannot be sent back to a native model.
        */
-      readonly signature: string;
+      signature: string;
     }
-  | { readonly type: 'redacted_thinking'; readonly data: string };
+  | { type: 'redacted_thinking'; data: string };
 
 export type StopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use' | 'refusal';
 
 export interface RefusalDetails {
-  readonly type: 'refusal';
-  readonly category: null;
+  type: 'refusal';
+  category: null;
   /** The upstream's own `refusal` text. */
-  readonly explanation: string | null;
+  explanation: string | null;
 }
 
 export interface DeltaUsage {
-  readonly input_tokens: number | null;
-  readonly output_tokens: number | null;
-  readonly cache_read_input_tokens: number | null;
-  readonly cache_creation_input_tokens: number | null;
-  readonly output_tokens_details: { readonly thinking_tokens: number } | null;
-  readonly server_tool_use: null;
+  input_tokens: number | null;
+  /** Null if it is unknown, although the SDK's type has no null. */
+  output_tokens: number;
+  cache_read_input_tokens: number | null;
+  cache_creation_input_tokens: number | null;
+  output_tokens_details: { thinking_tokens: number } | null;
+  server_tool_use: null;
 }
 
 /**
@@ -68,35 +71,37 @@ export interface DeltaUsage {
  * `message_start` is 0.
  */
 export interface NativeUsage extends DeltaUsage {
-  readonly cache_creation: null;
-  readonly service_tier: null;
-  readonly speed: null;
-  readonly inference_geo: null;
+  /** Null if it is unknown, although the SDK's type has no null. */
+  input_tokens: number;
+  cache_creation: null;
+  service_tier: 'standard' | 'priority' | null;
+  speed: null;
+  inference_geo: null;
 }
 
 export type NativeEvent =
-  | { readonly type: 'message_start'; readonly message: NativeMessage }
+  | { type: 'message_start'; message: NativeMessage }
   | {
-      readonly type: 'content_block_start';
-      readonly index: number;
-      readonly content_block: NativeBlock;
+      type: 'content_block_start';
+      index: number;
+      content_block: NativeBlock;
     }
-  | { readonly type: 'content_block_delta'; readonly index: number; readonly delta: BlockDelta }
-  | { readonly type: 'content_block_stop'; readonly index: number }
+  | { type: 'content_block_delta'; index: number; delta: BlockDelta }
+  | { type: 'content_block_stop'; index: number }
   | {
-      readonly type: 'message_delta';
-      readonly delta: StopMembers & { readonly container: null };
-      readonly usage: DeltaUsage;
+      type: 'message_delta';
+      delta: StopMembers & { container: null };
+      usage: DeltaUsage;
     }
-  | { readonly type: 'message_stop' }
-  | { readonly type: 'ping' }
-  | { readonly type: 'error'; readonly error: StreamError };
+  | { type: 'message_stop' }
+  | { type: 'ping' }
+  | { type: 'error'; error: StreamError };
 
 export type BlockDelta =
-  | { readonly type: 'text_delta'; readonly text: string }
-  | { readonly type: 'thinking_delta'; readonly thinking: string }
-  | { readonly type: 'signature_delta'; readonly signature: string }
-  | { readonly type: 'input_json_delta'; readonly partial_json: string };
+  | { type: 'text_delta'; text: string }
+  | { type: 'thinking_delta'; thinking: string }
+  | { type: 'signature_delta'; signature: string }
+  | { type: 'input_json_delta'; partial_json: string };
 
 export type StopMembers = Pick<NativeMessage, 'stop_reason' | 'stop_sequence' | 'stop_details'>;
 
@@ -105,7 +110,8 @@ export function thinkingBlock(thinking: string, signature: string): ThinkingPiec
 }
 
 export function textBlock(text: string): NativeBlock<never> {
-  return { type: 'text', text };
+  // The SDK's type demands `citations`, and the API leaves it out.
+  return { type: 'text', text } as NativeBlock<never>;
 }
 
 export function toolUseBlock<Input>(id: string, name: string, input: Input): NativeBlock<Input> {

@@ -5,7 +5,13 @@
  * (https://github.com/su-kaka/gcli2api/pull/406), and some send no index.
  */
 
-import { isJsonObject, type JsonObject, objectOf, stringOf } from '../../wire/raw-json.js';
+import {
+  isJsonObject,
+  isTooDeep,
+  type JsonObject,
+  objectOf,
+  stringOf,
+} from '../../wire/raw-json.js';
 import type { BlockQueue, StreamedCall } from './block-queue.js';
 
 export class StreamedCalls {
@@ -25,13 +31,16 @@ export class StreamedCalls {
     return this.#last === undefined;
   }
 
-  add(delta: JsonObject): void {
+  /** @returns false when the arguments are nested too deeply to be written */
+  add(delta: JsonObject): boolean {
     const { name, arguments: written } = objectOf(delta['function']);
+    if (isTooDeep(written)) return false;
     const text = isJsonObject(written) ? JSON.stringify(written) : stringOf(written);
     const call = this.#find(delta, { name: stringOf(name), text }) ?? this.#begin(delta);
     if (call.name === '') call.name = stringOf(name);
     this.#last = call;
     this.#queue.addArguments(call, text);
+    return true;
   }
 
   #find(

@@ -63,12 +63,15 @@ export function readChatUsage(chat: unknown): UsageReading {
   };
 }
 
+/** A 0 would be read as a count (docs/decisions/0012). The SDK's types have no null here. */
+const UNKNOWN_COUNT = null as unknown as number;
+
 /** Native counts. If the usage is missing or invalid, every count is null. */
 export function deltaUsage(reading: UsageReading): DeltaUsage {
   const usage = reading.outcome === 'read' ? reading.usage : undefined;
   return {
     input_tokens: usage?.inputTokens ?? null,
-    output_tokens: usage?.outputTokens ?? null,
+    output_tokens: usage?.outputTokens ?? UNKNOWN_COUNT,
     cache_read_input_tokens: usage?.cacheReadInputTokens ?? null,
     cache_creation_input_tokens: usage?.cacheCreationInputTokens ?? null,
     output_tokens_details: usage === undefined ? null : { thinking_tokens: usage.thinkingTokens },
@@ -76,11 +79,18 @@ export function deltaUsage(reading: UsageReading): DeltaUsage {
   };
 }
 
-export function nativeUsage(reading: UsageReading): NativeUsage {
+/** The tier of a completion in the native words; null when it names none that they have. */
+export function nativeServiceTier(tier: unknown): NativeUsage['service_tier'] {
+  if (tier === 'default') return 'standard';
+  return tier === 'priority' ? tier : null;
+}
+
+export function nativeUsage(reading: UsageReading, tier: NativeUsage['service_tier']): NativeUsage {
   return {
     ...deltaUsage(reading),
+    input_tokens: reading.outcome === 'read' ? reading.usage.inputTokens : UNKNOWN_COUNT,
     cache_creation: null,
-    service_tier: null,
+    service_tier: tier,
     speed: null,
     inference_geo: null,
   };
@@ -92,9 +102,9 @@ export function nativeUsage(reading: UsageReading): NativeUsage {
  * count replaces it. `output_tokens` stays null until it is known, so that a usage that is never
  * reported does not read as 0 tokens.
  */
-export function startUsage(reading: UsageReading): NativeUsage {
-  const usage = nativeUsage(reading);
-  return { ...usage, input_tokens: usage.input_tokens ?? 0 };
+export function startUsage(reading: UsageReading, tier: NativeUsage['service_tier']): NativeUsage {
+  const usage = nativeUsage(reading, tier);
+  return reading.outcome === 'read' ? usage : { ...usage, input_tokens: 0 };
 }
 
 export const UNKNOWN_USAGE: UsageReading = { outcome: 'invalid', reason: 'usage is missing' };

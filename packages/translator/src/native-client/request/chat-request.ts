@@ -23,6 +23,7 @@ export interface ChatRequest {
   readonly reasoning_effort?: ChatEffort;
   readonly response_format?: ChatResponseFormat;
   readonly user?: string;
+  readonly service_tier?: 'default';
   readonly cache_control?: CacheControl;
   readonly stream?: true;
   readonly stream_options?: { readonly include_usage: true };

@@ -7,7 +7,7 @@
  */
 
 import type { Note, RequestProblem } from '../../reading/note.js';
-import type { Place } from '../../reading/place.js';
+import { type Place, quote } from '../../reading/place.js';
 import { RefusedRequestError } from '../../reading/refusal.js';
 import { finishNotes } from '../../reading/translation.js';
 import type { MessageContext } from '../message-context.js';
@@ -89,7 +89,7 @@ function translate(
   const { native, t } = readNative(body, traits);
   const model = native.at('model').nonEmptyString();
   const maxTokens = readMaxTokens(native.at('max_tokens'));
-  const stopSequences = native.given('stop_sequences')?.items((item) => item.string()) ?? [];
+  const stopSequences = readStopSequences(native.given('stop_sequences'), traits);
   const stream = native.at('stream').boolean(false);
   const request: ChatRequest = {
     model: upstreamModel,
@@ -103,6 +103,7 @@ function translate(
     ...translateThinking(native, traits),
     ...outputFormat(t, native.at('output_config')),
     ...endUser(native.given('metadata')),
+    ...serviceTier(native.at('service_tier')),
     ...cacheMembers(t, native),
     ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
   };
@@ -124,6 +125,19 @@ function readMaxTokens(field: Place): number {
   }
   if (!Number.isInteger(value) || value < 0) field.mustBe('an integer above 0', 'invalid_value');
   return value;
+}
+
+function readStopSequences(
+  list: Place | undefined,
+  { maxStopSequences = 4 }: ChatTraits,
+): string[] {
+  const sequences = list?.items((item, index) => {
+    const sequence = item.string();
+    if (index < maxStopSequences) return sequence;
+    item.note('dropped', `the upstream takes at most ${maxStopSequences} stop sequences`);
+    return undefined;
+  });
+  return sequences ?? [];
 }
 
 function sampling(
@@ -164,6 +178,14 @@ function outputFormat(
       json_schema: { name: SCHEMA_NAME, schema, strict: true },
     },
   };
+}
+
+/** `auto` is the default of both formats. */
+function serviceTier(field: Place): { service_tier?: 'default' } {
+  const { value } = field;
+  if (value === 'standard_only') return { service_tier: 'default' };
+  if (value != null && value !== 'auto') field.note('ignored', `unknown value ${quote(value)}`);
+  return {};
 }
 
 function endUser(metadata: Place | undefined): { user?: string } {

@@ -26,4 +26,6 @@ export interface ChatTraits {
    * Whether to send `cache_control` on parts, messages, calls and tools, which some gateways read.
    */
   readonly cacheControl: 'carried' | 'dropped';
+  /** The most stop sequences that the upstream accepts. Default: 4, OpenAI's limit. */
+  readonly maxStopSequences?: number;
 }

@@ -1,0 +1,32 @@
+/**
+ * Translates citations of web pages to the annotations of chat messages.
+ * https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
+ */
+
+import { type JsonObject, objectsOf, stringOf } from '../../wire/raw-json.js';
+
+/** The part of the message's text that a page supports, and the page. */
+export interface ChatAnnotation {
+  type: 'url_citation';
+  url_citation: { start_index: number; end_index: number; title: string; url: string };
+}
+
+/**
+ * The annotations of one text block. The native format cites a block as a whole, so each covers all
+ * of it. Citations of documents have no address and are left out.
+ *
+ * @param start - Where the block begins in the text of the message.
+ */
+export function annotationsOf(citations: unknown, start: number, end: number): ChatAnnotation[] {
+  return objectsOf(citations)
+    .filter(({ type }: JsonObject) => type === 'web_search_result_location')
+    .map(({ url, title }) => ({
+      type: 'url_citation',
+      url_citation: {
+        start_index: start,
+        end_index: end,
+        title: stringOf(title),
+        url: stringOf(url),
+      },
+    }));
+}

@@ -1,0 +1,9 @@
+/**
+ * The tier that served a request, in OpenAI's words; undefined when the upstream names none that
+ * OpenAI has.
+ * https://platform.claude.com/docs/en/api/service-tiers
+ */
+export function chatServiceTier(tier: unknown): 'default' | 'priority' | undefined {
+  if (tier === 'standard') return 'default';
+  return tier === 'priority' ? tier : undefined;
+}

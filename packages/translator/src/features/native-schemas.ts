@@ -1,0 +1,86 @@
+/**
+ * Carries JSON schemas to the upstream's structured outputs.
+ * https://platform.claude.com/docs/en/build-with-claude/structured-outputs
+ */
+
+import { jsonInstruction } from '../reading/json-instruction.js';
+import type { SchemaReader } from '../reading/strict-schema-reading.js';
+import { type JsonObject, objectOf } from '../wire/raw-json.js';
+import { type SchemaReading, strictSchema } from './strict-schema.js';
+
+/** The upstream's limits for all strict schemas of a request together. */
+const LIMITS = [
+  ['optional', 24, 'optional members'],
+  ['unions', 16, 'unions'],
+] as const;
+
+/**
+ * Pass this function to `translateRequest` as its option `jsonSchema`. With it,
+ * `response_format: json_schema` becomes `output_config.format`, and strict functions become strict
+ * tools, if the model accepts both.
+ *
+ * A schema is rewritten to the keywords that the upstream guarantees. Constraints that it refuses
+ * go into descriptions. If that would lose a case (free member names, tuples, recursion, more than
+ * 24 optional members or 16 unions), a strict format is refused, one that is not strict is asked
+ * for in the system prompt, and a strict tool is sent as a plain one.
+ */
+export function nativeSchemas(): SchemaReader {
+  const used = { optional: 0, unions: 0 };
+
+  function read(schema: JsonObject): SchemaReading {
+    const reading = strictSchema(schema);
+    if (reading.outcome === 'unacceptable') return reading;
+    for (const [kind, most, what] of LIMITS) {
+      if (used[kind] + reading[kind] > most) {
+        const complaint = `and the others have more than ${most} ${what}`;
+        return { outcome: 'unacceptable', complaint };
+      }
+    }
+    for (const [kind] of LIMITS) used[kind] += reading[kind];
+    return reading;
+  }
+
+  return readerWith(read);
+}
+
+/**
+ * For a model that guarantees no schema. A strict format is refused, one that is not strict is
+ * asked for, and a strict tool is sent as a plain one.
+ */
+export function promptedSchemas(): SchemaReader {
+  return readerWith(() => ({
+    outcome: 'unacceptable',
+    complaint: 'needs structured outputs, which the model does not have',
+  }));
+}
+
+function readerWith(read: (schema: JsonObject) => SchemaReading): SchemaReader {
+  return {
+    tool(schema, place) {
+      const reading = read(schema);
+      if (reading.outcome === 'unacceptable') {
+        place.note('dropped', `the schema ${reading.complaint}`);
+        return undefined;
+      }
+      if (reading.isLoosened) place.note('rewritten', LOOSENED);
+      return reading.schema;
+    },
+    answer({ schema, description, strict }, place) {
+      const described = typeof description === 'string' ? { description } : {};
+      const reading = read({ ...described, ...objectOf(schema) });
+      if (reading.outcome === 'accepted') {
+        if (reading.isLoosened) place.note('rewritten', LOOSENED);
+        return { schema: reading.schema };
+      }
+      const { complaint } = reading;
+      if (strict === true) {
+        return place.refuse(`cannot be guaranteed: it ${complaint}`, 'unsupported_value');
+      }
+      place.note('rewritten', `not guaranteed: it ${complaint}`);
+      const value = `value that matches this schema: ${JSON.stringify(schema)}\n`;
+      return { instruction: jsonInstruction(value) };
+    },
+  };
+}
+
+const LOOSENED = 'constraints became descriptions';

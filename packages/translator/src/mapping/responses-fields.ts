@@ -1,0 +1,53 @@
+/**
+ * Describes for people how each member of a Responses request is translated. Tests compare it with
+ * the code.
+ */
+
+import type { RequestField } from '../reading/field-fate.js';
+import { NEUTRAL_VALUES } from '../reading/neutral-values.js';
+
+/** Every member of OpenAI SDK 7.57.0 `ResponseCreateParamsBase`, and `cache_control`. */
+export const RESPONSES_FIELDS: ReadonlyMap<string, RequestField> = new Map<string, RequestField>([
+  mapped('model', 'model'),
+  mapped('input', 'messages, system'),
+  mapped('instructions', 'system'),
+  mapped('max_output_tokens', 'max_tokens'),
+  mapped('temperature', 'temperature'),
+  mapped('top_p', 'top_p'),
+  mapped('stream', 'stream'),
+  mapped('tools', 'tools'),
+  mapped('tool_choice', 'tool_choice'),
+  mapped('parallel_tool_calls', 'tool_choice.disable_parallel_tool_use'),
+  mapped('text', 'output_config.format'),
+  mapped('reasoning', 'output_config.effort, thinking'),
+  mapped('include', 'signed thinking is always included'),
+  mapped('metadata', 'repeated in the response'),
+  mapped('safety_identifier', 'metadata.user_id'),
+  mapped('user', 'metadata.user_id'),
+  mapped('service_tier', 'service_tier'),
+  mapped('cache_control', 'cache_control'),
+  mapped('stream_options', 'the events are not obfuscated'),
+  mapped('previous_response_id', 'refused: nothing is stored'),
+  mapped('conversation', 'refused: nothing is stored'),
+  mapped('prompt', 'refused: nothing is stored'),
+  mapped('background', 'refused if true: no response can be fetched later'),
+  ignored('store', 'nothing is stored'),
+  ignored('truncation', 'the upstream refuses a prompt that is too long'),
+  ignored('context_management', 'conversations are not compacted'),
+  ignored('max_tool_calls', 'the caller limits web searches, the only built-in tool'),
+  ignored('top_logprobs', 'there are no log probabilities'),
+  ignored('prompt_cache_key', 'caches have no keys'),
+  ignored('prompt_cache_retention', 'cache points carry their own lifetime'),
+  ignored('prompt_cache_options', 'cache points carry their own lifetime'),
+  ignored('moderation', 'there is no moderation step'),
+  ignored('image', 'images are sent as they are'),
+  ignored('access_programs', 'there are no access programs'),
+]);
+
+function mapped(name: string, to: string): [string, RequestField] {
+  return [name, { fate: 'mapped', to }];
+}
+
+function ignored(name: string, why: string): [string, RequestField] {
+  return [name, { fate: 'ignored', why, neutral: [NEUTRAL_VALUES[name] ?? []].flat() }];
+}

@@ -1,0 +1,11 @@
+/**
+ * Reports a mistake of the caller, who may write JavaScript.
+ *
+ * @param options - The options that the caller must give, by name.
+ * @throws {TypeError} unless all are there. The message names the first that is not.
+ */
+export function requireOptions(options: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (!value) throw new TypeError(`the option ${name} is missing`);
+  }
+}

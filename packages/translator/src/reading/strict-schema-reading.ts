@@ -1,0 +1,32 @@
+/** The form in which the upstream can guarantee the JSON schemas of a request. */
+
+import type { Note } from './note.js';
+
+export type StrictSchema = Readonly<Record<string, unknown>>;
+
+/** Where the client wrote a schema. */
+export interface SchemaPlace {
+  /** Says what became of the schema. */
+  note(reason: Note['reason'], detail: string): void;
+  /** Refuses the request. */
+  refuse(complaint: string, code: 'unsupported_value'): never;
+}
+
+/** Reads the schemas of one request. They share the upstream's limits. */
+export interface SchemaReader {
+  /**
+   * Reads the schema of a strict tool. @returns undefined if it cannot be guaranteed. The tool is
+   * then sent as a plain one.
+   */
+  tool(schema: Readonly<Record<string, unknown>>, place: SchemaPlace): StrictSchema | undefined;
+  /**
+   * Reads a format with its `schema`, `description` and `strict`. Refuses one that is strict and
+   * cannot be guaranteed.
+   */
+  answer(format: Readonly<Record<string, unknown>>, place: SchemaPlace): AnswerSchema;
+}
+
+export type AnswerSchema =
+  | { readonly schema: StrictSchema; readonly instruction?: undefined }
+  /** A sentence for the system prompt that asks for a schema that cannot be guaranteed. */
+  | { readonly schema?: undefined; readonly instruction: string };

@@ -1,0 +1,65 @@
+/**
+ * Reads the text of a custom tool's call while the model still writes it. The model writes the JSON
+ * object `{"input": "..."}`, and the client gets the text.
+ */
+
+import { customInput } from '../../chat-client/answer/called-tool.js';
+import { parseJson, stringOf } from '../../wire/raw-json.js';
+
+const BEGINNING = /^\s*\{\s*"input"\s*:\s*"/;
+/** If the text has not begun by then, the object is another one, and it is read at its end. */
+const MAX_BEGINNING = 64;
+/** Half a character, whose other half may follow. */
+const HALF_CHARACTER = /\\ud[89ab]..$/i;
+
+export class CustomInputReader {
+  #json = '';
+  /** The text that was returned so far. */
+  #text = '';
+  /** Where the unread part of the text begins; undefined before the text, and after it. */
+  #at: number | undefined;
+  #isSearching = true;
+
+  /** Takes more of the JSON text. @returns more of the input's text */
+  push(json: string): string {
+    this.#json += json;
+    if (this.#isSearching) this.#search();
+    if (this.#at === undefined) return '';
+    const start = this.#at;
+    const { end, isClosed } = this.#scan(start);
+    const read: unknown = parseJson(`"${this.#json.slice(start, end)}"`);
+    // An unescaped line break, for instance. The whole is checked at the end.
+    const isReadable = typeof read === 'string';
+    this.#at = isReadable && !isClosed ? end : undefined;
+    const text = stringOf(read);
+    this.#text += text;
+    return text;
+  }
+
+  /** @returns the rest of the text. If the JSON text was cut off, there is none. */
+  end(): string {
+    if (parseJson(this.#json) === undefined) return '';
+    const whole = customInput(this.#json);
+    return whole.startsWith(this.#text) ? whole.slice(this.#text.length) : '';
+  }
+
+  #search(): void {
+    this.#at = BEGINNING.exec(this.#json)?.[0].length;
+    this.#isSearching = this.#at === undefined && this.#json.length < MAX_BEGINNING;
+  }
+
+  /** Finds the end of the whole characters from `start` on, or of the string. */
+  #scan(start: number): { readonly end: number; readonly isClosed: boolean } {
+    const json = this.#json;
+    let end = start;
+    while (end < json.length) {
+      const code = json[end];
+      if (code === '"') return { end, isClosed: true };
+      const length = code !== '\\' ? 1 : json[end + 1] === 'u' ? 6 : 2;
+      if (end + length > json.length) break;
+      end += length;
+    }
+    const isHalf = HALF_CHARACTER.test(json.slice(Math.max(start, end - 6), end));
+    return { end: isHalf ? end - 6 : end, isClosed: false };
+  }
+}

@@ -1,0 +1,89 @@
+/** Writes the JSON text of a response object, in any state. */
+
+import { chatServiceTier } from '../../chat-client/answer/service-tier.js';
+import type { StreamError } from '../../wire/stream-pipe.js';
+import type { Usage } from '../../wire/usage.js';
+import type { ResponsesContext } from '../response-context.js';
+import type { IncompleteReason } from './incomplete-reason.js';
+import { responseId } from './output-items.js';
+
+export interface TranslateMessageContext extends ResponsesContext {
+  /** The `created_at` time of the response, in seconds since the epoch. */
+  readonly created: number;
+}
+
+export interface ResponseFacts {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  readonly messageId: string | undefined;
+  /** The JSON texts of the output items. */
+  readonly output: readonly string[];
+  readonly incompleteReason?: IncompleteReason | undefined;
+  readonly usage?: Usage | undefined;
+  /** The tier that served the message, as the upstream reports it. */
+  readonly serviceTier?: unknown;
+  readonly error?: ResponseError | undefined;
+}
+
+export interface ResponseError {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** The members have the order of OpenAI's own responses. */
+export function responseText(
+  { model, created, settings }: TranslateMessageContext,
+  { status, messageId, output, incompleteReason, usage, serviceTier, error }: ResponseFacts,
+): string {
+  const head = {
+    id: responseId(messageId),
+    object: 'response',
+    created_at: created,
+    status,
+    background: false,
+    error: error ?? null,
+    incomplete_details: incompleteReason ? { reason: incompleteReason } : null,
+    model,
+  };
+  const tail = {
+    ...settings,
+    instructions: null,
+    tools: [],
+    previous_response_id: null,
+    service_tier: chatServiceTier(serviceTier) ?? 'auto',
+    store: false,
+    truncation: 'disabled',
+    usage: usage ? responseUsage(usage) : null,
+  };
+  return `${JSON.stringify(head).slice(0, -1)},"output":[${output.join(',')}],${JSON.stringify(tail).slice(1)}`;
+}
+
+/** The `usage` of a response. `input_tokens` counts the whole prompt, so that totals add up. */
+export function responseUsage({
+  inputTokens,
+  outputTokens,
+  cacheReadInputTokens: cached,
+  cacheCreationInputTokens: written,
+  thinkingTokens,
+}: Usage) {
+  const promptTokens = inputTokens + cached + written;
+  return {
+    input_tokens: promptTokens,
+    input_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: thinkingTokens },
+    total_tokens: promptTokens + outputTokens,
+  };
+}
+
+/** The error of a failed response. Of OpenAI's codes, three fit errors of this upstream. */
+export function responseError({ type, message }: StreamError): ResponseError {
+  switch (type) {
+    case 'rate_limit_error':
+      return { code: 'rate_limit_exceeded', message };
+    case 'invalid_request_error':
+    case 'request_too_large':
+      return { code: 'invalid_prompt', message };
+    default:
+      return { code: 'server_error', message };
+  }
+}

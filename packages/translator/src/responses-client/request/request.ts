@@ -1,0 +1,232 @@
+/**
+ * Translates a request of the Responses API to a native Messages request. Nothing is stored: each
+ * request holds its whole conversation.
+ *
+ * https://platform.openai.com/docs/api-reference/responses/create
+ * https://platform.claude.com/docs/en/api/messages
+ */
+
+import { refuseExcessCachePoints } from '../../chat-client/request/cache-points.js';
+import {
+  type NativeRequest,
+  writeNativeRequest,
+} from '../../chat-client/request/native-request.js';
+import { type Reasoning, translateReasoning } from '../../chat-client/request/reasoning.js';
+import {
+  readEndUser,
+  readMaxTokens,
+  readServiceTier,
+  type TranslateRequestOptions,
+} from '../../chat-client/request/request.js';
+import { translateSampling } from '../../chat-client/request/sampling.js';
+import { isForced, type ToolUse } from '../../chat-client/request/tools.js';
+import type { ModelTraits } from '../../chat-client/request/traits.js';
+import { refuseUnservable } from '../../chat-client/request/unservable.js';
+import { nativeSchemas, promptedSchemas } from '../../features/native-schemas.js';
+import { fromCacheControl } from '../../reading/cache-control.js';
+import type { Note, RequestProblem } from '../../reading/note.js';
+import { NO_EQUIVALENT, Place } from '../../reading/place.js';
+import { RefusedRequestError } from '../../reading/refusal.js';
+import { requireOptions } from '../../reading/require-options.js';
+import { createTranslation, finishNotes } from '../../reading/translation.js';
+import { listed } from '../../wire/lists.js';
+import { isTooDeep } from '../../wire/raw-json.js';
+import type { ResponsesContext } from '../response-context.js';
+import { translateInput } from './items.js';
+import { refuseStoredState } from './stored-state.js';
+import { translateTextFormat } from './text-format.js';
+import { repeatedChoice, translateResponsesTools } from './tools.js';
+
+/**
+ * The options of chat requests, except those for what the Responses API has by nature: schemas are
+ * always guaranteed if the model can, and thinking always comes back.
+ */
+export type TranslateResponsesOptions = Omit<TranslateRequestOptions, 'jsonSchema' | 'reasoning'>;
+
+export type ResponsesRequestTranslation =
+  | {
+      readonly outcome: 'translated';
+      /** JSON text of the native request. */
+      readonly body: string;
+      readonly stream: boolean;
+      /** The context that the translation of the answer needs. */
+      readonly response: ResponsesContext;
+      /**
+       * One note for each part that was ignored, dropped, capped or rewritten: at most 100, and one
+       * that counts the rest.
+       */
+      readonly notes: readonly Note[];
+    }
+  | {
+      /** An error of the client, status 400. There is nothing to send upstream. */
+      readonly outcome: 'refused';
+      readonly problem: RequestProblem;
+    };
+
+/**
+ * Translates the body of a `POST /v1/responses` request, given as `JSON.parse` returns it.
+ *
+ * Does not throw on any request, does not change it, and opens no URL. `store: true` is noted
+ * and not done. References to something stored (`previous_response_id`, `conversation`, an
+ * `item_reference`, a file id), `background` and tools that only OpenAI runs are refused by name.
+ * Other members without an equivalent are ignored and noted.
+ *
+ * @example
+ * import { translateResponsesRequest } from '@gateway/translator/responses';
+ *
+ * const request = { model: 'my-model', input: 'Hi' };
+ * const result = translateResponsesRequest(request, {
+ *   model: 'claude-opus-4-6',
+ *   maxOutputTokens: 128_000,
+ *   traits: {
+ *     sampling: 'accepted',
+ *     forcedToolChoice: 'accepted',
+ *     effort: [],
+ *     thinkingOff: 'omit',
+ *   },
+ * });
+ * if (result.outcome === 'translated') console.log(result.body);
+ * @throws {TypeError} An option is missing. The message names it.
+ */
+export function translateResponsesRequest(
+  request: unknown,
+  options: TranslateResponsesOptions,
+): ResponsesRequestTranslation {
+  const { model, traits, maxOutputTokens } = options ?? {};
+  requireOptions({ model, 'traits.effort': traits?.effort, maxOutputTokens });
+  try {
+    return translate(request, options);
+  } catch (error) {
+    if (error instanceof RefusedRequestError) return { outcome: 'refused', problem: error.problem };
+    throw error;
+  }
+}
+
+function translate(
+  body: unknown,
+  { model, traits, maxOutputTokens, endUserId, cache, webSearch }: TranslateResponsesOptions,
+): ResponsesRequestTranslation {
+  const t = createTranslation();
+  const request = new Place(t, body).object();
+  if (isTooDeep(body)) request.refuse('is over 200 levels deep');
+  const askedFor = request.at('model').nonEmptyString();
+  refuseStoredState(request);
+  const limit = request.given('max_output_tokens');
+  const maxTokens = readMaxTokens(limit, maxOutputTokens);
+  const stream = request.at('stream').boolean(false);
+  request.given('stream_options')?.object().noteUnread();
+  readInclude(request.given('include'));
+  const conversation = translateInput(request.at('input'), request.given('instructions'), traits);
+  const schemas = traits.structuredOutputs === 'accepted' ? nativeSchemas() : promptedSchemas();
+  // The format first: a strict tool that exceeds the limits is still a tool.
+  const text = translateTextFormat(request.given('text'), schemas);
+  const toolUse = translateResponsesTools(request, { traits, schemas, webSearch }, conversation);
+  // After the client's own blocks, so that a prefix that the client caches stays the same.
+  const { system } = conversation;
+  for (const added of [toolUse.instruction, text.instruction]) {
+    if (added) system.push({ type: 'text', text: added });
+  }
+  const { effort, thinking, summary } = readReasoning(request.given('reasoning'), traits, toolUse);
+  const sampling = translateSampling(request, traits, thinking);
+
+  const cacheControl = request.given('cache_control');
+  const native: NativeRequest = {
+    model,
+    max_tokens: maxTokens,
+    tools: listed(toolUse.tools),
+    system: listed(system),
+    messages: conversation.messages,
+    tool_choice: toolUse.toolChoice,
+    ...sampling,
+    output_config: effort || text.native ? { effort, format: text.native } : undefined,
+    thinking,
+    metadata: readEndUser(request, endUserId),
+    service_tier: readServiceTier(request.given('service_tier')),
+    cache_control: cacheControl && fromCacheControl(cacheControl),
+    stream: stream || undefined,
+  };
+  const response: ResponsesContext = {
+    model: askedFor,
+    tools: toolUse.calledAs,
+    showsSummaries: summary !== null,
+    showsSearches: toolUse.hasSearch || undefined,
+    settings: {
+      max_output_tokens: limit ? maxTokens : null,
+      metadata: readMetadata(request.given('metadata')),
+      parallel_tool_calls: request.at('parallel_tool_calls').boolean(true),
+      reasoning: { effort: thinking?.type === 'disabled' ? 'none' : (effort ?? null), summary },
+      temperature: sampling.temperature ?? null,
+      text: { format: text.repeated },
+      tool_choice: repeatedChoice(request.at('tool_choice').value),
+      top_p: sampling.top_p ?? null,
+    },
+  };
+  // Reads through a separate `Place`, so that the members still count as unread and are noted.
+  refuseUnservable(new Place(t, body));
+  request.noteUnread();
+  refuseExcessCachePoints(t, native);
+  if (t.cachePlaces.size === 0) cache?.(native);
+  return {
+    outcome: 'translated',
+    body: writeNativeRequest(native),
+    stream,
+    response,
+    notes: finishNotes(t),
+  };
+}
+
+/** Signed thinking is in every response, because nothing is stored. */
+function readInclude(include: Place | undefined): void {
+  include?.items((item) => {
+    if (item.string() !== 'reasoning.encrypted_content') item.note('ignored', NO_EQUIVALENT);
+  });
+}
+
+interface ReasoningDemand extends Reasoning {
+  /** The value, in the form in which the response repeats it. */
+  readonly summary: string | null;
+}
+
+const SUMMARIES = ['auto', 'concise', 'detailed'];
+
+function readReasoning(
+  place: Place | undefined,
+  traits: ModelTraits,
+  { toolChoice }: ToolUse,
+): ReasoningDemand {
+  const field = place?.object().given('effort');
+  const summary = place?.givenEither('summary', 'generate_summary');
+  const wanted = summary?.string() ?? null;
+  if (wanted && !SUMMARIES.includes(wanted)) {
+    summary?.mustBe('auto, concise or detailed', 'invalid_value');
+  }
+  const wish = { field, level: field?.string() };
+  const limits = { isForced: isForced(toolChoice), isShown: wanted !== null };
+  const reasoning = translateReasoning(wish, traits, limits);
+  place?.noteUnread();
+  return { ...reasoning, summary: wanted };
+}
+
+const MAX_METADATA = { pairs: 16, key: 64, value: 512 };
+
+/** Metadata is not stored. The response repeats it, so its size is limited as OpenAI limits it. */
+function readMetadata(field: Place | undefined): Record<string, string> {
+  if (!field) return {};
+  const members = Object.keys(field.object().value as object);
+  if (members.length > MAX_METADATA.pairs) {
+    field.refuse(`must have at most ${MAX_METADATA.pairs} members`);
+  }
+  return Object.fromEntries(
+    members.map((name) => {
+      const place = field.at(name);
+      const value = place.string();
+      if (name.length > MAX_METADATA.key || value.length > MAX_METADATA.value) {
+        const { key, value: characters } = MAX_METADATA;
+        place.refuse(
+          `must have a name of at most ${key} characters and a value of at most ${characters}`,
+        );
+      }
+      return [name, value];
+    }),
+  );
+}

@@ -1,0 +1,215 @@
+/**
+ * Translates the tools of a Responses request, and the choice among them. A custom tool becomes a
+ * function of one text, and a namespace becomes a prefix of its tools' names.
+ */
+
+import { finishReading } from '../../chat-client/request/cache-points.js';
+import type { NativeTool, OfferedTool } from '../../chat-client/request/native-request.js';
+import {
+  chooseTools,
+  readFunction,
+  type ToolOptions,
+  type ToolUse,
+} from '../../chat-client/request/tools.js';
+import { NO_EQUIVALENT, Place, quote } from '../../reading/place.js';
+import type { SchemaReader } from '../../reading/strict-schema-reading.js';
+import type { ReadWebSearch, WebSearchTool } from '../../reading/web-search-reading.js';
+import { listed, listOf } from '../../wire/lists.js';
+import { objectOf, stringOf } from '../../wire/raw-json.js';
+import type { CalledAs, ResponseSettings } from '../response-context.js';
+import type { Conversation } from './items.js';
+import { namespacedName } from './tool-names.js';
+
+export interface ResponsesToolUse extends ToolUse {
+  /**
+   * Tools whose calls are returned to the client under another name or as another type, by upstream
+   * name.
+   */
+  readonly calledAs: ReadonlyMap<string, CalledAs>;
+  /** Whether the web search is among the tools. */
+  readonly hasSearch: boolean;
+}
+
+interface Offer {
+  readonly tools: NativeTool[];
+  /** The upstream's names of the tools. */
+  readonly names: Set<string>;
+  readonly calledAs: Map<string, CalledAs>;
+  readonly schemas: SchemaReader;
+  /** The tools of the type `web_search`. */
+  readonly searches: Place[];
+}
+
+interface ResponsesToolOptions extends Pick<ToolOptions, 'traits'> {
+  readonly schemas: SchemaReader;
+  readonly webSearch: ReadWebSearch | undefined;
+}
+
+const FUNCTIONS = ['function', 'custom'];
+/** With or without a date, such as `web_search_preview_2025_03_11`. */
+const WEB_SEARCH = /^web_search(_|$)/;
+
+/** Reads `tools`, those among the items, `tool_choice` and `parallel_tool_calls`. */
+export function translateResponsesTools(
+  request: Place,
+  { traits, schemas, webSearch }: ResponsesToolOptions,
+  { calledTools, addedTools }: Pick<Conversation, 'calledTools' | 'addedTools'>,
+): ResponsesToolUse {
+  const list = request.given('tools');
+  const listed = list ?? addedTools[0];
+  const offer: Offer = { tools: [], names: new Set(), calledAs: new Map(), schemas, searches: [] };
+  for (const tools of [...listOf(list), ...addedTools]) {
+    tools.items((item) => {
+      readTool(item.object(), offer);
+    });
+  }
+  // After all others, because one of them can have its name.
+  const search = readSearches(offer, webSearch);
+  const choice = request.given('tool_choice');
+  const upstream = choice && upstreamChoice(choice.value, offer, search);
+  const field = choice && new Place(request.t, upstream, request, 'tool_choice');
+  const offered: OfferedTool[] = [...offer.tools, ...listOf(search)];
+  const use = chooseTools({ chat: request, list: listed, offered, field }, traits, calledTools);
+  return { ...use, calledAs: offer.calledAs, hasSearch: use.tools.some((tool) => tool === search) };
+}
+
+function readTool(item: Place, offer: Offer): void {
+  const type = item.at('type');
+  if (type.value === 'namespace') readNamespace(item, offer);
+  else if (FUNCTIONS.includes(stringOf(type.value))) addTool(item, offer);
+  else if (WEB_SEARCH.test(stringOf(type.value))) offer.searches.push(item);
+  else {
+    const complaint = `tools of type ${quote(type.value)} have no equivalent: must be function, custom, namespace or web_search`;
+    type.refuse(complaint, 'unsupported_value');
+  }
+}
+
+/**
+ * Makes the native tool of the first search. The others, and those that cannot be carried, are left
+ * out: the model can answer without them, and clients such as Codex offer one in every request.
+ */
+function readSearches(
+  { searches, names }: Offer,
+  read: ReadWebSearch | undefined,
+): WebSearchTool | undefined {
+  const [first, ...others] = searches;
+  for (const item of others) item.note('dropped', 'there is another web search');
+  if (!first) return undefined;
+  if (!read) {
+    first.note('dropped', 'there is no web search');
+    return undefined;
+  }
+  // Pages from the client's cache only. The upstream has no such mode, and its searches cost money.
+  if (first.at('external_web_access').value === false) {
+    first.note('dropped', 'searches cannot do without external web access');
+    return undefined;
+  }
+  const location = first.given('user_location');
+  const size = first.given('search_context_size');
+  const options = {
+    search_context_size: size?.value,
+    user_location: location && { approximate: location.object().value },
+  };
+  const reading = read(options, [...names]);
+  if (!reading) {
+    first.note('dropped', 'a tool has its name');
+    return undefined;
+  }
+  for (const name of reading.ignored) first.at(name).note('ignored', NO_EQUIVALENT);
+  const filters = first.given('filters');
+  const domains = filters?.object().given('allowed_domains');
+  const allowed = domains?.items((domain) => domain.nonEmptyString());
+  filters?.noteUnread();
+  const tool: WebSearchTool = { ...reading.tool, allowed_domains: listed(allowed ?? []) };
+  finishReading(first, tool);
+  return tool;
+}
+
+function readNamespace(item: Place, offer: Offer): void {
+  const namespace = item.at('name').nonEmptyString();
+  const description = item.at('description').string('');
+  const firstTool = offer.tools.length;
+  item.at('tools').items((tool) => {
+    const type = tool.object().at('type');
+    if (!FUNCTIONS.includes(stringOf(type.value))) {
+      type.mustBe('"function" or "custom"', 'unsupported_value');
+    }
+    addTool(tool, offer, namespace);
+  });
+  item.noteUnread();
+  const first = offer.tools[firstTool];
+  if (first) first.description = [description, first.description].filter(Boolean).join('\n\n');
+}
+
+function addTool(place: Place, offer: Offer, namespace?: string): void {
+  const { tools, names, calledAs, schemas } = offer;
+  const type = place.at('type').value === 'custom' ? 'custom' : 'function';
+  const tool = readFunction(place, schemas);
+  if (type === 'custom') tool.input_schema = customInput(place.given('format'));
+  const { name } = tool;
+  if (namespace !== undefined) tool.name = namespacedName(namespace, name);
+  if (names.has(tool.name)) place.at('name').mustBe('unique', 'invalid_value');
+  names.add(tool.name);
+  if (type === 'custom' || namespace !== undefined)
+    calledAs.set(tool.name, { type, name, namespace });
+  finishReading(place, tool);
+  tools.push(tool);
+}
+
+/** The schema of a function that takes the text of a custom tool. */
+function customInput(format: Place | undefined): NativeTool['input_schema'] {
+  const input = { type: 'string', ...describeFormat(format) };
+  return {
+    type: 'object',
+    properties: { input },
+    required: ['input'],
+    additionalProperties: false,
+  };
+}
+
+function describeFormat(format: Place | undefined): { readonly description?: string } {
+  const type = format?.object().at('type');
+  if (!format || type?.value === 'text') return {};
+  if (type?.value !== 'grammar')
+    return type?.mustBe('"text" or "grammar"', 'unsupported_value') ?? {};
+  const syntax = format.at('syntax').string();
+  const definition = format.at('definition').string();
+  format.note('rewritten', 'the grammar is described, not enforced');
+  return { description: `Must match this ${syntax} grammar:\n${definition}` };
+}
+
+/** The choice with the upstream's names, in the form that choices among functions have. */
+function upstreamChoice(
+  value: unknown,
+  { names, calledAs }: Offer,
+  search: WebSearchTool | undefined,
+): unknown {
+  const { type, tools: allowed } = objectOf(value);
+  /** The upstream's names by the client's, of tools in a namespace. */
+  const upstreamNames = new Map([...calledAs].map(([name, as]) => [as.name, name]));
+  const upstreamFunction = (choice: unknown): unknown => {
+    const { type: kind, name, namespace } = objectOf(choice);
+    if (search && isSearch(choice)) return { type: 'function', name: search.name };
+    if (!FUNCTIONS.includes(stringOf(kind)) || typeof name !== 'string') return choice;
+    if (typeof namespace === 'string') {
+      return { type: 'function', name: namespacedName(namespace, name) };
+    }
+    return { type: 'function', name: names.has(name) ? name : (upstreamNames.get(name) ?? name) };
+  };
+  if (type !== 'allowed_tools' || !Array.isArray(allowed)) return upstreamFunction(value);
+  const offered = allowed.filter((tool) => search !== undefined || !isSearch(tool));
+  return { ...objectOf(value), tools: offered.map(upstreamFunction) };
+}
+
+function isSearch(tool: unknown): boolean {
+  return WEB_SEARCH.test(stringOf(objectOf(tool)['type']));
+}
+
+/** The choice as a response repeats it. */
+export function repeatedChoice(choice: unknown): ResponseSettings['tool_choice'] {
+  if (choice === 'none' || choice === 'required') return choice;
+  const { type, name, mode } = objectOf(choice);
+  if (type === 'function' || type === 'custom') return { type, name: stringOf(name).slice(0, 64) };
+  if (isSearch(choice)) return { type: 'web_search_preview' };
+  return choice === 'any' || type === 'any' || mode === 'required' ? 'required' : 'auto';
+}

@@ -1,0 +1,174 @@
+/**
+ * Builds native turns of items in any order. Turns alternate, start and end with the user, and each
+ * call is answered in the turn after its own, wherever the client put its output.
+ * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
+ */
+
+import {
+  type Call,
+  type Result,
+  resultBlock,
+} from '../../chat-client/request/calls-and-results.js';
+import { CLOSING, inUserTurn, OPENING } from '../../chat-client/request/messages.js';
+import type {
+  Block,
+  ContentBlock,
+  NativeMessage,
+  TextBlock,
+  ThinkingBlock,
+} from '../../chat-client/request/native-request.js';
+import type { ModelTraits } from '../../chat-client/request/traits.js';
+import { type Place, quote } from '../../reading/place.js';
+import { append } from '../../wire/lists.js';
+
+/** Consecutive items of one side. Outputs of calls are no blocks of a turn: see {@link Call}. */
+interface Turn {
+  readonly role: 'user' | 'assistant';
+  /** In the order of the items. */
+  readonly blocks: Block[];
+  readonly calls: Call[];
+  /** What the operator said between the user and the next answer. */
+  readonly system: TextBlock[];
+  /** Where the client wrote the thinking that the turn ends with so far. */
+  lastThinking: Place[];
+}
+
+/** The calls with one id, in order. */
+interface EqualCalls {
+  readonly calls: { readonly call: Call; readonly turn: Turn }[];
+  /** The call that gets the next output; the last one gets all that are left over. */
+  next: number;
+}
+
+export class Turns {
+  readonly #input: Place;
+  readonly #systemMessages: ModelTraits['systemMessages'];
+  readonly #turns: Turn[] = [];
+  readonly #callsOf = new Map<string, EqualCalls>();
+
+  /** @param input - For notes about turns that the client did not write. */
+  constructor(input: Place, { systemMessages }: ModelTraits) {
+    this.#input = input;
+    this.#systemMessages = systemMessages;
+  }
+
+  get isEmpty(): boolean {
+    return this.#turns.length === 0;
+  }
+
+  get hasAnswer(): boolean {
+    return this.#turns.some(({ role }) => role === 'assistant');
+  }
+
+  /** Adds content of the user. */
+  hear(blocks: readonly ContentBlock[], place: Place): void {
+    const turn = this.#turnOf('user');
+    if (turn.system.length > 0) place.note('rewritten', 'sent before system');
+    append(turn.blocks, blocks);
+  }
+
+  /**
+   * Adds a system message after an answer, where it does not change the cached beginning of the
+   * conversation: after the turn of the user, or within it if the model accepts no such messages.
+   */
+  instruct(blocks: readonly TextBlock[], place: Place): void {
+    const turn = this.#turnOf('user');
+    if (this.#systemMessages === 'anywhere') {
+      append(turn.system, blocks);
+      return;
+    }
+    place.note('rewritten', 'sent as user');
+    for (const block of blocks) turn.blocks.push({ ...block, text: inUserTurn(block.text) });
+  }
+
+  /** Adds text of the assistant. */
+  say(blocks: readonly TextBlock[]): void {
+    const turn = this.#turnOf('assistant');
+    append(turn.blocks, blocks);
+    turn.lastThinking = [];
+  }
+
+  think(block: ThinkingBlock, place: Place): void {
+    const turn = this.#turnOf('assistant');
+    turn.blocks.push(block);
+    turn.lastThinking.push(place);
+  }
+
+  call(call: Call): void {
+    const turn = this.#turnOf('assistant');
+    turn.blocks.push(call.block);
+    turn.calls.push(call);
+    turn.lastThinking = [];
+    const equal = this.#callsOf.get(call.key);
+    if (equal) equal.calls.push({ call, turn });
+    else this.#callsOf.set(call.key, { calls: [{ call, turn }], next: 0 });
+  }
+
+  answer(result: Result): void {
+    const equal = this.#callsOf.get(result.key);
+    if (!equal) {
+      const id = result.place.at('call_id');
+      return id.refuse(`there is no call before it with the id ${quote(id.value)}`);
+    }
+    const index = Math.min(equal.next, equal.calls.length - 1);
+    equal.next = index + 1;
+    const answered = equal.calls[index];
+    answered?.call.results.push(result);
+    // What follows is no longer part of the turn with the call.
+    if (answered?.turn === this.#turns.at(-1)) this.#turnOf('user');
+  }
+
+  /** The native turns. Refuses a call without an output. */
+  finish(): NativeMessage[] {
+    this.#dropLastThinking();
+    // Older models continue a final assistant turn, and newer ones refuse it. Here it is history,
+    // and the model writes a new message.
+    if (this.#turns.at(-1)?.role === 'assistant') this.#speakForUser(CLOSING, 'last');
+    let pending: readonly Call[] = [];
+    return this.#turns.flatMap(({ role, blocks, calls, system }): NativeMessage[] => {
+      const content = [...pending.map(outputBlock), ...blocks];
+      pending = calls;
+      if (system.length === 0) return [{ role, content }];
+      if (content.length === 0) {
+        // A system message must follow one of the user.
+        content.push({ type: 'text', text: CLOSING });
+        this.#input.note('rewritten', 'a user turn was put in');
+      }
+      return [
+        { role, content },
+        { role: 'system', content: system },
+      ];
+    });
+  }
+
+  #turnOf(role: Turn['role']): Turn {
+    if (role === 'user') this.#dropLastThinking();
+    const last = this.#turns.at(-1);
+    if (last?.role === role) return last;
+    if (!last && role === 'assistant') this.#speakForUser(OPENING, 'first');
+    const turn: Turn = { role, blocks: [], calls: [], system: [], lastThinking: [] };
+    this.#turns.push(turn);
+    return turn;
+  }
+
+  /** The upstream refuses a turn that ends with thinking. */
+  #dropLastThinking(): void {
+    const turn = this.#turns.at(-1);
+    if (!turn) return;
+    for (const place of turn.lastThinking.splice(0)) {
+      turn.blocks.pop();
+      place.note('dropped', 'neither text nor a call follows it');
+    }
+    if (turn.role === 'assistant' && turn.blocks.length === 0) this.#turns.pop();
+  }
+
+  #speakForUser(text: string, where: 'first' | 'last'): void {
+    this.#turnOf('user').blocks.push({ type: 'text', text });
+    this.#input.note('rewritten', `a user turn was put ${where}`);
+  }
+}
+
+function outputBlock(call: Call): Block {
+  if (call.results.length > 0) return resultBlock(call);
+  return call.place.refuse('must be followed by an output with its call_id');
+}

@@ -1,0 +1,53 @@
+/** The facts about a request of the Responses API that the translation of its answer needs. */
+export interface ResponsesContext {
+  /** The model as the client wrote it, echoed in the response. */
+  readonly model: string;
+  /**
+   * Tools whose calls are returned to the client under another name or as another type, by their
+   * upstream name.
+   */
+  readonly tools: ReadonlyMap<string, CalledAs>;
+  /** Whether the client asked for summaries of the thinking (`reasoning.summary`). */
+  readonly showsSummaries: boolean;
+  /** Whether the model may search the web. The answer then has its searches and cited pages. */
+  readonly showsSearches?: boolean | undefined;
+  readonly settings: ResponseSettings;
+}
+
+/** How a call of a tool is returned to the client. */
+export interface CalledAs {
+  readonly type: 'function' | 'custom';
+  readonly name: string;
+  /** The namespace in which the client listed the tool. */
+  readonly namespace?: string | undefined;
+}
+
+/**
+ * The settings that a response repeats. Instructions, tools and schemas are not among them, because
+ * a stream repeats them three times, and they would have to stay in memory until its end.
+ */
+export interface ResponseSettings {
+  readonly max_output_tokens: number | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly parallel_tool_calls: boolean;
+  readonly reasoning: { readonly effort: string | null; readonly summary: string | null };
+  readonly temperature: number | null;
+  readonly text: { readonly format: TextFormat };
+  readonly tool_choice:
+    | 'auto'
+    | 'none'
+    | 'required'
+    | { readonly type: 'web_search_preview' }
+    | { readonly type: 'function' | 'custom'; readonly name: string };
+  readonly top_p: number | null;
+}
+
+export type TextFormat =
+  | { readonly type: 'text' | 'json_object' }
+  | {
+      readonly type: 'json_schema';
+      readonly name: string;
+      /** Always empty: see {@link ResponseSettings}. */
+      readonly schema: Readonly<Record<string, never>>;
+      readonly strict: boolean;
+    };

@@ -1,0 +1,20 @@
+export {
+  translateResponsesRequest,
+  type ResponsesRequestTranslation,
+} from '../responses-client/request/request.js';
+export type {
+  CalledAs,
+  ResponseSettings,
+  ResponsesContext,
+  TextFormat,
+} from '../responses-client/response-context.js';
+export { translateMessage } from '../responses-client/answer/response.js';
+export {
+  responseUsage,
+  type TranslateMessageContext,
+} from '../responses-client/answer/response-text.js';
+export {
+  createResponseStream,
+  createResponseTextStream,
+  type ResponseStreamPipe,
+} from '../responses-client/answer/stream.js';

@@ -1,0 +1,86 @@
+import { describe, expect, it } from '@jest/globals';
+import OpenAI from 'openai';
+import { translateError } from '../src/errors/index.js';
+
+const native = (type: string, message: string) =>
+  JSON.stringify({ type: 'error', error: { type, message }, request_id: 'req_upstream' });
+
+describe('translateError', () => {
+  it('keeps status, type, message and the time to wait', () => {
+    const body = native('rate_limit_error', 'Slow down.');
+    const answer = translateError({ status: 429, body, retryAfter: '30', requestId: 'req_1' });
+    expect({ ...answer, body: JSON.parse(answer.body) }).toEqual({
+      status: 429,
+      headers: { 'content-type': 'application/json', 'retry-after': '30' },
+      body: {
+        type: 'error',
+        error: {
+          type: 'rate_limit_error',
+          message: 'Slow down.',
+          param: null,
+          code: 'rate_limit_exceeded',
+        },
+        request_id: 'req_1',
+      },
+      error: { type: 'rate_limit_error', message: 'Slow down.' },
+    });
+  });
+
+  it.each([
+    [
+      'invalid_request_error',
+      'prompt is too long: 208310 tokens > 200000 maximum',
+      'context_length_exceeded',
+    ],
+    ['authentication_error', 'invalid x-api-key', 'invalid_api_key'],
+    ['overloaded_error', 'Overloaded', null],
+    ['toString', 'odd', null],
+  ])('gives %s: %s the code %s', (type, message, code) => {
+    const { body } = translateError({ status: 400, body: native(type, message), requestId: 'r' });
+    expect(JSON.parse(body)).toMatchObject({ error: { type, message, code } });
+  });
+
+  it.each(['<html>secret</html>', '', '{"error":"text"}', '[]', '{'])(
+    'does not repeat a body of another form: %j',
+    (body) => {
+      const answer = translateError({ status: 502, body, requestId: 'r' });
+      expect(answer.error).toEqual({
+        type: 'api_error',
+        message: 'The upstream answered with status 502.',
+      });
+    },
+  );
+
+  it('is an error of the same status to the SDK of OpenAI, in both of its formats', async () => {
+    const openai = new OpenAI({
+      apiKey: 'k',
+      maxRetries: 0,
+      fetch: () => {
+        const body = native('overloaded_error', 'Overloaded');
+        const {
+          status,
+          headers,
+          body: text,
+        } = translateError({ status: 529, body, retryAfter: '7', requestId: 'r' });
+        return Promise.resolve(new Response(text, { status, headers }));
+      },
+    });
+    const error = expect.objectContaining({
+      status: 529,
+      type: 'overloaded_error',
+      code: null,
+      param: null,
+      message: '529 Overloaded',
+    });
+    const asked = { model: 'm', input: 'Hi' };
+    await expect(openai.chat.completions.create({ model: 'm', messages: [] })).rejects.toEqual(
+      error,
+    );
+    const failed = openai.responses.create(asked);
+    await expect(failed).rejects.toEqual(error);
+    const { headers } = (await failed.catch((thrown: unknown) => thrown)) as { headers: Headers };
+    expect(headers.get('retry-after')).toBe('7');
+    await expect(openai.responses.create({ ...asked, stream: true })).rejects.toEqual(error);
+    await expect(openai.responses.stream(asked).finalResponse()).rejects.toEqual(error);
+  });
+});

@@ -1,0 +1,341 @@
+/**
+ * `createResponseStream` with every native stream that the other formats are tested with, split
+ * anywhere and read by the SDKs, and with vectors of its own.
+ */
+
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import OpenAI from 'openai';
+import OpenAI6 from 'openai-6';
+import {
+  createResponseStream,
+  createResponseTextStream,
+  translateMessage,
+} from '../src/responses/index.js';
+import type { CalledAs, TranslateMessageContext } from '../src/responses/index.js';
+import { bytesOf, bytewise, cutAt, run, STREAM_VECTORS } from './replay-vectors.js';
+import { createResponseEventStream } from '../src/objects/index.js';
+import { expectGrammar, readResponseEvents, type ResponseEvent } from './responses-events.js';
+import { eventsOf } from './sse-events.js';
+
+interface OwnVector {
+  readonly why: string;
+  readonly source: string;
+  readonly showsSummaries?: boolean;
+  readonly showsSearches?: boolean;
+  readonly tools?: Readonly<Record<string, CalledAs>>;
+  readonly upstream: readonly { readonly type: string }[];
+  /** All events but the first two and the last: type and members, without sequence numbers. */
+  readonly events: readonly object[];
+  /** Some members of the response in the last event. */
+  readonly response: object;
+}
+
+const FOLDER = join(__dirname, 'vectors');
+
+function vectorsIn<Vector>(folder: string): (readonly [string, Vector])[] {
+  return readdirSync(join(FOLDER, folder)).map((file) => [
+    file.replace('.json', ''),
+    JSON.parse(readFileSync(join(FOLDER, folder, file), 'utf8')) as Vector,
+  ]);
+}
+
+const CONTEXT: TranslateMessageContext = {
+  model: 'my-"model"',
+  created: 1_700_000_000,
+  tools: new Map([
+    ['sh', { type: 'custom', name: 'sh' }],
+    ['files__read', { type: 'function', name: 'read', namespace: 'files' }],
+  ]),
+  showsSummaries: true,
+  showsSearches: true,
+  settings: {
+    max_output_tokens: null,
+    metadata: {},
+    parallel_tool_calls: true,
+    reasoning: { effort: null, summary: 'auto' },
+    temperature: null,
+    text: { format: { type: 'text' } },
+    tool_choice: 'auto',
+    top_p: null,
+  },
+};
+
+type Named = readonly [name: string, bytes: Buffer];
+
+const OWN = vectorsIn<OwnVector>('responses/stream');
+const STREAMS: readonly Named[] = [
+  ...STREAM_VECTORS.filter(([, { maxEventBytes }]) => maxEventBytes === undefined).map(
+    ([name, vector]): Named => [`replay/${name}`, bytesOf(vector)],
+  ),
+  ...vectorsIn<{ readonly upstream: readonly { readonly type: string }[] }>('stream').map(
+    ([name, { upstream }]): Named => [`stream/${name}`, written(upstream)],
+  ),
+  ...OWN.map(([name, { upstream }]): Named => [`responses/${name}`, written(upstream)]),
+];
+
+function written(upstream: readonly { readonly type: string }[], lineEnd = '\n'): Buffer {
+  const events = upstream.map((event) =>
+    [`event: ${event.type}`, `data: ${JSON.stringify(event)}`, '', ''].join(lineEnd),
+  );
+  return Buffer.from(events.join(''));
+}
+
+function translate(pieces: readonly Uint8Array[], context = CONTEXT) {
+  const { pushed, end } = run(createResponseStream(context), pieces);
+  return {
+    early: pushed.toString(),
+    text: `${pushed.toString()}${Buffer.from(end.tail).toString()}`,
+    end,
+  };
+}
+
+describe('createResponseStream', () => {
+  it.each(STREAMS)('%s: events in order, that add up to the response', (_name, bytes) => {
+    const { text, early, end } = translate([bytes]);
+    const events = readResponseEvents(text);
+    expectGrammar(events);
+    const last = events.at(-1)!;
+    if (end.outcome === 'failed') {
+      expect(last.type).toBe('response.failed');
+      expect(events.at(-2)).toMatchObject({ type: 'error', message: end.error.message });
+      expect(last.response?.error).toEqual({
+        code: events.at(-2)!.code,
+        message: end.error.message,
+      });
+    } else {
+      expect(last.type).not.toBe('response.failed');
+      expect(last.response!.usage === null).toBe(end.usage.outcome === 'invalid');
+    }
+    expect(early).not.toMatch(/response\.(completed|incomplete|failed)|"usage":\{/);
+  });
+
+  it.each(STREAMS)('%s: the same at every split', (_name, bytes) => {
+    const whole = translate([bytes]).text;
+    expect(translate(bytewise(bytes)).text).toBe(whole);
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 8 }),
+        (cuts) => {
+          expect(translate(cutAt(bytes, cuts)).text).toBe(whole);
+        },
+      ),
+      { numRuns: 10 },
+    );
+  });
+
+  it.each(OWN)('%s: the same with every line end', (_name, { upstream }) => {
+    const whole = translate([written(upstream)]).text;
+    for (const lineEnd of ['\r\n', '\r']) {
+      const bytes = written(upstream, lineEnd);
+      expect(translate([bytes]).text).toBe(whole);
+      expect(translate(bytewise(bytes)).text).toBe(whole);
+    }
+  });
+
+  it.each(STREAMS)(
+    '%s: ends with the response that the message would be unstreamed',
+    (name, bytes) => {
+      const { text, end } = translate([bytes]);
+      if (end.outcome === 'failed' || WITHOUT_MESSAGE.test(name)) return;
+      const plain = translateMessage(assembledMessage(bytes), CONTEXT);
+      if (plain.outcome === 'malformed') throw new Error(plain.reason);
+      const streamed = readResponseEvents(text).at(-1)!.response!;
+      expect({ ...streamed, usage: null }).toEqual(JSON.parse(plain.body));
+    },
+  );
+
+  it('keeps the digits of arguments that come whole at the start of a block', () => {
+    const [, bytes] = STREAMS.find(([name]) => name === 'replay/tool-arguments-at-start-digits')!;
+    const { output } = readResponseEvents(translate([bytes]).text).at(-1)!.response!;
+    expect(output).toMatchObject([{ arguments: '{"n":12345678901234567890, "a":1.10}' }]);
+  });
+
+  it.each([
+    ['7.x', () => OpenAI],
+    ['6.x', () => OpenAI6 as unknown as typeof OpenAI],
+  ] as const)('is accumulated by the helper of openai %s', async (_generation, sdk) => {
+    for (const [name, bytes] of STREAMS) {
+      const { text, end } = translate([bytes]);
+      const headers = { 'content-type': 'text/event-stream' };
+      const client = new (sdk())({
+        apiKey: 'k',
+        maxRetries: 0,
+        fetch: () => Promise.resolve(new Response(text, { headers })),
+      });
+      const final = client.responses.stream({ model: 'm', input: 'a' }).finalResponse();
+      if (end.outcome === 'failed') {
+        await expect(final).rejects.toThrow(end.error.message);
+        continue;
+      }
+      const response = await final;
+      const expected = readResponseEvents(text).at(-1)!.response!;
+      expect([name, response.status]).toEqual([name, expected.status]);
+      expect(response.output).toMatchObject(expected.output.map((item) => ({ ...item })));
+      expect(response.usage ?? null).toEqual(expected.usage);
+    }
+  });
+
+  it.each(OWN)('%s, as a vector', (_name, vector) => {
+    expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
+    const context = {
+      ...CONTEXT,
+      showsSummaries: vector.showsSummaries ?? false,
+      showsSearches: vector.showsSearches ?? false,
+      tools: new Map(Object.entries(vector.tools ?? {})),
+    };
+    const events = readResponseEvents(translate([written(vector.upstream)], context).text);
+    expect(events.slice(2, -1).map(withoutNumber)).toEqual(vector.events);
+    expect(events.at(-1)?.response).toMatchObject(vector.response);
+  });
+
+  it('writes the same as text', () => {
+    for (const [, bytes] of STREAMS) {
+      const pipe = createResponseTextStream(CONTEXT);
+      const early = pipe.push(bytes);
+      expect(early + pipe.end().tail).toBe(translate([bytes]).text);
+    }
+  });
+
+  it('gives the same events as objects, with the text of the whole response', () => {
+    for (const [name, bytes] of STREAMS) {
+      // Events that no SDK would return, and digits that only text keeps.
+      const native = eventsOf([bytes]).flatMap(({ data }) => parsed(data));
+      const text = native.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+      const pipe = createResponseEventStream(CONTEXT);
+      const early = native.flatMap((event) => (pipe.isFinished ? [] : pipe.push(event)));
+      const end = pipe.end();
+      const whole = translate([Buffer.from(text)]);
+      const written = readResponseEvents(whole.text);
+      const events = [...early, ...end.tail];
+      expect([name, events]).toEqual([name, written.map(withSdkMembers)]);
+      expect(end.outcome).toBe(whole.end.outcome);
+    }
+  });
+
+  it('can fail in place of its end, with the numbers that come next', () => {
+    for (const [, bytes] of STREAMS) {
+      const pipe = createResponseStream(CONTEXT);
+      const early = Buffer.from(pipe.push(bytes)).toString();
+      if (pipe.end().outcome === 'failed') continue;
+      const failure = Buffer.from(
+        pipe.failInstead({ type: 'api_error', message: 'no ledger' }),
+      ).toString();
+      const events = readResponseEvents(early + failure);
+      expectGrammar(events);
+      expect(events.at(-1)?.response?.error).toEqual({
+        code: 'server_error',
+        message: 'no ledger',
+      });
+    }
+  });
+
+  it('ends as too large when an event exceeds its limit', () => {
+    const pipe = createResponseStream(CONTEXT, { maxEventBytes: 100 });
+    pipe.push(new TextEncoder().encode(`data: ${'x'.repeat(200)}`));
+    expect(pipe.isFinished).toBe(true);
+    expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'too_large' });
+  });
+
+  it('refuses a second message, and calls that no client could answer', () => {
+    const start = { type: 'message_start', message: { id: 'm' } };
+    const call = (members: object) => ({
+      type: 'content_block_start',
+      index: 0,
+      content_block: { type: 'tool_use', id: 'c', name: 'f', ...members },
+    });
+    const odd = { toString: 1 };
+    for (const upstream of [
+      [start, start],
+      [start, call({ id: odd })],
+      [start, call({ name: odd })],
+      [start, call({ id: null })],
+      [call({})],
+    ]) {
+      expect(translate([written(upstream)]).end).toMatchObject({ cause: 'malformed' });
+    }
+  });
+});
+
+/**
+ * Streams whose message differs: blocks that alternate have another order, arguments that were cut
+ * off are not JSON, and the code below rounds big integers at the start of a block.
+ */
+const WITHOUT_MESSAGE = /interleaved|cut-off|at-start-digits/;
+
+function parsed(data: string): object[] {
+  try {
+    const value: unknown = JSON.parse(data);
+    return typeof value === 'object' && value !== null ? [value] : [];
+  } catch {
+    return [];
+  }
+}
+
+/** The event as OpenAI's SDK completes it. */
+function withSdkMembers(event: ResponseEvent): object {
+  if (!event.response) return event;
+  const { usage, output, ...response } = event.response;
+  const parts = output.flatMap(({ content = [] }) => content);
+  const texts = parts.map(({ text = '' }) => text);
+  const counts = usage === null ? {} : { usage };
+  const added = { output_text: texts.join(''), access_programs: null };
+  return { ...event, response: { ...response, output, ...counts, ...added } };
+}
+
+function withoutNumber({ sequence_number: _number, ...event }: ResponseEvent): object {
+  return event;
+}
+
+/**
+ * JSON text of the message that a stream adds up to, with no more of its usage than the tier, by
+ * the simplest code that reads the format.
+ */
+function assembledMessage(bytes: Uint8Array): string {
+  let message: Record<string, unknown> = {};
+  const blocks = new Map<unknown, Record<string, unknown> & { json: string }>();
+  for (const { event: name, data } of eventsOf([bytes])) {
+    if (!data.startsWith('{')) continue;
+    const event = JSON.parse(data);
+    const { delta = {}, index } = event;
+    switch (event.type ?? name) {
+      case 'message_start':
+        message = event.message ?? {};
+        (message['content'] as object[] | undefined)?.forEach((block, at) => {
+          blocks.set(`start ${String(at)}`, { ...block, json: '' });
+        });
+        break;
+      case 'content_block_start':
+        blocks.set(index, { ...event.content_block, json: '' });
+        break;
+      case 'content_block_delta': {
+        const block = blocks.get(index);
+        if (!block) break;
+        for (const member of ['text', 'thinking', 'signature']) {
+          const earlier = block[member];
+          if (typeof delta[member] !== 'string') continue;
+          block[member] = (typeof earlier === 'string' ? earlier : '') + delta[member];
+        }
+        block.json += delta.partial_json ?? '';
+        if (delta.citation) block['citations'] = [block['citations'] ?? [], delta.citation].flat();
+        break;
+      }
+      case 'message_delta':
+        message = { ...message, ...delta };
+        break;
+    }
+    if ((event.type ?? name) === 'message_stop') break;
+  }
+  const content = [...blocks.values()].map(({ json, ...block }) =>
+    // The arguments as text: a parsed copy would round big integers.
+    json === ''
+      ? JSON.stringify(block)
+      : `${JSON.stringify({ ...block, input: undefined }).slice(0, -1)},"input":${json}}`,
+  );
+  const { service_tier } = (message['usage'] ?? {}) as { service_tier?: unknown };
+  const rest = { ...message, content: undefined, usage: { service_tier } };
+  const head = JSON.stringify(rest).slice(0, -1);
+  return `${head},"content":[${content.join(',')}]}`;
+}
