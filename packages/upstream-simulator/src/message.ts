@@ -17,6 +17,8 @@ export interface MessageUsage {
     readonly ephemeral_1h_input_tokens: number;
   };
   readonly output_tokens_details: { readonly thinking_tokens: number };
+  /** Present if the provider ran a tool. */
+  readonly server_tool_use?: JsonObject;
 }
 
 export function isObject(value: unknown): value is JsonObject {

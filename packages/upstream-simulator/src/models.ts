@@ -44,6 +44,8 @@ export const MODEL_RULES: ValidationRules = {
     'claude-sonnet-5-5',
   ]),
   withoutPrefill: without(GENERATION_4_5),
+  withoutAdaptive: GENERATION_4_5,
+  withoutSystemMessages: new Set(MODEL_IDS.filter((id) => /-4-[567](-\d{8})?$|preview/.test(id))),
 };
 
 export function modelInfo(id: string): JsonObject {

@@ -38,6 +38,11 @@ export function outputFormatProblem(
   return complexityProblem(schema) ?? conflictProblem(request);
 }
 
+/** The first problem of a schema that the API is to guarantee. */
+export function formatSchemaProblem(schema: JsonObject): string | undefined {
+  return schemaProblem(schema) ?? circularProblem(schema) ?? complexityProblem(schema);
+}
+
 function formatsOf(request: JsonObject): { readonly path: string; readonly format: unknown }[] {
   return [
     { path: 'output_config.format', format: asObject(request['output_config'])['format'] },

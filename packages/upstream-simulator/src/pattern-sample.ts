@@ -5,7 +5,7 @@
  */
 
 const MAX_REPEATS = 1000;
-/** Nested repetitions multiply, so a text beyond this length is given up. */
+/** Nested repetitions multiply, so a text beyond this length is dropped. */
 const MAX_LENGTH = 10_000;
 const GROUP = /\((?:\?(?::|<?[=!]|<\w+>))?/y;
 /** A class, an escape or any other character. */

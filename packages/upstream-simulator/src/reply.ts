@@ -10,6 +10,8 @@ import { CHARS_PER_TOKEN, asArray, asObject, isObject, tokensOf } from './messag
 import { outputSchemaOf } from './output-format.js';
 import { sampleOf } from './schema-sample.js';
 
+const SEARCHED_ONCE = { web_search_requests: 1, web_fetch_requests: 0 };
+
 export interface Reply {
   readonly content: readonly ContentBlock[];
   readonly stopReason: string;
@@ -24,6 +26,7 @@ export function composeReply(request: JsonObject, cache: PromptCache): Reply {
   const thinking = thinkingBlocks(request);
   const calls = toolCalls(request);
   const budget = Number(request['max_tokens']);
+  const search = calls.length > 0 ? undefined : searchBlocks(request);
   const text = calls.length > 0 ? textBeforeCalls(request) : answerText(request);
   const stopped = stopAt(text, asArray(request['stop_sequences']).map(String));
   const thinkingTokens = thinking.length === 0 ? 0 : 12;
@@ -35,6 +38,7 @@ export function composeReply(request: JsonObject, cache: PromptCache): Reply {
     : stopped.text;
   const blocks: ContentBlock[] = [
     ...thinking,
+    ...(isCut ? [] : (search ?? [])),
     ...(shownText === '' ? [] : [{ type: 'text', text: shownText }]),
     ...(isCut ? [] : calls),
   ];
@@ -53,6 +57,7 @@ export function composeReply(request: JsonObject, cache: PromptCache): Reply {
       ...prompt,
       output_tokens: isCut ? budget : thinkingTokens + textTokens + callTokens,
       output_tokens_details: { thinking_tokens: Math.min(thinkingTokens, budget) },
+      ...(search === undefined ? {} : { server_tool_use: SEARCHED_ONCE }),
     },
   };
 }
@@ -64,10 +69,35 @@ export function idOf(prefix: string, ...parts: readonly string[]): string {
 }
 
 function thinkingBlocks(request: JsonObject): ContentBlock[] {
-  const type = asObject(request['thinking'])['type'];
+  const { type, display } = asObject(request['thinking']);
   if (type !== 'enabled' && type !== 'adaptive') return [];
   const signature = createHash('sha256').update(lastUserText(request)).digest('base64');
-  return [{ type: 'thinking', thinking: 'The user wants an answer. I will give one.', signature }];
+  const thinking = display === 'omitted' ? '' : 'The user wants an answer. I will give one.';
+  return [{ type: 'thinking', thinking, signature }];
+}
+
+const FOUND = { title: 'The simulated web', url: 'https://example.org/' };
+
+/** A search of the web and a cited text, if the tool is offered and the user asks to search. */
+function searchBlocks(request: JsonObject): ContentBlock[] | undefined {
+  const isOffered = asArray(request['tools']).some((tool) =>
+    String(asObject(tool)['type']).startsWith('web_search_'),
+  );
+  const query = lastUserText(request);
+  if (!isOffered || !/\bsearch\b/i.test(query)) return undefined;
+  const id = idOf('srvtoolu', query);
+  const result = { type: 'web_search_result', ...FOUND, encrypted_content: 'c2lt', page_age: null };
+  const citation = {
+    type: 'web_search_result_location',
+    cited_text: 'simulated',
+    encrypted_index: 'c2lt',
+    ...FOUND,
+  };
+  return [
+    { type: 'server_tool_use', id, name: 'web_search', input: { query } },
+    { type: 'web_search_tool_result', tool_use_id: id, content: [result] },
+    { type: 'text', text: 'The web is simulated. ', citations: [citation] },
+  ];
 }
 
 /** Empty if the text must be JSON. */

@@ -5,7 +5,7 @@
 
 import { asArray, asObject, isObject } from './message.js';
 import type { JsonObject } from './message.js';
-import { outputFormatProblem } from './output-format.js';
+import { formatSchemaProblem, outputFormatProblem } from './output-format.js';
 
 export interface ValidationRules {
   /** Models that refuse `temperature`, `top_p` and `top_k`. */
@@ -14,6 +14,10 @@ export interface ValidationRules {
   readonly withoutForcedTools: ReadonlySet<string>;
   /** Models that refuse a final assistant message. */
   readonly withoutPrefill: ReadonlySet<string>;
+  /** Models that refuse adaptive thinking. */
+  readonly withoutAdaptive: ReadonlySet<string>;
+  /** Models that refuse messages of role `system`. */
+  readonly withoutSystemMessages: ReadonlySet<string>;
 }
 
 const FIELDS = new Set([
@@ -48,8 +52,10 @@ export function validateRequest(
   }
   return (
     samplingProblem(request, model, options) ??
+    thinkingProblem(request, model, options) ??
     toolProblem(request, model, options) ??
     messagesProblem(request, model, options) ??
+    systemMessagesProblem(request, model, options) ??
     cacheProblem(request) ??
     // `count_tokens` does not compile the schema, so it accepts any format.
     (options.endpoint === 'messages' ? outputFormatProblem(request, options.betas) : undefined)
@@ -80,6 +86,26 @@ function samplingProblem(
   return undefined;
 }
 
+function thinkingProblem(
+  request: JsonObject,
+  model: string,
+  { withoutAdaptive }: ValidationRules,
+): string | undefined {
+  const { type } = asObject(request['thinking']);
+  if (type !== 'adaptive' && type !== 'enabled') return undefined;
+  if (type === 'adaptive' && withoutAdaptive.has(model)) {
+    return 'adaptive thinking is not supported on this model';
+  }
+  const choice = asObject(request['tool_choice'])['type'];
+  if (choice === 'any' || choice === 'tool') {
+    return 'Thinking may not be enabled when tool_choice forces tool use.';
+  }
+  const { temperature } = request;
+  return temperature !== undefined && temperature !== 1
+    ? '`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.'
+    : undefined;
+}
+
 function toolProblem(
   request: JsonObject,
   model: string,
@@ -96,6 +122,8 @@ function toolProblem(
     if (isCustom && asObject(tool['input_schema'])['type'] !== 'object') {
       return `tools.${String(index)}.custom.input_schema.type: Field required`;
     }
+    const problem = isCustom ? inputSchemaProblem(tool) : undefined;
+    if (problem !== undefined) return `tools.${String(index)}.custom.input_schema: ${problem}`;
     if (names.has(name)) return 'tools: Tool names must be unique.';
     names.add(name);
   }
@@ -117,6 +145,17 @@ function toolProblem(
     return `tool_choice: Tool '${String(choice['name'])}' not found in provided tools`;
   }
   return undefined;
+}
+
+/**
+ * The API guarantees the schema of a strict tool, so it demands of it what it demands of a format.
+ */
+function inputSchemaProblem(tool: JsonObject): string | undefined {
+  const schema = asObject(tool['input_schema']);
+  if (['oneOf', 'allOf', 'anyOf'].some((name) => schema[name] !== undefined)) {
+    return 'input_schema does not support oneOf, allOf, or anyOf at the top level';
+  }
+  return tool['strict'] === true ? formatSchemaProblem(schema) : undefined;
 }
 
 function messagesProblem(
@@ -167,6 +206,24 @@ function messagesProblem(
   const last = asObject(messages.at(-1));
   if (last['role'] === 'assistant' && withoutPrefill.has(model)) {
     return 'This model does not support assistant message prefill. The conversation must end with a user message.';
+  }
+  return undefined;
+}
+
+/** A system message follows a user message, and precedes an assistant message or is the last. */
+function systemMessagesProblem(
+  request: JsonObject,
+  model: string,
+  { withoutSystemMessages }: ValidationRules,
+): string | undefined {
+  const roles = asArray(request['messages']).map((message) => asObject(message)['role']);
+  for (const [index, role] of roles.entries()) {
+    if (role !== 'system') continue;
+    if (withoutSystemMessages.has(model)) return "role 'system' is not supported on this model";
+    const next = roles[index + 1];
+    if (roles[index - 1] !== 'user' || (next !== undefined && next !== 'assistant')) {
+      return `messages.${String(index)}: role 'system' must follow a user message and precede an assistant message or end the conversation`;
+    }
   }
   return undefined;
 }

@@ -53,7 +53,10 @@ describe('an answer in a format', () => {
   });
 
   it('comes after thinking, and after tool results', async () => {
-    const thought = await answerTo(simulator, { ...asking(PLACE), thinking: { type: 'adaptive' } });
+    const thought = await answerTo(simulator, {
+      ...asking(PLACE),
+      thinking: { type: 'enabled', budget_tokens: 1024 },
+    });
     expect(thought.content).toMatchObject([{ type: 'thinking' }, { type: 'text', text: ANSWER }]);
     const use = { type: 'tool_use', id: 't1', name: 'get_weather', input: {} };
     const result = { type: 'tool_result', tool_use_id: 't1', content: 'sunny' };

@@ -1,0 +1,79 @@
+/** Reads a client's HTTP request: its credential, its body, and the API's reasons to refuse it. */
+
+import type { IncomingMessage } from 'node:http';
+import { isObject } from './message.js';
+import type { JsonObject } from './message.js';
+import { MODEL_RULES } from './models.js';
+import type { ErrorType } from './script.js';
+import { validateRequest } from './validate.js';
+
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
+
+export interface RequestError {
+  readonly type: ErrorType;
+  readonly message: string;
+}
+
+export const INVALID_JSON: RequestError = {
+  type: 'invalid_request_error',
+  message: 'The request body is not valid JSON.',
+};
+
+export function isAuthorized(req: IncomingMessage, apiKey: string | undefined): boolean {
+  const { authorization } = req.headers;
+  const given = req.headers['x-api-key'] ?? authorization?.replace(/^Bearer /, '');
+  return apiKey === undefined ? given !== undefined : given === apiKey;
+}
+
+export function headersWithoutCredentials(req: IncomingMessage): Record<string, string> {
+  const kept = Object.entries(req.headers).filter(
+    ([name]) => name !== 'authorization' && name !== 'x-api-key',
+  );
+  return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
+}
+
+/** Returns `undefined` if the body is larger than the API accepts. */
+export async function readBody(req: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of req as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+  }
+  return bytes > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks);
+}
+
+export function parseRequest(body: Buffer): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString());
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns the API's refusal of a request; `undefined` for a valid one */
+export function problemOf(
+  req: IncomingMessage,
+  request: JsonObject | undefined,
+  {
+    endpoint,
+    models,
+  }: {
+    readonly endpoint: 'messages' | 'count_tokens';
+    readonly models: ReadonlySet<string>;
+  },
+): RequestError | undefined {
+  if (request === undefined) return INVALID_JSON;
+  const version = String(req.headers['anthropic-version'] ?? '');
+  if (version !== '2023-06-01' && version !== '2026-10-21') {
+    return { type: 'invalid_request_error', message: 'anthropic-version: header is required' };
+  }
+  const { model } = request;
+  if (typeof model === 'string' && !models.has(model)) {
+    return { type: 'not_found_error', message: `model: ${model}` };
+  }
+  const betas = String(req.headers['anthropic-beta'] ?? '').split(/\s*,\s*/);
+  const message = validateRequest(request, { ...MODEL_RULES, version, betas, endpoint });
+  return message === undefined ? undefined : { type: 'invalid_request_error', message };
+}
