@@ -1,0 +1,20 @@
+export { PaymentProviderError } from './provider.js';
+export type {
+  CardCharge,
+  ChargeOutcome,
+  DisputeFact,
+  ExpiredFact,
+  FailedFact,
+  MethodSavedFact,
+  NotificationReading,
+  PaidFact,
+  PaymentFact,
+  PaymentMode,
+  PaymentOrigin,
+  PaymentProvider,
+  PendingFact,
+  RefundFact,
+  RefundOutcome,
+  SavedMethod,
+  StartedCheckout,
+} from './provider.js';

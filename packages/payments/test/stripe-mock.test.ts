@@ -1,0 +1,47 @@
+/**
+ * The requests of the provider, judged by Stripe's own mock server, which checks them against
+ * Stripe's OpenAPI document and answers with fixed objects. Opt-in, because it is a program of its
+ * own: `go install github.com/stripe/stripe-mock@latest`, start it, and set
+ * `STRIPE_MOCK_URL=http://127.0.0.1:12111`.
+ */
+
+import { describe, expect, it } from '@jest/globals';
+import { createStripeProvider } from '@gateway/payments/stripe';
+
+const apiUrl = process.env['STRIPE_MOCK_URL'];
+
+(apiUrl === undefined ? describe.skip : describe)("Stripe's mock server", () => {
+  const provider = createStripeProvider({
+    secretKey: 'sk_test_123',
+    webhookSecrets: [],
+    apiUrl,
+    automaticTax: 'on',
+  });
+  const origin = { paymentId: 'pay_1', accountId: 'acct_1' };
+  const pages = { successUrl: 'https://g.example/paid', cancelUrl: 'https://g.example/' };
+  const card = { origin, amountCents: 500, customerId: 'cus_1', methodId: 'pm_card_visa' };
+
+  // Its fixed objects are of other payments. Only an error would say that a request is wrong.
+  it('accepts every request', async () => {
+    const paymentId = 'pi_1';
+    const started = [
+      await provider.startCheckout({ origin, amountCents: 500, ...pages }),
+      await provider.startMethodSetup({ origin, ...pages }),
+    ];
+    for (const { url } of started) expect(url).toMatch(/^https:/);
+    await provider.readSavedMethod('seti_1');
+    // The fixed payment waits for a method; a request that is refused has another code.
+    expect(await provider.chargeSavedMethod(card)).toEqual({
+      outcome: 'declined',
+      code: 'requires_payment_method',
+    });
+    await provider.findCharge(card, new Date());
+    await provider.findPaid(paymentId);
+    await provider.findReceipt(paymentId);
+    const refund = { refundId: 'r1', providerPaymentId: paymentId, amountCents: 100 };
+    expect((await provider.refund(refund)).outcome).toBe('made');
+    const facts = [];
+    const range = { from: new Date(0), until: new Date() };
+    for await (const fact of provider.listFacts(range)) facts.push(fact);
+  });
+});

@@ -1,0 +1,312 @@
+/** The Stripe provider against the simulated Stripe. */
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type Stripe from 'stripe';
+import type { PaymentFact } from '@gateway/payments';
+import { NOTIFIED_EVENTS, createStripeProvider } from '@gateway/payments/stripe';
+import { startStripeSimulator } from '@gateway/payments/testing';
+import type { SimulatedEvent, StripeSimulator } from '@gateway/payments/testing';
+
+const SECRET_KEY = 'sk_test_simulated';
+const WEBHOOK_SECRET = 'whsec_of_the_tests';
+const PAGES = { successUrl: 'https://g.example/paid', cancelUrl: 'https://g.example/' };
+
+let stripe: StripeSimulator;
+const provider = () =>
+  createStripeProvider({
+    secretKey: SECRET_KEY,
+    webhookSecrets: ['whsec_of_before', WEBHOOK_SECRET],
+    apiUrl: stripe.url,
+    automaticTax: 'off',
+  });
+
+beforeAll(async () => {
+  stripe = await startStripeSimulator({ secretKey: SECRET_KEY, webhookSecret: WEBHOOK_SECRET });
+});
+afterAll(() => stripe.close());
+
+let count = 0;
+const newOrigin = () => ({ paymentId: `pay_${String((count += 1))}`, accountId: 'acct_1' });
+const start = (origin = newOrigin(), amountCents = 1_250) =>
+  provider().startCheckout({ origin, amountCents, ...PAGES });
+
+function read(event: SimulatedEvent, signature?: string) {
+  const { body, headers } = stripe.sign(event);
+  return provider().readNotification(
+    new TextEncoder().encode(body),
+    signature ?? headers['stripe-signature'],
+  );
+}
+
+/** Facts of the events that `work` causes. */
+function factsOf(work: () => void): readonly PaymentFact[] {
+  const before = stripe.events.length;
+  work();
+  return stripe.events.slice(before).flatMap((event) => {
+    const reading = read(event);
+    if (reading.outcome !== 'read') throw new Error(reading.outcome);
+    return reading.facts;
+  });
+}
+
+describe('a checkout', () => {
+  it('is a page for one amount in USD, once per payment id', async () => {
+    const origin = newOrigin();
+    const first = await start(origin);
+    expect(first.url).toBe(`${stripe.url}/c/pay/${first.checkoutId}`);
+    expect(await start(origin)).toEqual(first);
+    await expect(start(origin, 1_251)).rejects.toMatchObject({ reason: 'reused' });
+  });
+
+  it('is paid by two facts that name the same payment', async () => {
+    const origin = newOrigin();
+    const { checkoutId } = await start(origin);
+    let paymentId = '';
+    const facts = factsOf(() => (paymentId = stripe.pay(checkoutId)));
+    const paid = {
+      kind: 'paid',
+      providerPaymentId: paymentId,
+      amountCents: 1_250,
+      currency: 'usd',
+      mode: 'test',
+      origin,
+    };
+    expect(facts).toEqual([paid, paid]);
+    expect(await provider().findPaid(paymentId)).toEqual(paid);
+    expect(await provider().findPaid('pi_0')).toBeUndefined();
+    expect(await provider().findReceipt(paymentId)).toMatch(/^http.*\/receipts\/ch_/);
+  });
+
+  it('with a delayed method is pending until the money arrives or fails', async () => {
+    for (const end of ['succeeded', 'failed'] as const) {
+      const origin = newOrigin();
+      const { checkoutId } = await start(origin);
+      expect(factsOf(() => stripe.pay(checkoutId, { delayed: true }))).toEqual([
+        { kind: 'pending', origin },
+      ]);
+      const kinds = factsOf(() => stripe.settleDelayed(checkoutId, end)).map(({ kind }) => kind);
+      expect(kinds).toEqual(end === 'failed' ? ['failed'] : ['paid', 'paid']);
+    }
+  });
+
+  it('expires', async () => {
+    const origin = newOrigin();
+    const { checkoutId } = await start(origin);
+    expect(factsOf(() => stripe.expire(checkoutId))).toEqual([{ kind: 'expired', origin }]);
+  });
+});
+
+describe('refunds and disputes', () => {
+  it('are facts with states, whoever makes them', async () => {
+    const { checkoutId } = await start();
+    const paymentId = stripe.pay(checkoutId);
+    const common = { providerPaymentId: paymentId, currency: 'usd' };
+    const refund = { refundId: 'refund-1', providerPaymentId: paymentId, amountCents: 250 };
+    const made = await provider().refund(refund);
+    expect(made).toMatchObject({
+      outcome: 'made',
+      fact: { kind: 'refund', ...common, amountCents: 250, state: 'made' },
+    });
+    expect(await provider().refund(refund)).toEqual(made);
+    expect(await provider().refund({ ...refund, refundId: 'r2', amountCents: 1_001 })).toEqual({
+      outcome: 'refused',
+      message: 'Refund amount is greater than unrefunded',
+    });
+    await expect(provider().refund({ ...refund, amountCents: 251 })).rejects.toMatchObject({
+      reason: 'reused',
+    });
+    const refundId = stripe.refund(paymentId, 1);
+    expect(factsOf(() => stripe.failRefund(refundId))).toEqual([
+      { kind: 'refund', ...common, refundId, amountCents: 1, state: 'undone' },
+    ]);
+    let disputeId = '';
+    const dispute = { kind: 'dispute', ...common, amountCents: 1_000 };
+    const opened = factsOf(() => (disputeId = stripe.openDispute(paymentId)));
+    const withdrawn = { ...dispute, disputeId, state: 'withdrawn', status: 'needs_response' };
+    expect(opened).toEqual([withdrawn, withdrawn]);
+    const reinstated = { ...dispute, disputeId, state: 'reinstated', status: 'won' };
+    expect(factsOf(() => stripe.closeDispute(disputeId, 'won'))).toEqual([reinstated, reinstated]);
+    expect(factsOf(() => stripe.openDispute(paymentId, { isInquiry: true }))).toMatchObject([
+      { state: 'inquiry' },
+    ]);
+  });
+});
+
+describe('a saved method', () => {
+  it('is charged without its holder, once per payment id, or says why not', async () => {
+    const origin = newOrigin();
+    const { checkoutId } = await provider().startMethodSetup({ origin, ...PAGES });
+    const [saved] = factsOf(() => stripe.saveMethod(checkoutId));
+    if (saved?.kind !== 'method_saved') throw new Error('no method was saved');
+    expect(saved.origin).toEqual(origin);
+    const method = await provider().readSavedMethod(saved.setupId);
+    if (method === undefined) throw new Error('the method cannot be read');
+    const charge = () => ({ ...method, origin: newOrigin(), amountCents: 500 });
+    const first = charge();
+    const since = new Date();
+    expect(await provider().findCharge(first, since)).toBeUndefined();
+    const paid = await provider().chargeSavedMethod(first);
+    expect(paid).toMatchObject({
+      outcome: 'paid',
+      fact: { amountCents: 500, origin: first.origin },
+    });
+    expect(await provider().chargeSavedMethod(first)).toEqual(paid);
+    expect(await provider().findCharge(first, since)).toEqual(paid);
+    for (const [card, outcome] of [
+      ['pays_later', { outcome: 'pending' }],
+      ['declines', { outcome: 'declined', code: 'card_declined' }],
+      ['demands_authentication', { outcome: 'declined', code: 'authentication_required' }],
+    ] as const) {
+      stripe.setCard(method.methodId, card);
+      expect(await provider().chargeSavedMethod(charge())).toEqual(outcome);
+    }
+    const gone = { ...charge(), methodId: 'pm_gone' };
+    expect(await provider().chargeSavedMethod(gone)).toMatchObject({
+      outcome: 'declined',
+      code: 'resource_missing',
+    });
+  });
+});
+
+describe('a notification', () => {
+  const event = (parts: object = {}): SimulatedEvent => ({
+    id: 'evt_1',
+    type: 'refund.created',
+    created: 1,
+    livemode: false,
+    data: {
+      object: {
+        object: 'refund',
+        id: 're_1',
+        amount: 1,
+        currency: 'usd',
+        payment_intent: 'pi_1',
+        status: 'succeeded',
+      },
+    },
+    ...parts,
+  });
+  const bytes = (text: string) => new TextEncoder().encode(text);
+
+  it('is refused unless one of the secrets signed these bytes in time', () => {
+    const { body, headers } = stripe.sign(event());
+    const signature = headers['stripe-signature'] ?? '';
+    const reading = (bodyText: string, header: string | undefined) =>
+      provider().readNotification(bytes(bodyText), header).outcome;
+    const unsigned = { outcome: 'unsigned' };
+    expect(reading(body, signature)).toBe('read');
+    const now = Math.floor(Date.now() / 1_000);
+    const signedAt = (timestampSeconds: number) =>
+      stripe.sign(event(), { timestampSeconds }).headers['stripe-signature'];
+    const other = stripe.sign(event(), { secret: 'whsec_of_somebody' });
+    for (const [text, header] of [
+      [body, undefined],
+      [body, ''],
+      [body, 'nonsense'],
+      [body, 't=,v1='],
+      [body, signature.replace('v1=', 'v0=')],
+      [body, signature.slice(0, -1)],
+      [body, signature.replace(/t=\d+/, `t=${String(now + 1)}`)],
+      [`${body} `, signature],
+      [body.slice(0, -1), signature],
+      [body.replace('"amount":1', '"amount":9'), signature],
+      ['', signature],
+      [body, signedAt(now - 301)],
+      [other.body, other.headers['stripe-signature']],
+    ] as const) {
+      expect([header, reading(text, header)]).toEqual([header, unsigned.outcome]);
+    }
+    expect(reading(body, signedAt(now - 290))).toBe('read');
+  });
+
+  it('of the other mode, or without what money depends on, is no fact', () => {
+    expect(read(event({ livemode: true }))).toEqual({ outcome: 'other_mode', mode: 'live' });
+    const { object } = event().data;
+    for (const [member, change] of [
+      ['amount', { amount: -1 }],
+      ['amount', { amount: 1.5 }],
+      ['amount', { amount: '1' }],
+      ['currency', { currency: 'USD' }],
+      ['id', { id: undefined }],
+      ['payment_intent', { payment_intent: {} }],
+      ['object', { object: 'charge' }],
+    ] as const) {
+      const data = { object: { ...object, ...change } };
+      expect(read(event({ data }))).toEqual({
+        outcome: 'unreadable',
+        type: 'refund.created',
+        member,
+      });
+    }
+    expect(read(event({ type: 'customer.created', data: { object: {} } }))).toEqual({
+      outcome: 'read',
+      type: 'customer.created',
+      facts: [],
+    });
+    const { body, headers } = stripe.sign(event({ data: 1 }));
+    const unreadable = provider().readNotification(bytes(body), headers['stripe-signature']);
+    expect(unreadable).toMatchObject({ outcome: 'unreadable', member: 'event' });
+  });
+
+  it('is subscribed to by names that Stripe has', () => {
+    const names: readonly Stripe.WebhookEndpointCreateParams.EnabledEvent[] = NOTIFIED_EVENTS;
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe('a list', () => {
+  it('has every fact of its range, also of what changed in it, and nothing of others', async () => {
+    const { checkoutId } = await start();
+    const paymentId = stripe.pay(checkoutId);
+    const refundIds = Array.from({ length: 120 }, () => stripe.refund(paymentId, 1));
+    const disputeId = stripe.openDispute(paymentId);
+    const list = async (from: number, until: number) => {
+      const facts: PaymentFact[] = [];
+      const range = { from: new Date(from), until: new Date(until) };
+      for await (const fact of provider().listFacts(range)) facts.push(fact);
+      return facts;
+    };
+    const now = Date.now();
+    const facts = await list(now - 60_000, now + 60_000);
+    const refunded = facts.flatMap((fact) => (fact.kind === 'refund' ? [fact.refundId] : []));
+    expect(new Set(refunded)).toEqual(new Set([...refunded, ...refundIds]));
+    expect(facts).toContainEqual(expect.objectContaining({ kind: 'dispute', disputeId }));
+    expect(facts).toContainEqual(
+      expect.objectContaining({ kind: 'paid', providerPaymentId: paymentId }),
+    );
+    expect(await list(now - 120_000, now - 60_000)).toEqual([]);
+  });
+});
+
+describe('a fault', () => {
+  it('of the connection leaves the outcome open, and the repeat makes no second page', async () => {
+    const origin = newOrigin();
+    stripe.dropNext('/v1/checkout/sessions', 'after');
+    const { checkoutId } = await start(origin);
+    expect((await start(origin)).checkoutId).toBe(checkoutId);
+    stripe.setDown(true);
+    await expect(start()).rejects.toMatchObject({
+      name: 'PaymentProviderError',
+      reason: 'unavailable',
+    });
+    stripe.setDown(false);
+  });
+
+  it('of the credential names no part of it', async () => {
+    const stranger = createStripeProvider({
+      secretKey: 'sk_test_of_a_stranger',
+      webhookSecrets: [],
+      apiUrl: stripe.url,
+      automaticTax: 'off',
+    });
+    const started = stranger.startCheckout({ origin: newOrigin(), amountCents: 500, ...PAGES });
+    await expect(started).rejects.toThrow(/^Stripe refuses the secret key$/);
+  });
+
+  it('a secret key without a mode is refused', () => {
+    for (const secretKey of ['', 'pk_test_x', 'sk_x', 'whsec_x']) {
+      const options = { secretKey, webhookSecrets: [], automaticTax: 'off' } as const;
+      expect(() => createStripeProvider(options)).toThrow(/^secretKey: /);
+    }
+  });
+});
