@@ -1,0 +1,325 @@
+/** Changes of an account and of its money. */
+
+import { useState } from 'preact/hooks';
+import { ActionDialog } from '../shared/actions.js';
+import { Choice, Money, TextField } from '../shared/parts.js';
+import { isoOfLocal } from '../shared/times.js';
+import { formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
+import { call } from './session.js';
+import type { Account } from './types.js';
+
+interface ActionProps {
+  readonly account: Account;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+interface Booked {
+  readonly balance_usd: string;
+  readonly replayed: boolean;
+}
+
+const SOURCES = [
+  ['paid', 'Paid'],
+  ['promotional', 'Promotional'],
+] as const;
+
+export function Credit({ account, ...ends }: ActionProps) {
+  const [text, setText] = useState('');
+  const [source, setSource] = useState<(typeof SOURCES)[number][0]>('paid');
+  const [reference, setReference] = useState('');
+  const [note, setNote] = useState('');
+  const [expiry, setExpiry] = useState('');
+  const amount = positive(text);
+  return (
+    <ActionDialog<Booked>
+      title={`Credit ${account.name}`}
+      fields={
+        <>
+          <TextField
+            label="Amount, USD"
+            required
+            inputMode="decimal"
+            value={text}
+            onValue={setText}
+          />
+          <Choice label="Source" value={source} options={SOURCES} onValue={setSource} />
+          <TextField
+            label="Reference"
+            value={reference}
+            onValue={setReference}
+            hint="The customer sees it, such as the number of an invoice. May be empty."
+          />
+          <TextField
+            label="Note"
+            value={note}
+            onValue={setNote}
+            hint="For operators only. May be empty."
+          />
+          <TextField
+            label="Expires"
+            type="datetime-local"
+            value={expiry}
+            onValue={setExpiry}
+            hint="In your time zone. Empty: never."
+          />
+        </>
+      }
+      problem={amount === undefined ? AMOUNT_PROBLEM : undefined}
+      changes={() => [balanceChange(account, amount ?? '0')]}
+      confirm={`Credit ${amount ?? ''} USD`}
+      run={(actionId) =>
+        call(`accounts/${account.id}/top-ups`, {
+          method: 'POST',
+          body: {
+            top_up_id: actionId,
+            amount_usd: amount,
+            source,
+            ...given({ reference, note }),
+            ...(expiry === '' ? {} : { expires_at: isoOfLocal(expiry) }),
+          },
+        })
+      }
+      done={(booked) => <BalanceNow of={booked} />}
+      {...ends}
+    />
+  );
+}
+
+const REASONS = [
+  ['refund', 'Refund'],
+  ['chargeback', 'Chargeback'],
+  ['correction', 'Correction'],
+  ['goodwill', 'Goodwill'],
+  ['write_off', 'Write-off'],
+] as const;
+
+export function Adjust({ account, ...ends }: ActionProps) {
+  const [text, setText] = useState('');
+  const [reason, setReason] = useState<(typeof REASONS)[number][0]>('correction');
+  const [reference, setReference] = useState('');
+  const [note, setNote] = useState('');
+  const typed = readTypedUsd(text);
+  const amount = typed === undefined || parseUsd(typed) === 0n ? undefined : typed;
+  return (
+    <ActionDialog<Booked>
+      title={`Adjust the balance of ${account.name}`}
+      fields={
+        <>
+          <TextField
+            label="Amount, USD"
+            required
+            value={text}
+            onValue={setText}
+            hint="With a minus sign to take away, such as -5."
+          />
+          <Choice label="Reason" value={reason} options={REASONS} onValue={setReason} />
+          <TextField
+            label="Reference"
+            value={reference}
+            onValue={setReference}
+            hint="The customer sees it. May be empty."
+          />
+          <TextField
+            label="Note"
+            value={note}
+            onValue={setNote}
+            hint="For operators only. May be empty."
+          />
+        </>
+      }
+      problem={
+        amount === undefined ? 'Amount: must be a number other than 0, such as -5.' : undefined
+      }
+      changes={() => [balanceChange(account, amount ?? '0')]}
+      confirm="Adjust the balance"
+      isDangerous={amount?.startsWith('-') ?? false}
+      run={(actionId) =>
+        call(`accounts/${account.id}/adjustments`, {
+          method: 'POST',
+          body: {
+            adjustment_id: actionId,
+            amount_usd: amount,
+            reason,
+            ...given({ reference, note }),
+          },
+        })
+      }
+      done={(booked) => <BalanceNow of={booked} />}
+      {...ends}
+    />
+  );
+}
+
+export function Transfer({ account, ...ends }: ActionProps) {
+  const [text, setText] = useState('');
+  const [target, setTarget] = useState('');
+  const [note, setNote] = useState('');
+  const amount = positive(text);
+  const isAccount = /^acct_[\w-]+$/.test(target.trim()) && target.trim() !== account.id;
+  return (
+    <ActionDialog<Booked & { readonly to_balance_usd: string }>
+      title={`Transfer from ${account.name}`}
+      fields={
+        <>
+          <TextField
+            label="To the account with the id"
+            required
+            placeholder="acct_…"
+            value={target}
+            onValue={setTarget}
+          />
+          <TextField
+            label="Amount, USD"
+            required
+            inputMode="decimal"
+            value={text}
+            onValue={setText}
+          />
+          <TextField
+            label="Note"
+            value={note}
+            onValue={setNote}
+            hint="For operators only. May be empty."
+          />
+        </>
+      }
+      problem={
+        isAccount
+          ? amount === undefined
+            ? AMOUNT_PROBLEM
+            : undefined
+          : 'Account: the id of another account, which begins with acct_.'
+      }
+      changes={() => [balanceChange(account, `-${amount ?? '0'}`)]}
+      warning={`${amount ?? ''} USD go to ${target.trim()}.`}
+      confirm={`Transfer ${amount ?? ''} USD`}
+      run={(actionId) =>
+        call(`accounts/${account.id}/transfers`, {
+          method: 'POST',
+          body: {
+            to_account_id: target.trim(),
+            transfer_id: actionId,
+            amount_usd: amount,
+            ...given({ note }),
+          },
+        })
+      }
+      done={(booked) => (
+        <>
+          <BalanceNow of={booked} />
+          <p>
+            The other account now has <Money usd={booked.to_balance_usd} />.
+          </p>
+        </>
+      )}
+      {...ends}
+    />
+  );
+}
+
+export function EditAccount({ account, ...ends }: ActionProps) {
+  const [name, setName] = useState(account.name);
+  const [externalId, setExternalId] = useState(account.external_id ?? '');
+  const [low, setLow] = useState(account.low_balance_usd ?? '');
+  const lowUsd = low.trim() === '' ? null : positive(low);
+  const changes = [
+    ...(name.trim() === account.name
+      ? []
+      : [{ what: 'Name', before: account.name, after: name.trim() }]),
+    ...(externalId.trim() === (account.external_id ?? '')
+      ? []
+      : [
+          {
+            what: 'External id',
+            before: account.external_id ?? 'none',
+            after: externalId.trim() === '' ? 'none' : externalId.trim(),
+          },
+        ]),
+    ...(lowUsd === account.low_balance_usd
+      ? []
+      : [
+          {
+            what: 'Low-balance notice at',
+            before: account.low_balance_usd ?? 'none',
+            after: lowUsd ?? 'none',
+          },
+        ]),
+  ];
+  const problem =
+    name.trim() === ''
+      ? 'Name: must not be empty.'
+      : lowUsd === undefined
+        ? 'Low-balance notice: an amount such as 5, or nothing.'
+        : changes.length === 0
+          ? 'Nothing is changed yet.'
+          : undefined;
+  return (
+    <ActionDialog<Account>
+      title={`Edit ${account.name}`}
+      fields={
+        <>
+          <TextField label="Name" required maxLength={200} value={name} onValue={setName} />
+          <TextField label="External id" value={externalId} onValue={setExternalId} />
+          <TextField
+            label="Low-balance notice at, USD"
+            inputMode="decimal"
+            value={low}
+            onValue={setLow}
+            hint="A notification is sent when the balance falls to it. Empty: none."
+          />
+        </>
+      }
+      problem={problem}
+      changes={() => changes}
+      confirm="Change the account"
+      run={() =>
+        call(`accounts/${account.id}`, {
+          method: 'PATCH',
+          body: {
+            name: name.trim(),
+            external_id: externalId.trim() === '' ? null : externalId.trim(),
+            low_balance_usd: lowUsd,
+          },
+        })
+      }
+      done={(changed) => <p>{changed.name} is changed.</p>}
+      {...ends}
+    />
+  );
+}
+
+export const AMOUNT_PROBLEM = 'Amount: a number above 0, such as 25 or 0.5.';
+
+export function positive(text: string): string | undefined {
+  const amount = readTypedUsd(text);
+  return amount !== undefined && parseUsd(amount) > 0n ? amount : undefined;
+}
+
+function given(texts: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(texts)
+      .map(([name, text]) => [name, text.trim()] as const)
+      .filter(([, text]) => text !== ''),
+  );
+}
+
+export function balanceChange(
+  { balance_usd: balance }: Pick<Account, 'balance_usd'>,
+  amount: string,
+) {
+  return {
+    what: 'Balance',
+    before: <Money usd={balance} />,
+    after: <Money usd={formatUsd(parseUsd(balance) + parseUsd(amount))} />,
+  };
+}
+
+function BalanceNow({ of }: { readonly of: Booked }) {
+  return (
+    <p>
+      {of.replayed ? 'This was booked before, once.' : 'Done.'} The balance is now{' '}
+      <Money usd={of.balance_usd} />.
+    </p>
+  );
+}

@@ -1,0 +1,197 @@
+/** One account: what it has, its use, its keys, and everything that can be done to it. */
+
+import { useState } from 'preact/hooks';
+import { Count, DateOf, Loaded, Money, Segments, TableFrame, Time } from '../shared/parts.js';
+import { useResource } from '../shared/resource.js';
+import type { Resource } from '../shared/resource.js';
+import { to } from '../shared/router.js';
+import { Adjust, Credit, EditAccount, Transfer } from './account-actions.js';
+import { AccountKeys } from './account-keys.js';
+import { EntryList } from './ledger.js';
+import { SendPaymentLink } from './payment-actions.js';
+import { PaymentList } from './payment-list.js';
+import { call, may } from './session.js';
+import { TrailList } from './trail.js';
+import type { AccountWithLots } from './types.js';
+import { UsageCard } from './usage-card.js';
+
+type Acting = 'credit' | 'adjust' | 'transfer' | 'edit' | 'link';
+
+const PARTS = [
+  ['ledger', 'Ledger'],
+  ['payments', 'Payments'],
+  ['trail', 'Trail'],
+] as const;
+type Part = (typeof PARTS)[number][0];
+
+export function AccountPage({ id }: { readonly id: string }) {
+  const account = useResource(`account ${id}`, (signal) =>
+    call<AccountWithLots>(`accounts/${encodeURIComponent(id)}`, { signal }),
+  );
+  const [part, setPart] = useState<Part>('ledger');
+  // A change adds an entry, so the lists below begin anew with it.
+  const [changes, setChanges] = useState(0);
+  const changed = () => {
+    setChanges(changes + 1);
+    account.reload();
+  };
+  return (
+    <div class="stack">
+      <section class="card" aria-label="Account">
+        <Loaded of={account} what="the account">
+          {(value) => <Head account={value} all={account} changed={changed} />}
+        </Loaded>
+      </section>
+      {account.value !== undefined && (
+        <>
+          <UsageCard accountId={id} />
+          <AccountKeys account={account.value} changed={changed} />
+          <section class="card" aria-label="History">
+            <div class="row spread">
+              <h2>History</h2>
+              <Segments label="History" value={part} options={PARTS} onValue={setPart} />
+            </div>
+            {part === 'ledger' && (
+              <>
+                <p>
+                  <a href={to(['ledger'], { account_id: id })}>Open in the ledger, with filters</a>
+                </p>
+                <EntryList key={changes} filters={{ account_id: id }} isOfOne />
+              </>
+            )}
+            {part === 'payments' && <PaymentList key={changes} accountId={id} changed={changed} />}
+            {part === 'trail' && <TrailList key={changes} accountId={id} />}
+          </section>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Head(props: {
+  readonly account: AccountWithLots;
+  readonly all: Resource<AccountWithLots>;
+  readonly changed: () => void;
+}) {
+  const { account, changed } = props;
+  const [acting, setActing] = useState<Acting>();
+  const ends = {
+    account,
+    onDone: changed,
+    onClose: () => {
+      setActing(undefined);
+    },
+  };
+  const button = (action: Acting, label: string) => (
+    <button
+      type="button"
+      onClick={() => {
+        setActing(action);
+      }}
+    >
+      {label}
+    </button>
+  );
+  return (
+    <div class="stack">
+      <div>
+        <p>
+          <a href={to(['accounts'])}>All accounts</a>
+        </p>
+        <h2>{account.name}</h2>
+        <p class="id quiet">
+          {account.id}
+          {account.external_id !== null && `, ${account.external_id}`}
+        </p>
+        <p class="balance">
+          <Money usd={account.balance_usd} />
+        </p>
+      </div>
+      {may('credit') && (
+        <div class="row no-print">
+          {button('credit', 'Credit')}
+          {button('link', 'Send a payment link')}
+          {may('change') && button('adjust', 'Adjust')}
+          {may('change') && button('transfer', 'Transfer')}
+          {may('change') && button('edit', 'Edit')}
+        </div>
+      )}
+      <dl class="grid">
+        <Figure name="Credited" usd={account.credited_usd} />
+        <Figure name="Adjusted" usd={account.adjusted_usd} />
+        <Figure name="Spent" usd={account.spent_usd} />
+        <Figure name="Expired" usd={account.expired_usd} />
+        <Figure name="Written off" usd={account.written_off_usd} />
+        <div class="figure">
+          <dt>Low-balance notice at</dt>
+          <dd>
+            {account.low_balance_usd === null ? 'none' : <Money usd={account.low_balance_usd} />}
+          </dd>
+        </div>
+        <div class="figure">
+          <dt>Usable keys</dt>
+          <dd>
+            <Count of={account.usable_keys} />
+          </dd>
+        </div>
+        <div class="figure">
+          <dt>Last charge</dt>
+          <dd>
+            <Time iso={account.last_charged_at} />
+          </dd>
+        </div>
+      </dl>
+      {account.unspent.lots.length > 0 && <Lots of={account} />}
+      {acting === 'credit' && <Credit {...ends} />}
+      {acting === 'link' && <SendPaymentLink {...ends} />}
+      {acting === 'adjust' && <Adjust {...ends} />}
+      {acting === 'transfer' && <Transfer {...ends} />}
+      {acting === 'edit' && <EditAccount {...ends} />}
+    </div>
+  );
+}
+
+function Figure({ name, usd }: { readonly name: string; readonly usd: string }) {
+  return (
+    <div class="figure">
+      <dt>{name}</dt>
+      <dd>
+        <Money usd={usd} />
+      </dd>
+    </div>
+  );
+}
+
+function Lots({ of }: { readonly of: AccountWithLots }) {
+  return (
+    <details>
+      <summary>Credits that are left ({String(of.unspent.lots.length)})</summary>
+      <TableFrame label="Credits that are left">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Credit</th>
+              <th scope="col">Source</th>
+              <th scope="col">Expires</th>
+              <th scope="col" class="n">
+                Left
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {of.unspent.lots.map((lot) => (
+              <tr key={lot.entry_id}>
+                <td class="id">{lot.entry_id}</td>
+                <td>{lot.source}</td>
+                <td>{lot.expires_at === null ? 'never' : <DateOf iso={lot.expires_at} />}</td>
+                <td class="n">
+                  <Money usd={lot.remaining_usd} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableFrame>
+    </details>
+  );
+}

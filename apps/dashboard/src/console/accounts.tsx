@@ -1,0 +1,182 @@
+/** All accounts. */
+
+import { useState } from 'preact/hooks';
+import { ActionDialog } from '../shared/actions.js';
+import type { Page } from '../shared/api.js';
+import { PagedTable } from '../shared/paged-table.js';
+import { usePages } from '../shared/pages.js';
+import { Badge, Choice, Count, Money, TextField, Time } from '../shared/parts.js';
+import { changeQuery, route, to } from '../shared/router.js';
+import { parseUsd, readTypedUsd } from '../shared/usd.js';
+import { FindKey } from './find-key.js';
+import { SearchField } from './search.js';
+import { call, may } from './session.js';
+import { ORDERS, sorted } from './sorting.js';
+import type { Order } from './sorting.js';
+import type { Account } from './types.js';
+
+const COLUMNS = [
+  { label: 'Account' },
+  { label: 'Balance', isNumber: true },
+  { label: 'Spent', isNumber: true },
+  { label: 'Usable keys', isNumber: true },
+  { label: 'Last charge' },
+] as const;
+
+export function Accounts() {
+  const { name = '', external_id = '', sort = 'newest' } = route.value.query;
+  const [isCreating, setIsCreating] = useState(false);
+  const query = { name, external_id, limit: 200 };
+  const list = usePages<Account>(JSON.stringify(query), (after, signal) =>
+    call<Page<Account>>('accounts', { query: { ...query, after }, signal }),
+  );
+  return (
+    <div class="stack">
+      <FindKey />
+      <section class="card" aria-label="Accounts">
+        <div class="row spread">
+          <h2>Accounts</h2>
+          {may('change') && (
+            <button
+              type="button"
+              class="main"
+              onClick={() => {
+                setIsCreating(true);
+              }}
+            >
+              Create an account
+            </button>
+          )}
+        </div>
+        <div class="row">
+          <SearchField name="name" label="Name contains" />
+          <SearchField name="external_id" label="External id" />
+          <Choice
+            label="Order"
+            value={sort as Order}
+            options={ORDERS}
+            onValue={(value) => {
+              changeQuery({ sort: value });
+            }}
+          />
+        </div>
+        {sort !== 'newest' && list.hasMore && (
+          <p class="note plain">Only what is loaded is in order. There are more accounts.</p>
+        )}
+        <PagedTable
+          list={{
+            ...list,
+            items: list.items === undefined ? undefined : sorted(list.items, sort as Order),
+          }}
+          what="the accounts"
+          columns={COLUMNS}
+          empty="No account fits. Create one, or change the search."
+          row={(account) => <Row key={account.id} account={account} />}
+        />
+      </section>
+      {isCreating && (
+        <CreateAccount
+          onDone={list.reload}
+          onClose={() => {
+            setIsCreating(false);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function Row({ account }: { readonly account: Account }) {
+  const isUsedUp = parseUsd(account.balance_usd) <= 0n;
+  return (
+    <tr data-account={account.id}>
+      <td>
+        <a href={to(['accounts', account.id])}>{account.name}</a>
+        <br />
+        <span class="id quiet">{account.external_id ?? account.id}</span>
+      </td>
+      <td class="n">
+        <Money usd={account.balance_usd} />
+        {isUsedUp && (
+          <>
+            <br />
+            <Badge tone="bad">used up</Badge>
+          </>
+        )}
+      </td>
+      <td class="n">
+        <Money usd={account.spent_usd} />
+      </td>
+      <td class="n">
+        <Count of={account.usable_keys} />
+      </td>
+      <td>
+        <Time iso={account.last_charged_at} />
+      </td>
+    </tr>
+  );
+}
+
+function CreateAccount(ends: { readonly onClose: () => void; readonly onDone: () => void }) {
+  const [name, setName] = useState('');
+  const [externalId, setExternalId] = useState('');
+  const [balance, setBalance] = useState('');
+  const amount = readTypedUsd(balance);
+  const isAmount = balance.trim() === '' || (amount !== undefined && parseUsd(amount) > 0n);
+  return (
+    <ActionDialog<Account>
+      title="Create an account"
+      fields={
+        <>
+          <TextField label="Name" required maxLength={200} value={name} onValue={setName} />
+          <TextField
+            label="External id"
+            value={externalId}
+            onValue={setExternalId}
+            hint="Of your shop or CRM. May be empty."
+          />
+          <TextField
+            label="First credit, USD"
+            inputMode="decimal"
+            value={balance}
+            onValue={setBalance}
+            hint="May be empty."
+          />
+        </>
+      }
+      problem={
+        name.trim() === ''
+          ? 'Name: say whose account it is.'
+          : isAmount
+            ? undefined
+            : 'First credit: an amount such as 25 or 0.5.'
+      }
+      changes={() => [
+        {
+          what: `Account "${name.trim()}"`,
+          before: 'none',
+          after: <Money usd={amount ?? '0'} />,
+        },
+      ]}
+      confirm="Create the account"
+      run={(actionId) =>
+        call('accounts', {
+          method: 'POST',
+          headers: { 'idempotency-key': actionId },
+          body: {
+            name: name.trim(),
+            ...(externalId.trim() === '' ? {} : { external_id: externalId.trim() }),
+            ...(amount === undefined ? {} : { balance_usd: amount }),
+          },
+        })
+      }
+      done={(account) => (
+        <p>
+          <a href={to(['accounts', account.id])}>{account.name}</a> has{' '}
+          <Money usd={account.balance_usd} />. It needs a key to be used.
+        </p>
+      )}
+      {...ends}
+    />
+  );
+}

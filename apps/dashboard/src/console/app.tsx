@@ -1,0 +1,126 @@
+/** The operator's console: signed out, or one of its parts. */
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Failure } from '../shared/api.js';
+import { Badge, DigitsSwitch, FailureNote, SkipLink } from '../shared/parts.js';
+import { route, to } from '../shared/router.js';
+import { AccountPage } from './account.js';
+import { Accounts } from './accounts.js';
+import { Audit } from './audit.js';
+import { Dispute } from './dispute.js';
+import { Events } from './events.js';
+import { Keys } from './keys.js';
+import { Ledger } from './ledger.js';
+import { PaymentPages } from './payments.js';
+import { Prices } from './prices.js';
+import { restoreSession, session, signOut } from './session.js';
+import { SignIn } from './sign-in.js';
+import { Today } from './today.js';
+import { Trail } from './trail.js';
+
+export function App() {
+  const state = session.value;
+  return (
+    <>
+      <SkipLink />
+      <header class="top">
+        <div class="wrap">
+          <div class="brand">
+            <img src="./icon.svg" alt="" />
+            <strong>Console</strong>
+          </div>
+          {state.name === 'signed in' && (
+            <div class="row middle">
+              <span>
+                <span class="quiet">Signed in as</span> {state.operator.name}{' '}
+                {!state.operator.may.includes('change') && (
+                  <Badge tone="plain">
+                    {state.operator.may.includes('credit') ? 'read and credit' : 'read only'}
+                  </Badge>
+                )}
+              </span>
+              <DigitsSwitch />
+              <button type="button" onClick={() => void signOut()}>
+                Sign out
+              </button>
+            </div>
+          )}
+        </div>
+      </header>
+      <main id="main" class="wrap" tabIndex={-1}>
+        {state.name === 'unknown' && <Restoring />}
+        {state.name === 'signed out' && <SignIn message={state.message} />}
+        {state.name === 'signed in' && <SignedIn />}
+      </main>
+    </>
+  );
+}
+
+function Restoring() {
+  const [failure, setFailure] = useState<Failure>();
+  async function restore() {
+    setFailure(undefined);
+    const answer = await restoreSession();
+    if (!answer.ok) setFailure(answer.failure);
+  }
+  useEffect(() => {
+    void restore();
+  }, []);
+  return failure === undefined ? (
+    <p class="loading" role="status">
+      Loading…
+    </p>
+  ) : (
+    <FailureNote failure={failure} what="your session" retry={() => void restore()} />
+  );
+}
+
+interface Tab {
+  readonly path: string;
+  readonly label: string;
+  /** @param rest - What follows in the address. */
+  readonly content: (rest: readonly string[]) => ComponentChildren;
+}
+
+const TABS: readonly Tab[] = [
+  { path: 'today', label: 'Today', content: () => <Today /> },
+  {
+    path: 'accounts',
+    label: 'Accounts',
+    content: ([id]) => (id === undefined ? <Accounts /> : <AccountPage key={id} id={id} />),
+  },
+  { path: 'keys', label: 'Keys', content: () => <Keys /> },
+  { path: 'ledger', label: 'Ledger', content: () => <Ledger /> },
+  { path: 'payments', label: 'Payments', content: ([part]) => <PaymentPages part={part} /> },
+  { path: 'dispute', label: 'Dispute', content: () => <Dispute /> },
+  { path: 'prices', label: 'Prices', content: () => <Prices /> },
+  { path: 'events', label: 'Notifications', content: () => <Events /> },
+  { path: 'trail', label: 'Trail', content: () => <Trail /> },
+  { path: 'audit', label: 'Audit', content: () => <Audit /> },
+];
+
+function SignedIn() {
+  const [first = 'today', ...rest] = route.value.path;
+  const current = TABS.find(({ path }) => path === first) ?? TABS[0];
+  useEffect(() => {
+    document.title = `${current?.label ?? ''} · Console`;
+  }, [current]);
+  return (
+    <>
+      <h1 class="hidden">Operator's console</h1>
+      <nav class="tabs" aria-label="Parts of the console">
+        {TABS.map(({ path, label }) => (
+          <a
+            key={path}
+            href={to([path])}
+            aria-current={path === current?.path ? 'page' : undefined}
+          >
+            {label}
+          </a>
+        ))}
+      </nav>
+      {current?.content(rest)}
+    </>
+  );
+}

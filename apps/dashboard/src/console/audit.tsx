@@ -1,0 +1,182 @@
+/** The audit of the whole ledger, which runs in the gateway while the page looks on. */
+
+import { useEffect, useState } from 'preact/hooks';
+import type { Answer, Failure, Page } from '../shared/api.js';
+import { Badge, CodeBlock, Count, FailureNote, Money, TableFrame, Time } from '../shared/parts.js';
+import { call } from './session.js';
+import type { AuditJob, AuditReport } from './types.js';
+
+const POLL_MS = 500;
+
+export function Audit() {
+  const [job, setJob] = useState<AuditJob>();
+  const [failure, setFailure] = useState<Failure>();
+  const [turn, setTurn] = useState(0);
+
+  function take(answer: Answer<AuditJob | undefined>) {
+    setFailure(answer.ok ? undefined : answer.failure);
+    if (answer.ok) setJob(answer.value);
+  }
+
+  // One may be running already, or have run while nobody looked.
+  useEffect(() => {
+    void call<Page<AuditJob>>('ledger/audits').then((answer) => {
+      take(answer.ok ? { ...answer, value: answer.value.data[0] } : answer);
+    });
+  }, [turn]);
+
+  useEffect(() => {
+    if (job?.state !== 'running') return undefined;
+    const timer = setTimeout(() => {
+      void call<AuditJob>(`ledger/audits/${job.id}`).then(take);
+    }, POLL_MS);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [job]);
+
+  async function start() {
+    take(await call<AuditJob>('ledger/audits', { method: 'POST', body: {} }));
+  }
+
+  const isRunning = job?.state === 'running';
+  return (
+    <section class="card" aria-label="Audit">
+      <h2>Audit</h2>
+      <p>
+        Reads the whole ledger, recomputes every amount from tokens and rates, and checks sequences,
+        running balances, sums and the chain of seals. You may leave this page meanwhile.
+      </p>
+      <p>
+        <button type="button" class="main" disabled={isRunning} onClick={() => void start()}>
+          {isRunning ? 'Auditing…' : 'Audit now'}
+        </button>
+      </p>
+      {failure !== undefined && (
+        <FailureNote
+          failure={failure}
+          what="the audit"
+          retry={() => {
+            setTurn(turn + 1);
+          }}
+        />
+      )}
+      {job !== undefined && <JobShown job={job} />}
+    </section>
+  );
+}
+
+function JobShown({ job }: { readonly job: AuditJob }) {
+  switch (job.state) {
+    case 'running':
+      return (
+        <div class="stack">
+          <progress
+            aria-label="Entries that were read"
+            max={Math.max(job.expected_entries, 1)}
+            value={job.entries}
+          />
+          <p class="quiet">
+            <Count of={job.entries} /> of about <Count of={job.expected_entries} /> entries
+          </p>
+        </div>
+      );
+    case 'failed':
+      return (
+        <p class="note bad" role="alert">
+          The audit that began at <Time iso={job.started_at} /> did not end: {job.reason}.
+        </p>
+      );
+    case 'done':
+      return (
+        <>
+          <p class="quiet">
+            Ended at <Time iso={job.finished_at} />.
+          </p>
+          {job.report !== null && <ReportShown report={job.report} />}
+        </>
+      );
+  }
+}
+
+function ReportShown({ report }: { readonly report: AuditReport }) {
+  const money = [
+    ['Credited', report.credited_usd],
+    ['Adjusted', report.adjusted_usd],
+    ['Expired', report.expired_usd],
+    ['Charged', report.charged_usd],
+    ['Written off', report.written_off_usd],
+    ['Balances', report.balances_usd],
+    ['Gap', report.gap_usd],
+  ] as const;
+  const counts = [
+    ['Accounts', report.accounts],
+    ['Keys', report.keys],
+    ['Entries', report.entries],
+    ['Orphaned holds', report.orphaned_holds],
+    ['Quarantined', report.quarantined],
+    ['Conflicts', report.conflicts],
+  ] as const;
+  return (
+    <div class="stack" role="status">
+      <p>
+        <Badge tone={report.is_sound ? 'good' : 'bad'}>
+          {report.is_sound ? 'sound' : `${String(report.differences.length)} differences`}
+        </Badge>
+      </p>
+      <dl class="grid" id="audit-figures">
+        {money.map(([name, usd]) => (
+          <div class="figure" key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <Money usd={usd} />
+            </dd>
+          </div>
+        ))}
+        {counts.map(([name, count]) => (
+          <div class="figure" key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <Count of={count} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {report.head !== null && (
+        <div class="stack">
+          <h3>End of the chain</h3>
+          <CodeBlock text={report.head} what="the end of the chain" />
+        </div>
+      )}
+      {report.differences.length > 0 && (
+        <TableFrame label="Differences">
+          <table>
+            <caption>Differences</caption>
+            <thead>
+              <tr>
+                <th scope="col">Check</th>
+                <th scope="col">Where</th>
+                <th scope="col">Expected</th>
+                <th scope="col">Found</th>
+              </tr>
+            </thead>
+            <tbody>
+              {report.differences.map((difference, index) => (
+                <tr key={index}>
+                  <td>{difference.check}</td>
+                  <td class="id">
+                    {[difference.account_id, difference.key_id, difference.entry_id]
+                      .filter((id) => id !== null)
+                      .join(' ')}
+                  </td>
+                  <td class="id">{difference.expected}</td>
+                  <td class="id">{difference.found}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </TableFrame>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,171 @@
+/**
+ * A customer disputes a charge: everything that is known about one request, and whether a usage
+ * object that the customer received is the one that was charged.
+ */
+
+import { useState } from 'preact/hooks';
+import type { Failure } from '../shared/api.js';
+import { Badge, FailureNote, Loaded, Money } from '../shared/parts.js';
+import { useResource } from '../shared/resource.js';
+import { readReceived } from '../shared/received-usage.js';
+import { changeQuery, route, to } from '../shared/router.js';
+import { EntryDetails, Facts } from './ledger.js';
+import { SearchField } from './search.js';
+import { call } from './session.js';
+import type { RequestFacts } from './types.js';
+
+export function Dispute() {
+  const { request_id: id = '' } = route.value.query;
+  return (
+    <section class="card" aria-label="Dispute">
+      <h2>Dispute</h2>
+      <p class="quiet">
+        The id of the request is in the response's <code>x-gateway-request-id</code>, and in the
+        customer's ledger.
+      </p>
+      <SearchField key={id} name="request_id" label="Request id" />
+      {id !== '' && <RequestShown id={id} />}
+      <CompareUsage requestId={id} />
+    </section>
+  );
+}
+
+const STATES = {
+  charged: { tone: 'good', text: 'charged' },
+  in_flight: { tone: 'plain', text: 'in progress' },
+  orphaned: { tone: 'warning', text: 'its end is unknown; nothing was charged' },
+} as const;
+
+function RequestShown({ id }: { readonly id: string }) {
+  const request = useResource(id, (signal) =>
+    call<RequestFacts>(`requests/${encodeURIComponent(id)}`, { signal }),
+  );
+  return (
+    <Loaded of={request} what="the request">
+      {({ request_id: requestId, state, entry, hold, key, account }) => (
+        <div class="stack">
+          <p>
+            <Badge tone={STATES[state].tone}>{STATES[state].text}</Badge>{' '}
+            <span class="id">{requestId}</span>
+          </p>
+          <p>
+            Key "{key.name}" of{' '}
+            <a href={to(['accounts', key.account_id])}>{account?.name ?? key.account_id}</a>
+          </p>
+          {hold !== null && (
+            <p>
+              <Money usd={hold.amount_usd} /> were set aside for it.
+            </p>
+          )}
+          {entry !== null && (
+            <>
+              <EntryDetails entry={entry} />
+              <Facts
+                facts={[
+                  ['Charged at', entry.created_at],
+                  ['Amount in USD', entry.amount_usd],
+                  ['Balance after, in USD', entry.balance_after_usd],
+                ]}
+              />
+            </>
+          )}
+        </div>
+      )}
+    </Loaded>
+  );
+}
+
+interface Verdict {
+  readonly compared: number;
+  readonly differences: readonly { readonly expected: string; readonly found: string }[];
+}
+
+function CompareUsage({ requestId }: { readonly requestId: string }) {
+  const [text, setText] = useState('');
+  const [problem, setProblem] = useState<string>();
+  const [failure, setFailure] = useState<Failure>();
+  const [verdict, setVerdict] = useState<Verdict>();
+
+  async function compare() {
+    setVerdict(undefined);
+    setFailure(undefined);
+    const { usages, problems } = readReceived(text, requestId);
+    const [usage] = usages;
+    setProblem(usage === undefined ? (problems[0] ?? 'there is nothing to compare') : undefined);
+    if (usage === undefined) return;
+    const { input, output, cacheRead, cacheWrite } = usage.tokens;
+    const answer = await call<Verdict>('ledger/witness', {
+      method: 'POST',
+      body: {
+        usages: [
+          {
+            request_id: usage.givenId,
+            input_tokens: input,
+            output_tokens: output,
+            cache_read_input_tokens: cacheRead,
+            cache_creation_input_tokens: cacheWrite,
+          },
+        ],
+      },
+    });
+    if (!answer.ok) {
+      setFailure(answer.failure);
+      return;
+    }
+    setVerdict(answer.value);
+    changeQuery({ request_id: usage.givenId });
+  }
+
+  return (
+    <div class="stack">
+      <h3>Compare what the customer received</h3>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void compare();
+        }}
+      >
+        <textarea
+          class="mono"
+          aria-label="Usage object"
+          spellcheck={false}
+          placeholder='{"request_id":"req_…","usage":{"input_tokens":12,"output_tokens":34}}'
+          value={text}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+          }}
+        />
+        <p>
+          <button type="submit" disabled={text.trim() === ''}>
+            Compare
+          </button>
+        </p>
+      </form>
+      {problem !== undefined && (
+        <p class="note bad" role="alert">
+          Object {problem}.
+        </p>
+      )}
+      {failure !== undefined && <FailureNote failure={failure} what="the comparison" />}
+      {verdict !== undefined && <VerdictShown verdict={verdict} />}
+    </div>
+  );
+}
+
+function VerdictShown({ verdict }: { readonly verdict: Verdict }) {
+  const [difference] = verdict.differences;
+  return (
+    <div class={`note ${difference === undefined ? 'good' : 'bad'}`} role="status">
+      {difference === undefined ? (
+        <p>The customer was charged for exactly these tokens.</p>
+      ) : (
+        <>
+          <p>The ledger differs from what the customer received.</p>
+          <p>Received: {difference.expected}</p>
+          <p>Ledger: {difference.found}</p>
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,85 @@
+/** Notifications, and those that could not be delivered. */
+
+import type { Page } from '../shared/api.js';
+import { PagedTable } from '../shared/paged-table.js';
+import { usePages } from '../shared/pages.js';
+import { Badge, Choice, Time } from '../shared/parts.js';
+import { changeQuery, route, to } from '../shared/router.js';
+import { call } from './session.js';
+import type { EventRow } from './types.js';
+
+const STATES = [
+  ['undelivered', 'Could not be delivered'],
+  ['pending', 'Waiting'],
+  ['delivered', 'Delivered'],
+  ['all', 'All'],
+] as const;
+
+const COLUMNS = [
+  { label: 'Time' },
+  { label: 'Type' },
+  { label: 'Account' },
+  { label: 'Delivery' },
+  { label: 'Data' },
+] as const;
+
+export function Events() {
+  const { state = 'undelivered' } = route.value.query;
+  const query = { state: state === 'all' ? undefined : state, limit: 100 };
+  const list = usePages<EventRow>(JSON.stringify(query), (cursor, signal) =>
+    call<Page<EventRow>>('events', { query: { ...query, cursor }, signal }),
+  );
+  return (
+    <section class="card" aria-label="Notifications">
+      <h2>Notifications</h2>
+      <div class="row">
+        <Choice
+          label="Show"
+          value={state as (typeof STATES)[number][0]}
+          options={STATES}
+          onValue={(value) => {
+            changeQuery({ state: value });
+          }}
+        />
+      </div>
+      <PagedTable
+        list={list}
+        what="the notifications"
+        columns={COLUMNS}
+        empty={state === 'undelivered' ? 'Everything was delivered.' : 'There are none.'}
+        row={(event) => (
+          <tr key={event.seq}>
+            <td>
+              <Time iso={event.created_at} />
+            </td>
+            <td>{event.type}</td>
+            <td>
+              {event.account_id !== null && (
+                <a class="id" href={to(['accounts', event.account_id])}>
+                  {event.account_id}
+                </a>
+              )}
+            </td>
+            <td>
+              <Delivery of={event} />
+            </td>
+            <td class="id">{JSON.stringify(event.data)}</td>
+          </tr>
+        )}
+      />
+    </section>
+  );
+}
+
+function Delivery({ of }: { readonly of: EventRow }) {
+  if (of.delivered_at !== null) return <Badge tone="good">delivered</Badge>;
+  const attempts = `${String(of.attempts)} ${of.attempts === 1 ? 'attempt' : 'attempts'}`;
+  return (
+    <>
+      <Badge tone={of.attempts > 0 ? 'bad' : 'plain'}>
+        {of.attempts > 0 ? `not delivered, ${attempts}` : 'waiting'}
+      </Badge>
+      {of.last_error !== null && <span class="when">{of.last_error}</span>}
+    </>
+  );
+}

@@ -1,0 +1,87 @@
+/** All keys. */
+
+import type { Page } from '../shared/api.js';
+import { KeyCaps, KeyState } from '../shared/key-parts.js';
+import { PagedTable } from '../shared/paged-table.js';
+import { usePages } from '../shared/pages.js';
+import { Choice, Money, Time } from '../shared/parts.js';
+import { changeQuery, route, to } from '../shared/router.js';
+import { FindKey } from './find-key.js';
+import { SearchField } from './search.js';
+import { call } from './session.js';
+import { ORDERS, sorted } from './sorting.js';
+import type { Order } from './sorting.js';
+import type { Key } from './types.js';
+
+const COLUMNS = [
+  { label: 'Key' },
+  { label: 'State' },
+  { label: "Account's balance", isNumber: true },
+  { label: 'Spent', isNumber: true },
+  { label: 'Caps' },
+  { label: 'Last charge' },
+] as const;
+
+export function Keys() {
+  const { name = '', external_id = '', sort = 'newest' } = route.value.query;
+  const query = { name, external_id, limit: 200 };
+  const list = usePages<Key>(JSON.stringify(query), (after, signal) =>
+    call<Page<Key>>('keys', { query: { ...query, after }, signal }),
+  );
+  return (
+    <div class="stack">
+      <FindKey />
+      <section class="card" aria-label="Keys">
+        <h2>Keys</h2>
+        <div class="row">
+          <SearchField name="name" label="Name contains" />
+          <SearchField name="external_id" label="External id" />
+          <Choice
+            label="Order"
+            value={sort as Order}
+            options={ORDERS}
+            onValue={(value) => {
+              changeQuery({ sort: value });
+            }}
+          />
+        </div>
+        {sort !== 'newest' && list.hasMore && (
+          <p class="note plain">Only what is loaded is in order. There are more keys.</p>
+        )}
+        <PagedTable
+          list={{
+            ...list,
+            items: list.items === undefined ? undefined : sorted(list.items, sort as Order),
+          }}
+          what="the keys"
+          columns={COLUMNS}
+          empty="No key fits. Keys are created on the page of their account."
+          row={(key) => (
+            <tr key={key.id} data-key={key.id}>
+              <td>
+                <a href={to(['accounts', key.account_id])}>{key.name}</a>
+                <br />
+                <span class="id quiet">{key.hint}</span>
+              </td>
+              <td>
+                <KeyState of={key} />
+              </td>
+              <td class="n">
+                <Money usd={key.balance_usd} />
+              </td>
+              <td class="n">
+                <Money usd={key.spent_usd} />
+              </td>
+              <td>
+                <KeyCaps caps={key.caps} />
+              </td>
+              <td>
+                <Time iso={key.last_charged_at} />
+              </td>
+            </tr>
+          )}
+        />
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,235 @@
+/** The ledger of all accounts. Its filters are in the address, so a view can be shared. */
+
+import { useState } from 'preact/hooks';
+import type { Page } from '../shared/api.js';
+import { ChargeDetails } from '../shared/charge.js';
+import { PagedTable } from '../shared/paged-table.js';
+import { usePages } from '../shared/pages.js';
+import { Choice, Money, TextField, Time } from '../shared/parts.js';
+import { changeQuery, route, to } from '../shared/router.js';
+import { dayAfter } from '../shared/times.js';
+import { call } from './session.js';
+import type { ChargeEntry, Entry } from './types.js';
+
+const KINDS = [
+  ['', 'Everything'],
+  ['charge', 'Charges'],
+  ['top_up', 'Credits'],
+  ['adjustment', 'Corrections'],
+  ['expiry', 'Expired credits'],
+] as const;
+
+const COLUMNS = [
+  { label: 'What' },
+  { label: 'Amount', isNumber: true },
+  { label: 'Balance after', isNumber: true },
+  { label: 'Account' },
+  { label: 'Details' },
+] as const;
+
+export function Ledger() {
+  const filters = route.value.query;
+  return (
+    <section class="card" aria-label="Ledger">
+      <h2>Ledger</h2>
+      <Filters key={JSON.stringify(filters)} />
+      <EntryList filters={filters} />
+    </section>
+  );
+}
+
+function Filters() {
+  const { kind = '', from = '', until = '', ...given } = route.value.query;
+  const [texts, setTexts] = useState({
+    account_id: given['account_id'] ?? '',
+    key_id: given['key_id'] ?? '',
+    model: given['model'] ?? '',
+  });
+  const field = (name: keyof typeof texts, label: string) => (
+    <TextField
+      label={label}
+      value={texts[name]}
+      onValue={(value) => {
+        setTexts({ ...texts, [name]: value.trim() });
+      }}
+    />
+  );
+  return (
+    <form
+      class="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        changeQuery(texts);
+      }}
+    >
+      <Choice
+        label="Show"
+        value={kind as (typeof KINDS)[number][0]}
+        options={KINDS}
+        onValue={(value) => {
+          changeQuery({ ...texts, kind: value });
+        }}
+      />
+      <TextField
+        label="First day (UTC)"
+        type="date"
+        value={from}
+        onValue={(value) => {
+          changeQuery({ ...texts, from: value });
+        }}
+      />
+      <TextField
+        label="Last day (UTC)"
+        type="date"
+        value={until}
+        onValue={(value) => {
+          changeQuery({ ...texts, until: value });
+        }}
+      />
+      {field('account_id', 'Account id')}
+      {field('key_id', 'Key id')}
+      {field('model', 'Model')}
+      <button type="submit">Filter</button>
+    </form>
+  );
+}
+
+export interface EntryFilters {
+  readonly kind?: string;
+  /** Days in UTC, both included. */
+  readonly from?: string;
+  readonly until?: string;
+  readonly account_id?: string;
+  readonly key_id?: string;
+  readonly model?: string;
+}
+
+/** Of one account, the column of accounts is left out. */
+export function EntryList(props: { readonly filters: EntryFilters; readonly isOfOne?: boolean }) {
+  const { filters, isOfOne = false } = props;
+  const { kind, from = '', until = '', account_id, key_id, model } = filters;
+  const query = {
+    kind,
+    account_id,
+    key_id,
+    model,
+    from: from === '' ? undefined : `${from}T00:00:00Z`,
+    until: until === '' ? undefined : `${dayAfter(until)}T00:00:00Z`,
+    limit: 50,
+  };
+  const list = usePages<Entry>(JSON.stringify(query), (cursor, signal) =>
+    call<Page<Entry>>('ledger', { query: { ...query, cursor }, signal }),
+  );
+  return (
+    <PagedTable
+      list={list}
+      what="the ledger"
+      columns={isOfOne ? COLUMNS.filter(({ label }) => label !== 'Account') : COLUMNS}
+      empty="Nothing fits these filters."
+      row={(entry) => <Row key={entry.id + entry.account_id} entry={entry} isOfOne={isOfOne} />}
+    />
+  );
+}
+
+const NAMES = { top_up: 'Credit', adjustment: 'Correction', expiry: 'Credit expired' } as const;
+
+function Row({ entry, isOfOne }: { readonly entry: Entry; readonly isOfOne: boolean }) {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <>
+      <tr data-entry={entry.id}>
+        <td>
+          {entry.kind === 'charge' ? entry.model : NAMES[entry.kind]}
+          <span class="when">
+            <Time iso={entry.created_at} />
+          </span>
+        </td>
+        <td class="n">
+          <Money usd={entry.amount_usd} />
+        </td>
+        <td class="n">
+          <Money usd={entry.balance_after_usd} />
+        </td>
+        {!isOfOne && (
+          <td>
+            <a class="id" href={to(['accounts', entry.account_id])}>
+              {entry.account_id}
+            </a>
+          </td>
+        )}
+        <td>
+          <button
+            type="button"
+            class="small"
+            aria-expanded={isOpen}
+            aria-label={`${isOpen ? 'Close' : 'Open'} entry ${entry.id}`}
+            onClick={() => {
+              setIsOpen(!isOpen);
+            }}
+          >
+            {isOpen ? 'Close' : 'Open'}
+          </button>
+        </td>
+      </tr>
+      {isOpen && (
+        <tr class="detail">
+          <td colSpan={isOfOne ? 4 : 5}>
+            <EntryDetails entry={entry} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+export function EntryDetails({ entry }: { readonly entry: Entry }) {
+  if (entry.kind === 'charge') return <ChargeOpened charge={entry} />;
+  const facts = [
+    ['Id', entry.id],
+    ['Source', entry.source],
+    ['Reason', entry.reason],
+    ['Reference', entry.reference],
+    ['Note', entry.note],
+    ['By', entry.actor],
+    ['Expires', entry.expires_at],
+  ] as const;
+  return <Facts facts={facts} />;
+}
+
+function ChargeOpened({ charge }: { readonly charge: ChargeEntry }) {
+  return (
+    <div class="stack">
+      <ChargeDetails
+        usage={charge.usage}
+        rates={charge.rates}
+        writtenOffUsd={charge.written_off_usd}
+      />
+      <Facts
+        facts={[
+          ['Request', charge.id],
+          ['Message of the upstream', charge.upstream_id],
+          ['Key', charge.key_id],
+          ['Endpoint', `${charge.endpoint}, ${charge.streamed ? 'streamed' : 'in one piece'}`],
+        ]}
+      />
+    </div>
+  );
+}
+
+export function Facts(props: {
+  readonly facts: readonly (readonly [name: string, value: string | null])[];
+}) {
+  return (
+    <dl class="facts">
+      {props.facts.map(
+        ([name, value]) =>
+          value !== null && (
+            <>
+              <dt key={`${name} name`}>{name}</dt>
+              <dd key={name}>{value}</dd>
+            </>
+          ),
+      )}
+    </dl>
+  );
+}

@@ -1,0 +1,7 @@
+import { render } from 'preact';
+import '../shared/styles.css';
+import { App } from './app.js';
+
+const page = document.getElementById('page');
+if (page === null) throw new Error('the document has no #page');
+render(<App />, page);

@@ -1,0 +1,128 @@
+/** What an operator does about a payment: send a page to pay at, and pay money back. */
+
+import { useState } from 'preact/hooks';
+import { ActionDialog } from '../shared/actions.js';
+import { CodeBlock, Money, TextField, Time } from '../shared/parts.js';
+import { formatUsd, parseUsd } from '../shared/usd.js';
+import { AMOUNT_PROBLEM, balanceChange, positive } from './account-actions.js';
+import { call } from './session.js';
+import type { Account, Payment, PaymentMoney, Refund } from './types.js';
+
+interface Ends {
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+export function SendPaymentLink({ account, ...ends }: Ends & { readonly account: Account }) {
+  const [text, setText] = useState('');
+  const amount = positive(text);
+  return (
+    <ActionDialog<Payment>
+      title={`Payment link for ${account.name}`}
+      fields={
+        <TextField
+          label="Amount, USD"
+          required
+          inputMode="decimal"
+          value={text}
+          onValue={setText}
+          hint="In whole cents. Nothing is charged before the customer pays on the page."
+        />
+      }
+      problem={amount === undefined ? AMOUNT_PROBLEM : undefined}
+      changes={() => [
+        { ...balanceChange(account, amount ?? '0'), what: 'Balance, once the customer has paid' },
+      ]}
+      confirm="Make the link"
+      run={(actionId) =>
+        call(`accounts/${account.id}/payments`, {
+          method: 'POST',
+          // Another amount is another page.
+          body: { request_id: `${actionId}-${amount ?? ''}`, amount_usd: amount },
+        })
+      }
+      done={({ url, url_expires_at: until }) => (
+        <>
+          <p>Send this address to the customer. Who opens it can pay, and see nothing else.</p>
+          <CodeBlock text={url ?? 'This payment has ended.'} what="the payment link" />
+          {until !== null && (
+            <p>
+              It works until <Time iso={until} />.
+            </p>
+          )}
+        </>
+      )}
+      {...ends}
+    />
+  );
+}
+
+export function RefundPayment(
+  props: Ends & { readonly of: PaymentMoney; readonly account: Account },
+) {
+  const { of, account, ...ends } = props;
+  const [text, setText] = useState(suggested(of));
+  const amount = positive(text);
+  const isTooMuch = parseUsd(amount ?? '0') > parseUsd(of.refundable_usd);
+  const isSpent = parseUsd(amount ?? '0') > parseUsd(of.unspent_usd);
+  return (
+    <ActionDialog<Refund>
+      title={`Refund ${of.id}`}
+      fields={
+        <TextField
+          label="Amount, USD"
+          required
+          inputMode="decimal"
+          value={text}
+          onValue={setText}
+          hint={`At most ${of.refundable_usd}. The account has not spent ${of.unspent_usd} of it.`}
+        />
+      }
+      problem={
+        amount === undefined
+          ? AMOUNT_PROBLEM
+          : isTooMuch
+            ? `Amount: at most ${of.refundable_usd}.`
+            : undefined
+      }
+      changes={() => [
+        {
+          what: 'Refundable',
+          before: <Money usd={of.refundable_usd} />,
+          after: <Money usd={formatUsd(parseUsd(of.refundable_usd) - parseUsd(amount ?? '0'))} />,
+        },
+        balanceChange(account, `-${amount ?? '0'}`),
+      ]}
+      warning={
+        isSpent
+          ? 'This is more than the account has left of the payment. Its other credit pays for it.'
+          : undefined
+      }
+      confirm={`Refund ${amount ?? ''} USD`}
+      isDangerous
+      run={(actionId) =>
+        call(`payments/${of.id}/refunds`, {
+          method: 'POST',
+          // Another amount is refused, so that a lost answer cannot pay back twice.
+          body: { refund_id: actionId, amount_usd: amount },
+        })
+      }
+      done={(refund) => (
+        <p>
+          <Money usd={refund.amount_usd} /> are paid back as <span class="id">{refund.id}</span>.
+          Still refundable: <Money usd={refund.payment.refundable_usd} />.
+        </p>
+      )}
+      {...ends}
+    />
+  );
+}
+
+const CENT_UNITS = 10n ** 12n;
+
+/** What is unspent, in whole cents. */
+function suggested({ unspent_usd, refundable_usd }: PaymentMoney): string {
+  const [unspent, refundable] = [parseUsd(unspent_usd), parseUsd(refundable_usd)];
+  const least = unspent < refundable ? unspent : refundable;
+  return least <= 0n ? '' : formatUsd((least / CENT_UNITS) * CENT_UNITS);
+}

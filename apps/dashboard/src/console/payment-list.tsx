@@ -1,0 +1,200 @@
+/** Payments as a table, each with what is left of it and its refunds. */
+
+import { useState } from 'preact/hooks';
+import type { Answer, Page } from '../shared/api.js';
+import { PagedTable } from '../shared/paged-table.js';
+import { usePages } from '../shared/pages.js';
+import type { Paged } from '../shared/pages.js';
+import { Empty, Loaded, Money, Time } from '../shared/parts.js';
+import { PAYER_NAMES, PaymentState } from '../shared/payment-parts.js';
+import { useResource } from '../shared/resource.js';
+import { to } from '../shared/router.js';
+import { RefundPayment } from './payment-actions.js';
+import { call, may } from './session.js';
+import type { Account, Payment, PaymentMoney } from './types.js';
+
+const COLUMNS = [
+  { label: 'Payment' },
+  { label: 'Amount', isNumber: true },
+  { label: 'State' },
+  { label: 'Account' },
+  { label: 'Details' },
+] as const;
+
+/** Of one account, the column of accounts is left out. */
+export function PaymentList(props: {
+  readonly accountId: string | undefined;
+  /** The balance has changed. */
+  readonly changed?: () => void;
+}) {
+  const { accountId, changed } = props;
+  const query = { account_id: accountId, limit: 50 };
+  const list = usePages<Payment>(JSON.stringify(query), (cursor, signal) =>
+    call<Page<Payment>>('payments', { query: { ...query, cursor }, signal }),
+  );
+  const isOfOne = changed !== undefined;
+  if (isNotConfigured(list)) return <NotConfigured />;
+  return (
+    <PagedTable
+      list={list}
+      what="the payments"
+      columns={isOfOne ? COLUMNS.filter(({ label }) => label !== 'Account') : COLUMNS}
+      empty="No payment yet."
+      row={(payment) => (
+        <Row
+          key={payment.id}
+          of={payment}
+          isOfOne={isOfOne}
+          changed={() => {
+            list.reload();
+            changed?.();
+          }}
+        />
+      )}
+    />
+  );
+}
+
+export function isNotConfigured({ failure }: Pick<Paged<unknown>, 'failure'>): boolean {
+  return failure?.kind === 'refused' && failure.status === 404;
+}
+
+export function NotConfigured() {
+  return (
+    <Empty>
+      Payments are not configured. Set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET, and start the
+      gateway again.
+    </Empty>
+  );
+}
+
+function Row(props: {
+  readonly of: Payment;
+  readonly isOfOne: boolean;
+  readonly changed: () => void;
+}) {
+  const { of, isOfOne, changed } = props;
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <>
+      <tr data-payment={of.id}>
+        <td>
+          {PAYER_NAMES[of.by]}
+          <span class="when">
+            <Time iso={of.created_at} />
+          </span>
+        </td>
+        <td class="n">
+          <Money usd={of.amount_usd} />
+        </td>
+        <td>
+          <PaymentState state={of.state} />
+          <span class="when">{of.failure_code}</span>
+        </td>
+        {!isOfOne && (
+          <td>
+            <a class="id" href={to(['accounts', of.account_id])}>
+              {of.account_id}
+            </a>
+          </td>
+        )}
+        <td>
+          <button
+            type="button"
+            class="small"
+            aria-expanded={isOpen}
+            aria-label={`${isOpen ? 'Close' : 'Open'} payment ${of.id}`}
+            onClick={() => {
+              setIsOpen(!isOpen);
+            }}
+          >
+            {isOpen ? 'Close' : 'Open'}
+          </button>
+        </td>
+      </tr>
+      {isOpen && (
+        <tr class="detail">
+          <td colSpan={isOfOne ? COLUMNS.length - 1 : COLUMNS.length}>
+            <Details of={of} changed={changed} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+interface Opened {
+  readonly payment: PaymentMoney;
+  readonly account: Account;
+}
+
+function Details({ of, changed }: { readonly of: Payment; readonly changed: () => void }) {
+  const opened = useResource(`payment ${of.id}`, (signal) => open(of, signal));
+  const [isRefunding, setIsRefunding] = useState(false);
+  return (
+    <Loaded of={opened} what="the payment">
+      {({ payment, account }) => (
+        <div class="stack">
+          <dl class="facts">
+            <dt>Payment</dt>
+            <dd class="id">{payment.id}</dd>
+            <dt>Provider's id</dt>
+            <dd class="id">{payment.reference ?? 'none'}</dd>
+            <dt>Started by</dt>
+            <dd class="id">{payment.started_by}</dd>
+            <dt>Credited</dt>
+            <dd>
+              <Money usd={payment.credited_usd} />
+            </dd>
+            <dt>Taken back</dt>
+            <dd>
+              <Money usd={payment.taken_back_usd} />
+            </dd>
+            <dt>Refundable</dt>
+            <dd>
+              <Money usd={payment.refundable_usd} />
+            </dd>
+            <dt>Not spent yet</dt>
+            <dd>
+              <Money usd={payment.unspent_usd} />
+            </dd>
+          </dl>
+          {may('change') && payment.refundable_usd !== '0' && (
+            <div class="row">
+              <button
+                type="button"
+                class="danger"
+                onClick={() => {
+                  setIsRefunding(true);
+                }}
+              >
+                Refund
+              </button>
+            </div>
+          )}
+          {isRefunding && (
+            <RefundPayment
+              of={payment}
+              account={account}
+              onDone={opened.reload}
+              onClose={() => {
+                setIsRefunding(false);
+                changed();
+              }}
+            />
+          )}
+        </div>
+      )}
+    </Loaded>
+  );
+}
+
+async function open(of: Payment, signal: AbortSignal): Promise<Answer<Opened>> {
+  const [payment, account] = await Promise.all([
+    call<PaymentMoney>(`payments/${of.id}`, { signal }),
+    call<Account>(`accounts/${of.account_id}`, { signal }),
+  ]);
+  if (!payment.ok) return payment;
+  if (!account.ok) return account;
+  return { ...payment, value: { payment: payment.value, account: account.value } };
+}

@@ -1,0 +1,48 @@
+/** Payments of all accounts, what the ledger could not take, the comparison, and promo codes. */
+
+import { route, to } from '../shared/router.js';
+import { PaymentList } from './payment-list.js';
+import { PromoCodes } from './promo-codes.js';
+import { Reconcile } from './reconcile.js';
+import { SearchField } from './search.js';
+import { Unbooked } from './unbooked.js';
+
+const PARTS = [
+  { path: 'list', label: 'Payments' },
+  { path: 'unbooked', label: 'Unbooked' },
+  { path: 'compare', label: 'Compare with the provider' },
+  { path: 'codes', label: 'Promo codes' },
+] as const;
+
+export function PaymentPages({ part = 'list' }: { readonly part: string | undefined }) {
+  return (
+    <section class="card" aria-label="Payments">
+      <h2>Payments</h2>
+      <ul class="row plain-links" aria-label="Parts of the payments">
+        {PARTS.map(({ path, label }) => (
+          <li key={path}>
+            <a href={to(['payments', path])} aria-current={path === part ? 'page' : undefined}>
+              {label}
+            </a>
+          </li>
+        ))}
+      </ul>
+      {part === 'list' && <AllPayments />}
+      {part === 'unbooked' && <Unbooked />}
+      {part === 'compare' && <Reconcile />}
+      {part === 'codes' && <PromoCodes />}
+    </section>
+  );
+}
+
+function AllPayments() {
+  const { account_id = '' } = route.value.query;
+  return (
+    <>
+      <div class="row">
+        <SearchField key={account_id} name="account_id" label="Account id" />
+      </div>
+      <PaymentList accountId={account_id === '' ? undefined : account_id} />
+    </>
+  );
+}

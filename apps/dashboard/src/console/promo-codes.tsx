@@ -1,0 +1,175 @@
+/** Codes that customers redeem for credit, each once per account. */
+
+import { useState } from 'preact/hooks';
+import { ActionDialog } from '../shared/actions.js';
+import type { Page } from '../shared/api.js';
+import { PagedTable } from '../shared/paged-table.js';
+import { usePages } from '../shared/pages.js';
+import { Count, Empty, Money, TextField, Time } from '../shared/parts.js';
+import { isoOfLocal } from '../shared/times.js';
+import { formatUsd, parseUsd } from '../shared/usd.js';
+import { AMOUNT_PROBLEM, positive } from './account-actions.js';
+import { call, may } from './session.js';
+import type { PromoCode } from './types.js';
+
+const COLUMNS = [
+  { label: 'Code' },
+  { label: 'Amount', isNumber: true },
+  { label: 'Redeemed', isNumber: true },
+  { label: 'Until' },
+  { label: 'Credit expires' },
+] as const;
+
+export function PromoCodes() {
+  return may('credit') ? <List /> : <Empty>A token that may only read sees no codes.</Empty>;
+}
+
+function List() {
+  const list = usePages<PromoCode>('codes', (cursor, signal) =>
+    call<Page<PromoCode>>('promo-codes', { query: { limit: 50, cursor }, signal }),
+  );
+  const [isCreating, setIsCreating] = useState(false);
+  return (
+    <>
+      <div class="row">
+        <button
+          type="button"
+          class="main"
+          onClick={() => {
+            setIsCreating(true);
+          }}
+        >
+          Create a code
+        </button>
+      </div>
+      <PagedTable
+        list={list}
+        what="the promo codes"
+        columns={COLUMNS}
+        empty="There are no codes."
+        row={(code) => (
+          <tr key={code.code} data-code={code.code}>
+            <td class="id">{code.code}</td>
+            <td class="n">
+              <Money usd={code.amount_usd} />
+            </td>
+            <td class="n">
+              <Count of={code.redemptions} /> of <Count of={code.max_redemptions} />
+            </td>
+            <td>
+              <Time iso={code.expires_at} />
+            </td>
+            <td>
+              <Time iso={code.credit_expires_at} />
+            </td>
+          </tr>
+        )}
+      />
+      {isCreating && (
+        <CreateCode
+          onDone={list.reload}
+          onClose={() => {
+            setIsCreating(false);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+const CODE = /^[A-Z0-9-]{8,40}$/;
+
+function CreateCode(ends: { readonly onDone: () => void; readonly onClose: () => void }) {
+  const [code, setCode] = useState('');
+  const [text, setText] = useState('');
+  const [times, setTimes] = useState('1');
+  const [expiry, setExpiry] = useState('');
+  const [creditExpiry, setCreditExpiry] = useState('');
+  const name = code.trim().toUpperCase();
+  const amount = positive(text);
+  const count = Number(times);
+  const isCount = /^[1-9]\d{0,8}$/.test(times.trim());
+  const problem = CODE.test(name)
+    ? amount === undefined
+      ? AMOUNT_PROBLEM
+      : isCount
+        ? undefined
+        : 'Accounts: a whole number above 0.'
+    : 'Code: 8 to 40 letters, digits and hyphens.';
+  return (
+    <ActionDialog<PromoCode>
+      title="Create a code"
+      fields={
+        <>
+          <TextField
+            label="Code"
+            required
+            value={code}
+            onValue={setCode}
+            hint="8 to 40 letters, digits and hyphens. Who knows it can redeem it."
+          />
+          <TextField
+            label="Amount, USD"
+            required
+            inputMode="decimal"
+            value={text}
+            onValue={setText}
+          />
+          <TextField
+            label="Accounts that can redeem it"
+            required
+            inputMode="numeric"
+            value={times}
+            onValue={setTimes}
+          />
+          <TextField
+            label="Can be redeemed until"
+            type="datetime-local"
+            value={expiry}
+            onValue={setExpiry}
+            hint="In your time zone. Empty: no end."
+          />
+          <TextField
+            label="The credit expires"
+            type="datetime-local"
+            value={creditExpiry}
+            onValue={setCreditExpiry}
+            hint="In your time zone. Empty: never."
+          />
+        </>
+      }
+      problem={problem}
+      changes={() => [
+        {
+          what: `Promotional credit by ${name}`,
+          before: 'none',
+          after: (
+            <>
+              at most{' '}
+              <Money usd={formatUsd(parseUsd(amount ?? '0') * BigInt(isCount ? count : 0))} />
+            </>
+          ),
+        },
+      ]}
+      confirm="Create the code"
+      run={() =>
+        call('promo-codes', {
+          method: 'POST',
+          body: {
+            code: name,
+            amount_usd: amount,
+            max_redemptions: count,
+            ...(expiry === '' ? {} : { expires_at: isoOfLocal(expiry) }),
+            ...(creditExpiry === '' ? {} : { credit_expires_at: isoOfLocal(creditExpiry) }),
+          },
+        })
+      }
+      done={(created) => (
+        <p>
+          <span class="id">{created.code}</span> can be redeemed now.
+        </p>
+      )}
+      {...ends}
+    />
+  );
+}

@@ -1,0 +1,244 @@
+/** How the business runs now: what came in, what is owed, and what needs a person. */
+
+import type { ComponentChildren } from 'preact';
+import type { Answer, Call } from '../shared/api.js';
+import { Badge, Count, Loaded, Money, TableFrame, Time } from '../shared/parts.js';
+import { useResource } from '../shared/resource.js';
+import { to } from '../shared/router.js';
+import { dayAfter, lastDays } from '../shared/times.js';
+import { call } from './session.js';
+import type { Account, TodaySummary, UsageSum } from './types.js';
+import { UsageCard } from './usage-card.js';
+
+export function Today() {
+  return (
+    <div class="stack">
+      <Summary />
+      <UsageCard />
+      <TopAccounts />
+    </div>
+  );
+}
+
+function Summary() {
+  const summary = useResource('today', (signal) => call<TodaySummary>('today', { signal }));
+  return (
+    <Loaded of={summary} what="the summary">
+      {({ day, spend, ledger, gateway }) => (
+        <div class="stack">
+          <section class="card" aria-label="Today">
+            <h2>Today, {day} (UTC)</h2>
+            <dl class="grid">
+              <Amount name="Charged today" usd={spend.today.charged_usd} />
+              <Amount name="Charged in 7 days" usd={spend.last_7_days.charged_usd} />
+              <Amount name="Charged in 30 days" usd={spend.last_30_days.charged_usd} />
+              <Figure name="Requests charged today">
+                <Count of={spend.today.requests} />
+              </Figure>
+              <Amount name="Unspent balances" usd={ledger.unspent_usd} />
+              <Amount name="Overdrawn" usd={ledger.overdrawn_usd} />
+              <Amount name="Written off today" usd={spend.today.written_off_usd} />
+              <Figure name="Last seal">
+                <Time iso={ledger.last_seal_at} />
+              </Figure>
+            </dl>
+            <p class="quiet">Balances and counts of the whole ledger may be a minute old.</p>
+          </section>
+          <div class="halves">
+            <Attention ledger={ledger} gateway={gateway} />
+            {gateway !== null && <Traffic gateway={gateway} />}
+          </div>
+        </div>
+      )}
+    </Loaded>
+  );
+}
+
+function Amount({ name, usd }: { readonly name: string; readonly usd: string }) {
+  return (
+    <Figure name={name}>
+      <Money usd={usd} />
+    </Figure>
+  );
+}
+
+function Figure(props: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div class="figure">
+      <dt>{props.name}</dt>
+      <dd>{props.children}</dd>
+    </div>
+  );
+}
+
+/** Everything here should be zero. */
+function Attention({ ledger, gateway }: Pick<TodaySummary, 'ledger' | 'gateway'>) {
+  const unbilled = gateway?.unbilled.reduce((sum, { responses }) => sum + responses, 0) ?? 0;
+  const refused = gateway?.upstream.account_refused ?? 0;
+  const lines = [
+    ['charges in quarantine', ledger.quarantined],
+    ['conflicting charges', ledger.conflicts],
+    ['holds of requests whose end is unknown', ledger.orphaned_holds],
+    ['responses charged to nobody', unbilled],
+    ['refusals of our account by the upstream', refused],
+  ] as const;
+  return (
+    <section class="card" aria-label="Needs attention">
+      <h2>Needs attention</h2>
+      <ul class="plain">
+        {lines.map(([what, count]) => (
+          <li key={what}>
+            <CountBadge of={count} /> {what}
+          </li>
+        ))}
+        <li>
+          <CountBadge of={ledger.undelivered_events} />{' '}
+          <a href={to(['events'])}>notifications that could not be delivered</a>
+        </li>
+      </ul>
+      <p>
+        <a href={to(['audit'])}>Audit the ledger</a>
+      </p>
+    </section>
+  );
+}
+
+function CountBadge({ of }: { readonly of: number }) {
+  return <Badge tone={of === 0 ? 'good' : 'warning'}>{of === 0 ? 'no' : of}</Badge>;
+}
+
+function Traffic({ gateway }: { readonly gateway: NonNullable<TodaySummary['gateway']> }) {
+  const { requests, first_byte_ms: firstByte, upstream, since } = gateway;
+  return (
+    <section class="card" aria-label="Traffic">
+      <h2>Traffic of this replica</h2>
+      <p class="quiet">
+        Since <Time iso={since} />.
+      </p>
+      <dl class="grid">
+        <Figure name="First byte, median">{milliseconds(firstByte.p50)}</Figure>
+        <Figure name="First byte, 95 %">{milliseconds(firstByte.p95)}</Figure>
+      </dl>
+      <TableFrame label="Answers by status">
+        <table>
+          <caption>Answers by status</caption>
+          <thead>
+            <tr>
+              <th scope="col">Status</th>
+              <th scope="col" class="n">
+                To clients
+              </th>
+              <th scope="col" class="n">
+                Of the upstream
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {statusesOf(gateway).map((status) => (
+              <tr key={status}>
+                <th scope="row">{status}</th>
+                <td class="n">
+                  <Count of={requests.find((row) => row.status === status)?.requests ?? 0} />
+                </td>
+                <td class="n">
+                  <Count
+                    of={upstream.responses.find((row) => row.status === status)?.responses ?? 0}
+                  />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableFrame>
+    </section>
+  );
+}
+
+function statusesOf({ requests, upstream }: NonNullable<TodaySummary['gateway']>) {
+  const all = [...requests, ...upstream.responses].map(({ status }) => status);
+  return [...new Set(all)].sort();
+}
+
+function milliseconds(value: number | null): string {
+  return value === null ? 'no request yet' : `${String(Math.round(value))} ms`;
+}
+
+interface Sums {
+  readonly data: readonly UsageSum[];
+}
+
+function TopAccounts() {
+  const days = lastDays(7, Date.now());
+  const query = { by: 'account', sort: 'charged', top: 10, ...rangeOf(days) };
+  const top = useResource('top accounts', (signal) => loadTop(query, signal));
+  return (
+    <section class="card" aria-label="Most active accounts">
+      <h2>Most active accounts, 7 days</h2>
+      <Loaded of={top} what="the accounts">
+        {(accounts) => (
+          <TableFrame label="Accounts by charges">
+            <table>
+              <caption class="hidden">Accounts by charges</caption>
+              <thead>
+                <tr>
+                  <th scope="col">Account</th>
+                  <th scope="col" class="n">
+                    Requests
+                  </th>
+                  <th scope="col" class="n">
+                    Charged
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {accounts.map(({ id, name, sum }) => (
+                  <tr key={id}>
+                    <td>
+                      <a href={to(['accounts', id])}>{name}</a>
+                    </td>
+                    <td class="n">
+                      <Count of={sum.requests} />
+                    </td>
+                    <td class="n">
+                      <Money usd={sum.charged_usd} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </TableFrame>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+interface TopAccount {
+  readonly id: string;
+  readonly name: string;
+  readonly sum: UsageSum;
+}
+
+/** The sums have the ids of accounts, and people know them by name. */
+async function loadTop(
+  query: Call['query'] & object,
+  signal: AbortSignal,
+): Promise<Answer<readonly TopAccount[]>> {
+  const sums = await call<Sums>('usage', { query, signal });
+  if (!sums.ok) return sums;
+  const value = await Promise.all(
+    sums.value.data.map(async (sum) => {
+      const id = sum.account_id ?? '';
+      const account = await call<Account>(`accounts/${id}`, { signal });
+      return { id, name: account.ok ? account.value.name : id, sum };
+    }),
+  );
+  return { ...sums, value };
+}
+
+function rangeOf(days: readonly string[]) {
+  return {
+    from: `${days[0] ?? ''}T00:00:00Z`,
+    until: `${dayAfter(days.at(-1) ?? '')}T00:00:00Z`,
+  };
+}

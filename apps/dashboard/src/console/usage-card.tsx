@@ -1,0 +1,45 @@
+/** The use of one account, or of all, by day. */
+
+import { useState } from 'preact/hooks';
+import { Loaded, Segments } from '../shared/parts.js';
+import { useResource } from '../shared/resource.js';
+import { dayAfter, lastDays } from '../shared/times.js';
+import { DAY_COUNTS, UsagePlot } from '../shared/usage-plot.js';
+import type { DayCount } from '../shared/usage-plot.js';
+import { call } from './session.js';
+import type { UsageSum } from './types.js';
+
+export function UsageCard({ accountId }: { readonly accountId?: string }) {
+  const [count, setCount] = useState<DayCount>('30');
+  const days = lastDays(Number(count), Date.now());
+  const query = {
+    by: 'day,model',
+    from: `${days[0] ?? ''}T00:00:00Z`,
+    until: `${dayAfter(days.at(-1) ?? '')}T00:00:00Z`,
+    account_id: accountId,
+  };
+  const sums = useResource(JSON.stringify(query), (signal) =>
+    call<{ readonly data: readonly UsageSum[] }>('usage', { query, signal }),
+  );
+  return (
+    <section class="card" aria-label="Usage">
+      <h2>Usage</h2>
+      <Loaded of={sums} what="the usage">
+        {({ data }) => (
+          <UsagePlot
+            days={days}
+            sums={data}
+            controls={
+              <Segments
+                label="How many days"
+                value={count}
+                options={DAY_COUNTS}
+                onValue={setCount}
+              />
+            }
+          />
+        )}
+      </Loaded>
+    </section>
+  );
+}

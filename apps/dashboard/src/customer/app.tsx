@@ -1,0 +1,126 @@
+/** The customer's page: signed out, or the head and one of its parts. */
+
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Page } from '../shared/api.js';
+import { DigitsSwitch, SkipLink } from '../shared/parts.js';
+import { useResource } from '../shared/resource.js';
+import { route, to } from '../shared/router.js';
+import { CheckUsage } from './check.js';
+import { Connect } from './connect.js';
+import { Keys } from './keys.js';
+import { Ledger } from './ledger.js';
+import { Payments } from './payments.js';
+import { Prices } from './prices.js';
+import { get, isLink, isSignedIn, signOut } from './session.js';
+import { SignIn } from './sign-in.js';
+import { StandingCard } from './standing.js';
+import { Statement } from './statement.js';
+import type { Key } from './types.js';
+import { Usage } from './usage.js';
+import { usePayments } from './use-payments.js';
+
+export function App() {
+  return (
+    <>
+      <SkipLink />
+      <header class="top">
+        <div class="wrap">
+          <div class="brand">
+            <img src="./icon.svg" alt="" />
+            <strong>Usage and balance</strong>
+          </div>
+          {isSignedIn.value && (
+            <div class="row middle">
+              <DigitsSwitch />
+              <button
+                type="button"
+                onClick={() => {
+                  signOut();
+                }}
+              >
+                Sign out
+              </button>
+            </div>
+          )}
+        </div>
+      </header>
+      <main id="main" class="wrap" tabIndex={-1}>
+        {isSignedIn.value ? <SignedIn /> : <SignIn />}
+      </main>
+    </>
+  );
+}
+
+interface Tab {
+  readonly path: string;
+  readonly label: string;
+  readonly content: (isManager: boolean) => ComponentChildren;
+  /** Only for a key that may manage the account. */
+  readonly isForManagers?: boolean;
+}
+
+const TABS: readonly Tab[] = [
+  { path: 'usage', label: 'Usage', content: (isManager) => <Usage isManager={isManager} /> },
+  { path: 'ledger', label: 'Ledger', content: () => <Ledger /> },
+  { path: 'statement', label: 'Statement', content: () => <Statement /> },
+  { path: 'prices', label: 'Prices', content: () => <Prices /> },
+  { path: 'check', label: 'Check my usage', content: () => <CheckUsage /> },
+  { path: 'connect', label: 'Connect', content: () => <Connect /> },
+  { path: 'keys', label: 'Keys', content: () => <Keys />, isForManagers: true },
+];
+
+function SignedIn() {
+  const isManager = useIsManager();
+  const [first = 'usage'] = route.value.path;
+  const payments = usePayments();
+  const known = payments.value?.limits === undefined ? undefined : payments.value;
+  const tabs = [
+    ...TABS.filter(({ isForManagers }) => isForManagers !== true || isManager === true),
+    ...(known === undefined
+      ? []
+      : [{ path: 'payments', label: 'Payments', content: () => <Payments known={known} /> }]),
+  ];
+  const current = tabs.find(({ path }) => path === first) ?? tabs[0];
+  useEffect(() => {
+    document.title = `${current?.label ?? ''} · Usage and balance`;
+  }, [current?.label]);
+  // What is shown first depends on it, and it is known after one request.
+  if (isManager === undefined) {
+    return (
+      <p class="loading" role="status">
+        Loading…
+      </p>
+    );
+  }
+  return (
+    <>
+      <h1 class="hidden">Usage and balance</h1>
+      <StandingCard isManager={isManager} payments={payments} />
+      <nav class="tabs" aria-label="Parts of this page">
+        {tabs.map(({ path, label }) => (
+          <a
+            key={path}
+            href={to([path])}
+            aria-current={path === current?.path ? 'page' : undefined}
+          >
+            {label}
+          </a>
+        ))}
+      </nav>
+      {current?.content(isManager)}
+    </>
+  );
+}
+
+/** @returns `undefined` until it is known. A link never manages. */
+function useIsManager(): boolean | undefined {
+  const keys = useResource('manages', (signal) =>
+    isLink.peek()
+      ? Promise.resolve(undefined)
+      : get<Page<Key>>('keys', { query: { limit: 1 }, signal }),
+  );
+  if (isLink.value) return false;
+  if (keys.value !== undefined) return true;
+  return keys.failure === undefined ? undefined : false;
+}

@@ -1,0 +1,246 @@
+/** The order to charge a saved method when the balance is low. */
+
+import { useEffect, useState } from 'preact/hooks';
+import { ActionDialog } from '../shared/actions.js';
+import type { Change } from '../shared/actions.js';
+import { Badge, Loaded, Money, TextField } from '../shared/parts.js';
+import { useResource } from '../shared/resource.js';
+import { parseUsd, readTypedUsd } from '../shared/usd.js';
+import { leaveToPay, returned } from './paying.js';
+import { change, get } from './session.js';
+import { LeavingNote, amountProblem, failureText } from './top-up.js';
+import type { AutoTopUp } from './types.js';
+import type { Payments } from './use-payments.js';
+
+const STATES = {
+  off: ['plain', 'off'],
+  needs_method: ['warning', 'needs a method'],
+  on: ['good', 'on'],
+  stopped: ['bad', 'stopped'],
+} as const;
+
+const ORDER_LABELS = {
+  off: 'Set up',
+  needs_method: 'Save a method',
+  on: 'Change',
+  stopped: 'Place it again',
+} as const;
+
+/** While the saved method is not confirmed yet. */
+const POLL_MS = 3_000;
+
+export function AutoTopUpCard({ limits }: { readonly limits: Payments['limits'] }) {
+  const order = useResource('auto-top-up', (signal) => get<AutoTopUp>('auto-top-up', { signal }));
+  const [acting, setActing] = useState<'order' | 'cancel'>();
+  const { isLoading, reload } = order;
+  const isAwaited = order.value?.state === 'needs_method' && returned.value === 'paid';
+  useEffect(() => {
+    if (isLoading || !isAwaited) return undefined;
+    const timer = setTimeout(reload, POLL_MS);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [isLoading, isAwaited]);
+  const ends = {
+    onDone: reload,
+    onClose: () => {
+      setActing(undefined);
+    },
+  };
+  return (
+    <section class="card" aria-label="Auto top-up">
+      <Loaded of={order} what="the order">
+        {(value) => (
+          <div class="stack">
+            <div class="row middle">
+              <h2>Auto top-up</h2>
+              <Badge tone={STATES[value.state][0]}>{STATES[value.state][1]}</Badge>
+            </div>
+            <p>{describe(value, isAwaited)}</p>
+            {value.state !== 'off' && <Rules of={value} />}
+            <div class="row no-print">
+              <button
+                type="button"
+                onClick={() => {
+                  setActing('order');
+                }}
+              >
+                {ORDER_LABELS[value.state]}
+              </button>
+              {value.state !== 'off' && (
+                <button
+                  type="button"
+                  class="danger"
+                  onClick={() => {
+                    setActing('cancel');
+                  }}
+                >
+                  Cancel auto top-up
+                </button>
+              )}
+            </div>
+            {acting === 'order' && <OrderDialog order={value} limits={limits} {...ends} />}
+            {acting === 'cancel' && (
+              <ActionDialog<AutoTopUp>
+                title="Cancel auto top-up"
+                changes={() => [
+                  {
+                    what: 'Auto top-up',
+                    before: STATES[value.state][1],
+                    after: 'off; the saved method is forgotten',
+                  },
+                ]}
+                confirm="Cancel the order"
+                isDangerous
+                run={() => change<AutoTopUp>('auto-top-up', { method: 'DELETE' })}
+                done={() => <p>Auto top-up is off.</p>}
+                {...ends}
+              />
+            )}
+          </div>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+function describe({ state, stopped_code: code }: AutoTopUp, isAwaited: boolean): string {
+  switch (state) {
+    case 'off':
+      return 'Pays by itself with a saved method when the balance is low, within limits that you set.';
+    case 'needs_method':
+      return isAwaited
+        ? 'Waiting for the confirmation of the saved method.'
+        : 'Nothing is charged before you save a method on the payment page.';
+    case 'on':
+      return 'The saved method is charged when the balance is below the threshold.';
+    case 'stopped':
+      return `The last charge failed${failureText(code)}. Nothing is charged until you place the order again.`;
+  }
+}
+
+function Rules({ of }: { readonly of: AutoTopUp }) {
+  return (
+    <dl class="grid">
+      {RULES.map(({ name, label }) => (
+        <div class="figure" key={name}>
+          <dt>{label}</dt>
+          <dd>{shownRule(name, String(of[name] ?? '0'))}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const RULES = [
+  { name: 'threshold_usd', label: 'When the balance is below', usual: '5' },
+  { name: 'amount_usd', label: 'Amount', usual: '25' },
+  { name: 'max_per_day', label: 'Times per day, at most', usual: '2' },
+  { name: 'max_per_month_usd', label: 'Per month, at most', usual: '100' },
+] as const;
+type Rule = (typeof RULES)[number]['name'];
+type Texts = Readonly<Record<Rule, string>>;
+
+function shownRule(name: Rule, text: string) {
+  return name === 'max_per_day' ? text : <Money usd={text} />;
+}
+
+const MOST_PER_DAY = 24;
+
+function OrderDialog(props: {
+  readonly order: AutoTopUp;
+  readonly limits: Payments['limits'];
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}) {
+  const { order, limits, ...ends } = props;
+  const [texts, setTexts] = useState(
+    () =>
+      Object.fromEntries(
+        RULES.map(({ name, usual }) => [name, String(order[name] ?? usual)]),
+      ) as Texts,
+  );
+  const usd = (name: Rule) => readTypedUsd(texts[name]) ?? '0';
+  const needsMethod = order.state === 'off' || order.state === 'needs_method';
+  return (
+    <ActionDialog<Placed>
+      title="Auto top-up"
+      fields={RULES.map(({ name, label }) => (
+        <TextField
+          key={name}
+          label={name === 'max_per_day' ? label : `${label}, USD`}
+          required
+          inputMode={name === 'max_per_day' ? 'numeric' : 'decimal'}
+          value={texts[name]}
+          onValue={(value) => {
+            setTexts({ ...texts, [name]: value });
+          }}
+        />
+      ))}
+      problem={problemOf(texts, limits)}
+      changes={() => changesOf(order, texts)}
+      warning={needsMethod ? <LeavingNote /> : undefined}
+      confirm={needsMethod ? 'Save a method' : 'Place the order'}
+      run={async () => {
+        const placed = await change<Placed>('auto-top-up', {
+          method: 'PUT',
+          body: {
+            threshold_usd: usd('threshold_usd'),
+            amount_usd: usd('amount_usd'),
+            max_per_day: Number(texts.max_per_day),
+            max_per_month_usd: usd('max_per_month_usd'),
+          },
+        });
+        if (placed.ok && placed.value.setup_url !== null) {
+          leaveToPay(placed.value.setup_url, undefined);
+        }
+        return placed;
+      }}
+      done={({ setup_url: url }) =>
+        url === null ? (
+          <p>Auto top-up is on.</p>
+        ) : (
+          <p>
+            The page that saves a method opens in this tab. <a href={url}>Open it now</a> if it does
+            not.
+          </p>
+        )
+      }
+      {...ends}
+    />
+  );
+}
+
+interface Placed extends AutoTopUp {
+  readonly setup_url: string | null;
+}
+
+function problemOf(texts: Texts, limits: Payments['limits']): string | undefined {
+  const threshold = readTypedUsd(texts.threshold_usd);
+  if (threshold === undefined || parseUsd(threshold) <= 0n) {
+    return 'Balance: an amount above 0, such as 5.';
+  }
+  const amount = amountProblem(texts.amount_usd, limits);
+  if (amount !== undefined) return amount;
+  const times = Number(texts.max_per_day);
+  if (!Number.isInteger(times) || times < 1 || times > MOST_PER_DAY) {
+    return `Times per day: a whole number from 1 to ${String(MOST_PER_DAY)}.`;
+  }
+  const most = readTypedUsd(texts.max_per_month_usd);
+  const least = parseUsd(readTypedUsd(texts.amount_usd) ?? '0');
+  return amountProblem(texts.max_per_month_usd, undefined) !== undefined ||
+    parseUsd(most ?? '0') < least
+    ? 'Per month: whole cents, and at least the amount.'
+    : undefined;
+}
+
+function changesOf(order: AutoTopUp, texts: Texts): readonly Change[] {
+  return RULES.map(({ name, label }) => ({
+    what: label,
+    before: order[name] === null ? 'none' : shownRule(name, String(order[name])),
+    after: shownRule(
+      name,
+      name === 'max_per_day' ? texts[name] : (readTypedUsd(texts[name]) ?? '0'),
+    ),
+  }));
+}

@@ -1,0 +1,183 @@
+/** Compares the usage objects that an SDK received with the ledger. Nothing leaves the browser. */
+
+import { useState } from 'preact/hooks';
+import { Empty, FailureNote, TableFrame, TextField } from '../shared/parts.js';
+import type { Failure, Page } from '../shared/api.js';
+import { lastDays } from '../shared/times.js';
+import { compareUsages } from './comparison.js';
+import type { Comparison } from './comparison.js';
+import { readReceived } from '../shared/received-usage.js';
+import { get } from './session.js';
+import type { Charge } from './types.js';
+
+/** So many pages of 1000 charges are read. */
+const MOST_PAGES = 50;
+
+interface Result extends Comparison {
+  readonly problems: readonly string[];
+}
+
+export function CheckUsage() {
+  const days = lastDays(30, Date.now());
+  const [from, setFrom] = useState(days[0] ?? '');
+  const [until, setUntil] = useState(days.at(-1) ?? '');
+  const [text, setText] = useState('');
+  const [isOver, setIsOver] = useState(false);
+  const [progress, setProgress] = useState<string>();
+  const [failure, setFailure] = useState<Failure>();
+  const [result, setResult] = useState<Result>();
+
+  async function compare() {
+    const received = readReceived(text);
+    setResult(undefined);
+    setFailure(undefined);
+    setProgress('Reading the ledger…');
+    const charges: Charge[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < MOST_PAGES; page += 1) {
+      const query = { kind: 'charge', from, until, limit: 1000, cursor };
+      const answer = await get<Page<Charge>>('usage', { query });
+      if (!answer.ok) {
+        setFailure(answer.failure);
+        setProgress(undefined);
+        return;
+      }
+      charges.push(...answer.value.data);
+      setProgress(`Read ${String(charges.length)} charges…`);
+      cursor = answer.value.next_cursor ?? undefined;
+      if (cursor === undefined) break;
+    }
+    setProgress(undefined);
+    setResult({ ...compareUsages(received.usages, charges), problems: received.problems });
+  }
+
+  async function read(files: FileList | null | undefined) {
+    const texts = await Promise.all([...(files ?? [])].map((file) => file.text()));
+    if (texts.length > 0) setText(texts.join('\n'));
+  }
+
+  return (
+    <section class="card" aria-label="Check my usage">
+      <h2>Check my usage</h2>
+      <p class="quiet">
+        Drop the responses or usage objects that your SDK received: a JSON array, or one object per
+        line, each with its <code>id</code> (or <code>request_id</code>) and <code>usage</code>.
+        They are compared here in your browser and sent nowhere.
+      </p>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void compare();
+        }}
+      >
+        <div
+          class={`drop stack ${isOver ? 'over' : ''}`}
+          onDragOver={(event) => {
+            event.preventDefault();
+            setIsOver(true);
+          }}
+          onDragLeave={() => {
+            setIsOver(false);
+          }}
+          onDrop={(event) => {
+            event.preventDefault();
+            setIsOver(false);
+            void read(event.dataTransfer?.files);
+          }}
+        >
+          <label>
+            Drop a file here, or choose one:{' '}
+            <input
+              type="file"
+              accept=".json,.jsonl,.ndjson,.txt"
+              onChange={(event) => void read(event.currentTarget.files)}
+            />
+          </label>
+          <textarea
+            class="mono"
+            aria-label="Usage objects"
+            spellcheck={false}
+            placeholder={'{"id":"msg_…","usage":{"input_tokens":12,"output_tokens":34}}'}
+            value={text}
+            onInput={(event) => {
+              setText(event.currentTarget.value);
+            }}
+          />
+        </div>
+        <div class="row">
+          <TextField label="First day (UTC)" type="date" value={from} onValue={setFrom} />
+          <TextField label="Last day (UTC)" type="date" value={until} onValue={setUntil} />
+          <button
+            type="submit"
+            class="main"
+            disabled={text.trim() === '' || progress !== undefined}
+          >
+            Compare with the ledger
+          </button>
+        </div>
+      </form>
+      {progress !== undefined && (
+        <p class="loading" role="status">
+          {progress}
+        </p>
+      )}
+      {failure !== undefined && (
+        <FailureNote failure={failure} what="the ledger" retry={() => void compare()} />
+      )}
+      {result !== undefined && <ComparisonShown comparison={result} />}
+    </section>
+  );
+}
+
+function ComparisonShown({ comparison }: { readonly comparison: Result }) {
+  const { compared, differences, problems, others } = comparison;
+  if (compared + problems.length === 0) return <Empty>There is nothing to compare.</Empty>;
+  const isEqual = differences.length + problems.length === 0;
+  return (
+    <div class="stack" role="status">
+      <div class={`note ${isEqual ? 'good' : 'bad'}`}>
+        <p>
+          {String(compared)} compared, {String(compared - differences.length)} equal,{' '}
+          {String(differences.length)} different
+          {problems.length > 0 && `, ${String(problems.length)} not readable`}.
+        </p>
+        <p>
+          {others === 0
+            ? 'Every charge of these days has its usage object.'
+            : `${String(others)} more charges of these days are not among what you dropped.`}
+        </p>
+      </div>
+      {problems.length > 0 && (
+        <ul>
+          {problems.slice(0, 20).map((problem) => (
+            <li key={problem}>Object {problem}</li>
+          ))}
+        </ul>
+      )}
+      {differences.length > 0 && (
+        <TableFrame label="Differences">
+          <table>
+            <caption>Differences</caption>
+            <thead>
+              <tr>
+                <th scope="col">Id</th>
+                <th scope="col">You received</th>
+                <th scope="col">The ledger has</th>
+              </tr>
+            </thead>
+            <tbody>
+              {differences.map(({ id, received, charged }) => (
+                <tr key={id}>
+                  <td class="id">{id}</td>
+                  <td>{received}</td>
+                  <td>{charged}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </TableFrame>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+/** Compares what an SDK received with the charges of the ledger. */
+
+import { bareId } from '../shared/received-usage.js';
+import type { ReceivedUsage, TokenSums } from '../shared/received-usage.js';
+import type { Charge } from './types.js';
+
+export interface Comparison {
+  readonly compared: number;
+  readonly differences: readonly {
+    readonly id: string;
+    readonly received: string;
+    readonly charged: string;
+  }[];
+  /** Charges without a usage object. */
+  readonly others: number;
+}
+
+export function compareUsages(
+  usages: readonly ReceivedUsage[],
+  charges: readonly Charge[],
+): Comparison {
+  const byId = new Map<string, Charge>();
+  for (const charge of charges) {
+    byId.set(bareId(charge.request_id), charge);
+    if (charge.upstream_id !== null) byId.set(bareId(charge.upstream_id), charge);
+  }
+  const matched = new Set<Charge>();
+  const differences = usages.flatMap(({ id, tokens }) => {
+    const charge = byId.get(id);
+    const isRepeated = charge !== undefined && matched.has(charge);
+    if (charge !== undefined) matched.add(charge);
+    const received = textOf(tokens);
+    const charged = charge === undefined ? 'no charge in these days' : textOf(tokensOf(charge));
+    if (isRepeated) return [{ id, received, charged: 'the same request as one before' }];
+    return charged === received ? [] : [{ id, received, charged }];
+  });
+  return { compared: usages.length, differences, others: charges.length - matched.size };
+}
+
+function tokensOf({ usage }: Charge): TokenSums {
+  return {
+    input: usage.input_tokens,
+    output: usage.output_tokens,
+    cacheRead: usage.cache_read_input_tokens,
+    cacheWrite: usage.cache_creation_input_tokens,
+  };
+}
+
+function textOf({ input, output, cacheRead, cacheWrite }: TokenSums): string {
+  return `input ${String(input)}, output ${String(output)}, cache read ${String(cacheRead)}, cache write ${String(cacheWrite)}`;
+}

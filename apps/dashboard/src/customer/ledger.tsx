@@ -1,0 +1,180 @@
+/** The ledger of the key: charges, credits and corrections, the newest first. */
+
+import { useState } from 'preact/hooks';
+import { ChargeDetails } from '../shared/charge.js';
+import { PagedTable } from '../shared/paged-table.js';
+import { usePages } from '../shared/pages.js';
+import { Choice, Money, TextField, Time } from '../shared/parts.js';
+import type { Page } from '../shared/api.js';
+import { changeQuery, route } from '../shared/router.js';
+import { get } from './session.js';
+import type { Charge, Credit, Entry } from './types.js';
+
+const KINDS = [
+  ['all', 'Everything'],
+  ['charge', 'Charges'],
+  ['credit', 'Credits and corrections'],
+] as const;
+
+const COLUMNS = [
+  { label: 'What' },
+  { label: 'Amount', isNumber: true },
+  { label: 'Balance after', isNumber: true },
+  { label: 'Details' },
+] as const;
+
+export function Ledger() {
+  const { kind = 'all', model = '', from = '', until = '' } = route.value.query;
+  const query = { kind, model, from, until, limit: 50 };
+  const list = usePages<Entry>(JSON.stringify(query), (cursor, signal) =>
+    get<Page<Entry>>('usage', { query: { ...query, cursor }, signal }),
+  );
+  return (
+    <section class="card" aria-label="Ledger">
+      <h2>Ledger</h2>
+      <div class="row no-print">
+        <Choice
+          label="Show"
+          value={kind as (typeof KINDS)[number][0]}
+          options={KINDS}
+          onValue={(value) => {
+            changeQuery({ kind: value });
+          }}
+        />
+        <TextField
+          label="First day (UTC)"
+          type="date"
+          value={from}
+          onValue={(value) => {
+            changeQuery({ from: value });
+          }}
+        />
+        <TextField
+          label="Last day (UTC)"
+          type="date"
+          value={until}
+          onValue={(value) => {
+            changeQuery({ until: value });
+          }}
+        />
+        <ModelField model={model} />
+      </div>
+      <PagedTable
+        list={list}
+        what="the ledger"
+        columns={COLUMNS}
+        empty="Nothing here yet, or nothing that fits these filters."
+        row={(entry) => <Row key={idOf(entry)} entry={entry} />}
+      />
+    </section>
+  );
+}
+
+/** Filters when the person has finished typing: each change would be a request. */
+function ModelField({ model }: { readonly model: string }) {
+  const [text, setText] = useState(model);
+  return (
+    <form
+      class="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        changeQuery({ model: text.trim() });
+      }}
+    >
+      <TextField label="Model" placeholder="any" value={text} onValue={setText} />
+      <button type="submit">Filter</button>
+    </form>
+  );
+}
+
+function idOf(entry: Entry): string {
+  return entry.object === 'usage' ? entry.request_id : entry.id;
+}
+
+function Row({ entry }: { readonly entry: Entry }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const isCharge = entry.object === 'usage';
+  return (
+    <>
+      <tr data-entry={idOf(entry)}>
+        <td>
+          {isCharge ? entry.model : <CreditText credit={entry} />}
+          <span class="when">
+            <Time iso={entry.created_at} />
+          </span>
+        </td>
+        <td class="n">
+          <Money usd={isCharge ? negated(entry.charge_usd) : entry.amount_usd} />
+        </td>
+        <td class="n">
+          <Money usd={entry.balance_after_usd} />
+        </td>
+        <td>
+          {isCharge && (
+            <button
+              type="button"
+              class="small"
+              aria-expanded={isOpen}
+              aria-label={`${isOpen ? 'Close' : 'Open'} charge ${entry.request_id}`}
+              onClick={() => {
+                setIsOpen(!isOpen);
+              }}
+            >
+              {isOpen ? 'Close' : 'Open'}
+            </button>
+          )}
+        </td>
+      </tr>
+      {isOpen && isCharge && (
+        <tr class="detail">
+          <td colSpan={4}>
+            <ChargeOpened charge={entry} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+function ChargeOpened({ charge }: { readonly charge: Charge }) {
+  return (
+    <div class="stack">
+      <ChargeDetails
+        usage={charge.usage}
+        rates={charge.rates}
+        writtenOffUsd={charge.written_off_usd}
+      />
+      <dl class="facts">
+        <dt>Request</dt>
+        <dd class="id">{charge.request_id}</dd>
+        <dt>Message of the model</dt>
+        <dd class="id">{charge.upstream_id ?? 'none'}</dd>
+        <dt>Endpoint</dt>
+        <dd>
+          {charge.endpoint}, {charge.streamed ? 'streamed' : 'in one piece'}
+        </dd>
+      </dl>
+    </div>
+  );
+}
+
+const CREDIT_NAMES = {
+  top_up: 'Credit',
+  adjustment: 'Correction',
+  expiry: 'Credit expired',
+} as const;
+
+export function CreditText({ credit }: { readonly credit: Credit }) {
+  const details = [credit.source, credit.reason?.replaceAll('_', ' '), credit.reference];
+  return (
+    <>
+      {CREDIT_NAMES[credit.kind]}
+      <span class="quiet"> {details.filter(Boolean).join(', ')}</span>
+    </>
+  );
+}
+
+export function negated(usd: string): string {
+  if (usd === '0') return usd;
+  return usd.startsWith('-') ? usd.slice(1) : `-${usd}`;
+}

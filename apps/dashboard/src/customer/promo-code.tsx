@@ -1,0 +1,77 @@
+/** To redeem a code that the operator gave away. */
+
+import { useState } from 'preact/hooks';
+import { ActionDialog } from '../shared/actions.js';
+import { DateOf, Money, TextField } from '../shared/parts.js';
+import { change } from './session.js';
+import { creditsSeen } from './use-payments.js';
+
+interface Redemption {
+  readonly amount_usd: string;
+  readonly balance_usd: string;
+  readonly credit_expires_at: string | null;
+  readonly replayed: boolean;
+}
+
+const CODE = /^[A-Z0-9-]{8,40}$/;
+
+export function PromoCode({ balanceUsd }: { readonly balanceUsd: string }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const [text, setText] = useState('');
+  const code = text.trim().toUpperCase();
+  return (
+    <>
+      <button
+        type="button"
+        class="no-print"
+        onClick={() => {
+          setIsOpen(true);
+        }}
+      >
+        Redeem a code
+      </button>
+      {isOpen && (
+        <ActionDialog<Redemption>
+          title="Redeem a code"
+          fields={
+            <TextField label="Promo code" required maxLength={60} value={text} onValue={setText} />
+          }
+          problem={CODE.test(code) ? undefined : 'Code: 8 to 40 letters, digits and hyphens.'}
+          changes={() => [
+            {
+              what: 'Balance',
+              before: <Money usd={balanceUsd} />,
+              after: `the amount of ${code} more`,
+            },
+          ]}
+          confirm="Redeem the code"
+          run={() => change<Redemption>('promo-codes', { body: { code } })}
+          done={(redeemed) => <Redeemed of={redeemed} />}
+          onDone={() => {
+            creditsSeen.value += 1;
+          }}
+          onClose={() => {
+            setIsOpen(false);
+            setText('');
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function Redeemed({ of }: { readonly of: Redemption }) {
+  return (
+    <>
+      <p>
+        {of.replayed ? 'Your account has had this credit before, once: ' : 'Credited: '}
+        <Money usd={of.amount_usd} />. The balance is now <Money usd={of.balance_usd} />.
+      </p>
+      {of.credit_expires_at !== null && (
+        <p>
+          What is left of the credit expires on <DateOf iso={of.credit_expires_at} />.
+        </p>
+      )}
+    </>
+  );
+}

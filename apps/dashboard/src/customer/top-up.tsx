@@ -1,0 +1,218 @@
+/** To pay for the account on the provider's page, and what became of it. */
+
+import { useState } from 'preact/hooks';
+import { ActionDialog, ignoreSecondClick } from '../shared/actions.js';
+import { Money, Segments, TextField, sentence } from '../shared/parts.js';
+import { formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
+import { leaveToPay, payingId, returned } from './paying.js';
+import { change, isKeptForTab, keepForTab } from './session.js';
+import type { Payment } from './types.js';
+import type { Payments } from './use-payments.js';
+
+const PRESETS = ['10', '25', '50', '100'] as const;
+
+export function TopUpButton(props: {
+  readonly balanceUsd: string;
+  readonly limits: Payments['limits'];
+  readonly onStarted: () => void;
+}) {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <>
+      <button
+        type="button"
+        class="main no-print"
+        onClick={() => {
+          setIsOpen(true);
+        }}
+      >
+        Top up
+      </button>
+      {isOpen && (
+        <TopUpDialog
+          {...props}
+          onClose={() => {
+            setIsOpen(false);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function TopUpDialog(props: {
+  readonly balanceUsd: string;
+  readonly limits: Payments['limits'];
+  readonly onStarted: () => void;
+  readonly onClose: () => void;
+}) {
+  const { balanceUsd, limits, onStarted, onClose } = props;
+  const presets = PRESETS.filter((preset) => amountProblem(preset, limits) === undefined);
+  const [text, setText] = useState<string>(presets[1] ?? presets[0] ?? '');
+  const amount = readTypedUsd(text);
+  return (
+    <ActionDialog<Payment>
+      title="Top up"
+      fields={
+        <>
+          {presets.length > 0 && (
+            <Segments
+              label="Usual amounts"
+              value={text}
+              options={presets.map((preset) => [preset, `$${preset}`] as const)}
+              onValue={setText}
+            />
+          )}
+          <TextField
+            label="Amount, USD"
+            required
+            inputMode="decimal"
+            value={text}
+            onValue={setText}
+            hint={
+              limits === undefined
+                ? 'In whole cents.'
+                : `From ${limits.minUsd} to ${limits.maxUsd}, in whole cents.`
+            }
+          />
+        </>
+      }
+      problem={amountProblem(text, limits)}
+      changes={() => [
+        {
+          what: 'Balance, once it is paid',
+          before: <Money usd={balanceUsd} />,
+          after: <Money usd={formatUsd(parseUsd(balanceUsd) + parseUsd(amount ?? '0'))} />,
+        },
+      ]}
+      warning={<LeavingNote />}
+      confirm={`Pay ${amount ?? ''} USD`}
+      run={async (actionId) => {
+        const started = await change<Payment>('top-ups', {
+          body: { amount_usd: amount },
+          // Another amount is another payment.
+          headers: { 'idempotency-key': `${actionId}-${amount ?? ''}` },
+        });
+        if (started.ok && started.value.url !== null) {
+          leaveToPay(started.value.url, started.value.id);
+        }
+        return started;
+      }}
+      done={({ url }) =>
+        url === null ? (
+          <p>This payment has ended.</p>
+        ) : (
+          <p>
+            The payment page opens in this tab. <a href={url}>Open it now</a> if it does not.
+          </p>
+        )
+      }
+      onDone={onStarted}
+      onClose={onClose}
+    />
+  );
+}
+
+/** The provider's page replaces this one, and with it what this one has in memory. */
+export function LeavingNote() {
+  return (
+    <>
+      You leave this page and come back to it. The key is only in the memory of this page: unless
+      you stay signed in in this tab, you type it again afterwards.
+      <br />
+      <label class="switch" onClick={ignoreSecondClick}>
+        <input
+          type="checkbox"
+          checked={isKeptForTab.value}
+          onChange={(event) => {
+            keepForTab(event.currentTarget.checked);
+          }}
+        />{' '}
+        Keep me signed in in this tab
+      </label>
+    </>
+  );
+}
+
+const CENT_UNITS = 10n ** 12n;
+
+/** @param text - As typed. */
+export function amountProblem(text: string, limits: Payments['limits']): string | undefined {
+  const typed = readTypedUsd(text);
+  const units = typed === undefined ? 0n : parseUsd(typed);
+  const isValid =
+    units > 0n &&
+    units % CENT_UNITS === 0n &&
+    (limits === undefined ||
+      (units >= parseUsd(limits.minUsd) && units <= parseUsd(limits.maxUsd)));
+  if (isValid) return undefined;
+  return limits === undefined
+    ? 'Amount: whole cents above 0, such as 25 or 12.50.'
+    : `Amount: whole cents from ${limits.minUsd} to ${limits.maxUsd}.`;
+}
+
+/** What became of the payment for which this tab left the page. */
+export function ReturnNote({ payments }: { readonly payments: Payments }) {
+  const payment = payments.latest.find(({ id }) => id === payingId.value);
+  if (payment === undefined) return null;
+  const { tone, content } = contentOf(payment, returned.value);
+  return (
+    <div class={`note ${tone}`} role="status">
+      <p>{content}</p>
+    </div>
+  );
+}
+
+function contentOf(payment: Payment, end: 'paid' | 'canceled' | undefined) {
+  const amount = <Money usd={payment.amount_usd} />;
+  switch (payment.state) {
+    case 'open':
+      return end === 'paid'
+        ? {
+            tone: 'plain',
+            content: (
+              <>Waiting for the confirmation of your payment of {amount}. You may stay here.</>
+            ),
+          }
+        : {
+            tone: 'plain',
+            content: (
+              <>
+                You have not paid {amount} yet.{' '}
+                {payment.url !== null && <a href={payment.url}>Go back to the payment page</a>}
+              </>
+            ),
+          };
+    case 'pending':
+      return {
+        tone: 'plain',
+        content: (
+          <>
+            Your payment of {amount} is on its way. Some methods take days; it is credited when the
+            money has arrived.
+          </>
+        ),
+      };
+    case 'paid':
+      return { tone: 'good', content: <>Your payment of {amount} has arrived. Thank you.</> };
+    case 'failed':
+      return {
+        tone: 'bad',
+        content: (
+          <>
+            Your payment of {amount} has failed{failureText(payment.failure_code)}. Nothing is
+            credited.
+          </>
+        ),
+      };
+    case 'expired':
+      return {
+        tone: 'warning',
+        content: <>The payment page for {amount} has expired. Nothing was paid.</>,
+      };
+  }
+}
+
+export function failureText(code: string | null): string {
+  return code === null ? '' : `: ${sentence(code.replaceAll('_', ' ')).slice(0, -1)}`;
+}

@@ -1,0 +1,205 @@
+/**
+ * A change that a person makes: a dialog that collects what is needed, says what is before and
+ * after, asks once, and sends it under one id, so that a double click or a repetition after a lost
+ * answer changes nothing twice.
+ */
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { newActionId } from './api.js';
+import type { Answer, Failure } from './api.js';
+import { FailureNote } from './parts.js';
+
+export interface Change {
+  readonly what: string;
+  readonly before: ComponentChildren;
+  readonly after: ComponentChildren;
+}
+
+export interface ActionProps<Value> {
+  readonly title: string;
+  /** The fields, where there are any. Without them, the dialog begins with the question. */
+  readonly fields?: ComponentChildren;
+  /** What is still missing or wrong in the fields. */
+  readonly problem?: string | undefined;
+  readonly changes: () => readonly Change[];
+  /** What else the person should know before it happens. */
+  readonly warning?: ComponentChildren;
+  /** The text of the button that does it, such as `Credit the account`. */
+  readonly confirm: string;
+  readonly isDangerous?: boolean;
+  readonly run: (actionId: string) => Promise<Answer<Value>>;
+  /** Shown when it is done. */
+  readonly done: (value: Value) => ComponentChildren;
+  /** It is done; the screen behind should be loaded again. */
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+type Stage<Value> =
+  | { readonly name: 'fields' | 'question' | 'sending' }
+  | { readonly name: 'failed'; readonly failure: Failure }
+  | { readonly name: 'done'; readonly value: Value };
+
+export function ActionDialog<Value>(props: ActionProps<Value>) {
+  const { title, fields, problem, changes, confirm, onClose } = props;
+  const [actionId] = useState(newActionId);
+  const [stage, setStage] = useState<Stage<Value>>({
+    name: fields === undefined ? 'question' : 'fields',
+  });
+  const [showsProblem, setShowsProblem] = useState(false);
+  const titleId = useId();
+  const isSending = useRef(false);
+
+  async function act() {
+    // Two clicks can come before the button is drawn as disabled.
+    if (isSending.current) return;
+    isSending.current = true;
+    setStage({ name: 'sending' });
+    const answer = await props.run(actionId);
+    isSending.current = false;
+    if (!answer.ok) {
+      setStage({ name: 'failed', failure: answer.failure });
+      return;
+    }
+    setStage({ name: 'done', value: answer.value });
+    props.onDone();
+  }
+
+  function submit(event: Event) {
+    event.preventDefault();
+    if (stage.name !== 'fields') {
+      void act();
+    } else if (problem === undefined) {
+      setStage({ name: 'question' });
+    } else {
+      setShowsProblem(true);
+    }
+  }
+
+  return (
+    <Modal labelledBy={titleId} onClose={onClose}>
+      <form class="stack" onSubmit={submit}>
+        <h2 id={titleId}>{title}</h2>
+        {stage.name === 'fields' && (
+          <>
+            {fields}
+            {showsProblem && problem !== undefined && (
+              <p class="note bad" role="alert">
+                {problem}
+              </p>
+            )}
+            <div class="row">
+              <button type="submit" class="main" onClick={ignoreSecondClick}>
+                Continue
+              </button>
+              <button type="button" onClick={onClose}>
+                Cancel
+              </button>
+            </div>
+          </>
+        )}
+        {(stage.name === 'question' || stage.name === 'sending' || stage.name === 'failed') && (
+          <>
+            {changes().map(({ what, before, after }) => (
+              <div class="stack" key={what}>
+                <h3>{what}</h3>
+                <div class="change">
+                  <div class="figure">
+                    <span class="label">Before</span>
+                    <span class="value">{before}</span>
+                  </div>
+                  <span aria-hidden="true">→</span>
+                  <div class="figure">
+                    <span class="label">After</span>
+                    <span class="value">{after}</span>
+                  </div>
+                </div>
+              </div>
+            ))}
+            {props.warning !== undefined && <p>{props.warning}</p>}
+            {stage.name === 'failed' && <FailureNote failure={stage.failure} what="this change" />}
+            <div class="row">
+              <button
+                type="submit"
+                class={props.isDangerous === true ? 'danger' : 'main'}
+                disabled={stage.name === 'sending'}
+                onClick={ignoreSecondClick}
+              >
+                {confirm}
+              </button>
+              {fields !== undefined && (
+                <button
+                  type="button"
+                  disabled={stage.name === 'sending'}
+                  onClick={() => {
+                    setStage({ name: 'fields' });
+                  }}
+                >
+                  Back
+                </button>
+              )}
+              <button type="button" disabled={stage.name === 'sending'} onClick={onClose}>
+                Cancel
+              </button>
+              {stage.name === 'sending' && <span role="status">Sending…</span>}
+            </div>
+          </>
+        )}
+        {stage.name === 'done' && (
+          <>
+            <div role="status" class="stack">
+              {props.done(stage.value)}
+            </div>
+            <div class="row">
+              <button
+                type="button"
+                class="main"
+                onClick={(event) => {
+                  if (event.detail < 2) onClose();
+                }}
+              >
+                Close
+              </button>
+            </div>
+          </>
+        )}
+      </form>
+    </Modal>
+  );
+}
+
+/**
+ * The second click of a double click can hit a button or a switch that took the place of the first.
+ * It must neither confirm or choose what nobody has read, nor close what is shown only once.
+ */
+export function ignoreSecondClick(event: MouseEvent): void {
+  if (event.detail > 1) event.preventDefault();
+}
+
+function Modal(props: {
+  readonly labelledBy: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const opener = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (opener instanceof HTMLElement) opener.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={props.labelledBy}
+      onCancel={(event) => {
+        event.preventDefault();
+        props.onClose();
+      }}
+    >
+      {props.children}
+    </dialog>
+  );
+}

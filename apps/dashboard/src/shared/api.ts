@@ -1,0 +1,102 @@
+/** Requests to the gateway, and every way in which they fail, as values. */
+
+export type Failure =
+  /** No answer: the network, or the gateway is down. */
+  | { readonly kind: 'offline' }
+  /** The credential is not, or no longer, valid. */
+  | { readonly kind: 'unauthorized'; readonly message: string }
+  | { readonly kind: 'limited'; readonly message: string; readonly retryAfterSeconds: number }
+  /** The gateway answers but cannot do its work at the moment. */
+  | { readonly kind: 'unavailable'; readonly message: string; readonly retryAfterSeconds: number }
+  | { readonly kind: 'refused'; readonly message: string; readonly status: number };
+
+export interface Success<Value> {
+  readonly ok: true;
+  readonly value: Value;
+  /** The body as it was sent, for numbers that would lose digits as floats. */
+  readonly text: string;
+}
+export type Answer<Value> = Success<Value> | { readonly ok: false; readonly failure: Failure };
+
+export type QueryValue = string | number | undefined;
+
+export interface Call {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Those that are undefined or empty are left out. */
+  readonly query?: Readonly<Record<string, QueryValue>>;
+  readonly body?: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+const DEFAULT_WAIT_SECONDS = 10;
+
+/** Sends one request to the origin of this page. Never throws, and never follows a redirect. */
+export async function send<Value>(path: string, call: Call = {}): Promise<Answer<Value>> {
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(withQuery(path, call.query), {
+      method: call.method ?? 'GET',
+      headers: {
+        ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...call.headers,
+      },
+      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      ...(call.signal === undefined ? {} : { signal: call.signal }),
+      cache: 'no-store',
+      redirect: 'error',
+    });
+    text = await response.text();
+  } catch {
+    return { ok: false, failure: { kind: 'offline' } };
+  }
+  const value = parsed(text);
+  if (response.ok) return { ok: true, value: value as Value, text };
+  return { ok: false, failure: failureOf(response, value) };
+}
+
+export function withQuery(path: string, query: Call['query'] = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+  return given.length === 0 ? path : `${path}?${search.toString()}`;
+}
+
+/** A body that is not JSON, such as CSV, is its own text. */
+function parsed(text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function failureOf(response: Response, body: unknown): Failure {
+  const { status } = response;
+  const message = messageOf(body) ?? `the gateway answered with status ${String(status)}`;
+  const wait = Number(response.headers.get('retry-after'));
+  const retryAfterSeconds = wait > 0 ? wait : DEFAULT_WAIT_SECONDS;
+  if (status === 401) return { kind: 'unauthorized', message };
+  if (status === 429) return { kind: 'limited', message, retryAfterSeconds };
+  if (status >= 500) return { kind: 'unavailable', message, retryAfterSeconds };
+  return { kind: 'refused', message, status };
+}
+
+function messageOf(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null || !('error' in body)) return undefined;
+  const { error } = body;
+  if (typeof error !== 'object' || error === null || !('message' in error)) return undefined;
+  return typeof error.message === 'string' ? error.message : undefined;
+}
+
+export interface Page<Item> {
+  readonly data: readonly Item[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+/** An id for an action, so that repeating it changes nothing. Works on plain http, too. */
+export function newActionId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `page-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}

@@ -1,0 +1,114 @@
+/** How a charge comes about: tokens x rate = amount, line by line. */
+
+import { Count, Money, TableFrame } from './parts.js';
+import { formatUsd, parseUsd } from './usd.js';
+
+export interface TokenCounts {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_read_input_tokens: number;
+  readonly cache_creation_input_tokens: number;
+  readonly cache_creation_1h_input_tokens: number;
+}
+
+/** In USD per million tokens. */
+export interface Rates {
+  readonly input: string;
+  readonly output: string;
+  readonly cache_read: string;
+  readonly cache_write_5m: string;
+  readonly cache_write_1h: string;
+}
+
+export interface ChargeLine {
+  readonly name: string;
+  readonly tokens: number;
+  readonly rate: string;
+  readonly amount: bigint;
+}
+
+const MILLION = 1_000_000n;
+
+export function chargeLines(usage: TokenCounts, rates: Rates): readonly ChargeLine[] {
+  const of1h = usage.cache_creation_1h_input_tokens;
+  const lines: readonly (readonly [string, number, string])[] = [
+    ['Input', usage.input_tokens, rates.input],
+    ['Output', usage.output_tokens, rates.output],
+    ['Cache read', usage.cache_read_input_tokens, rates.cache_read],
+    ['Cache write, 5 minutes', usage.cache_creation_input_tokens - of1h, rates.cache_write_5m],
+    ['Cache write, 1 hour', of1h, rates.cache_write_1h],
+  ];
+  return lines
+    .filter(([, tokens]) => tokens > 0)
+    .map(([name, tokens, rate]) => ({
+      name,
+      tokens,
+      rate,
+      // A rate per million is a whole number of units per token, so nothing is cut off here.
+      amount: (BigInt(tokens) * parseUsd(rate)) / MILLION,
+    }));
+}
+
+export function ChargeDetails(props: {
+  readonly usage: TokenCounts;
+  readonly rates: Rates;
+  readonly writtenOffUsd: string;
+}) {
+  const lines = chargeLines(props.usage, props.rates);
+  const writtenOff = parseUsd(props.writtenOffUsd);
+  const total = lines.reduce((sum, { amount }) => sum + amount, 0n) - writtenOff;
+  return (
+    <TableFrame label="How the charge is calculated">
+      <table class="lines">
+        <caption>Tokens × rate = amount</caption>
+        <thead>
+          <tr>
+            <th scope="col">Tokens of</th>
+            <th scope="col" class="n">
+              Tokens
+            </th>
+            <th scope="col" class="n">
+              USD per million
+            </th>
+            <th scope="col" class="n">
+              Amount
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map(({ name, tokens, rate, amount }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td class="n">
+                <Count of={tokens} />
+              </td>
+              <td class="n">{rate}</td>
+              <td class="n">
+                <Money usd={formatUsd(amount)} />
+              </td>
+            </tr>
+          ))}
+          {writtenOff !== 0n && (
+            <tr>
+              <th scope="row">Not charged</th>
+              <td colSpan={2}>beyond the balance or a cap</td>
+              <td class="n">
+                <Money usd={formatUsd(-writtenOff)} />
+              </td>
+            </tr>
+          )}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row" colSpan={3}>
+              Charged
+            </th>
+            <td class="n">
+              <Money usd={formatUsd(total)} />
+            </td>
+          </tr>
+        </tfoot>
+      </table>
+    </TableFrame>
+  );
+}

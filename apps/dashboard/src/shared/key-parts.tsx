@@ -1,0 +1,136 @@
+/** The state and the caps of a key, on both pages. */
+
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Change } from './actions.js';
+import { Badge, Money, TextField } from './parts.js';
+import { readTypedUsd } from './usd.js';
+
+interface Cap {
+  readonly cap_usd: string | null;
+  readonly used_usd: string;
+}
+
+export interface Caps {
+  readonly day: Cap;
+  readonly week: Cap;
+  readonly month: Cap;
+  readonly total: Cap;
+}
+
+const PERIODS = ['day', 'week', 'month', 'total'] as const;
+type Period = (typeof PERIODS)[number];
+/** As typed; empty is no cap. */
+export type CapTexts = Readonly<Record<Period, string>>;
+
+const NAMES: Readonly<Record<Period, string>> = {
+  day: 'per day',
+  week: 'per week',
+  month: 'per month',
+  total: 'in all',
+};
+
+export function KeyState(props: {
+  readonly of: {
+    readonly state: string;
+    readonly is_active: boolean;
+    readonly expires_at: string | null;
+  };
+}) {
+  const { state, is_active: isActive, expires_at: expiresAt } = props.of;
+  if (state === 'revoked') return <Badge tone="plain">revoked</Badge>;
+  if (state === 'suspended') return <Badge tone="warning">suspended</Badge>;
+  if (isActive) return <Badge tone="good">active</Badge>;
+  const isExpired = expiresAt !== null && Date.parse(expiresAt) <= Date.now();
+  return <Badge tone={isExpired ? 'warning' : 'bad'}>{isExpired ? 'expired' : 'used up'}</Badge>;
+}
+
+export function KeyCaps({ caps }: { readonly caps: Caps }) {
+  const set = PERIODS.filter((period) => caps[period].cap_usd !== null);
+  if (set.length === 0) return <span class="quiet">none</span>;
+  return (
+    <>
+      {set.map((period) => (
+        <div key={period} class="cap">
+          <Money usd={caps[period].used_usd} /> of <Money usd={caps[period].cap_usd ?? '0'} />{' '}
+          {NAMES[period]}
+        </div>
+      ))}
+    </>
+  );
+}
+
+export function capText(caps: Caps): string {
+  const set = PERIODS.filter((period) => caps[period].cap_usd !== null);
+  return set.length === 0
+    ? 'none'
+    : set.map((period) => `${caps[period].cap_usd ?? ''} USD ${NAMES[period]}`).join(', ');
+}
+
+export function useCapFields(caps: Caps | undefined): {
+  readonly texts: CapTexts;
+  readonly problem: string | undefined;
+  readonly fields: ComponentChildren;
+} {
+  const before = (period: Period) => caps?.[period].cap_usd ?? '';
+  const [texts, setTexts] = useState<CapTexts>({
+    day: before('day'),
+    week: before('week'),
+    month: before('month'),
+    total: before('total'),
+  });
+  const wrong = PERIODS.find(
+    (period) =>
+      texts[period].trim() !== '' && (readTypedUsd(texts[period])?.startsWith('-') ?? true),
+  );
+  return {
+    texts,
+    problem: wrong === undefined ? undefined : `Cap ${NAMES[wrong]}: an amount such as 25 or 0.5.`,
+    fields: (
+      <div class="grid">
+        {PERIODS.map((period) => (
+          <TextField
+            key={period}
+            label={`Cap ${NAMES[period]}, USD`}
+            inputMode="decimal"
+            placeholder="none"
+            value={texts[period]}
+            onValue={(value) => {
+              setTexts({ ...texts, [period]: value });
+            }}
+          />
+        ))}
+      </div>
+    ),
+  };
+}
+
+/** The members of a request that sets what was changed. */
+export function readCaps(
+  caps: Caps | undefined,
+  texts: CapTexts,
+): Readonly<Record<string, string | null>> {
+  return Object.fromEntries(
+    changedPeriods(caps, texts).map(([period, after]) => [`cap_${period}_usd`, after]),
+  );
+}
+
+export function capChanges(caps: Caps | undefined, texts: CapTexts): readonly Change[] {
+  return changedPeriods(caps, texts).map(([period, after]) => {
+    const before = caps?.[period].cap_usd ?? null;
+    return {
+      what: `Cap ${NAMES[period]}`,
+      before: before === null ? 'none' : <Money usd={before} />,
+      after: after === null ? 'none' : <Money usd={after} />,
+    };
+  });
+}
+
+function changedPeriods(
+  caps: Caps | undefined,
+  texts: CapTexts,
+): readonly (readonly [Period, string | null])[] {
+  return PERIODS.map((period) => [period, readTypedUsd(texts[period]) ?? null] as const).filter(
+    ([period, after]) => after !== (caps?.[period].cap_usd ?? null),
+  );
+}

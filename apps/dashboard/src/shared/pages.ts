@@ -1,0 +1,88 @@
+/** Lists that the gateway sends page by page. */
+
+import { useEffect, useState } from 'preact/hooks';
+import type { Answer, Failure, Page } from './api.js';
+
+export interface Paged<Item> {
+  readonly items: readonly Item[] | undefined;
+  readonly failure: Failure | undefined;
+  readonly isLoading: boolean;
+  readonly hasMore: boolean;
+  readonly more: () => void;
+  readonly reload: () => void;
+}
+
+interface State<Item> {
+  readonly of: string;
+  readonly items: readonly Item[] | undefined;
+  readonly failure: Failure | undefined;
+  /** Of the page that is loading; `undefined` while none is. */
+  readonly loading: { readonly cursor: string | undefined } | undefined;
+  readonly next: string | undefined;
+}
+
+function beginning<Item>(of: string): State<Item> {
+  return {
+    of,
+    items: undefined,
+    failure: undefined,
+    loading: { cursor: undefined },
+    next: undefined,
+  };
+}
+
+/**
+ * Loads the first page, and one more with each `more`.
+ *
+ * @param of - Names what is listed. The list begins anew when it changes.
+ */
+export function usePages<Item>(
+  of: string,
+  load: (cursor: string | undefined, signal: AbortSignal) => Promise<Answer<Page<Item>>>,
+): Paged<Item> {
+  const [kept, setState] = useState<State<Item>>(beginning(of));
+  const state = kept.of === of ? kept : beginning<Item>(of);
+  const { loading } = state;
+  useEffect(() => {
+    if (loading === undefined) return;
+    const aborted = new AbortController();
+    void load(loading.cursor, aborted.signal).then((answer) => {
+      if (aborted.signal.aborted) return;
+      setState((before) => {
+        const items = before.of === of ? before.items : undefined;
+        if (!answer.ok) {
+          return {
+            ...state,
+            items,
+            failure: answer.failure,
+            loading: undefined,
+            next: loading.cursor,
+          };
+        }
+        const { data, next_cursor } = answer.value;
+        return {
+          of,
+          items: loading.cursor === undefined ? data : [...(items ?? []), ...data],
+          failure: undefined,
+          loading: undefined,
+          next: next_cursor ?? undefined,
+        };
+      });
+    });
+    return () => {
+      aborted.abort();
+    };
+  }, [of, loading?.cursor, loading === undefined]);
+  return {
+    items: state.items,
+    failure: state.failure,
+    isLoading: loading !== undefined,
+    hasMore: state.next !== undefined,
+    more: () => {
+      setState({ ...state, failure: undefined, loading: { cursor: state.next } });
+    },
+    reload: () => {
+      setState({ ...state, failure: undefined, loading: { cursor: undefined } });
+    },
+  };
+}

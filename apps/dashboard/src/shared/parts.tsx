@@ -1,0 +1,352 @@
+/** Small parts of both pages: amounts, states of loading, copy buttons, fields. */
+
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useState } from 'preact/hooks';
+import type { Failure } from './api.js';
+import type { Resource } from './resource.js';
+import { dateText, timeText, waitText } from './times.js';
+import { exactUsd, roundedUsd } from './usd.js';
+
+/** Whether amounts show every digit, everywhere on the page. */
+export const showsAllDigits = signal(false);
+
+/** An amount. Its exact value is always in the element's `value` and in its title. */
+export function Money({ usd }: { readonly usd: string }) {
+  return (
+    <data class="money" value={usd} title={`${usd} USD`}>
+      {showsAllDigits.value ? exactUsd(usd) : roundedUsd(usd)}
+    </data>
+  );
+}
+
+export function DigitsSwitch() {
+  return (
+    <label class="switch">
+      <input
+        type="checkbox"
+        checked={showsAllDigits.value}
+        onChange={(event) => {
+          showsAllDigits.value = event.currentTarget.checked;
+        }}
+      />{' '}
+      Every digit
+    </label>
+  );
+}
+
+const counts = new Intl.NumberFormat();
+
+export function Count({ of }: { readonly of: number | bigint }) {
+  return (
+    <data class="number" value={String(of)}>
+      {counts.format(of)}
+    </data>
+  );
+}
+
+/** A time in the viewer's zone; the title has it in UTC. */
+export function Time({ iso }: { readonly iso: string | null | undefined }) {
+  if (iso === null || iso === undefined) return <span class="quiet">never</span>;
+  return (
+    <time dateTime={iso} title={`${iso} (UTC)`}>
+      {timeText(iso)}
+    </time>
+  );
+}
+
+export function DateOf({ iso }: { readonly iso: string }) {
+  return (
+    <time dateTime={iso} title={`${iso} (UTC)`}>
+      {dateText(iso)}
+    </time>
+  );
+}
+
+export function Badge(props: {
+  readonly tone: 'good' | 'warning' | 'bad' | 'plain';
+  readonly children: ComponentChildren;
+}) {
+  return <span class={`badge ${props.tone}`}>{props.children}</span>;
+}
+
+/** Shows what was loaded; until then that it loads, and if it failed, why and what to do. */
+export function Loaded<Value>(props: {
+  readonly of: Resource<Value>;
+  readonly what: string;
+  readonly children: (value: Value) => ComponentChildren;
+}) {
+  const { value, failure, isLoading, reload } = props.of;
+  return (
+    <div aria-busy={isLoading}>
+      {failure !== undefined && (
+        <FailureNote
+          failure={failure}
+          what={props.what}
+          retry={reload}
+          isStale={value !== undefined}
+        />
+      )}
+      {value !== undefined && props.children(value)}
+      {value === undefined && failure === undefined && (
+        <p class="loading" role="status">
+          Loading {props.what}…
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Counts down and tries again by itself where the gateway said how long to wait. */
+export function FailureNote(props: {
+  readonly failure: Failure;
+  readonly what: string;
+  readonly retry?: () => void;
+  /** Older data is still on the screen. */
+  readonly isStale?: boolean;
+}) {
+  const { failure, what, retry, isStale = false } = props;
+  const wait = useCountdown(failure, retry);
+  return (
+    <div class="note bad" role="alert">
+      <p>
+        <strong>{TITLES[failure.kind]}.</strong> {textOf(failure, what)}
+        {wait > 0 && ` Trying again in ${waitText(wait)}.`}
+        {isStale && ' What you see below was loaded before.'}
+      </p>
+      {retry !== undefined && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+const TITLES: Readonly<Record<Failure['kind'], string>> = {
+  offline: 'No connection',
+  unauthorized: 'Not signed in',
+  limited: 'Too many requests',
+  unavailable: 'The gateway cannot answer now',
+  refused: 'Not possible',
+};
+
+function textOf(failure: Failure, what: string): string {
+  return failure.kind === 'offline'
+    ? `The gateway could not be reached for ${what}. Check your network, then try again.`
+    : `${sentence(failure.message)}`;
+}
+
+export function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+function useCountdown(failure: Failure, retry: (() => void) | undefined): number {
+  const waits = failure.kind === 'limited' || failure.kind === 'unavailable';
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    if (!waits || retry === undefined) {
+      setSeconds(0);
+      return;
+    }
+    let left = failure.retryAfterSeconds;
+    setSeconds(left);
+    const timer = setInterval(() => {
+      left -= 1;
+      setSeconds(left);
+      if (left > 0) return;
+      clearInterval(timer);
+      retry();
+    }, 1_000);
+    return () => {
+      clearInterval(timer);
+    };
+  }, [failure]);
+  return seconds;
+}
+
+export function Empty({ children }: { readonly children: ComponentChildren }) {
+  return <p class="empty">{children}</p>;
+}
+
+export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
+  const [state, setState] = useState<'ready' | 'copied' | 'failed'>('ready');
+  async function copy() {
+    try {
+      await navigator.clipboard.writeText(text);
+      setState('copied');
+    } catch {
+      // Browsers give pages on plain http no clipboard.
+      setState('failed');
+    }
+  }
+  return (
+    <button type="button" class="small" onClick={() => void copy()} aria-label={`Copy ${what}`}>
+      <span role="status">
+        {state === 'ready' ? 'Copy' : state === 'copied' ? 'Copied' : 'Select it and copy'}
+      </span>
+    </button>
+  );
+}
+
+export function CodeBlock({ text, what }: { readonly text: string; readonly what: string }) {
+  return (
+    <div class="code">
+      <CopyButton text={text} what={what} />
+      <pre tabIndex={0} aria-label={what}>
+        {text}
+      </pre>
+    </div>
+  );
+}
+
+export interface TextFieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly hint?: string;
+  readonly type?: 'text' | 'password' | 'date' | 'datetime-local';
+  readonly placeholder?: string;
+  readonly inputMode?: 'decimal' | 'numeric';
+  readonly required?: boolean;
+  readonly maxLength?: number;
+}
+
+export function TextField(props: TextFieldProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{props.label}</label>
+      <Input id={id} {...props} />
+      {props.hint !== undefined && (
+        <small id={`${id}-hint`} class="quiet">
+          {props.hint}
+        </small>
+      )}
+    </div>
+  );
+}
+
+/** The browser neither completes nor corrects what is typed: it may be a secret or an id. */
+function Input({ id, onValue, ...props }: TextFieldProps & { readonly id: string }) {
+  const common = {
+    id,
+    value: props.value,
+    placeholder: props.placeholder,
+    inputMode: props.inputMode,
+    required: props.required,
+    maxLength: props.maxLength,
+    autocomplete: 'off',
+    spellcheck: false,
+    'aria-describedby': props.hint === undefined ? undefined : `${id}-hint`,
+    onInput: (event: { readonly currentTarget: HTMLInputElement }) => {
+      onValue(event.currentTarget.value);
+    },
+  } as const;
+  // The types of attributes depend on the type of the field.
+  switch (props.type) {
+    case 'password':
+      return <input type="password" {...common} />;
+    case 'date':
+      return <input type="date" {...common} />;
+    case 'datetime-local':
+      return <input type="datetime-local" {...common} />;
+    default:
+      return <input type="text" {...common} />;
+  }
+}
+
+export function Choice<Value extends string>(props: {
+  readonly label: string;
+  readonly value: Value;
+  readonly options: readonly (readonly [value: Value, label: string])[];
+  readonly onValue: (value: Value) => void;
+}) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{props.label}</label>
+      <select
+        id={id}
+        value={props.value}
+        onChange={(event) => {
+          props.onValue(event.currentTarget.value as Value);
+        }}
+      >
+        {props.options.map(([value, label]) => (
+          <option key={value} value={value} selected={value === props.value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** One of a few, all visible. */
+export function Segments<Value extends string>(props: {
+  readonly label: string;
+  readonly value: Value;
+  readonly options: readonly (readonly [value: Value, label: string])[];
+  readonly onValue: (value: Value) => void;
+}) {
+  return (
+    <div class="segments" role="group" aria-label={props.label}>
+      {props.options.map(([value, label]) => (
+        <button
+          key={value}
+          type="button"
+          aria-pressed={value === props.value}
+          onClick={() => {
+            props.onValue(value);
+          }}
+        >
+          {label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** A table that scrolls sideways in its own frame, and can be scrolled by keyboard. */
+export function TableFrame({
+  label,
+  children,
+}: {
+  readonly label: string;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <div class="table-frame" role="region" aria-label={label} tabIndex={0}>
+      {children}
+    </div>
+  );
+}
+
+/** For those who use a keyboard. A link to `#main` would change the route. */
+export function SkipLink() {
+  return (
+    <button
+      type="button"
+      class="skip"
+      onClick={() => {
+        document.getElementById('main')?.focus();
+      }}
+    >
+      Skip to the content
+    </button>
+  );
+}
+
+/** Offers a text as a file, from memory. */
+export function download(name: string, text: string, type: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The browser reads the file after this task.
+  setTimeout(() => {
+    URL.revokeObjectURL(url);
+  }, 60_000);
+}

@@ -1,0 +1,70 @@
+/** What a million tokens of each model costs, by class. */
+
+import type { Rates } from './charge.js';
+import { Badge, Count, TableFrame } from './parts.js';
+
+export interface Price {
+  readonly model: string;
+  readonly display_name: string;
+  /** In USD per million tokens. */
+  readonly rates: Rates;
+  readonly is_deprecated: boolean;
+  readonly max_input_tokens: number;
+  readonly max_output_tokens: number;
+}
+
+const CLASSES = [
+  ['input', 'Input'],
+  ['output', 'Output'],
+  ['cache_read', 'Cache read'],
+  ['cache_write_5m', 'Cache write, 5 min'],
+  ['cache_write_1h', 'Cache write, 1 h'],
+] as const satisfies readonly (readonly [keyof Rates, string])[];
+
+export function PriceTable({ prices }: { readonly prices: readonly Price[] }) {
+  return (
+    <TableFrame label="Prices by model">
+      <table>
+        <caption>USD per million tokens</caption>
+        <thead>
+          <tr>
+            <th scope="col">Model</th>
+            {CLASSES.map(([name, label]) => (
+              <th key={name} scope="col" class="n">
+                {label}
+              </th>
+            ))}
+            <th scope="col" class="n">
+              Context
+            </th>
+            <th scope="col" class="n">
+              Longest output
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {prices.map((price) => (
+            <tr key={price.model}>
+              <th scope="row">
+                {price.display_name}
+                <span class="when id">{price.model}</span>
+                {price.is_deprecated && <Badge tone="warning">deprecated</Badge>}
+              </th>
+              {CLASSES.map(([name]) => (
+                <td key={name} class="n">
+                  {price.rates[name]}
+                </td>
+              ))}
+              <td class="n">
+                <Count of={price.max_input_tokens} />
+              </td>
+              <td class="n">
+                <Count of={price.max_output_tokens} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableFrame>
+  );
+}

@@ -1,0 +1,103 @@
+/** Reads what an SDK received: responses or usage objects of any of the three formats. */
+
+export interface TokenSums {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+}
+
+export interface ReceivedUsage {
+  /** Of the request, or of the message without the prefix of its format. */
+  readonly id: string;
+  /** As it was given. */
+  readonly givenId: string;
+  readonly tokens: TokenSums;
+}
+
+export interface Received {
+  readonly usages: readonly ReceivedUsage[];
+  /** Why some could not be read, with the number of the line or item. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * @param text - A JSON object, an array of them, or one object per line.
+ * @param idOfAll - For objects without an id, such as a usage object alone.
+ */
+export function readReceived(text: string, idOfAll = ''): Received {
+  const items = itemsOf(text);
+  const usages: ReceivedUsage[] = [];
+  const problems: string[] = [];
+  for (const [index, item] of items.entries()) {
+    const reading = usageOf(item, idOfAll);
+    if (typeof reading === 'string') problems.push(`${String(index + 1)}: ${reading}`);
+    else usages.push(reading);
+  }
+  return { usages, problems };
+}
+
+/** The id of a message without its format: `msg_1`, `chatcmpl-msg_1` and `resp_1` are one. */
+export function bareId(id: string): string {
+  return id.replace(/^chatcmpl-/, '').replace(/^(msg|resp)_/, '');
+}
+
+function itemsOf(text: string): readonly unknown[] {
+  const whole = jsonOf(text);
+  if (whole !== undefined) return Array.isArray(whole) ? whole : [whole];
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map(jsonOf);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function usageOf(item: unknown, otherId: string): ReceivedUsage | string {
+  if (!isObject(item)) return 'is not a JSON object';
+  const ids = [item['request_id'], item['id'], otherId];
+  const id = ids.find((value) => typeof value === 'string' && value !== '');
+  if (typeof id !== 'string') return 'has neither id nor request_id';
+  const usage = isObject(item['usage']) ? item['usage'] : item;
+  const tokens = tokensOf(usage);
+  if (tokens === undefined) return 'has no usage with token counts';
+  return { id: bareId(id), givenId: id, tokens };
+}
+
+function tokensOf(usage: Members): TokenSums | undefined {
+  const isChat = 'prompt_tokens' in usage;
+  const prompt = countOf(usage, isChat ? 'prompt_tokens' : 'input_tokens');
+  const output = countOf(usage, isChat ? 'completion_tokens' : 'output_tokens');
+  if (prompt === undefined || output === undefined) return undefined;
+  const details = usage[isChat ? 'prompt_tokens_details' : 'input_tokens_details'];
+  if (!isChat && details === undefined) {
+    return {
+      input: prompt,
+      output,
+      cacheRead: countOf(usage, 'cache_read_input_tokens') ?? 0,
+      cacheWrite: countOf(usage, 'cache_creation_input_tokens') ?? 0,
+    };
+  }
+  // These formats count the whole prompt, of which the cached parts have other rates.
+  const parts = isObject(details) ? details : {};
+  const cacheRead = countOf(parts, 'cached_tokens') ?? 0;
+  const cacheWrite = countOf(parts, 'cache_write_tokens') ?? 0;
+  return { input: prompt - cacheRead - cacheWrite, output, cacheRead, cacheWrite };
+}
+
+function countOf(members: Members, name: string): number | undefined {
+  const value = members[name];
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

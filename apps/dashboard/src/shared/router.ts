@@ -1,0 +1,45 @@
+/**
+ * Where the viewer is, kept in the fragment of the address: `#/ledger?kind=charge`. A fragment is
+ * not sent to any server, and going back restores filters.
+ */
+
+import { computed, signal } from '@preact/signals';
+import { withQuery } from './api.js';
+
+export interface Route {
+  /** Parts of the path: `#/accounts/acct_1` is `['accounts', 'acct_1']`. */
+  readonly path: readonly string[];
+  readonly query: Readonly<Record<string, string>>;
+}
+
+const fragment = signal(location.hash);
+addEventListener('hashchange', () => {
+  fragment.value = location.hash;
+});
+
+export const route = computed<Route>(() => {
+  const [path = '', search = ''] = fragment.value.replace(/^#\/?/, '').split('?', 2);
+  return {
+    path: path.split('/').filter(Boolean).map(decoded),
+    query: Object.fromEntries(new URLSearchParams(search)),
+  };
+});
+
+/** The address of a place on this page. */
+export function to(path: readonly string[], query: Route['query'] = {}): string {
+  return withQuery(`#/${path.map(encodeURIComponent).join('/')}`, query);
+}
+
+/** Changes filters: each change is a step that going back undoes. */
+export function changeQuery(change: Route['query']): void {
+  const { path, query } = route.peek();
+  location.hash = to(path, { ...query, ...change });
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,61 @@
+/** Days and times. Usage is summed by days in UTC; a single time is shown in the viewer's zone. */
+
+const DAY_MS = 86_400_000;
+
+const timeFormat = new Intl.DateTimeFormat(undefined, {
+  dateStyle: 'medium',
+  timeStyle: 'medium',
+});
+const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+
+/** @param iso - As the gateway sends it. */
+export function timeText(iso: string): string {
+  return timeFormat.format(new Date(iso));
+}
+
+export function dateText(iso: string): string {
+  return dateFormat.format(new Date(iso));
+}
+
+/** The day in UTC, such as `2026-11-22`. */
+export function utcDay(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** The last days in UTC, the oldest first. Today is the last. */
+export function lastDays(count: number, nowMs: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => utcDay(nowMs - (count - 1 - index) * DAY_MS));
+}
+
+/** The last months in UTC, this one first, such as `2026-11`. */
+export function lastMonths(count: number, nowMs: number): readonly string[] {
+  const now = new Date(nowMs);
+  return Array.from({ length: count }, (_, index) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - index)).toISOString().slice(0, 7),
+  );
+}
+
+export function monthText(month: string): string {
+  const format = new Intl.DateTimeFormat(undefined, {
+    month: 'long',
+    year: 'numeric',
+    timeZone: 'UTC',
+  });
+  return format.format(new Date(`${month}-01T00:00:00Z`));
+}
+
+/** A wait in words, such as `42 seconds` or `3 minutes`. */
+export function waitText(seconds: number): string {
+  const [count, unit] = seconds < 100 ? [seconds, 'second'] : [Math.ceil(seconds / 60), 'minute'];
+  return `${String(count)} ${unit}${count === 1 ? '' : 's'}`;
+}
+
+/** What an `<input type="datetime-local">` gives, in the viewer's zone, as ISO 8601. */
+export function isoOfLocal(text: string): string {
+  return new Date(text).toISOString();
+}
+
+/** The next day, of a day such as `2026-11-22`. */
+export function dayAfter(day: string): string {
+  return utcDay(Date.parse(`${day}T00:00:00Z`) + DAY_MS);
+}

@@ -1,0 +1,70 @@
+/**
+ * Exact amounts in the browser: a `bigint` count of 10^-14 USD, as in `@gateway/billing`. That
+ * package is not imported because its price table would add 30 kB of zod to each page; a test
+ * compares the two.
+ */
+
+const DECIMALS = 14;
+const AMOUNT = /^(-?)(\d+)(?:\.(\d{1,14}))?$/;
+
+/** @throws {RangeError} if the text is not a decimal amount of at most 14 decimals. */
+export function parseUsd(text: string): bigint {
+  const [, sign, whole, fraction = ''] = AMOUNT.exec(text) ?? [];
+  if (whole === undefined) throw new RangeError(`"${text}" is not an amount in USD`);
+  const magnitude = BigInt(whole + fraction.padEnd(DECIMALS, '0'));
+  return sign === '-' ? -magnitude : magnitude;
+}
+
+/** The shortest exact decimal, such as `0.00000000000001`. */
+export function formatUsd(amount: bigint): string {
+  return decimalText(amount, DECIMALS).replace(/\.?0+$/, '');
+}
+
+export function sumUsd(amounts: readonly string[]): string {
+  return formatUsd(amounts.reduce((sum, text) => sum + parseUsd(text), 0n));
+}
+
+/** @returns the amount as typed by a person, without spaces and separators, if it is one. */
+export function readTypedUsd(text: string): string | undefined {
+  const plain = text.trim().replace(/^\$/, '').replaceAll(',', '');
+  return AMOUNT.test(plain) ? formatUsd(parseUsd(plain)) : undefined;
+}
+
+const SHOWN_DECIMALS = 4;
+
+/**
+ * A rounded amount for people, such as `$1,234.5679`. A small amount keeps its first two digits, so
+ * that it never reads as zero: `$0.000012`.
+ */
+export function roundedUsd(text: string): string {
+  const amount = parseUsd(text);
+  const magnitude = amount < 0n ? -amount : amount;
+  const firstDigit = DECIMALS - magnitude.toString().length + 1;
+  const decimals = Math.min(
+    DECIMALS,
+    Math.max(SHOWN_DECIMALS, magnitude === 0n ? 0 : firstDigit + 1),
+  );
+  const unit = 10n ** BigInt(DECIMALS - decimals);
+  const scaled = (magnitude + unit / 2n) / unit;
+  const shown = decimalText(scaled * unit, DECIMALS);
+  const [whole = '', fraction = ''] = shown.split('.');
+  const cents = fraction.slice(0, decimals).replace(/0+$/, '').padEnd(2, '0');
+  return `${amount < 0n ? '−' : ''}$${grouped(whole)}.${cents}`;
+}
+
+/** All digits, such as `$1,234.56789`. */
+export function exactUsd(text: string): string {
+  const [whole = '', fraction] = text.replace('-', '').split('.');
+  const digits = grouped(whole) + (fraction === undefined ? '' : `.${fraction}`);
+  return `${text.startsWith('-') ? '−' : ''}$${digits}`;
+}
+
+function grouped(whole: string): string {
+  return whole.replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+function decimalText(amount: bigint, decimals: number): string {
+  const magnitude = amount < 0n ? -amount : amount;
+  const digits = magnitude.toString().padStart(decimals + 1, '0');
+  return `${amount < 0n ? '-' : ''}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+}

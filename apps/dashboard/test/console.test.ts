@@ -1,0 +1,352 @@
+/** The operator's console in a browser, against the gateway. */
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { formatUsd, parseUsd } from '@gateway/billing';
+import type { Browser } from 'playwright-core';
+import type { TestGateway } from '../../gateway/test/support/gateway.js';
+import {
+  LOOKS,
+  axeFindings,
+  consoleCookie,
+  loaded,
+  openBrowser,
+  openPage,
+  openPart,
+  overflow,
+  signIn,
+  valuesOf,
+} from './support/browser.js';
+import type { Look } from './support/browser.js';
+import { ADMIN_TOKEN, READ_TOKEN, sendTraffic, startPages } from './support/traffic.js';
+
+const MARKUP = '<img src=x onerror="document.title=\'owned\'">';
+
+let browser: Browser;
+let gateway: TestGateway;
+let accountId: string;
+let otherId: string;
+let key: { readonly id: string; readonly apiKey: string };
+let consoleUrl: string;
+beforeAll(async () => {
+  browser = await openBrowser();
+  gateway = await startPages();
+  consoleUrl = `${gateway.adminUrl}/console/`;
+  const account = await gateway.call('createAccount', { name: MARKUP, balance_usd: '50' });
+  accountId = account.id;
+  otherId = (await gateway.call('createAccount', { name: 'other', balance_usd: '1' })).id;
+  const created = await gateway.call('createKey', { name: 'member', account_id: accountId });
+  key = { id: created.id, apiKey: created.api_key ?? '' };
+  await sendTraffic(gateway, [key.apiKey], { count: 12, seed: 5 });
+});
+afterAll(async () => {
+  await browser.close();
+  await gateway.stop();
+});
+
+const sessions = new Map<string, string>();
+
+/** Log-ins are limited, so the windows of these tests share one session for each token. */
+async function sessionOf(token: string): Promise<string> {
+  const known = sessions.get(token);
+  if (known !== undefined) return known;
+  const cookie = await consoleCookie(consoleUrl, token);
+  sessions.set(token, cookie);
+  return cookie;
+}
+
+async function openConsole(token = ADMIN_TOKEN, look: Look = { width: 1280, theme: 'light' }) {
+  const watched = await openPage(browser, consoleUrl, { ...look, cookie: await sessionOf(token) });
+  await watched.page.getByRole('navigation').waitFor();
+  await loaded(watched.page);
+  return watched;
+}
+
+const balanceOf = async (id: string) =>
+  (await gateway.call('showAccount', { account_id: id })).balance_usd;
+
+describe('the console', () => {
+  it('shows the sums and the report of the audit, to the last digit', async () => {
+    const { page, context, problems } = await openConsole();
+    const audit = await gateway.call('auditLedger', {});
+    expect((await valuesOf(page, '.figures tfoot data')).at(-1)).toBe(audit.charged_usd);
+    await openPart(page, 'audit');
+    await page.getByRole('button', { name: 'Audit now' }).click();
+    await page.getByText('sound', { exact: true }).waitFor();
+    const shown = await valuesOf(page, '#audit-figures data.money');
+    expect(shown).toEqual([
+      audit.credited_usd,
+      audit.adjusted_usd,
+      audit.expired_usd,
+      audit.charged_usd,
+      audit.written_off_usd,
+      audit.balances_usd,
+      audit.gap_usd,
+    ]);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('credits once, however often the button is pressed, and says before and after', async () => {
+    const { page, context, problems } = await openConsole();
+    await openPart(page, `accounts/${accountId}`);
+    const before = await balanceOf(accountId);
+    const after = formatUsd(parseUsd(before) + parseUsd('2.00000000000001'));
+    await page.getByRole('button', { name: 'Credit', exact: true }).click();
+    await page.getByLabel('Amount, USD').fill('nothing');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    expect(await page.getByRole('alert').innerText()).toContain('Amount: a number above 0');
+    await page.getByLabel('Amount, USD').fill('2.00000000000001');
+    // The second click meets the question, and must not answer it.
+    await page.getByRole('button', { name: 'Continue' }).dblclick();
+    expect(await valuesOf(page, 'dialog data')).toEqual([before, after]);
+    // The answer to the first attempt is lost on its way.
+    let attempts = 0;
+    await page.route('**/top-ups', async (route) => {
+      attempts += 1;
+      if (attempts > 1) {
+        await route.continue();
+        return;
+      }
+      const sent = route.request();
+      const headers = {
+        authorization: `Bearer ${ADMIN_TOKEN}`,
+        'content-type': 'application/json',
+      };
+      const booked = await fetch(sent.url(), { method: 'POST', headers, body: sent.postData() });
+      expect(booked.status).toBe(200);
+      await route.abort();
+    });
+    const button = page.getByRole('button', { name: 'Credit 2.00000000000001 USD' });
+    await button.dblclick();
+    await page.getByRole('alert').waitFor();
+    await button.dblclick();
+    await page.getByText('This was booked before, once.').waitFor();
+    expect(attempts).toBe(2);
+    expect(await balanceOf(accountId)).toBe(after);
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.waitForFunction(
+      (value) => document.querySelector('.balance data')?.getAttribute('value') === value,
+      after,
+    );
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('adjusts, transfers and edits, each after one question', async () => {
+    const { page, context, problems } = await openConsole();
+    await openPart(page, `accounts/${accountId}`);
+    const before = parseUsd(await balanceOf(accountId));
+    await page.getByRole('button', { name: 'Adjust' }).click();
+    await page.getByLabel('Amount, USD').fill('-0.5');
+    await page.getByLabel('Reason').selectOption('refund');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    expect(await balanceOf(accountId)).toBe(formatUsd(before));
+    await page.getByRole('button', { name: 'Adjust the balance' }).click();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Transfer' }).click();
+    await page.getByLabel('To the account').fill(otherId);
+    await page.getByLabel('Amount, USD').fill('1.25');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'Transfer 1.25 USD' }).click();
+    await page.getByText('The other account now has').waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
+    expect(await balanceOf(accountId)).toBe(formatUsd(before - parseUsd('1.75')));
+    expect(await balanceOf(otherId)).toBe('2.25');
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await page.getByLabel('Low-balance notice').fill('4');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'Change the account' }).click();
+    await page.getByRole('button', { name: 'Close' }).click();
+    expect(await gateway.call('showAccount', { account_id: accountId })).toMatchObject({
+      name: MARKUP,
+      low_balance_usd: '4',
+    });
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('rotates a key, shows the credential once, and finds its account by it', async () => {
+    const { page, context, problems } = await openConsole();
+    await openPart(page, `accounts/${accountId}`);
+    await page.getByRole('button', { name: 'Rotate: member' }).click();
+    await page.getByLabel('Hours').fill('0');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'Rotate the key' }).click();
+    const credential = await page.getByLabel('the new credential', { exact: true }).innerText();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await openPart(page, 'keys');
+    await page.getByLabel('Whose credential is this?').fill(credential);
+    await page.getByRole('button', { name: 'Find' }).click();
+    await page.getByRole('link', { name: 'this account' }).click();
+    await page.waitForFunction((id) => location.hash.endsWith(id), accountId);
+    expect(await gateway.call('findKey', { api_key: credential })).toMatchObject({ id: key.id });
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('keeps the filters of the ledger in the address', async () => {
+    const { page, context, problems } = await openConsole();
+    const { data } = await gateway.call('listLedger', { kind: 'charge', limit: 100 });
+    await openPart(page, 'ledger');
+    await page.getByLabel('Show').selectOption('charge');
+    await loaded(page);
+    const address = page.url();
+    expect(address).toContain('kind=charge');
+    expect(await page.locator('tr[data-entry]').count()).toBe(data.length);
+    await page.reload();
+    await loaded(page);
+    expect(page.url()).toBe(address);
+    expect(await page.locator('tr[data-entry]').count()).toBe(data.length);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('settles a dispute: what was charged, and whether that was received', async () => {
+    const { page, context, problems } = await openConsole();
+    const { data } = await gateway.call('listLedger', { kind: 'charge', limit: 1 });
+    const [entry] = data;
+    if (entry?.kind !== 'charge') throw new Error('there is no charge');
+    await openPart(page, `dispute?request_id=${entry.id}`);
+    expect(await valuesOf(page, '.lines tfoot data')).toEqual([entry.amount_usd.replace('-', '')]);
+    const { cache_creation_1h_input_tokens: _of1h, ...usage } = entry.usage;
+    await page.getByLabel('Usage object').fill(JSON.stringify(usage));
+    await page.getByRole('button', { name: 'Compare' }).click();
+    await page.getByText('charged for exactly these tokens').waitFor();
+    await page
+      .getByLabel('Usage object')
+      .fill(JSON.stringify({ ...usage, output_tokens: 999_999 }));
+    await page.getByRole('button', { name: 'Compare' }).click();
+    await page.getByText('The ledger differs').waitFor();
+    await openPart(page, 'dispute?request_id=req_unknown');
+    expect(await page.getByRole('alert').innerText()).toContain('there is no such');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('shows markup in names as text', async () => {
+    const { page, context, problems } = await openConsole();
+    for (const part of ['today', 'accounts', `accounts/${accountId}`]) {
+      await openPart(page, part);
+      expect(await page.getByText(MARKUP).count()).toBeGreaterThan(0);
+      expect(await page.locator('main img').count()).toBe(0);
+    }
+    expect(await page.title()).not.toBe('owned');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('offers no action to a token that may only read', async () => {
+    const { page, context, problems } = await openConsole(READ_TOKEN);
+    await page.getByText('read only').waitFor();
+    await openPart(page, 'accounts');
+    expect(await page.getByRole('button', { name: 'Create' }).count()).toBe(0);
+    await openPart(page, `accounts/${accountId}`);
+    await page.locator('tr[data-key]').first().waitFor();
+    for (const name of [/^Credit$/, /^Adjust/, /^Transfer/, /^Edit/, /^Rotate/, /^Create/]) {
+      expect(await page.getByRole('button', { name }).count()).toBe(0);
+    }
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('keeps no token where a script could read it, and stays signed in after a reload', async () => {
+    const { page, context, problems } = await openPage(browser, consoleUrl);
+    await signIn(page, ADMIN_TOKEN);
+    const readable = await page.evaluate(() =>
+      JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
+    );
+    expect(readable).toBe('[{},{},""]');
+    await page.reload();
+    await page.getByRole('navigation').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.reload();
+    await page.getByLabel('Admin token').waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('says so when the token is wrong, and when log-ins are limited', async () => {
+    const { page, context, problems } = await openPage(browser, consoleUrl);
+    const attempt = async () => {
+      await page.getByLabel('Admin token').fill('not-the-token');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+    };
+    await attempt();
+    await page.getByText('This is not an admin token').waitFor();
+    await page.route('**/console/session', (route) =>
+      route.fulfill({
+        status: 429,
+        headers: { 'retry-after': '30' },
+        json: { error: { message: 'one address may log in 10 times a minute; wait 30 seconds' } },
+      }),
+    );
+    await attempt();
+    await page.getByText('Too many requests').waitFor();
+    expect(await page.getByRole('alert').innerText()).toContain('wait 30 seconds');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('does nothing for a form that a page of another origin sends', async () => {
+    const { page, context } = await openConsole();
+    const before = await balanceOf(accountId);
+    const action = `${gateway.adminUrl}/admin/accounts/${accountId}/top-ups`;
+    const forged = createServer((_req, res) => {
+      res.setHeader('content-type', 'text/html');
+      res.end(
+        `<form method="post" enctype="text/plain" action="${action}">` +
+          `<input name='{"top_up_id":"forged","amount_usd":"1000","note":"' value='"}'></form>` +
+          '<script>document.forms[0].submit()</script>',
+      );
+    });
+    await new Promise<void>((resolve) => forged.listen(0, '127.0.0.1', resolve));
+    const { port } = forged.address() as AddressInfo;
+    const answered = page.waitForResponse(action);
+    await page.goto(`http://127.0.0.1:${String(port)}/`);
+    // Another port of this machine is of the same site, so the browser sends the cookie.
+    expect((await answered).request().headers()['origin']).toBe(`http://127.0.0.1:${String(port)}`);
+    expect((await answered).status()).toBe(403);
+    expect(await balanceOf(accountId)).toBe(before);
+    forged.close();
+    await context.close();
+  });
+
+  it.each(LOOKS)('has nothing that axe finds, and fits, at $width px in $theme', async (look) => {
+    const watched = await openConsole(ADMIN_TOKEN, look);
+    const { page, context, problems } = watched;
+    const check = async (part: string) => {
+      const findings = await axeFindings(watched);
+      expect({ part, findings, overflow: await overflow(page) }).toEqual({
+        part,
+        findings: [],
+        overflow: 0,
+      });
+    };
+    for (const part of [
+      'today',
+      'accounts',
+      `accounts/${accountId}`,
+      'keys',
+      'ledger',
+      'dispute',
+      'prices',
+      'events',
+      'trail',
+      'audit',
+    ]) {
+      await openPart(page, part);
+      await check(part);
+    }
+    await openPart(page, `accounts/${accountId}`);
+    await page.getByRole('button', { name: 'Credit', exact: true }).click();
+    await check('a dialog');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Admin token').waitFor();
+    await check('sign-in');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+});

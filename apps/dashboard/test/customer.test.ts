@@ -1,0 +1,493 @@
+/** The customer's page in a browser, against the gateway, on both ledgers. */
+
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { formatUsd, parseUsd } from '@gateway/billing';
+import type { Browser, Page } from 'playwright-core';
+import { usePostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
+import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
+import type { TestGateway } from '../../gateway/test/support/gateway.js';
+import {
+  LOOKS,
+  axeFindings,
+  loaded,
+  openBrowser,
+  openPage,
+  openPart,
+  overflow,
+  signIn,
+  valuesOf,
+} from './support/browser.js';
+import { createFolder, sendTraffic, startPages, writeOtherPrices } from './support/traffic.js';
+
+const MARKUP = '<img src=x onerror="document.title=\'owned\'">';
+
+let browser: Browser;
+let postgres: PostgresServer;
+beforeAll(async () => {
+  [browser, postgres] = await Promise.all([openBrowser(), usePostgresServer()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await postgres.stop();
+});
+
+const dashboard = (gateway: TestGateway) => `${gateway.url}/dashboard/`;
+
+async function sumOf(page: Page, selector: string): Promise<string> {
+  const values = await valuesOf(page, selector);
+  return formatUsd(values.reduce((sum, value) => sum + parseUsd(value), 0n));
+}
+
+describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %s', (ledger) => {
+  const folder = createFolder();
+  let env: Readonly<Record<string, string>>;
+  let gateway: TestGateway;
+  let accountId: string;
+  let manager: string;
+  let member: string;
+
+  beforeAll(async () => {
+    env =
+      ledger === 'PostgreSQL'
+        ? { DATABASE_URL: await postgres.createDatabase() }
+        : { DATA_DIR: folder.path };
+    const first = await startPages(env);
+    const account = await first.call('createAccount', { name: MARKUP, balance_usd: '100' });
+    accountId = account.id;
+    const created = async (name: string, scope: 'use' | 'manage') =>
+      (await first.call('createKey', { name, account_id: accountId, scope })).api_key ?? '';
+    [manager, member] = [await created('lead', 'manage'), await created(MARKUP, 'use')];
+    await sendTraffic(first, [manager, member], { count: 24, seed: 1 });
+    await first.stop();
+    // The same ledger with other prices.
+    gateway = await startPages({ ...env, PRICE_TABLE: writeOtherPrices(folder.path) });
+    await gateway.call('topUpAccount', {
+      account_id: accountId,
+      top_up_id: 'top-up',
+      amount_usd: '0.00000000000003',
+    });
+    await gateway.call('adjustBalance', {
+      account_id: accountId,
+      adjustment_id: 'adjustment',
+      amount_usd: '-1.00000000000001',
+      reason: 'correction',
+      reference: MARKUP,
+    });
+    await sendTraffic(gateway, [manager, member], { count: 16, seed: 2 });
+  });
+  afterAll(async () => {
+    await gateway.stop();
+    folder.remove();
+  });
+
+  it('shows the sum and the balance of the audit, to the last digit', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, manager);
+    await loaded(page);
+    const audit = await gateway.call('auditLedger', {});
+    expect(audit).toMatchObject({ is_sound: true, accounts: 1 });
+    expect(await valuesOf(page, '#balance data')).toEqual([audit.balances_usd]);
+    expect((await valuesOf(page, '.figures tfoot data')).at(-1)).toBe(audit.charged_usd);
+    await page.getByLabel('Every digit').check();
+    const shown = await page.locator('#balance').innerText();
+    expect(shown.replace('$', '')).toBe(audit.balances_usd);
+
+    await openPart(page, 'statement');
+    await page.locator('.statement').waitFor();
+    const [opening = '', ...lines] = await valuesOf(page, '.statement td.n:last-child data');
+    const closing = lines.pop() ?? '';
+    expect([opening, closing]).toEqual(['0', audit.balances_usd]);
+    const sum = lines.reduce((total, value) => total + parseUsd(value), 0n);
+    expect(formatUsd(sum)).toBe(closing);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('draws bars that equal the table and the endpoint, in every measure', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, manager);
+    await loaded(page);
+    const response = await fetch(
+      `${gateway.url}/v1/dashboard/usage/summary?by=day,model&of=account`,
+      { headers: { authorization: `Bearer ${manager}` } },
+    );
+    const { data } = (await response.json()) as { data: Readonly<Record<string, unknown>>[] };
+    const total = (member: string) => data.reduce((sum, row) => sum + Number(row[member]), 0);
+    const charged = data.reduce((sum, row) => sum + parseUsd(String(row['charged_usd'])), 0n);
+    const expected = {
+      Spend: charged,
+      Tokens: BigInt(
+        total('input_tokens') +
+          total('output_tokens') +
+          total('cache_read_input_tokens') +
+          total('cache_creation_input_tokens'),
+      ),
+      Requests: BigInt(total('requests')),
+    };
+    expect(expected.Requests).toBe(40n);
+    for (const [measure, sum] of Object.entries(expected)) {
+      await page.getByRole('button', { name: measure, exact: true }).click();
+      await page.locator('figure').waitFor();
+      const bars = await page
+        .locator('rect.bar')
+        .evaluateAll((all) => all.map((bar) => bar.getAttribute('data-value') ?? ''));
+      expect(bars.length).toBeGreaterThan(1);
+      expect(bars.reduce((all, value) => all + BigInt(value), 0n)).toBe(sum);
+      const cells = await valuesOf(page, '.figures tbody td.n:not(:last-child) data');
+      const inUnits = measure === 'Spend' ? parseUsd : BigInt;
+      expect(cells.map(inUnits).reduce((all, value) => all + value, 0n)).toBe(sum);
+      expect(cells.map(inUnits).filter((value) => value !== 0n)).toEqual(bars.map(BigInt));
+    }
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('opens a charge to lines that add up to it', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, member);
+    await openPart(page, 'ledger?kind=charge');
+    const row = page.locator('tr[data-entry]').first();
+    const [charge = ''] = await row
+      .locator('data')
+      .evaluateAll((all) => all.map((each) => each.getAttribute('value') ?? ''));
+    await row.getByRole('button').click();
+    expect(await sumOf(page, '.lines tbody td.n:last-child data')).toBe(charge.replace('-', ''));
+    expect(await valuesOf(page, '.lines tfoot data')).toEqual([charge.replace('-', '')]);
+    await page.getByLabel('Show').selectOption('credit');
+    await loaded(page);
+    expect(await page.locator('tr[data-entry]').count()).toBe(3);
+    await page.goBack();
+    await loaded(page);
+    expect(await page.getByLabel('Show').inputValue()).toBe('charge');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('compares received usage with the ledger', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, member);
+    const response = await fetch(`${gateway.url}/v1/dashboard/usage?limit=2`, {
+      headers: { authorization: `Bearer ${member}` },
+    });
+    const { data } = (await response.json()) as {
+      data: { request_id: string; usage: { input_tokens: number } }[];
+    };
+    const received = data.map(({ request_id, usage }) => ({ request_id, usage }));
+    const wrong = { ...received[1], usage: { ...received[1]!.usage, input_tokens: 999_999 } };
+    await openPart(page, 'check');
+    await page.locator('input[type=file]').setInputFiles({
+      name: 'usages.jsonl',
+      mimeType: 'application/jsonl',
+      buffer: Buffer.from([received[0], wrong].map((each) => JSON.stringify(each)).join('\n')),
+    });
+    await page.getByRole('button', { name: 'Compare' }).click();
+    await page.getByText('2 compared, 1 equal, 1 different').waitFor();
+    expect(await page.getByRole('region', { name: 'Differences' }).innerText()).toContain('999999');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('shows markup in names as text', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, manager);
+    await openPart(page, 'keys');
+    expect(await page.getByText(MARKUP).count()).toBeGreaterThan(0);
+    await openPart(page, 'ledger?kind=credit');
+    expect(await page.getByText(MARKUP).count()).toBe(1);
+    expect(await page.locator('main img').count()).toBe(0);
+    expect(await page.title()).not.toBe('owned');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+});
+
+describe('the customer’s page', () => {
+  let gateway: TestGateway;
+  let key: string;
+  let other: string;
+  beforeAll(async () => {
+    gateway = await startPages({ TOP_UP_URL: 'https://shop.example.com/credit?from=page' });
+    const { id } = await gateway.call('createAccount', { name: 'team', balance_usd: '7.5' });
+    const lead = await gateway.call('createKey', { name: 'lead', account_id: id, scope: 'manage' });
+    key = lead.api_key ?? '';
+    other = (await gateway.createKey({ balance_usd: '3.25' })).apiKey;
+    await sendTraffic(gateway, [key], { count: 6, seed: 3 });
+  });
+  afterAll(() => gateway.stop());
+
+  it('keeps the key out of addresses, cookies and storage', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    const addresses: string[] = [];
+    page.on('request', (request) => addresses.push(request.url()));
+    await signIn(page, key);
+    for (const part of ['ledger', 'statement', 'prices', 'keys']) await openPart(page, part);
+    expect(addresses.filter((address) => address.includes(key))).toEqual([]);
+    expect(page.url()).not.toContain(key);
+    const kept = await page.evaluate(() =>
+      JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
+    );
+    expect(kept).toBe('[{},{},""]');
+    await page.reload();
+    await page.getByLabel('API key').waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('keeps the key for the tab if the person asks for it, until they sign out', async () => {
+    const { page, context } = await openPage(browser, dashboard(gateway));
+    await page.getByLabel('Keep me signed in').check();
+    await signIn(page, key);
+    await page.reload();
+    await page.locator('#balance').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.reload();
+    await page.getByLabel('API key').waitFor();
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+    await context.close();
+  });
+
+  it('never shows one person the data of another, also after going back', async () => {
+    const first = await openPage(browser, dashboard(gateway));
+    const second = await openPage(browser, dashboard(gateway));
+    await signIn(first.page, key);
+    await signIn(second.page, other);
+    await loaded(first.page);
+    await loaded(second.page);
+    const balanceOf = async (page: Page) => (await valuesOf(page, '#balance data'))[0];
+    const [own, theirs] = [await balanceOf(first.page), await balanceOf(second.page)];
+    expect(theirs).toBe('3.25');
+    expect(own).not.toBe(theirs);
+    await openPart(first.page, 'ledger');
+    await first.page.getByRole('button', { name: 'Sign out' }).click();
+    await first.page.getByLabel('API key').waitFor();
+    await first.page.goBack();
+    expect(await first.page.locator('#balance').count()).toBe(0);
+    await signIn(first.page, other);
+    await loaded(first.page);
+    expect(await balanceOf(first.page)).toBe('3.25');
+    await first.page.reload();
+    await first.page.getByLabel('API key').waitFor();
+    expect(await first.page.locator('data').count()).toBe(0);
+    expect([...first.problems, ...second.problems]).toEqual([]);
+    await first.context.close();
+    await second.context.close();
+  });
+
+  it('says what to do about a wrong key', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await page.getByLabel('API key').fill('not a key');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    expect(await page.getByRole('alert').innerText()).toContain('does not know this key');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('signs out when the key stops working', async () => {
+    const revoked = await gateway.createKey();
+    const { page, context } = await openPage(browser, dashboard(gateway));
+    await signIn(page, revoked.apiKey);
+    await gateway.call('revokeKey', { key_id: revoked.id });
+    await openPart(page, 'ledger');
+    await page.getByText('does not work any more').waitFor();
+    await context.close();
+  });
+
+  it('says how long to wait when there are too many requests, and tries again', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, key);
+    let refused = 0;
+    await page.route('**/v1/dashboard/usage?*', async (route) => {
+      refused += 1;
+      if (refused > 1) await route.continue();
+      else {
+        await route.fulfill({
+          status: 429,
+          headers: { 'retry-after': '2' },
+          json: { error: { type: 'rate_limit_error', message: 'too many reads' } },
+        });
+      }
+    });
+    await openPart(page, 'ledger');
+    expect(await page.getByRole('alert').innerText()).toMatch(
+      /Too many requests.*too many reads\..*Trying again in 2 seconds/s,
+    );
+    await page.locator('tr[data-entry]').first().waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('says that it is offline, keeps what it has, and loads again when asked', async () => {
+    const { page, context } = await openPage(browser, dashboard(gateway));
+    await signIn(page, key);
+    await loaded(page);
+    await context.setOffline(true);
+    await page.getByRole('button', { name: '90 days' }).click();
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('alert').innerText()).toContain('No connection');
+    expect(await page.locator('#balance').count()).toBe(1);
+    await context.setOffline(false);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('figure').waitFor();
+    await context.close();
+  });
+
+  it('says so when there is nothing yet', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, other);
+    await page.getByText('Nothing was used in these days.').waitFor();
+    await openPart(page, 'ledger?kind=charge');
+    await page.getByText('Nothing here yet').waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('says why a key does not work', async () => {
+    const usedUp = await gateway.createKey({ balance_usd: '0.00000000000001' });
+    await sendTraffic(gateway, [usedUp.apiKey], { count: 1, seed: 4 });
+    const suspended = await gateway.createKey();
+    await gateway.call('suspendKey', { key_id: suspended.id });
+    for (const [apiKey, state, advice] of [
+      [usedUp.apiKey, 'used up', 'until credit is added'],
+      [suspended.apiKey, 'suspended', 'until it is resumed'],
+    ] as const) {
+      const { page, context } = await openPage(browser, dashboard(gateway));
+      await signIn(page, apiKey);
+      const card = page.getByRole('region', { name: 'Balance' });
+      await card.getByText(state, { exact: true }).waitFor();
+      expect(await card.innerText()).toContain(advice);
+      await context.close();
+    }
+  });
+
+  it('creates, caps, rotates and suspends keys, each after one question', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, key);
+    await openPart(page, 'keys');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByLabel('Name').fill('intern');
+    await page.getByLabel('Cap per day, USD').fill('2.50');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    // Two clicks at once.
+    await page.getByRole('button', { name: 'Create the key' }).dblclick();
+    const credential = await page.getByLabel('the new credential', { exact: true }).innerText();
+    const found = await gateway.call('findKey', { api_key: credential });
+    expect(found).toMatchObject({ name: 'intern', caps: { day: { cap_usd: '2.5' } } });
+    await page.getByRole('button', { name: 'Close' }).click();
+    const list = await gateway.call('listKeys', { account_id: found.account_id });
+    expect(list.data.map(({ name }) => name).sort()).toEqual(['intern', 'lead']);
+
+    await page.getByRole('button', { name: 'Suspend: intern' }).click();
+    expect(await page.getByRole('dialog').innerText()).toMatch(/active[^]*suspended/);
+    await page.getByRole('button', { name: 'Suspend the key' }).click();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Resume: intern' }).waitFor();
+    expect(await gateway.call('showKey', { key_id: found.id })).toMatchObject({
+      state: 'suspended',
+    });
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('shares a read-only link that shows the figures and can change nothing', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, key);
+    await page.getByRole('button', { name: 'Share a read-only link' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'Make the link' }).click();
+    const link = await page.getByLabel('the read-only link', { exact: true }).innerText();
+    const [own] = await valuesOf(page, '#balance data');
+    await context.close();
+    const reader = await openPage(browser, link);
+    await reader.page.locator('#balance').waitFor();
+    expect(await valuesOf(reader.page, '#balance data')).toEqual([own]);
+    expect(reader.page.url()).not.toContain('gl_');
+    expect(await reader.page.getByRole('link', { name: 'Keys' }).count()).toBe(0);
+    for (const part of ['ledger', 'statement', 'prices', 'connect', 'usage']) {
+      await openPart(reader.page, part);
+      expect(await reader.page.getByRole('alert').count()).toBe(0);
+    }
+    expect([...problems, ...reader.problems]).toEqual([]);
+    await reader.context.close();
+  });
+
+  it('links to the address where the operator sells credit', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, key);
+    const link = page.getByRole('link', { name: 'Top up' });
+    expect(await link.getAttribute('href')).toBe('https://shop.example.com/credit?from=page');
+    // Payments are not configured.
+    expect(await page.getByRole('button', { name: 'Top up' }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Payments' }).count()).toBe(0);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('saves the statement that the endpoint sends as CSV', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, key);
+    await openPart(page, 'statement');
+    const waiting = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save as CSV' }).click();
+    const saved = readFileSync(await (await waiting).path(), 'utf8');
+    const month = new Date().toISOString().slice(0, 7);
+    const sent = await fetch(`${gateway.url}/v1/dashboard/statement?month=${month}&format=csv`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(saved).toBe(await sent.text());
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('can be used by keyboard alone', async () => {
+    const { page, context } = await openPage(browser, dashboard(gateway));
+    await page.getByLabel('API key').focus();
+    await page.keyboard.type(key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('navigation').waitFor();
+    await page.getByRole('link', { name: 'Keys' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Caps: lead' }).focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    for (let presses = 0; presses < 12; presses += 1) {
+      await page.keyboard.press('Tab');
+      const isInside = await page.evaluate(
+        () =>
+          document.activeElement === document.body ||
+          document.activeElement?.closest('dialog') != null,
+      );
+      expect(isInside).toBe(true);
+    }
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    const focused = await page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+    expect(focused).toBe('Caps: lead');
+    await context.close();
+  });
+
+  it.each(LOOKS)('has nothing that axe finds, and fits, at $width px in $theme', async (look) => {
+    const watched = await openPage(browser, dashboard(gateway), look);
+    const { page, context, problems } = watched;
+    const check = async (part: string) => {
+      const findings = await axeFindings(watched);
+      expect({ part, findings, overflow: await overflow(page) }).toEqual({
+        part,
+        findings: [],
+        overflow: 0,
+      });
+    };
+    await check('sign-in');
+    await signIn(page, key);
+    for (const part of ['usage', 'ledger', 'statement', 'prices', 'check', 'connect', 'keys']) {
+      await openPart(page, part);
+      await check(part);
+    }
+    await page.getByRole('button', { name: 'Caps: lead' }).click();
+    await check('a dialog');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+});

@@ -1,0 +1,115 @@
+/** What an SDK received, read from any of its forms and compared with the ledger. */
+
+import { describe, expect, it } from '@jest/globals';
+import { compareUsages } from '../src/customer/comparison.js';
+import { readReceived } from '../src/shared/received-usage.js';
+import type { Charge } from '../src/customer/types.js';
+
+const NATIVE = {
+  id: 'msg_1',
+  usage: {
+    input_tokens: 10,
+    output_tokens: 5,
+    cache_read_input_tokens: 3,
+    cache_creation_input_tokens: 2,
+  },
+};
+const CHAT = {
+  id: 'chatcmpl-msg_1',
+  usage: {
+    prompt_tokens: 15,
+    completion_tokens: 5,
+    prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 2 },
+  },
+};
+const RESPONSES = {
+  id: 'resp_1',
+  usage: {
+    input_tokens: 15,
+    output_tokens: 5,
+    input_tokens_details: { cached_tokens: 3, cache_write_tokens: 2 },
+  },
+};
+const TOKENS = { input: 10, output: 5, cacheRead: 3, cacheWrite: 2 };
+
+function charge(id: string, input = 10): Charge {
+  return {
+    object: 'usage',
+    kind: 'charge',
+    request_id: `req_${id}`,
+    created_at: '2026-11-22T00:00:00.000Z',
+    charge_usd: '1',
+    balance_after_usd: '1',
+    written_off_usd: '0',
+    model: 'claude-sonnet-4-6',
+    endpoint: 'messages',
+    streamed: false,
+    upstream_id: `msg_${id}`,
+    usage: { ...NATIVE.usage, input_tokens: input, cache_creation_1h_input_tokens: 0 },
+    rates: { input: '1', output: '1', cache_read: '1', cache_write_5m: '1', cache_write_1h: '1' },
+  };
+}
+
+describe('received usage', () => {
+  it('is the same in the three formats, alone, in an array and by lines', () => {
+    for (const item of [NATIVE, CHAT, RESPONSES]) {
+      for (const text of [
+        JSON.stringify(item),
+        JSON.stringify([item], null, 2),
+        `${JSON.stringify(item)}\n\n`,
+      ]) {
+        const usage = { id: '1', givenId: item.id, tokens: TOKENS };
+        expect(readReceived(text)).toEqual({ usages: [usage], problems: [] });
+      }
+    }
+    const lines = [NATIVE, CHAT].map((item) => JSON.stringify(item)).join('\n');
+    expect(readReceived(lines).usages).toHaveLength(2);
+  });
+
+  it('may lack an id if the caller knows it', () => {
+    const text = JSON.stringify(NATIVE.usage);
+    expect(readReceived(text, 'req_7').usages).toEqual([
+      { id: 'req_7', givenId: 'req_7', tokens: TOKENS },
+    ]);
+    expect(readReceived(text).problems).toHaveLength(1);
+  });
+
+  it('names what it cannot read, and reads the rest', () => {
+    const text = ['{"id":"msg_2"}', 'no json', JSON.stringify(NATIVE), '{"usage":{}}'].join('\n');
+    expect(readReceived(text)).toEqual({
+      usages: [{ id: '1', givenId: 'msg_1', tokens: TOKENS }],
+      problems: [
+        '1: has no usage with token counts',
+        '2: is not a JSON object',
+        '4: has neither id nor request_id',
+      ],
+    });
+  });
+});
+
+describe('a comparison with the ledger', () => {
+  const usage = { id: '1', givenId: '1', tokens: TOKENS };
+
+  it('finds a charge by the id of its request and of its message', () => {
+    for (const id of ['1', 'req_1']) {
+      const compared = compareUsages([{ ...usage, id }], [charge('1'), charge('2')]);
+      expect(compared).toEqual({ compared: 1, differences: [], others: 1 });
+    }
+  });
+
+  it('reports other counts, a missing charge and a repeated usage', () => {
+    expect(compareUsages([usage], [charge('1', 11)]).differences).toEqual([
+      {
+        id: '1',
+        received: 'input 10, output 5, cache read 3, cache write 2',
+        charged: 'input 11, output 5, cache read 3, cache write 2',
+      },
+    ]);
+    expect(compareUsages([usage], []).differences).toMatchObject([
+      { charged: 'no charge in these days' },
+    ]);
+    expect(compareUsages([usage, usage], [charge('1')]).differences).toMatchObject([
+      { charged: 'the same request as one before' },
+    ]);
+  });
+});

@@ -1,0 +1,151 @@
+/** Chromium without a window, and pages that watch for everything that must not happen. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+
+/** The built pages. `npm test` builds before it tests. */
+export const PAGES_DIR = join(__dirname, '../../dist');
+
+/** A browser on the machine of the tests has no need for Google's services. */
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-quic',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+];
+
+export function openBrowser(): Promise<Browser> {
+  const executablePath = process.env['TEST_CHROMIUM'];
+  if (executablePath === undefined) throw new Error('TEST_CHROMIUM: names no browser');
+  return chromium.launch({ executablePath, args: ARGUMENTS });
+}
+
+export interface WatchedPage {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Errors on the console, violations of the policy, uncaught errors and foreign requests. */
+  readonly problems: readonly string[];
+}
+
+export interface Look {
+  readonly width: 390 | 1280;
+  readonly theme: 'light' | 'dark';
+}
+
+export const LOOKS: readonly Look[] = [
+  { width: 390, theme: 'light' },
+  { width: 390, theme: 'dark' },
+  { width: 1280, theme: 'light' },
+  { width: 1280, theme: 'dark' },
+];
+
+export interface Window extends Look {
+  readonly cookie?: string;
+  /** Another origin that the page may open, as the page of a payment provider. */
+  readonly leadsTo?: string;
+}
+
+/** A window of its own: it shares nothing with others. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  { width, theme, cookie, leadsTo }: Window = { width: 1280, theme: 'light' },
+): Promise<WatchedPage> {
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: theme,
+    reducedMotion: 'reduce',
+    acceptDownloads: true,
+  });
+  if (cookie !== undefined) {
+    const [name = '', value = ''] = cookie.split('=', 2);
+    const { hostname: domain } = new URL(url);
+    const kept = { domain, path: '/', httpOnly: true, sameSite: 'Strict' } as const;
+    await context.addCookies([{ name, value, ...kept }]);
+  }
+  const page = await context.newPage();
+  const problems: string[] = [];
+  const { origin } = new URL(url);
+  page.on('pageerror', (error) => problems.push(`uncaught: ${error.message}`));
+  page.on('console', (message) => {
+    // Chromium itself writes this line for each answer above 399, which tests cause on purpose.
+    const isStatus = message.text().startsWith('Failed to load resource');
+    if (message.type() === 'error' && !isStatus) problems.push(`console: ${message.text()}`);
+    if (message.type() === 'warning') problems.push(`console: ${message.text()}`);
+  });
+  page.on('request', (request) => {
+    const isOwn = request.url().startsWith(`${origin}/`) || request.url().startsWith('blob:');
+    const isLedTo =
+      leadsTo !== undefined &&
+      request.isNavigationRequest() &&
+      request.url().startsWith(`${leadsTo}/`);
+    if (!isOwn && !isLedTo) problems.push(`foreign request: ${request.url()}`);
+  });
+  await page.goto(url);
+  return { page, context, problems };
+}
+
+/** Signs in to the console without a window. @returns the cookie of the session */
+export async function consoleCookie(consoleUrl: string, token: string): Promise<string> {
+  const response = await fetch(`${consoleUrl}session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token }),
+  });
+  const [cookie = ''] = (response.headers.get('set-cookie') ?? '').split(';');
+  return cookie;
+}
+
+export async function signIn(page: Page, secret: string): Promise<void> {
+  await page.locator('input[type=password]').fill(secret);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation').waitFor();
+}
+
+/** Opens a part of the page, and waits until nothing of it is loading. */
+export async function openPart(page: Page, part: string): Promise<void> {
+  await page.evaluate(async (hash) => {
+    location.hash = hash;
+    // Until the page has begun to draw it.
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  }, `#/${part}`);
+  await loaded(page);
+}
+
+export async function loaded(page: Page): Promise<void> {
+  await page.waitForFunction(() => document.querySelector('.loading, [aria-busy=true]') === null);
+}
+
+/** The exact amounts or counts that elements show. */
+export function valuesOf(page: Page, selector: string): Promise<readonly string[]> {
+  return page
+    .locator(selector)
+    .evaluateAll((elements) => elements.map((element) => element.getAttribute('value') ?? ''));
+}
+
+const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+/** @returns what axe finds, each with the element that it finds it on */
+export async function axeFindings({ page, context }: WatchedPage): Promise<readonly string[]> {
+  // Not a script element, which the content policy would refuse.
+  const session = await context.newCDPSession(page);
+  await session.send('Runtime.evaluate', { expression: axeSource });
+  const { result } = await session.send('Runtime.evaluate', {
+    expression:
+      'axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>' +
+      ' nodes.map(({ html }) => id + ": " + html)))',
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  await session.detach();
+  return result.value as readonly string[];
+}
+
+/** How far the page is wider than its window. Parts that scroll in their own frame do not count. */
+export function overflow(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+}

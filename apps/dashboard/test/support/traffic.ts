@@ -1,0 +1,81 @@
+/** A gateway with the pages, an account of which all money is, and traffic of both formats. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { defaultPriceTableJson } from '@gateway/billing';
+import {
+  postChat,
+  postMessages,
+  startTestGateway,
+  userMessage,
+} from '../../../gateway/test/support/gateway.js';
+import type { TestGateway } from '../../../gateway/test/support/gateway.js';
+import { PAGES_DIR } from './browser.js';
+
+export const ADMIN_TOKEN = 'admin-token-of-the-browser-tests';
+export const READ_TOKEN = 'read-token-of-the-browser-tests';
+
+export function startPages(env: Readonly<Record<string, string>> = {}): Promise<TestGateway> {
+  return startTestGateway({
+    env: {
+      PAGES_DIR,
+      ADMIN_TOKEN,
+      ADMIN_TOKENS: `reader:read:${READ_TOKEN}`,
+      KEY_PEPPER: 'pepper of the tests of the pages',
+      ...env,
+    },
+  });
+}
+
+/** A folder for the ledger that several gateways open one after the other. */
+export function createFolder(): { readonly path: string; readonly remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), 'gateway-pages-'));
+  return {
+    path,
+    remove: () => {
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The default prices, with every input rate changed. @returns the path of the table */
+export function writeOtherPrices(folder: string): string {
+  const path = join(folder, 'other-prices.json');
+  const table = structuredClone(defaultPriceTableJson) as { models: { rate_in: string }[] };
+  for (const model of table.models) model.rate_in = '7.654321';
+  writeFileSync(path, JSON.stringify(table));
+  return path;
+}
+
+export const MODELS = ['claude-sonnet-4-6', 'claude-haiku-4-5'] as const;
+
+/** @param seed - The same seed gives the same requests. */
+export async function sendTraffic(
+  gateway: TestGateway,
+  apiKeys: readonly string[],
+  { count, seed }: { readonly count: number; readonly seed: number },
+): Promise<void> {
+  const next = pseudoRandom(seed);
+  for (let index = 0; index < count; index += 1) {
+    const post = next(2) === 0 ? postMessages : postChat;
+    const body = userMessage('word '.repeat(1 + next(400)), {
+      model: MODELS[next(MODELS.length)],
+      stream: next(2) === 0,
+    });
+    const response = await post(gateway, apiKeys[next(apiKeys.length)] ?? '', body);
+    const text = await response.text();
+    if (!response.ok) throw new Error(text);
+  }
+}
+
+/** Whole numbers from 0 to below a bound; mulberry32. */
+function pseudoRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}

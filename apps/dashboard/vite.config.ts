@@ -1,0 +1,52 @@
+/**
+ * Builds one of the two pages: `vite build --mode customer` to `dist/customer`, `--mode console` to
+ * `dist/console`. Each file that compresses also gets a `.br` and a `.gz` beside it, so that the
+ * gateway never compresses anything itself.
+ */
+
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { defineConfig } from 'vite';
+import type { Plugin } from 'vite';
+
+export default defineConfig(({ mode }) => {
+  if (mode !== 'customer' && mode !== 'console') {
+    throw new Error('--mode must be customer or console');
+  }
+  const outDir = join(import.meta.dirname, 'dist', mode);
+  return {
+    root: join(import.meta.dirname, 'src', mode),
+    // Relative, so that a proxy may serve the page below any path.
+    base: './',
+    publicDir: join(import.meta.dirname, 'public'),
+    build: {
+      outDir,
+      emptyOutDir: true,
+      target: 'es2023',
+      // A data: URL would need an exception in the content policy.
+      assetsInlineLimit: 0,
+      // The polyfill is for browsers older than the target.
+      modulePreload: { polyfill: false },
+      reportCompressedSize: false,
+    },
+    logLevel: 'warn',
+    plugins: [compressed(outDir)],
+  };
+});
+
+function compressed(dir: string): Plugin {
+  return {
+    name: 'compressed',
+    closeBundle() {
+      for (const path of readdirSync(dir, { recursive: true, encoding: 'utf8' })) {
+        const file = join(dir, path);
+        if (!/\.(html|js|css|svg)$/.test(path) || !statSync(file).isFile()) continue;
+        const bytes = readFileSync(file);
+        const quality = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
+        writeFileSync(`${file}.br`, brotliCompressSync(bytes, { params: quality }));
+        writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));
+      }
+    },
+  };
+}
