@@ -1,18 +1,17 @@
 /**
- * Counts the exchanges in progress, also those whose client has left, so that a shutdown can wait
- * for them.
+ * Counts the exchanges in progress, including those whose client has left, so that a shutdown can
+ * wait for them.
  */
 export interface Activity {
   readonly running: number;
-  /** How many have started since the process did. */
+  /** How many exchanges this process has started. */
   readonly begun: number;
-  /**
-   * True while the process shuts down: it answers the requests that it has and accepts no
-   * connection.
-   */
-  readonly isDraining: boolean;
+  /** True after `announceStop`. Requests are still accepted until the process drains. */
+  readonly isStopping: boolean;
   begin(): void;
   end(): void;
+  announceStop(): void;
+  /** From now on each connection gets at most one more response. */
   startDraining(): void;
   /** Closes the connections of the next `count` responses, so that their clients reconnect. */
   shedConnections(count: number): void;
@@ -23,6 +22,7 @@ export interface Activity {
 export function createActivity(): Activity {
   let running = 0;
   let begun = 0;
+  let isStopping = false;
   let isDraining = false;
   let toShed = 0;
   return {
@@ -32,8 +32,8 @@ export function createActivity(): Activity {
     get begun() {
       return begun;
     },
-    get isDraining() {
-      return isDraining;
+    get isStopping() {
+      return isStopping;
     },
     begin() {
       running += 1;
@@ -42,7 +42,11 @@ export function createActivity(): Activity {
     end() {
       running -= 1;
     },
+    announceStop() {
+      isStopping = true;
+    },
     startDraining() {
+      isStopping = true;
       isDraining = true;
     },
     shedConnections(count) {

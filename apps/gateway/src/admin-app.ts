@@ -3,27 +3,43 @@
  * metrics and health without one. API keys give no access here.
  */
 
-import { createHash, timingSafeEqual } from 'node:crypto';
 import express from 'express';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { OperationError, operations, runOperation } from './operations/operations.js';
-import type { OperationContext, OperationName } from './operations/operations.js';
+import { bearerOf, findToken, mayDo } from './admin-tokens.js';
+import type { AdminToken } from './admin-tokens.js';
+import { addressGroup } from './client-address.js';
+import { addConsoleSession, requireAdmin } from './console/session-routes.js';
+import type { SessionServices } from './console/session-routes.js';
+import { OperationError } from './operations/operation.js';
+import type { OperationContext, Right } from './operations/operation.js';
+import { operations, runOperation } from './operations/operations.js';
+import type { OperationName } from './operations/operations.js';
 import { inviteBody } from './http-server.js';
-import { sendRefusal, storeUnavailable } from './refusal.js';
+import { allowHeader, methodNotAllowed } from './no-endpoint.js';
+import { CONSOLE_PAGE } from './pages/addresses.js';
+import type { PageFiles } from './pages/page-files.js';
+import { redirectBrowsers, servePage } from './pages/serve-page.js';
+import { sendRefusal, storeUnavailable, unauthorized } from './refusal.js';
 import type { Refusal } from './refusal.js';
 import { newRequestId } from './request-id.js';
+import type { Reloader } from './settings/reloader.js';
+import type { Settings } from './settings/settings.js';
+import { settingsRoutes } from './settings/settings-routes.js';
 import { livenessRoute, readinessRoute } from './routes/health.js';
+import { openApiRoute } from './routes/openapi.js';
 import type { Activity } from './activity.js';
 
-export interface AdminServices extends OperationContext {
-  readonly adminToken: string;
-  /** If set, reading the metrics requires it. */
-  readonly metricsToken: string | undefined;
+export interface AdminServices extends Omit<OperationContext, 'by'>, SessionServices {
+  /** Returns the settings in force. */
+  readonly settings: () => Pick<Settings, 'metricsToken'>;
+  readonly reloader: Reloader;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
-  readonly activity: Pick<Activity, 'isDraining'>;
+  readonly activity: Pick<Activity, 'isStopping'>;
+  /** The console; `undefined` if there is none. */
+  readonly consolePage: PageFiles | undefined;
   readonly log: Logger;
 }
 
@@ -34,28 +50,49 @@ export function createAdminApp(services: AdminServices): Express {
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', 'simple');
+  app.get('/openapi.json', openApiRoute('admin'));
   app.get('/healthz', livenessRoute());
   app.get('/readyz', readinessRoute(services));
-  if (services.metricsToken !== undefined) {
-    app.use('/metrics', requireToken('METRICS_TOKEN', services.metricsToken));
-  }
+  app.use(
+    '/metrics',
+    requireToken('METRICS_TOKEN', () => services.settings().metricsToken),
+  );
   app.get('/metrics', async (_req, res) => {
     res.setHeader('content-type', services.metrics.contentType);
     res.end(await services.metrics.metrics());
   });
+  app.use('/console', inviteToSend);
+  addConsoleSession(app, services, refuse);
   app.use(
     '/admin',
-    requireToken('ADMIN_TOKEN', services.adminToken),
+    requireAdmin(services, refuse),
     inviteToSend,
     express.json({ limit: MAX_BODY }),
   );
-  for (const name of Object.keys(operations) as OperationName[]) {
-    const { method, path } = operations[name];
-    app[METHODS[method]](path, async (req, res) => {
+  app.get('/admin/settings', requireRight('read'));
+  app.post('/admin/reload', requireRight('change'));
+  app.use(settingsRoutes(services.reloader));
+  for (const name of operationNames()) {
+    const { method, path, right } = operations[name];
+    app[METHODS[method]](path, requireRight(right), async (req, res) => {
+      const token = tokenOf(res);
       const given: unknown = method === 'GET' ? req.query : req.body;
       const members = typeof given === 'object' ? given : {};
-      res.json(await runOperation(name, { ...members, ...req.params }, services));
+      const repeatable = idempotencyKeyOf(name, req.headers['idempotency-key']);
+      const by = { name: token.name, address: addressGroup(req.ip) };
+      const input = { ...members, ...repeatable, ...req.params };
+      res.json(await runOperation(name, input, { ...services, by }));
     });
+    const methods = Object.values(operations)
+      .filter((known) => known.path === path)
+      .map((known) => known.method);
+    if (method === methods.at(-1)) app.all(path, refuseMethod(...methods));
+  }
+  app.all(['/openapi.json', '/healthz', '/readyz', '/metrics'], refuseMethod('GET'));
+  app.all('/console/session', refuseMethod('GET', 'POST', 'DELETE'));
+  if (services.consolePage !== undefined) {
+    app.get('/', redirectBrowsers(CONSOLE_PAGE));
+    app.use(servePage(CONSOLE_PAGE, services.consolePage));
   }
   app.use(((_req, res) => {
     refuse(res, {
@@ -68,33 +105,75 @@ export function createAdminApp(services: AdminServices): Express {
   return app;
 }
 
+/** Paths without parameters first: `/admin/keys/find` would also be a `/admin/keys/:key_id`. */
+function operationNames(): readonly OperationName[] {
+  const hasParameter = (name: OperationName): number => Number(operations[name].path.includes(':'));
+  const names = Object.keys(operations) as OperationName[];
+  return names.sort((left, right) => hasParameter(left) - hasParameter(right));
+}
+
+function refuseMethod(...allowed: readonly string[]): RequestHandler {
+  return function refuseOtherMethod(req, res) {
+    res.setHeader('allow', allowHeader(allowed));
+    const asked = { method: req.method, url: req.originalUrl, path: req.path };
+    refuse(res, methodNotAllowed(asked, allowed.join(' and ')));
+  };
+}
+
 const METHODS = { GET: 'get', POST: 'post', PATCH: 'patch' } as const;
 
-function requireToken(name: string, token: string): RequestHandler {
-  const expected = digest(token);
+/**
+ * Not for the admin API: this token gives access to one path only.
+ *
+ * @param tokenNow - Called at each request, because a reload changes it.
+ */
+function requireToken(name: string, tokenNow: () => string | undefined): RequestHandler {
+  const wrong = unauthorized(`authorization: must be "Bearer <${name}>"`);
   return function checkToken(req, res, next) {
-    const presented = /^bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
-    if (presented !== undefined && timingSafeEqual(digest(presented), expected)) {
-      next();
-      return;
-    }
-    refuse(res, {
-      status: 401,
-      type: 'authentication_error',
-      message: `authorization: must be "Bearer <${name}>"`,
-    });
+    const token = tokenNow();
+    const isOpen = token === undefined;
+    const presented = bearerOf(req.headers.authorization);
+    if (isOpen || findToken([{ name, right: 'read', token }], presented) !== undefined) next();
+    else refuse(res, wrong);
   };
+}
+
+/** Comes after {@link requireAdmin}. */
+function requireRight(right: Right): RequestHandler {
+  return function checkRight(_req, res, next) {
+    const token = tokenOf(res);
+    if (mayDo(token, right)) next();
+    else refuse(res, forbidden(token));
+  };
+}
+
+function tokenOf(res: express.Response): AdminToken {
+  const { token } = res.locals as { readonly token: AdminToken };
+  return token;
+}
+
+function forbidden({ name, right }: AdminToken): Refusal {
+  const may = right === 'read' ? 'read' : 'read and add credit';
+  return {
+    status: 403,
+    type: 'permission_error',
+    message: `authorization: the token "${name}" may only ${may}`,
+  };
+}
+
+/** The header that shops and SDKs send; the operation takes it as a member of its input. */
+function idempotencyKeyOf(
+  name: OperationName,
+  header: string | string[] | undefined,
+): { readonly idempotency_key?: string } {
+  const isCreation = name === 'createKey' || name === 'createAccount';
+  return isCreation && typeof header === 'string' ? { idempotency_key: header } : {};
 }
 
 const inviteToSend: RequestHandler = (req, res, next) => {
   inviteBody(req, res);
   next();
 };
-
-/** Comparing digests takes constant time, because they all have one length. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
 
 function failed(log: Logger): ErrorRequestHandler {
   return function answerFailure(error: unknown, _req, res, _next): void {

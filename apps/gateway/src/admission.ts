@@ -1,13 +1,14 @@
 /**
- * Whether a key may make a request now: its limits, its standing, and without overdraft the money
- * that the request may cost. All but the last is decided before the body is read.
+ * Decides whether a key may make a request now. Its limits and its standing are checked before the
+ * body is read. With `OVERDRAFT=none` the most that the request can cost is held afterwards.
  *
  * The order bounds the overdraft: a lease is taken before the balance is read and given back only
- * after the charge is durable, so at most as many requests as the key has leases can cross zero.
+ * after the charge is durable. So at most as many requests as the key has leases can take the
+ * balance below zero.
  */
 
-import { StoreUnavailableError } from '@gateway/balance-store';
-import type { HoldOutcome, KeyRecord, Standing } from '@gateway/balance-store';
+import { StoreUnavailableError, renewalOf } from '@gateway/balance-store';
+import type { CapUse, HoldOutcome, KeyRecord, Standing } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import type { Lease } from '@gateway/rate-limiter';
 import { UNKNOWN_KEY } from './credentials.js';
@@ -25,12 +26,12 @@ export type KeyAdmission =
   { readonly outcome: 'admitted'; readonly lease: Lease } | RefusedAdmission;
 
 /**
- * Each has limits of its own: counting tokens is free, and must not use up the permits of paid
+ * Counting tokens has limits of its own: it is free and must not use up the permits of paid
  * requests.
  */
 export type LimitedWork = 'paid' | 'count_tokens';
 
-/** Claude Code sends 19 counts at once. */
+/** Claude Code sends 19 `count_tokens` requests at once. */
 const COUNT_TOKENS_FACTOR = 4;
 
 /** Takes a lease and a permit of a key and checks that it is active and funded. */
@@ -80,8 +81,10 @@ export async function checkStanding(
 ): Promise<RefusedAdmission | undefined> {
   try {
     const standing = await store.readStanding(key.id);
-    if (standing.standing === 'active') return undefined;
-    return { outcome: 'refused', refusal: inactiveKey(standing, key) };
+    if (standing.standing !== 'active') return refusedAs(inactiveKey(standing, key));
+    const { cap } = standing;
+    if (cap === undefined || cap.used < cap.cap) return undefined;
+    return { ...refusedAs(cappedKey(cap, new Date())), limit: 'cap' };
   } catch (error) {
     return unavailable(error);
   }
@@ -107,6 +110,8 @@ export async function placeHold(
       case 'inactive':
         // The key was active a moment ago. The refusal says why it no longer is.
         return (await checkStanding(key, { store })) ?? refusedAs(UNKNOWN_KEY);
+      case 'capped':
+        return { ...refusedAs(cappedRequest(placed, hold.amount, new Date())), limit: 'cap' };
       case 'short':
         return { ...refusedAs(shortOf(placed, hold.amount)), limit: 'balance' };
     }
@@ -153,6 +158,51 @@ function exhaustedText({
     ? `this key's balance is used up: it is ${amount}, and a response cost ${formatUsd(uncovered)} USD ` +
         'more than it could cover; add credit to go on'
     : `this key's balance is used up (${amount}): add credit to go on`;
+}
+
+/** The cap is used up. */
+function cappedKey(use: CapUse, now: Date): Refusal {
+  return cappedRefusal(`${capText(use)} is used up${renewalText(use, now)}`);
+}
+
+/** The cap is not used up, but what is left of it is less than this request may cost. */
+function cappedRequest(
+  { cap: use, held }: HoldOutcome & { readonly outcome: 'capped' },
+  amount: bigint,
+  now: Date,
+): Refusal {
+  if (use.used >= use.cap) return cappedKey(use, now);
+  const others = held === 0n ? '' : `, and ${formatUsd(held)} USD are held for requests in flight`;
+  return cappedRefusal(
+    `this request may cost up to ${formatUsd(amount)} USD, more than ${capText(use)} ` +
+      `leaves${others}: lower max_tokens or shorten the prompt${renewalText(use, now)}`,
+  );
+}
+
+function capText({ period, cap, used }: CapUse): string {
+  const per = period === 'total' ? 'in total' : `per ${period}`;
+  return `this key's cap of ${formatUsd(cap)} USD ${per} (${formatUsd(used)} USD used)`;
+}
+
+function renewalText({ period }: CapUse, now: Date): string {
+  const at = renewalOf(period, now);
+  return at === undefined ? '' : `; it renews at ${at.toISOString()}`;
+}
+
+function cappedRefusal(message: string): Refusal {
+  return { status: 402, type: 'billing_error', message, code: 'insufficient_quota' };
+}
+
+/** @returns the refusal, if the key may not use this model */
+export function checkModel({ models }: KeyRecord, model: string): Refusal | undefined {
+  if (models === null || models.includes(model)) return undefined;
+  return {
+    status: 403,
+    type: 'permission_error',
+    message: `model: this key may not use ${model}, only ${models.join(', ')}`,
+    param: 'model',
+    code: 'model_not_allowed',
+  };
 }
 
 function shortOf(

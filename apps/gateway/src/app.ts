@@ -11,17 +11,26 @@ import type {
   Response,
 } from 'express';
 import { canonicalUrl } from './canonical-path.js';
-import { methodNotAllowed, noEndpoint } from './no-endpoint.js';
+import { allowHeader, methodNotAllowed, noEndpoint } from './no-endpoint.js';
 import type { Asked } from './no-endpoint.js';
 import { badRequest, sendEarlyRefusal } from './refusal.js';
 import type { Dialect, Refusal } from './refusal.js';
 import { newRequestId } from './request-id.js';
 import { balanceRoute } from './routes/balance.js';
-import { chatCompletionsRoute } from './routes/chat-completions.js';
 import { livenessRoute, readinessRoute } from './routes/health.js';
 import { countTokensRoute, messagesRoute } from './routes/messages.js';
 import { getModelRoute, listModelsRoute } from './routes/models.js';
-import { getUsageRoute, listUsageRoute } from './routes/usage.js';
+import { createLinkRoute } from './routes/links.js';
+import { addKeyManagement } from './routes/keys.js';
+import { openApiRoute } from './routes/openapi.js';
+import { pricesRoute } from './routes/prices.js';
+import { statementRoute } from './routes/statement.js';
+import { getUsageRoute, listUsageRoute, usageSummaryRoute } from './routes/usage.js';
+import { stripeWebhookRoute } from './routes/stripe-webhook.js';
+import { addTopUps, redeemRoute } from './routes/top-ups.js';
+import { translatedRoute } from './routes/translated-route.js';
+import { CUSTOMER_PAGE } from './pages/addresses.js';
+import { redirectBrowsers, servePage } from './pages/serve-page.js';
 import type { Services } from './services.js';
 
 export function createApp(services: Services): Express {
@@ -36,22 +45,53 @@ export function createApp(services: Services): Express {
   app.use(endConnections(services));
   app.use(useCanonicalPath);
   if (services.corsOrigins.size > 0) app.use(allowBrowsers(services.corsOrigins));
-  app.route('/').get(describeGateway).all(refuseMethod('GET'));
+  const { customerPage } = services;
+  if (customerPage !== undefined) app.get('/', redirectBrowsers(CUSTOMER_PAGE));
+  app.route('/').get(describeGateway(services)).all(refuseMethod('GET'));
   app.route('/v1/messages').post(messagesRoute(services)).all(refuseMethod('POST'));
   app.route('/v1/messages/count_tokens').post(countTokensRoute(services)).all(refuseMethod('POST'));
-  app.route('/v1/chat/completions').post(chatCompletionsRoute(services)).all(refuseMethod('POST'));
+  for (const [path, format] of [
+    ['/v1/chat/completions', 'chat.completions'],
+    ['/v1/responses', 'responses'],
+  ] as const) {
+    app.route(path).post(translatedRoute(format, services)).all(refuseMethod('POST'));
+  }
   const reads = [
     ['/v1/models', listModelsRoute(services)],
     ['/v1/models/:id', getModelRoute(services)],
     ['/v1/dashboard/balance', balanceRoute(services)],
     ['/v1/dashboard/usage', listUsageRoute(services)],
+    ['/v1/dashboard/usage/summary', usageSummaryRoute(services)],
     ['/v1/dashboard/usage/:request_id', getUsageRoute(services)],
+    ['/v1/dashboard/prices', pricesRoute(services)],
+    ['/v1/dashboard/statement', statementRoute(services)],
+    ['/openapi.json', openApiRoute('client')],
     ['/healthz', livenessRoute()],
     ['/readyz', readinessRoute(services)],
   ] as const;
   for (const [path, route] of reads) {
     app.route(path).get(route).all(refuseMethod('GET'));
   }
+  app.route('/v1/dashboard/links').post(createLinkRoute(services)).all(refuseMethod('POST'));
+  addKeyManagement(app, services);
+  app.route('/v1/dashboard/keys').all(refuseMethod('GET', 'POST'));
+  app.route('/v1/dashboard/keys/:key_id').all(refuseMethod('GET', 'PATCH'));
+  for (const act of ['rotate', 'suspend', 'resume', 'revoke']) {
+    app.route(`/v1/dashboard/keys/:key_id/${act}`).all(refuseMethod('POST'));
+  }
+  app.route('/v1/dashboard/promo-codes').post(redeemRoute(services)).all(refuseMethod('POST'));
+  if (services.payments !== undefined) {
+    addTopUps(app, services.payments, services);
+    app.route('/v1/dashboard/top-ups').all(refuseMethod('GET', 'POST'));
+    app.route('/v1/dashboard/top-ups/:payment_id').all(refuseMethod('GET'));
+    app.route('/v1/dashboard/top-ups/:payment_id/receipt').all(refuseMethod('GET'));
+    app.route('/v1/dashboard/auto-top-up').all(refuseMethod('GET', 'PUT', 'DELETE'));
+    app
+      .route('/webhooks/stripe')
+      .post(stripeWebhookRoute(services.payments, services))
+      .all(refuseMethod('POST'));
+  }
+  if (customerPage !== undefined) app.use(servePage(CUSTOMER_PAGE, customerPage));
   app.use(notFound);
   app.use(failed(services));
   return app;
@@ -86,18 +126,21 @@ function allowBrowsers(origins: ReadonlySet<string>): RequestHandler {
   });
 }
 
-/** Answers people and programs that check whether the gateway is up. */
-function describeGateway(req: Request, res: Response): void {
-  const base = `${req.protocol}://${req.headers.host ?? 'localhost'}`;
-  res.json({
-    name: 'gateway',
-    base_urls: { messages: base, chat_completions: `${base}/v1` },
-  });
+/** Answers `GET /`, which people and programs request to see whether the gateway is up. */
+function describeGateway({ topUpUrl }: Services): RequestHandler {
+  return function describe(req, res) {
+    const base = `${req.protocol}://${req.headers.host ?? 'localhost'}`;
+    res.json({
+      name: 'gateway',
+      base_urls: { messages: base, chat_completions: `${base}/v1`, responses: `${base}/v1` },
+      ...(topUpUrl === undefined ? {} : { top_up_url: topUpUrl }),
+    });
+  };
 }
 
 /**
  * While a process drains, each connection gets at most one more response. Otherwise a busy client
- * would keep the process running for ever.
+ * would keep the process running forever.
  */
 function endConnections({ activity }: Services): RequestHandler {
   return function endConnection(_req, res, next) {
@@ -106,10 +149,12 @@ function endConnections({ activity }: Services): RequestHandler {
   };
 }
 
-function refuseMethod(allowed: 'GET' | 'POST'): RequestHandler {
+function refuseMethod(
+  ...allowed: readonly ('GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[]
+): RequestHandler {
   return function refuseOtherMethod(req, res) {
-    res.setHeader('allow', allowed === 'GET' ? 'GET, HEAD' : allowed);
-    refuse(req, res, methodNotAllowed(askedBy(req), allowed));
+    res.setHeader('allow', allowHeader(allowed));
+    refuse(req, res, methodNotAllowed(askedBy(req), allowed.join(' and ')));
   };
 }
 

@@ -4,7 +4,9 @@ import type { Request } from 'express';
 import { StoreUnavailableError, isWellFormedCredential } from '@gateway/balance-store';
 import type { KeyRecord } from '@gateway/balance-store';
 import { addressGroup } from './client-address.js';
-import { UNKNOWN_KEY, readCredential } from './credentials.js';
+import { ENDED_LINK, LINK_ONLY_READS, UNKNOWN_KEY, readCredential } from './credentials.js';
+import type { AcceptedCredential } from './credentials.js';
+import { isReadLink } from './read-links.js';
 import { rateLimited, storeUnavailable } from './refusal.js';
 import type { Refusal } from './refusal.js';
 import type { Services } from './services.js';
@@ -22,11 +24,16 @@ const UNKNOWN_KEY_POLICY = { limit: 30, windowMs: 60_000 } as const;
  */
 export async function authenticate(
   req: Request,
-  services: Pick<Services, 'store' | 'limiter'>,
-  accepted: 'bearer_or_x_api_key' | 'bearer',
+  services: Pick<Services, 'store' | 'limiter' | 'readLinks' | 'now'>,
+  accepted: AcceptedCredential,
 ): Promise<Authentication> {
   const presented = readCredential(req.headers, accepted);
   if (presented.outcome === 'refused') return presented;
+  if (isReadLink(presented.credential)) {
+    const reads = req.method === 'GET' || req.method === 'HEAD';
+    if (accepted !== 'bearer_or_link' || !reads) return refused(LINK_ONLY_READS);
+    return authenticateLink(presented.credential, services);
+  }
   if (!isWellFormedCredential(presented.credential)) return refused(UNKNOWN_KEY);
   try {
     const key = await services.store.findKeyByCredential(presented.credential);
@@ -41,6 +48,22 @@ export async function authenticate(
   );
   if (guesses.outcome === 'allowed') return refused(UNKNOWN_KEY);
   return refused(rateLimited('too many requests with unknown API keys', guesses.retryAfterMs));
+}
+
+async function authenticateLink(
+  presented: string,
+  { store, readLinks, now }: Pick<Services, 'store' | 'readLinks' | 'now'>,
+): Promise<Authentication> {
+  const link = readLinks.read(presented);
+  if (link === undefined) return refused(UNKNOWN_KEY);
+  try {
+    const key = await store.getKey(link.keyId);
+    const isGood = key !== undefined && readLinks.isGood(link, key, now());
+    return isGood ? { outcome: 'authenticated', key } : refused(ENDED_LINK);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return refused(storeUnavailable(error));
+  }
 }
 
 function refused(refusal: Refusal): Authentication {

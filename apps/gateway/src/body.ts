@@ -1,7 +1,7 @@
 /**
- * Reads a request's body into one buffer, and decompresses it if the client compressed it. The body
- * is never larger than the cap, and all bodies together never take more memory than their key, or
- * the whole process, is allowed at one moment.
+ * Reads a request's body into one buffer, and decompresses it if the client compressed it. A body
+ * is never larger than the cap. The bodies in memory at one moment never exceed the memory that
+ * their key, or the whole process, may use.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -29,9 +29,7 @@ const DECODERS = {
 
 /** A body of this size arrives in several chunks, which become garbage once they are joined. */
 const LARGE_BODY_BYTES = 64 * 1024;
-/**
- * Memory for a whole body is allocated once one part in this many has arrived (see {@link Pieces}).
- */
+/** Memory for a whole body is allocated once 1/4 of it has arrived (see {@link Pieces}). */
 const FAIR_PARTS = 4;
 /** If no length is declared, memory is reserved in steps of this size. */
 const RESERVATION_STEP_BYTES = 64 * 1024;
@@ -51,7 +49,10 @@ export interface BodyLimits {
   readonly invite: () => void;
 }
 
-/** @returns the refusal that the headers alone call for, before any of the body is read */
+/**
+ * @returns the refusal, if the headers alone are reason enough; called before any of the body is
+ * read
+ */
 export function checkBodyHeaders(
   req: IncomingMessage,
   { maxBytes }: Pick<BodyLimits, 'maxBytes'>,

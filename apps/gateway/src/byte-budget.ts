@@ -1,29 +1,29 @@
 /**
- * Memory that clients may make this process take at one moment: the bytes of request bodies that
- * have not been sent on, and of responses that their clients have not read.
+ * The memory that clients can occupy in this process: the bytes of request bodies that are not yet
+ * sent upstream, and of responses that their clients have not yet read.
  *
- * A key may have at most as much reserved as is still free. So one key alone gets half, the next
- * one a quarter, and however many keys reserve all they can, some is left for the small requests of
- * the others. A declared length reserves memory before a byte of the body has arrived: with fixed
- * shares two keys could take everything by declaring bodies that they never send.
+ * A key may have at most as much reserved as is still free. So the first key can reserve half, the
+ * next one a quarter, and so on: some memory is always left for small requests of other keys. A
+ * declared length reserves memory before a byte of the body has arrived. With fixed shares, two
+ * keys could take everything by declaring bodies that they never send.
  */
 
 export interface ByteBudget {
-  /** @returns what is reserved for one request, nothing at first */
+  /** @returns the reservation of one request, of 0 bytes at first */
   open(keyId: string): ByteReservation;
-  /** How much is reserved now. */
+  /** The sum of all reservations. */
   readonly reservedBytes: number;
 }
 
 export interface ByteReservation {
   /**
-   * Changes what is reserved to `bytes` in total. On any outcome but `reserved` nothing changes.
+   * Changes this reservation to `bytes` in total. On any outcome but `reserved` nothing changes.
    *
    * @returns `key_full` if the key would have more than half of the budget, `full` if other keys
    * have reserved too much
    */
   resize(bytes: number): 'reserved' | 'key_full' | 'full';
-  /** Gives everything back. Calling it again does nothing. */
+  /** Releases the whole reservation. Calling it again does nothing. */
   release(): void;
 }
 

@@ -1,9 +1,9 @@
 /**
  * The path that a client meant. Many clients are given a base address with `/v1` missing or twice,
- * or with an extra slash. Each of these mistakes has only one possible meaning.
+ * or with an extra slash. Each of these mistakes can only mean one endpoint.
  */
 
-const V1_PATHS = /^\/(messages|chat\/completions|models)(\/|$)/;
+const V1_PATHS = /^\/(messages|chat\/completions|responses|models)(\/|$)/;
 
 /** @param url - path and query, as in the request line */
 export function canonicalUrl(url: string): string {

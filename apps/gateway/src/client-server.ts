@@ -1,7 +1,9 @@
 /** The server for clients. Each process that serves has one; several processes may share a port. */
 
-import type { Registry } from 'prom-client';
+import { isDeepStrictEqual } from 'node:util';
 import type { PriceTable } from '@gateway/billing';
+import type { Registry } from 'prom-client';
+import { parsePriceSchedule } from '@gateway/billing';
 import type { Limiter } from '@gateway/rate-limiter';
 import { createActivity } from './activity.js';
 import { createByteBudget } from './byte-budget.js';
@@ -9,39 +11,55 @@ import { createApp } from './app.js';
 import type { Config } from './config.js';
 import { enableMinorCollections, freeMemoryOfStart, freeMemoryWhenIdle } from './heap-tuning.js';
 import { connectionsOn, createHttpServer, drain, listen, urlOf } from './http-server.js';
+import { withRefusalEvents } from './notifications/upstream-refused.js';
+import { pepperOf } from './open-store.js';
 import type { RequestLedger } from './open-store.js';
 import type { Log } from './log.js';
+import type { Payments } from './payments/payments.js';
 import { createRequestPreparer } from './preparation/preparer.js';
+import type { RequestPreparer } from './preparation/preparer.js';
+import { loadPage } from './pages/page-files.js';
+import { createReadLinks } from './read-links.js';
 import { RELAY_PATIENCE } from './relay/relay.js';
 import type { Services } from './services.js';
+import { createAccountMetrics } from './telemetry/account-metrics.js';
 import { createMetrics } from './telemetry/metrics.js';
 import type { Metrics } from './telemetry/metrics.js';
 import { createTelemetry } from './telemetry/telemetry.js';
-import { createUpstreamClient } from './upstream/client.js';
+import type { AccountState } from './upstream/accounts/account-standing.js';
 import { openUpstream } from './upstream/open-upstream.js';
-import type { UpstreamTarget } from './upstream/open-upstream.js';
+import type { Settings } from './settings/settings.js';
 
 export interface ClientServer {
   readonly url: string;
   readonly services: Services;
+  /** Version of the settings in force. */
+  readonly settingsVersion: () => string;
+  /** Requests that begin from now on use these settings; those under way keep theirs. */
+  readonly applySettings: (settings: Settings) => void;
   /** How many client connections are open. */
   readonly connections: () => number;
   /** Closes this many connections, each after its next response, so that the clients reconnect. */
   readonly shedConnections: (count: number) => void;
+  /** Makes `/readyz` answer 503. Requests are taken as before, until {@link ClientServer.drain}. */
+  announceStop(): void;
   /**
    * Stops accepting connections. Requests in progress, and new ones on open connections, are still
    * answered and charged, up to the deadline.
    */
   drain(): Promise<{ readonly abandoned: number }>;
-  /** Frees what requests used. Close the ledger first: it may still be writing charges. */
+  /**
+   * Frees the resources that requests used. Close the ledger first: it may still be writing
+   * charges.
+   */
   close(): Promise<void>;
 }
 
 export interface ClientServerParts extends Log {
   readonly store: RequestLedger;
-  readonly prices: PriceTable;
-  readonly upstream: UpstreamTarget;
+  readonly settings: Settings;
   readonly registry: Registry;
+  readonly payments: Payments | undefined;
   readonly openLimiter: (metrics: Metrics) => Limiter | Promise<Limiter>;
 }
 
@@ -52,8 +70,10 @@ export async function startClientServer(
   parts: ClientServerParts,
 ): Promise<ClientServer> {
   enableMinorCollections();
-  const { store, prices, registry, log } = parts;
-  const upstream = createUpstreamClient(openUpstream(parts.upstream));
+  const { store, registry, log } = parts;
+  let { settings } = parts;
+  let schedule = parsePriceSchedule(settings.priceTable);
+  const prices = schedule.at(Date.now());
   const activity = createActivity();
   const stopShrinking = freeMemoryWhenIdle(activity);
   const memory = createByteBudget(config.bodyMemoryBytes);
@@ -64,31 +84,66 @@ export async function startClientServer(
     reservedBytes: () => memory.reservedBytes,
   });
   const limiter = await parts.openLimiter(metrics);
-  const preparer = createRequestPreparer(
-    { models: prices.list(), allow: config.allowedFeatures, overdraft: config.overdraft },
-    { maxBodyBytes: config.maxBodyBytes },
-  );
-  const services: Services = {
+  const accountMetrics = createAccountMetrics(registry);
+  const upstreamOptions = {
+    proxies: config.proxies,
+    processes: config.replicas * config.workers,
+    ...accountMetrics,
+    onState: (account: string, state: AccountState): void => {
+      const before = accountMetrics.onState(account, state);
+      if (before === state || (before === undefined && state === 'available')) return;
+      log[state === 'refused' ? 'error' : 'warn']({ account, state }, 'upstream account');
+    },
+  };
+  const preparerFor = (table: PriceTable): RequestPreparer =>
+    createRequestPreparer(
+      {
+        models: table.list(),
+        allow: config.allowedFeatures,
+        overdraft: config.overdraft,
+        chat: config.chat,
+      },
+      { maxBodyBytes: config.maxBodyBytes },
+    );
+  /**
+   * A reload replaces members of this object. The earlier ones are not closed, because requests
+   * that began with them still use them. Without requests, a preparer has no thread and a pool
+   * closes its connections, so both are freed.
+   */
+  const services: { -readonly [Name in keyof Services]: Services[Name] } = {
     store,
     limiter,
     prices,
-    upstream,
+    pricesUntil: schedule.nextChange(Date.now()),
+    changePrices(now) {
+      const table = schedule.at(now);
+      services.prices = table;
+      services.pricesUntil = schedule.nextChange(now);
+      services.preparer = preparerFor(table);
+      metrics.offer(table.list().map(({ id }) => id));
+    },
+    upstream: openUpstream(settings.upstream, upstreamOptions),
     patience: RELAY_PATIENCE,
-    telemetry: createTelemetry(log, metrics, parts.writeLine),
+    telemetry: withRefusalEvents(createTelemetry(log, metrics, parts.writeLine), store, log),
     log,
     activity,
     maxBodyBytes: config.maxBodyBytes,
     memory,
-    preparer,
+    preparer: preparerFor(prices),
+    chargedTo: accountMetrics.onCharge,
+    payments: parts.payments,
     trustedProxies: config.trustedProxies,
     corsOrigins: config.corsOrigins,
     overdraft: config.overdraft,
+    readLinks: createReadLinks(pepperOf(config)),
+    topUpUrl: config.topUpUrl,
+    customerPage: loadPage('customer', config.pagesDir, log),
     now: Date.now,
   };
   async function closeAll(): Promise<void> {
     stopShrinking();
-    await upstream.close();
-    await preparer.close();
+    await services.upstream.close();
+    await services.preparer.close();
     await limiter.close();
   }
   const server = createHttpServer(createApp(services));
@@ -106,6 +161,20 @@ export async function startClientServer(
     connections: () => connectionsOn(server),
     shedConnections: (count) => {
       activity.shedConnections(count);
+    },
+    settingsVersion: () => settings.version,
+    applySettings(next) {
+      if (!isDeepStrictEqual(next.upstream, settings.upstream)) {
+        services.upstream = openUpstream(next.upstream, upstreamOptions);
+      }
+      if (!isDeepStrictEqual(next.priceTable, settings.priceTable)) {
+        schedule = parsePriceSchedule(next.priceTable);
+        services.changePrices(Date.now());
+      }
+      settings = next;
+    },
+    announceStop() {
+      activity.announceStop();
     },
     async drain() {
       activity.startDraining();

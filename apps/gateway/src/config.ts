@@ -3,10 +3,18 @@
  * reported with the name of its variable; nothing is clamped or guessed.
  */
 
+import { readFileSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
+import { parseEnv } from 'node:util';
 import { z } from 'zod';
+import { parseUsd } from '@gateway/billing';
+import { TOKEN_RIGHTS } from './admin-tokens.js';
+import type { AdminToken } from './admin-tokens.js';
+import { centsFromUnits } from './payments/cents.js';
 
 const port = z.coerce.number().int().min(0).max(65_535);
+/** Stripe's limit for one payment in USD. */
+const MAX_CENTS = 99_999_999;
 const positive = z.coerce.number().int().min(1);
 const text = z.string().trim().min(1);
 
@@ -37,6 +45,54 @@ const headerToken = text
   .min(16, 'must have at least 16 characters')
   .regex(/^[\x21-\x7e]*$/, 'must be printable ASCII without spaces');
 
+const ADMIN_TOKEN_FORM = /^([\w.-]{1,50}):(all|credit|read):(.+)$/;
+
+/** `shop:credit:<token>`: a name for the trail, what it may do, and the token itself. */
+const adminToken = z.string().transform((item, context): AdminToken => {
+  const [, name, right, token] = ADMIN_TOKEN_FORM.exec(item) ?? [];
+  const isRight = TOKEN_RIGHTS.find((known) => known === right);
+  if (name === undefined || isRight === undefined || !headerToken.safeParse(token).success) {
+    context.addIssue(
+      'must be items such as shop:credit:<token>, with all, credit or read, and tokens of at least 16 characters',
+    );
+    return z.NEVER;
+  }
+  return { name, right: isRight, token: token ?? '' };
+});
+
+const usd = z.string().transform((amount, context) => {
+  try {
+    const parsed = parseUsd(amount);
+    if (parsed > 0n) return parsed;
+  } catch {
+    // The same answer as for an amount that is not above 0.
+  }
+  context.addIssue('must be an amount in USD above 0, such as 5 or 0.5');
+  return z.NEVER;
+});
+
+/** In cents. The smallest amount is Stripe's. */
+const wholeCents = usd.transform((amount, context) => {
+  const cents = centsFromUnits(amount);
+  if (cents !== undefined && cents >= 50 && cents <= MAX_CENTS) return cents;
+  context.addIssue('must be whole cents, from 0.5 to 999999.99');
+  return z.NEVER;
+});
+const proxyUrl = z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' });
+
+/** Secrets as the Standard Webhooks specification defines them: 24 to 64 random bytes. */
+const webhookSecret = z
+  .string()
+  .regex(
+    /^whsec_[A-Za-z0-9+/]+={0,2}$/,
+    'must be whsec_ and base64, or several with spaces between',
+  )
+  .refine((secret) => {
+    const encoded = secret.slice('whsec_'.length);
+    const bytes = Buffer.from(encoded, 'base64');
+    return bytes.toString('base64') === encoded && bytes.length >= 24 && bytes.length <= 64;
+  }, 'must have 24 to 64 bytes behind whsec_, in base64');
+
 const environment = z.object({
   HOST: text.default('127.0.0.1'),
   PORT: port.default(8080),
@@ -44,6 +100,8 @@ const environment = z.object({
   ADMIN_HOST: text.default('127.0.0.1'),
   ADMIN_PORT: port.default(8081),
   ADMIN_TOKEN: headerToken.optional(),
+  ADMIN_TOKENS: list.pipe(z.array(adminToken)),
+  ADMIN_TOKEN_PREVIOUS: headerToken.optional(),
   ADMIN_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
     .optional(),
@@ -55,6 +113,7 @@ const environment = z.object({
   REDIS_URL: list.pipe(
     z.array(z.url({ protocol: /^rediss?$/, error: 'must be a redis:// URL, or several' })),
   ),
+  REDIS_TIMEOUT_MS: positive.max(5_000).default(100),
   REPLICAS: positive.max(10_000).default(1),
   WORKERS: z
     .union([z.literal('auto').transform(() => availableParallelism()), positive.max(1_024)], {
@@ -63,8 +122,45 @@ const environment = z.object({
     .default(1),
   UPSTREAM_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' }).optional(),
   UPSTREAM_API_KEY: text.optional(),
+  UPSTREAMS: text.optional(),
+  HTTPS_PROXY: proxyUrl.optional(),
+  HTTP_PROXY: proxyUrl.optional(),
+  NO_PROXY: text.optional(),
   PRICE_TABLE: text.optional(),
   KEY_PEPPER: text.min(16, 'must have at least 16 characters').optional(),
+  WEBHOOK_URL: z.url({ protocol: /^https?$/, error: 'must be an https:// URL' }).optional(),
+  WEBHOOK_SECRET: text
+    .transform((secrets) => secrets.split(/\s+/))
+    .pipe(z.array(webhookSecret).max(10, 'must be at most 10 secrets'))
+    .optional(),
+  WEBHOOK_ALLOW_PRIVATE: z
+    .enum(['true', 'false'], { error: 'must be true or false' })
+    .default('false')
+    .transform((value) => value === 'true'),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http(s):// URL' })
+    .transform((url) => url.replace(/\/+$/, ''))
+    .optional(),
+  STRIPE_SECRET_KEY: text
+    .regex(/^(sk|rk)_(test|live)_\w+$/, 'must be sk_test_…, sk_live_…, rk_test_… or rk_live_…')
+    .optional(),
+  STRIPE_WEBHOOK_SECRET: text
+    .transform((secrets) => secrets.split(/\s+/))
+    .pipe(
+      z
+        .array(
+          z.string().regex(/^whsec_\S{8,}$/, 'must be whsec_…, or several with spaces between'),
+        )
+        .max(10, 'must be at most 10 secrets'),
+    )
+    .optional(),
+  STRIPE_API_URL: z
+    .string()
+    .regex(/^https?:\/\/[^/?#\s]+\/?$/, 'must be an http(s):// URL without a path')
+    .optional(),
+  STRIPE_AUTOMATIC_TAX: z.enum(['on', 'off'], { error: 'must be on or off' }).default('off'),
+  TOP_UP_MIN_USD: wholeCents.default(500),
+  TOP_UP_MAX_USD: wholeCents.default(100_000),
   TRUST_PROXY: z.coerce.number().int().min(0).max(32).default(0),
   MAX_BODY_BYTES: positive.max(1024 * 1024 * 1024).default(32 * 1024 * 1024),
   BODY_MEMORY_BYTES: positive.optional(),
@@ -78,11 +174,20 @@ const environment = z.object({
         ),
     ),
   ),
+  PAGES_DIR: text.optional(),
+  TOP_UP_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an address such as https://shop.example.com' })
+    .optional(),
   OVERDRAFT: z.enum(['bounded', 'none']).default('bounded'),
+  DRAIN_DELAY_S: z.coerce.number().int().min(0).max(600).default(0),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   KEY_CONCURRENCY: positive.max(100_000).default(20),
   KEY_BURST: positive.max(1_000_000).default(60),
   KEY_REQUESTS_PER_MINUTE: positive.max(10_000_000).default(600),
+  LOW_BALANCE_USD: usd.optional(),
+  CHAT_JSON_SCHEMA: z.enum(['ignored', 'native']).default('ignored'),
+  CHAT_REASONING: z.enum(['none', 'thinking_blocks', 'reasoning_content']).default('none'),
+  CHAT_CACHE: z.enum(['client', 'auto']).default('client'),
   ALLOW_FEATURES: list.pipe(z.array(z.enum(PRICED_FEATURES))),
 });
 
@@ -94,6 +199,10 @@ export interface Config {
   readonly adminHost: string;
   readonly adminPort: number;
   readonly adminToken: string | undefined;
+  /** Further tokens, each with a name and what it may do. */
+  readonly adminTokens: readonly AdminToken[];
+  /** Accepted as well, while a new token replaces it. */
+  readonly previousAdminToken: string | undefined;
   /** The admin API that the command line uses instead of the ledger itself. */
   readonly adminUrl: string | undefined;
   /** If set, reading the metrics requires it. */
@@ -105,12 +214,45 @@ export interface Config {
    * nodes.
    */
   readonly redisUrls: readonly string[];
-  /** How many replicas share the limits; each takes its share while Redis is away. */
+  /** After this time without a response from Redis, a request is admitted by the local limits. */
+  readonly redisTimeoutMs: number;
+  /** How many replicas share the limits. While Redis cannot be reached, each uses its share. */
   readonly replicas: number;
   /** How many processes serve. With 1, a single process does everything. */
   readonly workers: number;
   /** `undefined`: the bundled simulator serves. */
   readonly upstream: { readonly url: string; readonly apiKey: string } | undefined;
+  /** A file with several accounts, in place of `upstream`. */
+  readonly upstreamsPath: string | undefined;
+  /** The proxies between the gateway and the upstream. */
+  readonly proxies: {
+    readonly httpsProxy: string | undefined;
+    readonly httpProxy: string | undefined;
+    readonly noProxy: string | undefined;
+  };
+  /** Where events are delivered; `undefined`: nowhere. */
+  readonly webhook:
+    | {
+        readonly url: string;
+        /** All of them sign each webhook. */
+        readonly secrets: readonly string[];
+        /** Whether the receiver may be inside a private network, and reached by plain HTTP. */
+        readonly allowPrivate: boolean;
+      }
+    | undefined;
+  /** Where browsers reach the gateway, without a slash at its end. */
+  readonly publicUrl: string | undefined;
+  /** `undefined`: no payments are served. */
+  readonly stripe:
+    | {
+        readonly secretKey: string;
+        readonly webhookSecrets: readonly string[];
+        readonly apiUrl: string | undefined;
+        readonly automaticTax: 'on' | 'off';
+      }
+    | undefined;
+  /** Of one top-up. */
+  readonly topUpCents: { readonly minCents: number; readonly maxCents: number };
   readonly priceTablePath: string | undefined;
   readonly keyPepper: string | undefined;
   /** Number of reverse proxies in front, whose `X-Forwarded-For` entries are believed. */
@@ -120,31 +262,82 @@ export interface Config {
   readonly bodyMemoryBytes: number;
   /** Origins whose pages may call the gateway from a browser; `*` stands for all of them. */
   readonly corsOrigins: ReadonlySet<string>;
+  /** How long the gateway says that it will stop before it does. */
+  readonly drainDelayMs: number;
+  /** Where the built pages are, or `none`. Default: in the package `@gateway/dashboard`. */
+  readonly pagesDir: string | undefined;
+  /** Where customers buy credit, for the link on their page. */
+  readonly topUpUrl: string | undefined;
   readonly logLevel: string;
   readonly keyLimits: {
     readonly concurrency: number;
     readonly burst: number;
     readonly requestsPerMinute: number;
   };
+  /** Threshold of the event `balance.low` for new accounts, in units of 10^-14 USD. */
+  readonly lowBalance: bigint | undefined;
   readonly allowedFeatures: ReadonlySet<PricedFeature>;
   /**
    * How far below zero a balance may fall: by what the requests in flight cost when it crosses
    * zero, or not at all.
    */
   readonly overdraft: 'bounded' | 'none';
+  readonly chat: ChatConfig;
+}
+
+/** What chat clients get beyond the specification. */
+export interface ChatConfig {
+  /** With `native`, the upstream guarantees JSON schemas. */
+  readonly jsonSchema: 'ignored' | 'native';
+  /** The form in which answers return thinking. */
+  readonly reasoning: 'none' | 'thinking_blocks' | 'reasoning_content';
+  /** With `auto`, the gateway adds cache points to requests without any. */
+  readonly cache: 'client' | 'auto';
 }
 
 const PROVIDER_URL = 'https://api.anthropic.com';
 
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 /**
- * @param env - The process environment. Empty variables count as absent.
- * @throws {ConfigError} One line per variable that cannot be used. Values are never repeated.
+ * The variables of a process, with those of the file that `ENV_FILE` names. The process's own win.
+ *
+ * @throws {ConfigError} if the file cannot be read
  */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const given = Object.fromEntries(
+export function readEnvironment(env: Environment): Environment {
+  const given = withoutEmpty(env);
+  const path = given['ENV_FILE'];
+  if (path === undefined) return given;
+  try {
+    return { ...withoutEmpty(parseEnv(readFileSync(path, 'utf8'))), ...given };
+  } catch (error) {
+    throw new ConfigError([`ENV_FILE: ${error instanceof Error ? error.message : 'unreadable'}`]);
+  }
+}
+
+/** Most programs read the names of proxies in lower case too, and prefer them. */
+function withProxies(env: Environment): Environment {
+  const names = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'];
+  const lower = names.flatMap((name) => {
+    const value = env[name.toLowerCase()];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return lower.length === 0 ? env : { ...env, ...Object.fromEntries(lower) };
+}
+
+function withoutEmpty(env: Environment): Environment {
+  return Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
   );
-  const parsed = environment.safeParse(given);
+}
+
+/**
+ * @param env - The process environment. Empty variables count as absent. With `ENV_FILE`, the
+ * variables of that file are read too.
+ * @throws {ConfigError} One line per variable that cannot be used. Values are never repeated.
+ */
+export function readConfig(env: Environment): Config {
+  const parsed = environment.safeParse(withProxies(readEnvironment(env)));
   if (!parsed.success) {
     throw new ConfigError(
       parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${problemOf(issue)}`),
@@ -161,6 +354,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (v.UPSTREAM_URL !== undefined && v.UPSTREAM_API_KEY === undefined) {
     problems.push('UPSTREAM_API_KEY: is needed when UPSTREAM_URL is set');
   }
+  if (v.UPSTREAMS !== undefined && (v.UPSTREAM_API_KEY ?? v.UPSTREAM_URL) !== undefined) {
+    problems.push('UPSTREAMS: replaces UPSTREAM_URL and UPSTREAM_API_KEY; set only one kind');
+  }
   if (
     v.BODY_MEMORY_BYTES !== undefined &&
     v.BODY_MEMORY_BYTES < leastBodyMemory(v.MAX_BODY_BYTES)
@@ -172,6 +368,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (v.PORT !== 0 && v.PORT === v.ADMIN_PORT) {
     problems.push('ADMIN_PORT: must differ from PORT');
   }
+  problems.push(...webhookProblems(v), ...stripeProblems(v));
   if (problems.length > 0) throw new ConfigError(problems);
   return {
     host: v.HOST,
@@ -179,42 +376,106 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     adminHost: v.ADMIN_HOST,
     adminPort: v.ADMIN_PORT,
     adminToken: v.ADMIN_TOKEN,
+    adminTokens: v.ADMIN_TOKENS,
+    previousAdminToken: v.ADMIN_TOKEN_PREVIOUS,
     adminUrl: v.ADMIN_URL,
     metricsToken: v.METRICS_TOKEN,
     dataDir: v.DATA_DIR,
     databaseUrl: v.DATABASE_URL,
     redisUrls: v.REDIS_URL,
+    redisTimeoutMs: v.REDIS_TIMEOUT_MS,
     replicas: v.REPLICAS,
     workers: v.WORKERS,
     upstream:
       v.UPSTREAM_API_KEY === undefined
         ? undefined
         : { url: v.UPSTREAM_URL ?? PROVIDER_URL, apiKey: v.UPSTREAM_API_KEY },
+    upstreamsPath: v.UPSTREAMS,
+    proxies: { httpsProxy: v.HTTPS_PROXY, httpProxy: v.HTTP_PROXY, noProxy: v.NO_PROXY },
+    webhook:
+      v.WEBHOOK_URL === undefined || v.WEBHOOK_SECRET === undefined
+        ? undefined
+        : {
+            url: v.WEBHOOK_URL,
+            secrets: v.WEBHOOK_SECRET,
+            allowPrivate: v.WEBHOOK_ALLOW_PRIVATE,
+          },
+    publicUrl: v.PUBLIC_URL,
+    stripe:
+      v.STRIPE_SECRET_KEY === undefined || v.STRIPE_WEBHOOK_SECRET === undefined
+        ? undefined
+        : {
+            secretKey: v.STRIPE_SECRET_KEY,
+            webhookSecrets: v.STRIPE_WEBHOOK_SECRET,
+            apiUrl: v.STRIPE_API_URL,
+            automaticTax: v.STRIPE_AUTOMATIC_TAX,
+          },
+    topUpCents: { minCents: v.TOP_UP_MIN_USD, maxCents: v.TOP_UP_MAX_USD },
     priceTablePath: v.PRICE_TABLE,
     keyPepper: v.KEY_PEPPER,
     trustedProxies: v.TRUST_PROXY,
     maxBodyBytes: v.MAX_BODY_BYTES,
     bodyMemoryBytes: v.BODY_MEMORY_BYTES ?? defaultBodyMemory(v.MAX_BODY_BYTES, v.WORKERS),
     corsOrigins: new Set(v.CORS_ORIGINS),
+    drainDelayMs: v.DRAIN_DELAY_S * 1000,
+    pagesDir: v.PAGES_DIR,
+    topUpUrl: v.TOP_UP_URL,
     logLevel: v.LOG_LEVEL,
     keyLimits: {
       concurrency: v.KEY_CONCURRENCY,
       burst: v.KEY_BURST,
       requestsPerMinute: v.KEY_REQUESTS_PER_MINUTE,
     },
+    lowBalance: v.LOW_BALANCE_USD,
     allowedFeatures: new Set(v.ALLOW_FEATURES),
     overdraft: v.OVERDRAFT,
+    chat: { jsonSchema: v.CHAT_JSON_SCHEMA, reasoning: v.CHAT_REASONING, cache: v.CHAT_CACHE },
   };
 }
 
+function webhookProblems(v: z.output<typeof environment>): readonly string[] {
+  if (v.WEBHOOK_URL === undefined) {
+    return v.WEBHOOK_SECRET === undefined
+      ? []
+      : ['WEBHOOK_URL: is needed when WEBHOOK_SECRET is set'];
+  }
+  const problems: string[] = [];
+  if (v.WEBHOOK_SECRET === undefined) {
+    problems.push('WEBHOOK_SECRET: is needed when WEBHOOK_URL is set');
+  }
+  const { protocol, username, password } = new URL(v.WEBHOOK_URL);
+  if (protocol === 'http:' && !v.WEBHOOK_ALLOW_PRIVATE) {
+    problems.push('WEBHOOK_URL: must be https://, unless WEBHOOK_ALLOW_PRIVATE is true');
+  }
+  if (username !== '' || password !== '') {
+    problems.push('WEBHOOK_URL: must not contain a user name or password');
+  }
+  return problems;
+}
+
+function stripeProblems(v: z.output<typeof environment>): readonly string[] {
+  const problems: string[] = [];
+  if (v.STRIPE_SECRET_KEY !== undefined && v.STRIPE_WEBHOOK_SECRET === undefined) {
+    problems.push('STRIPE_WEBHOOK_SECRET: is needed when STRIPE_SECRET_KEY is set');
+  }
+  if (v.STRIPE_SECRET_KEY === undefined && v.STRIPE_WEBHOOK_SECRET !== undefined) {
+    problems.push('STRIPE_SECRET_KEY: is needed when STRIPE_WEBHOOK_SECRET is set');
+  }
+  if (v.TOP_UP_MIN_USD > v.TOP_UP_MAX_USD) {
+    problems.push('TOP_UP_MAX_USD: must be at least TOP_UP_MIN_USD');
+  }
+  return problems;
+}
+
 /**
- * Two bodies, each compressed and decompressed, for half of the memory, which is one key's share.
+ * The smallest budget, in bodies of the largest size. Half of the budget is one key's share; it
+ * must hold a body in both its compressed and its decompressed form.
  */
 const BODIES_AT_ONCE = 4;
 const SHARE_OF_MEMORY = 0.25;
 const MOST_BODY_MEMORY_BYTES = 2 * 1024 ** 3;
 
-/** A quarter of the memory that the system or the container allows this process. */
+/** A quarter of the memory that the system or the container has, divided among the workers. */
 function defaultBodyMemory(maxBodyBytes: number, workers: number): number {
   const limit = process.constrainedMemory();
   const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem();

@@ -1,6 +1,6 @@
 /**
  * Which credential a request presents: `Authorization: Bearer <key>` or `x-api-key: <key>`, never
- * both (specification section 5). Only the form is judged here.
+ * both (specification section 5). Only the form is checked here, not whether the key exists.
  *
  * No message contains the literal `x-api-key`: Claude Code replaces any error text that does by
  * "Invalid API key".
@@ -14,19 +14,22 @@ export type PresentedCredential =
   | { readonly outcome: 'presented'; readonly credential: string }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
+/** `bearer_or_link`: a read-only link too, on requests that only read. */
+export type AcceptedCredential = 'bearer_or_x_api_key' | 'bearer' | 'bearer_or_link';
+
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 const MAX_CREDENTIAL_CHARS = 256;
 
 export function readCredential(
   headers: IncomingHttpHeaders,
-  accepted: 'bearer_or_x_api_key' | 'bearer',
+  accepted: AcceptedCredential,
 ): PresentedCredential {
   const authorization = headers.authorization;
   const xApiKey = headers['x-api-key'];
   if (authorization !== undefined && xApiKey !== undefined) {
     return { outcome: 'refused', refusal: TWO_CREDENTIALS };
   }
-  if (accepted === 'bearer' && xApiKey !== undefined) {
+  if (accepted !== 'bearer_or_x_api_key' && xApiKey !== undefined) {
     return { outcome: 'refused', refusal: BEARER_ONLY };
   }
   const credential =
@@ -47,6 +50,16 @@ export function readCredential(
  */
 export const UNKNOWN_KEY = unauthorized(
   'invalid API key: send "Authorization: Bearer <API_KEY>" with a key of this gateway',
+);
+
+/** For a link that was signed here, so that it gives nothing away. */
+export const ENDED_LINK = unauthorized(
+  'this link has ended: ask whoever sent it for a new one',
+  'link_ended',
+);
+
+export const LINK_ONLY_READS = unauthorized(
+  'a link only reads the dashboard: send "Authorization: Bearer <API_KEY>" with a key of this gateway',
 );
 
 const BEARER_ONLY = unauthorized(

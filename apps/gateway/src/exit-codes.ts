@@ -12,7 +12,7 @@ import {
   StoreUnavailableError,
 } from '@gateway/balance-store';
 import { ConfigError } from './config.js';
-import { OperationError } from './operations/operations.js';
+import { OperationError } from './operations/operation.js';
 import { WorkerStartError } from './workers/supervisor.js';
 
 export const EXIT = {
@@ -48,9 +48,7 @@ export function reportFailure(error: unknown): void {
   process.stderr.write(`gateway: ${failureText(error)}\n`);
 }
 
-/**
- * The text of a failure for a person. It has a stack trace only if the failure was not foreseen.
- */
+/** The text of a failure for a person. Only an unexpected failure has a stack trace. */
 export function failureText(error: unknown): string {
   const isExpected =
     error instanceof ConfigError ||

@@ -21,7 +21,11 @@ const PAUSE_MS = 5 * 60_000;
 let collect: Collect | undefined;
 let bytesSince = 0;
 
-/** Sets V8's flags. Call it before the process serves requests; further calls change nothing. */
+/**
+ * Sets V8's flags. Call it before the process serves requests; further calls change nothing. The
+ * flags are set at run time because `NODE_OPTIONS` accepts only `--expose-gc`: every operator would
+ * have to repeat the others on the command line.
+ */
 export function enableMinorCollections(): void {
   if (collect !== undefined) return;
   // Streams live long, so V8 learns to allocate some of their objects in the old generation. From
@@ -57,8 +61,8 @@ const REDUCER_WAITS_MS = 8_000;
  * them. In an idle gateway that is most of the code. See docs/decisions/0017.
  *
  * Call it when the process starts. If the flag is lowered between two GCs of the reducer, V8 aborts
- * the process. The first of these GCs comes at least 8 s after the start, so in an older process
- * the flag is left alone; that process is only slower after a pause.
+ * the process. The first of these GCs comes at least 8 s after the start, so the flag is not set in
+ * an older process, which is only slower after a pause.
  */
 export function disableMemoryReducer(
   uptimeMs = performance.now(),
@@ -68,8 +72,8 @@ export function disableMemoryReducer(
 }
 
 /**
- * Returns the memory that starting took to the system: some 15 MB. Nothing is optimized yet that
- * this GC could drop.
+ * Returns the memory that only the start needed, some 15 MB, to the system. At this moment there is
+ * no optimized code that this GC could drop.
  */
 export function freeMemoryOfStart(): void {
   collect?.({ type: 'major', flavor: 'last-resort' });

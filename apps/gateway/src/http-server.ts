@@ -125,7 +125,7 @@ export function listen(
 
 /** How often a draining server checks its connections. */
 const LOOK_EVERY_MS = 20;
-/** How long a connection must be idle before it is closed: a next request may be on its way. */
+/** How long a connection must be idle before it is closed: its next request may be on the way. */
 const IDLE_MS = 250;
 /** How long a new connection may send nothing. Most clients send as soon as they connect. */
 const SILENT_MS = 2_000;

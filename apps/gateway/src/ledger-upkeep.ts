@@ -1,9 +1,11 @@
-/** Seals the ledger and reads its figures, once a minute while the gateway serves. */
+/** Seals the ledger, lets credit expire and reads the ledger's summary, once a minute. */
 
 import type { Logger } from 'pino';
 import type { BalanceStore, LedgerSummary, SealHead } from '@gateway/balance-store';
 
 const PERIOD_MS = 60_000;
+/** The event about a key's expiry is written this long before the key expires. */
+const EXPIRY_NOTICE_MS = 7 * 86_400_000;
 
 export interface LedgerUpkeep {
   /** The figures as last read; `undefined` before the first time. */
@@ -12,9 +14,9 @@ export interface LedgerUpkeep {
 }
 
 /**
- * Reads the ledger's summary at once and then every minute, when it also seals new entries. It logs
- * the end of the hash chain: a log that is kept elsewhere proves later that no entry before it was
- * changed.
+ * Reads the ledger's summary at once. Then, every minute, it seals new entries, lets credit expire
+ * and reads the summary again. It logs the end of the hash chain: if that log is kept elsewhere, it
+ * proves later that no sealed entry was changed.
  */
 export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkeep {
   let last: SealHead | undefined;
@@ -29,6 +31,7 @@ export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkee
       log.info({ block: head.block.toString(), hash: head.hash }, 'ledger sealed');
     }
     last = head;
+    await store.expire({ keysWithinMs: EXPIRY_NOTICE_MS });
     await summarize();
   }
 
@@ -43,7 +46,8 @@ export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkee
     try {
       await work();
     } catch (error) {
-      // An outage passes. If the ledger cannot be sealed, `ledger audit` explains why.
+      // After an outage the next run succeeds. If the ledger cannot be sealed, `ledger audit` says
+      // why.
       const reason = error instanceof Error ? error.message : String(error);
       log.warn({ reason }, 'ledger upkeep failed');
     }

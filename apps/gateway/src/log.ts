@@ -9,13 +9,13 @@ export interface Log {
   readonly writeLine: (line: string) => void;
 }
 
-/** The part of pino's destination that is used here. Its published types allow strings only. */
+/** The part of pino's destination that is used here. Pino's published types allow only strings. */
 interface ByteFile {
   write(bytes: Buffer): void;
   flush(done: () => void): void;
 }
 
-/** If no other process writes to standard output: sonic-boom's own default of 16 KiB per write. */
+/** Write sizes if no other process writes to standard output: sonic-boom's default of 16 KiB. */
 const OWN_PIECES = { minLength: 15_000, maxWrite: 16_384 };
 /**
  * When several processes write to one pipe, the system keeps writes of up to 4,096 bytes in one

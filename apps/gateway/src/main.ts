@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * The entry point: refuses a version of Node that the gateway does not support, then runs the
- * command line (`gateway serve` runs the gateway, everything else is an operator's errand).
+ * command line (`gateway serve` runs the gateway, the other commands are for operators).
  *
  * The command line is imported after the check, not at the top: on Node before 22.15, `node:zlib`
  * does not export `zstdDecompress`, so a static import would fail with a SyntaxError before any

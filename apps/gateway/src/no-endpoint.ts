@@ -4,7 +4,8 @@ import type { Refusal } from './refusal.js';
 
 /** Endpoints of either API that clients ask for, and what to use instead, if anything. */
 const NOT_OFFERED: readonly (readonly [path: RegExp, instead?: string])[] = [
-  [/^\/v1\/responses(\/|$)/, 'POST /v1/chat/completions'],
+  // Nothing is stored, so there is nothing to fetch, to delete or to continue.
+  [/^\/v1\/responses\/./, 'POST /v1/responses with the whole conversation as input'],
   [/^\/v1\/complet(e|ions)$/, 'POST /v1/chat/completions or POST /v1/messages'],
   [/^\/v1\/messages\/batches(\/|$)/, 'POST /v1/messages'],
   [
@@ -16,20 +17,22 @@ const NOT_OFFERED: readonly (readonly [path: RegExp, instead?: string])[] = [
 const MEANT: readonly (readonly [end: RegExp, endpoint: string])[] = [
   [/\/messages\/count_tokens$/, 'POST /v1/messages/count_tokens'],
   [/\/chat\/completions$/, 'POST /v1/chat/completions'],
+  [/\/responses$/, 'POST /v1/responses'],
   [/\/messages$/, 'POST /v1/messages'],
   [/\/models(\/[^/]+)?$/, 'GET /v1/models'],
   [/\/balance$/, 'GET /v1/dashboard/balance'],
   [/\/usage$/, 'GET /v1/dashboard/usage'],
 ];
 const EVERYTHING =
-  'the endpoints are POST /v1/messages, POST /v1/chat/completions, GET /v1/models and GET /v1/dashboard/balance';
+  'the endpoints are POST /v1/messages, POST /v1/chat/completions, POST /v1/responses, GET /v1/models and ' +
+  'GET /v1/dashboard/balance';
 
 /** What a request asks for. */
 export interface Asked {
   readonly method: string;
   /** Path and query, as the client wrote them. */
   readonly url: string;
-  /** The path that was made of it (see `canonical-path.ts`). */
+  /** The path that the gateway understood (see `canonical-path.ts`). */
   readonly path: string;
 }
 
@@ -42,13 +45,19 @@ export function noEndpoint(asked: Asked): Refusal {
   };
 }
 
-export function methodNotAllowed(asked: Asked, allowed: 'GET' | 'POST'): Refusal {
+/** @param allowed - Such as `GET` or `GET and POST`. */
+export function methodNotAllowed(asked: Asked, allowed: string): Refusal {
   return {
     status: 405,
     type: 'invalid_request_error',
     message: `${nameOf(asked)}: this endpoint takes ${allowed} only`,
     code: 'method_not_allowed',
   };
+}
+
+/** Whoever may GET may also ask for the head alone. */
+export function allowHeader(methods: readonly string[]): string {
+  return methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
 }
 
 function explanationOf(path: string): string {

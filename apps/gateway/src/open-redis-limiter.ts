@@ -8,20 +8,29 @@ import type { Metrics } from './telemetry/metrics.js';
 
 /**
  * How long a process waits for Redis before it starts without it. A Redis that refuses connections
- * ends the wait at once, so only one that does not respond costs this much. On a busy machine,
- * connecting takes seconds.
+ * ends the wait at once, so only one that does not respond delays the start this long. On a busy
+ * machine, connecting takes seconds.
  */
 const CONNECT_PATIENCE_MS = 10_000;
 
 /**
- * @param options.processes - How many share the limits; each takes its share while Redis is away.
+ * @param options.processes - How many processes share the limits. While Redis cannot be reached,
+ * each uses its share.
  */
 export async function openRedisLimiter(
-  options: { readonly urls: readonly string[]; readonly processes: number },
+  {
+    urls,
+    timeoutMs,
+    processes,
+  }: {
+    readonly urls: readonly string[];
+    readonly timeoutMs: number;
+    readonly processes: number;
+  },
   log: Logger,
   metrics: Pick<Metrics, 'limitsDecidedBy'>,
 ): Promise<Limiter> {
-  const redis = connectRedis(options.urls);
+  const redis = connectRedis(urls);
   // Failed calls are handled where they are made. Without a listener, the event would end the
   // process.
   redis.on('error', (error: Error) => {
@@ -30,7 +39,8 @@ export async function openRedisLimiter(
   await tried(redis);
   const limiter = createRedisLimiter({
     redis,
-    replicas: options.processes,
+    timeoutMs,
+    replicas: processes,
     onStateChange: ({ deciding, ...cause }) => {
       metrics.limitsDecidedBy(deciding);
       log.warn({ deciding, reason: 'error' in cause ? String(cause.error) : undefined }, 'limits');
@@ -45,7 +55,10 @@ export async function openRedisLimiter(
   };
 }
 
-/** Resolves when Redis is ready, when it refuses the connection, or when the patience ends. */
+/**
+ * Resolves when Redis is ready, when it refuses the connection, or after {@link
+ * CONNECT_PATIENCE_MS}.
+ */
 function tried(redis: Redis | Cluster): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, CONNECT_PATIENCE_MS);
@@ -69,7 +82,7 @@ async function connectNodes(redis: Redis | Cluster): Promise<void> {
   if (redis instanceof Cluster) await Promise.all(redis.nodes('master').map(connectNode));
 }
 
-/** A call would not wait for the connection, but fail while it is being opened. */
+/** Waits for the connection, because a call fails while the connection is being opened. */
 async function connectNode(node: Redis): Promise<void> {
   if (node.status === 'wait') {
     await node.connect();

@@ -5,7 +5,45 @@ import type { Logger } from 'pino';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { BalanceStore } from '@gateway/balance-store';
 import type { Config } from './config.js';
+import { openDataDir } from './data-dir.js';
 import type { DataDir } from './data-dir.js';
+import type { PAYMENT_LEDGER } from './payments/payment-ledger.js';
+
+/** What pages of a key's holder read. */
+type LedgerRead = 'findEntry' | 'listEntries' | 'readUsage' | 'readBalanceAt' | 'ping';
+
+/** What a key with the scope `manage` may do with the keys of its account. */
+type KeyManagement =
+  'listKeys' | 'create' | 'updateKey' | 'suspendKey' | 'resumeKey' | 'revokeKey' | 'rotateKey';
+
+/** What payments need: see `payments/payment-ledger.ts`. */
+type PaymentAccess = (typeof PAYMENT_LEDGER)[number];
+
+/** The methods that a worker calls in the process that owns the ledger, as they are. */
+export const FORWARDED = [
+  'findEntry',
+  'listEntries',
+  'readUsage',
+  'readBalanceAt',
+  'ping',
+  'listKeys',
+  'create',
+  'updateKey',
+  'suspendKey',
+  'resumeKey',
+  'revokeKey',
+  'rotateKey',
+  'quarantine',
+  'recordEvent',
+  'topUp',
+  'adjust',
+  'getAccount',
+  'readUnspent',
+  'findEntries',
+  'writeDocument',
+  'getDocument',
+  'listDocuments',
+] as const satisfies readonly (keyof BalanceStore)[];
 
 /** The part of a balance store that requests need. */
 export type RequestLedger = Pick<
@@ -17,9 +55,9 @@ export type RequestLedger = Pick<
   | 'releaseHold'
   | 'settle'
   | 'quarantine'
-  | 'findEntry'
-  | 'listEntries'
-  | 'ping'
+  | PaymentAccess
+  | LedgerRead
+  | KeyManagement
   | 'pendingSettlements'
 >;
 
@@ -32,7 +70,9 @@ const DATABASE_RETRY_MS = 1_000;
  */
 export type LedgerUser = 'gateway' | 'migration' | 'command';
 
-/** Only what is used is loaded: the client of PostgreSQL takes as much memory as all the rest. */
+/**
+ * Loads only the store that is used: the PostgreSQL client takes as much memory as everything else.
+ */
 export async function openStore(
   config: Config,
   dataDir: DataDir | undefined,
@@ -57,6 +97,11 @@ export function embeddedLedger(
   dataDir: DataDir,
 ): { readonly dataDir: string; readonly pepper: string } {
   return { dataDir: dataDir.path, pepper: keyPepper ?? dataDir.secret('key-pepper') };
+}
+
+/** The secret that credentials are hashed with. The embedded default makes it on first use. */
+export function pepperOf({ keyPepper, dataDir }: Config): string {
+  return keyPepper ?? openDataDir(dataDir).secret('key-pepper');
 }
 
 /** Opens the ledger to serve, and waits up to a minute for a database that is still starting. */

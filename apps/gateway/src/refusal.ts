@@ -6,14 +6,14 @@ import type { StoreUnavailableError } from '@gateway/balance-store';
 import { errorBody } from '@gateway/translator';
 import { awaitsContinue } from './http-server.js';
 
-/** The two request formats. An error in the chat format also has `param` and `code`. */
-export type Dialect = 'messages' | 'chat.completions';
+/** The request formats. An error in one of OpenAI's formats also has `param` and `code`. */
+export type Dialect = 'messages' | 'chat.completions' | 'responses';
 
 export interface Refusal {
   readonly status: number;
   readonly type: string;
   readonly message: string;
-  /** Path of the field at fault, for chat-completions clients. */
+  /** Path of the field at fault, for clients of OpenAI's formats. */
   readonly param?: string | null;
   readonly code?: string | null;
   /** One of the provider's stable codes, on which its SDKs act. */
@@ -48,12 +48,12 @@ export interface RefusalContext {
   readonly requestId: string;
 }
 
-/** Writes a refusal. Nothing may have been sent before. */
+/** Writes a refusal as the whole response. Call it before anything is sent. */
 export function sendRefusal(res: Response, refusal: Refusal, context: RefusalContext): void {
   res.end(writeRefusal(res, refusal, context));
 }
 
-/** Writes a refusal to a request whose body may still be on its way. */
+/** Writes a refusal of a request whose body may not have arrived completely. */
 export function sendEarlyRefusal(
   req: Request,
   res: Response,
@@ -91,12 +91,15 @@ function refuseUpload(req: Request, res: Response, body: string): void {
 const DISCARD_MS = 30_000;
 const DISCARD_SILENCE_MS = 5_000;
 /**
- * How long to wait for a body that was not invited. Most clients that expect `100 Continue` send
- * nothing after a refusal, but some send the body without waiting.
+ * How long to wait for a body for which no `100 Continue` was sent. Most clients that expect `100
+ * Continue` send nothing after a refusal, but some send the body without waiting.
  */
 const UNINVITED_SILENCE_MS = 1_000;
 
-/** Resolves when the client has sent its body, has left, is silent, or takes too long. */
+/**
+ * Resolves when the client has sent its body or has left, or when one of the limits above has
+ * passed.
+ */
 function discardBody(req: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     const finish = (): void => {

@@ -7,15 +7,24 @@ import type { Activity } from './activity.js';
 import type { ByteBudget } from './byte-budget.js';
 import type { Config } from './config.js';
 import type { RequestLedger } from './open-store.js';
+import type { PageFiles } from './pages/page-files.js';
 import type { RequestPreparer } from './preparation/preparer.js';
+import type { ReadLinks } from './read-links.js';
+import type { Payments } from './payments/payments.js';
 import type { RelayPatience } from './relay/relay.js';
+import type { Charge } from './relay/settle-charge.js';
 import type { Telemetry } from './telemetry/telemetry.js';
 import type { UpstreamClient } from './upstream/client.js';
 
 export interface Services {
   readonly store: RequestLedger;
   readonly limiter: Limiter;
+  /** The table in force until {@link Services.pricesUntil}. */
   readonly prices: PriceTable;
+  /** When the rates change next, in milliseconds since the epoch. */
+  readonly pricesUntil: number;
+  /** Brings `prices` and `preparer` to a time, after {@link Services.pricesUntil}. */
+  readonly changePrices: (now: number) => void;
   readonly upstream: UpstreamClient;
   readonly patience: RelayPatience;
   readonly telemetry: Telemetry;
@@ -25,9 +34,18 @@ export interface Services {
   /** The memory for request bodies and unread responses. */
   readonly memory: ByteBudget;
   readonly preparer: RequestPreparer;
+  /** Counts a charge for the upstream account that answered; only with several accounts. */
+  readonly chargedTo: (account: string, charge: Charge) => void;
+  /** `undefined` unless a provider is configured. */
+  readonly payments: Payments | undefined;
   readonly trustedProxies: number;
   readonly corsOrigins: ReadonlySet<string>;
   readonly overdraft: Config['overdraft'];
+  readonly readLinks: ReadLinks;
+  /** Where customers buy credit. */
+  readonly topUpUrl: string | undefined;
+  /** The page for holders of keys; `undefined` if there is none. */
+  readonly customerPage: PageFiles | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }

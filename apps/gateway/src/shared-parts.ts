@@ -1,11 +1,11 @@
 /**
- * The parts of which a gateway has one, however many processes serve: ledger, upkeep, admin API,
+ * The parts that a gateway has once, for all of its processes: ledger, upkeep, admin API,
  * simulator.
  */
 
 import type { Registry } from 'prom-client';
 import type { BalanceStore } from '@gateway/balance-store';
-import type { PriceTable } from '@gateway/billing';
+import { createMemoryLimiter } from '@gateway/rate-limiter';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import { createAdminApp } from './admin-app.js';
 import type { AdminServices } from './admin-app.js';
@@ -13,26 +13,55 @@ import type { Config } from './config.js';
 import { openDataDir } from './data-dir.js';
 import type { DataDir } from './data-dir.js';
 import { createHttpServer, drain, listen, urlOf } from './http-server.js';
-import { openStoreWhenReachable } from './open-store.js';
+import { openStoreWhenReachable, pepperOf } from './open-store.js';
 import type { Log } from './log.js';
-import { loadPriceTable } from './load-prices.js';
 import { addLedgerMetrics } from './telemetry/ledger-metrics.js';
 import { startLedgerUpkeep } from './ledger-upkeep.js';
-import type { UpstreamTarget } from './upstream/open-upstream.js';
+import { createLivePrices } from './settings/live-prices.js';
+import type { LivePrices } from './settings/live-prices.js';
+import { createReloader } from './settings/reloader.js';
+import type { Reloader, SettingsReport } from './settings/reloader.js';
+import { readPriceTable, readSettings } from './settings/settings.js';
+import type { Settings, SettingsDefaults } from './settings/settings.js';
+import { addSettingsMetrics } from './telemetry/settings-metrics.js';
+import { startNotifications } from './notifications/notifications.js';
+import { loadPage } from './pages/page-files.js';
+import { createAuditJobs } from './operations/audit-jobs.js';
+import { createTrafficReader } from './telemetry/traffic-today.js';
+import type { WorkerMetrics } from './workers/rpc-interfaces.js';
+import { createReadLinks } from './read-links.js';
+import { openPayments } from './payments/open-payments.js';
+import { startPaymentUpkeep } from './payments/payment-upkeep.js';
+import type { Payments } from './payments/payments.js';
 
 export interface SharedParts {
   readonly store: BalanceStore;
-  readonly prices: PriceTable;
+  readonly prices: LivePrices;
   /** Present when the embedded default is in use. */
   readonly dataDir: DataDir | undefined;
-  readonly upstream: UpstreamTarget;
+  /** The settings that were read at the start. */
+  readonly settings: Settings;
+  readonly payments: Payments | undefined;
   readonly isSimulated: boolean;
+  /** Lets settings be read again. Call it when all processes serve. */
+  openReloader(processes: SettingsProcesses): Reloader;
   /** Serves the admin API, if there is a token for it. @returns its address */
-  openAdmin(services: Pick<AdminServices, 'metrics' | 'activity'>): Promise<string>;
+  openAdmin(services: AdminParts): Promise<string>;
   closeAdmin(): Promise<void>;
   /** Writes what is pending, then closes the ledger. */
   closeLedger(): Promise<void>;
   closeSimulator(): Promise<void>;
+}
+
+/** The processes that serve clients. */
+export interface SettingsProcesses {
+  readonly apply: (settings: Settings) => Promise<void>;
+  readonly workerVersions: () => Promise<SettingsReport['workers']>;
+}
+
+export interface AdminParts extends Pick<AdminServices, 'metrics' | 'activity' | 'reloader'> {
+  /** The metrics of each process of this gateway that responds. */
+  readonly readMetrics: () => Promise<readonly WorkerMetrics[]>;
 }
 
 /** Only reads (audits) take longer, so cutting them off loses nothing. */
@@ -44,13 +73,26 @@ export async function openSharedParts(
   { log }: Log,
   registry: Registry,
 ): Promise<SharedParts> {
-  const prices = loadPriceTable(config.priceTablePath);
+  // Checked before the ledger is opened; the simulator's address is not known yet.
+  readPriceTable(config.priceTablePath);
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
   const store = await openStoreWhenReachable(config, dataDir, log);
   const simulator =
-    config.upstream === undefined
+    config.upstream === undefined && config.upstreamsPath === undefined
       ? await startUpstreamSimulator({ apiKey: SIMULATOR_KEY })
       : undefined;
+  const defaults: SettingsDefaults = {
+    adminToken: dataDir?.secret('admin-token'),
+    upstream:
+      simulator === undefined
+        ? undefined
+        : { url: simulator.url, apiKey: SIMULATOR_KEY, isLocal: true },
+    pepper: config.keyPepper ?? dataDir?.secret('key-pepper') ?? '',
+  };
+  const initial = readSettings(config, defaults);
+  let settings = initial;
+  const prices = createLivePrices(initial);
+  const settingsMetrics = addSettingsMetrics(registry, initial.version);
   const upkeep = startLedgerUpkeep(store, log);
   addLedgerMetrics(registry, {
     summary: () => upkeep.summary,
@@ -60,40 +102,84 @@ export async function openSharedParts(
         () => false,
       ),
   });
+  const notifications = await startNotifications(config, {
+    store,
+    registry,
+    log,
+    summary: () => upkeep.summary,
+  });
+  // Log-ins are few, so each replica counts its own.
+  const limiter = createMemoryLimiter();
+  const payments = await openPayments(config, { ledger: store, registry, log });
+  const paymentUpkeep = payments === undefined ? undefined : startPaymentUpkeep(payments, log);
   let closeAdmin = (): Promise<void> => Promise.resolve();
 
   return {
     store,
     prices,
     dataDir,
-    upstream: config.upstream ?? { url: simulator?.url ?? '', apiKey: SIMULATOR_KEY },
+    settings: initial,
+    payments,
     isSimulated: simulator !== undefined,
-    async openAdmin(services) {
-      const adminToken = config.adminToken ?? dataDir?.secret('admin-token');
-      if (adminToken === undefined) {
+    openReloader: ({ apply, workerVersions }) =>
+      createReloader({
+        env: process.env,
+        initial,
+        read: (next) => readSettings(next, defaults),
+        async apply(next) {
+          settings = next;
+          prices.replace(next);
+          await apply(next);
+        },
+        workerVersions,
+        log,
+        onReload: settingsMetrics.reloaded,
+      }),
+    async openAdmin({ readMetrics, ...services }) {
+      if (settings.adminTokens.length === 0) {
         log.warn('ADMIN_TOKEN is not set: no admin API and no metrics');
         return '';
       }
+      const traffic = createTrafficReader(readMetrics, Date.now);
       const server = createHttpServer(
         createAdminApp({
           ...services,
           store,
           prices,
-          defaultLimits: config.keyLimits,
-          adminToken,
-          metricsToken: config.metricsToken,
+          get defaultLimits() {
+            return settings.keyLimits;
+          },
+          lowBalance: config.lowBalance,
+          payments,
+          overdraft: config.overdraft,
+          settings: () => settings,
+          readLinks: createReadLinks(pepperOf(config)),
+          get adminTokens() {
+            return settings.adminTokens;
+          },
+          consolePage: loadPage('console', config.pagesDir, log),
+          limiter,
+          live: {
+            ledger: () => upkeep.summary,
+            traffic: () => traffic.read(),
+            audits: createAuditJobs(store, Date.now, log),
+          },
+          now: Date.now,
           log,
         }),
       );
       await listen(server, { host: config.adminHost, port: config.adminPort });
       const url = urlOf(server);
       closeAdmin = async () => {
+        traffic.stop();
         await drain(server, { deadlineMs: ADMIN_DRAIN_MS });
       };
       return url;
     },
     closeAdmin: () => closeAdmin(),
     async closeLedger() {
+      await paymentUpkeep?.stop();
+      await notifications.stop();
       await upkeep.stop();
       await store.close();
     },

@@ -2,6 +2,7 @@
  * Starts a gateway in one process: opens every part that the configuration names and connects them.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { BalanceStore } from '@gateway/balance-store';
 import type { PriceTable } from '@gateway/billing';
@@ -13,6 +14,7 @@ import { startClientServer } from './client-server.js';
 import type { ClientServer } from './client-server.js';
 import { openLog } from './log.js';
 import type { Services } from './services.js';
+import type { Reloader } from './settings/reloader.js';
 import { createRegistry } from './telemetry/registry.js';
 
 export interface RunningGateway {
@@ -24,8 +26,11 @@ export interface RunningGateway {
   /** Present when the embedded default is in use. */
   readonly dataDir: DataDir | undefined;
   readonly isSimulated: boolean;
+  /** Reads the settings again, and logs the outcome. */
+  readonly reload: Reloader['reload'];
   /**
-   * Stops accepting requests, lets those in progress finish and be charged, then closes everything.
+   * Announces the stop for the configured time. Then stops accepting requests, lets those in
+   * progress finish and be charged, and closes everything.
    */
   stop(): Promise<{ readonly abandoned: number }>;
 }
@@ -36,10 +41,18 @@ export async function startGateway(
   const { log, writeLine } = openLog(config.logLevel, { isShared: false });
   const registry = createRegistry();
   const shared = await openSharedParts(config, { log, writeLine }, registry);
-  const { store, prices, upstream, dataDir, isSimulated } = shared;
+  const { store, prices, dataDir, isSimulated } = shared;
   let server: ClientServer | undefined;
 
   async function stop(): Promise<{ readonly abandoned: number }> {
+    if (config.drainDelayMs > 0) {
+      server?.announceStop();
+      await sleep(config.drainDelayMs);
+    }
+    return close();
+  }
+
+  async function close(): Promise<{ readonly abandoned: number }> {
     const drained = (await server?.drain()) ?? { abandoned: 0 };
     await shared.closeAdmin();
     await shared.closeLedger();
@@ -54,21 +67,35 @@ export async function startGateway(
       log,
       writeLine,
       store,
-      prices,
-      upstream,
+      settings: shared.settings,
       registry,
+      payments: shared.payments,
       async openLimiter(metrics) {
         if (config.redisUrls.length === 0) return createMemoryLimiter();
         const { openRedisLimiter } = await import('./open-redis-limiter.js');
-        const redis = { urls: config.redisUrls, processes: config.replicas };
+        const redis = {
+          urls: config.redisUrls,
+          timeoutMs: config.redisTimeoutMs,
+          processes: config.replicas,
+        };
         return openRedisLimiter(redis, log, metrics);
       },
     });
-    const { url, services } = server;
-    const adminUrl = await shared.openAdmin({ metrics: registry, activity: services.activity });
-    return { url, adminUrl, store, prices, log, dataDir, isSimulated, services, stop };
+    const { url, services, applySettings } = server;
+    const reloader = shared.openReloader({
+      apply: (settings) => Promise.resolve(applySettings(settings)),
+      workerVersions: () => Promise.resolve([]),
+    });
+    const adminUrl = await shared.openAdmin({
+      metrics: registry,
+      readMetrics: async () => [await registry.getMetricsAsJSON()],
+      activity: services.activity,
+      reloader,
+    });
+    const { reload } = reloader;
+    return { url, adminUrl, store, prices, log, dataDir, isSimulated, services, reload, stop };
   } catch (error) {
-    await stop();
+    await close();
     throw error;
   }
 }

@@ -1,8 +1,8 @@
-/** Who may pass is decided before a body is read: what that means on the wire. */
+/** A key is admitted or refused before the body is read: the effects on the connection. */
 
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import { bodyFor, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { connectTo, disconnectAll, headOf, requestOf } from './support/raw-client.js';
 import type { RawClient } from './support/raw-client.js';
@@ -40,7 +40,7 @@ const charges = async () =>
 
 type RefusedKey = [what: string, status: number, text: RegExp, makeKey: () => Promise<string>];
 
-/** Keys that may not make a request now, and what they are told. */
+/** Keys that may not make a request now, and the refusals that they get. */
 const INACTIVE: RefusedKey[] = [
   [
     'unknown',
@@ -72,12 +72,12 @@ const INACTIVE: RefusedKey[] = [
     'never funded',
     401,
     /^this key's balance is used up \(0 USD\): add credit to go on$/,
-    async () => (await gateway.call('createKey', { name: 'empty' })).api_key,
+    async () => (await gateway.call('createKey', { name: 'empty' })).api_key ?? '',
   ],
   [
     'spent',
     401,
-    // 2 tokens at 3 USD and 3 at 15 USD per million, of 10^-14 USD.
+    // The balance of 10^-14 USD less 2 tokens at 3 USD and 3 at 15 USD per million.
     /^this key's balance is used up \(-0\.00005099999999 USD\): add credit to go on$/,
     async () => {
       const apiKey = await key({ balance_usd: '0.00000000000001' });
@@ -116,7 +116,7 @@ const OVER_ITS_LIMITS: RefusedKey[] = [
   ],
 ];
 
-/** 4 KB that become 4 MiB: for a key that is admitted, a 413. */
+/** 4 KB that decompress to 4 MiB. An admitted key would get a 413. */
 const BOMB = gzipSync(' '.repeat(4 * 1024 * 1024));
 const REQUESTS: [what: string, headers: string[], body: Uint8Array | undefined][] = [
   ['whose body never comes', [LENGTH], undefined],
@@ -128,7 +128,8 @@ const REQUESTS: [what: string, headers: string[], body: Uint8Array | undefined][
 describe.each([
   ['/v1/messages', [...INACTIVE, ...OVER_ITS_LIMITS]],
   ['/v1/chat/completions', [...INACTIVE, ...OVER_ITS_LIMITS]],
-  // Its limits are others: see limits.test.ts.
+  ['/v1/responses', [...INACTIVE, ...OVER_ITS_LIMITS]],
+  // Without OVER_ITS_LIMITS, because counting tokens has other limits: see limits.test.ts.
   ['/v1/messages/count_tokens', INACTIVE],
 ] as const)('%s answers a key that is', (path, refusedKeys) => {
   it.each(refusedKeys)(
@@ -146,7 +147,7 @@ describe.each([
         const { error } = JSON.parse(answer.split('\r\n\r\n')[1]!);
         expect(error.type).toBe(status === 401 ? 'authentication_error' : 'rate_limit_error');
         expect(error.message).toMatch(text);
-        // What may still come of the body must not be taken for another request.
+        // The rest of the body must not be read as the next request.
         if (body === undefined) expect(answer).toMatch(/^connection: close\r$/im);
       }
       expect(gateway.simulator.journal.requests()).toHaveLength(served);
@@ -156,7 +157,8 @@ describe.each([
 });
 
 /**
- * Sends without reading. What has arrived is lost to a client whose connection is reset meanwhile.
+ * Sends without reading. If the connection is reset meanwhile, the client loses a response that has
+ * already arrived.
  */
 async function sendBlindly(client: RawClient, bytes: string): Promise<void> {
   client.socket.pause();
@@ -164,7 +166,7 @@ async function sendBlindly(client: RawClient, bytes: string): Promise<void> {
   client.socket.resume();
 }
 
-it('a key that is refused has its answer although it goes on sending, and its connection ends', async () => {
+it('a client with a refused key gets its answer although it keeps sending, and its connection is closed', async () => {
   const client = connectTo(gateway);
   const length = 8 * 2 ** 20;
   const head = headOf({ apiKey: 'gw_nobody', headers: [`Content-Length: ${String(length)}`] });
@@ -175,7 +177,7 @@ it('a key that is refused has its answer although it goes on sending, and its co
   expect(gateway.simulator.journal.requests()).toEqual([]);
 });
 
-it('a key that is refused keeps its connection if its body came with the head', async () => {
+it('a client with a refused key keeps its connection if the body came with the head', async () => {
   const client = connectTo(gateway);
   client.send(requestOf('gw_nobody', userMessage('Hello')));
   expect(await client.receive(ANSWER)).not.toMatch(/^connection: close\r$/im);
@@ -185,7 +187,7 @@ it('a key that is refused keeps its connection if its body came with the head', 
 });
 
 describe('a client that expects 100 Continue', () => {
-  it('gets it when its key is admitted, once, and then its answer', async () => {
+  it('gets it once, when its key is admitted, and then its answer', async () => {
     const client = await startUpload(await key());
     client.send(BODY);
     const answer = await client.receive(ANSWER);
@@ -206,13 +208,13 @@ describe('a client that expects 100 Continue', () => {
     expect(await client.close()).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  it('and says so twice gets it, too', async () => {
+  it('gets it also if it sends the header twice', async () => {
     const client = connectTo(gateway);
     client.send(headOf({ apiKey: await key(), headers: [LENGTH, EXPECT, EXPECT] }));
     await client.receive(CONTINUE);
   });
 
-  it('gets none with HTTP/1.0, which has no such status', async () => {
+  it('does not get it with HTTP/1.0, which has no such status', async () => {
     const client = connectTo(gateway);
     const head = headOf({ apiKey: await key(), headers: [LENGTH, EXPECT] });
     client.send(head.replace('HTTP/1.1', 'HTTP/1.0') + BODY);
@@ -220,9 +222,9 @@ describe('a client that expects 100 Continue', () => {
   });
 
   it.each([
-    ['a path that is not there', 'POST', '/v1/nothing', 404],
+    ['a path that does not exist', 'POST', '/v1/nothing', 404],
     ['a method that the endpoint does not take', 'PUT', '/v1/messages', 405],
-  ])('gets none for %s', async (_what, method, path, status) => {
+  ])('does not get it for %s', async (_what, method, path, status) => {
     const client = connectTo(gateway);
     client.send(headOf({ apiKey: await key(), method, path, headers: [LENGTH, EXPECT] }));
     expect(await client.receive(ANSWER)).toMatch(new RegExp(`^HTTP/1.1 ${String(status)} `));
@@ -230,7 +232,7 @@ describe('a client that expects 100 Continue', () => {
 });
 
 describe('the lease of a key', () => {
-  it('is held while a body is uploaded, and given back when the uploader goes', async () => {
+  it('is held while a body is uploaded, and released when the uploader disconnects', async () => {
     const apiKey = await key({ concurrency: 1 });
     for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
       const client = await startUpload(apiKey);
@@ -243,11 +245,11 @@ describe('the lease of a key', () => {
         async () => (await postMessages(gateway, apiKey, userMessage('Hello'))).status === 200,
       );
     }
-    // None of the three cut bodies was sent on.
+    // None of the three incomplete bodies was sent upstream.
     expect(gateway.simulator.journal.requests()).toHaveLength(3);
   });
 
-  it('is given back with the answer, and then serves the next request on the same connection', async () => {
+  it('is released with the answer, so that the next request on the same connection gets it', async () => {
     const apiKey = await key({ concurrency: 1 });
     const client = await startUpload(apiKey);
     client.send(BODY);
@@ -257,7 +259,7 @@ describe('the lease of a key', () => {
   });
 });
 
-it('a body that is refused counts against the rate of its key', async () => {
+it('a request with a refused body takes a permit of its key', async () => {
   const apiKey = await key({ burst: 3, requests_per_minute: 1 });
   for (const bad of ['', '{', '{"model":5}']) {
     expect((await postMessages(gateway, apiKey, bad)).status).toBe(400);
@@ -266,24 +268,26 @@ it('a body that is refused counts against the rate of its key', async () => {
 });
 
 describe('a key that is suspended while it uploads', () => {
-  it.each(['/v1/messages', '/v1/messages/count_tokens', '/v1/chat/completions'])(
-    'to %s for more than a second is refused at the end',
-    async (path) => {
-      const { services } = gateway.running;
-      const { now } = services;
-      const { id, apiKey } = await gateway.createKey();
-      const client = connectTo(gateway);
-      client.send(headOf({ apiKey, path, headers: [LENGTH, EXPECT] }));
-      await client.receive(CONTINUE);
-      await gateway.call('suspendKey', { key_id: id });
-      Object.assign(services, { now: () => now() + 1_001 });
-      client.send(BODY);
-      const answer = await client.receive(ANSWER);
-      Object.assign(services, { now });
-      expect(answer).toMatch(/^HTTP\/1\.1 401 /m);
-      expect(answer).toContain('this API key is suspended');
-      expect(gateway.simulator.journal.requests()).toEqual([]);
-      expect((await gateway.call('showKey', { key_id: id })).spent_usd).toBe('0');
-    },
-  );
+  it.each([
+    ...['/v1/messages', '/v1/messages/count_tokens', '/v1/chat/completions', '/v1/responses'],
+  ])('to %s for more than a second is refused at the end', async (path) => {
+    const { services } = gateway.running;
+    const { now } = services;
+    const { id, apiKey } = await gateway.createKey();
+    const body = JSON.stringify(bodyFor(path, userMessage('Hello')));
+    const client = connectTo(gateway);
+    client.send(
+      headOf({ apiKey, path, headers: [`Content-Length: ${String(body.length)}`, EXPECT] }),
+    );
+    await client.receive(CONTINUE);
+    await gateway.call('suspendKey', { key_id: id });
+    Object.assign(services, { now: () => now() + 1_001 });
+    client.send(body);
+    const answer = await client.receive(ANSWER);
+    Object.assign(services, { now });
+    expect(answer).toMatch(/^HTTP\/1\.1 401 /m);
+    expect(answer).toContain('this API key is suspended');
+    expect(gateway.simulator.journal.requests()).toEqual([]);
+    expect((await gateway.call('showKey', { key_id: id })).spent_usd).toBe('0');
+  });
 });

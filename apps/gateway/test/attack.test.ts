@@ -3,9 +3,10 @@
 import { expect, it } from '@jest/globals';
 import { runTorture } from './support/torture.js';
 
-it('survives hostile bodies of every shape, serves others meanwhile, and gives nothing away', () => {
+it('survives hostile bodies of every shape, serves other keys meanwhile, and charges every answer', () => {
   const { output, status } = runTorture('attack');
-  // How many were tried, the longest block, the most memory, and what was not charged.
+  // Shows the number of bodies, the longest block, the most memory, and answers that were not
+  // charged.
   process.stdout.write(output.slice(output.indexOf('\n\n')));
   expect(output).toMatch(/\n\nseed 1: 8 passed, 0 failed\n$/);
   expect(status).toBe(0);

@@ -4,7 +4,16 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { MODEL, postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import {
+  MODEL,
+  postChat,
+  postMessages,
+  startTestGateway,
+  userMessage,
+  postResponses,
+  bodyFor,
+  IN_RESPONSES,
+} from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 
 const MAX_BODY_BYTES = 64 * 1024;
@@ -28,12 +37,18 @@ async function expectNothingHappened(): Promise<void> {
   expect(data).toHaveLength(0);
 }
 
+const PATHS = {
+  messages: '/v1/messages',
+  'chat.completions': '/v1/chat/completions',
+  responses: '/v1/responses',
+} as const;
 const content = { messages: [{ role: 'user', content: 'Hello' }] };
 const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
 describe.each([
   ['messages', postMessages],
   ['chat.completions', postChat],
+  ['responses', postResponses],
 ] as const)('%s refuses', (dialect, post) => {
   const bodies: [what: string, body: unknown, status: number, field: string][] = [
     ['no body', '', 400, ''],
@@ -65,7 +80,7 @@ describe.each([
       'model',
     ],
     ['no messages', { model: MODEL, max_tokens: 5 }, 400, 'messages'],
-    ['messages that are no array', { ...userMessage('Hello'), messages: {} }, 400, 'messages'],
+    ['messages that are not an array', { ...userMessage('Hello'), messages: {} }, 400, 'messages'],
     ['empty messages', { ...userMessage('Hello'), messages: [] }, 400, 'messages'],
     ['max_tokens as text', { ...userMessage('Hello'), max_tokens: '5' }, 400, 'max_tokens'],
     ['negative max_tokens', { ...userMessage('Hello'), max_tokens: -1 }, 400, 'max_tokens'],
@@ -88,10 +103,11 @@ describe.each([
       error: { type: status === 404 ? 'not_found_error' : 'invalid_request_error' },
       request_id: response.headers.get('x-gateway-request-id'),
     });
-    expect(answer.error.message).toContain(field);
-    if (dialect === 'chat.completions') {
+    const named = dialect === 'responses' ? (IN_RESPONSES[field] ?? field) : field;
+    expect(answer.error.message).toContain(named);
+    if (dialect !== 'messages') {
       expect(answer.error).toHaveProperty('code');
-      if (field !== '') expect(answer.error.param).toBe(field);
+      if (field !== '') expect(answer.error.param).toBe(named);
     }
     await expectNothingHappened();
   });
@@ -100,7 +116,7 @@ describe.each([
     const large = JSON.stringify(userMessage('x'.repeat(MAX_BODY_BYTES)));
     const answers = [
       await post(gateway, apiKey, large),
-      await sendChunked(dialect === 'messages' ? '/v1/messages' : '/v1/chat/completions', large),
+      await sendChunked(PATHS[dialect], large),
       await post(gateway, apiKey, gzipSync(JSON.stringify(userMessage('x'.repeat(20_000_000)))), {
         'content-encoding': 'gzip',
       }),
@@ -129,17 +145,16 @@ describe.each([
     await expectNothingHappened();
   });
 
-  it('credentials that are missing, doubled or odd, all with the same words', async () => {
-    const path = dialect === 'messages' ? '/v1/messages' : '/v1/chat/completions';
+  it('two credentials, and any missing or malformed one with the same text', async () => {
     const send = (headers: Record<string, string>): Promise<Response> =>
-      fetch(gateway.url + path, {
+      fetch(gateway.url + PATHS[dialect], {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
           'anthropic-version': '2023-06-01',
           ...headers,
         },
-        body: JSON.stringify(userMessage('Hello')),
+        body: JSON.stringify(bodyFor(PATHS[dialect], userMessage('Hello'))),
       });
     const both = await send({ authorization: `Bearer ${apiKey}`, 'x-api-key': apiKey });
     expect(both.status).toBe(400);
@@ -171,7 +186,7 @@ describe.each([
     await expectNothingHappened();
   });
 
-  it('nothing for members named after the prototype, which stay inert wherever they are', async () => {
+  it('no member named like one of Object.prototype: such names have no effect anywhere', async () => {
     const { apiKey: own } = await gateway.createKey();
     const evil = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}';
     const schema = `{"type":"object",${evil},"properties":{${evil}}}`;
@@ -184,7 +199,7 @@ describe.each([
       `{"model":"${MODEL}","max_tokens":5,${JSON.stringify(content).slice(1, -1)},"tool_choice":{${evil},"type":"auto"},"response_format":{${evil},"type":"json_object"}}`,
     ];
     for (const text of places) {
-      // A reply may hold them, too.
+      // A reply may contain them, too.
       gateway.simulator.script({
         content: [JSON.parse(`{"type":"tool_use","id":"t","name":"a","input":{${evil}}}`)],
       });
@@ -217,11 +232,8 @@ describe('a million', () => {
   it.each([
     ['members', `${asked},${members}}`],
     ['times the same member', `${asked}${',"a":0'.repeat(1_000_000)}}`],
-    ['arrays, one in another', `${asked},"x":${deep(1_000_000)}}`],
-    [
-      'objects, one in another',
-      `${asked},"x":${'{"a":'.repeat(1_000_000)}0${'}'.repeat(1_000_000)}}`,
-    ],
+    ['nested arrays', `${asked},"x":${deep(1_000_000)}}`],
+    ['nested objects', `${asked},"x":${'{"a":'.repeat(1_000_000)}0${'}'.repeat(1_000_000)}}`],
     ['opening brackets', `${asked},"x":${'['.repeat(1_000_000)}`],
   ])('%s at the root are refused', async (_what, body) => {
     for (const post of [postMessages, postChat]) {
@@ -232,11 +244,11 @@ describe('a million', () => {
     expect(roomy.simulator.journal.requests()).toHaveLength(0);
   });
 
-  it('members of a member are passed on by one format and left out by the other', async () => {
+  it('members of a member go upstream in the native format and are left out in the chat format', async () => {
     const body = `${asked},"metadata":{${members}}}`;
     expect((await postMessages(roomy, key, body)).status).toBe(200);
     expect(roomy.simulator.journal.requests().at(-1)!.bytes).toBe(body.length);
-    // Parsed, they would take many times their bytes.
+    // Once parsed, they would take many times their bytes.
     const refused = await postChat(roomy, key, body);
     expect(refused.status).toBe(400);
     expect((await refused.json()).error.message).toBe('the body has too many values for its size');
@@ -292,7 +304,7 @@ describe('a list of 100,001 items', () => {
   });
 
   it.each([postMessages, postChat])(
-    'is one too many: 100,000 messages are served',
+    'is one item too long: 100,000 messages are served',
     async (post) => {
       const messages = list({ role: 'user', content: 'word '.repeat(20) }, 100_000);
       const served = roomy.simulator.journal.requests().length;
@@ -305,7 +317,7 @@ describe('a list of 100,001 items', () => {
   it.each([
     ['messages.0', postMessages],
     ['messages.0', postChat],
-  ] as const)('or an object of 1,001 members is refused by name: %s', async (name, post) => {
+  ] as const)('and an object of 1,001 members are refused by name: %s', async (name, post) => {
     const members = Array.from({ length: 999 }, (_, n) => [`k${String(n)}`, 0]);
     const messages = messageOf(Object.fromEntries(members));
     const refused = await post(roomy, key, { ...userMessage('Hello'), messages });
@@ -316,7 +328,7 @@ describe('a list of 100,001 items', () => {
   });
 });
 
-describe('characters that are no text', () => {
+describe('control characters and malformed escapes', () => {
   it.each([
     ['/v1/dashboard/usage/req_%00', 404],
     ['/v1/dashboard/usage/req_%0d%0ax', 404],
@@ -326,7 +338,7 @@ describe('characters that are no text', () => {
     ['/v1/dashboard/usage?day=0000-01-01', 400],
     ['/v1/models/a%00', 404],
     ['/v1/models/a%0d%0ab', 404],
-  ])('in %s are %i', async (path, status) => {
+  ])('in %s are refused with %i', async (path, status) => {
     const response = await fetch(gateway.url + path, {
       headers: { authorization: `Bearer ${apiKey}` },
     });
@@ -334,7 +346,7 @@ describe('characters that are no text', () => {
     expect(await response.json()).toMatchObject({ type: 'error' });
   });
 
-  it('make no header of their own on the way to the upstream', async () => {
+  it('cannot add a header to the request upstream', async () => {
     const { apiKey: own } = await gateway.createKey();
     const query = '?beta=%0d%0aX-Injected:%201&x=%00&%E0%A4%A';
     const response = await fetch(`${gateway.url}/v1/messages${query}`, {
@@ -360,7 +372,7 @@ describe('characters that are no text', () => {
   });
 });
 
-it('a key that never ends is refused when the head is full', async () => {
+it('a credential that does not end is refused when the head exceeds its limit', async () => {
   const { hostname, port } = new URL(gateway.url);
   const socket = connect(Number(port), hostname);
   let received = '';
@@ -371,7 +383,7 @@ it('a key that never ends is refused when the head is full', async () => {
   expect(received).toMatch(/^HTTP\/1\.1 431 /);
 });
 
-it('blanks around a key are none of it', async () => {
+it('white space around a credential is not part of it', async () => {
   const { apiKey: own } = await gateway.createKey();
   const { hostname, port } = new URL(gateway.url);
   const socket = connect(Number(port), hostname);
@@ -384,7 +396,7 @@ it('blanks around a key are none of it', async () => {
   expect(received).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-it('a chat request for 100 choices gets one, and pays for one', async () => {
+it('a chat request for 100 choices gets one and is charged for one', async () => {
   const { apiKey: own, id } = await gateway.createKey();
   const response = await postChat(gateway, own, userMessage('Hello', { n: 100 }));
   expect(response.status).toBe(200);
@@ -401,8 +413,8 @@ describe('the native endpoint refuses', () => {
     ['no max_tokens', { max_tokens: undefined }, 'max_tokens'],
     ['max_tokens of 10^12', { max_tokens: 1e12 }, 'max_tokens'],
     ['max_tokens of 2^53', { max_tokens: 2 ** 53 }, 'max_tokens'],
-    ['stop_sequences that are no array', { stop_sequences: 'END' }, 'stop_sequences'],
-    ['stream that is no boolean', { stream: 'yes' }, 'stream'],
+    ['stop_sequences that are not an array', { stop_sequences: 'END' }, 'stop_sequences'],
+    ['stream that is not a boolean', { stream: 'yes' }, 'stream'],
     ['five cache points', { system: cachePoints(5) }, 'cache_control'],
   ])('%s', async (_what, more, field) => {
     const response = await postMessages(gateway, apiKey, userMessage('Hello', more));
@@ -465,7 +477,8 @@ describe('paths and methods', () => {
     ['POST', '/v1/messages/batches', 404],
     ['GET', '/v1/files', 404],
     ['GET', '/v1/organizations/me', 404],
-    ['POST', '/v1/responses', 404],
+    ['GET', '/v1/responses', 405],
+    ['GET', '/v1/responses/resp_1', 404],
     ['POST', '/V1/messages', 404],
     ['GET', '/v1/dashboard/usage/%E0%A4%A', 400],
     ['GET', '/admin/keys', 404],
@@ -518,6 +531,18 @@ describe('paths and methods', () => {
     expect(await response.json()).toMatchObject({ object: 'chat.completion' });
   });
 
+  it.each(['/responses', '/v1/v1/responses', '//v1//responses', '/v1/responses/'])(
+    'answers POST %s like /v1/responses',
+    async (path) => {
+      const response = await fetch(gateway.url + path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: MODEL, input: 'Hello' }),
+      });
+      expect(await response.json()).toMatchObject({ object: 'response' });
+    },
+  );
+
   it.each([
     '/models',
     '/v1/v1/models',
@@ -536,9 +561,9 @@ describe('paths and methods', () => {
 
   it.each([
     [
-      'POST',
-      '/v1/responses',
-      /^POST \/v1\/responses: this endpoint is not offered here; use POST \/v1\/chat/,
+      'GET',
+      '/v1/responses/resp_1',
+      /^GET \/v1\/responses\/resp_1: this endpoint is not offered here; use POST \/v1\/responses with/,
     ],
     ['POST', '/v1/embeddings', /^POST \/v1\/embeddings: this endpoint is not offered here$/],
     [
@@ -558,8 +583,8 @@ describe('paths and methods', () => {
     ],
     [
       'POST',
-      '/v1/v1//responses/?api_key=secret',
-      /^POST \/v1\/v1\/\/responses\/: this endpoint is not offered here; use POST \/v1\/chat/,
+      '/v1/v1//responses/compact?api_key=secret',
+      /^POST \/v1\/v1\/\/responses\/compact: this endpoint is not offered here; use POST \/v1\/responses/,
     ],
     ['GET', '/v1/moderations', /^GET \/v1\/moderations: this endpoint is not offered here$/],
     ['GET', '/v1/files/file_1', /^GET \/v1\/files\/file_1: this endpoint is not offered here$/],
@@ -579,19 +604,26 @@ describe('paths and methods', () => {
     ],
     ['GET', '/v1/messages', /^GET \/v1\/messages: this endpoint takes POST only$/],
     ['GET', '//v1/messages', /^GET \/\/v1\/messages: this endpoint takes POST only$/],
-  ])('%s %s is told what was asked and what is meant', async (method, path, message) => {
-    const response = await fetch(gateway.url + path, { method });
-    const { error } = await response.json();
-    expect(error.message).toMatch(message);
-    expect(response.headers.get('x-should-retry')).toBe('false');
-  });
+  ])(
+    'the refusal of %s %s names the request, and the endpoint that was probably meant',
+    async (method, path, message) => {
+      const response = await fetch(gateway.url + path, { method });
+      const { error } = await response.json();
+      expect(error.message).toMatch(message);
+      expect(response.headers.get('x-should-retry')).toBe('false');
+    },
+  );
 
-  it('says at its root what it is and where SDKs connect', async () => {
+  it('describes itself and the base addresses for SDKs at its root', async () => {
     const response = await fetch(gateway.url);
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({
       name: 'gateway',
-      base_urls: { messages: gateway.url, chat_completions: `${gateway.url}/v1` },
+      base_urls: {
+        messages: gateway.url,
+        chat_completions: `${gateway.url}/v1`,
+        responses: `${gateway.url}/v1`,
+      },
     });
     const head = await fetch(gateway.url, { method: 'HEAD' });
     expect(head.status).toBe(200);
@@ -600,7 +632,7 @@ describe('paths and methods', () => {
 });
 
 describe('an address that a client names', () => {
-  it('is handed on or refused, and never fetched by the gateway', async () => {
+  it('is sent upstream or refused, and never fetched by the gateway', async () => {
     let visits = 0;
     const trap = createServer((_req, res) => {
       visits += 1;

@@ -1,13 +1,20 @@
 /**
- * Memory that bodies may take: a budget for the process, a share of it for each key, and what
- * inflates.
+ * The memory of bodies: a budget for the process, a share of it for each key, and compressed
+ * bodies.
  */
 
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { anthropicUpstream } from '../src/upstream/anthropic.js';
 import { createUpstreamClient } from '../src/upstream/client.js';
-import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import {
+  postChat,
+  postMessages,
+  startTestGateway,
+  userMessage,
+  postResponses,
+  bodyFor,
+} from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';
 import { connectTo, disconnectAll, headOf } from './support/raw-client.js';
@@ -15,7 +22,7 @@ import type { RawClient } from './support/raw-client.js';
 import { until } from './support/until.js';
 
 const MEBIBYTE = 1024 * 1024;
-/** The smallest budget there may be for bodies of this size: two of one key, one of another. */
+/** With the smallest budget that is allowed, two bodies of one key fit, and one of another key. */
 const MAX_BODY_BYTES = 4 * MEBIBYTE;
 const BODY_MEMORY_BYTES = 4 * MAX_BODY_BYTES;
 
@@ -44,7 +51,7 @@ const ANSWER = /\r\n\r\n\{.*\}$/;
 const EXPECT = 'Expect: 100-continue';
 const lengthOf = (bytes: number): string => `Content-Length: ${String(bytes)}`;
 
-/** A body of the largest size, which has not begun. */
+/** Starts a request with a body of the largest size, and sends none of the body. */
 async function startUpload(apiKey: string): Promise<RawClient> {
   const client = connectTo(gateway);
   client.send(headOf({ apiKey, headers: [lengthOf(MAX_BODY_BYTES), EXPECT] }));
@@ -60,7 +67,7 @@ async function startUploads(count: number): Promise<{ apiKey: string; clients: R
 }
 
 describe('bodies in flight', () => {
-  it('of one key take its share and no more: 429, no 100 Continue, and other keys are served', async () => {
+  it('of one key take at most its share: then 429 without 100 Continue, and other keys are served', async () => {
     const { apiKey, clients } = await startUploads(2);
     expect(await reservedBytes()).toBe(2 * MAX_BODY_BYTES);
 
@@ -84,7 +91,7 @@ describe('bodies in flight', () => {
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
   });
 
-  it('of several keys never take everything: 529 for what is too large, and small ones are served', async () => {
+  it('of several keys never take all of the memory: 529 for large ones, and small ones are served', async () => {
     const one = await startUploads(2);
     await startUploads(1);
     expect(await reservedBytes()).toBe(3 * MAX_BODY_BYTES);
@@ -113,7 +120,7 @@ describe('bodies in flight', () => {
     expect(served.status).toBe(200);
   });
 
-  it('without a length are reserved for as they arrive, and refused where the share ends', async () => {
+  it('without a declared length reserve memory as they arrive, and are refused at the end of the share', async () => {
     const { apiKey } = await startUploads(1);
     const piece = 'x'.repeat(MEBIBYTE);
     const chunk = `${piece.length.toString(16)}\r\n${piece}\r\n`;
@@ -125,7 +132,7 @@ describe('bodies in flight', () => {
     expect(await reservedBytes()).toBe(MAX_BODY_BYTES);
     first.send(chunk);
     await until(async () => (await reservedBytes()) === MAX_BODY_BYTES + MEBIBYTE);
-    // Three more would fit; the chunks' own bytes do not count.
+    // Three more would fit; the framing of chunks does not count.
     for (let sent = 0; sent < 4; sent += 1) second.send(chunk);
     expect(await second.receive(ANSWER)).toMatch(/^HTTP\/1\.1 429 /m);
     await until(async () => (await reservedBytes()) === MAX_BODY_BYTES + MEBIBYTE);
@@ -135,8 +142,9 @@ describe('bodies in flight', () => {
 describe.each([
   ['messages', postMessages, '/v1/messages'],
   ['chat.completions', postChat, '/v1/chat/completions'],
+  ['responses', postResponses, '/v1/responses'],
 ] as const)('after a request of %s nothing stays reserved that', (_dialect, post, path) => {
-  /** For the worker thread, or not. */
+  /** The second body is prepared in the worker thread. */
   const bodies = ['Hello', 'Hello '.repeat(500_000)];
 
   it.each([
@@ -145,9 +153,9 @@ describe.each([
   ])('%s', async (_what, stream) => {
     const { apiKey } = await gateway.createKey();
     for (const text of bodies) {
-      // Reserved while the upstream has not got the body.
+      // The memory stays reserved until the upstream has the body.
       const client = connectTo(gateway);
-      const body = JSON.stringify(userMessage(text, { stream }));
+      const body = JSON.stringify(bodyFor(path, userMessage(text, { stream })));
       client.send(headOf({ apiKey, path, headers: [lengthOf(body.length), EXPECT] }));
       await client.receive(CONTINUE);
       expect(await reservedBytes()).toBe(body.length);
@@ -197,7 +205,7 @@ describe.each([
     expect(await reservedBytes()).toBe(0);
   });
 
-  it('its client gave up, in its body or after it', async () => {
+  it('its client left, during its body or after it', async () => {
     const { apiKey } = await gateway.createKey();
     for (const text of bodies) {
       const body = JSON.stringify(userMessage(text));
@@ -228,7 +236,7 @@ const ENCODERS: [encoding: string, encode: (text: string) => Buffer][] = [
 describe.each(ENCODERS)('a body in %s', (encoding, encode) => {
   const headers = { 'content-encoding': encoding };
 
-  it('that becomes more than 200 times larger is refused', async () => {
+  it('that decompresses to more than 200 times its size is refused', async () => {
     const { apiKey } = await gateway.createKey();
     // Valid, and within the largest size.
     const bomb = encode(JSON.stringify(userMessage('Hello')).padEnd(MAX_BODY_BYTES));
@@ -243,7 +251,7 @@ describe.each(ENCODERS)('a body in %s', (encoding, encode) => {
     expect(gateway.simulator.journal.requests()).toEqual([]);
   });
 
-  it('that becomes larger than a body may be is refused', async () => {
+  it('that decompresses to more than MAX_BODY_BYTES is refused', async () => {
     const { apiKey } = await gateway.createKey();
     const huge = encode(JSON.stringify(userMessage(prose(5 * MEBIBYTE))));
     for (const post of [postMessages, postChat]) {

@@ -1,4 +1,4 @@
-/** Pages that call the gateway from a browser: CORS_ORIGINS says whose. */
+/** Pages that call the gateway from a browser. CORS_ORIGINS lists their origins. */
 
 import type { Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -9,7 +9,7 @@ import type { TestGateway } from './support/gateway.js';
 
 const ORIGIN = 'https://app.example.com';
 const OTHER = 'https://app.example.com.evil.test';
-/** What the browser builds of both SDKs send. */
+/** The headers that the browser builds of both SDKs send. */
 const ASKED_HEADERS =
   'anthropic-dangerous-direct-browser-access,anthropic-version,authorization,content-type,x-api-key,x-stainless-lang';
 
@@ -53,7 +53,7 @@ const corsHeaders = ({ headers }: Response): string[] =>
   [...headers.keys()].filter((name) => name.startsWith('access-control-'));
 
 describe('pages in a browser', () => {
-  it('are not let in by default', async () => {
+  it('are refused by default', async () => {
     const closed = await serveTo();
     const asked = await preflight(closed, ORIGIN);
     expect(asked.status).toBe(405);
@@ -65,6 +65,7 @@ describe('pages in a browser', () => {
   it('of a listed origin may call every endpoint, and read what SDKs read', async () => {
     for (const path of [
       ...['/v1/messages', '/v1/messages/count_tokens', '/v1/chat/completions', '/v1/models'],
+      ...['/v1/responses', '/responses'],
       ...['/v1/dashboard/balance', '/chat/completions'],
     ]) {
       const asked = await preflight(gateway, ORIGIN, path);
@@ -92,7 +93,7 @@ describe('pages in a browser', () => {
       expect(exposed).toEqual(
         expect.arrayContaining(['request-id', 'x-request-id', 'retry-after', 'x-should-retry']),
       );
-      // Nothing that the gateway says of its own is kept from a page.
+      // A page may read every header that the gateway adds.
       const own = [...response.headers.keys()].filter((name) => name.startsWith('x-'));
       expect(own.filter((name) => !exposed.includes(name) && name !== 'x-accel-buffering')).toEqual(
         [],
@@ -100,7 +101,7 @@ describe('pages in a browser', () => {
     }
   });
 
-  it('of another origin are not let in', async () => {
+  it('of another origin are refused', async () => {
     for (const origin of [OTHER, 'https://example.com', 'http://app.example.com', 'null']) {
       const asked = await preflight(gateway, origin);
       expect(asked.headers.get('access-control-allow-origin')).toBe(null);
@@ -110,7 +111,7 @@ describe('pages in a browser', () => {
     }
   });
 
-  it('of any origin are let in by *', async () => {
+  it('of any origin may call it with *', async () => {
     const asked = await preflight(await serveTo('*'), OTHER);
     expect(asked.headers.get('access-control-allow-origin')).toBe('*');
   });

@@ -4,16 +4,20 @@ import { createPreparer } from '../src/preparation/prepare-request.js';
 import { NO_LIMITS } from './support/no-limits.js';
 
 const price = defaultPriceTable().find('claude-sonnet-4-6')!;
-/** 3.75 USD per million tokens written to the cache is the dearest prompt token, 15 the reply's. */
+/**
+ * The highest price of a prompt token is 3.75 USD per million (cache writes), that of the reply is
+ * 15.
+ */
 const inUsdPerMillion = (units: bigint) => Number(units) / 1e14 / 1e-6;
 const prepare = createPreparer({
   models: defaultPriceTable().list(),
   allow: new Set(['compaction', 'web_search', 'code_execution', 'mcp', 'advisor']),
   overdraft: 'none',
+  chat: { jsonSchema: 'ignored', reasoning: 'none', cache: 'client' },
 });
 const boundOf = (bytes: Uint8Array, hasLongContext = false) => {
   const preparation = prepare({ format: 'messages', body: bytes, hasLongContext }, NO_LIMITS);
-  if (preparation.outcome === 'too_large') throw new Error('a limit that there is not');
+  if (preparation.outcome === 'too_large') throw new Error('a limit that does not exist');
   return preparation;
 };
 const amountOf = (body: unknown, hasLongContext = false) => {
@@ -32,8 +36,8 @@ const request = (content: unknown, more: object = {}) => ({
 const bytesOf = (body: unknown) => Buffer.from(JSON.stringify(body));
 const bytes = (body: unknown) => bytesOf(body).length;
 
-describe('the cost bound', () => {
-  it('is every byte a token at the dearest prompt rate, and max_tokens at the reply rate', () => {
+describe('the charge bound', () => {
+  it('counts every byte as a token at the highest prompt rate, and max_tokens at the output rate', () => {
     const body = request('héllo'.repeat(1_000));
     expect(promptTokens(body)).toBe(bytes(body) + 2_000);
     const longer = { ...body, max_tokens: 1_000 };
@@ -41,7 +45,7 @@ describe('the cost bound', () => {
     expect(more).toBe(1_000n * 1_500_000_000n + 3n * 375_000_000n);
   });
 
-  it('counts images and built-in tools apart: they cost more than their bytes', () => {
+  it('adds images and built-in tools, which have more tokens than bytes', () => {
     const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } };
     const inResult = { type: 'tool_result', tool_use_id: 't', content: [image, image] };
     const body = request([image, inResult, { type: 'text', text: '"type":"image"' }], {
@@ -66,7 +70,7 @@ describe('the cost bound', () => {
     }
   });
 
-  it('sees through escapes', () => {
+  it('recognises names and values that are written with escapes', () => {
     const written = JSON.stringify(request([{ type: 'image', source: { type: 'url', url: 'x' } }]));
     const escaped = Buffer.from(written.replace('"image"', String.raw`"\u0069mage"`));
     expect(boundOf(escaped)).toMatchObject({
@@ -75,7 +79,7 @@ describe('the cost bound', () => {
     });
   });
 
-  it('is bytes as ever for documents of plain text', () => {
+  it('counts bytes for documents of plain text', () => {
     const plain = {
       type: 'document',
       source: { type: 'text', media_type: 'text/plain', data: 'text' },
@@ -88,14 +92,14 @@ describe('the cost bound', () => {
     expect(promptTokens(body)).toBe(bytes(body) + 2_000 + 5_000);
   });
 
-  it('of a compaction by itself is that of a reply: it reads once and writes at most max_tokens', () => {
+  it('is the same for a compaction alone as for a reply: it reads once and writes at most max_tokens', () => {
     const reply = request('Hello', { max_tokens: 100 });
     const compaction = { ...reply, compaction: { type: 'summarize' } };
     const longer = BigInt(bytes(compaction) - bytes(reply)) * 375_000_000n;
     expect(amountOf(compaction)).toBe(amountOf(reply) + longer);
   });
 
-  it('does not exist where the upstream may compact any number of times', () => {
+  it('does not exist if the upstream may compact any number of times', () => {
     const compacting = {
       edits: [{ type: 'clear_tool_uses_20250919' }, { type: 'compact_20260112' }],
     };
@@ -129,7 +133,7 @@ describe('the cost bound', () => {
     expect(turns(fetches({ max_uses: 500 }))).toBe(10);
     expect(turns(fetches({ max_uses: null }), { type: 'custom', max_uses: 0 })).toBe(10);
     expect(turns({ type: 'tool_search_tool_regex_20251119' })).toBe(10);
-    // Nothing else may stand in for the tool's own limit.
+    // No other member is mistaken for the tool's own limit.
     const hologram = { hologram: [{ max_uses: 0 }] };
     const body = request('Hello', { ...hologram, max_tokens: 1_000, tools: [fetches({})] });
     expect(amountOf(body)).toBe(

@@ -1,4 +1,4 @@
-/** What a step of the machine's clock does to money, limits and requests that run: nothing. */
+/** A step of the machine's clock has no effect on money, limits and requests in progress. */
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startTestGateway, postMessages, userMessage } from './support/gateway.js';
@@ -7,10 +7,7 @@ const HOUR_MS = 3_600_000;
 const SystemDate = Date;
 let stepMs = 0;
 
-/**
- * The clock of this process. When a key expires is judged by the ledger's, which does not step
- * here.
- */
+/** The clock of this process. Keys expire by the clock of the ledger, which does not step here. */
 class SteppingDate extends SystemDate {
   constructor(...parts: ConstructorParameters<typeof SystemDate> | []) {
     if (parts.length === 0) super(SteppingDate.now());
@@ -32,7 +29,7 @@ it.each([
   ['ahead', HOUR_MS],
   ['back', -HOUR_MS],
 ])(
-  'a clock that steps an hour %s frees no permit, locks nobody out, and charges all',
+  'a clock that steps an hour %s frees no permit, locks no key out, and every request is charged',
   async (_, step) => {
     stepMs = 0;
     const gateway = await startTestGateway({ simulator: { eventDelayMs: 20 } });

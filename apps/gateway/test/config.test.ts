@@ -34,7 +34,7 @@ describe('readConfig', () => {
     expect(both).toMatchObject({ host: '::', adminHost: '10.0.0.1' });
   });
 
-  it('has memory for four bodies at least, however little the machine has', () => {
+  it('has memory for at least four bodies, even on a small machine', () => {
     const oneGigabyte = 2 ** 30;
     const { bodyMemoryBytes } = readConfig({ MAX_BODY_BYTES: String(oneGigabyte) });
     expect(bodyMemoryBytes).toBeGreaterThanOrEqual(4 * oneGigabyte);
@@ -70,9 +70,30 @@ describe('readConfig', () => {
     ['KEY_BURST', '1.5'],
     ['KEY_REQUESTS_PER_MINUTE', 'many'],
     ['ALLOW_FEATURES', 'teleport'],
+    ['REDIS_TIMEOUT_MS', '0'],
+    ['CHAT_JSON_SCHEMA', 'strict'],
+    ['CHAT_REASONING', 'all'],
+    ['CHAT_CACHE', 'yes'],
     ['REPLICAS', '0'],
     ['WORKERS', '0'],
     ['WORKERS', 'all'],
+    ['WEBHOOK_URL', 'hooks.example.com'],
+    ['WEBHOOK_URL', 'ftp://hooks.example.com'],
+    ['WEBHOOK_SECRET', 'secret'],
+    ['WEBHOOK_SECRET', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw whsec_short'],
+    ['WEBHOOK_SECRET', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS*'],
+    ['WEBHOOK_SECRET', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwA'],
+    ['WEBHOOK_ALLOW_PRIVATE', 'yes'],
+    ['STRIPE_SECRET_KEY', 'pk_test_1'],
+    ['STRIPE_SECRET_KEY', 'sk_1'],
+    ['STRIPE_WEBHOOK_SECRET', 'secret'],
+    ['STRIPE_WEBHOOK_SECRET', 'whsec_12345678 other'],
+    ['STRIPE_API_URL', 'https://stripe.test/path'],
+    ['STRIPE_AUTOMATIC_TAX', 'yes'],
+    ['TOP_UP_MIN_USD', '0.49'],
+    ['TOP_UP_MAX_USD', '10.001'],
+    ['TOP_UP_MAX_USD', '1000000'],
+    ['PUBLIC_URL', 'gateway.example'],
   ])('names %s when it is %s', (name, value) => {
     const problems = problemsOf({ [name]: value });
     expect(problems.some((problem) => problem.startsWith(name))).toBe(true);
@@ -87,13 +108,13 @@ describe('readConfig', () => {
     ]);
   });
 
-  it('tells every problem at once and repeats no value', () => {
+  it('reports every problem at once and repeats no value', () => {
     const problems = problemsOf({ KEY_PEPPER: 'hunter2', ADMIN_TOKEN: 'letmein', PORT: 'x' });
     expect(problems).toHaveLength(3);
     expect(problems.join()).not.toMatch(/hunter2|letmein/);
   });
 
-  it('asks for what PostgreSQL and another upstream need', () => {
+  it('requires the variables that PostgreSQL and another upstream need', () => {
     expect(problemsOf({ DATABASE_URL: 'postgres://db/gateway' })).toEqual([
       expect.stringMatching(/^KEY_PEPPER/),
     ]);
@@ -103,5 +124,82 @@ describe('readConfig', () => {
     expect(problemsOf({ PORT: '9000', ADMIN_PORT: '9000' })).toEqual([
       expect.stringMatching(/^ADMIN_PORT/),
     ]);
+  });
+
+  it('delivers events to a receiver whose address and secret are given', () => {
+    expect(readConfig({}).webhook).toBeUndefined();
+    const [old, next] = [
+      'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      `whsec_${Buffer.alloc(64, 7).toString('base64')}`,
+    ];
+    const given = {
+      WEBHOOK_URL: 'https://hooks.test/gateway',
+      WEBHOOK_SECRET: ` ${old}  ${next} `,
+    };
+    expect(readConfig(given).webhook).toEqual({
+      url: 'https://hooks.test/gateway',
+      secrets: [old, next],
+      allowPrivate: false,
+    });
+    const inside = { WEBHOOK_URL: 'http://10.0.0.1/', WEBHOOK_ALLOW_PRIVATE: 'true' };
+    expect(readConfig({ ...given, ...inside }).webhook?.allowPrivate).toBe(true);
+  });
+
+  it.each([
+    [{ WEBHOOK_URL: 'https://hooks.test' }, 'WEBHOOK_SECRET: is needed when WEBHOOK_URL is set'],
+    [
+      { WEBHOOK_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' },
+      'WEBHOOK_URL: is needed when WEBHOOK_SECRET is set',
+    ],
+    [
+      {
+        WEBHOOK_URL: 'http://hooks.test',
+        WEBHOOK_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      },
+      'WEBHOOK_URL: must be https://, unless WEBHOOK_ALLOW_PRIVATE is true',
+    ],
+    [
+      {
+        WEBHOOK_URL: 'https://user:canary@hooks.test',
+        WEBHOOK_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      },
+      'WEBHOOK_URL: must not contain a user name or password',
+    ],
+    [
+      { WEBHOOK_SECRET: `whsec_${Buffer.alloc(23).toString('base64')}` },
+      'WEBHOOK_SECRET.0: must have 24 to 64 bytes behind whsec_, in base64',
+    ],
+  ])('%j is refused: %s', (env, problem) => {
+    expect(problemsOf(env)).toEqual([problem]);
+  });
+
+  it('takes payments only with both secrets, and limits that fit', () => {
+    expect(readConfig({}).stripe).toBeUndefined();
+    const [secretKey, webhookSecret] = ['sk_test_canary', 'whsec_canary_of_the_tests'];
+    expect(problemsOf({ STRIPE_SECRET_KEY: secretKey })).toEqual([
+      'STRIPE_WEBHOOK_SECRET: is needed when STRIPE_SECRET_KEY is set',
+    ]);
+    expect(problemsOf({ STRIPE_WEBHOOK_SECRET: webhookSecret })).toEqual([
+      'STRIPE_SECRET_KEY: is needed when STRIPE_WEBHOOK_SECRET is set',
+    ]);
+    expect(problemsOf({ TOP_UP_MIN_USD: '20', TOP_UP_MAX_USD: '19.99' })).toEqual([
+      'TOP_UP_MAX_USD: must be at least TOP_UP_MIN_USD',
+    ]);
+    const config = readConfig({
+      STRIPE_SECRET_KEY: secretKey,
+      STRIPE_WEBHOOK_SECRET: `${webhookSecret}  whsec_of_before`,
+      PUBLIC_URL: 'https://gateway.example//',
+      TOP_UP_MIN_USD: '0.5',
+    });
+    expect(config).toMatchObject({
+      publicUrl: 'https://gateway.example',
+      stripe: {
+        secretKey,
+        webhookSecrets: [webhookSecret, 'whsec_of_before'],
+        apiUrl: undefined,
+        automaticTax: 'off',
+      },
+      topUpCents: { minCents: 50, maxCents: 100_000 },
+    });
   });
 });

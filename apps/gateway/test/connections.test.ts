@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** The same gateway behind a socket of its own, with shorter patience. */
+/** Serves the same gateway on another port, with shorter timeouts. */
 async function serveWith(
   limits: Partial<ConnectionLimits>,
 ): Promise<{ url: string; port: number }> {
@@ -85,7 +85,7 @@ function trickle(socket: Socket, text: string): void {
 }
 
 describe('connections', () => {
-  it('that are silent, slow in their head or slow in their body are closed, and disturb nobody', async () => {
+  it('that are silent, or slow in their head or body, are closed, and other clients are served', async () => {
     const { url, port } = await serveWith({});
     const head = [...HEAD, `Authorization: Bearer ${apiKey}`, 'Content-Length: 10000', '', ''];
     const misbehaving: Socket[] = [];
@@ -113,14 +113,14 @@ describe('connections', () => {
     expect([...statuses]).toEqual([200]);
   });
 
-  it('that idle between requests are closed, too', async () => {
+  it('that are idle between requests are closed, too', async () => {
     const { port } = await serveWith({});
     const socket = await open(port);
     socket.write('GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n');
     await closed(socket);
   });
 
-  it('that declare a large body and send little of it take no memory for the rest', async () => {
+  it('that declare a large body and send little of it use no memory for the rest', async () => {
     const { url, port } = await serveWith({});
     const declared = 30_000_000;
     const head = [
@@ -133,13 +133,13 @@ describe('connections', () => {
       const socket = await open(port);
       socket.write(`${head.join('\r\n')}\r\n\r\n${BODY}`);
     }
-    // What came before it has been read by the time that this one is answered.
+    // When this request is answered, everything that was sent before it has been read.
     const response = await postMessages({ url }, apiKey, userMessage('Hello'));
     expect(response.status).toBe(200);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(declared);
   });
 
-  it('beyond the maximum are closed at once; those there are go on', async () => {
+  it('beyond the maximum are closed at once, and the open ones are served', async () => {
     const { port } = await serveWith({ maxConnections: 3, headersTimeoutMs: 60_000 });
     const welcome = [await open(port), await open(port), await open(port)];
     await Promise.all([await open(port), await open(port)].map(closed));
@@ -154,7 +154,7 @@ describe('connections', () => {
 describe('a server that drains', () => {
   const PIECE = 16 * 1024 * 1024;
 
-  /** Answers with more than a connection holds when it is asked for that, else with a word. */
+  /** Answers one path with more bytes than a connection buffers, and all others with a word. */
   async function serveAndDrain(): Promise<{ port: number; startDraining: () => Promise<void> }> {
     const server = createHttpServer((req, res) => {
       res.end(req.url === '/large' ? Buffer.alloc(PIECE) : 'answered');
@@ -179,13 +179,13 @@ describe('a server that drains', () => {
     socket.write(asking('/large'));
     await once(socket, 'readable');
     const drained = startDraining();
-    // The answer is finished, and most of it waits in the server for the client.
+    // The answer is complete, and most of it waits in the server until the client reads it.
     await new Promise((resolve) => setTimeout(resolve, 600));
     expect((await answerOn(socket)).length).toBeGreaterThan(PIECE);
     await drained;
   });
 
-  it('answers what comes on connections that it has: first requests, halves of them, and next ones', async () => {
+  it('answers requests on its open connections: first ones, half-sent ones, and next ones', async () => {
     const { port, startDraining } = await serveAndDrain();
     const sockets = [await open(port), await open(port), await open(port)] as const;
     const [first, half, next] = sockets;
@@ -203,7 +203,7 @@ describe('a server that drains', () => {
     await drained;
   });
 
-  it('accepts nobody more, and leaves those that say nothing', async () => {
+  it('accepts no new connections, and closes those on which nothing was sent', async () => {
     const { port, startDraining } = await serveAndDrain();
     const silent = await open(port);
     const drained = startDraining();
@@ -215,7 +215,7 @@ describe('a server that drains', () => {
   });
 });
 
-describe('a request whose end is told in two ways', () => {
+describe('a request whose length is ambiguous or malformed', () => {
   const smuggled = `POST /v1/messages HTTP/1.1\r\nHost: gateway\r\nContent-Length: 0\r\n\r\n`;
   const chunked = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`;
   const shapes: [what: string, headers: readonly string[], rest: string][] = [
@@ -232,7 +232,7 @@ describe('a request whose end is told in two ways', () => {
     ['two lengths', ['Content-Length: 0', `Content-Length: ${String(BODY.length)}`], BODY],
     ['a list of lengths', [`Content-Length: 0, ${String(BODY.length)}`], BODY],
     ['a length with a sign', [`Content-Length: +${String(BODY.length)}`], BODY],
-    ['a length that is no number', ['Content-Length: 0x10'], BODY],
+    ['a length that is not a number', ['Content-Length: 0x10'], BODY],
     ['an unknown coding', ['Transfer-Encoding: xchunked'], chunked],
     ['chunks that are not last', ['Transfer-Encoding: chunked, identity'], chunked],
     ['a chunk of bad size', ['Transfer-Encoding: chunked'], `zz\r\n${BODY}\r\n0\r\n\r\n`],
@@ -248,7 +248,7 @@ describe('a request whose end is told in two ways', () => {
   ];
 
   it.each(shapes)(
-    '%s: is refused once, and the connection closed',
+    '%s: is refused once, and the connection is closed',
     async (_what, headers, rest) => {
       const socket = await open(Number(new URL(gateway.url).port));
       let answer = '';

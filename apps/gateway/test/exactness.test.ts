@@ -1,13 +1,13 @@
 /**
- * The check that the specification reports of one day's traffic: 25,845 requests of mixed usage,
- * both formats, streamed and not. The clients sum what they saw, the upstream journals what it
- * served, and the ledger must agree with both to the last unit.
+ * Repeats the specification's check of one day's traffic: 25,845 requests of mixed usage, all
+ * formats, streamed and not. The clients add up the usages that they received, the upstream
+ * journals those that it served, and the ledger must agree with both to the last unit.
  */
 
 import { Agent, request } from 'undici';
 import { expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
-import { startTestGateway } from './support/gateway.js';
+import { bodyFor, startTestGateway } from './support/gateway.js';
 
 const REQUESTS = 25_845;
 const PARALLEL = 48;
@@ -17,6 +17,8 @@ const MODELS = [
   { id: 'claude-sonnet-4-6', rateIn: '3', rateOut: '15' },
   { id: 'claude-haiku-4-5', rateIn: '1', rateOut: '5' },
 ];
+
+const FORMATS = ['/v1/messages', '/v1/chat/completions', '/v1/responses'] as const;
 
 interface SeenUsage {
   readonly input: number;
@@ -59,7 +61,8 @@ it('charges exactly the sum of the usage objects over 25,845 requests', async ()
   await gateway.stop();
 
   async function ask(i: number, apiKey: string, model: string): Promise<SeenUsage> {
-    const isChat = i % 2 === 1;
+    const format = FORMATS[Math.floor(i / 3) % 3]!;
+    const isNative = format === '/v1/messages';
     const stream = i % 4 >= 2;
     const text = 'word '.repeat(i % 97) + String(i % 1009);
     const system = [
@@ -72,12 +75,14 @@ it('charges exactly the sum of the usage objects over 25,845 requests', async ()
       },
     ];
     const cached = i % 5 === 0;
-    const body = isChat
+    const body = !isNative
       ? {
           model,
           max_tokens: 60 + (i % 40),
           stream,
-          ...(stream ? { stream_options: { include_usage: i % 8 === 3 } } : {}),
+          ...(stream && format !== '/v1/responses'
+            ? { stream_options: { include_usage: i % 8 === 3 } }
+            : {}),
           messages: [
             ...(cached ? [{ role: 'system', content: system }] : []),
             { role: 'user', content: text },
@@ -90,26 +95,24 @@ it('charges exactly the sum of the usage objects over 25,845 requests', async ()
           ...(cached ? { system } : {}),
           messages: [{ role: 'user', content: text }],
         };
-    const response = await request(
-      `${gateway.url}${isChat ? '/v1/chat/completions' : '/v1/messages'}`,
-      {
-        dispatcher: agent,
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${apiKey}`,
-          'content-type': 'application/json',
-          'anthropic-version': '2023-06-01',
-        },
-        body: JSON.stringify(body),
+    const response = await request(gateway.url + format, {
+      dispatcher: agent,
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        'content-type': 'application/json',
+        'anthropic-version': '2023-06-01',
       },
-    );
+      body: JSON.stringify(bodyFor(format, body)),
+    });
     const answer = await response.body.text();
     if (response.statusCode !== 200) throw new Error(answer);
-    return isChat ? chatUsage(answer, stream) : nativeUsage(answer, stream);
+    if (format === '/v1/responses') return responsesUsage(answer, stream);
+    return isNative ? nativeUsage(answer, stream) : chatUsage(answer, stream);
   }
 }, 240_000);
 
-/** Written out here, independently of the library under test. Units of 10^-14 USD. */
+/** Computed here without the library under test. In units of 10^-14 USD. */
 function chargeOf(model: number, { input, output, read, written }: SeenUsage): bigint {
   const { rateIn, rateOut } = MODELS[model]!;
   const perTokenIn = parseUsd(rateIn) / 1_000_000n;
@@ -146,6 +149,17 @@ function chatUsage(answer: string, stream: boolean): SeenUsage {
   return {
     input: usage.prompt_tokens - read - written,
     output: usage.completion_tokens,
+    read,
+    written,
+  };
+}
+
+function responsesUsage(answer: string, stream: boolean): SeenUsage {
+  const { usage } = stream ? dataLines(answer).at(-1).response : JSON.parse(answer);
+  const { cached_tokens: read, cache_write_tokens: written } = usage.input_tokens_details;
+  return {
+    input: usage.input_tokens - read - written,
+    output: usage.output_tokens,
     read,
     written,
   };

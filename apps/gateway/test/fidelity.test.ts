@@ -1,6 +1,4 @@
-/**
- * The native endpoint against a bare upstream: what went in must arrive, what came out must return.
- */
+/** The native endpoint in front of a bare upstream: requests and responses pass byte for byte. */
 
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, Server, ServerResponse } from 'node:http';
@@ -54,7 +52,10 @@ beforeEach(() => {
   };
 });
 
-/** Odd but legal: key order, blanks, escapes, a number no double can hold, an unknown member. */
+/**
+ * Odd but valid: key order, blanks, escapes, a number that no double can represent, an unknown
+ * member.
+ */
 const MESSAGE = Buffer.from(
   '{ "usage" : {"output_tokens":3,"input_tokens":2,"future":{"a":1}},\n\t"type":"message", "id":"msg_1","role":"assistant",' +
     '"content":[{"type":"text","text":"\\u00e9é💶\\/"},{"type":"hologram","n":12345678901234567890.0100}],"model":"m","stop_reason":"end_turn" }\n',
@@ -180,7 +181,7 @@ describe('a native request', () => {
 
 describe('a native response', () => {
   it.each([1_000, 15_000, 15_001, 100_000])(
-    'keeps all bytes, also those that are no text: %i of them',
+    'keeps all bytes, even if they are not text: %i of them',
     async (size) => {
       const [before, after] = MESSAGE.toString().split('hologram') as [string, string];
       const filling = size - Buffer.byteLength(before + after);
@@ -209,7 +210,7 @@ describe('a native response', () => {
   });
 
   it.each([400, 404, 409, 500, 503, 504, 529])(
-    'with error status %i keeps its bytes and tells no quota',
+    'with error status %i keeps its bytes and reveals no quota',
     async (status) => {
       const body = `{"type" : "error","error":{"type":"api_error","message":"é"},"request_id":"req_upstream"}`;
       answer = (res) => {

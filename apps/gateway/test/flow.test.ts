@@ -1,6 +1,7 @@
 /**
- * Upstreams that send without end and clients that do not read: what the gateway takes meanwhile is
- * bounded, and what was served is charged. The upstream counts what was taken from it.
+ * Upstreams that never stop sending, and clients that do not read. The gateway reads and buffers a
+ * bounded number of bytes, and charges what was served. The upstream counts the bytes that were
+ * taken from it.
  */
 
 import { once } from 'node:events';
@@ -12,7 +13,7 @@ import { formatUsd } from '@gateway/billing';
 import { createApp } from '../src/app.js';
 import { close, createHttpServer, listen } from '../src/http-server.js';
 import type { RelayPatience } from '../src/relay/relay.js';
-import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import { postMessages, startTestGateway, userMessage, bodyFor } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';
 import { until } from './support/until.js';
@@ -20,16 +21,16 @@ import { until } from './support/until.js';
 const MEBIBYTE = 1024 * 1024;
 const PIECE = '~'.repeat(16 * 1024);
 
-/** What the upstream does with the next requests. Writes wait until what was written is taken. */
+/** The upstream's behaviour for the next requests. `write` resolves when its bytes were taken. */
 let serve: (write: (text: string) => Promise<void>, res: ServerResponse) => Promise<void>;
 let taken = 0;
 let isServed = false;
-/** Resolves when the connection of the last request is closed, however. */
+/** Resolves when the connection of the last request is closed, in any way. */
 let upstreamClosed: Promise<unknown>;
 const upstream = createServer((req, res) => {
   upstreamClosed = closeOf(res);
   const write = async (text: string): Promise<void> => {
-    if (res.destroyed) throw new Error('the gateway has gone');
+    if (res.destroyed) throw new Error('the gateway has disconnected');
     const isTaken = res.write(text);
     taken += text.length;
     if (!isTaken) await Promise.race([drainOf(res), upstreamClosed]);
@@ -132,7 +133,9 @@ async function spentBy(keyId: string): Promise<string> {
 async function unbilled(reason: string): Promise<number> {
   return (await readMetric(gateway, `gateway_unbilled_total{reason="${reason}"}`)) ?? 0;
 }
-/** Until the upstream has served everything, or nothing more was taken from it for a while. */
+/**
+ * Resolves when the upstream has served everything, or when nothing was taken from it for 500 ms.
+ */
 async function untilTheUpstreamWaits(): Promise<void> {
   for (let before = -1; !isServed && before !== taken;) {
     before = taken;
@@ -140,7 +143,7 @@ async function untilTheUpstreamWaits(): Promise<void> {
   }
 }
 
-/** Reads until so much of the text has come. */
+/** Reads until this much of the text has arrived. */
 async function readText(response: IncomingMessage, length: number): Promise<void> {
   let received = 0;
   for await (const bytes of response.iterator({
@@ -151,10 +154,7 @@ async function readText(response: IncomingMessage, length: number): Promise<void
   }
 }
 
-/**
- * Takes more than the connection itself holds back, then rests for less than all rests may take
- * together.
- */
+/** Reads more than the connection buffers, then pauses for less than the budget of all pauses. */
 function readNowAndThen(response: IncomingMessage): void {
   let taken = 0;
   response.on('data', (bytes: Buffer) => {
@@ -187,21 +187,23 @@ function begin(
       response.on('error', () => undefined);
       resolve(response);
     });
-    call.end(JSON.stringify(userMessage('Hello', { stream })));
+    call.end(JSON.stringify(bodyFor(path, userMessage('Hello', { stream }))));
   });
 }
 
 describe.each([
-  ['messages', '/v1/messages', /event: message_stop\n/],
-  ['chat.completions', '/v1/chat/completions', /data: \[DONE\]\n/],
-] as const)('a client of %s that does not read', (_dialect, path, end) => {
-  it('stops the upstream, is held little for, and loses nothing once it reads', async () => {
+  ['messages', '/v1/messages', /event: message_stop\n/, 1],
+  ['chat.completions', '/v1/chat/completions', /data: \[DONE\]\n/, 1],
+  // The deltas, and the whole text in each of the four events that end its part, item and response.
+  ['responses', '/v1/responses', /"usage":\{"input_tokens".*\n\n$/, 5],
+] as const)('a client of %s that does not read', (_dialect, path, end, copies) => {
+  it('makes the upstream wait, costs little memory, and loses nothing once it reads', async () => {
     const { id, apiKey } = await gateway.createKey();
     serve = serveLongStream;
     const response = await begin(path, apiKey);
     await untilTheUpstreamWaits();
     expect(isServed).toBe(false);
-    // One read from the upstream may come on top.
+    // One more read from the upstream may be added.
     expect(answer.writableLength).toBeLessThanOrEqual(MEBIBYTE + 128 * 1024);
     const reserved = await readMetric(gateway, 'gateway_memory_reserved_bytes');
     expect(reserved).toBeGreaterThan(0);
@@ -217,16 +219,16 @@ describe.each([
     }
     expect(isServed).toBe(true);
     expect(tail).toMatch(end);
-    expect(received).toBe(DELTAS * PIECE.length);
+    expect(received).toBe(copies * DELTAS * PIECE.length);
     expect(await spentBy(id)).toBe(CHARGE);
     expect(await readMetric(gateway, 'gateway_memory_reserved_bytes')).toBe(0);
   });
 
   it.each([
     ['and never reads', false],
-    ['but now and then', true],
+    ['but occasionally', true],
   ])(
-    '%s, is disconnected in the end; the upstream is read to its end and charged',
+    '%s, is eventually disconnected; the upstream is read to its end and charged',
     async (_what, reads) => {
       const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
       Object.assign(gateway.running.services, { patience: { ...patience, clientPausesMs: 500 } });
@@ -240,7 +242,7 @@ describe.each([
       expect(await spentBy(id)).toBe(CHARGE);
       const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
       expect(data.map((entry) => entry.id)).toEqual([response.headers['x-gateway-request-id']]);
-      // What was sent before may still arrive, but no end.
+      // Bytes that were sent before may still arrive, but not the end.
       let tail = '';
       response.on('data', (bytes: Buffer) => (tail = (tail + bytes.toString()).slice(-1_000)));
       await closed;
@@ -253,6 +255,7 @@ describe.each([
 describe.each([
   ['messages', '/v1/messages'],
   ['chat.completions', '/v1/chat/completions'],
+  ['responses', '/v1/responses'],
 ])('a client of %s that leaves', (_dialect, path) => {
   it.each([
     [1, 'by a reset'],
@@ -276,7 +279,7 @@ describe.each([
       };
       const response = await begin(path, apiKey);
       await readText(response, percent * PIECE.length);
-      // Who closes may still read, as far as the gateway can tell before it writes more.
+      // Until the gateway writes more, it cannot know that a client that closed no longer reads.
       if (how === 'by closing') response.destroy();
       else {
         response.socket.resetAndDestroy();
@@ -298,7 +301,7 @@ describe.each([
   );
 });
 
-it('a client that does not read a plain response, charged already, is disconnected in the end', async () => {
+it('a client that does not read a plain response is eventually disconnected, and stays charged', async () => {
   const { id, apiKey } = await gateway.createKey();
   Object.assign(gateway.running.services, { patience: { ...patience, clientStallMs: 300 } });
   serve = async (write, res) => {
@@ -326,7 +329,7 @@ describe('an upstream that does not end', () => {
       'error_event',
     ],
   ])(
-    '%s is cut off, an error to the client and charged to nobody',
+    '%s is cut off: the client gets an error, and nothing is charged',
     async (what, head, more, loss) => {
       const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
       const before = await unbilled(loss);
@@ -341,7 +344,7 @@ describe('an upstream that does not end', () => {
       expect(response.status).toBe(stream ? 200 : 502);
       expect(await response.text()).toContain('"type":"error"');
       await upstreamClosed;
-      // The larger of the two caps, and what the connection itself holds.
+      // The larger of the two caps, and the buffers of the connection.
       expect(taken).toBeLessThan(128 * MEBIBYTE);
       expect(await spentBy(id)).toBe('0');
       expect(await unbilled(loss)).toBe(before + 1);
@@ -362,7 +365,7 @@ describe('an upstream that does not end', () => {
     expect(await spentBy(id)).toBe(CHARGE);
   });
 
-  it('for a client that has left is cut off in the end, and charged to nobody', async () => {
+  it('for a client that has left is eventually cut off, and nothing is charged', async () => {
     const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
     const before = await unbilled('truncated');
     Object.assign(gateway.running.services, { patience: { ...patience, drainMs: 300 } });

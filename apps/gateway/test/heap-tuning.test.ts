@@ -4,7 +4,7 @@ import { disableMemoryReducer, freeMemoryWhenIdle } from '../src/heap-tuning.js'
 
 const PAUSE_MS = 5 * 60_000;
 
-it('keeps the flag of the memory reducer from V8 once its collections may have begun', () => {
+it('does not set the flag of the memory reducer once its GCs may have begun', () => {
   const flags: string[] = [];
   const setFlag = (flag: string): number => flags.push(flag);
   disableMemoryReducer(8_000, setFlag);
@@ -32,12 +32,12 @@ describe('shrinkInPauses', () => {
 
     expect(shrunkAfter(1)).toBe(1);
     expect(shrunkAfter(5)).toBe(1);
-    // A short request: what follows is a pause of its own, as soon as it is long enough.
+    // A short request. The time after it counts as another pause once it is long enough.
     activity.begin();
     activity.end();
     expect(shrunkAfter(1)).toBe(1);
     expect(shrunkAfter(1)).toBe(2);
-    // A stream that goes on.
+    // A stream that does not end.
     activity.begin();
     expect(shrunkAfter(5)).toBe(2);
     activity.end();

@@ -7,13 +7,14 @@ const nothing = new Set<PricedFeature>();
 const inspectStrictly = createNativeInspector({ allow: nothing, kind: 'message' });
 const inspect = (body: unknown, allow: PricedFeature[] = []) => {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  // One for all bodies, as in the gateway: none may be judged by what another one had.
+  // One inspector for all bodies, as in the gateway, so that leftovers of one body would affect the
+  // next.
   const inspectBody =
     allow.length === 0
       ? inspectStrictly
       : createNativeInspector({ allow: new Set(allow), kind: 'message' });
   const inspection = inspectBody(bytes, Infinity);
-  // What is refused is judged by its refusal.
+  // Compares a refused request by its refusal.
   return inspection.outcome === 'refused'
     ? { outcome: 'refused', ...inspection.refusal }
     : inspection;
@@ -25,7 +26,7 @@ const imageOf = (source: unknown) => ({ type: 'image', source });
 const toolResult = (content: unknown) => ({ type: 'tool_result', tool_use_id: 't', content });
 
 describe('createNativeInspector', () => {
-  it('hands back the very buffer it was given', () => {
+  it('returns the same buffer that it was given', () => {
     const body = Buffer.from(JSON.stringify({ ...base, tool_choice: { type: 'auto' } }));
     const inspection = inspectStrictly(body, Infinity);
     expect(inspection).toMatchObject({ outcome: 'accepted', model: 'm' });
@@ -66,7 +67,7 @@ describe('createNativeInspector', () => {
       },
     ],
     ['members that are null', { ...base, container: null, mcp_servers: null, speed: null }],
-    ['fields nobody knows yet', { ...base, hologram: { resolution: 4 } }],
+    ['unknown fields', { ...base, hologram: { resolution: 4 } }],
   ])('accepts %s', (_what, body) => {
     expect(inspect(body)).toMatchObject({ outcome: 'accepted' });
   });
@@ -174,7 +175,7 @@ describe('createNativeInspector', () => {
     });
   });
 
-  it('replaces a foreign tool_choice and not one byte around it', () => {
+  it('replaces a foreign tool_choice and no byte around it', () => {
     const before = '{"n":12345678901234567890, "tool_choice" :\t';
     const after =
       ',"model":"m" ,"max_tokens":1,"messages":[{"role":"user","content":"\\u00e9é"}]} ';
@@ -186,7 +187,7 @@ describe('createNativeInspector', () => {
 });
 
 describe('createNativeInspector for counting tokens', () => {
-  it('needs no max_tokens and keeps the account closed', () => {
+  it('needs no max_tokens, and refuses members that address the account', () => {
     const { max_tokens: _unused, ...body } = base;
     const inspectCount = createNativeInspector({ allow: nothing, kind: 'count_tokens' });
     const count = (value: unknown) => inspectCount(Buffer.from(JSON.stringify(value)), Infinity);

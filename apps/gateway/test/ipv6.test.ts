@@ -1,4 +1,4 @@
-/** Clients that come by IPv6. */
+/** Clients that connect over IPv6. */
 
 import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -24,7 +24,7 @@ const readBalances = async (url: string, apiKey: string, count: number): Promise
 const served = (statuses: number[]): number => statuses.filter((status) => status === 200).length;
 
 describeWithIPv6('a gateway that listens on IPv6', () => {
-  it('serves both formats, says its address with brackets, and limits balance reads', async () => {
+  it('serves both formats, prints its address with brackets, and limits balance reads', async () => {
     gateway = await startTestGateway({ env: { HOST: '::1' } });
     expect(gateway.url).toMatch(/^http:\/\/\[::1\]:\d+$/);
     expect(new URL(gateway.adminUrl).hostname).toBe('127.0.0.1');
@@ -40,7 +40,7 @@ describeWithIPv6('a gateway that listens on IPv6', () => {
     expect(served(await readBalances(gateway.url, apiKey, 35))).toBe(30);
   });
 
-  it('counts an IPv4 client as itself, apart from those that come by IPv6', async () => {
+  it('counts an IPv4 client by its own address, separately from IPv6 clients', async () => {
     gateway = await startTestGateway({ env: { HOST: '::' } });
     const { port } = new URL(gateway.url);
     const { apiKey } = await gateway.createKey();
@@ -50,7 +50,7 @@ describeWithIPv6('a gateway that listens on IPv6', () => {
     expect(served(await readBalances(`http://[::1]:${port}`, apiKey, 35))).toBe(30);
   });
 
-  it('can have its administration on IPv6, too', async () => {
+  it('can serve the admin API on IPv6, too', async () => {
     gateway = await startTestGateway({ env: { HOST: '::1', ADMIN_HOST: '::1' } });
     expect(gateway.adminUrl).toMatch(/^http:\/\/\[::1\]:\d+$/);
     expect((await fetch(`${gateway.adminUrl}/healthz`)).status).toBe(200);

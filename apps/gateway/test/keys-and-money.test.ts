@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Reads the balance endpoint as text, because a float would lose what is to be proven. */
+/** Reads the balance endpoint as text, because a float would lose digits. */
 async function readBalance(
   apiKey: string,
 ): Promise<{ text: string; json: Record<string, unknown> }> {
@@ -25,7 +25,7 @@ async function readBalance(
 }
 
 describe('a key', () => {
-  it('is disabled by the very charge that spends its balance, and enabled at once by a top-up', async () => {
+  it('is disabled by the charge that uses up its balance, and enabled at once by a top-up', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.00000000000001' });
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
 
@@ -47,7 +47,7 @@ describe('a key', () => {
     await expect(gateway.call('topUp', { ...topUp, amount_usd: '2' })).rejects.toThrow(/top_up_id/);
   });
 
-  it('with nothing is refused, and served with 10^-14 USD', async () => {
+  it('with a balance of 0 is refused, and with 10^-14 USD it is served', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: undefined });
     for (const post of [postMessages, postChat]) {
       expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(401);
@@ -89,7 +89,7 @@ describe('a key', () => {
 });
 
 describe('a charge', () => {
-  it('is told in headers, in the balance and in the usage of the request, exactly', async () => {
+  it('appears exactly in headers, in the balance and in the usage of the request', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '5' });
     const response = await postMessages(gateway, apiKey, userMessage('Hello'));
     const { usage } = await response.json();
@@ -123,7 +123,7 @@ describe('a charge', () => {
     expect(shown).toMatchObject({ spent_usd: charge, balance_usd: left });
   });
 
-  it('of nothing is an entry like any other, and changes nothing', async () => {
+  it('of zero is an entry like any other, and does not change the balance', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.00000000000001' });
     for (const post of [postMessages, postChat]) {
       gateway.simulator.script({ usage: { input_tokens: 0, output_tokens: 0 } });
@@ -165,7 +165,7 @@ describe('a charge', () => {
     expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     const lines = (await csv.text()).trimEnd().split('\r\n');
     expect(lines).toHaveLength(6);
-    expect(lines[0]).toMatch(/^request_id,created_at,model,/);
+    expect(lines[0]).toMatch(/^kind,id,created_at,model,/);
 
     for (const [query, field] of [
       ['limit=0', 'limit'],

@@ -12,7 +12,10 @@ describe.each(['memory', 'Redis Cluster'])('limits of a key in %s', (where) => {
   let gateway: TestGateway;
   let cluster: RedisCluster | undefined;
   const start = (env: Readonly<Record<string, string>> = {}): Promise<TestGateway> =>
-    startTestGateway({ env: { ...env, REDIS_URL: cluster?.urls.join(',') ?? '' } });
+    startTestGateway({
+      // A busy machine must not be taken for a Redis that is down.
+      env: { ...env, REDIS_URL: cluster?.urls.join(',') ?? '', REDIS_TIMEOUT_MS: '5000' },
+    });
 
   beforeAll(async () => {
     if (where === 'Redis Cluster') cluster = await startRedisCluster();
@@ -23,7 +26,7 @@ describe.each(['memory', 'Redis Cluster'])('limits of a key in %s', (where) => {
     await cluster?.stop();
   });
 
-  it('lets exactly C of C+1 parallel requests pass, charges the refused one nothing, and serves it after the wait', async () => {
+  it('admits exactly C of C+1 parallel requests, charges nothing for the refused one, and serves it after the wait', async () => {
     const upstream = await startGatedUpstream();
     const gated = await start({ UPSTREAM_URL: upstream.url });
     const { id, apiKey } = await gated.createKey({ concurrency: 3 });
@@ -58,7 +61,7 @@ describe.each(['memory', 'Redis Cluster'])('limits of a key in %s', (where) => {
     await upstream.close();
   });
 
-  it('lets exactly B of a burst pass, in either format, and one more after the wait', async () => {
+  it('admits exactly B requests of a burst, in either format, and one more after the wait', async () => {
     const send = (apiKey: string, count: number): Promise<Response[]> =>
       Promise.all(
         Array.from({ length: count }, (_, i) =>
@@ -87,7 +90,7 @@ describe.each(['memory', 'Redis Cluster'])('limits of a key in %s', (where) => {
     expect((await postMessages(gateway, quick.apiKey, userMessage('Hello'))).status).toBe(200);
   });
 
-  it('gives the lease back when the upstream fails', async () => {
+  it('releases the lease when the upstream fails', async () => {
     const { apiKey } = await gateway.createKey({ concurrency: 1 });
     gateway.simulator.script({ status: 500, error: { type: 'api_error', message: 'Internal' } });
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(500);
@@ -147,7 +150,7 @@ describe('counting tokens', () => {
     (await Promise.all(requests)).map(({ status }) => status);
   const times = <T>(n: number, make: () => T): T[] => Array.from({ length: n }, make);
 
-  it('uses up nothing of what a key may send, and goes on when that is used up', async () => {
+  it('takes no permit for messages, and is served when all of those are used up', async () => {
     const { apiKey } = await gateway.createKey({ burst: 2, requests_per_minute: 1 });
     expect(await statusesOf(times(4, () => count(apiKey)))).toEqual([200, 200, 200, 200]);
     for (const status of [200, 200, 429]) {
@@ -165,7 +168,7 @@ describe('counting tokens', () => {
     return client;
   }
 
-  it('takes no lease of those for messages, and is served while all of them are taken', async () => {
+  it('takes no lease for messages, and is served while all of those are taken', async () => {
     const { apiKey } = await gateway.createKey({ concurrency: 1 });
     await startUpload(apiKey, '/v1/messages');
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(429);
@@ -199,7 +202,7 @@ describe('counting tokens', () => {
 });
 
 describe('limit of the balance endpoint', () => {
-  it('answers 30 reads of one address in a minute and refuses the 31st, whoever asks', async () => {
+  it('answers 30 reads of one address in a minute and refuses the 31st, with any key', async () => {
     const gateway = await startTestGateway();
     const { apiKey } = await gateway.createKey();
     const read = (authorization: string, forwardedFor: string): Promise<Response> =>
@@ -223,10 +226,10 @@ describe('limit of the balance endpoint', () => {
     await gateway.stop();
   });
 
-  it('counts one address, whatever others it claims, and one /64 as one', async () => {
+  it('counts a client by its own address, not by claimed ones, and a /64 network as one client', async () => {
     const gateway = await startTestGateway({ env: { TRUST_PROXY: '1' } });
     const { apiKey } = await gateway.createKey();
-    /** What the one trusted proxy appends to what the client claims. */
+    /** The one trusted proxy appends the address that it sees to those that the client claims. */
     const read = async (claimed: string, seenByProxy: string): Promise<number> => {
       const response = await fetch(`${gateway.url}/v1/dashboard/balance`, {
         headers: {

@@ -1,4 +1,4 @@
-/** What an operator can rely on to be in the metrics before anything has happened. */
+/** The series that exist in the metrics before anything has happened. */
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { LOSS_REASONS } from '../src/relay/settle-charge.js';
@@ -19,11 +19,13 @@ it('every counter of a closed set is 0 in the first scrape, so that the first lo
   expect(new Set(values.values())).toEqual(new Set(['0']));
   const foreseen = [
     ...LOSS_REASONS.map((reason) => `gateway_unbilled_total{reason="${reason}"}`),
-    ...['messages', 'count_tokens', 'chat.completions', 'models', 'balance', 'usage'].flatMap(
-      (endpoint) =>
-        [200, 400, 401, 402, 404, 413, 415, 429, 499, 500, 502, 503, 504, 529].map(
-          (status) => `gateway_requests_total{endpoint="${endpoint}",status="${String(status)}"}`,
-        ),
+    ...[
+      ...['messages', 'count_tokens', 'chat.completions', 'responses'],
+      ...['models', 'balance', 'usage'],
+    ].flatMap((endpoint) =>
+      [200, 400, 401, 402, 404, 413, 415, 429, 499, 500, 502, 503, 504, 529].map(
+        (status) => `gateway_requests_total{endpoint="${endpoint}",status="${String(status)}"}`,
+      ),
     ),
     ...['concurrency', 'rate', 'balance'].map(
       (limit) => `gateway_rate_limited_total{limit="${limit}"}`,
@@ -46,7 +48,7 @@ it('every counter of a closed set is 0 in the first scrape, so that the first lo
   expect(foreseen.filter((name) => !values.has(name))).toEqual([]);
 });
 
-it('requests are counted under labels that were there before', async () => {
+it('requests are counted under labels that existed before', async () => {
   const names = async () =>
     (await (await fetch(`${gateway.adminUrl}/metrics`)).text())
       .split('\n')

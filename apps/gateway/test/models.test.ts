@@ -1,4 +1,4 @@
-/** The list of models, page by page, as the provider's endpoint gives it. */
+/** The list of models, in pages like those of the provider's endpoint. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestGateway } from './support/gateway.js';
@@ -19,7 +19,7 @@ interface Page {
   readonly has_more: boolean;
   readonly first_id: string;
   readonly last_id: string;
-  /** Instead of all of these. */
+  /** Present in an error, instead of the members above. */
   readonly error: { readonly message: string };
 }
 
@@ -32,7 +32,7 @@ async function list(query: string): Promise<{ readonly status: number; readonly 
 const idsOf = ({ body }: { readonly body: Page }): string[] => body.data.map(({ id }) => id);
 
 describe('GET /v1/models', () => {
-  it('lists all models unless asked for less', async () => {
+  it('lists all models unless the query limits them', async () => {
     const { status, body } = await list('');
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -44,23 +44,26 @@ describe('GET /v1/models', () => {
     expect(idsOf({ body })).toEqual(ids);
   });
 
-  it.each([1, 2, 5, 1000])('walks down in pages of %i, each model once', async (limit) => {
-    const seen: string[] = [];
-    let after = '';
-    for (;;) {
-      const page = await list(`?limit=${String(limit)}${after}`);
-      const found = idsOf(page);
-      seen.push(...found);
-      expect(page.body).toMatchObject({ first_id: found[0], last_id: found.at(-1) });
-      expect(page.body.has_more).toBe(seen.length < ids.length);
-      if (!page.body.has_more) break;
-      expect(found).toHaveLength(limit);
-      after = `&after_id=${page.body.last_id}`;
-    }
-    expect(seen).toEqual(ids);
-  });
+  it.each([1, 2, 5, 1000])(
+    'pages forward through all models in pages of %i, each model once',
+    async (limit) => {
+      const seen: string[] = [];
+      let after = '';
+      for (;;) {
+        const page = await list(`?limit=${String(limit)}${after}`);
+        const found = idsOf(page);
+        seen.push(...found);
+        expect(page.body).toMatchObject({ first_id: found[0], last_id: found.at(-1) });
+        expect(page.body.has_more).toBe(seen.length < ids.length);
+        if (!page.body.has_more) break;
+        expect(found).toHaveLength(limit);
+        after = `&after_id=${page.body.last_id}`;
+      }
+      expect(seen).toEqual(ids);
+    },
+  );
 
-  it.each([1, 3, 1000])('walks up from the last in pages of %i', async (limit) => {
+  it.each([1, 3, 1000])('pages backward from the last model in pages of %i', async (limit) => {
     const seen: string[] = [];
     let before = ids.at(-1)!;
     for (;;) {
@@ -83,7 +86,7 @@ describe('GET /v1/models', () => {
     }
   });
 
-  it('gives what is between two models', async () => {
+  it('lists the models between two others', async () => {
     const between = await list(`?after_id=${ids[0]!}&before_id=${ids[3]!}`);
     expect(idsOf(between)).toEqual(ids.slice(1, 3));
     expect(between.body.has_more).toBe(false);

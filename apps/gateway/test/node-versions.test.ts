@@ -52,7 +52,7 @@ describe('isSupportedNode', () => {
   it.each([
     ...['16.20.2', '20.20.2', '22.9.0', '22.18.99', '22.19.0', '22.19.1', '22.100.0'],
     ...['23.0.0', '23.99.0', '24.0.0', '24.21.0', '25.0.0', '100.0.0'],
-  ])('says of %s what semver says', (version) => {
+  ])('accepts or refuses %s as semver does', (version) => {
     expect(isSupportedNode(version, engines.node)).toBe(satisfies(version, engines.node));
   });
 

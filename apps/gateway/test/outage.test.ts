@@ -1,7 +1,4 @@
-/**
- * The database goes away, or becomes slow, while streams run: nothing is lost, nothing charged
- * twice.
- */
+/** The database fails or becomes slow while streams run: no charge is lost or made twice. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
@@ -36,8 +33,8 @@ beforeEach(() => {
   gateway.simulator.reset();
 });
 
-/** What the upstream served so far, at the prices of the model. */
-function servedCost(): bigint {
+/** The charge of everything that the upstream has served so far. */
+function servedCharge(): bigint {
   return gateway.simulator.journal
     .usages()
     .reduce(
@@ -51,8 +48,8 @@ function servedCost(): bigint {
 
 async function expectChargedExactly(keyId: string): Promise<void> {
   const key = await gateway.call('showKey', { key_id: keyId });
-  expect(key.spent_usd).toBe(formatUsd(servedCost()));
-  expect(key.balance_usd).toBe(formatUsd(parseUsd(BALANCE) - servedCost()));
+  expect(key.spent_usd).toBe(formatUsd(servedCharge()));
+  expect(key.balance_usd).toBe(formatUsd(parseUsd(BALANCE) - servedCharge()));
   expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
 }
 
@@ -62,8 +59,8 @@ async function collect(response: Response, into: { text: string }): Promise<void
   for await (const piece of response.body!) into.text += decoder.decode(piece, { stream: true });
 }
 
-describe('a database that is away', () => {
-  it('costs new requests a 503 that says when to come back; running streams wait for it and end well', async () => {
+describe('a database that cannot be reached', () => {
+  it('makes new requests a 503 with retry-after, and running streams wait for it and complete', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
     gateway.simulator.scriptWhen(() => true, { eventDelayMs: 20 });
     const streams = Array.from({ length: 10 }, () => ({ text: '' }));
@@ -94,7 +91,7 @@ describe('a database that is away', () => {
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(503);
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
 
-    // Long enough for a sign of life to be due.
+    // Long enough for a keep-alive event to be due.
     while (gateway.simulator.journal.usages().length < 10 || !hasSignOfLife(streams)) {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
@@ -110,7 +107,7 @@ describe('a database that is away', () => {
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
   }, 60_000);
 
-  it('charges a client that gave up waiting, once it is back', async () => {
+  it('a client that stopped waiting is charged once it is back', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
     const leaving = new AbortController();
     gateway.simulator.script({ eventDelayMs: 20 });
@@ -140,8 +137,8 @@ describe('a database that is away', () => {
   }, 60_000);
 });
 
-describe('a database that takes no writes', () => {
-  it('costs new requests a 503 and running streams a wait, and loses nothing', async () => {
+describe('a database that refuses writes', () => {
+  it('makes new requests a 503, lets running streams wait, and loses nothing', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
     gateway.simulator.scriptWhen(() => true, { eventDelayMs: 20 });
     const streams = Array.from({ length: 10 }, () => ({ text: '' }));
@@ -159,11 +156,11 @@ describe('a database that takes no writes', () => {
       return response.status;
     };
     await postgres.setReadOnly(link.url, 'on');
-    // Reads are answered all the while, once connections that were ended are replaced.
+    // Reads are answered throughout, once the connections that were closed are replaced.
     const readiness = async () => (await fetch(`${gateway.url}/readyz`)).status;
     while ((await readiness()) !== 200) await new Promise((resolve) => setTimeout(resolve, 10));
-    // So it takes charges that fail to notice: those of the streams, and of requests before the
-    // 503.
+    // The gateway therefore notices only by charges that fail: those of the streams, and of
+    // requests before the 503.
     const statuses: number[] = [];
     const later: Promise<unknown>[] = [];
     while (!statuses.includes(503)) {
@@ -217,7 +214,7 @@ describe('a database that is slow', () => {
     ['native', postMessages, 'text_delta', 'message_stop'],
     ['chat', postChat, '"content":"', '[DONE]'],
   ] as const)(
-    'holds back nothing of a %s stream but its end, even if all of it came in one piece',
+    'holds back only the end of a %s stream, even if all of it arrived in one piece',
     async (_format, post, text, end) => {
       const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
       link.setDelay(1_000);
@@ -233,7 +230,7 @@ describe('a database that is slow', () => {
     60_000,
   );
 
-  it('beyond five seconds refuses new requests and lets running ones end', async () => {
+  it('by more than five seconds makes new requests a 503 and lets running ones complete', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
     gateway.simulator.script({ eventDelayMs: 20 });
     const running = await postMessages(gateway, apiKey, userMessage('Hello', { stream: true }));

@@ -1,12 +1,16 @@
-/**
- * `OVERDRAFT=none`: what is set aside before a request, and a balance that never falls below zero.
- */
+/** `OVERDRAFT=none`: money is held before each request, and no balance falls below zero. */
 
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import OpenAI from 'openai';
-import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import {
+  postChat,
+  postMessages,
+  startTestGateway,
+  userMessage,
+  postResponses,
+} from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 
 let gateway: TestGateway;
@@ -33,6 +37,8 @@ describe('a request that the balance covers', () => {
     ['messages', postMessages, true],
     ['chat.completions', postChat, false],
     ['chat.completions', postChat, true],
+    ['responses', postResponses, false],
+    ['responses', postResponses, true],
   ] as const)('is served and charged exactly (%s)', async (_format, post, stream) => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.05' });
     const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
@@ -48,7 +54,7 @@ describe('a request that the balance covers', () => {
 });
 
 describe('a request that the balance might not cover', () => {
-  it('is refused with 402 and the shortfall in either format, and costs nothing anywhere', async () => {
+  it('is refused with 402 and the shortfall in every format, and costs nothing anywhere', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.01' });
     const native = await postMessages(
       gateway,
@@ -69,13 +75,15 @@ describe('a request that the balance might not cover', () => {
     expect(parseUsd(worst!)).toBeGreaterThan(parseUsd('0.15'));
     expect(parseUsd(worst!)).toBeLessThan(parseUsd('0.17'));
 
-    const chat = await postChat(gateway, apiKey, userMessage('Hello', { max_tokens: 10_000 }));
-    expect(chat.status).toBe(402);
-    expect((await chat.json()).error).toMatchObject({
-      type: 'billing_error',
-      code: 'insufficient_quota',
-      param: null,
-    });
+    for (const post of [postChat, postResponses]) {
+      const refused = await post(gateway, apiKey, userMessage('Hello', { max_tokens: 10_000 }));
+      expect(refused.status).toBe(402);
+      expect((await refused.json()).error).toMatchObject({
+        type: 'billing_error',
+        code: 'insufficient_quota',
+        param: null,
+      });
+    }
     expect(gateway.simulator.journal.requests()).toEqual([]);
     expect(await balanceOf(id)).toBe(parseUsd('0.01'));
     // Exactly the shortfall makes it fit.
@@ -97,7 +105,7 @@ describe('a request that the balance might not cover', () => {
     expect(gateway.simulator.journal.requests()).toEqual([]);
   });
 
-  it('may be tried again when others only hold what it needs', async () => {
+  it('may be retried when other requests hold the money that it needs', async () => {
     const { apiKey } = await gateway.createKey({ balance_usd: '0.02' });
     gateway.simulator.script({ delayMs: 300 });
     const body = userMessage('Hello', { max_tokens: 500 });
@@ -113,7 +121,7 @@ describe('a request that the balance might not cover', () => {
     expect((await postMessages(gateway, apiKey, body)).status).toBe(200);
   });
 
-  it('an exhausted key is unauthorized as ever, and counting tokens needs no hold', async () => {
+  it('an exhausted key gets a 401 as usual, and counting tokens needs no hold', async () => {
     const { apiKey } = await gateway.createKey({ balance_usd: '0.00000000000001' });
     const count = await fetch(`${gateway.url}/v1/messages/count_tokens`, {
       method: 'POST',
@@ -127,7 +135,9 @@ describe('a request that the balance might not cover', () => {
     expect(count.status).toBe(200);
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(402);
     const none = await gateway.call('createKey', { name: 'no credit' });
-    expect((await postMessages(gateway, none.api_key, userMessage('Hello'))).status).toBe(401);
+    expect((await postMessages(gateway, none.api_key ?? '', userMessage('Hello'))).status).toBe(
+      401,
+    );
   });
 });
 
@@ -142,7 +152,7 @@ describe('compaction, which the operator allows', () => {
     },
   };
 
-  it('by itself is held for as a reply is, and charged', async () => {
+  it('alone has the hold of a reply, and is charged', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.02' });
     gateway.simulator.script(summarized);
     const body = userMessage('Hello', { compaction: { type: 'summarize' }, max_tokens: 500 });
@@ -153,7 +163,7 @@ describe('compaction, which the operator allows', () => {
     expect(await holds('live')).toEqual([]);
   });
 
-  it('of a context that grows is refused by name: nothing limits what it costs', async () => {
+  it('of a growing context is refused by name, because nothing limits its charge', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '5' });
     const body = userMessage('Hello', {
       context_management: { edits: [{ type: 'compact_20260112' }] },
@@ -162,7 +172,7 @@ describe('compaction, which the operator allows', () => {
     expect(response.status).toBe(400);
     expect((await response.json()).error).toMatchObject({
       type: 'invalid_request_error',
-      message: expect.stringMatching(/^context_management\.edits\.0\.type: is not possible/),
+      message: expect.stringMatching(/^context_management\.edits\.0\.type: cannot be used/),
     });
     expect(gateway.simulator.journal.requests()).toEqual([]);
     expect(await balanceOf(id)).toBe(parseUsd('5'));
@@ -176,7 +186,7 @@ describe('a hold', () => {
     ['the stream breaks off', { cut: { afterEvents: 3 } }],
     ['the stream ends in an error', { streamError: { afterEvents: 3, type: 'api_error' } }],
     ['the usage is absurd', { usage: { output_tokens: -1 } }],
-  ] as const)('is given back when %s', async (_what, script) => {
+  ] as const)('is released when %s', async (_what, script) => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.02' });
     gateway.simulator.script(script);
     const body = userMessage('Hello', { stream: true, max_tokens: 500 });
@@ -210,7 +220,7 @@ describe('a hold', () => {
     expect(await balanceOf(id)).toBeLessThan(parseUsd('0.02'));
   });
 
-  it('that the upstream exceeds is charged up to the balance, the rest is written off, the key is exhausted', async () => {
+  it('that the response exceeds is charged up to the balance; the rest is written off and the key exhausted', async () => {
     // Each of the 1,000,000 output tokens costs 15 USD per million.
     const listPrice = (inputTokens: number) =>
       BigInt(inputTokens) * 300_000_000n + 1_000_000n * 1_500_000_000n;
@@ -250,14 +260,14 @@ describe('a hold', () => {
     expect(parseUsd(audit.written_off_usd)).toBe(writtenOff);
   });
 
-  it('a request that fits its hold beside a large one cannot be had for less again and again', async () => {
+  it('a request that exceeds its hold beside a large one cannot be repeated below its price', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '1' });
     gateway.simulator.script({ eventDelayMs: 50 });
     const slow = userMessage('Hello', { stream: true, max_tokens: 64_000 });
     const large = postMessages(gateway, apiKey, slow);
     while ((await holds('live')).length === 0)
       await new Promise((resolve) => setTimeout(resolve, 5));
-    // What the large request leaves covers a small hold, and not what the upstream makes of it.
+    // The balance left by the large hold covers a small hold, but not the charge of the response.
     const statuses: number[] = [];
     for (let round = 0; round < 5; round += 1) {
       gateway.simulator.script({ usage: { output_tokens: 500_000 } });
@@ -268,7 +278,7 @@ describe('a hold', () => {
     expect(statuses).toEqual([200, 401, 401, 401, 401]);
     await (await large).text();
     gateway.simulator.reset();
-    // Most of the large hold is back, and the key is exhausted all the same, until it is credited.
+    // Most of the large hold is released, but the key stays exhausted until it is credited.
     expect(await balanceOf(id)).toBeGreaterThan(parseUsd('0.9'));
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(401);
     await gateway.call('topUp', { key_id: id, top_up_id: `again-${id}`, amount_usd: '0.01' });
@@ -276,7 +286,7 @@ describe('a hold', () => {
   });
 });
 
-it('many requests at once: what is served is charged, and the balance never falls below zero', async () => {
+it('many requests at once: each served one is charged, and the balance never falls below zero', async () => {
   const { id, apiKey } = await gateway.createKey({ balance_usd: '0.1' });
   const low: bigint[] = [];
   let isOver = false;

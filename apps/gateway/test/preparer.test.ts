@@ -1,4 +1,4 @@
-/** Large requests are prepared in a worker thread: the same outcome, one key after the other. */
+/** Large requests are prepared in a worker thread, with the same outcome, and keys take turns. */
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { defaultPriceTable } from '@gateway/billing';
@@ -19,6 +19,7 @@ const RULES: PreparationRules = {
   models: defaultPriceTable().list(),
   allow: new Set(),
   overdraft: 'none',
+  chat: { jsonSchema: 'ignored', reasoning: 'none', cache: 'client' },
 };
 
 const open: RequestPreparer[] = [];
@@ -51,37 +52,58 @@ const manyMessages = (count: number, text = 'Hello') => ({
     content: [{ type: 'text', text }],
   })),
 });
+const manyItems = (count: number) => ({
+  model: MODEL,
+  input: Array.from({ length: count }, (_, n) => ({
+    role: n % 2 === 0 ? 'user' : 'assistant',
+    content: [{ type: 'input_text', text: 'Hello' }],
+  })),
+});
 const tool = (n: number) => ({
   type: 'function',
   function: { name: `tool ${String(n)}`, parameters: { type: 'object', properties: {} } },
 });
 
-describe('a request is prepared in a thread of its own', () => {
+describe('requests in the worker thread', () => {
   it.each<[string, PreparationJob['format'], unknown, boolean]>([
-    ['not with few values, native', 'messages', manyMessages(5_000), false],
-    ['with many values, native', 'messages', manyMessages(10_000), true],
-    ['not with a few megabytes, native', 'messages', manyMessages(1, 'x'.repeat(4_000_000)), false],
-    ['with more, native', 'messages', manyMessages(1, 'x'.repeat(5_000_000)), true],
-    ['to count many values', 'count_tokens', manyMessages(10_000), true],
-    ['not with few values, chat', 'chat.completions', manyMessages(1_000), false],
-    ['with many values, chat', 'chat.completions', manyMessages(2_000), true],
-    ['with a megabyte, chat', 'chat.completions', manyMessages(1, 'x'.repeat(1_100_000)), true],
-    ['to be refused', 'messages', { ...manyMessages(10_000), temperature: 'hot' }, true],
-    ['to be refused, chat', 'chat.completions', { ...manyMessages(2_000), model: 'm' }, true],
+    ['native, few values, main thread', 'messages', manyMessages(5_000), false],
+    ['native, many values', 'messages', manyMessages(10_000), true],
     [
-      'with tools and notes',
+      'native, a few megabytes, main thread',
+      'messages',
+      manyMessages(1, 'x'.repeat(4_000_000)),
+      false,
+    ],
+    ['native, more megabytes', 'messages', manyMessages(1, 'x'.repeat(5_000_000)), true],
+    ['count_tokens, many values', 'count_tokens', manyMessages(10_000), true],
+    ['chat, few values, main thread', 'chat.completions', manyMessages(1_000), false],
+    ['chat, many values', 'chat.completions', manyMessages(2_000), true],
+    ['chat, a megabyte', 'chat.completions', manyMessages(1, 'x'.repeat(1_100_000)), true],
+    ['native, refused', 'messages', { ...manyMessages(10_000), temperature: 'hot' }, true],
+    ['chat, refused', 'chat.completions', { ...manyMessages(2_000), model: 'm' }, true],
+    ['responses, few values, main thread', 'responses', manyItems(1_000), false],
+    ['responses, many values', 'responses', manyItems(2_000), true],
+    ['responses, refused', 'responses', { ...manyItems(2_000), model: 'm' }, true],
+    [
+      'responses, with tools that are returned under other names',
+      'responses',
+      { ...manyItems(2_000), tools: [{ type: 'custom', name: 'sh' }], store: true },
+      true,
+    ],
+    [
+      'chat, with tools and notes',
       'chat.completions',
       { ...manyMessages(2_000), tools: Array.from({ length: 100 }, (_, n) => tool(n)), seed: 5 },
       true,
     ],
-  ])('%s, and the outcome is the same', async (_what, format, body, isInThread) => {
+  ])('%s: has the same outcome', async (_what, format, body, isInThread) => {
     const expected = createPreparer(RULES)(jobOf(format, body), NO_LIMITS);
     const prepared = openPreparer().prepare(jobOf(format, body), 'key');
     expect(prepared instanceof Promise).toBe(isInThread);
     expect(plain(await prepared)).toEqual(plain(expected));
   });
 
-  it('beside those of other keys, each key in its order', async () => {
+  it('alternate between keys, and those of one key keep their order', async () => {
     const preparer = openPreparer();
     const ended: string[] = [];
     const jobs = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map(async (name) => {
@@ -94,22 +116,22 @@ describe('a request is prepared in a thread of its own', () => {
 });
 
 describe('a thread without the memory for a body', () => {
-  it('costs this request a refusal, and serves those that wait and those that follow', async () => {
+  it('refuses that request, and serves the waiting ones and later ones', async () => {
     const preparer = openPreparer({ heapMegabytes: 40 });
     const small = () => preparer.prepare(jobOf('chat.completions', manyMessages(2_000)), 'b');
     const large = jobOf('chat.completions', manyMessages(95_000, 'abc'.repeat(90)));
     const [refused, waited] = await Promise.all([preparer.prepare(large, 'a'), small()]);
     expect(refused).toMatchObject({
       outcome: 'refused',
-      refusal: { status: 400, message: 'the body takes too much memory to be read' },
+      refusal: { status: 413, message: 'request body: takes too much memory to be read' },
     });
     expect(waited.outcome).toBe('prepared');
     expect((await small()).outcome).toBe('prepared');
   });
 });
 
-it('a thread that cannot start fails each request, and leaves none waiting', async () => {
-  // Nothing of a prototype reaches the thread, so there the models are no list.
+it('a thread that cannot start makes each request fail, and none waits forever', async () => {
+  // An object's prototype is not copied to the thread, so the models are not iterable there.
   const models = Object.create({ [Symbol.iterator]: () => RULES.models.values() }) as ModelPrice[];
   const preparer = openPreparer({ rules: { ...RULES, models } });
   const job = () => jobOf('chat.completions', manyMessages(2_000));
@@ -118,9 +140,7 @@ it('a thread that cannot start fails each request, and leaves none waiting', asy
   }
 });
 
-/**
- * Comparable: with the body as text, and without the prototypes that a thread does not hand over.
- */
+/** A comparable form: the body as text, and no prototypes, which are not copied between threads. */
 function plain(preparation: Preparation): unknown {
   if (preparation.outcome !== 'prepared') return preparation;
   const { body, ...rest } = preparation;

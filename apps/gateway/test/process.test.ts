@@ -22,7 +22,7 @@ import { defaultPriceTableJson, parseUsd } from '@gateway/billing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
 import { startGatedUpstream } from './support/gated-upstream.js';
-import { MODEL, postChat, postMessages, userMessage } from './support/gateway.js';
+import { MODEL, postChat, postMessages, userMessage, postResponses } from './support/gateway.js';
 import { startClients } from './support/restless-clients.js';
 
 const MAIN = join(__dirname, '../dist/main.js');
@@ -142,7 +142,7 @@ describe('gateway serve', () => {
     await once(second.child, 'exit');
   });
 
-  it('ends on SIGTERM although clients keep their connections busy, and answers on each of them', async () => {
+  it('ends on SIGTERM although clients keep sending, and answers on every connection', async () => {
     const gateway = await serve({
       LOG_LEVEL: 'silent',
       DATA_DIR: join(dataDir, 'busy'),
@@ -159,7 +159,7 @@ describe('gateway serve', () => {
     expect([...clients.outcomes.keys()]).toEqual([200, 'refused']);
   });
 
-  it('loses and doubles nothing that a client saw when it is killed', async () => {
+  it('when it is killed, loses no charge that a client saw, and doubles none', async () => {
     const seen: { id: string; output: number }[] = [];
     for (let round = 0; round < 3; round += 1) {
       const gateway = await serve({ LOG_LEVEL: 'silent' });
@@ -204,7 +204,7 @@ describe('gateway serve', () => {
     expect(result.err).toContain('PORT');
   });
 
-  it('starts with no price that is not exact', async () => {
+  it('does not start with a price that is not exact', async () => {
     const table = join(dataDir, 'prices.json');
     const [model] = defaultPriceTableJson.models;
     for (const [change, problem] of [
@@ -219,7 +219,7 @@ describe('gateway serve', () => {
     }
   });
 
-  it('starts on a directory only when the one before has drained, charged and gone', async () => {
+  it('starts on a directory only after the previous process has drained, charged and ended', async () => {
     const upstream = await startGatedUpstream();
     const first = await serve({ UPSTREAM_URL: upstream.url });
     upstream.shut();
@@ -245,7 +245,7 @@ describe('gateway serve', () => {
     await upstream.close();
   });
 
-  it('refuses to share its data directory, in plain words', async () => {
+  it('refuses to share its data directory, and says why', async () => {
     await serve();
     const result = await cli([]);
     expect(result.code).toBe(3);
@@ -305,7 +305,7 @@ describe('gateway serve', () => {
 
     const log = gateway.output().slice(banner);
     expect(log).toContain('"key_id"');
-    // Nothing that a client sends begins a line of its own.
+    // No input of a client starts a new line in the log.
     for (const line of log.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('time');
     expect(metrics).toContain(`gateway_tokens_total{model="${MODEL}",class="input"}`);
     for (const secret of [canary, gateway.demoKey, UPSTREAM_KEY, admin.token]) {
@@ -349,7 +349,7 @@ describe('the command line', () => {
     expect((await cli(['keys', 'frobnicate'])).code).toBe(2);
   };
 
-  it('compares the ledger with what clients wrote down, line by line', async () => {
+  it('compares the ledger with a witness file, line by line', async () => {
     const gateway = await serve();
     const limits = ['--burst', '1000', '--concurrency', '10'];
     const { out } = await cli([
@@ -370,7 +370,7 @@ describe('the command line', () => {
       lines.push(JSON.stringify({ request_id, usage }));
     };
     for (let i = 0; i < 230; i += 1) {
-      const post = i % 2 === 0 ? postMessages : postChat;
+      const post = [postMessages, postChat, postResponses][i % 3]!;
       await note(await post(gateway, apiKey, userMessage('Hello', { max_tokens: 5 })));
     }
     const file = join(dataDir, 'witness.jsonl');
@@ -387,16 +387,32 @@ describe('the command line', () => {
         prompt_tokens_details: { cached_tokens: 4 },
       },
     };
+    // Here `input_tokens` is the whole prompt.
+    const responses = {
+      request_id: 'req_nobody_either',
+      usage: {
+        input_tokens: 9,
+        output_tokens: 1,
+        total_tokens: 10,
+        input_tokens_details: { cached_tokens: 2, cache_write_tokens: 3 },
+      },
+    };
     const changed = JSON.parse(lines[0]!);
     changed.usage.output_tokens += 1;
-    writeFileSync(file, [...lines, JSON.stringify(stranger), JSON.stringify(changed)].join('\r\n'));
+    writeFileSync(
+      file,
+      [...lines, ...[stranger, responses, changed].map((line) => JSON.stringify(line))].join(
+        '\r\n',
+      ),
+    );
     const differing = await cli(['ledger', 'audit', '--witness', file]);
     expect(differing.code).toBe(1);
     expect(differing.out).toContain('req_nobody');
     expect(differing.out).toContain('input 3, output 2, cache read 4, cache creation 0');
+    expect(differing.out).toContain('input 4, output 1, cache read 2, cache creation 3');
     expect(differing.out).toContain('no charge');
     expect(differing.out).toContain(changed.request_id);
-    expect(differing.out).toContain('does NOT agree with the witness in 2 usages');
+    expect(differing.out).toContain('does NOT agree with the witness in 3 usages');
 
     writeFileSync(file, `${lines[0]!}\n{"request_id":"a","usage":{"input_tokens":-1}}\n`);
     const unusable = await cli(['ledger', 'audit', '--witness', file]);
@@ -413,7 +429,7 @@ describe('the command line', () => {
     await life();
   });
 
-  it('changes no schema, except when it is told to', async () => {
+  it('changes the schema only with `migrate`', async () => {
     const fresh = { DATA_DIR: mkdtempSync(join(tmpdir(), 'gateway-fresh-')) };
     const early = await cli(['keys', 'list'], fresh);
     expect(early.code).toBe(3);
@@ -423,7 +439,7 @@ describe('the command line', () => {
     rmSync(fresh.DATA_DIR, { recursive: true });
   });
 
-  it('works over the admin API of a gateway elsewhere, with neither its ledger nor its secrets', async () => {
+  it('works over the admin API of a remote gateway, without its ledger or its secrets', async () => {
     const gateway = await serve();
     const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
     const elsewhere = mkdtempSync(join(tmpdir(), 'gateway-elsewhere-'));
@@ -443,7 +459,7 @@ describe('the command line', () => {
     rmSync(elsewhere, { recursive: true });
   });
 
-  it('backs the ledger up while the gateway serves; the audit says what a restore lost', async () => {
+  it('backs the ledger up while the gateway serves; what a restore lost is booked from the log, once', async () => {
     const gateway = await serve();
     const ask = async () => {
       const response = await postMessages(gateway, gateway.demoKey, userMessage('Hello'));
@@ -455,7 +471,10 @@ describe('the command line', () => {
     const made = await cli(['ledger', 'backup', '--to', backup]);
     expect(made.out).toContain('has the whole ledger');
     expect((await cli(['ledger', 'backup', '--to', backup])).err).toContain('exists');
-    await ask();
+    for (const post of [postMessages, postChat, postResponses]) {
+      expect((await post(gateway, gateway.demoKey, userMessage('Hello'))).status).toBe(200);
+    }
+    await waitFor(() => gateway.output().split('"charge_usd"').length > 8);
     gateway.child.kill('SIGKILL');
     await once(gateway.child, 'exit');
     const after = JSON.parse((await cli(['ledger', 'audit', '--json'])).out);
@@ -464,7 +483,54 @@ describe('the command line', () => {
       rmSync(join(dataDir, `ledger.db${suffix}`), { force: true });
     copyFileSync(backup, join(dataDir, 'ledger.db'));
     const restored = JSON.parse((await cli(['ledger', 'audit', '--json'])).out);
-    expect(restored).toMatchObject({ is_sound: true, gap_usd: '0', entries: after.entries - 1 });
+    expect(restored).toMatchObject({ is_sound: true, gap_usd: '0', entries: after.entries - 3 });
+
+    const log = join(dataDir, 'gateway.log');
+    const lines = gateway.output().split('\n');
+    writeFileSync(log, lines.filter((line) => line.startsWith('{')).join('\n'));
+    const missing = JSON.parse((await cli(['ledger', 'audit', '--witness', log, '--json'])).out);
+    expect(missing.witness).toMatchObject({
+      compared: 8,
+      differences: Array(3).fill({ found: expect.stringMatching(/^no charge$/) }),
+    });
+    const recharge = (file: string) => cli(['ledger', 'recharge', '--witness', file, '--json']);
+    const booked = await recharge(log);
+    expect([booked.code, JSON.parse(booked.out)]).toEqual([
+      0,
+      { booked: 3, charged_usd: expect.any(String), already_charged: 5, refused: [] },
+    ]);
+    expect(JSON.parse((await recharge(log)).out)).toMatchObject({ booked: 0, already_charged: 8 });
+    const repaired = JSON.parse((await cli(['ledger', 'audit', '--witness', log, '--json'])).out);
+    expect(repaired).toMatchObject({ is_sound: true, balances_usd: after.balances_usd });
+    expect(repaired.witness).toEqual({ compared: 8, differences: [] });
+
+    const charged = lines
+      .filter((line) => line.includes('"charge_usd"'))
+      .map((line) => JSON.parse(line));
+    const [entry] = charged;
+    const invented = [
+      { ...entry, request_id: 'req_1', charge_usd: '0.5' },
+      { ...entry, request_id: 'req_2', key_id: 'key_nobody' },
+      { ...entry, request_id: 'req_3', model: 'claude-nothing' },
+      { ...entry, output_tokens: entry.output_tokens + 1 },
+    ];
+    writeFileSync(log, invented.map((line) => JSON.stringify(line)).join('\n'));
+    const refused = await recharge(log);
+    expect(refused.code).toBe(1);
+    expect(JSON.parse(refused.out)).toMatchObject({
+      booked: 0,
+      refused: [
+        { request_id: 'req_1', reason: expect.stringContaining('charge_usd: the record says 0.5') },
+        { request_id: 'req_2', reason: 'key_id: there is no such key in the ledger' },
+        { request_id: 'req_3', reason: 'model: is not in the price table' },
+        { request_id: entry.request_id, reason: expect.stringContaining('other counts') },
+      ],
+    });
+    writeFileSync(
+      log,
+      JSON.stringify({ request_id: 'req_4', usage: { input_tokens: 1, output_tokens: 1 } }),
+    );
+    expect((await recharge(log)).err).toContain('gateway.log:1: key_id: is missing');
     const again = await serve();
     expect(again.demoKey).toBe(gateway.demoKey);
     expect((await postMessages(again, again.demoKey, userMessage('Hello'))).status).toBe(200);

@@ -1,9 +1,16 @@
 /**
- * What every refusal tells SDKs and Claude Code: whether to try again, and in words that they show.
+ * Refusals as SDKs and Claude Code see them: whether to try again, and texts that they show
+ * unchanged.
  */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import {
+  postChat,
+  postMessages,
+  startTestGateway,
+  userMessage,
+  postResponses,
+} from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 
 let gateway: TestGateway;
@@ -27,7 +34,7 @@ async function inactiveKey(operation: 'suspendKey' | 'revokeKey'): Promise<strin
   return key.apiKey;
 }
 
-/** Refusals that the same request would meet again. */
+/** Refusals that the same request would get again. */
 const FINAL: [what: string, status: number, ask: (post: Post) => Promise<Response>][] = [
   ['no key', 401, (post) => post(gateway, '', HELLO)],
   ['an unknown key', 401, (post) => post(gateway, 'gw_nobody', HELLO)],
@@ -41,7 +48,8 @@ const FINAL: [what: string, status: number, ask: (post: Post) => Promise<Respons
   [
     'an exhausted key',
     401,
-    async (post) => post(gateway, (await gateway.call('createKey', { name: 'a' })).api_key, HELLO),
+    async (post) =>
+      post(gateway, (await gateway.call('createKey', { name: 'a' })).api_key ?? '', HELLO),
   ],
   ['two credentials', 400, (post) => post(gateway, apiKey, HELLO, { 'x-api-key': apiKey })],
   ['invalid JSON', 400, (post) => post(gateway, apiKey, '{')],
@@ -50,7 +58,7 @@ const FINAL: [what: string, status: number, ask: (post: Post) => Promise<Respons
   ['a large body', 413, (post) => post(gateway, apiKey, userMessage('x'.repeat(100_000)))],
   ['a media type', 415, (post) => post(gateway, apiKey, HELLO, { 'content-type': 'text/plain' })],
   [
-    'what the upstream finds wrong',
+    'a request that the upstream rejects',
     400,
     (post) => {
       gateway.simulator.script({ error: { type: 'invalid_request_error', message: 'no' } });
@@ -58,7 +66,7 @@ const FINAL: [what: string, status: number, ask: (post: Post) => Promise<Respons
     },
   ],
   [
-    'what is too large for the upstream',
+    'a request that is too large for the upstream',
     413,
     (post) => {
       gateway.simulator.script({ error: { type: 'request_too_large', message: 'no' } });
@@ -67,7 +75,7 @@ const FINAL: [what: string, status: number, ask: (post: Post) => Promise<Respons
   ],
 ];
 
-/** Refusals that end by themselves. */
+/** Refusals of temporary conditions. */
 const PASSING: [
   what: string,
   status: number,
@@ -107,17 +115,21 @@ const PASSING: [
 describe.each([
   ['messages', postMessages],
   ['chat.completions', postChat],
+  ['responses', postResponses],
 ] as const)('a refusal of %s', (_dialect, post) => {
-  it.each(FINAL)('for %s (%i) tells SDKs not to try again', async (_what, status, ask) => {
-    const response = await ask(post);
-    expect(response.status).toBe(status);
-    expect(response.headers.get('x-should-retry')).toBe('false');
-    expect(response.headers.get('retry-after')).toBe(null);
-    // Claude Code replaces any text that contains this by "Invalid API key".
-    expect(await response.text()).not.toMatch(/x-api-key/i);
-  });
+  it.each(FINAL)(
+    'for %s (%i) lets SDKs know that a retry is useless',
+    async (_what, status, ask) => {
+      const response = await ask(post);
+      expect(response.status).toBe(status);
+      expect(response.headers.get('x-should-retry')).toBe('false');
+      expect(response.headers.get('retry-after')).toBe(null);
+      // Claude Code replaces any text that contains this by "Invalid API key".
+      expect(await response.text()).not.toMatch(/x-api-key/i);
+    },
+  );
 
-  it.each(PASSING)('for %s (%i) leaves it to them', async (_what, status, wait, ask) => {
+  it.each(PASSING)('for %s (%i) lets SDKs decide', async (_what, status, wait, ask) => {
     const response = await ask(post);
     expect(response.status).toBe(status);
     expect(response.headers.get('x-should-retry')).toBe(null);
@@ -127,7 +139,7 @@ describe.each([
 });
 
 describe('the refusal of', () => {
-  it('two credentials says which variables to look at', async () => {
+  it('two credentials names the variables to check', async () => {
     const response = await postMessages(gateway, apiKey, HELLO, { 'x-api-key': apiKey });
     const { error } = await response.json();
     expect(error.message).toMatch(/^two credentials were sent, .*ANTHROPIC_AUTH_TOKEN or /);
@@ -135,7 +147,7 @@ describe('the refusal of', () => {
   });
 
   it.each(['/v1/dashboard/balance', '/v1/dashboard/usage'])(
-    'a key in the other header at %s says where it belongs',
+    'a key in the wrong header at %s names the right one',
     async (path) => {
       const response = await fetch(gateway.url + path, { headers: { 'x-api-key': apiKey } });
       expect(response.status).toBe(401);
@@ -149,9 +161,13 @@ describe('the refusal of', () => {
   it.each([
     ['messages', postMessages, 'messages: at least one message is required'],
     ['chat.completions', postChat, 'messages: at least one message must have content'],
-  ] as const)('an empty conversation names it as such: %s', async (_dialect, post, text) => {
-    const response = await post(gateway, apiKey, { ...HELLO, messages: [] });
-    expect(response.status).toBe(400);
-    expect((await response.json()).error.message).toContain(text);
-  });
+    ['responses', postResponses, 'input: at least one item must have content'],
+  ] as const)(
+    'an empty conversation says that a message is missing: %s',
+    async (_dialect, post, text) => {
+      const response = await post(gateway, apiKey, { ...HELLO, messages: [] });
+      expect(response.status).toBe(400);
+      expect((await response.json()).error.message).toContain(text);
+    },
+  );
 });

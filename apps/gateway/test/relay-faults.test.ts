@@ -1,6 +1,6 @@
 /**
- * What goes wrong between upstream and client, and what it costs: compared with what the upstream
- * served and what the ledger says.
+ * Faults between upstream and client, and their charges, compared with the upstream's journal and
+ * the ledger.
  */
 
 import { once } from 'node:events';
@@ -33,6 +33,8 @@ import {
   postMessages,
   startTestGateway,
   userMessage,
+  postResponses,
+  bodyFor,
 } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';
@@ -42,7 +44,7 @@ import { until } from './support/until.js';
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startTestGateway();
-  // As in service, but with less patience for a silent upstream.
+  // The usual settings, but with a shorter timeout for a silent upstream.
   const { services } = gateway.running;
   await services.upstream.close();
   Object.assign(services, {
@@ -63,6 +65,11 @@ beforeEach(() => {
 });
 
 const MEBIBYTE = 1024 * 1024;
+const PATHS = {
+  messages: '/v1/messages',
+  'chat.completions': '/v1/chat/completions',
+  responses: '/v1/responses',
+} as const;
 
 async function spentBy(keyId: string): Promise<string> {
   return (await gateway.call('showKey', { key_id: keyId })).spent_usd;
@@ -75,6 +82,7 @@ async function unbilled(reason: string): Promise<number> {
 describe.each([
   ['messages', postMessages],
   ['chat.completions', postChat],
+  ['responses', postResponses],
 ] as const)('a %s stream', (dialect, post) => {
   const broken: [what: string, script: ScriptedReply, loss: string][] = [
     [
@@ -103,7 +111,7 @@ describe.each([
     ['that falls silent', { stallAfterEvents: 4 }, 'truncated'],
   ];
   it.each(broken)(
-    '%s is an error to the client, charged to nobody and counted',
+    '%s is an error to the client, not charged, and counted',
     async (_what, script, loss) => {
       const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
       const before = await unbilled(loss);
@@ -112,14 +120,16 @@ describe.each([
       const response = await post(gateway, apiKey, userMessage('Hello', { stream: true }));
       const text = await response.text();
       expect(text).toMatch(
-        dialect === 'messages' ? /event: error\ndata: \{"type":"error"/ : /data: \{"error":\{/,
+        dialect === 'chat.completions'
+          ? /data: \{"error":\{/
+          : /event: error\ndata: \{"type":"error"/,
       );
-      expect(text).not.toMatch(/message_stop|\[DONE\]|"finish_reason":"/);
+      expect(text).not.toMatch(/message_stop|\[DONE\]|"finish_reason":"|response\.completed/);
       expect(await spentBy(id)).toBe('0');
       expect(await unbilled(loss)).toBe(before + 1);
       const set = (await gateway.call('auditLedger', {})).quarantined - quarantined;
       expect(set).toBe(loss === 'invalid_usage' ? 1 : 0);
-      // The key's one lease is back.
+      // The key's only lease was released.
       expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
     },
   );
@@ -146,8 +156,7 @@ describe.each([
     async (pieces) => {
       const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
       gateway.simulator.script({ eventDelayMs: 10 });
-      const path = dialect === 'messages' ? '/v1/messages' : '/v1/chat/completions';
-      await leaveAfter(pieces, apiKey, path);
+      await leaveAfter(pieces, apiKey, PATHS[dialect]);
 
       // The key has one lease, and the abandoned request still holds it.
       expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(429);
@@ -166,27 +175,27 @@ describe.each([
   );
 });
 
-describe('a client that half closes', () => {
+describe('a client that half-closes its connection', () => {
   afterEach(disconnectAll);
 
   it.each(
-    ['/v1/messages', '/v1/chat/completions', '/v1/messages/count_tokens'].flatMap((path) => [
+    [...Object.values(PATHS), '/v1/messages/count_tokens'].flatMap((path) => [
       [path, 'a plain answer', { stream: false }, 200],
       [path, 'a stream', { stream: true }, 200],
       [path, 'a refusal', { messages: [] }, 400],
       // Prepared in a worker thread.
       [path, 'a large request', { system: 'x'.repeat(5 * MEBIBYTE) }, 200],
     ]) as [string, string, Record<string, unknown>, number][],
-  )('right after its request to %s gets all of %s', async (path, _what, more, status) => {
+  )('right after its request to %s gets %s completely', async (path, _what, more, status) => {
     const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
     gateway.simulator.script({ eventDelayMs: 5 });
     const client = connectTo(gateway);
-    client.socket.end(requestOf(apiKey, userMessage('Hello', more), path));
+    client.socket.end(requestOf(apiKey, bodyFor(path, userMessage('Hello', more)), path));
     const text = await client.close();
     expect(text.slice(0, 13)).toBe(`HTTP/1.1 ${String(status)} `);
     expect(text).toMatch(
       more['stream'] === true && !path.endsWith('count_tokens')
-        ? /event: message_stop\n[^]*\r\n0\r\n\r\n$|data: \[DONE\]\n[^]*\r\n0\r\n\r\n$/
+        ? /(event: message_stop|data: \[DONE\]|event: response\.completed)\n[^]*\r\n0\r\n\r\n$/
         : /\r\n\r\n\{.*\}$/s,
     );
     const isCharged = status === 200 && !path.endsWith('count_tokens');
@@ -195,7 +204,7 @@ describe('a client that half closes', () => {
   });
 });
 
-describe('a client that goes while its charge is made durable', () => {
+describe('a client that closes while its charge is made durable', () => {
   afterEach(() => {
     jest.restoreAllMocks();
   });
@@ -203,6 +212,7 @@ describe('a client that goes while its charge is made durable', () => {
   it.each([
     ['with a reset, ', '/v1/messages', (socket: Socket) => socket.resetAndDestroy(), false],
     ['with a reset, ', '/v1/chat/completions', (socket: Socket) => socket.resetAndDestroy(), false],
+    ['with a reset, ', '/v1/responses', (socket: Socket) => socket.resetAndDestroy(), false],
     ['by half closing, gets its answer, ', '/v1/messages', (socket: Socket) => socket.end(), true],
     [
       'by half closing, gets its answer, ',
@@ -210,50 +220,54 @@ describe('a client that goes while its charge is made durable', () => {
       (socket: Socket) => socket.end(),
       true,
     ],
-  ])('%s(%s) is charged once, exactly, and can ask what for', async (_how, path, go, answered) => {
-    const { id, apiKey } = await gateway.createKey();
-    const { store } = gateway.running.services;
-    const settle = store.settle.bind(store);
-    let goOn: () => void = () => undefined;
-    const isSettling = new Promise<void>((resolve) => {
-      jest.spyOn(store, 'settle').mockImplementationOnce(async (...args) => {
-        resolve();
-        await new Promise<void>((mayGoOn) => (goOn = mayGoOn));
-        return settle(...args);
+    ['by half closing, gets its answer, ', '/v1/responses', (socket: Socket) => socket.end(), true],
+  ])(
+    '%s(%s) is charged once, exactly, and can look the charge up',
+    async (_how, path, go, answered) => {
+      const { id, apiKey } = await gateway.createKey();
+      const { store } = gateway.running.services;
+      const settle = store.settle.bind(store);
+      let goOn: () => void = () => undefined;
+      const isSettling = new Promise<void>((resolve) => {
+        jest.spyOn(store, 'settle').mockImplementationOnce(async (...args) => {
+          resolve();
+          await new Promise<void>((mayGoOn) => (goOn = mayGoOn));
+          return settle(...args);
+        });
       });
-    });
-    const call = open(apiKey, path, userMessage('Hello', { stream: true }));
-    const [response] = (await once(call, 'response')) as [IncomingMessage];
-    const requestId = String(response.headers['x-gateway-request-id']);
-    let text = '';
-    response.on('data', (bytes: Buffer) => (text += bytes.toString()));
-    for (const stream of [call, response]) stream.on('error', () => undefined);
-    await isSettling;
-    const closed = new Promise((resolve) => call.once('close', resolve));
-    const hasUsage = /message_delta|"usage":\{"prompt|\[DONE\]/;
-    go(response.socket);
-    if (!answered) await closed;
-    expect(text).not.toMatch(hasUsage);
-    goOn();
-    await closed;
-    if (answered) expect(text).toMatch(hasUsage);
-    else expect(text).not.toMatch(hasUsage);
-    await until(async () => (await spentBy(id)) !== '0');
-    const usage = await fetch(`${gateway.url}/v1/dashboard/usage/${requestId}`, {
-      headers: { authorization: `Bearer ${apiKey}` },
-    });
-    const [served] = gateway.simulator.journal.usages();
-    expect(await usage.json()).toMatchObject({
-      request_id: requestId,
-      upstream_id: served!.messageId,
-      usage: {
-        input_tokens: served!.usage['input_tokens'],
-        output_tokens: served!.usage['output_tokens'],
-      },
-    });
-    const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
-    expect(data).toHaveLength(1);
-  });
+      const call = open(apiKey, path, bodyFor(path, userMessage('Hello', { stream: true })));
+      const [response] = (await once(call, 'response')) as [IncomingMessage];
+      const requestId = String(response.headers['x-gateway-request-id']);
+      let text = '';
+      response.on('data', (bytes: Buffer) => (text += bytes.toString()));
+      for (const stream of [call, response]) stream.on('error', () => undefined);
+      await isSettling;
+      const closed = new Promise((resolve) => call.once('close', resolve));
+      const hasUsage = /message_delta|"usage":\{"prompt|\[DONE\]|response\.completed/;
+      go(response.socket);
+      if (!answered) await closed;
+      expect(text).not.toMatch(hasUsage);
+      goOn();
+      await closed;
+      if (answered) expect(text).toMatch(hasUsage);
+      else expect(text).not.toMatch(hasUsage);
+      await until(async () => (await spentBy(id)) !== '0');
+      const usage = await fetch(`${gateway.url}/v1/dashboard/usage/${requestId}`, {
+        headers: { authorization: `Bearer ${apiKey}` },
+      });
+      const [served] = gateway.simulator.journal.usages();
+      expect(await usage.json()).toMatchObject({
+        request_id: requestId,
+        upstream_id: served!.messageId,
+        usage: {
+          input_tokens: served!.usage['input_tokens'],
+          output_tokens: served!.usage['output_tokens'],
+        },
+      });
+      const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+      expect(data).toHaveLength(1);
+    },
+  );
 });
 
 describe('a charge that cannot be recorded', () => {
@@ -264,28 +278,25 @@ describe('a charge that cannot be recorded', () => {
   it.each([
     ['a plain response', false],
     ['a stream', true],
-  ])(
-    'of %s keeps the usage back and is counted; the lease is given back',
-    async (_what, stream) => {
-      for (const post of [postMessages, postChat]) {
-        const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
-        const before = await unbilled('ledger_unavailable');
-        jest
-          .spyOn(gateway.running.services.store, 'settle')
-          .mockRejectedValueOnce(new StoreUnavailableError('the database is away'));
-        const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
-        expect(response.status).toBe(stream ? 200 : 503);
-        const text = await response.text();
-        expect(text).toContain('could not be recorded; nothing was charged');
-        expect(text).not.toMatch(/message_stop|\[DONE\]|output_tokens":[1-9]\d/);
-        expect(await spentBy(id)).toBe('0');
-        expect(await unbilled('ledger_unavailable')).toBe(before + 1);
-        expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
-      }
-    },
-  );
+  ])('of %s withholds the usage and is counted; the lease is released', async (_what, stream) => {
+    for (const post of [postMessages, postChat]) {
+      const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
+      const before = await unbilled('ledger_unavailable');
+      jest
+        .spyOn(gateway.running.services.store, 'settle')
+        .mockRejectedValueOnce(new StoreUnavailableError('the database cannot be reached'));
+      const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
+      expect(response.status).toBe(stream ? 200 : 503);
+      const text = await response.text();
+      expect(text).toContain('could not be recorded; nothing was charged');
+      expect(text).not.toMatch(/message_stop|\[DONE\]|output_tokens":[1-9]\d/);
+      expect(await spentBy(id)).toBe('0');
+      expect(await unbilled('ledger_unavailable')).toBe(before + 1);
+      expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+    }
+  });
 
-  it('for a reason nobody foresaw is answered, and gives the lease back, too', async () => {
+  it('for an unforeseen reason is answered, and its lease is released, too', async () => {
     const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
     jest.spyOn(gateway.running.services.store, 'settle').mockRejectedValueOnce(new Error('a bug'));
     const response = await postMessages(gateway, apiKey, userMessage('Hello'));
@@ -300,7 +311,7 @@ describe('a plain response', () => {
   it.each<[string, ScriptedReply, number]>([
     ['without usage', { withoutUsage: true }, 502],
     ['with negative usage', { usage: { input_tokens: -1 } }, 502],
-    ['that is no JSON', { body: '{"content": [' }, 502],
+    ['that is not JSON', { body: '{"content": [' }, 502],
     ['that is HTML', { body: '<html>', headers: { 'content-type': 'text/html' } }, 502],
     ['of more than 64 MiB', { body: 'x'.repeat(65 * MEBIBYTE) }, 502],
     [
@@ -312,9 +323,9 @@ describe('a plain response', () => {
     ['that is rate limited upstream', { error: { type: 'rate_limit_error' } }, 529],
     ['that is overloaded', { error: { type: 'overloaded_error' } }, 529],
     ['that times out upstream', { error: { type: 'timeout_error' } }, 504],
-    ['that does not come', { delayMs: 6_000 }, 504],
+    ['that never arrives', { delayMs: 6_000 }, 504],
     ['that fails upstream', { error: { type: 'api_error' } }, 500],
-  ])('%s is an error in either format, and charged to nobody', async (_what, script, status) => {
+  ])('%s is an error in either format, and not charged', async (_what, script, status) => {
     for (const post of [postMessages, postChat]) {
       const { id, apiKey } = await gateway.createKey();
       gateway.simulator.script(script);
@@ -325,7 +336,7 @@ describe('a plain response', () => {
     }
   });
 
-  it('of an upstream that is not there is an error in either format', async () => {
+  it('of an unreachable upstream is an error in either format', async () => {
     const lines = captureLog();
     const { services } = gateway.running;
     const { upstream } = services;
@@ -361,12 +372,12 @@ describe('a plain response', () => {
       'upstream 503: not an error body',
     ],
     [
-      'that is no message',
+      'that is not a message',
       { body: '{"secret":[' },
       'response not charged',
       'the body is not a message',
     ],
-  ])('%s is a 502 whose line in the log says why', async (_what, script, msg, fault) => {
+  ])('%s is a 502, and the log says why', async (_what, script, msg, fault) => {
     const lines = captureLog();
     gateway.simulator.script(script);
     const { apiKey } = await gateway.createKey();
@@ -379,7 +390,7 @@ describe('a plain response', () => {
     expect(JSON.stringify(lines)).not.toContain('secret');
   });
 
-  it.each([301, 302, 303, 307, 308])('with status %i leads nowhere', async (status) => {
+  it.each([301, 302, 303, 307, 308])('with status %i is not followed', async (status) => {
     let visits = 0;
     const inside = createServer((socket) => {
       visits += 1;
@@ -402,7 +413,7 @@ describe('a plain response', () => {
     expect(visits).toBe(0);
   });
 
-  it('whose client leaves is charged exactly all the same', async () => {
+  it('whose client leaves is still charged exactly', async () => {
     const { id, apiKey } = await gateway.createKey();
     gateway.simulator.script({ delayMs: 200 });
     await new Promise<void>((resolve) => {
@@ -417,7 +428,7 @@ describe('a plain response', () => {
 });
 
 describe('a slow reader', () => {
-  /** Takes a piece, then rests. */
+  /** Reads a piece, then pauses. */
   function readSlowly(apiKey: string, path: string, body: unknown): Promise<string> {
     return new Promise((resolve, reject) => {
       const call = open(apiKey, path, body);
@@ -448,8 +459,8 @@ describe('a slow reader', () => {
     expect(parseUsd(await spentBy(id))).toBeGreaterThan(0n);
   });
 
-  it.each(['/v1/messages', '/v1/chat/completions'])(
-    'of %s leaves the connection to the upstream to the next request',
+  it.each(Object.values(PATHS))(
+    'of %s leaves the upstream connection usable for the next request',
     async (path) => {
       let connections = 0;
       const { hostname, port } = new URL(gateway.simulator.url);
@@ -470,7 +481,7 @@ describe('a slow reader', () => {
       const large = 'word '.repeat(100_000);
       for (let request = 0; request < 4; request += 1) {
         gateway.simulator.script({ content: [{ type: 'text', text: large }] });
-        await readSlowly(apiKey, path, userMessage('Hello', { stream: true }));
+        await readSlowly(apiKey, path, bodyFor(path, userMessage('Hello', { stream: true })));
       }
       Object.assign(services, { upstream: before });
       await upstream.close();
@@ -497,7 +508,7 @@ function open(apiKey: string, path: string, body: unknown) {
   return call;
 }
 
-/** What is logged of the requests of this test. */
+/** Collects the log lines of this test's requests. */
 function captureLog(): Record<string, unknown>[] {
   const { services } = gateway.running;
   telemetry ??= services.telemetry;
@@ -513,7 +524,7 @@ function captureLog(): Record<string, unknown>[] {
 /** Breaks the connection once that many pieces of the response have arrived. */
 function leaveAfter(pieces: number, apiKey: string, path: string): Promise<void> {
   return new Promise((resolve) => {
-    const call = open(apiKey, path, userMessage('Hello', { stream: true }));
+    const call = open(apiKey, path, bodyFor(path, userMessage('Hello', { stream: true })));
     call.on('error', () => undefined);
     call.on('close', resolve);
     let seen = 0;

@@ -34,7 +34,7 @@ describe.each([
   ],
   [
     '0.137',
-    // The part of the two generations used here has one shape.
+    // The part of both generations that is used here has the same type.
     (options: { baseURL: string; apiKey: string }) =>
       new Anthropic0({ ...options, maxRetries: 0 }) as unknown as Anthropic,
   ],
@@ -55,7 +55,7 @@ describe.each([
     expect(message.usage.output_tokens).toBeGreaterThan(0);
   });
 
-  it('streams a message that its helper accumulates to the same as without a stream', async () => {
+  it('streams a message that its helper accumulates to the unstreamed one', async () => {
     const params = {
       model: MODEL,
       max_tokens: 100,
@@ -98,7 +98,7 @@ describe.each([
     expect(second.stop_reason).toBe('end_turn');
   });
 
-  it('runs tools to the end with its own runner, which first asks for a conversation held by the server', async () => {
+  it('completes a tool loop with its own runner, which first asks for a server-side conversation', async () => {
     const cities: unknown[] = [];
     const final = await client.beta.messages.toolRunner({
       model: MODEL,
@@ -218,7 +218,7 @@ describe.each([
     });
   });
 
-  it('retries what can be cured by it, and nothing else', async () => {
+  it('retries only errors that a retry can fix', async () => {
     const { apiKey: limited } = await gateway.createKey({ burst: 1, requests_per_minute: 60 });
     const patient = create({ baseURL: gateway.url, apiKey: limited }).withOptions({
       maxRetries: 2,
@@ -241,7 +241,7 @@ describe.each([
     expect(gateway.simulator.journal.requests()).toHaveLength(1);
   });
 
-  it('sees an error amid a stream as an error', async () => {
+  it('throws on an error in the middle of a stream', async () => {
     gateway.simulator.script({
       streamError: { afterEvents: 3, type: 'overloaded_error', message: 'Overloaded' },
     });

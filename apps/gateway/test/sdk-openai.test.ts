@@ -31,7 +31,7 @@ describe.each([
   ],
   [
     '6.x',
-    // The part of the two generations used here has one shape.
+    // The part of both generations that is used here has the same type.
     (options: { baseURL: string; apiKey: string }) =>
       new OpenAI6({ ...options, maxRetries: 0 }) as unknown as OpenAI,
   ],
@@ -41,7 +41,7 @@ describe.each([
     client = create({ baseURL: `${gateway.url}/v1`, apiKey });
   });
 
-  it('creates a completion whose usage tells the bill', async () => {
+  it('creates a completion whose usage determines the charge', async () => {
     const completion = await client.chat.completions.create({
       model: MODEL,
       messages: [
@@ -64,7 +64,7 @@ describe.each([
     expect(total_tokens).toBe(prompt_tokens + completion_tokens);
   });
 
-  it('streams what its helper accumulates to the same as without a stream', async () => {
+  it('streams a completion that its helper accumulates to the unstreamed one', async () => {
     const params = {
       model: MODEL,
       messages: [{ role: 'user' as const, content: 'Tell me something' }],
@@ -79,7 +79,7 @@ describe.each([
     expect(await stream.totalUsage()).toMatchObject({ total_tokens: plain.usage!.total_tokens });
   });
 
-  it('ends every stream with usage: in a chunk of its own when asked, else with the finish reason', async () => {
+  it('ends every stream with usage: in a chunk of its own if requested, otherwise with the finish reason', async () => {
     const params = {
       model: MODEL,
       stream: true as const,
@@ -113,7 +113,7 @@ describe.each([
     expect(names(streamed.choices[0]!.message.tool_calls)).toEqual(['get_weather', 'get_time']);
   });
 
-  it('runs tools to the end', async () => {
+  it('completes a tool loop', async () => {
     const cities: string[] = [];
     const runner = client.chat.completions.runTools({
       model: MODEL,
@@ -154,7 +154,7 @@ describe.each([
     expect(schema.choices[0]!.message.content).toEqual(expect.any(String));
   });
 
-  it('parses with its own helper, and hands its errors on', async () => {
+  it('parses with its own helper, and passes its errors on', async () => {
     const parsed = await client.chat.completions.parse({
       model: MODEL,
       messages: [{ role: 'user', content: 'Please call get_weather for Paris' }],
@@ -204,9 +204,11 @@ describe.each([
     const [request] = gateway.simulator.journal.requests().slice(-1);
     const sent = request!.body!.toString();
     expect(JSON.parse(sent)).toMatchObject({
-      system: [{ text: 'First.' }, { text: 'Second.' }],
+      system: [{ text: 'First.' }],
       stop_sequences: ['\n\nHuman:'],
     });
+    // The cached prefix of the conversation does not change.
+    expect(sent.indexOf('Second.')).toBeGreaterThan(sent.indexOf('sunny'));
     expect(sent).toContain('12345678901234567890');
   });
 
@@ -258,7 +260,7 @@ describe.each([
     ).rejects.toMatchObject({ status: 400, param: 'tools[0].function.name' });
   });
 
-  it('retries what can be cured by it, and nothing else', async () => {
+  it('retries only errors that a retry can fix', async () => {
     const { apiKey: limited } = await gateway.createKey({ burst: 1, requests_per_minute: 60 });
     const params = { model: MODEL, messages: [{ role: 'user' as const, content: 'Hello' }] };
     const patient = create({ baseURL: `${gateway.url}/v1`, apiKey: limited }).withOptions({
@@ -278,7 +280,7 @@ describe.each([
     expect(gateway.simulator.journal.requests()).toHaveLength(1);
   });
 
-  it('sees an error amid a stream as an error', async () => {
+  it('throws on an error in the middle of a stream', async () => {
     gateway.simulator.script({
       streamError: { afterEvents: 3, type: 'overloaded_error', message: 'Overloaded' },
     });

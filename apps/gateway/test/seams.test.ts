@@ -1,6 +1,6 @@
 /**
- * The packages know nothing of each other: this pins that their types still meet. Checked by `npm
- * run types`.
+ * The packages do not import each other. This file checks that their types still fit together; `npm
+ * run types` compiles it.
  */
 
 import { expect, it } from '@jest/globals';
@@ -10,6 +10,7 @@ import type { ChargeableUsage, ModelPrice, Rates } from '@gateway/billing';
 import type { KeyLimits } from '@gateway/balance-store';
 import type { Policy } from '@gateway/rate-limiter';
 import type { ModelTraits, Usage } from '@gateway/translator';
+import { MODELS, optionsOf } from '@gateway/translator/models';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 
 /** Compiles only when every `From` can be used as a `To`. */
@@ -36,6 +37,16 @@ it('prices what the translator reads', () => {
   const price = defaultPriceTable().find('claude-sonnet-4-6')!;
   // 3 USD and 15 USD per million: 3 + 15 + 0.3 + 3.75 microdollars.
   expect(chargeOf(usage, price.rates)).toBe(2_205_000_000n);
+});
+
+it('offers models with the traits that the translator knows', () => {
+  const models = defaultPriceTable().list();
+  expect(models.map(({ id }) => id).toSorted()).toEqual(MODELS.toSorted());
+  for (const { id, aliases, traits, maxOutputTokens } of models) {
+    for (const name of [id, ...aliases]) {
+      expect(optionsOf(name)).toEqual({ model: name, traits, maxOutputTokens });
+    }
+  }
 });
 
 it('the simulator serves every model of the default price table', async () => {

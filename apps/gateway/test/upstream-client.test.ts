@@ -12,7 +12,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 it.each([1_000, 3_000_000])(
-  'sends %i bytes as they are, and holds a large body no longer than that',
+  'sends %i bytes unchanged, and releases a large body once it is sent',
   async (length) => {
     const received: Buffer[] = [];
     let declared: string | undefined;
@@ -20,7 +20,7 @@ it.each([1_000, 3_000_000])(
     const server = createServer((req, res) => {
       declared = req.headers['content-length'];
       req.on('data', (chunk: Buffer) => received.push(chunk));
-      // The answer begins, and goes on for as long as the test.
+      // The answer begins, and does not end before the test does.
       req.on('end', () =>
         res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders(),
       );
@@ -35,7 +35,16 @@ it.each([1_000, 3_000_000])(
       const { body, held } = makeBody(length, () => (sent += 1));
       const answered = new Promise<void>((resolve, reject) => {
         client.send(
-          { operation: 'messages', model: 'any', query: '', headers: {}, body },
+          {
+            operation: 'messages',
+            model: 'any',
+            query: '',
+            headers: {},
+            body,
+            bodyBytes: length,
+            keyId: 'key',
+            client: { destroyed: false },
+          },
           {
             onRequestStart: () => undefined,
             onResponseStart: () => {
@@ -55,7 +64,7 @@ it.each([1_000, 3_000_000])(
     await answered;
     expect(declared).toBe(String(length));
     expect(Buffer.concat(received).equals(Buffer.alloc(length, 'body'))).toBe(true);
-    // Its memory counts no more, although the answer goes on.
+    // Its memory is no longer counted, although the answer has not ended.
     expect(sent).toBe(length > 100_000 ? 1 : 0);
     await new Promise((resolve) => setTimeout(resolve, 10));
     collectGarbage();
@@ -66,7 +75,7 @@ it.each([1_000, 3_000_000])(
   },
 );
 
-/** Apart: a closure would hold the bytes as well. */
+/** A function of its own, because a closure would also reference the bytes. */
 function makeBody(
   length: number,
   onSent: () => void,

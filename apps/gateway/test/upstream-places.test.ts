@@ -1,5 +1,5 @@
 /**
- * The rules for the shared account, driven through every place that the provider's own types name
+ * Tests the rules for the shared account at every place that the provider's own types name
  * (`upstream-places.json`, written by `scripts/upstream-places.mjs`). A newer SDK with another
  * place, tool or kind of usage fails here first: run the script, read the difference, and extend
  * the rules.
@@ -42,17 +42,18 @@ function prepare(
   allow: PricedFeature[] = [],
   overdraft: 'none' | 'bounded' = 'none',
 ) {
-  const rules = { models: [MODEL], allow: new Set(allow), overdraft };
+  const chat = { jsonSchema: 'ignored', reasoning: 'none', cache: 'client' } as const;
+  const rules = { models: [MODEL], allow: new Set(allow), overdraft, chat };
   const bytes = Buffer.from(JSON.stringify(body));
   const job = { format: 'messages', body: bytes, hasLongContext: false } as const;
   const preparation = createPreparer(rules)(job, NO_LIMITS);
-  if (preparation.outcome === 'too_large') throw new Error('a limit that there is not');
+  if (preparation.outcome === 'too_large') throw new Error('a limit that does not exist');
   return preparation.outcome === 'refused'
     ? { refusal: preparation.refusal.message, chargeBound: 0n, bytes: bytes.length }
     : { refusal: undefined, chargeBound: preparation.chargeBound!, bytes: bytes.length };
 }
 
-/** A request in which `value` stands at a path such as `messages[].content[].source`. */
+/** A request that has `value` at a path such as `messages[].content[].source`. */
 function bodyWith(path: string, value: unknown): object {
   const nested = path
     .split('.')
@@ -66,17 +67,17 @@ function bodyWith(path: string, value: unknown): object {
   return { ...BASE, ...(nested as object) };
 }
 
-/** Where the refusal says that the value stands. */
+/** The path as the refusal writes it. */
 const shown = (path: string): string => path.replaceAll('[]', '.0');
 
-it('the list is what the installed SDK says', () => {
+it('the list agrees with the types of the installed SDK', () => {
   const script = join(__dirname, '../../../scripts/upstream-places.mjs');
   const printed = execFileSync(process.execPath, [script, '--print'], { encoding: 'utf8' });
   expect(JSON.parse(printed)).toEqual(JSON.parse(readFileSync(listFile, 'utf8')));
 }, 240_000);
 
 describe('every member of a request', () => {
-  /** Costs tokens only, and addresses nothing. */
+  /** These cost tokens only and address no object. */
   const HARMLESS = [
     // Sent as a header.
     'betas',
@@ -99,7 +100,7 @@ describe('every member of a request', () => {
     'tool_choice',
     'tools',
   ];
-  it('is harmless, judged by its value, or refused', () => {
+  it('is harmless, checked by its value, or refused', () => {
     const refused = [...ACCOUNT_MEMBERS, ...PRICED_MEMBERS.map(([name]) => name)];
     expect([...HARMLESS, ...refused].sort()).toEqual(rootMembers);
     for (const name of refused) {
@@ -107,10 +108,10 @@ describe('every member of a request', () => {
     }
   });
 
-  it('that holds free-form data is left alone by name, and nothing else is', () => {
-    // Each entry of `fallbacks` may have further members; `properties` stands in `input_schema`.
+  it('that holds free-form data is skipped by its name, and no other is', () => {
+    // Each entry of `fallbacks` may have further members; `properties` is inside `input_schema`.
     const expected = freeForm.filter((name) => !['fallbacks', 'properties'].includes(name));
-    // Who called a tool is named by the type of a tool.
+    // The caller of a tool is given as a type of tool.
     expect([...expected, 'caller'].sort()).toEqual([...FREE_FORM].sort());
     const all = Object.values(places).flat();
     for (const name of FREE_FORM) {
@@ -132,13 +133,13 @@ describe.each(places.tool)('a tool definition at %s', (path) => {
     ).toBeUndefined();
   });
 
-  it('of a type that nobody knows is refused, unless the operator allows it', () => {
+  it('of an unknown type is refused, unless the operator allows it', () => {
     const body = bodyWith(path, { type: 'teleport_20270101', name: 'x' });
     expect(prepare(body).refusal).toMatch(/\.type: is not known to this gateway.*unknown_tools/);
     expect(prepare(body, ['unknown_tools']).refusal).toBeUndefined();
   });
 
-  it('that the provider runs is held for in full', () => {
+  it('that the provider runs raises the hold by all its turns', () => {
     const servers = toolTypes.filter(
       (type) => TOOL_FAMILIES.get(familyOf(type))?.runs === 'server',
     );
@@ -154,7 +155,7 @@ describe.each(places.tool)('a tool definition at %s', (path) => {
   });
 });
 
-describe('what addresses an object of the account', () => {
+describe('a member that addresses an object of the account', () => {
   it.each(places.file)('the source of a file at %s is refused', (path) => {
     const { refusal } = prepare(bodyWith(path, { type: 'file', file_id: 'file_1' }));
     expect(refusal).toContain(`${shown(path)}.type: is not supported`);
@@ -165,26 +166,29 @@ describe('what addresses an object of the account', () => {
     expect(refusal).toMatch(/: is not supported: it addresses objects of an account/);
   });
 
-  it('an output of code execution may be sent back where the operator allows the tool', () => {
+  it('may be an output of code execution, if the operator allows the tool', () => {
     const path = 'messages[].content[].content.content[].file_id';
     expect(places.address).toContain(path);
     expect(prepare(bodyWith(path, 'file_1'), ['code_execution']).refusal).toBeUndefined();
   });
 });
 
-describe('what costs tokens without being bytes of the request', () => {
+describe('content with more tokens than bytes', () => {
   const tokens = ({ chargeBound }: { chargeBound: bigint }) =>
     Number(chargeBound / MODEL.rates.cacheWrite5mPerToken);
 
-  it.each(places.image)('an image at %s is counted', (path) => {
+  it.each(places.image)('such as an image at %s is counted', (path) => {
     const counted = prepare(bodyWith(path, { type: 'image', source: { type: 'url' } }));
     expect(tokens(counted)).toBe(counted.bytes + 2_000 + 5_000);
   });
 
-  it.each(places.document)('a document at %s is the whole context window', (path) => {
-    const counted = prepare(bodyWith(path, { type: 'document', source: { type: 'url' } }));
-    expect(tokens(counted)).toBe(MODEL.contextWindow);
-  });
+  it.each(places.document)(
+    'such as a document at %s counts as the whole context window',
+    (path) => {
+      const counted = prepare(bodyWith(path, { type: 'document', source: { type: 'url' } }));
+      expect(tokens(counted)).toBe(MODEL.contextWindow);
+    },
+  );
 });
 
 it.each(places.cache)('cache points at %s are counted, and a fifth is refused', (path) => {
@@ -201,7 +205,7 @@ it.each(places.cache)('cache points at %s are counted, and a fifth is refused', 
 
 it.each(iterationTypes)('usage of an iteration of kind %s is counted or named', (type) => {
   const counts = { input_tokens: 7, output_tokens: 8 };
-  // The message entry alone adds up to the counts, so another one must show somewhere.
+  // The `message` entry alone adds up to the counts, so another entry must be counted or named.
   const reading = readNativeUsage({
     ...counts,
     iterations: [

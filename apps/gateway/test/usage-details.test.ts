@@ -1,11 +1,17 @@
 /**
- * The four counts decide what a response costs; details and further parts never make it free or
+ * The four counts decide the charge. Details and further parts never make a response free or
  * refused.
  */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { formatUsd } from '@gateway/billing';
-import { postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import {
+  postChat,
+  postMessages,
+  startTestGateway,
+  userMessage,
+  postResponses,
+} from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 
 let gateway: TestGateway;
@@ -29,6 +35,7 @@ async function metric(name: string): Promise<number> {
 describe.each([
   ['messages', postMessages],
   ['chat.completions', postChat],
+  ['responses', postResponses],
 ] as const)('%s: a usage whose details', (_format, post) => {
   it.each([
     [
@@ -59,23 +66,26 @@ describe.each([
       },
       'thinking_tokens',
     ],
-  ])('%s is delivered, charged by its counts, recorded and counted', async (_what, odd, detail) => {
-    for (const stream of [false, true]) {
-      const { id, apiKey } = await gateway.createKey();
-      const before = await metric(`gateway_usage_remarks_total{detail="${detail}"}`);
-      gateway.simulator.script({ usage: { input_tokens: 10, output_tokens: 20, ...odd } });
-      const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
-      expect(response.status).toBe(200);
-      expect(await response.text()).not.toContain('"error"');
-      const charge =
-        10n * SONNET.input + 20n * SONNET.output + (1_000n * SONNET.input * 125n) / 100n;
-      expect((await gateway.call('showKey', { key_id: id })).spent_usd).toBe(formatUsd(charge));
-      const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
-      expect(data).toMatchObject([{ remarks: expect.stringContaining(detail) }]);
-      expect(await metric(`gateway_usage_remarks_total{detail="${detail}"}`)).toBe(before + 1);
-    }
-    expect((await gateway.call('auditLedger', {})).is_sound).toBe(true);
-  });
+  ])(
+    '%s is delivered, charged by its counts, recorded and counted in the metrics',
+    async (_what, odd, detail) => {
+      for (const stream of [false, true]) {
+        const { id, apiKey } = await gateway.createKey();
+        const before = await metric(`gateway_usage_remarks_total{detail="${detail}"}`);
+        gateway.simulator.script({ usage: { input_tokens: 10, output_tokens: 20, ...odd } });
+        const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
+        expect(response.status).toBe(200);
+        expect(await response.text()).not.toMatch(/"error":\{|event: error/);
+        const charge =
+          10n * SONNET.input + 20n * SONNET.output + (1_000n * SONNET.input * 125n) / 100n;
+        expect((await gateway.call('showKey', { key_id: id })).spent_usd).toBe(formatUsd(charge));
+        const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+        expect(data).toMatchObject([{ remarks: expect.stringContaining(detail) }]);
+        expect(await metric(`gateway_usage_remarks_total{detail="${detail}"}`)).toBe(before + 1);
+      }
+      expect((await gateway.call('auditLedger', {})).is_sound).toBe(true);
+    },
+  );
 });
 
 describe('work that the counts of a message leave out', () => {
@@ -119,7 +129,7 @@ describe('work that the counts of a message leave out', () => {
     },
   );
 
-  it('by an unknown model, or of an unknown kind and place, is set aside and counted', async () => {
+  it('by an unknown model, or of an unknown kind, is set aside and counted', async () => {
     const { id, apiKey } = await gateway.createKey();
     const { quarantined } = await gateway.call('auditLedger', {});
     const before = await metric('gateway_usage_parts_set_aside_total');
@@ -135,7 +145,7 @@ describe('work that the counts of a message leave out', () => {
     expect(await metric('gateway_usage_parts_set_aside_total')).toBe(before + 2);
   });
 
-  it('of an unknown kind beside the counts is charged as the message is', async () => {
+  it('of an unknown kind that the counts leave out is charged at the rates of the message', async () => {
     const { id, apiKey } = await gateway.createKey();
     gateway.simulator.script({
       usage: usage({ type: 'critic', input_tokens: 7, output_tokens: 8 }),
@@ -147,7 +157,7 @@ describe('work that the counts of a message leave out', () => {
     );
   });
 
-  it('adds up to more than a count can be: the message is charged, the rest set aside', async () => {
+  it('that adds up to more than a count can be is set aside, and the message is charged', async () => {
     const { id, apiKey } = await gateway.createKey();
     const before = await metric('gateway_usage_parts_set_aside_total');
     const most = 2 ** 31 - 1;

@@ -1,6 +1,7 @@
 /**
- * Several processes behind one port: limits and money are the same whichever answers, one that dies
- * is replaced, and what clients saw is in the ledger. On the embedded default and on servers.
+ * Several processes behind one port: limits and money do not depend on the process that answers, a
+ * process that dies is replaced, and every usage that clients received is in the ledger. Runs on
+ * the embedded default and on servers.
  */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -26,7 +27,7 @@ import type { Outcome } from './support/restless-clients.js';
 import type { RedisLink } from './support/redis-link.js';
 
 const ADMIN_TOKEN = 'admin-token-of-the-tests';
-/** More than the upstream ever says that it made: what a request can cost holds it. */
+/** More output than the upstream ever reports, so that the hold covers every charge. */
 const BODY = userMessage('Hello', { stream: true, max_tokens: 10_000 });
 
 let upstream: GatedUpstream;
@@ -63,15 +64,21 @@ async function start(env: Env): Promise<GatewayProcess & { readonly call: CallOp
   return { ...gateway, call };
 }
 
-function newKey(
+async function newKey(
   { call }: { readonly call: CallOperation },
   limits: Partial<OperationInput<'createKey'>> = {},
 ): Promise<{ readonly id: string; readonly api_key: string }> {
   const generous = { concurrency: 100, burst: 10_000, requests_per_minute: 1_000_000 };
-  return call('createKey', { name: 'test', balance_usd: '1000000', ...generous, ...limits });
+  const key = await call('createKey', {
+    name: 'test',
+    balance_usd: '1000000',
+    ...generous,
+    ...limits,
+  });
+  return { id: key.id, api_key: key.api_key ?? '' };
 }
 
-/** Pids of the processes that serve: the children of the one that was started. */
+/** Process ids of the workers: the children of the process that was started. */
 function workersOf({ pid }: GatewayProcess): readonly number[] {
   const children = readFileSync(`/proc/${String(pid)}/task/${String(pid)}/children`, 'utf8');
   return children.trim().split(/\s+/).filter(Boolean).map(Number);
@@ -99,12 +106,12 @@ async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** A stream of which the client has the beginning. */
+/** A stream whose beginning the client has received. */
 interface Watched {
   readonly status: number;
-  /** Of a refusal. */
+  /** The error message, if the request was refused. */
   readonly message?: string | undefined;
-  /** Resolves when it is over, with the final usage as the client read it. */
+  /** Resolves when the stream is over, with the final usage that the client received. */
   readonly usage: Promise<readonly [requestId: string, usage: object] | undefined>;
 }
 
@@ -131,7 +138,8 @@ function openStreams(gateway: GatewayProcess, apiKey: string, count: number): Pr
 }
 
 /**
- * Streams of a new key, some on each worker: which one accepts a connection is up to the kernel.
+ * Opens streams of a new key until each worker has some. The kernel chooses the worker that
+ * accepts.
  */
 async function openStreamsOnAll(
   gateway: GatewayProcess & { readonly call: CallOperation },
@@ -153,7 +161,10 @@ async function usagesOf(streams: readonly Watched[]) {
   return usages.filter((usage) => usage !== undefined);
 }
 
-/** What clients saw was charged, nothing else was, and the ledger agrees with itself. */
+/**
+ * Every usage that clients received was charged, nothing else was, and the audit finds the ledger
+ * sound.
+ */
 async function expectCharged(
   { call }: { readonly call: CallOperation },
   keyId: string,
@@ -176,12 +187,12 @@ function newDataDir(): Env {
   return { DATA_DIR: dataDir };
 }
 
-/** One suite, whatever the processes share. */
+/** The same tests for the embedded ledger and for PostgreSQL and Redis. */
 function describeWorkers(environment: () => Env | Promise<Env>): void {
-  it('admit a key to its limits once, not once each', async () => {
+  it('count the limits of a key together, not per worker', async () => {
     const gateway = await start(await environment());
     let refusals = 0;
-    // Until both have refused some.
+    // Repeats until both workers have refused some.
     for (let refused = new Map<string, number>(); refused.size < 2;) {
       const key = await newKey(gateway, { concurrency: 5 });
       upstream.shut();
@@ -202,7 +213,7 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
     }
   });
 
-  it('one that is killed is replaced; only what it streamed is cut, and charged to nobody', async () => {
+  it('one that is killed is replaced; only its own streams are cut off, and they are not charged', async () => {
     const gateway = await start(await environment());
     const { key, streams, running } = await openStreamsOnAll(gateway, 12);
     const [victim, survivor] = workersOf(gateway);
@@ -218,7 +229,7 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
     await expectCharged(gateway, key.id, seen);
   });
 
-  it('one that is told to end finishes its streams first, and is replaced', async () => {
+  it('one that gets SIGTERM finishes its streams first, and is replaced', async () => {
     const gateway = await start(await environment());
     const { key, streams } = await openStreamsOnAll(gateway, 12);
     const [leaving, staying] = workersOf(gateway);
@@ -233,9 +244,9 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
   });
 
   it.each<[string, NodeJS.Signals, readonly Outcome[]]>([
-    ['told to end: no client notices', 'SIGTERM', [200]],
+    ['terminated: no client notices', 'SIGTERM', [200]],
     [
-      'killed: no client waits for what nobody will send',
+      'killed: no client waits for an answer that never comes',
       'SIGKILL',
       [200, 'cut', 'refused', 'lost'],
     ],
@@ -251,13 +262,13 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
       });
     }
     await clients.stop();
-    // Redis was there before the first request.
+    // The connection to Redis was open before the first request.
     expect(gateway.output()).not.toContain("isn't writeable");
     expect([...clients.outcomes.keys()].filter((outcome) => !known.includes(outcome))).toEqual([]);
     expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
   });
 
-  it('one that takes the place of another gets its share of the clients that stay', async () => {
+  it('a replacement gets its share of the long-lived connections', async () => {
     const gateway = await start(await environment());
     const key = await newKey(gateway);
     const clients = startClients(gateway.url, key.api_key, { staying: 8, coming: 0 });
@@ -270,7 +281,7 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
     expect([...clients.outcomes.keys()]).toEqual([200]);
   });
 
-  it('all finish what they do on SIGTERM, and the gateway exits with 0', async () => {
+  it('all finish their requests on SIGTERM, and the gateway exits with 0', async () => {
     const env = await environment();
     const gateway = await start(env);
     const key = await newKey(gateway);
@@ -285,7 +296,7 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
     await expectCharged(await start(env), key.id, seen);
   });
 
-  it('when the first process is killed, the others end too, and nothing that clients saw is lost', async () => {
+  it('when the primary is killed, the workers end too, and no usage that clients received is lost', async () => {
     const env = await environment();
     const gateway = await start(env);
     const key = await newKey(gateway);
@@ -305,16 +316,16 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
       kind: 'charge',
       limit: 1000,
     });
-    // The last answers may have been charged and not have arrived.
+    // The last answers may have been charged without reaching the client.
     const ids = new Set(data.map(({ id }) => id));
     expect(seen.filter(([id]) => !ids.has(id))).toEqual([]);
     expect(ids.size - seen.length).toBeLessThanOrEqual(8);
     expect(await again.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
   });
 
-  it('OVERDRAFT=none: no balance falls below zero, whichever process holds of it', async () => {
-    // Each response of an upstream costs more than the one before. After thousands of them it would
-    // cost more than its hold.
+  it('OVERDRAFT=none: no balance falls below zero, whichever workers place the holds', async () => {
+    // Each response of this upstream has a larger usage than the one before. After thousands of
+    // them it would exceed its hold.
     const fresh = await startGatedUpstream();
     const env = { ...(await environment()), OVERDRAFT: 'none', UPSTREAM_URL: fresh.url };
     const gateway = await start(env);
@@ -344,7 +355,7 @@ function isAlive(pid: number): boolean {
 describe('workers on the embedded default', () => {
   describeWorkers(newDataDir);
 
-  it('the leases of one that is killed are free at once', async () => {
+  it('the leases of a killed worker are free at once', async () => {
     const gateway = await start(newDataDir());
     const { key, streams } = await openStreamsOnAll(gateway, 12);
     process.kill(workersOf(gateway)[0]!, 'SIGKILL');
@@ -391,11 +402,13 @@ describe('workers on PostgreSQL and Redis', () => {
   const environment = async (): Promise<Env> => ({
     DATABASE_URL: await postgres.createDatabase(),
     REDIS_URL: redisLink.url,
+    // A busy machine must not be taken for a Redis that is down.
+    REDIS_TIMEOUT_MS: '5000',
     KEY_PEPPER: 'pepper of the tests of workers',
   });
   describeWorkers(environment);
 
-  it('streams outlive the first process: they are finished and charged', async () => {
+  it('streams outlive the primary: they are completed and charged', async () => {
     const env = await environment();
     const gateway = await start(env);
     const key = await newKey(gateway);
@@ -420,7 +433,7 @@ describe.each([['1'], ['2']])('WORKERS=%s', (workers) => {
     const env = { ...newDataDir(), WORKERS: workers, PORT: port };
     await expect(start(env)).rejects.toThrow(/PORT, ADMIN_PORT: cannot listen on .*EADDRINUSE/);
     await expect(start({ ...env, PORT: '0', ADMIN_PORT: port })).rejects.toThrow(/EADDRINUSE/);
-    // What they had opened is closed: the next one gets it.
+    // The failed gateway has closed everything it had opened, so the next one can start.
     await start({ ...env, PORT: '0' });
     other.close();
   });

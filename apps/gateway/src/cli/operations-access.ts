@@ -1,15 +1,21 @@
 /**
- * How the command line reaches the ledger: over the admin API if `ADMIN_URL` says where, otherwise
- * directly, beside a running gateway or without one.
+ * How the command line reaches the ledger: through the admin API at `ADMIN_URL`, if that is set.
+ * Otherwise it opens the ledger itself, whether or not a gateway is running.
  */
 
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
 import { SchemaTooOldError } from '@gateway/balance-store';
 import { readConfig } from '../config.js';
 import { openDataDir } from '../data-dir.js';
-import { openStore } from '../open-store.js';
+import { openStore, pepperOf } from '../open-store.js';
 import { createLocalCaller, createRemoteCaller } from '../operations/callers.js';
 import type { CallOperation } from '../operations/operations.js';
-import { loadPriceTable } from '../load-prices.js';
+import { createReadLinks } from '../read-links.js';
+import { openPayments } from '../payments/open-payments.js';
+import { showEntries } from './progress.js';
+import { createLivePrices } from '../settings/live-prices.js';
+import { readPriceTable } from '../settings/settings.js';
 
 export async function withOperations<Result>(
   operate: (call: CallOperation) => Promise<Result>,
@@ -19,16 +25,35 @@ export async function withOperations<Result>(
     return operate(createRemoteCaller({ url: config.adminUrl, token: config.adminToken ?? '' }));
   }
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
-  const prices = loadPriceTable(config.priceTablePath);
+  const prices = createLivePrices({ priceTable: readPriceTable(config.priceTablePath) });
   const store = await openStore(config, dataDir, 'command').catch((error: unknown) => {
     if (!(error instanceof SchemaTooOldError)) throw error;
     throw new SchemaTooOldError(
-      `${error.message}. Run "gateway migrate", or start the gateway of this version`,
+      `${error.message}. Run "gateway migrate", or start this version of the gateway`,
       { cause: error },
     );
   });
   try {
-    return await operate(createLocalCaller({ store, prices, defaultLimits: config.keyLimits }));
+    const payments = await openPayments(config, {
+      ledger: store,
+      registry: new Registry(),
+      log: pino({ level: config.logLevel }, pino.destination(2)),
+    });
+    return await operate(
+      createLocalCaller({
+        store,
+        prices,
+        defaultLimits: config.keyLimits,
+        lowBalance: config.lowBalance,
+        payments,
+        overdraft: config.overdraft,
+        readLinks: createReadLinks(pepperOf(config)),
+        live: undefined,
+        now: Date.now,
+        onProgress: showEntries,
+        by: { name: 'cli' },
+      }),
+    );
   } finally {
     await store.close();
   }

@@ -5,15 +5,35 @@ import type { LedgerMoveReport } from '@gateway/balance-store/embedded';
 import { formatUsd } from '@gateway/billing';
 import type { OperationOutput } from '../operations/operations.js';
 import type { WitnessDifference } from '../operations/witness.js';
+import type { Recharged } from './witness-commands.js';
 
 export function printCreatedKey(key: OperationOutput<'createKey'>): string {
-  return `${printKey(key)}\n\nAPI key (shown this once): ${key.api_key}`;
+  const credential =
+    key.api_key === null
+      ? 'Created before: nothing changed. For a new credential: keys rotate.'
+      : `API key (shown this once): ${key.api_key}`;
+  return `${printKey(key)}\n\n${credential}`;
+}
+
+export function printLink({ path, expires_at }: OperationOutput<'createLink'>): string {
+  return [
+    'Put this after the address that clients use:',
+    `  ${path}`,
+    `It is good until ${expires_at}, or until the key is rotated or revoked.`,
+  ].join('\n\n');
+}
+
+export function printRotatedKey(key: OperationOutput<'rotateKey'>): string {
+  const until = key.previous_credential_until;
+  const old = until === null ? 'no longer works' : `works until ${until}`;
+  return `${printKey(key)}\n\nThe old credential ${old}.\nAPI key (shown this once): ${key.api_key}`;
 }
 
 export function printKey(key: OperationOutput<'showKey'>): string {
   const { concurrency, burst, requests_per_minute } = key.limits;
   return pairs({
     id: key.id,
+    account: key.account_id,
     name: key.name,
     key: key.hint,
     state: stateOf(key),
@@ -22,6 +42,11 @@ export function printKey(key: OperationOutput<'showKey'>): string {
     'written off (USD)': key.written_off_usd,
     'credited (USD)': key.credited_usd,
     limits: `${String(concurrency)} at once, burst ${String(burst)}, ${String(requests_per_minute)} per minute`,
+    caps: capsOf(key.caps),
+    models: key.models?.join(', ') ?? 'all',
+    scope: key.scope,
+    ...(key.external_id === null ? {} : { 'external id': key.external_id }),
+    ...metadataOf(key.metadata),
     expires: key.expires_at ?? 'never',
     created: key.created_at,
     'last charged': key.last_charged_at ?? 'never',
@@ -49,18 +74,166 @@ export function printTopUp(topUp: OperationOutput<'topUp'>): string {
   const done = topUp.replayed ? 'Already credited before: nothing changed.' : 'Credited.';
   return `${done}\n${pairs({
     'top-up': topUp.top_up_id,
-    key: topUp.key_id,
+    account: topUp.account_id,
     'amount (USD)': topUp.amount_usd,
     'balance (USD)': topUp.balance_usd,
-    active: topUp.is_active ? 'yes' : 'no',
+    'active keys': String(topUp.active_keys),
+  })}${topUp.is_active ? '' : `\n${NOBODY}`}`;
+}
+
+const NOBODY =
+  'No key of this account can use it now: suspended, revoked, expired, or still at or below zero.';
+
+type Caps = OperationOutput<'showKey'>['caps'];
+
+function capsOf(caps: Caps): string {
+  const set = Object.entries(caps).filter(([, { cap_usd }]) => cap_usd !== null);
+  if (set.length === 0) return 'none';
+  return set
+    .map(([period, cap]) => `${cap.used_usd} of ${cap.cap_usd ?? ''} USD per ${period}`)
+    .join(', ');
+}
+
+function metadataOf(metadata: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const pairsOf = Object.entries(metadata).map(([name, value]) => `${name}=${value}`);
+  return pairsOf.length === 0 ? {} : { metadata: pairsOf.join(', ') };
+}
+
+export function printAccount(
+  account: OperationOutput<'updateAccount'> & Partial<OperationOutput<'showAccount'>>,
+): string {
+  const lots = (account.unspent?.lots ?? []).map((lot) => {
+    const until = lot.expires_at === null ? 'does not expire' : `until ${lot.expires_at}`;
+    return `${lot.remaining_usd} ${lot.source}, ${until}`;
+  });
+  return pairs({
+    id: account.id,
+    name: account.name,
+    ...(account.external_id === null ? {} : { 'external id': account.external_id }),
+    ...metadataOf(account.metadata),
+    'balance (USD)': account.balance_usd,
+    ...(lots.length === 0 ? {} : { 'of it': lots.join('; ') }),
+    'low balance (USD)': account.low_balance_usd ?? 'none',
+    'credited (USD)': account.credited_usd,
+    'adjusted (USD)': account.adjusted_usd,
+    'expired (USD)': account.expired_usd,
+    'spent (USD)': account.spent_usd,
+    'written off (USD)': account.written_off_usd,
+    'usable keys': String(account.usable_keys),
+    created: account.created_at,
+    'last charged': account.last_charged_at ?? 'never',
+  });
+}
+
+export function printAccounts({ data, next_cursor }: OperationOutput<'listAccounts'>): string {
+  if (data.length === 0) return 'No accounts.';
+  const rows = data.map((account) => [
+    account.id,
+    account.name,
+    account.external_id ?? '',
+    String(account.usable_keys),
+    account.balance_usd,
+    account.spent_usd,
+  ]);
+  const headings = ['id', 'name', 'external id', '>keys', '>balance (USD)', '>spent (USD)'];
+  return table(headings, rows) + more(next_cursor, '--after');
+}
+
+export function printAdjustment(adjustment: OperationOutput<'adjustBalance'>): string {
+  return `${adjustment.replayed ? 'Adjusted before: nothing changed.' : 'Adjusted.'}\n${pairs({
+    adjustment: adjustment.adjustment_id,
+    account: adjustment.account_id,
+    'amount (USD)': adjustment.amount_usd,
+    reason: adjustment.reason,
+    'balance (USD)': adjustment.balance_usd,
+    'active keys': String(adjustment.active_keys),
   })}`;
+}
+
+export function printTransfer(transfer: OperationOutput<'transfer'>): string {
+  return `${transfer.replayed ? 'Transferred before: nothing changed.' : 'Transferred.'}\n${pairs({
+    transfer: transfer.transfer_id,
+    'amount (USD)': transfer.amount_usd,
+    from: `${transfer.account_id}, balance ${transfer.balance_usd} USD`,
+    to: `${transfer.to_account_id}, balance ${transfer.to_balance_usd} USD`,
+  })}`;
+}
+
+export function printStatement(statement: OperationOutput<'showStatement'>): string {
+  const bookings = statement.bookings.map((entry) => [
+    entry.created_at,
+    'amount_usd' in entry ? entry.kind : '',
+    '',
+    '',
+    'amount_usd' in entry ? entry.amount_usd : '',
+  ]);
+  const charges = statement.charges.flatMap((charge) =>
+    charge.lines.map((line) => [
+      charge.day,
+      `${charge.model}: ${line.class}`,
+      String(line.tokens),
+      line.rate_usd_per_million,
+      `-${line.amount_usd}`,
+    ]),
+  );
+  return `${pairs({
+    account: statement.account_id,
+    month: statement.month,
+    'opening balance (USD)': statement.opening_balance_usd,
+  })}\n${table(
+    ['date', 'what', '>tokens', '>rate (USD/M)', '>amount (USD)'],
+    [...bookings, ...charges],
+  )}\n${pairs({
+    'charged (USD)': statement.charged_usd,
+    'closing balance (USD)': statement.closing_balance_usd,
+  })}`;
+}
+
+export function printUsage({ data }: OperationOutput<'listUsage'>): string {
+  if (data.length === 0) return 'Nothing was charged.';
+  const rows = data.map((sum) => [
+    [sum.day, sum.hour, sum.model, sum.account_id, sum.key_id, sum.endpoint]
+      .filter((part) => part !== undefined)
+      .join('  '),
+    String(sum.requests),
+    tokensOf(sum),
+    sum.charged_usd,
+  ]);
+  return table(['what', '>requests', '>tokens in/out/read/write', '>charged (USD)'], rows);
+}
+
+export function printEvents({ data, next_cursor }: OperationOutput<'listEvents'>): string {
+  if (data.length === 0) return 'No events.';
+  const rows = data.map((event) => [
+    event.created_at,
+    event.type,
+    event.account_id ?? '',
+    event.delivered_at === null ? String(event.attempts) : 'delivered',
+    event.last_error ?? '',
+  ]);
+  return (
+    table(['time', 'event', 'account', '>attempts', 'last error'], rows) +
+    more(next_cursor, '--cursor')
+  );
+}
+
+export function printTrail({ data, next_cursor }: OperationOutput<'listTrail'>): string {
+  if (data.length === 0) return 'Nothing was changed.';
+  const rows = data.map((entry) => [
+    entry.created_at,
+    entry.actor,
+    entry.action,
+    entry.key_id ?? entry.account_id ?? '',
+    JSON.stringify(entry.details),
+  ]);
+  return table(['time', 'who', 'did', 'to', 'what'], rows) + more(next_cursor, '--cursor');
 }
 
 export function printLedger({ data, next_cursor }: OperationOutput<'listLedger'>): string {
   if (data.length === 0) return 'No entries.';
   const rows = data.map((entry) => [
     entry.created_at,
-    entry.key_id,
+    entry.kind === 'charge' ? entry.key_id : entry.account_id,
     entry.seq,
     entry.kind,
     entry.kind === 'charge' ? entry.model : entry.actor,
@@ -72,7 +245,7 @@ export function printLedger({ data, next_cursor }: OperationOutput<'listLedger'>
     table(
       [
         'time',
-        'key',
+        'key / account',
         '>seq',
         'kind',
         'model / actor',
@@ -97,6 +270,23 @@ export function printHolds({ data }: OperationOutput<'listHolds'>): string {
   return table(['placed', 'request', 'key', '>amount (USD)', 'orphaned'], rows);
 }
 
+export function printRecharge({
+  booked,
+  charged_usd,
+  already_charged,
+  refused,
+}: Recharged): string {
+  const summary = pairs({
+    booked: String(booked),
+    'charged (USD)': charged_usd,
+    'already charged': String(already_charged),
+    refused: String(refused.length),
+  });
+  if (refused.length === 0) return summary;
+  const reasons = refused.map(({ request_id, reason }) => [request_id, reason]);
+  return `${summary}\n${table(['request', 'why it is not booked'], reasons)}`;
+}
+
 export function printAudit(
   audit: OperationOutput<'auditLedger'> & {
     readonly witness: {
@@ -106,9 +296,12 @@ export function printAudit(
   },
 ): string {
   const summary = pairs({
+    accounts: String(audit.accounts),
     keys: String(audit.keys),
     entries: String(audit.entries),
     'credited (USD)': audit.credited_usd,
+    'adjusted (USD)': audit.adjusted_usd,
+    'expired (USD)': audit.expired_usd,
     'charged (USD)': audit.charged_usd,
     'written off (USD)': audit.written_off_usd,
     'balances (USD)': audit.balances_usd,
@@ -138,12 +331,12 @@ export function printAudit(
   if (audit.is_sound) return `${summary}\nThe ledger is sound.${witness}`;
   const rows = audit.differences.map((difference) => [
     difference.check,
-    difference.key_id ?? '',
+    difference.key_id ?? difference.account_id ?? '',
     difference.entry_id ?? '',
     difference.expected,
     difference.found,
   ]);
-  return `${summary}\n${table(['check', 'key', 'entry', 'expected', 'found'], rows)}\nThe ledger is NOT sound.${witness}`;
+  return `${summary}\n${table(['check', 'key / account', 'entry', 'expected', 'found'], rows)}\nThe ledger is NOT sound.${witness}`;
 }
 
 export function printExport({ rows, audit }: LedgerMoveReport, dataDir: string): string {
@@ -155,9 +348,9 @@ ${pairs({
   'balances (USD)': formatUsd(audit.balances),
   'gap (USD)': formatUsd(audit.gap),
 })}
-The same as before, to the last digit, and sound. The embedded ledger will not open any more.
+All amounts are the same as before, and the audit found no difference. The embedded ledger can no longer be opened.
 
-Go on with PostgreSQL:  DATABASE_URL=<that database>  KEY_PEPPER="$(cat ${dataDir}/key-pepper)"`;
+Continue with PostgreSQL:  DATABASE_URL=<that database>  KEY_PEPPER="$(cat ${dataDir}/key-pepper)"`;
 }
 
 export function printBackup(to: string, dataDir: string): string {
@@ -202,7 +395,7 @@ function tokensOf(usage: {
 }
 
 /** A heading that begins with `>` is a column of numbers, aligned at its end. */
-function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const made = new Table({
     head: headings.map((heading) => heading.replace(/^>/, '')),
     colAligns: headings.map((heading) => (heading.startsWith('>') ? 'right' : 'left')),
@@ -212,13 +405,13 @@ function table(headings: readonly string[], rows: readonly (readonly string[])[]
   return made.toString();
 }
 
-function pairs(values: Readonly<Record<string, string>>): string {
+export function pairs(values: Readonly<Record<string, string>>): string {
   const width = Math.max(...Object.keys(values).map((name) => name.length));
   return Object.entries(values)
     .map(([name, value]) => `${name.padEnd(width)}  ${value}`)
     .join('\n');
 }
 
-function more(cursor: string | null, option: string): string {
+export function more(cursor: string | null, option: string): string {
   return cursor === null ? '' : `\nMore: ${option} ${cursor}`;
 }

@@ -1,39 +1,43 @@
 /** The tree of commands. What they do is in `operations/`; this file only parses and prints. */
 
-import { randomUUID } from 'node:crypto';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
+import { version } from '../../package.json';
 import { ConfigError, readConfig } from '../config.js';
 import type { Config } from '../config.js';
 import { openDataDir } from '../data-dir.js';
 import type { DataDir } from '../data-dir.js';
-import { embeddedLedger, openStore } from '../open-store.js';
-import { WITNESS_BATCH } from '../operations/operations.js';
-import type { CallOperation } from '../operations/operations.js';
-import type { WitnessDifference, WitnessedUsage } from '../operations/witness.js';
 import { EXIT } from '../exit-codes.js';
-import { withOperations } from './operations-access.js';
-import { serve } from './serve.js';
-import { readWitnessFile } from './witness-file.js';
+import type { Port } from '../openapi/document.js';
+import { embeddedLedger, openStore } from '../open-store.js';
+import { addAccounts } from './account-commands.js';
+import { auditWithProgress } from './audit-command.js';
+import { checkConfig } from './check-config.js';
+import { addKeys } from './key-commands.js';
+import { diffModels, printModelsDiff } from './models-diff.js';
+import { integer, run, show, withFormats, withJson } from './output.js';
+import type { OutputOptions } from './output.js';
+import { addPayments, addPromoCodes } from './payment-commands.js';
 import {
   printAudit,
   printBackup,
-  printCreatedKey,
+  printEvents,
   printExport,
   printHolds,
-  printKey,
-  printKeys,
   printLedger,
   printModels,
-  printTopUp,
+  printRecharge,
+  printTrail,
+  printUsage,
 } from './print.js';
-
-interface JsonOption {
-  readonly json?: boolean;
-}
+import { showProgress } from './progress.js';
+import { printReloads, reloadReplicas } from './reload.js';
+import { serve } from './serve.js';
+import { compareWithFile, rechargeFromFile } from './witness-commands.js';
 
 export function createProgram(): Command {
   const program = new Command('gateway')
     .description("Prepaid gateway to Anthropic's Messages API")
+    .version(version)
     .exitOverride()
     .showHelpAfterError();
   program
@@ -44,115 +48,154 @@ export function createProgram(): Command {
     .command('migrate')
     .description("bring the ledger's schema to this version; gateway serve does so by itself")
     .action(migrate);
-  addKeys(program.command('keys').description('API keys and their balances'));
-  addLedger(program.command('ledger').description('the record of every charge and top-up'));
   program
-    .command('models')
-    .description('what is offered, and at what price')
+    .command('check-config')
+    .description('check the configuration and the files that it names, without starting')
+    .action(() => {
+      process.stdout.write(`${checkConfig()}\n`);
+    });
+  program
+    .command('reload')
+    .argument(
+      '[admin_url...]',
+      'the admin API of each replica; default: ADMIN_URL, or the gateway on this machine',
+    )
+    .description('make running gateways read prices, models, upstream keys and tokens again')
+    .option('--json', 'print JSON')
+    .action(async (urls: readonly string[], options: OutputOptions) => {
+      show(options, await reloadReplicas(urls), printReloads);
+    });
+  program
+    .command('openapi')
+    .description('print the OpenAPI document of the port for clients, or of the admin API')
+    .addArgument(new Argument('[port]').choices(['client', 'admin']).default('client'))
+    .action(async (port: Port) => {
+      const { openApiDocument } = await import('../openapi/document.js');
+      process.stdout.write(`${JSON.stringify(openApiDocument(port), undefined, 2)}\n`);
+    });
+  addAccounts(
+    program.command('accounts').description('balances, and the entries that change them'),
+  );
+  addKeys(program.command('keys').description('API keys, their limits and caps'));
+  addPayments(program.command('payments').description('payments by the payment provider'));
+  addPromoCodes(program.command('promo-codes').description('codes for promotional credit'));
+  addReports(program);
+  addLedger(program.command('ledger').description('the record of every charge and top-up'));
+  const models = program.command('models').description('what is offered, and at what price');
+  models
+    .command('diff')
+    .description('name the models that the upstream offers and the price table lacks')
+    .option('--json', 'print JSON')
+    .action(async (options: OutputOptions) => {
+      show(options, await diffModels(), printModelsDiff);
+    });
+  models
     .command('list')
     .description('list models and rates')
     .option('--json', 'print JSON')
-    .action((options: JsonOption) => run(options, (call) => call('listModels', {}), printModels));
+    .option('--csv', 'print CSV')
+    .action((options: OutputOptions) =>
+      run(options, (call) => call('listModels', {}), printModels),
+    );
   return program;
 }
 
-interface CreateOptions extends JsonOption {
-  readonly name: string;
-  readonly balance?: string;
-  readonly concurrency?: number;
-  readonly burst?: number;
-  readonly requestsPerMinute?: number;
-  readonly expiresAt?: string;
-}
-
-function addKeys(keys: Command): void {
-  keys
-    .command('create')
-    .description('create a key; its credential is shown this once')
-    .requiredOption('--name <name>', 'what people call it')
-    .option('--balance <usd>', 'first credit, such as 5 or 0.25')
-    .option('--concurrency <n>', 'requests in flight at once', integer)
-    .option('--burst <n>', 'requests at once after a pause', integer)
-    .option('--requests-per-minute <n>', 'sustained rate', integer)
-    .option('--expires-at <time>', 'such as 2026-12-31T23:59:59Z')
-    .option('--json', 'print JSON')
-    .action((options: CreateOptions) =>
-      run(
-        options,
-        (call) =>
-          call('createKey', {
-            name: options.name,
-            balance_usd: options.balance,
-            concurrency: options.concurrency,
-            burst: options.burst,
-            requests_per_minute: options.requestsPerMinute,
-            expires_at: options.expiresAt,
-            actor: 'cli',
-          }),
-        printCreatedKey,
-      ),
-    );
-  keys
-    .command('list')
-    .description('list keys, newest first')
-    .option('--limit <n>', 'at most this many', integer, 100)
-    .option('--after <key_id>', 'continue after this key')
-    .option('--json', 'print JSON')
-    .action((options: JsonOption & { readonly limit: number; readonly after?: string }) =>
-      run(
-        options,
-        (call) => call('listKeys', { limit: options.limit, after: options.after }),
-        printKeys,
-      ),
-    );
-  keys
-    .command('show')
-    .argument('<key_id>')
-    .description('show one key')
-    .option('--json', 'print JSON')
-    .action((keyId: string, options: JsonOption) =>
-      run(options, (call) => call('showKey', { key_id: keyId }), printKey),
-    );
-  keys
-    .command('top-up')
-    .argument('<key_id>')
-    .argument('<usd>', 'amount, such as 10 or 0.5')
-    .description('add credit, at once')
-    .option('--id <id>', 'id of this top-up: repeating it never credits twice')
-    .option('--json', 'print JSON')
-    .action((keyId: string, amount: string, options: JsonOption & { readonly id?: string }) =>
-      run(
-        options,
-        (call) =>
-          call('topUp', {
-            key_id: keyId,
-            top_up_id: options.id ?? randomUUID(),
-            amount_usd: amount,
-            actor: 'cli',
-          }),
-        printTopUp,
-      ),
-    );
-  const changes = [
-    ['suspend', 'suspendKey', 'stop a key until it is resumed'],
-    ['resume', 'resumeKey', 'lift a suspension'],
-    ['revoke', 'revokeKey', 'stop a key for good'],
-  ] as const;
-  for (const [name, operation, description] of changes) {
-    keys
-      .command(name)
-      .argument('<key_id>')
-      .description(description)
-      .option('--json', 'print JSON')
-      .action((keyId: string, options: JsonOption) =>
-        run(options, (call) => call(operation, { key_id: keyId }), printKey),
-      );
-  }
-}
-
-interface LedgerOptions extends JsonOption {
+interface UsageOptions extends OutputOptions {
+  readonly by: string;
+  readonly from: string;
+  readonly until: string;
+  readonly account?: string;
   readonly key?: string;
-  readonly kind?: 'charge' | 'top_up';
+  readonly model?: string;
+  readonly sort?: 'charged' | 'requests' | 'tokens';
+  readonly top?: number;
+}
+
+interface EventOptions extends OutputOptions {
+  readonly state?: 'pending' | 'delivered' | 'undelivered';
+  readonly account?: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+interface TrailOptions extends OutputOptions {
+  readonly account?: string;
+  readonly key?: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+function addReports(program: Command): void {
+  withFormats(
+    program.command('usage').description('sums of requests, tokens and USD over a range of time'),
+  )
+    .requiredOption('--from <time>', 'from this hour on, such as 2026-11-01T00:00:00Z')
+    .requiredOption('--until <time>', 'before this hour')
+    .option('--by <dimensions>', 'some of day, hour, model, account, key, endpoint', 'day,model')
+    .option('--account <account_id>', 'of one account')
+    .option('--key <key_id>', 'of one key')
+    .option('--model <model>', 'of one model')
+    .option('--sort <figure>', 'largest first, by charged, requests or tokens')
+    .option('--top <n>', 'at most this many', integer)
+    .action((options: UsageOptions) =>
+      run(
+        options,
+        (call) =>
+          call('listUsage', {
+            by: options.by,
+            from: options.from,
+            until: options.until,
+            account_id: options.account,
+            key_id: options.key,
+            model: options.model,
+            sort: options.sort,
+            top: options.top,
+          }),
+        printUsage,
+      ),
+    );
+  withFormats(program.command('events').description('list events and their delivery, oldest first'))
+    .option('--state <state>', 'pending, delivered or undelivered')
+    .option('--account <account_id>', 'of one account')
+    .option('--limit <n>', 'at most this many', integer, 100)
+    .option('--cursor <cursor>', 'continue after the previous page')
+    .action((options: EventOptions) =>
+      run(
+        options,
+        (call) =>
+          call('listEvents', {
+            state: options.state,
+            account_id: options.account,
+            limit: options.limit,
+            cursor: options.cursor,
+          }),
+        printEvents,
+      ),
+    );
+  withFormats(program.command('trail').description('list who changed what, newest first'))
+    .option('--account <account_id>', 'of one account')
+    .option('--key <key_id>', 'of one key')
+    .option('--limit <n>', 'at most this many', integer, 100)
+    .option('--cursor <cursor>', 'continue after the previous page')
+    .action((options: TrailOptions) =>
+      run(
+        options,
+        (call) =>
+          call('listTrail', {
+            account_id: options.account,
+            key_id: options.key,
+            limit: options.limit,
+            cursor: options.cursor,
+          }),
+        printTrail,
+      ),
+    );
+}
+
+interface LedgerOptions extends OutputOptions {
+  readonly account?: string;
+  readonly key?: string;
+  readonly kind?: 'charge' | 'top_up' | 'adjustment' | 'expiry';
   readonly model?: string;
   readonly from?: string;
   readonly until?: string;
@@ -160,48 +203,31 @@ interface LedgerOptions extends JsonOption {
   readonly cursor?: string;
 }
 
-interface AuditOptions extends JsonOption {
+interface AuditOptions extends OutputOptions {
   readonly witness?: string;
   readonly anchor?: string;
-}
-
-/** Sends the file in batches and puts the answers together. */
-async function compareWitness(file: string, call: CallOperation) {
-  let compared = 0;
-  const differences: WitnessDifference[] = [];
-  let batch: WitnessedUsage[] = [];
-  const compare = async () => {
-    if (batch.length === 0) return;
-    const answer = await call('compareWitness', { usages: batch });
-    compared += answer.compared;
-    differences.push(...answer.differences);
-    batch = [];
-  };
-  for await (const usage of readWitnessFile(file)) {
-    batch.push(usage);
-    if (batch.length === WITNESS_BATCH) await compare();
-  }
-  await compare();
-  return { compared, differences };
 }
 
 function addLedger(ledger: Command): void {
   ledger
     .command('list')
     .description('list entries, newest first')
-    .option('--key <key_id>', 'of one key')
-    .option('--kind <kind>', 'charge or top_up')
+    .option('--account <account_id>', 'of one account')
+    .option('--key <key_id>', 'charges of one key, and the other entries of its account')
+    .option('--kind <kind>', 'charge, top_up, adjustment or expiry')
     .option('--model <model>', 'charges of one model')
     .option('--from <time>', 'only entries at or after this time, such as 2026-01-01T00:00:00Z')
     .option('--until <time>', 'only entries before this time')
     .option('--limit <n>', 'at most this many', integer, 50)
-    .option('--cursor <cursor>', 'continue from the page before')
+    .option('--cursor <cursor>', 'continue after the previous page')
     .option('--json', 'print JSON')
+    .option('--csv', 'print CSV')
     .action((options: LedgerOptions) =>
       run(
         options,
         (call) =>
           call('listLedger', {
+            account_id: options.account,
             key_id: options.key,
             kind: options.kind,
             model: options.model,
@@ -223,15 +249,35 @@ function addLedger(ledger: Command): void {
       run(
         options,
         async (call) => {
-          const audit = await call('auditLedger', { anchor: options.anchor });
+          const audit = await auditWithProgress(options.anchor, call);
           const witness =
-            options.witness === undefined ? null : await compareWitness(options.witness, call);
+            options.witness === undefined ? null : await compareWithFile(options.witness, call);
           if (!audit.is_sound || (witness?.differences.length ?? 0) > 0) {
             process.exitCode = EXIT.refused;
           }
           return { ...audit, witness };
         },
         printAudit,
+      ),
+    );
+  withJson(
+    ledger
+      .command('recharge')
+      .description('book charges that a restore lost, once, from logs or usage objects'),
+  )
+    .requiredOption(
+      '--witness <file>',
+      "lines of the gateway's log, or JSON lines with request_id, key_id, model and usage",
+    )
+    .action((options: OutputOptions & { readonly witness: string }) =>
+      run(
+        options,
+        async (call) => {
+          const result = await rechargeFromFile(options.witness, call);
+          if (result.refused.length > 0) process.exitCode = EXIT.refused;
+          return result;
+        },
+        printRecharge,
       ),
     );
   ledger
@@ -260,8 +306,9 @@ function addLedger(ledger: Command): void {
     .option('--state <state>', 'orphaned: not charged, not released; live: in flight', 'orphaned')
     .option('--limit <n>', 'at most this many', integer, 100)
     .option('--json', 'print JSON')
+    .option('--csv', 'print CSV')
     .action(
-      (options: JsonOption & { readonly state: 'live' | 'orphaned'; readonly limit: number }) =>
+      (options: OutputOptions & { readonly state: 'live' | 'orphaned'; readonly limit: number }) =>
         run(
           options,
           (call) => call('listHolds', { state: options.state, limit: options.limit }),
@@ -291,7 +338,7 @@ async function backUpLedger(to: string): Promise<string> {
   const config = readConfig(process.env);
   const dataDir = embeddedDataDir(config, 'back up');
   const { backUpEmbeddedLedger } = await import('@gateway/balance-store/embedded');
-  await backUpEmbeddedLedger({ dataDir: dataDir.path, to, onProgress: showProgress });
+  await backUpEmbeddedLedger({ dataDir: dataDir.path, to, onProgress: showShare });
   return printBackup(to, config.dataDir);
 }
 
@@ -302,25 +349,6 @@ function embeddedDataDir(config: Config, purpose: string): DataDir {
   return openDataDir(config.dataDir);
 }
 
-/** On a terminal only: a log would fill with it. */
-function showProgress(done: number): void {
-  if (!process.stderr.isTTY) return;
-  process.stderr.write(
-    `\r${String(Math.floor(done * 100)).padStart(3)} %${done === 1 ? '\n' : ''}`,
-  );
-}
-
-async function run<Result>(
-  options: JsonOption,
-  operate: (call: CallOperation) => Promise<Result>,
-  print: (result: Result) => string,
-): Promise<void> {
-  const result = await withOperations(operate);
-  const text = options.json === true ? JSON.stringify(result, null, 2) : print(result);
-  process.stdout.write(`${text}\n`);
-}
-
-function integer(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('must be a whole number.');
-  return Number(text);
+function showShare(done: number): void {
+  showProgress(`${String(Math.floor(done * 100)).padStart(3)} %`, done === 1);
 }

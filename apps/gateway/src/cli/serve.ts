@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { startGateway } from '../single-process.js';
 import type { RunningGateway } from '../single-process.js';
-import { readConfig } from '../config.js';
+import { ConfigError, readConfig } from '../config.js';
 import type { Config } from '../config.js';
+import { CONSOLE_PAGE, CUSTOMER_PAGE } from '../pages/addresses.js';
+import { findPage } from '../pages/page-files.js';
 import { disableMemoryReducer } from '../heap-tuning.js';
 import { startGatewayWithWorkers } from '../workers/primary.js';
 import { runWorker } from '../workers/worker.js';
@@ -37,11 +39,19 @@ export async function serve(): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  const reload = (): void => {
+    gateway.reload().catch((error: unknown) => {
+      // The problems are already in the log.
+      if (!(error instanceof ConfigError)) throw error;
+    });
+  };
+  // In a terminal, the signal says that the terminal was closed.
+  process.on('SIGHUP', process.stdin.isTTY ? stop : reload);
   // Printed last: a script may send a signal as soon as it reads this.
   process.stdout.write(banner(gateway, config, demoKey));
 }
 
-/** On the embedded default, the first start makes a key to try things with. */
+/** With the embedded ledger, the first start creates a demo key. */
 async function ensureDemoKey(
   { dataDir, store }: RunningGateway,
   config: Config,
@@ -58,9 +68,10 @@ async function ensureDemoKey(
   });
   await store.topUp({
     topUpId: `initial:${record.id}`,
-    keyId: record.id,
+    to: { keyId: record.id },
     amount: DEMO_BALANCE,
-    actor: 'first start',
+    source: 'promotional',
+    by: { name: 'first start' },
   });
   dataDir.writeDemoKey(credential);
   return credential;
@@ -74,15 +85,16 @@ function banner(gateway: RunningGateway, config: Config, demoKey: string | undef
     '',
     isSimulated
       ? '  Upstream:  the bundled SIMULATOR. No model answers; set UPSTREAM_API_KEY for the real API.'
-      : `  Upstream:  ${config.upstream?.url ?? ''}`,
+      : `  Upstream:  ${config.upstream?.url ?? `the accounts in ${config.upstreamsPath ?? ''}`}`,
     config.databaseUrl === undefined
-      ? `  Ledger:    embedded, ${join(config.dataDir, 'ledger.db')}: every charge is on disk before it counts`
+      ? `  Ledger:    embedded, ${join(config.dataDir, 'ledger.db')}: every charge is written to disk before it is confirmed`
       : '  Ledger:    PostgreSQL',
     `  Limits:    ${limitsOf(config)}`,
     ...(config.workers === 1 ? [] : [`  Workers:   ${String(config.workers)} processes`]),
     ...(adminUrl === ''
       ? []
       : [`  Admin:     ${adminUrl} (token required), metrics at ${adminUrl}/metrics`]),
+    ...pageLines(gateway, config),
     '',
   ];
   if (demoKey === undefined) {
@@ -111,6 +123,18 @@ function banner(gateway: RunningGateway, config: Config, demoKey: string | undef
     '',
   );
   return `${lines.join('\n')}\n`;
+}
+
+function pageLines({ url, adminUrl }: RunningGateway, { pagesDir }: Config): readonly string[] {
+  const hasConsole = adminUrl !== '' && findPage('console', pagesDir) !== undefined;
+  return [
+    ...(findPage('customer', pagesDir) === undefined
+      ? []
+      : [`  Dashboard: ${url}${CUSTOMER_PAGE}/ (for the holder of a key)`]),
+    ...(hasConsole
+      ? [`  Console:   ${adminUrl}${CONSOLE_PAGE}/ (for you; log in with the token)`]
+      : []),
+  ];
 }
 
 function limitsOf({ redisUrls }: Config): string {

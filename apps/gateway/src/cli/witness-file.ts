@@ -1,37 +1,112 @@
 /**
- * A witness file: one JSON object per line, with the id of a request and the usage its client
- * received.
+ * A witness file: one JSON object per line. Either the id of a request and the usage its client
+ * received, or a line of the gateway's log: those of charged requests count, others are skipped.
  */
 
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { OperationError } from '../operations/operations.js';
+import { OperationError } from '../operations/operation.js';
+import type { LostChargeInput } from '../operations/recharge.js';
 import type { WitnessedUsage } from '../operations/witness.js';
 
 const count = z.int().min(0).nullish();
 
-const nativeUsage = z.looseObject({
-  input_tokens: z.int().min(0),
-  output_tokens: z.int().min(0),
-  cache_read_input_tokens: count,
-  cache_creation_input_tokens: count,
-});
+const tokens = z.int().min(0);
 
-const chatUsage = z.looseObject({
-  prompt_tokens: z.int().min(0),
-  completion_tokens: z.int().min(0),
-  prompt_tokens_details: z
-    .looseObject({ cached_tokens: count, cache_write_tokens: count })
-    .nullish(),
-});
+/** A usage, and what else its line says. */
+export interface WitnessLine {
+  /** For messages: the file and the number of the line. */
+  readonly place: string;
+  readonly usage: WitnessedUsage;
+  /** A lost charge needs the key and the model, too. */
+  readonly more: Partial<Omit<LostChargeInput, keyof WitnessedUsage>>;
+}
+
+/** The counts that the ledger has. */
+type Counts = Omit<WitnessedUsage, 'request_id' | 'charge_usd'> & { readonly of1h?: number };
+
+const nativeUsage = z
+  .looseObject({
+    input_tokens: tokens,
+    output_tokens: tokens,
+    cache_read_input_tokens: count,
+    cache_creation_input_tokens: count,
+    cache_creation: z.looseObject({ ephemeral_1h_input_tokens: count }).nullish(),
+    // In the responses format `input_tokens` is the whole prompt. One must not pass as the other.
+    input_tokens_details: z.never().optional(),
+  })
+  .transform((usage): Counts => ({
+    input_tokens: usage.input_tokens,
+    output_tokens: usage.output_tokens,
+    cache_read_input_tokens: usage.cache_read_input_tokens ?? 0,
+    cache_creation_input_tokens: usage.cache_creation_input_tokens ?? 0,
+    of1h: usage.cache_creation?.ephemeral_1h_input_tokens ?? 0,
+  }));
+
+const promptDetails = z.looseObject({ cached_tokens: count, cache_write_tokens: count });
+
+const chatUsage = z
+  .looseObject({
+    prompt_tokens: tokens,
+    completion_tokens: tokens,
+    prompt_tokens_details: promptDetails.nullish(),
+  })
+  .transform((usage) =>
+    countsOf(usage.prompt_tokens, usage.completion_tokens, usage.prompt_tokens_details),
+  );
+
+const responsesUsage = z
+  .looseObject({
+    input_tokens: tokens,
+    output_tokens: tokens,
+    input_tokens_details: promptDetails,
+  })
+  .transform((usage) =>
+    countsOf(usage.input_tokens, usage.output_tokens, usage.input_tokens_details),
+  );
+
+/** Divides a prompt into the parts that have a price each. */
+function countsOf(
+  promptTokens: number,
+  outputTokens: number,
+  details: z.infer<typeof promptDetails> | null | undefined,
+): Counts {
+  const read = details?.cached_tokens ?? 0;
+  const written = details?.cache_write_tokens ?? 0;
+  return {
+    input_tokens: promptTokens - read - written,
+    output_tokens: outputTokens,
+    cache_read_input_tokens: read,
+    cache_creation_input_tokens: written,
+  };
+}
 
 const line = z.looseObject({
   request_id: z.string().min(1),
-  usage: z.union([nativeUsage, chatUsage], {
-    error: 'must be a usage object of the messages or the chat completions format',
+  usage: z.union([nativeUsage, chatUsage, responsesUsage], {
+    error: 'must be a usage object of the messages, the chat completions or the responses format',
   }),
   charge_usd: z.string().optional(),
+  key_id: z.string().optional(),
+  model: z.string().optional(),
+});
+
+/** Of a request that was charged. */
+const chargedLogLine = z.looseObject({
+  time: z.string(),
+  request_id: z.string().min(1),
+  key_id: z.string(),
+  model: z.string(),
+  endpoint: z.enum(['messages', 'chat.completions', 'responses']),
+  streamed: z.boolean(),
+  charge_usd: z.string(),
+  written_off_usd: z.string().optional(),
+  input_tokens: tokens,
+  output_tokens: tokens,
+  cache_read_input_tokens: tokens,
+  cache_creation_input_tokens: tokens,
+  cache_creation_1h_input_tokens: tokens.optional(),
 });
 
 /**
@@ -39,7 +114,7 @@ const line = z.looseObject({
  *
  * @throws {OperationError} names the first line that cannot be used.
  */
-export async function* readWitnessFile(path: string): AsyncGenerator<WitnessedUsage, undefined> {
+export async function* readWitnessFile(path: string): AsyncGenerator<WitnessLine, undefined> {
   let number = 0;
   for await (const text of createInterface({
     input: createReadStream(path),
@@ -47,42 +122,63 @@ export async function* readWitnessFile(path: string): AsyncGenerator<WitnessedUs
   })) {
     number += 1;
     if (text.trim() === '') continue;
-    yield witnessedOf(text, `${path}:${String(number)}`);
+    const witnessed = witnessedOf(text, `${path}:${String(number)}`);
+    if (witnessed !== undefined) yield witnessed;
   }
   return undefined;
 }
 
-function witnessedOf(text: string, place: string): WitnessedUsage {
-  const parsed = line.safeParse(jsonOf(text));
+function witnessedOf(text: string, place: string): WitnessLine | undefined {
+  const json = jsonOf(text);
+  if (isLogLine(json)) return chargedOf(json, place);
+  const parsed = line.safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const field = issue?.path.join('.') ?? '';
     const where = field === '' ? place : `${place}: ${field}`;
     throw new OperationError(400, 'invalid_request_error', `${where}: ${issue?.message ?? ''}`);
   }
-  const { request_id, usage, charge_usd } = parsed.data;
-  const charge = charge_usd === undefined ? {} : { charge_usd };
-  if ('input_tokens' in usage) {
-    const native = nativeUsage.parse(usage);
-    return {
-      request_id,
-      input_tokens: native.input_tokens,
-      output_tokens: native.output_tokens,
-      cache_read_input_tokens: native.cache_read_input_tokens ?? 0,
-      cache_creation_input_tokens: native.cache_creation_input_tokens ?? 0,
-      ...charge,
-    };
-  }
-  const chat = chatUsage.parse(usage);
-  const read = chat.prompt_tokens_details?.cached_tokens ?? 0;
-  const written = chat.prompt_tokens_details?.cache_write_tokens ?? 0;
+  const { request_id, usage, charge_usd, key_id, model } = parsed.data;
+  const { of1h = 0, ...counts } = usage;
   return {
-    request_id,
-    input_tokens: chat.prompt_tokens - read - written,
-    output_tokens: chat.completion_tokens,
-    cache_read_input_tokens: read,
-    cache_creation_input_tokens: written,
-    ...charge,
+    place,
+    usage: { request_id, ...counts, ...(charge_usd === undefined ? {} : { charge_usd }) },
+    more: {
+      ...(key_id === undefined ? {} : { key_id }),
+      ...(model === undefined ? {} : { model }),
+      ...(of1h === 0 ? {} : { cache_creation_1h_input_tokens: of1h }),
+    },
+  };
+}
+
+function isLogLine(json: unknown): boolean {
+  return typeof json === 'object' && json !== null && 'level' in json && 'msg' in json;
+}
+
+/** @returns nothing for a line about something else than a charge */
+function chargedOf(json: unknown, place: string): WitnessLine | undefined {
+  const parsed = chargedLogLine.safeParse(json);
+  if (!parsed.success) return undefined;
+  const { data } = parsed;
+  return {
+    place,
+    usage: {
+      request_id: data.request_id,
+      input_tokens: data.input_tokens,
+      output_tokens: data.output_tokens,
+      cache_read_input_tokens: data.cache_read_input_tokens,
+      cache_creation_input_tokens: data.cache_creation_input_tokens,
+      charge_usd: data.charge_usd,
+    },
+    more: {
+      key_id: data.key_id,
+      model: data.model,
+      at: data.time,
+      endpoint: data.endpoint,
+      streamed: data.streamed,
+      cache_creation_1h_input_tokens: data.cache_creation_1h_input_tokens ?? 0,
+      ...(data.written_off_usd === undefined ? {} : { written_off_usd: data.written_off_usd }),
+    },
   };
 }
 

@@ -2,13 +2,10 @@
 
 import { request } from 'undici';
 import { z } from 'zod';
-import { OperationError, operations, runOperation } from './operations.js';
-import type {
-  CallOperation,
-  OperationContext,
-  OperationName,
-  OperationOutput,
-} from './operations.js';
+import { OperationError } from './operation.js';
+import type { OperationContext } from './operation.js';
+import { operations, runOperation } from './operations.js';
+import type { CallOperation, OperationName, OperationOutput } from './operations.js';
 
 export function createLocalCaller(context: OperationContext): CallOperation {
   return async <Name extends OperationName>(name: Name, input: unknown) =>

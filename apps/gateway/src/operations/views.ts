@@ -3,22 +3,39 @@
  */
 
 import type {
+  AccountRecord,
   AuditReport,
+  ChargeEntry,
   HoldRecord,
   KeyRecord,
   LedgerEntry,
   SealHead,
+  SettledRates,
+  StoredEvent,
+  TrailEntry,
+  UnspentCredit,
+  UsageDimension,
+  UsageSum,
 } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
+import { eventDetails } from '../notifications/event-details.js';
+import { csvOf } from './csv.js';
 
 export function keyView(key: KeyRecord) {
+  const { caps, used } = key;
   return {
     object: 'api_key' as const,
     id: key.id,
+    account_id: key.accountId,
     name: key.name,
+    external_id: key.externalId,
+    metadata: key.metadata,
     hint: key.hint,
     state: key.state,
     is_active: key.isActive,
+    scope: key.scope,
+    models: key.models,
+    /** The balance of its account, which other keys may share. */
     balance_usd: formatUsd(key.balance),
     spent_usd: formatUsd(key.spent),
     credited_usd: formatUsd(key.credited),
@@ -28,37 +45,102 @@ export function keyView(key: KeyRecord) {
       burst: key.limits.burst,
       requests_per_minute: key.limits.requestsPerMinute,
     },
+    caps: {
+      day: capView(caps.day, used.day),
+      week: capView(caps.week, used.week),
+      month: capView(caps.month, used.month),
+      total: capView(caps.total, used.total),
+    },
     expires_at: key.expiresAt?.toISOString() ?? null,
+    previous_credential_until: key.previousUntil?.toISOString() ?? null,
     created_at: key.createdAt.toISOString(),
     last_charged_at: key.lastChargedAt?.toISOString() ?? null,
+  };
+}
+
+/** The amount used is reported even if there is no cap. */
+function capView(cap: bigint | null, used: bigint) {
+  return { cap_usd: cap === null ? null : formatUsd(cap), used_usd: formatUsd(used) };
+}
+
+export function accountView(account: AccountRecord) {
+  return {
+    object: 'account' as const,
+    id: account.id,
+    name: account.name,
+    external_id: account.externalId,
+    metadata: account.metadata,
+    balance_usd: formatUsd(account.balance),
+    low_balance_usd: account.lowBalance === null ? null : formatUsd(account.lowBalance),
+    spent_usd: formatUsd(account.spent),
+    credited_usd: formatUsd(account.credited),
+    adjusted_usd: formatUsd(account.adjusted),
+    expired_usd: formatUsd(account.expired),
+    written_off_usd: formatUsd(account.writtenOff),
+    /** Keys that are neither suspended, revoked nor expired. */
+    usable_keys: account.usableKeys,
+    created_at: account.createdAt.toISOString(),
+    last_charged_at: account.lastChargedAt?.toISOString() ?? null,
+  };
+}
+
+export function unspentView({ lots, other }: UnspentCredit) {
+  return {
+    lots: lots.map((lot) => ({
+      entry_id: lot.entryId,
+      source: lot.source,
+      expires_at: lot.expiresAt?.toISOString() ?? null,
+      remaining_usd: formatUsd(lot.remaining),
+    })),
+    other_usd: formatUsd(other),
   };
 }
 
 export function entryView(entry: LedgerEntry) {
   const common = {
     object: 'ledger_entry' as const,
-    kind: entry.kind,
     id: entry.id,
-    key_id: entry.keyId,
+    account_id: entry.accountId,
     seq: entry.seq.toString(),
     amount_usd: formatUsd(entry.delta),
     balance_after_usd: formatUsd(entry.balanceAfter),
     created_at: entry.createdAt.toISOString(),
   };
-  return entry.kind === 'top_up'
-    ? { ...common, kind: entry.kind, actor: entry.actor }
-    : {
-        ...common,
-        kind: entry.kind,
-        ...chargeDetails(entry),
-        remarks: entry.remarks ?? null,
-      };
+  if (entry.kind === 'charge') {
+    return {
+      ...common,
+      kind: entry.kind,
+      key_id: entry.keyId,
+      ...chargeDetails(entry),
+      over_cap_usd: formatUsd(entry.overCap),
+      remarks: entry.remarks ?? null,
+    };
+  }
+  return { ...common, ...bookingDetails(entry), actor: entry.actor, note: noteView(entry.note) };
+}
+
+type Booking = Exclude<LedgerEntry, { readonly kind: 'charge' }>;
+
+function bookingDetails(entry: Booking) {
+  return {
+    kind: entry.kind,
+    source: entry.kind === 'top_up' ? entry.source : null,
+    reason: entry.kind === 'adjustment' ? entry.reason : null,
+    reference: entry.reference ?? null,
+    expires_at: (entry.kind === 'top_up' ? entry.expiresAt?.toISOString() : undefined) ?? null,
+  };
+}
+
+function noteView(note: Booking['note']): string | null {
+  if (note === undefined) return null;
+  return note === 'erased' ? '(erased)' : note.text;
 }
 
 /** A charge as the holder of the key sees it: the request, its usage, its price. */
-export function usageView(entry: LedgerEntry & { readonly kind: 'charge' }) {
+export function usageView(entry: ChargeEntry) {
   return {
     object: 'usage' as const,
+    kind: entry.kind,
     request_id: entry.id,
     created_at: entry.createdAt.toISOString(),
     charge_usd: formatUsd(-entry.delta),
@@ -67,7 +149,20 @@ export function usageView(entry: LedgerEntry & { readonly kind: 'charge' }) {
   };
 }
 
-function chargeDetails(entry: LedgerEntry & { readonly kind: 'charge' }) {
+/** Any entry as the holder of a key sees it: without notes and names of the operator's. */
+export function holderEntryView(entry: LedgerEntry) {
+  if (entry.kind === 'charge') return usageView(entry);
+  return {
+    object: 'credit' as const,
+    id: entry.id,
+    created_at: entry.createdAt.toISOString(),
+    amount_usd: formatUsd(entry.delta),
+    balance_after_usd: formatUsd(entry.balanceAfter),
+    ...bookingDetails(entry),
+  };
+}
+
+function chargeDetails(entry: ChargeEntry) {
   const { usage } = entry;
   return {
     written_off_usd: formatUsd(entry.writtenOff),
@@ -82,6 +177,102 @@ function chargeDetails(entry: LedgerEntry & { readonly kind: 'charge' }) {
       cache_creation_input_tokens: usage.cacheCreationInputTokens,
       cache_creation_1h_input_tokens: usage.cacheCreation1hInputTokens,
     },
+    rates: ratesView(entry.rates),
+  };
+}
+
+const TOKENS_PER_MILLION = 1_000_000n;
+
+/** In USD per million tokens. */
+export function ratesView(rates: SettledRates) {
+  const perMillion = (rate: bigint) => formatUsd(rate * TOKENS_PER_MILLION);
+  return {
+    input: perMillion(rates.inputPerToken),
+    output: perMillion(rates.outputPerToken),
+    cache_read: perMillion(rates.cacheReadPerToken),
+    cache_write_5m: perMillion(rates.cacheWrite5mPerToken),
+    cache_write_1h: perMillion(rates.cacheWrite1hPerToken),
+  };
+}
+
+/** @param by - The dimensions that were asked for. */
+export function usageSumView(sum: UsageSum, by: readonly UsageDimension[]) {
+  const { usage } = sum;
+  const start = sum.start?.toISOString();
+  return {
+    object: 'usage_sum' as const,
+    ...(by.includes('day') ? { day: start?.slice(0, 10) } : {}),
+    ...(by.includes('hour') ? { hour: start } : {}),
+    ...(sum.model === undefined ? {} : { model: sum.model }),
+    ...(sum.accountId === undefined ? {} : { account_id: sum.accountId }),
+    ...(sum.keyId === undefined ? {} : { key_id: sum.keyId }),
+    ...(sum.endpoint === undefined ? {} : { endpoint: sum.endpoint }),
+    requests: sum.requests,
+    input_tokens: Number(usage.inputTokens),
+    output_tokens: Number(usage.outputTokens),
+    cache_read_input_tokens: Number(usage.cacheReadInputTokens),
+    cache_creation_input_tokens: Number(usage.cacheCreationInputTokens),
+    cache_creation_1h_input_tokens: Number(usage.cacheCreation1hInputTokens),
+    charged_usd: formatUsd(sum.listPrice - sum.writtenOff),
+    written_off_usd: formatUsd(sum.writtenOff),
+  };
+}
+
+const SUM_COLUMNS = [
+  'requests',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'cache_creation_1h_input_tokens',
+  'charged_usd',
+  'written_off_usd',
+] as const;
+
+const DIMENSION_MEMBERS: Readonly<Record<UsageDimension, string>> = {
+  day: 'day',
+  hour: 'hour',
+  model: 'model',
+  account: 'account_id',
+  key: 'key_id',
+  endpoint: 'endpoint',
+};
+
+export function usageSumsCsv(
+  sums: readonly ReturnType<typeof usageSumView>[],
+  by: readonly UsageDimension[],
+): string {
+  return csvOf([...by.map((dimension) => DIMENSION_MEMBERS[dimension]), ...SUM_COLUMNS], sums);
+}
+
+export function eventView(event: StoredEvent) {
+  return {
+    object: 'event' as const,
+    seq: event.seq.toString(),
+    id: event.id,
+    type: event.type,
+    account_id: event.accountId === '' ? null : event.accountId,
+    key_id: event.keyId ?? null,
+    data: eventDetails(event.data),
+    created_at: event.createdAt.toISOString(),
+    attempts: event.attempts,
+    delivered_at: event.deliveredAt?.toISOString() ?? null,
+    last_error: event.lastError,
+  };
+}
+
+export function trailView(entry: TrailEntry) {
+  return {
+    object: 'trail_entry' as const,
+    seq: entry.seq.toString(),
+    created_at: entry.createdAt.toISOString(),
+    actor: entry.actor,
+    address: entry.address,
+    action: entry.action,
+    account_id: entry.accountId,
+    key_id: entry.keyId,
+    details: entry.details,
+    personal: entry.personal === 'erased' ? '(erased)' : (entry.personal ?? null),
   };
 }
 
@@ -89,20 +280,26 @@ export function auditView(report: AuditReport) {
   return {
     object: 'audit' as const,
     is_sound: report.isSound,
+    accounts: report.accounts,
     keys: report.keys,
     entries: report.entries,
     credited_usd: formatUsd(report.credited),
+    adjusted_usd: formatUsd(report.adjusted),
+    expired_usd: formatUsd(report.expired),
     charged_usd: formatUsd(report.charged),
     written_off_usd: formatUsd(report.writtenOff),
     balances_usd: formatUsd(report.balances),
     gap_usd: formatUsd(report.gap),
     sealed: report.sealed,
+    trail: report.trail,
+    sealed_trail: report.sealedTrail,
     head: report.head === undefined ? null : sealText(report.head),
     orphaned_holds: report.orphanedHolds,
     quarantined: report.quarantined,
     conflicts: report.conflicts,
     differences: report.differences.map((difference) => ({
       check: difference.check,
+      account_id: difference.accountId ?? null,
       key_id: difference.keyId ?? null,
       entry_id: difference.entryId ?? null,
       expected: difference.expected,
@@ -120,6 +317,7 @@ export function holdView(hold: HoldRecord) {
   return {
     object: 'hold' as const,
     request_id: hold.requestId,
+    account_id: hold.accountId,
     key_id: hold.keyId,
     amount_usd: formatUsd(hold.amount),
     created_at: hold.createdAt.toISOString(),
@@ -128,7 +326,8 @@ export function holdView(hold: HoldRecord) {
 }
 
 const CSV_COLUMNS = [
-  'request_id',
+  'kind',
+  'id',
   'created_at',
   'model',
   'endpoint',
@@ -138,20 +337,44 @@ const CSV_COLUMNS = [
   'cache_read_input_tokens',
   'cache_creation_input_tokens',
   'cache_creation_1h_input_tokens',
-  'charge_usd',
+  'rate_input',
+  'rate_output',
+  'rate_cache_read',
+  'rate_cache_write_5m',
+  'rate_cache_write_1h',
+  'amount_usd',
   'written_off_usd',
   'balance_after_usd',
+  'source',
+  'reason',
+  'reference',
+  'expires_at',
 ] as const;
 
-/**
- * RFC 4180. No value can hold a comma, a quote or a line break: ids, model names, numbers and
- * dates.
- */
-export function usageCsv(entries: readonly (LedgerEntry & { readonly kind: 'charge' })[]): string {
-  const rows = entries.map((entry) => {
-    const { usage, ...rest } = usageView(entry);
-    const cells: Record<string, unknown> = { ...rest, ...usage };
-    return CSV_COLUMNS.map((column) => String(cells[column])).join(',');
-  });
-  return [CSV_COLUMNS.join(','), ...rows].map((line) => `${line}\r\n`).join('');
+/** Entries as the holder of a key sees them. */
+export function entriesCsv(entries: readonly LedgerEntry[]): string {
+  return csvOf(
+    CSV_COLUMNS,
+    entries.map((entry) => {
+      const common = {
+        kind: entry.kind,
+        id: entry.id,
+        created_at: entry.createdAt.toISOString(),
+        amount_usd: formatUsd(entry.delta),
+        balance_after_usd: formatUsd(entry.balanceAfter),
+      };
+      if (entry.kind !== 'charge') return { ...common, ...bookingDetails(entry) };
+      const { usage, rates, written_off_usd, model, endpoint, streamed } = chargeDetails(entry);
+      const named = Object.entries(rates).map(([name, rate]) => [`rate_${name}`, rate] as const);
+      return {
+        ...common,
+        ...usage,
+        ...Object.fromEntries(named),
+        written_off_usd,
+        model,
+        endpoint,
+        streamed,
+      };
+    }),
+  );
 }

@@ -1,7 +1,7 @@
 /**
- * The most that a request can cost. `OVERDRAFT=none` holds this amount before the request is sent.
- * It is an upper bound: a byte becomes at most one token, and tokens that are not in the request's
- * bytes are added separately. See docs/decisions/0009.
+ * The highest charge that a request can have. `OVERDRAFT=none` holds this amount before the request
+ * is sent. It is an upper bound: a byte becomes at most one token, and tokens that are not in the
+ * request's bytes are added separately. See docs/decisions/0009.
  *
  * A request whose only purpose is `compaction` reads the conversation once and writes a summary of
  * at most `max_tokens`, with no reply after it, so the same bound covers it.
@@ -13,14 +13,20 @@ import type { ModelPrice } from '@gateway/billing';
 import { TOOL_FAMILIES, familyOf } from './shared-account-rules.js';
 import type { Path, Place } from './shared-account-rules.js';
 
-/** The provider's own instructions around tools, and its marks around messages. */
+/**
+ * Tokens that the provider adds to every prompt: instructions for tools, and separators of
+ * messages.
+ */
 const PREAMBLE_TOKENS = 2_000;
 /**
  * Tokens of the largest image after scaling. Counted in addition to the bytes, because an image by
  * URL, or one that compresses well, can have fewer bytes than tokens.
  */
 const IMAGE_TOKENS = 5_000;
-/** A tool that the provider defines stands for instructions that the request does not contain. */
+/**
+ * Tokens of the provider's instructions for a tool that it defines; the request does not contain
+ * them.
+ */
 const BUILT_IN_TOOL_TOKENS = 3_000;
 /**
  * The provider samples the model at most this many times while it runs its own tools; then it ends
@@ -38,7 +44,7 @@ export interface ChargeFindings {
   readonly builtInTools: number;
   /** How many times the model can be sampled, at most. */
   readonly turns: number;
-  /** Path of a member that makes the cost unbounded. */
+  /** Path of a member that makes the charge unbounded. */
   readonly unboundedPath: string | undefined;
 }
 
@@ -78,7 +84,7 @@ export class ChargeFindingsCollector {
   #builtInTools = 0;
   #serverTurns = 0;
   #unboundedPath: string | undefined;
-  /** Tool definitions that are being scanned, by their depth: one may contain another. */
+  /** Tool definitions that are being scanned, by their depth, because one may contain another. */
   readonly #openTools = new Map<number, { isServer: boolean; maxUses: number | undefined }>();
 
   onType(type: string, { of, path }: Place): void {
@@ -87,7 +93,7 @@ export class ChargeFindingsCollector {
     if (type === 'image') this.#images += 1;
     if (type === 'document') this.#documents += 1;
     // A compacting edit runs before each server-tool turn whose context is too long. Nothing limits
-    // how often it runs or how long its summaries are, so the cost has no upper bound.
+    // how often it runs or how long its summaries are, so the charge has no upper bound.
     // https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
     if (type.startsWith('compact_')) this.#unboundedPath ??= path.join('.');
   }

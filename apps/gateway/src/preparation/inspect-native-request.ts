@@ -34,7 +34,7 @@ export type NativeInspection =
       readonly maxTokens: number | undefined;
       /** The client's own buffer, or a copy in which only `tool_choice` differs. */
       readonly body: Uint8Array;
-      readonly cost: ChargeFindings;
+      readonly findings: ChargeFindings;
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
   /** The body has more values than may be scanned here. */
@@ -62,22 +62,22 @@ export function createNativeInspector({ allow, kind }: InspectOptions): InspectN
  * Finds what bounds the charge of a translated body. Such a body is valid and contains nothing that
  * the shared account forbids.
  */
-export function createCostScan(): (body: Uint8Array) => {
-  readonly cost: ChargeFindings;
+export function createChargeScan(): (body: Uint8Array) => {
+  readonly findings: ChargeFindings;
   readonly maxTokens: number | undefined;
 } {
   const scanBody = createBodyScan(new Set());
   return (body) => {
-    const { scan, cost } = scanBody(body, Infinity);
+    const { scan, findings } = scanBody(body, Infinity);
     if (scan.outcome === 'refused') throw new RangeError(`not a request body: ${scan.message}`);
     const span = scan.members.get('max_tokens');
-    return { cost, maxTokens: span === undefined ? undefined : countOf({ body, span }) };
+    return { findings, maxTokens: span === undefined ? undefined : countOf({ body, span }) };
   };
 }
 
 function inspect(
   body: Uint8Array,
-  { scan, problem, cost }: ScannedBody,
+  { scan, problem, findings }: ScannedBody,
   { allow, fields }: { readonly allow: ReadonlySet<PricedFeature>; readonly fields: FieldChecks },
 ): NativeInspection {
   if (scan.outcome === 'refused') {
@@ -104,7 +104,7 @@ function inspect(
   if (accountProblem !== undefined) return refuse(accountProblem);
   const model = String(readScalarAt(find('model')));
   const maxTokens = countOf(find('max_tokens'));
-  const accepted = { outcome: 'accepted', model, maxTokens, cost } as const;
+  const accepted = { outcome: 'accepted', model, maxTokens, findings } as const;
   const toolChoice = find('tool_choice');
   if (toolChoice === undefined) return { ...accepted, body };
   const native = withNativeToolChoice(toolChoice);
@@ -145,28 +145,28 @@ function withNativeToolChoice({
 
 interface ScannedBody {
   readonly scan: JsonScan;
-  /** Finds what the gateway must refuse inside the members of the body. */
+  /** The first thing inside the body's members that the gateway must refuse, if there is any. */
   readonly problem: string | undefined;
-  readonly cost: ChargeFindings;
+  readonly findings: ChargeFindings;
 }
 
 const NO_BODY = new Uint8Array(0);
 
-/** The shapes are made once. Scans run one after another and share the variables below. */
+/** Builds the shapes once. Scans run one after another and share the variables below. */
 function createBodyScan(
   allow: ReadonlySet<PricedFeature>,
 ): (body: Uint8Array, maxValues: number) => ScannedBody {
   let body: Uint8Array = NO_BODY;
   let cachePoints = 0;
   let firstProblem: string | undefined;
-  let costs = new ChargeFindingsCollector();
+  let collector = new ChargeFindingsCollector();
   const complain = (path: Path, complaint: string): void => {
     firstProblem ??= `${path.join('.').slice(0, 300)}: ${complaint}`;
   };
 
   const everything = shapeOfEverything({
     onType(type, place) {
-      costs.onType(type, place);
+      collector.onType(type, place);
       const problem = findTypeProblem(type, place, allow);
       if (problem !== undefined) complain(place.path, problem);
     },
@@ -177,15 +177,15 @@ function createBodyScan(
     },
     onAddress(span, path) {
       if (!isGiven({ body, span })) return;
-      // Outputs of the tool, sent back as history.
+      // Files that the code execution tool made, which the client sends back as history.
       if (path.at(-1) === 'file_id' && allow.has('code_execution')) return;
       complain(path, SHARED_ACCOUNT);
     },
     onMaxUses(span, path) {
-      costs.onMaxUses(readScalar({ body, span }), path);
+      collector.onMaxUses(readScalar({ body, span }), path);
     },
     onToolEnd(path) {
-      costs.onToolEnd(path);
+      collector.onToolEnd(path);
     },
   });
 
@@ -200,13 +200,13 @@ function createBodyScan(
   const mcpServers: JsonShape = {
     ...everything,
     onValue(span) {
-      if (isGiven({ body, span })) costs.onServersOfTools();
+      if (isGiven({ body, span })) collector.onServersOfTools();
     },
   };
   const shape: JsonShape = {
     member(name) {
       switch (name) {
-        // The first is judged by `normalizeToolChoice`, the second is free text about the user.
+        // `normalizeToolChoice` checks the first. The second is free text about the user.
         case 'tool_choice':
         case 'metadata':
           return undefined;
@@ -224,13 +224,13 @@ function createBodyScan(
     body = scanned;
     cachePoints = 0;
     firstProblem = undefined;
-    costs = new ChargeFindingsCollector();
+    collector = new ChargeFindingsCollector();
     const scan = scanTopLevel(body, { shape, isUtf8, maxValues });
     body = NO_BODY;
     if (firstProblem === undefined && cachePoints > MAX_CACHE_POINTS) {
       firstProblem = `cache_control: at most ${String(MAX_CACHE_POINTS)} cache points may be set, found ${String(cachePoints)}`;
     }
-    return { scan, problem: firstProblem, cost: costs.findings() };
+    return { scan, problem: firstProblem, findings: collector.findings() };
   };
 }
 

@@ -49,7 +49,7 @@ const required =
   (found) =>
     found === undefined ? 'is required' : isValid(readScalar(found)) ? undefined : rule;
 
-/** For containers: the first byte shows the type, and the scan has judged the rest. */
+/** Checks a container: its first byte shows the type, and the scan has validated the rest. */
 const startsWith =
   (openings: string, rule: string): FieldCheck =>
   (found) =>
@@ -92,7 +92,7 @@ export const MESSAGE_FIELDS: FieldChecks = [
   ['temperature', optional(isUnit, 'must be a number from 0 to 1')],
   ['top_p', optional(isUnit, 'must be a number from 0 to 1')],
   ['top_k', optional(isCount, 'must be an integer of at least 0')],
-  // The scan judges its items.
+  // The scan checks its items.
   ['stop_sequences', startsWith('[', 'must be an array of strings')],
   ['stream', optional((value) => typeof value === 'boolean', 'must be a boolean')],
 ];

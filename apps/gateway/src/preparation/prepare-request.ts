@@ -5,27 +5,26 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { ModelPrice } from '@gateway/billing';
-import { translateRequest } from '@gateway/translator';
-import type { Note, ResponseContext } from '@gateway/translator';
 import { scanTopLevel } from '@gateway/translator/native';
-import type { JsonShape } from '@gateway/translator/native';
-import type { Config, PricedFeature } from '../config.js';
+import type { ChatConfig, Config, PricedFeature } from '../config.js';
 import { badRequest } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import { chargeBoundOf } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
-import { createCostScan, createNativeInspector } from './inspect-native-request.js';
+import { createChargeScan, createNativeInspector } from './inspect-native-request.js';
 import type { InspectNative } from './inspect-native-request.js';
-import { MAX_ITEMS } from './shared-account-rules.js';
+import { TRANSLATIONS, translatorFeatures } from './translations.js';
+import type { TranslatedFormat, TranslationContext } from './translations.js';
 
 export interface PreparationRules {
   readonly models: readonly ModelPrice[];
   readonly allow: ReadonlySet<PricedFeature>;
   readonly overdraft: Config['overdraft'];
+  readonly chat: ChatConfig;
 }
 
 export interface PreparationJob {
-  readonly format: 'messages' | 'count_tokens' | 'chat.completions';
+  readonly format: 'messages' | 'count_tokens' | TranslatedFormat;
   /**
    * Removed once it has been read, so that body and translation are not in memory at the same time.
    */
@@ -41,18 +40,17 @@ export type Preparation =
       readonly model: string;
       /** The bytes to send upstream; the job's own bytes if nothing changes. */
       readonly body: Uint8Array;
-      /** The most the request can cost, in units of 10^-14 USD; only without overdraft. */
+      /**
+       * The highest charge that the request can have, in units of 10^-14 USD; only with
+       * `OVERDRAFT=none`.
+       */
       readonly chargeBound: bigint | undefined;
-      readonly chat: ChatContext | undefined;
+      /** Absent if the client's bytes are forwarded as they are. */
+      readonly translation: TranslationContext | undefined;
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
   /** The job is too large for these {@link ThreadLimits}. */
   | { readonly outcome: 'too_large' };
-
-export interface ChatContext {
-  readonly response: ResponseContext;
-  readonly notes: readonly Note[];
-}
 
 /** The largest request that one thread prepares. */
 export interface ThreadLimits {
@@ -66,7 +64,8 @@ export interface ThreadLimits {
 
 const LONG_CONTEXT_TOKENS = 1_000_000;
 /**
- * Containers and keys may take this many times the body's bytes when it is parsed, or this much.
+ * A parsed body's containers and keys may take this many times its bytes, or {@link
+ * PARSED_FLOOR_BYTES} if that is more.
  */
 const PARSED_RATIO = 3;
 const PARSED_FLOOR_BYTES = 16 * 1024 * 1024;
@@ -81,9 +80,10 @@ export function createPreparer(
   collectGarbage = (): void => undefined,
 ): (job: PreparationJob, limits: ThreadLimits) => Preparation {
   const { allow, overdraft } = rules;
+  const features = translatorFeatures(rules.chat, allow);
   const inspectMessage = createNativeInspector({ allow, kind: 'message' });
   const inspectCount = createNativeInspector({ allow, kind: 'count_tokens' });
-  const scanCost = createCostScan();
+  const scanForCharge = createChargeScan();
   const prices = new Map<string, ModelPrice>();
   for (const price of rules.models) {
     for (const name of [price.id, ...price.aliases]) prices.set(name, price);
@@ -110,24 +110,34 @@ export function createPreparer(
     const inspection = inspect(job.body, nativeValues);
     if (inspection.outcome === 'too_many_values') return { outcome: 'too_large' };
     if (inspection.outcome === 'refused') return inspection;
-    const { model, maxTokens, body, cost } = inspection;
+    const { model, maxTokens, body, findings } = inspection;
     const price = prices.get(model);
     if (price === undefined) return { outcome: 'refused', refusal: modelNotFound(model) };
-    const prepared = { outcome: 'prepared', model: price.id, body, chat: undefined } as const;
+    const prepared = {
+      outcome: 'prepared',
+      model: price.id,
+      body,
+      translation: undefined,
+    } as const;
     if (overdraft !== 'none' || job.format === 'count_tokens') {
       return { ...prepared, chargeBound: undefined };
     }
-    if (cost.unboundedPath !== undefined) return refuse(unbounded(cost.unboundedPath));
-    const chargeBound = boundOf(job, price, { bytes: body.length, maxTokens }, cost);
+    if (findings.unboundedPath !== undefined) return refuse(unbounded(findings.unboundedPath));
+    const chargeBound = boundOf(job, price, { bytes: body.length, maxTokens }, findings);
     return { ...prepared, chargeBound };
   }
 
-  function prepareChat(job: PreparationJob, limits: ThreadLimits): Preparation {
+  function prepareTranslated(
+    job: PreparationJob,
+    format: TranslatedFormat,
+    limits: ThreadLimits,
+  ): Preparation {
+    const { shape, translate } = TRANSLATIONS[format];
     const bytes = job.body.length;
     if (bytes > limits.chatBytes) return { outcome: 'too_large' };
     const scan = scanTopLevel(job.body, {
       isUtf8,
-      shape: CHAT_SHAPE,
+      shape,
       maxValues: limits.chatValues,
     });
     if (scan.outcome === 'refused') {
@@ -138,16 +148,17 @@ export function createPreparer(
       return refuse(badRequest('the body has too many values for its size', null));
     }
     const isLarge = bytes > COLLECTED_BODY_BYTES;
-    const chat: unknown = JSON.parse(takeText(job));
+    const request: unknown = JSON.parse(takeText(job));
     if (isLarge) collectGarbage();
-    const model = modelOf(chat);
+    const model = modelOf(request);
     if (model === undefined) return refuse(badRequest('model: must be a string', 'model'));
     const price = prices.get(model);
     if (price === undefined) return refuse(modelNotFound(model));
-    const translation = translateRequest(chat, {
+    const translation = translate(request, {
       model: price.id,
       traits: price.traits,
       maxOutputTokens: price.maxOutputTokens,
+      ...features,
     });
     if (translation.outcome === 'refused') {
       const { problem } = translation;
@@ -160,13 +171,13 @@ export function createPreparer(
       model: price.id,
       body: translated,
       chargeBound: overdraft === 'none' ? boundOfTranslated(job, price, translated) : undefined,
-      chat: { response: translation.response, notes: translation.notes },
+      translation: translation.context,
     };
   }
 
   function boundOfTranslated(job: PreparationJob, price: ModelPrice, body: Uint8Array): bigint {
-    const { cost, maxTokens } = scanCost(body);
-    return boundOf(job, price, { bytes: body.length, maxTokens }, cost);
+    const { findings, maxTokens } = scanForCharge(body);
+    return boundOf(job, price, { bytes: body.length, maxTokens }, findings);
   }
 
   return (job, limits) => {
@@ -176,7 +187,8 @@ export function createPreparer(
       case 'count_tokens':
         return prepareNative(job, inspectCount, limits);
       case 'chat.completions':
-        return prepareChat(job, limits);
+      case 'responses':
+        return prepareTranslated(job, job.format, limits);
     }
   };
 }
@@ -184,7 +196,7 @@ export function createPreparer(
 const NO_BYTES = new Uint8Array(0);
 /** From this size on a GC, which takes a few milliseconds, is cheap beside the rest of the work. */
 const COLLECTED_BODY_BYTES = 4 * 1024 * 1024;
-/** Has memory of its own (see `body.ts`). */
+/** A body of at least this size has an `ArrayBuffer` of its own (see `body.ts`). */
 const LARGE_BODY_BYTES = 64 * 1024;
 
 function takeText(job: PreparationJob): string {
@@ -196,27 +208,11 @@ function takeText(job: PreparationJob): string {
   return text;
 }
 
-/**
- * Lists that the translation walks. The translation judges their items; here only their number is
- * limited.
- */
-const LIST: JsonShape = { maxItems: MAX_ITEMS };
-const CHAT_LISTS: Readonly<Record<string, JsonShape>> = {
-  messages: {
-    maxItems: MAX_ITEMS,
-    item: { member: (name) => (name === 'content' || name === 'tool_calls' ? LIST : undefined) },
-  },
-  tools: LIST,
-  functions: LIST,
-  stop: LIST,
-};
-const CHAT_SHAPE: JsonShape = {
-  member: (name) => (Object.hasOwn(CHAT_LISTS, name) ? CHAT_LISTS[name] : undefined),
-};
-
-function modelOf(chat: unknown): string | undefined {
+function modelOf(request: unknown): string | undefined {
   const model =
-    typeof chat === 'object' && chat !== null && 'model' in chat ? chat.model : undefined;
+    typeof request === 'object' && request !== null && 'model' in request
+      ? request.model
+      : undefined;
   return typeof model === 'string' ? model : undefined;
 }
 
@@ -230,11 +226,11 @@ export function modelNotFound(model: string): Refusal {
   };
 }
 
-/** If balances must never fall below zero, only requests with an upper bound are sent. */
+/** With `OVERDRAFT=none` a request without an upper bound is refused. */
 function unbounded(path: string): Refusal {
   return badRequest(
-    `${path}: is not possible on this gateway, which sets aside the most a request can cost before it is ` +
-      'sent: nothing limits what this costs',
+    `${path}: cannot be used on this gateway, because nothing limits what this costs; before a request is ` +
+      'sent, the gateway sets aside the most it can cost',
     path,
   );
 }

@@ -1,12 +1,12 @@
 /**
  * Prepares small requests on the main thread and large ones in a worker thread. Size is counted in
- * bytes and JSON values, not in time, so the same body always takes the same way.
+ * bytes and JSON values, not in time, so the same body is always prepared in the same place.
  */
 
 import { extname } from 'node:path';
 import { Piscina } from 'piscina';
 import { errorCode } from '../error-code.js';
-import { badRequest } from '../refusal.js';
+import type { Refusal } from '../refusal.js';
 import { createPreparer } from './prepare-request.js';
 import type {
   Preparation,
@@ -17,7 +17,8 @@ import type {
 
 export interface RequestPreparer {
   /**
-   * @param job.body - Transferred: its memory may belong to another thread afterwards.
+   * @param job.body - Do not use it after the call: its memory may have been transferred to another
+   * thread.
    * @param keyId - A key has at most one request at a time in the worker thread, so that other keys
    * get their turn.
    */
@@ -42,6 +43,13 @@ const IDLE_TIMEOUT_MS = 30_000;
  */
 const THREAD_MEGABYTES = 64;
 const MEGABYTES_PER_BODY_MEGABYTE = 10;
+
+/** A retry of the same body would take as much memory. */
+const TOO_MUCH_MEMORY: Refusal = {
+  status: 413,
+  type: 'request_too_large',
+  message: 'request body: takes too much memory to be read',
+};
 
 /** Tests run the sources; the worker thread needs the built file in any case. */
 const THREAD_FILE = new URL(
@@ -89,10 +97,7 @@ export function createRequestPreparer(
       return (await Promise.race([done, failed])) as Preparation;
     } catch (error) {
       if (errorCode(error) !== 'ERR_WORKER_OUT_OF_MEMORY') throw error;
-      return {
-        outcome: 'refused',
-        refusal: badRequest('the body takes too much memory to be read', null),
-      };
+      return { outcome: 'refused', refusal: TOO_MUCH_MEMORY };
     }
   }
 
@@ -137,5 +142,5 @@ function withOwnMemory(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 function ignore(): void {
-  // The caller of the work gets its outcome.
+  // The caller of the work handles its error.
 }

@@ -4,8 +4,8 @@
  * features that cost more than tokens, unless the operator allows them. See docs/decisions/0007.
  *
  * Every object of a request is visited, at any depth, except inside the members that the provider's
- * own types declare as free-form data ({@link FREE_FORM}). A rule therefore holds wherever its
- * value may stand, also in places that a later version of the API adds.
+ * own types declare as free-form data ({@link FREE_FORM}). A rule therefore applies wherever its
+ * value can occur, even in places that a later version of the API adds.
  * `test/upstream-places.test.ts` compares both with the types of the provider's SDK.
  */
 
@@ -16,7 +16,7 @@ import type { FoundMember } from './native-fields.js';
 
 /**
  * Members whose contents are the client's own data: tool inputs and schemas, and who called a tool.
- * They may contain anything, look-alikes included, and the provider reads nothing of it.
+ * They may contain anything, even names like those below, and the provider does not interpret them.
  */
 export const FREE_FORM: ReadonlySet<string> = new Set([
   'input',
@@ -33,7 +33,7 @@ export const MAX_ITEMS = 100_000;
 export const SHARED_ACCOUNT =
   'is not supported: it addresses objects of an account that many keys share';
 
-function costs(feature: PricedFeature): string {
+function notEnabled(feature: PricedFeature): string {
   return `is not enabled on this gateway: it costs more than tokens (${feature})`;
 }
 
@@ -64,11 +64,11 @@ export function findRootProblem(
     if (isGiven(find(name))) return `${name}: ${SHARED_ACCOUNT}`;
   }
   for (const [name, feature] of PRICED_MEMBERS) {
-    if (isGiven(find(name)) && !allow.has(feature)) return `${name}: ${costs(feature)}`;
+    if (isGiven(find(name)) && !allow.has(feature)) return `${name}: ${notEnabled(feature)}`;
   }
   const speed = find('speed');
   if (isGiven(speed) && readScalar(speed) !== 'standard' && !allow.has('fast_mode')) {
-    return `speed: ${costs('fast_mode')}`;
+    return `speed: ${notEnabled('fast_mode')}`;
   }
   const tier = find('service_tier');
   if (isGiven(tier) && !['auto', 'standard_only'].includes(String(readScalar(tier)))) {
@@ -190,8 +190,8 @@ export function shapeOfEverything(visitor: ObjectVisitor): JsonShape {
   const onToolEnd = (_span: JsonSpan, path: Path): void => {
     visitor.onToolEnd(path);
   };
-  // Getters, because shapes refer to each other and to themselves: a list within a list is visited,
-  // too.
+  // Getters, because shapes refer to each other and to themselves; a list within a list is also
+  // visited.
   const any: JsonShape = {
     member: membersOf('other'),
     maxItems: MAX_ITEMS,
@@ -212,9 +212,10 @@ export function findTypeProblem(
   allow: ReadonlySet<PricedFeature>,
 ): string | undefined {
   if (type === 'file' || type === 'container_upload') return SHARED_ACCOUNT;
-  if (type.startsWith('compact_') && !allow.has('compaction')) return costs('compaction');
+  if (type.startsWith('compact_') && !allow.has('compaction')) return notEnabled('compaction');
   const family = TOOL_FAMILIES.get(familyOf(type));
-  if (family?.feature !== undefined && !allow.has(family.feature)) return costs(family.feature);
+  if (family?.feature !== undefined && !allow.has(family.feature))
+    return notEnabled(family.feature);
   if (of === 'tool' && family === undefined && !allow.has('unknown_tools')) {
     return `is not known to this gateway, so it may cost more than tokens (unknown_tools)`;
   }

@@ -16,7 +16,8 @@ import { encodingOf, endWithBody } from './write-text.js';
 
 export interface ClientPatience {
   /**
-   * How long a client that has been sent its whole response may read no byte of the unsent rest.
+   * How long a client may read nothing after the last byte of its response was written to its
+   * socket's buffer.
    */
   readonly clientStallMs: number;
   /** How long, in total, a client that reads slowly may pause the upstream. */
@@ -69,7 +70,7 @@ export class ClientResponse {
   /**
    * Sends output at the end of this tick, with all other output of the tick. If the upstream's
    * response ends in this tick, the output waits for {@link flush} or {@link endStream}, so that it
-   * leaves with the end.
+   * is sent in one write with the end.
    */
   queue(output: StreamOutput): void {
     if (this.#queue.length === 0) process.nextTick(this.#onTickEnd);
@@ -173,13 +174,14 @@ export class ClientResponse {
     if (this.#pauseTimer === undefined) return;
     clearInterval(this.#pauseTimer);
     this.#pauseTimer = undefined;
-    // Also after the end: no other request gets the upstream's connection while it is paused.
+    // Called after the end as well, because no other request can use the upstream's connection
+    // while it is paused.
     this.#options.upstream.resume();
   }
 
   /**
-   * After the last byte was written nothing else watches the client, and its socket must not wait
-   * for ever.
+   * Once the last byte is written nothing else watches the client, and its socket must not stay
+   * open forever.
    */
   #watchUnsent(): void {
     const unsent = this.#unsent;

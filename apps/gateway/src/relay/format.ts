@@ -1,4 +1,4 @@
-/** The differences between the two response formats that the relay must know. */
+/** The differences between the response formats that the relay must know. */
 
 import type { StreamPipe, UsageReading } from '@gateway/translator';
 import type { Dialect } from '../refusal.js';
@@ -14,7 +14,7 @@ export type ResponseReading =
   | { readonly outcome: 'free'; readonly body: Uint8Array }
   | { readonly outcome: 'malformed'; readonly reason: string };
 
-/** Text, or bytes piece by piece. */
+/** Text, or a list of byte arrays. */
 export type StreamOutput = string | readonly Uint8Array[];
 
 export interface ResponseFormat {

@@ -1,4 +1,4 @@
-/** The native format: the upstream's bytes, untouched; usage is read on the way past. */
+/** The native format: the upstream's bytes are relayed unchanged, and their usage is read. */
 
 import {
   MESSAGE_KEEP_ALIVE,

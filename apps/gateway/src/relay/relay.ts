@@ -11,7 +11,7 @@
 
 import type { Response } from 'express';
 import { formatUsd } from '@gateway/billing';
-import type { ModelPrice } from '@gateway/billing';
+import type { ModelPrice, PriceTable } from '@gateway/billing';
 import type { StreamEnd, UsageReading } from '@gateway/translator';
 import type { ByteBudget } from '../byte-budget.js';
 import { errorCode } from '../error-code.js';
@@ -32,6 +32,9 @@ export interface Exchange {
   readonly requestId: string;
   readonly keyId: string;
   readonly price: ModelPrice;
+  /** The table in force when the request was admitted. */
+  readonly prices: PriceTable;
+  readonly upstream: UpstreamClient;
   readonly call: UpstreamCall;
   readonly format: ResponseFormat;
   readonly res: Response;
@@ -40,7 +43,6 @@ export interface Exchange {
 export interface RelayServices extends SettleServices {
   /** Memory for response bytes that clients have not read. */
   readonly memory: ByteBudget;
-  readonly upstream: UpstreamClient;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly patience: RelayPatience;
@@ -106,8 +108,8 @@ class Relay implements UpstreamListener {
   #fault: string | undefined;
 
   constructor(exchange: Exchange, services: RelayServices, settler: Settler) {
-    const { format, res, keyId } = exchange;
-    const { upstream, memory, patience, now } = services;
+    const { format, res, keyId, upstream } = exchange;
+    const { memory, patience, now } = services;
     this.#exchange = exchange;
     this.#services = services;
     this.#settler = settler;
@@ -125,7 +127,7 @@ class Relay implements UpstreamListener {
   }
 
   start(): void {
-    this.#services.upstream.send(this.#exchange.call, this.#upstream);
+    this.#exchange.upstream.send(this.#exchange.call, this.#upstream);
   }
 
   onStream(): void {
@@ -210,13 +212,13 @@ class Relay implements UpstreamListener {
 
   /** A response that is not a success. Nothing is charged. */
   #relayFailure(status: number, body: Buffer): void {
-    const failure = this.#services.upstream.readFailure(status, this.#upstream.headers, body);
+    const failure = this.#exchange.upstream.readFailure(status, this.#upstream.headers, body);
     this.#fault = failure.fault;
     if (failure.outcome === 'replace') {
       this.#refuse(failure.refusal, { operatorMustAct: failure.operatorMustAct });
       return;
     }
-    if (this.#exchange.format.dialect === 'chat.completions') {
+    if (this.#exchange.format.dialect !== 'messages') {
       this.#refuse(failure.refusal, {});
       return;
     }

@@ -10,7 +10,7 @@ import type { RequestLedger } from '../open-store.js';
 import type { Refusal } from '../refusal.js';
 import type { ResponseFormat } from './format.js';
 
-/** Why a request that may have cost the operator was charged nothing. */
+/** Why nothing was charged for a request that may have cost the operator money. */
 export const LOSS_REASONS = [
   'error_event',
   'truncated',
@@ -30,7 +30,7 @@ export interface Charge {
   readonly usage: Usage;
   /** What the key was charged, in units of 10^-14 USD, as are all amounts here. */
   readonly charge: bigint;
-  /** The part of the list price that the balance could not cover; only without overdraft. */
+  /** The part of the list price that the balance could not cover; only with `OVERDRAFT=none`. */
   readonly writtenOff: bigint;
   readonly balance: bigint;
   /** Details of the usage object that contradict its counts or are unknown. */
@@ -43,12 +43,12 @@ interface ChargedExchange {
   readonly requestId: string;
   readonly keyId: string;
   readonly price: ModelPrice;
+  readonly prices: PriceTable;
   readonly format: Pick<ResponseFormat, 'dialect'>;
 }
 
 export interface SettleServices {
   readonly store: RequestLedger;
-  readonly prices: PriceTable;
   readonly overdraft: Config['overdraft'];
 }
 
@@ -73,7 +73,7 @@ export async function settleCharge(
     return { outcome: 'lost', loss: 'invalid_usage', refusal: RESPONSE_UNUSABLE };
   }
   const { usage, remarks = [], uncounted = [] } = reading;
-  const { priced, unpriced } = priceParts(uncounted, exchange, services.prices);
+  const { priced, unpriced } = priceParts(uncounted, exchange);
   const settlements = [
     { requestId: exchange.requestId, price: exchange.price, usage, remarks: textOf(remarks) },
     ...priced,
@@ -133,14 +133,13 @@ interface UnpricedPart extends ChargedExchange {
 function priceParts(
   uncounted: readonly UncountedUsage[],
   exchange: ChargedExchange,
-  prices: PriceTable,
 ): { readonly priced: readonly PricedPart[]; readonly unpriced: readonly UnpricedPart[] } {
   const priced: PricedPart[] = [];
   const unpriced: UnpricedPart[] = [];
   for (const [index, { kind, model, usage }] of uncounted.entries()) {
     // The message itself is the first part. The id is the same at every attempt.
     const requestId = `${exchange.requestId}.${String(index + 2)}`;
-    const price = model === undefined ? exchange.price : prices.find(model);
+    const price = model === undefined ? exchange.price : exchange.prices.find(model);
     if (price !== undefined && usage !== undefined) {
       priced.push({ requestId, price, usage, remarks: `iterations: ${kind}` });
     } else {

@@ -20,7 +20,7 @@ export type UpstreamOutcome =
 export interface UpstreamListener {
   /** The response is a stream. */
   onStream(): void;
-  /** The part of the stream that may leave before the charge. */
+  /** Output that may be sent to the client before the charge is durable. */
   onOutput(output: StreamOutput): void;
   /** Called once. Nothing is called after it. */
   onEnd(outcome: UpstreamOutcome): void;
@@ -125,7 +125,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) {
-      // Without this, an upstream that sends on after the end would be read for ever.
+      // Without this, an upstream that keeps sending after the end would be read forever.
       controller.abort(new Error('the response went on after its end'));
       return;
     }

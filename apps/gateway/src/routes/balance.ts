@@ -9,7 +9,7 @@ const POLICY = { limit: 30, windowMs: 60_000 } as const;
 
 export function balanceRoute(services: Services): RequestHandler {
   return readRoute(
-    { endpoint: 'balance', accepted: 'bearer', limit: POLICY },
+    { endpoint: 'balance', accepted: 'bearer_or_link', limit: POLICY },
     services,
     async ({ id }) => {
       const key = await services.store.getKey(id);

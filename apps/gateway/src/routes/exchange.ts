@@ -6,18 +6,20 @@
 
 import type { Request, RequestHandler, Response } from 'express';
 import type { ModelPrice } from '@gateway/billing';
-import { admitKey, checkStanding, placeHold } from '../admission.js';
+import { admitKey, checkModel, checkStanding, placeHold } from '../admission.js';
 import type { RefusedAdmission } from '../admission.js';
 import { authenticate } from '../authentication.js';
 import { checkBodyHeaders, readBody } from '../body.js';
 import type { ByteReservation } from '../byte-budget.js';
 import { inviteBody } from '../http-server.js';
-import type { ChatContext, Preparation, PreparationJob } from '../preparation/prepare-request.js';
+import type { Preparation, PreparationJob } from '../preparation/prepare-request.js';
+import type { TranslationContext } from '../preparation/translations.js';
 import { sendEarlyRefusal } from '../refusal.js';
 import type { Dialect, Refusal } from '../refusal.js';
 import { relay } from '../relay/relay.js';
 import type { ExchangeReport } from '../relay/relay.js';
 import type { ResponseFormat } from '../relay/format.js';
+import type { Charge } from '../relay/settle-charge.js';
 import { newRequestId } from '../request-id.js';
 import type { Services } from '../services.js';
 import type { FinishedRequest } from '../telemetry/finished-request.js';
@@ -31,14 +33,14 @@ export interface ExchangeRoute {
   /** @returns a refusal, if the headers of the request call for one. Checked first. */
   readonly checkHeaders: (req: Request) => Refusal | undefined;
   /** The call to the upstream, without its model and body. */
-  readonly callOf: (req: Request) => Omit<UpstreamCall, 'model' | 'body'>;
+  readonly callOf: (req: Request) => Pick<UpstreamCall, 'operation' | 'query' | 'headers'>;
   /** @returns the format of the response, whose headers it may set */
-  readonly formatOf: (chat: ChatContext | undefined, res: Response) => ResponseFormat;
+  readonly formatOf: (translation: TranslationContext | undefined, res: Response) => ResponseFormat;
 }
 
 /**
- * After an upload that took longer the key's standing is checked again, because it may have
- * changed.
+ * If reading the body takes longer than this, the key's standing is checked again, because it may
+ * have changed.
  */
 const RECHECK_AFTER_MS = 1_000;
 
@@ -46,10 +48,13 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
   return async function serveExchange(req, res) {
     const startedAt = services.now();
     const requestId = newRequestId(startedAt);
-    const context = { dialect: route.dialect, requestId };
     services.activity.begin();
+    if (startedAt >= services.pricesUntil) services.changePrices(startedAt);
+    // A reload changes them for requests that begin later.
+    const { prices, preparer, upstream } = services;
     try {
-      const result = await answer(req, res, requestId);
+      const exchange = { route, services, prices, preparer, upstream, requestId, req, res };
+      const result = await answer(exchange);
       services.telemetry.requestFinished({
         requestId,
         endpoint: route.endpoint,
@@ -59,112 +64,172 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
     } finally {
       services.activity.end();
     }
-
-    async function answer(req: Request, res: Response, requestId: string): Promise<Result> {
-      const headerRefusal = route.checkHeaders(req);
-      if (headerRefusal !== undefined) return refuse(headerRefusal);
-      const authentication = await authenticate(req, services, 'bearer_or_x_api_key');
-      if (authentication.outcome === 'refused') return refuse(authentication.refusal);
-      const { key } = authentication;
-      const result = await serve(key, requestId);
-      return { keyId: key.id, ...result };
-    }
-
-    async function serve(key: Parameters<typeof admitKey>[0], requestId: string): Promise<Result> {
-      const bodyRefusal = checkBodyHeaders(req, { maxBytes: services.maxBodyBytes });
-      if (bodyRefusal !== undefined) return refuse(bodyRefusal);
-      const isPaid = route.endpoint !== 'count_tokens';
-      const admission = await admitKey(key, isPaid ? 'paid' : 'count_tokens', services);
-      if (admission.outcome === 'refused') return refuseAdmission(admission);
-      const { lease } = admission;
-      const memory = services.memory.open(key.id);
-      try {
-        const admittedAt = services.now();
-        const preparation = await prepare(key.id, memory);
-        if (preparation.outcome === 'gone') return { status: 499 };
-        if (preparation.outcome === 'refused') return refuse(preparation.refusal);
-        const { model, chargeBound } = preparation;
-
-        const hold = chargeBound === undefined ? undefined : { requestId, amount: chargeBound };
-        const isLate = services.now() - admittedAt > RECHECK_AFTER_MS;
-        const refused =
-          hold !== undefined
-            ? await placeHold(key, hold, services)
-            : isLate
-              ? await checkStanding(key, services)
-              : undefined;
-        if (refused !== undefined) return { model, ...refuseAdmission(refused) };
-        const report = await relay(
-          {
-            requestId,
-            keyId: key.id,
-            price: priceOf(model),
-            call: {
-              ...route.callOf(req),
-              model,
-              body: new RequestBody(preparation.body, () => {
-                memory.release();
-              }),
-            },
-            format: route.formatOf(preparation.chat, res),
-            res,
-          },
-          services,
-        );
-        if (hold !== undefined && !keepsHold(report)) services.store.releaseHold(requestId);
-        return { model, status: report.status, report };
-      } finally {
-        memory.release();
-        lease.release();
-      }
-    }
-
-    /**
-     * A function of its own, so that no variable keeps the body in memory while the upstream
-     * responds.
-     */
-    async function prepare(
-      keyId: string,
-      memory: ByteReservation,
-    ): Promise<Exclude<Preparation, { readonly outcome: 'too_large' }> | Gone> {
-      const reading = await readBody(req, {
-        maxBytes: services.maxBodyBytes,
-        memory,
-        invite: () => {
-          inviteBody(req, res);
-        },
-      });
-      if (reading.outcome !== 'read') return reading;
-      const job = {
-        format: route.endpoint,
-        body: reading.body,
-        hasLongContext: hasLongContext(req),
-      };
-      const preparation = await services.preparer.prepare(job, keyId);
-      if (preparation.outcome === 'too_large') throw new Error('no thread prepares this body');
-      return preparation;
-    }
-
-    function priceOf(model: string): ModelPrice {
-      const price = services.prices.find(model);
-      if (price === undefined) throw new Error('a prepared model has no price');
-      return price;
-    }
-
-    function refuseAdmission({ refusal, limit }: RefusedAdmission): Result {
-      return { limited: limit, ...refuse(refusal) };
-    }
-
-    function refuse(refusal: Refusal): Result {
-      sendEarlyRefusal(req, res, refusal, context);
-      return { status: refusal.status, fault: refusal.fault };
-    }
   };
 }
+
+/** One request, with the settings it began with. */
+interface Exchange extends Pick<Services, 'prices' | 'preparer' | 'upstream'> {
+  readonly route: ExchangeRoute;
+  readonly services: Services;
+  readonly requestId: string;
+  readonly req: Request;
+  readonly res: Response;
+}
+
+type Result = Omit<FinishedRequest, 'requestId' | 'endpoint' | 'durationMs'>;
+
+async function answer(exchange: Exchange): Promise<Result> {
+  const { route, services, req } = exchange;
+  const headerRefusal = route.checkHeaders(req);
+  if (headerRefusal !== undefined) return refuse(exchange, headerRefusal);
+  const authentication = await authenticate(req, services, 'bearer_or_x_api_key');
+  if (authentication.outcome === 'refused') return refuse(exchange, authentication.refusal);
+  const { key } = authentication;
+  return { keyId: key.id, ...(await admit(exchange, key)) };
+}
+
+/** Holds a lease of the key, and memory for the body, until the response has ended. */
+async function admit(exchange: Exchange, key: KnownKey): Promise<Result> {
+  const { route, services, req } = exchange;
+  const bodyRefusal = checkBodyHeaders(req, { maxBytes: services.maxBodyBytes });
+  if (bodyRefusal !== undefined) return refuse(exchange, bodyRefusal);
+  const isPaid = route.endpoint !== 'count_tokens';
+  const admission = await admitKey(key, isPaid ? 'paid' : 'count_tokens', services);
+  if (admission.outcome === 'refused') return refuseAdmission(exchange, admission);
+  const memory = services.memory.open(key.id);
+  try {
+    return await serve(exchange, key, memory);
+  } finally {
+    memory.release();
+    admission.lease.release();
+  }
+}
+
+async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation): Promise<Result> {
+  const { services, requestId } = exchange;
+  const admittedAt = services.now();
+  const preparation = await prepare(exchange, key.id, memory);
+  if (preparation.outcome === 'gone') return { status: 499 };
+  if (preparation.outcome === 'refused') return refuse(exchange, preparation.refusal);
+  const { model, chargeBound } = preparation;
+  const forbidden = checkModel(key, model);
+  if (forbidden !== undefined) return { model, ...refuse(exchange, forbidden) };
+
+  const hold = chargeBound === undefined ? undefined : { requestId, amount: chargeBound };
+  const isLate = services.now() - admittedAt > RECHECK_AFTER_MS;
+  const refused =
+    hold !== undefined
+      ? await placeHold(key, hold, services)
+      : isLate
+        ? await checkStanding(key, services)
+        : undefined;
+  if (refused !== undefined) return { model, ...refuseAdmission(exchange, refused) };
+
+  const call = callTo(exchange, { key, preparation, memory });
+  const report = await relay(
+    {
+      requestId,
+      keyId: key.id,
+      price: priceOf(exchange, model),
+      prices: exchange.prices,
+      upstream: exchange.upstream,
+      call,
+      format: exchange.route.formatOf(preparation.translation, exchange.res),
+      res: exchange.res,
+    },
+    services,
+  );
+  if (hold !== undefined && !keepsHold(report)) services.store.releaseHold(requestId);
+  countFor(exchange, call, report.charged);
+  return { model, status: report.status, report, account: call.account };
+}
+
+/**
+ * A function of its own, so that no variable keeps the body in memory while the upstream responds.
+ */
+async function prepare(
+  { route, services, preparer, req, res }: Exchange,
+  keyId: string,
+  memory: ByteReservation,
+): Promise<Exclude<Preparation, { readonly outcome: 'too_large' }> | Gone> {
+  const reading = await readBody(req, {
+    maxBytes: services.maxBodyBytes,
+    memory,
+    invite: () => {
+      inviteBody(req, res);
+    },
+  });
+  if (reading.outcome !== 'read') return reading;
+  const job = {
+    format: route.endpoint,
+    body: reading.body,
+    hasLongContext: hasLongContext(req),
+  };
+  const preparation = await preparer.prepare(job, keyId);
+  if (preparation.outcome === 'too_large') throw new Error('no thread prepares this body');
+  return preparation;
+}
+
+function callTo(
+  { route, req, res }: Exchange,
+  {
+    key,
+    preparation: { model, body },
+    memory,
+  }: {
+    readonly key: KnownKey;
+    readonly preparation: Prepared;
+    readonly memory: ByteReservation;
+  },
+): UpstreamCall {
+  return {
+    ...route.callOf(req),
+    model,
+    body: new RequestBody(body, () => {
+      memory.release();
+    }),
+    bodyBytes: body.length,
+    keyId: key.id,
+    client: res,
+  };
+}
+
+/** If there are several upstream accounts, counts the charge for the one that served the call. */
+function countFor(
+  { services, upstream }: Exchange,
+  call: UpstreamCall,
+  charged: Charge | undefined,
+): void {
+  if (call.account === undefined || charged === undefined) return;
+  services.chargedTo(call.account, charged);
+  upstream.used?.(call, tokensOf(charged));
+}
+
+function priceOf({ prices }: Exchange, model: string): ModelPrice {
+  const price = prices.find(model);
+  if (price === undefined) throw new Error('a prepared model has no price');
+  return price;
+}
+
+function refuseAdmission(exchange: Exchange, { refusal, limit }: RefusedAdmission): Result {
+  return { limited: limit, ...refuse(exchange, refusal) };
+}
+
+function refuse({ route, requestId, req, res }: Exchange, refusal: Refusal): Result {
+  sendEarlyRefusal(req, res, refusal, { dialect: route.dialect, requestId });
+  return { status: refusal.status, fault: refusal.fault };
+}
+
+type KnownKey = Parameters<typeof admitKey>[0];
+type Prepared = Extract<Preparation, { readonly outcome: 'prepared' }>;
 
 /** The client went away before its request was complete. */
 interface Gone {
   readonly outcome: 'gone';
+}
+
+function tokensOf({ usage }: Charge): number {
+  return usage.inputTokens + usage.cacheCreationInputTokens + usage.outputTokens;
 }
 
 /** Whether the client uses the beta that widens the model's context window. */
@@ -178,5 +243,3 @@ function hasLongContext(req: Request): boolean {
 function keepsHold({ charged, loss }: ExchangeReport): boolean {
   return charged !== undefined || loss === 'ledger_unavailable';
 }
-
-type Result = Omit<FinishedRequest, 'requestId' | 'endpoint' | 'durationMs'>;

@@ -12,10 +12,10 @@ export function livenessRoute(): RequestHandler {
 
 export function readinessRoute(services: {
   readonly store: Pick<Services['store'], 'ping'>;
-  readonly activity: Pick<Services['activity'], 'isDraining'>;
+  readonly activity: Pick<Services['activity'], 'isStopping'>;
 }): RequestHandler {
   return async (_req, res) => {
-    if (services.activity.isDraining) {
+    if (services.activity.isStopping) {
       res.status(503).json({ status: 'draining' });
       return;
     }

@@ -5,7 +5,8 @@
 
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
-import type { ModelPrice } from '@gateway/billing';
+import type { KeyRecord } from '@gateway/balance-store';
+import type { ModelPrice, PriceTable } from '@gateway/billing';
 import { modelNotFound } from '../preparation/prepare-request.js';
 import type { Services } from '../services.js';
 import { invalidQuery, refusalOfQuery } from './query-refusal.js';
@@ -15,10 +16,10 @@ export function listModelsRoute(services: Services): RequestHandler {
   return readRoute(
     { endpoint: 'models', accepted: 'bearer_or_x_api_key', limit: undefined },
     services,
-    (_key, req) => {
+    (key, req) => {
       const query = pageQuery.safeParse(req.query);
       if (!query.success) return { refusal: refusalOfQuery(query.error) };
-      const page = pageOf(services.prices.list(), query.data);
+      const page = pageOf(modelsOf(key, services), query.data);
       if ('unknown' in page) {
         return { refusal: invalidQuery(page.unknown, 'is not a model that is offered') };
       }
@@ -36,11 +37,17 @@ export function listModelsRoute(services: Services): RequestHandler {
   );
 }
 
+/** The models that the key may use. */
+export function modelsOf({ models }: KeyRecord, services: Services): readonly ModelPrice[] {
+  const all = pricesNow(services).list();
+  return models === null ? all : all.filter(({ id }) => models.includes(id));
+}
+
 /**
  * As on the provider's endpoint, except that the default is the whole list: OpenAI's clients do not
  * page.
  */
-const pageQuery = z.object({
+export const pageQuery = z.object({
   limit: z.coerce
     .number('must be a number')
     .int('must be an integer')
@@ -56,7 +63,7 @@ interface ModelPage {
   readonly hasMore: boolean;
 }
 
-/** `before_id` asks for the models right before it, and for those further up in the next page. */
+/** With `before_id` alone, a page ends right before that model, and the next page precedes it. */
 function pageOf(
   models: readonly ModelPrice[],
   { limit, after_id: after, before_id: before }: z.output<typeof pageQuery>,
@@ -80,10 +87,17 @@ export function getModelRoute(services: Services): RequestHandler {
     services,
     (_key, req) => {
       const id = String(req.params['id']);
-      const price = services.prices.find(id);
+      const price = pricesNow(services).find(id);
       return price === undefined ? { refusal: modelNotFound(id) } : { json: modelObject(price) };
     },
   );
+}
+
+/** The rates that a request would be charged if it began now. */
+function pricesNow(services: Services): PriceTable {
+  const now = services.now();
+  if (now >= services.pricesUntil) services.changePrices(now);
+  return services.prices;
 }
 
 function modelObject(price: ModelPrice) {

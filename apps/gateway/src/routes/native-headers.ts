@@ -1,5 +1,6 @@
 /**
- * Headers of the native format: which version a client speaks, which betas, and what is refused.
+ * Headers of the native format: the version and the betas that go upstream, and headers that are
+ * refused.
  */
 
 import type { Request } from 'express';

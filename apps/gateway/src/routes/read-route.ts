@@ -1,10 +1,11 @@
-/** The path that all endpoints share which only read for a key: balance, usage, models. */
+/** The path shared by the endpoints that only read data for a key: balance, usage, models. */
 
 import type { Request, RequestHandler } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { KeyRecord } from '@gateway/balance-store';
 import type { LogPolicy } from '@gateway/rate-limiter';
 import { authenticate } from '../authentication.js';
+import type { AcceptedCredential } from '../credentials.js';
 import { addressGroup } from '../client-address.js';
 import { rateLimited, requestIdHeaders, sendRefusal, storeUnavailable } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
@@ -14,7 +15,12 @@ import type { Services } from '../services.js';
 export type ReadAnswer =
   | { readonly json: unknown }
   /** A body that is already JSON text, or that has another type. */
-  | { readonly text: string; readonly contentType: string; readonly next?: string | undefined }
+  | {
+      readonly text: string;
+      readonly contentType: string;
+      readonly next?: string | undefined;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   | { readonly refusal: Refusal };
 
 /** Carries the cursor of the next page if the body has no place for it. */
@@ -23,7 +29,7 @@ const NEXT_CURSOR = 'x-gateway-next-cursor';
 export function readRoute(
   route: {
     readonly endpoint: string;
-    readonly accepted: 'bearer_or_x_api_key' | 'bearer';
+    readonly accepted: AcceptedCredential;
     /** Limit of requests per address, applied before the credential is checked. */
     readonly limit: LogPolicy | undefined;
   },
@@ -43,7 +49,10 @@ export function readRoute(
         ...requestIdHeaders(requestId),
         'content-type': 'text' in answer ? answer.contentType : 'application/json',
         'content-length': Buffer.byteLength(body),
+        // Otherwise the next person at the same browser could see it.
+        'cache-control': 'no-store',
         ...(next === undefined ? undefined : { [NEXT_CURSOR]: next }),
+        ...('headers' in answer ? answer.headers : undefined),
       });
       res.end(body);
     }

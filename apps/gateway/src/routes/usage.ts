@@ -1,6 +1,7 @@
 /**
- * `GET /v1/dashboard/usage` and `GET /v1/dashboard/usage/{request_id}`: what a key was charged,
- * entry by entry, for that key only. Amounts are exact decimal strings.
+ * `GET /v1/dashboard/usage` and `GET /v1/dashboard/usage/{request_id}`: what a key was charged, and
+ * what its account was credited, entry by entry. `GET /v1/dashboard/usage/summary`: sums of the
+ * key's charges. Amounts are exact decimal strings.
  */
 
 import type { RequestHandler } from 'express';
@@ -8,13 +9,21 @@ import { z } from 'zod';
 import type { EntryFilter, EntryPage } from '@gateway/balance-store';
 import type { Services } from '../services.js';
 import { STORABLE_TIME_RULE, isStorableTime, line } from '../operations/storable.js';
-import { usageCsv, usageView } from '../operations/views.js';
+import { dimensions } from '../operations/ledger.js';
+import {
+  entriesCsv,
+  holderEntryView,
+  usageSumView,
+  usageSumsCsv,
+  usageView,
+} from '../operations/views.js';
+import { needsManage } from './scope.js';
 import { invalidQuery, refusalOfQuery } from './query-refusal.js';
 import { readRoute } from './read-route.js';
 import type { ReadAnswer } from './read-route.js';
 
 const POLICY = { limit: 120, windowMs: 60_000 } as const;
-const ROUTE = { endpoint: 'usage', accepted: 'bearer', limit: POLICY } as const;
+const ROUTE = { endpoint: 'usage', accepted: 'bearer_or_link', limit: POLICY } as const;
 
 const DAY_MS = 86_400_000;
 const day = z.iso
@@ -22,12 +31,13 @@ const day = z.iso
   .transform((text) => new Date(`${text}T00:00:00Z`))
   .refine(isStorableTime, STORABLE_TIME_RULE);
 
-const usageQuery = z
+export const usageQuery = z
   .strictObject({
     day: day.optional(),
     from: day.optional(),
     until: day.optional(),
     model: line.min(1).max(200).optional(),
+    kind: z.enum(['charge', 'credit', 'all']).default('charge'),
     limit: z.coerce.number().int().min(1).max(1000).default(100),
     cursor: z.string().min(1).max(200).optional(),
     format: z.enum(['json', 'csv']).default('json'),
@@ -43,11 +53,13 @@ export function listUsageRoute(services: Services): RequestHandler {
     if (!query.success) {
       return { refusal: refusalOfQuery(query.error) };
     }
-    const { day: on, from, until, model, limit, cursor, format } = query.data;
+    const { day: on, from, until, model, kind, limit, cursor, format } = query.data;
     const filter: EntryFilter = {
+      accountId: key.accountId,
       keyId: key.id,
-      kind: 'charge',
       limit,
+      ...(kind === 'charge' ? { kind } : {}),
+      ...(kind === 'credit' ? { withoutCharges: true } : {}),
       ...(model === undefined ? {} : { model }),
       ...(cursor === undefined ? {} : { cursor }),
       ...range(on ?? from, on ?? until),
@@ -55,19 +67,63 @@ export function listUsageRoute(services: Services): RequestHandler {
     const page = await readPage(services, filter);
     if (page === undefined)
       return { refusal: invalidQuery('cursor', 'is not one of this endpoint') };
-    const charges = page.entries.filter((entry) => entry.kind === 'charge');
-    if (format === 'csv') {
-      return { text: usageCsv(charges), contentType: 'text/csv; charset=utf-8', next: page.next };
-    }
+    if (format === 'csv') return { ...csv(entriesCsv(page.entries)), next: page.next };
     return {
       json: {
         object: 'list',
-        data: charges.map(usageView),
+        data: page.entries.map(holderEntryView),
         has_more: page.next !== undefined,
         next_cursor: page.next ?? null,
       },
     };
   });
+}
+
+const DEFAULT_DAYS = 30;
+
+export const summaryQuery = z
+  .strictObject({
+    by: dimensions
+      .refine((by) => !by.includes('account'), 'must be some of day, hour, model, key, endpoint')
+      .default(['day', 'model']),
+    from: day.optional(),
+    until: day.optional(),
+    model: line.min(1).max(200).optional(),
+    /** `account`: of all its keys, for a key that may manage them. */
+    of: z.enum(['key', 'account']).default('key'),
+    format: z.enum(['json', 'csv']).default('json'),
+  })
+  .refine(({ from, until }) => from === undefined || until === undefined || from <= until, {
+    path: ['until'],
+    message: 'must not be before from',
+  });
+
+export function usageSummaryRoute(services: Services): RequestHandler {
+  return readRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
+    const query = summaryQuery.safeParse(req.query);
+    if (!query.success) return { refusal: refusalOfQuery(query.error) };
+    const { by, model, of, format } = query.data;
+    if (of === 'account' && key.scope !== 'manage') return { refusal: needsManage('of') };
+    // The last day belongs to the range.
+    const lastDay = query.data.until ?? new Date(Math.floor(services.now() / DAY_MS) * DAY_MS);
+    const until = new Date(lastDay.getTime() + DAY_MS);
+    const from = query.data.from ?? new Date(until.getTime() - DEFAULT_DAYS * DAY_MS);
+    const sums = await services.store.readUsage({
+      by,
+      from,
+      until,
+      accountId: key.accountId,
+      ...(of === 'key' ? { keyId: key.id } : {}),
+      ...(model === undefined ? {} : { model }),
+    });
+    const data = sums.map((sum) => usageSumView(sum, by));
+    if (format === 'csv') return csv(usageSumsCsv(data, by));
+    return { json: { object: 'list', data, has_more: false, next_cursor: null } };
+  });
+}
+
+function csv(text: string) {
+  return { text, contentType: 'text/csv; charset=utf-8' };
 }
 
 export function getUsageRoute(services: Services): RequestHandler {
@@ -88,7 +144,7 @@ export function getUsageRoute(services: Services): RequestHandler {
   });
 }
 
-/** Both days belong to the range. */
+/** Both days are included. */
 function range(
   first: Date | undefined,
   last: Date | undefined,

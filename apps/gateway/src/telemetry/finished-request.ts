@@ -3,7 +3,7 @@
 import type { ExchangeReport } from '../relay/relay.js';
 
 /** The limits that can refuse an authenticated request. */
-export const LIMIT_NAMES = ['concurrency', 'rate', 'balance'] as const;
+export const LIMIT_NAMES = ['concurrency', 'rate', 'balance', 'cap'] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];
 
 export interface FinishedRequest {
@@ -17,4 +17,6 @@ export interface FinishedRequest {
   /** Why the gateway itself could not serve it. */
   readonly fault?: string | undefined;
   readonly report?: ExchangeReport;
+  /** Which of several upstream accounts answered. */
+  readonly account?: string | undefined;
 }

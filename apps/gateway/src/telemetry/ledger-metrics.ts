@@ -1,4 +1,4 @@
-/** Metrics of the ledger as a whole. A gateway has one ledger, however many processes serve. */
+/** Metrics of the ledger as a whole. All processes of a gateway share one ledger. */
 
 import { Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
@@ -21,7 +21,7 @@ export function addLedgerMetrics(registry: Registry, figures: LedgerFigures): vo
   };
   gauge(
     'gateway_holds_orphaned',
-    'Holds of requests that were neither charged nor given up',
+    'Holds that expired, with neither a charge nor a release',
     ({ orphanedHolds }) => orphanedHolds,
   );
   gauge(
@@ -31,7 +31,7 @@ export function addLedgerMetrics(registry: Registry, figures: LedgerFigures): vo
   );
   gauge(
     'gateway_settle_conflicts',
-    'Request ids that came back with other contents than those charged',
+    'Request ids that were settled again with contents other than those charged',
     ({ conflicts }) => conflicts,
   );
   gauge(

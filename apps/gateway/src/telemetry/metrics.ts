@@ -15,6 +15,8 @@ import { addGauge, approximateUsd } from './registry.js';
 
 export interface Metrics {
   observe(request: FinishedRequest): void;
+  /** Lets the counters of these models start at 0, if they have not started. */
+  offer(models: readonly string[]): void;
   /** Call it when the limits stop using Redis, and when they use it again. */
   limitsDecidedBy(decider: 'redis' | 'local'): void;
 }
@@ -28,7 +30,10 @@ export interface RequestFigures {
   readonly reservedBytes: () => number;
 }
 
-const ENDPOINTS = ['messages', 'count_tokens', 'chat.completions', 'models', 'balance', 'usage'];
+const ENDPOINTS = [
+  ...['messages', 'count_tokens', 'chat.completions', 'responses'],
+  ...['models', 'balance', 'usage', 'statement', 'keys', 'links', 'prices'],
+];
 const STATUSES = [200, 400, 401, 402, 404, 413, 415, 429, 499, 500, 502, 503, 504, 529];
 const UPSTREAM_STATUSES = [200, 400, 401, 403, 404, 413, 429, 500, 502, 503, 504, 529];
 const REMARKS = ['cache_creation', 'thinking_tokens', 'iterations'];
@@ -38,7 +43,7 @@ const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 30
 export function createMetrics(registry: Registry, figures: RequestFigures): Metrics {
   const observeRequest = countRequests(registry);
   const observeUpstream = countUpstream(registry);
-  const observeCharge = countCharges(registry, figures.models);
+  const charges = countCharges(registry, figures.models);
   const losses = counter(registry, {
     name: 'gateway_unbilled_total',
     help: 'Responses that may have cost the operator and were charged to nobody',
@@ -46,7 +51,7 @@ export function createMetrics(registry: Registry, figures: RequestFigures): Metr
   });
   const redisLosses = counter(registry, {
     name: 'gateway_limits_redis_lost_total',
-    help: 'How often Redis was given up, and limits were decided by this replica alone',
+    help: 'How often Redis could not be reached, so that this replica began to decide limits alone',
     labels: {},
   });
   let isLocal = false;
@@ -55,7 +60,7 @@ export function createMetrics(registry: Registry, figures: RequestFigures): Metr
   };
   gauge(
     'gateway_limits_local',
-    'Whether this replica decides limits alone because Redis is away',
+    'Whether this replica decides limits alone because Redis cannot be reached',
     () => Number(isLocal),
   );
   gauge('gateway_requests_running', 'Exchanges under way', figures.running);
@@ -67,6 +72,7 @@ export function createMetrics(registry: Registry, figures: RequestFigures): Metr
   );
 
   return {
+    offer: charges.offer,
     limitsDecidedBy(decider) {
       isLocal = decider === 'local';
       if (isLocal) redisLosses.inc();
@@ -77,7 +83,8 @@ export function createMetrics(registry: Registry, figures: RequestFigures): Metr
       if (report === undefined) return;
       observeUpstream(endpoint, report);
       if (report.loss !== undefined) losses.inc({ reason: report.loss });
-      if (report.charged !== undefined && model !== undefined) observeCharge(model, report.charged);
+      if (report.charged !== undefined && model !== undefined)
+        charges.observe(model, report.charged);
     },
   };
 }
@@ -95,7 +102,7 @@ function countRequests(registry: Registry): (request: FinishedRequest) => void {
   );
   const limited = counter(registry, {
     name: 'gateway_rate_limited_total',
-    help: 'Requests refused by a limit of their key, or by a balance too low for them (OVERDRAFT=none)',
+    help: 'Requests refused by a limit of their key, or because its balance is too low (OVERDRAFT=none)',
     labels: { limit: LIMIT_NAMES },
   });
   return ({ endpoint, status, durationMs, limited: limit }) => {
@@ -133,7 +140,10 @@ function countUpstream(registry: Registry): (endpoint: string, report: ExchangeR
 function countCharges(
   registry: Registry,
   models: readonly string[],
-): (model: string, charge: Charge) => void {
+): {
+  readonly observe: (model: string, charge: Charge) => void;
+  readonly offer: (models: readonly string[]) => void;
+} {
   const tokens = counter(registry, {
     name: 'gateway_tokens_total',
     help: 'Tokens charged, by model and token class',
@@ -159,15 +169,23 @@ function countCharges(
     help: 'Details of usage objects that contradict the four counts or are unknown',
     labels: { detail: REMARKS },
   });
-  return (model, { usage, charge, writtenOff: lost, setAside, remarks: found }) => {
-    tokens.inc({ model, class: 'input' }, usage.inputTokens);
-    tokens.inc({ model, class: 'output' }, usage.outputTokens);
-    tokens.inc({ model, class: 'cache_read' }, usage.cacheReadInputTokens);
-    tokens.inc({ model, class: 'cache_creation' }, usage.cacheCreationInputTokens);
-    charged.inc({ model }, approximateUsd(charge));
-    writtenOff.inc(approximateUsd(lost));
-    partsSetAside.inc(setAside);
-    for (const { detail } of found) remarks.inc({ detail });
+  return {
+    observe(model, { usage, charge, writtenOff: lost, setAside, remarks: found }) {
+      tokens.inc({ model, class: 'input' }, usage.inputTokens);
+      tokens.inc({ model, class: 'output' }, usage.outputTokens);
+      tokens.inc({ model, class: 'cache_read' }, usage.cacheReadInputTokens);
+      tokens.inc({ model, class: 'cache_creation' }, usage.cacheCreationInputTokens);
+      charged.inc({ model }, approximateUsd(charge));
+      writtenOff.inc(approximateUsd(lost));
+      partsSetAside.inc(setAside);
+      for (const { detail } of found) remarks.inc({ detail });
+    },
+    offer(offered) {
+      for (const model of offered) {
+        for (const each of TOKEN_CLASSES) tokens.inc({ model, class: each }, 0);
+        charged.inc({ model }, 0);
+      }
+    },
   };
 }
 

@@ -15,14 +15,14 @@ export interface Telemetry {
 }
 
 /**
- * @param log - Decides which levels are written.
+ * @param log - Its level decides which lines are written.
  * @param writeLine - Writes a finished line to where `log` writes. The line of a request is built
  * here, in the form of `log`'s own lines, because its general serializer takes several times as
  * long.
  */
 export function createTelemetry(
   log: Logger,
-  metrics: Metrics,
+  metrics: Pick<Metrics, 'observe'>,
   writeLine: (line: string) => void,
 ): Telemetry {
   function write(level: Level, msg: string, request: FinishedRequest): void {
@@ -62,6 +62,7 @@ function fieldsOf({
   limited,
   fault,
   report,
+  account,
 }: FinishedRequest) {
   return {
     request_id: requestId,
@@ -77,6 +78,7 @@ function fieldsOf({
       : {
           streamed: report.streamed,
           client_left: report.clientLeft || undefined,
+          upstream_account: account,
           upstream_status: report.upstreamStatus,
           upstream_request_id: report.upstreamRequestId,
           upstream_first_byte_ms: report.upstreamFirstByteMs,
@@ -96,5 +98,7 @@ function chargeFieldsOf({ usage, charge, writtenOff, setAside, remarks }: Charge
     output_tokens: usage.outputTokens,
     cache_read_input_tokens: usage.cacheReadInputTokens,
     cache_creation_input_tokens: usage.cacheCreationInputTokens,
+    cache_creation_1h_input_tokens:
+      usage.cacheCreation1hInputTokens === 0 ? undefined : usage.cacheCreation1hInputTokens,
   };
 }

@@ -34,7 +34,7 @@ export function readAnthropicFailure(
 
 type UpstreamError = z.infer<typeof upstreamErrorBody>['error'];
 
-/** Only what looks like one of the provider's own words. */
+/** The error's type, if it has the form of the provider's type names. */
 function kindOf(error: UpstreamError | undefined): string {
   if (error === undefined) return 'not an error body';
   const words = [error.type, error.details?.error_code].filter((word) => word !== undefined);

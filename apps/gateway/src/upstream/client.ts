@@ -4,7 +4,7 @@
  */
 
 import type { Readable } from 'node:stream';
-import { Pool } from 'undici';
+import { EnvHttpProxyAgent, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import { errorCode } from '../error-code.js';
 import type { Refusal } from '../refusal.js';
@@ -12,37 +12,48 @@ import type { Upstream, UpstreamCall } from './upstream.js';
 
 export interface UpstreamClient extends Pick<Upstream, 'openStream' | 'readFailure'> {
   send(call: UpstreamCall, handler: Dispatcher.DispatchHandler): void;
+  /** Reports the tokens that a call used, for the ceiling of its account. */
+  used?(call: UpstreamCall, tokens: number): void;
   close(): Promise<void>;
 }
 
 export interface UpstreamTimeouts {
   /**
-   * Until the response head. The model sends nothing before it has the whole of an unstreamed
-   * response.
+   * The time until the response head. The upstream sends nothing of an unstreamed response before
+   * the response is complete.
    */
   readonly headersMs: number;
-  /** Between two chunks of a response. The upstream pings its streams far more often. */
+  /** The time between two chunks of a response. The upstream pings its streams far more often. */
   readonly silenceMs: number;
 }
 
 const TIMEOUTS: UpstreamTimeouts = { headersMs: 600_000, silenceMs: 120_000 };
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Releasing a body once it is sent takes a few microseconds, which pays from this size on. */
+/**
+ * Bodies of this size or more are released once sent. For smaller ones it would cost more (a few
+ * microseconds) than it saves.
+ */
 const LARGE_BODY_BYTES = 64 * 1024;
 
 export function createUpstreamClient(
   upstream: Upstream,
   timeouts: Partial<UpstreamTimeouts> = {},
+  proxies: ProxyVariables = {},
 ): UpstreamClient {
   const { headersMs, silenceMs } = { ...TIMEOUTS, ...timeouts };
-  const pool = new Pool(upstream.origin, {
+  const options = {
     connections: null,
     pipelining: 1,
     keepAliveTimeout: 30_000,
     headersTimeout: headersMs,
     bodyTimeout: silenceMs,
     connect: { timeout: CONNECT_TIMEOUT_MS },
-  });
+  };
+  const { origin } = upstream;
+  const pool =
+    proxies.httpsProxy === undefined && proxies.httpProxy === undefined
+      ? new Pool(origin, options)
+      : new EnvHttpProxyAgent({ ...options, ...given(proxies) });
   return {
     openStream: (headers) => upstream.openStream(headers),
     readFailure: (...response) => upstream.readFailure(...response),
@@ -51,6 +62,7 @@ export function createUpstreamClient(
       const { length } = body;
       pool.dispatch(
         {
+          origin,
           method: 'POST',
           path,
           headers: {
@@ -68,13 +80,43 @@ export function createUpstreamClient(
   };
 }
 
-/** undici documents iterables as bodies, but its types do not have them. */
+/** The proxies that the environment names, by the variables that most programs read. */
+export interface ProxyVariables {
+  readonly httpsProxy?: string | undefined;
+  readonly httpProxy?: string | undefined;
+  readonly noProxy?: string | undefined;
+}
+
+/** undici would read the process's environment in place of a variable that is undefined. */
+function given({ httpsProxy = '', httpProxy = '', noProxy = '' }: ProxyVariables) {
+  return { httpsProxy, httpProxy, noProxy };
+}
+
+/** undici documents iterables as bodies, but its types do not list them. */
 function iterable(body: Iterable<Uint8Array>): Readable {
   return body as unknown as Readable;
 }
 
+/** Every account is at its ceiling or cools down. Nothing was sent. */
+export class UpstreamBusyError extends Error {
+  override readonly name = 'UpstreamBusyError';
+  readonly retryAfterMs: number;
+  constructor(retryAfterMs: number) {
+    super('every upstream account is at its limit');
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
 /** The refusal for a connection that was refused, reset or timed out, so that no response came. */
 export function refusalOfConnectionError(error: Error): Refusal {
+  if (error instanceof UpstreamBusyError) {
+    return {
+      status: 529,
+      type: 'overloaded_error',
+      message: 'the upstream is overloaded; wait before trying again',
+      retryAfterSeconds: Math.max(1, Math.ceil(error.retryAfterMs / 1000)),
+    };
+  }
   const code = errorCode(error);
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
     return { status: 504, type: 'timeout_error', message: 'the upstream did not answer in time' };

@@ -17,7 +17,7 @@ export class RequestBody {
     this.#onSent = onSent;
   }
 
-  /** @throws if it was taken before: a bug. */
+  /** @throws if it was taken before, which is a bug */
   take(): Uint8Array {
     const bytes = this.#bytes;
     if (bytes === undefined) throw new Error('the body was sent already');
@@ -32,6 +32,18 @@ export class RequestBody {
   *pieces(): Generator<Uint8Array> {
     yield this.take();
     // When undici asks for more, it has passed the bytes to the socket.
+    this.#onSent();
+  }
+
+  /** Returns the bytes without removing the reference. Call {@link RequestBody.drop} afterwards. */
+  peek(): Uint8Array {
+    if (this.#bytes === undefined) throw new Error('the body was sent already');
+    return this.#bytes;
+  }
+
+  /** Removes the reference, as sending the body does. */
+  drop(): void {
+    this.#bytes = undefined;
     this.#onSent();
   }
 

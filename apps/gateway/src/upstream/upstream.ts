@@ -18,6 +18,13 @@ export interface UpstreamCall {
   /** `anthropic-version` and, if the client sent it, `anthropic-beta`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody;
+  readonly bodyBytes: number;
+  /** The key whose request it is. With several accounts, it decides which one is asked. */
+  readonly keyId: string;
+  /** Whether the client is still there. Read if the call had to wait before it was sent. */
+  readonly client: { readonly destroyed: boolean };
+  /** Set when the call is sent: which of several accounts has it. */
+  account?: string;
 }
 
 /** A call as the upstream expects it. The client adds the headers that depend on the connection. */

@@ -1,9 +1,10 @@
 /**
- * Starts a gateway of several processes behind one port (docs/decisions/0014). The primary serves
- * no client. It has the parts of which there can be only one: the embedded ledger, limits without
- * Redis, the simulator, the admin API.
+ * Starts a gateway of several processes behind one port (docs/decisions/0014). The primary does not
+ * serve clients. It owns the parts that can exist only once: the embedded ledger, limits in memory,
+ * the simulator, the admin API.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AggregatorRegistry } from 'prom-client';
 import { createMemoryLimiter } from '@gateway/rate-limiter';
 import { openSharedParts } from '../shared-parts.js';
@@ -11,6 +12,7 @@ import type { RunningGateway } from '../single-process.js';
 import type { Config } from '../config.js';
 import { openLog } from '../log.js';
 import { createRegistry } from '../telemetry/registry.js';
+import type { WorkerMetrics } from './rpc-interfaces.js';
 import { startWorkers } from './supervisor.js';
 import type { Workers } from './supervisor.js';
 import { shareLedger } from './shared-ledger.js';
@@ -23,19 +25,30 @@ export async function startGatewayWithWorkers(config: Config): Promise<RunningGa
   const { log, writeLine } = openLog(config.logLevel, { isShared: true });
   const registry = createRegistry(PRIMARY_LABEL);
   const shared = await openSharedParts(config, { log, writeLine }, registry);
-  const { store, prices, upstream } = shared;
+  const { store, prices, settings } = shared;
   const limiter = createMemoryLimiter();
   let workers: Workers | undefined;
-  let isDraining = false;
+  let isStopping = false;
+
+  async function readMetrics(): Promise<WorkerMetrics[]> {
+    const own = await registry.getMetricsAsJSON();
+    return [...((await workers?.metrics()) ?? []), own];
+  }
 
   async function metrics(): Promise<string> {
-    const own = await registry.getMetricsAsJSON();
-    const all = [...((await workers?.metrics()) ?? []), own];
-    return AggregatorRegistry.aggregate(all).metrics();
+    return AggregatorRegistry.aggregate(await readMetrics()).metrics();
   }
 
   async function stop(): Promise<{ readonly abandoned: number }> {
-    isDraining = true;
+    isStopping = true;
+    if (config.drainDelayMs > 0) {
+      workers?.announceStop();
+      await sleep(config.drainDelayMs);
+    }
+    return close();
+  }
+
+  async function close(): Promise<{ readonly abandoned: number }> {
     const stopped = (await workers?.stop()) ?? { abandoned: 0 };
     await shared.closeAdmin();
     await shared.closeLedger();
@@ -59,21 +72,30 @@ export async function startGatewayWithWorkers(config: Config): Promise<RunningGa
           },
         };
       },
-      upstream,
+      settings,
       log,
+    });
+    const { applySettings, settingsVersions } = workers;
+    const reloader = shared.openReloader({
+      apply: applySettings,
+      workerVersions: settingsVersions,
     });
     const adminUrl = await shared.openAdmin({
       metrics: { contentType: registry.contentType, metrics },
+      reloader,
+      readMetrics,
       activity: {
-        get isDraining() {
-          return isDraining;
+        get isStopping() {
+          return isStopping;
         },
       },
     });
     const { dataDir, isSimulated } = shared;
-    return { url: workers.url, adminUrl, store, prices, log, dataDir, isSimulated, stop };
+    const { url } = workers;
+    const { reload } = reloader;
+    return { url, adminUrl, store, prices, log, dataDir, isSimulated, reload, stop };
   } catch (error) {
-    await stop();
+    await close();
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** The calls that the primary and its workers make to each other. */
 
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
-import type { UpstreamTarget } from '../upstream/open-upstream.js';
+import type { Settings } from '../settings/settings.js';
 import type { LedgerCalls } from './shared-ledger.js';
 import type { LimitCalls } from './shared-limits.js';
 
@@ -12,7 +12,12 @@ export interface PrimaryCalls extends LedgerCalls, LimitCalls {}
 
 export interface WorkerCalls {
   /** The first call. It brings what the worker's environment does not contain. */
-  serve(as: { readonly slot: Slot; readonly upstream: UpstreamTarget }): Promise<ServeOutcome>;
+  serve(as: { readonly slot: Slot; readonly settings: Settings }): Promise<ServeOutcome>;
+  /** @returns the version that is then in force; `undefined` before the worker serves */
+  applySettings(settings: Settings): string | undefined;
+  settingsVersion(): string | undefined;
+  /** Makes the worker's `/readyz` answer 503; it goes on taking requests. */
+  announceStop(): void;
   drain(): Promise<{ readonly abandoned: number }>;
   metrics(): Promise<WorkerMetrics>;
   /** How many client connections the worker has; `undefined` before it serves. */

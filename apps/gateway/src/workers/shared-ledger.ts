@@ -6,9 +6,22 @@
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { BalanceStore } from '@gateway/balance-store';
 import type { EmbeddedReader } from '@gateway/balance-store/embedded';
+import { FORWARDED } from '../open-store.js';
 import type { RequestLedger } from '../open-store.js';
 import { reach } from './rpc.js';
 import type { RpcTo } from './rpc.js';
+
+type Forwarded = Pick<BalanceStore, (typeof FORWARDED)[number]>;
+type AnyCall = (...args: readonly unknown[]) => Promise<never>;
+
+/** The methods that a worker calls in the primary as they are. */
+function forwarding(callFor: (name: keyof Forwarded) => AnyCall): Forwarded {
+  return Object.fromEntries(FORWARDED.map((name) => [name, callFor(name)])) as unknown as Forwarded;
+}
+
+function callOf(from: Forwarded, name: keyof Forwarded): AnyCall {
+  return from[name].bind(from) as unknown as AnyCall;
+}
 
 export type LedgerCalls = ReturnType<typeof shareLedger>['calls'];
 
@@ -20,10 +33,11 @@ export function shareLedger(store: BalanceStore) {
 
   return {
     calls: {
-      findEntry: (...args: Parameters<BalanceStore['findEntry']>) => store.findEntry(...args),
-      listEntries: (...args: Parameters<BalanceStore['listEntries']>) => store.listEntries(...args),
-      quarantine: (...args: Parameters<BalanceStore['quarantine']>) => store.quarantine(...args),
-      ping: () => store.ping(),
+      ...forwarding(
+        (name) =>
+          (...args: readonly unknown[]) =>
+            callOf(store, name)(...args),
+      ),
       async placeHold(...[hold]: Parameters<BalanceStore['placeHold']>) {
         const placed = await store.placeHold(hold);
         if (placed.outcome === 'held') holds.add(hold.requestId);
@@ -69,10 +83,11 @@ export function remoteLedger(rpc: RpcTo<LedgerCalls>, reader: EmbeddedReader): R
       assertSettling();
       return reader.readStanding(keyId);
     },
-    findEntry: (keyId, requestId) => reach(rpc, () => rpc.findEntry(keyId, requestId)),
-    listEntries: (filter) => reach(rpc, () => rpc.listEntries(filter)),
-    quarantine: (usage) => reach(rpc, () => rpc.quarantine(usage)),
-    ping: () => reach(rpc, () => rpc.ping()),
+    ...forwarding(
+      (name) =>
+        (...args: readonly unknown[]) =>
+          reach(rpc, () => callOf(rpc, name)(...args)),
+    ),
     async placeHold(hold) {
       assertSettling();
       return reach(rpc, () => rpc.placeHold(hold));

@@ -1,4 +1,4 @@
-/** Shares limits between workers without Redis: the primary counts. */
+/** Shares limits between workers without Redis: the primary decides for all of them. */
 
 import type { Lease, Limiter, MemoryLimiter } from '@gateway/rate-limiter';
 import { reach } from './rpc.js';

@@ -5,15 +5,25 @@ import type { Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { readEnvironment } from '../config.js';
+import type { Environment } from '../config.js';
 import type { PrimaryCalls, Slot, WorkerCalls, WorkerMetrics } from './rpc-interfaces.js';
 import { closeRpc, openRpc } from './rpc.js';
 import type { RpcTo } from './rpc.js';
-import type { UpstreamTarget } from '../upstream/open-upstream.js';
+import type { Settings } from '../settings/settings.js';
 
 export interface Workers {
   readonly url: string;
   /** The metrics of the workers that respond in time. */
   metrics(): Promise<readonly WorkerMetrics[]>;
+  /** Gives settings to all workers, also to those that are started later. */
+  readonly applySettings: (settings: Settings) => Promise<void>;
+  /** The versions of the workers that respond in time. */
+  readonly settingsVersions: () => Promise<
+    readonly { readonly worker: Slot; readonly version: string }[]
+  >;
+  /** Makes `/readyz` answer 503 in each worker, also in those that are started later. */
+  announceStop(): void;
   /** Lets each worker finish its requests, then ends it. */
   stop(): Promise<{ readonly abandoned: number }>;
 }
@@ -36,6 +46,7 @@ export class WorkerStartError extends Error {
 }
 
 interface Member {
+  readonly slot: Slot;
   readonly worker: Worker;
   readonly rpc: RpcTo<WorkerCalls>;
   readonly serving: Promise<string>;
@@ -61,7 +72,7 @@ export interface WorkersOptions {
   readonly size: number;
   /** Creates the functions that one worker may call. */
   readonly serve: () => Served;
-  readonly upstream: UpstreamTarget;
+  readonly settings: Settings;
   readonly log: Logger;
 }
 
@@ -69,22 +80,35 @@ export interface WorkersOptions {
 export async function startWorkers({
   size,
   serve,
-  upstream,
+  settings: initial,
   log,
 }: WorkersOptions): Promise<Workers> {
+  let settings = initial;
+  // As they are now: a file of variables may be unusable when a worker has to be replaced.
+  const variables = { ...readEnvironment(process.env), ENV_FILE: '' };
   const members = new Map<Slot, Member>();
   let isStopping = false;
-  // All workers accept from one socket. If the primary handed out connections, those on their way
-  // to a worker that dies would be lost, and Node would never report the end of that worker.
+  let isAnnounced = false;
+  // All workers accept from one socket. If the primary handed out connections, a connection on its
+  // way to a dying worker would be lost, and Node would never report the end of that worker.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   // JSON, the default, has no bigint and no Date.
   cluster.setupPrimary({ serialization: 'advanced' });
 
   /** Resolves when the worker serves. The worker is replaced when it ends. */
   function startWorker(slot: Slot, failures = 0): Promise<string> {
-    const member = startMember(slot, upstream, serve());
+    const given = settings;
+    const member = startMember(slot, { settings: given, variables }, serve());
     const since = performance.now();
     members.set(slot, member);
+    void member.serving.then(
+      () => {
+        // What changed while it was starting.
+        if (isAnnounced) announce(member);
+        if (settings !== given) member.rpc.applySettings(settings).catch(() => undefined);
+      },
+      () => undefined,
+    );
     void member.gone.then(async () => {
       members.delete(slot);
       if (isStopping) return;
@@ -173,8 +197,26 @@ export async function startWorkers({
       const answers = await askAll((rpc) => rpc.metrics());
       return answers.map(({ answer }) => answer);
     },
+    async applySettings(next) {
+      settings = next;
+      await askAll((rpc) => rpc.applySettings(next));
+    },
+    async settingsVersions() {
+      const answers = await askAll((rpc) => rpc.settingsVersion());
+      return answers
+        .map(({ member, answer }) => ({ worker: member.slot, version: answer }))
+        .sort((a, b) => a.worker - b.worker);
+    },
+    announceStop() {
+      isAnnounced = true;
+      for (const member of members.values()) announce(member);
+    },
     stop,
   };
+}
+
+function announce({ rpc }: Member): void {
+  rpc.announceStop().catch(() => undefined);
 }
 
 async function reachDrain(rpc: RpcTo<WorkerCalls>): Promise<number> {
@@ -185,8 +227,12 @@ async function reachDrain(rpc: RpcTo<WorkerCalls>): Promise<number> {
   }
 }
 
-function startMember(slot: Slot, upstream: UpstreamTarget, { calls, leave }: Served): Member {
-  const worker = cluster.fork();
+function startMember(
+  slot: Slot,
+  { settings, variables }: { readonly settings: Settings; readonly variables: Environment },
+  { calls, leave }: Served,
+): Member {
+  const worker = cluster.fork(variables);
   const rpc = openRpc<WorkerCalls>(calls, {
     send: (messages) => worker.send([...messages], undefined, undefined, () => undefined),
     onMessages: (listener) => {
@@ -203,10 +249,10 @@ function startMember(slot: Slot, upstream: UpstreamTarget, { calls, leave }: Ser
     closeRpc(rpc);
     leave();
   });
-  const serving = rpc.serve({ slot, upstream }).then((answer) => {
+  const serving = rpc.serve({ slot, settings }).then((answer) => {
     if (answer.outcome === 'serving') return answer.url;
     worker.process.disconnect();
     throw new WorkerStartError(answer.message, answer.exitCode);
   });
-  return { worker, rpc, serving, gone };
+  return { slot, worker, rpc, serving, gone };
 }

@@ -13,7 +13,7 @@ import { openDataDir } from '../data-dir.js';
 import { embeddedLedger, openStoreWhenReachable } from '../open-store.js';
 import type { RequestLedger } from '../open-store.js';
 import { openLog } from '../log.js';
-import { loadPriceTable } from '../load-prices.js';
+import { openPayments } from '../payments/open-payments.js';
 import { createRegistry } from '../telemetry/registry.js';
 import type { PrimaryCalls, WorkerCalls, WorkerMetrics } from './rpc-interfaces.js';
 import { closeRpc, openRpc } from './rpc.js';
@@ -44,6 +44,12 @@ export function runWorker(config: Config): void {
         return { outcome: 'failed', message: failureText(error), exitCode: exitCodeOf(error) };
       }
     },
+    applySettings(settings) {
+      serving?.applySettings(settings);
+      return serving?.settingsVersion();
+    },
+    settingsVersion: () => serving?.settingsVersion(),
+    announceStop: () => serving?.announceStop(),
     drain: stop,
     metrics: () => serving?.metrics() ?? Promise.resolve([]),
     connections: () => serving?.connections(),
@@ -63,34 +69,42 @@ export function runWorker(config: Config): void {
     end();
   });
   process.on('SIGTERM', end);
-  // A terminal sends SIGINT to the whole process group, but the primary stops the workers.
+  // A terminal sends these signals to every process of the group. A worker ignores them, because
+  // the primary stops it and sends it new settings.
   process.on('SIGINT', () => undefined);
+  process.on('SIGHUP', () => undefined);
 }
 
-interface Serving extends Pick<ClientServer, 'url' | 'connections' | 'shedConnections'> {
+interface Serving extends Pick<
+  ClientServer,
+  'url' | 'connections' | 'shedConnections' | 'announceStop' | 'applySettings' | 'settingsVersion'
+> {
   metrics(): Promise<WorkerMetrics>;
   stop(): Promise<{ readonly abandoned: number }>;
 }
 
 async function serve(
   config: Config,
-  { slot, upstream }: Parameters<WorkerCalls['serve']>[0],
+  { slot, settings }: Parameters<WorkerCalls['serve']>[0],
   primary: RpcTo<PrimaryCalls>,
 ): Promise<Serving> {
   const log = openLog(config.logLevel, { isShared: true });
   const registry = createRegistry(String(slot));
-  const prices = loadPriceTable(config.priceTablePath);
   const ledger = await openLedger(config, primary, log.log);
   const server = await startClientServer(config, {
     ...log,
     store: ledger.store,
-    prices,
-    upstream,
+    settings,
     registry,
+    payments: await openPayments(config, { ledger: ledger.store, registry, log: log.log }),
     async openLimiter(metrics) {
       if (config.redisUrls.length === 0) return remoteLimiter(primary);
       const { openRedisLimiter } = await import('../open-redis-limiter.js');
-      const redis = { urls: config.redisUrls, processes: config.replicas * config.workers };
+      const redis = {
+        urls: config.redisUrls,
+        timeoutMs: config.redisTimeoutMs,
+        processes: config.replicas * config.workers,
+      };
       return openRedisLimiter(redis, log.log, metrics);
     },
   });
@@ -98,6 +112,13 @@ async function serve(
     url: server.url,
     connections: server.connections,
     shedConnections: server.shedConnections,
+    settingsVersion: server.settingsVersion,
+    applySettings: (next) => {
+      server.applySettings(next);
+    },
+    announceStop: () => {
+      server.announceStop();
+    },
     metrics: () => registry.getMetricsAsJSON(),
     async stop() {
       const drained = await server.drain();

@@ -1,6 +1,6 @@
 /**
- * An upstream that holds its answers back until the test opens the gate, and remembers what it
- * served.
+ * An upstream that holds its answers back until the test opens the gate, and records the usages
+ * that it served.
  */
 
 import { once } from 'node:events';
@@ -16,12 +16,14 @@ export interface Served {
 
 export interface GatedUpstream {
   readonly url: string;
-  /** Requests that wait at the gate; of a stream the beginning was sent. */
+  /**
+   * Number of requests that wait at the gate. The beginning of a stream is sent before it waits.
+   */
   waiting(): number;
-  /** Lets those through that wait, and all that come until it is shut again. */
+  /** Answers the waiting requests, and all further ones until the gate is shut again. */
   open(): void;
   shut(): void;
-  /** Answers that were sent to their end, in no two of which the usage is the same. */
+  /** The answers that were sent completely. Each has a different usage. */
   readonly served: readonly Served[];
   close(): Promise<void>;
 }
@@ -40,7 +42,7 @@ export async function startGatedUpstream(): Promise<GatedUpstream> {
         resolve();
       };
       held.add(pass);
-      // Whoever has gone waits no more.
+      // A client that has disconnected stops waiting.
       res.once('close', pass);
     });
   }

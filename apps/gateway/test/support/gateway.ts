@@ -19,7 +19,7 @@ export interface TestGateway {
   readonly adminUrl: string;
   readonly running: Awaited<ReturnType<typeof startGateway>>;
   readonly simulator: UpstreamSimulator;
-  /** The operator's operations, over the admin API. */
+  /** Calls the operators' operations over the admin API. */
   readonly call: CallOperation;
   createKey(
     input?: Partial<OperationInput<'createKey'>>,
@@ -64,7 +64,7 @@ export async function startTestGateway(
     call,
     async createKey(input) {
       const key = await call('createKey', { name: 'test', balance_usd: '100', ...input });
-      return { id: key.id, apiKey: key.api_key };
+      return { id: key.id, apiKey: key.api_key ?? '' };
     },
     async stop() {
       await running.stop();
@@ -94,6 +94,33 @@ export function postChat(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
   return post(`${gateway.url}/v1/chat/completions`, apiKey, body, headers);
+}
+
+/** Sends a Responses request. An object may have the member names of the other two formats. */
+export function postResponses(
+  gateway: Pick<TestGateway, 'url'>,
+  apiKey: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const isObject = typeof body === 'object' && !(body instanceof Uint8Array);
+  const asked = isObject ? bodyFor('/v1/responses', body as JsonBody) : body;
+  return post(`${gateway.url}/v1/responses`, apiKey, asked, headers);
+}
+
+type JsonBody = Readonly<Record<string, unknown>>;
+
+/** The names that two members have in the Responses API. */
+export const IN_RESPONSES: Readonly<Record<string, string>> = {
+  messages: 'input',
+  max_tokens: 'max_output_tokens',
+};
+
+/** A body of the other two formats, with the member names of the endpoint at a path. */
+export function bodyFor(path: string, body: JsonBody): JsonBody {
+  if (path !== '/v1/responses') return body;
+  const members = Object.entries(body).map(([name, value]) => [IN_RESPONSES[name] ?? name, value]);
+  return Object.fromEntries(members) as JsonBody;
 }
 
 function post(

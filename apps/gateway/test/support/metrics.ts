@@ -1,10 +1,10 @@
-/** What a gateway's `/metrics` says. */
+/** Reads a gateway's `/metrics`. */
 
 import type { TestGateway } from './gateway.js';
 
 /**
- * @param name - As in the text: with its labels, if it has any.
- * @returns the value, `undefined` if there is no such line
+ * @param name - As `/metrics` writes it: with its labels, if it has any. @returns the value;
+ * `undefined` if there is no such line
  */
 export async function readMetric(
   gateway: Pick<TestGateway, 'adminUrl'>,

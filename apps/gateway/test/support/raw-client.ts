@@ -1,4 +1,4 @@
-/** A client that writes its own bytes: what it sends, and when, is in the hands of the test. */
+/** A client that sends raw bytes, so that the test decides what is sent and when. */
 
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -18,7 +18,7 @@ const open = new Set<Socket>();
 
 export function connectTo(gateway: { readonly url: string }): RawClient {
   const { hostname, port } = new URL(gateway.url);
-  // Half open, so that the end of an answer ends nothing on this side.
+  // `allowHalfOpen`, so that this side stays open when the server ends its side.
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   let text = '';
   const watchers = new Set<() => void>();
@@ -69,7 +69,7 @@ export function connectTo(gateway: { readonly url: string }): RawClient {
   };
 }
 
-/** For `afterEach`. */
+/** Disconnects all clients. Call it in `afterEach`. */
 export function disconnectAll(): void {
   for (const socket of open) socket.destroy();
 }

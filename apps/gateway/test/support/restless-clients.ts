@@ -1,11 +1,11 @@
-/** Clients that ask without pause, and what becomes of each request. */
+/** Clients that send requests without a pause, and count their outcomes. */
 
 import { Agent, request } from 'node:http';
 import { userMessage } from './gateway.js';
 
 /**
- * A status; `cut`: the answer had no end; `refused`: no connection came about; `lost`: one that had
- * served before did not this time.
+ * A status; `cut`: the answer was incomplete; `refused`: the connection could not be opened;
+ * `lost`: an open connection was closed before the answer.
  */
 export type Outcome = number | 'cut' | 'refused' | 'lost';
 
@@ -15,7 +15,9 @@ export interface RestlessClients {
   stop(): Promise<void>;
 }
 
-/** @param kinds - How many keep their connection, and how many open one for each request. */
+/**
+ * @param kinds - How many clients keep their connection, and how many open one for each request.
+ */
 export function startClients(
   url: string,
   apiKey: string,
@@ -28,7 +30,7 @@ export function startClients(
     while (!isOver) {
       const outcome = await ask(url, apiKey, agent);
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-      // What does not answer need not be asked at once again.
+      // A process that refuses connections need not be asked again at once.
       if (outcome === 'refused') await new Promise((resolve) => setTimeout(resolve, 10));
     }
     agent.destroy();

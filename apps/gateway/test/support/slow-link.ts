@@ -1,4 +1,4 @@
-/** A TCP proxy that delays what passes, or keeps the answers. */
+/** A TCP proxy that delays messages to its target, or drops the answers. */
 
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
@@ -37,11 +37,11 @@ export async function startSlowLink(url: string) {
   through.port = String((server.address() as AddressInfo).port);
   return {
     url: through.href,
-    /** Each message towards the target arrives that much later. */
+    /** Delays each message to the target by this time. */
     setDelay(ms: number) {
       delayMs = ms;
     },
-    /** From now on nothing that the target says arrives, though it hears everything. */
+    /** From now on drops everything that the target sends. The target still receives everything. */
     mute() {
       isMute = true;
     },

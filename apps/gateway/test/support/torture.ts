@@ -17,7 +17,7 @@ export function runTorture(...parts: readonly string[]): {
   if (!existsSync(join(ROOT, 'apps/gateway/dist/main.js'))) throw new Error('run `npm run build`');
   const run = spawnSync(
     process.execPath,
-    // Tests share their machine: no time is judged.
+    // No time is checked, because tests share their machine.
     [join(ROOT, 'torture/main.mjs'), '--seed', '1', '--untimed', '--only', parts.join(',')],
     { cwd: ROOT, encoding: 'utf8' },
   );

@@ -1,0 +1,41 @@
+/** Audits, with their progress on a terminal. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { OperationError } from '../operations/operation.js';
+import type { CallOperation, OperationOutput } from '../operations/operations.js';
+import { showProgress } from './progress.js';
+
+const POLL_MS = 500;
+
+/**
+ * A running gateway audits as a job, which takes as long as it takes. Without one, this process
+ * audits.
+ */
+export async function auditWithProgress(
+  anchor: string | undefined,
+  call: CallOperation,
+): Promise<OperationOutput<'auditLedger'>> {
+  const started = await call('startAudit', { anchor }).catch((error: unknown) => {
+    if (error instanceof OperationError && error.message.startsWith('ADMIN_URL: '))
+      return undefined;
+    throw error;
+  });
+  const audit =
+    started === undefined ? await call('auditLedger', { anchor }) : await reportOf(started, call);
+  showProgress(`${String(audit.entries)} entries`, true);
+  return audit;
+}
+
+async function reportOf(
+  started: OperationOutput<'startAudit'>,
+  call: CallOperation,
+): Promise<OperationOutput<'auditLedger'>> {
+  let job = started;
+  while (job.state === 'running') {
+    showProgress(`${String(job.entries)} of ${String(job.expected_entries)} entries`, false);
+    await sleep(POLL_MS);
+    job = await call('showAudit', { audit_id: job.id });
+  }
+  if (job.report !== null) return job.report;
+  throw new OperationError(503, 'api_error', `audit: ${job.reason ?? 'failed'}`);
+}

@@ -1,0 +1,71 @@
+/** `gateway check-config`: checks the whole configuration without starting anything. */
+
+import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { parsePriceSchedule } from '@gateway/billing';
+import { ConfigError, readConfig } from '../config.js';
+import type { Config } from '../config.js';
+import { readPriceTable } from '../settings/settings.js';
+
+/**
+ * @returns a summary for a person
+ * @throws {ConfigError} with every problem: in variables, in the files that they name, and in
+ * combinations with which the gateway starts but does not work as intended.
+ */
+export function checkConfig(): string {
+  const config = readConfig(process.env);
+  const problems = [...problemsOf(() => readPriceTable(config.priceTablePath)), ...misfits(config)];
+  if (problems.length > 0) throw new ConfigError(problems);
+  const schedule = parsePriceSchedule(readPriceTable(config.priceTablePath));
+  const now = Date.now();
+  const next = schedule.nextChange(now);
+  return [
+    'The configuration can be used.',
+    `  Upstream:  ${config.upstream?.url ?? 'the bundled SIMULATOR'}`,
+    `  Ledger:    ${config.databaseUrl === undefined ? `embedded, in ${config.dataDir}` : 'PostgreSQL'}`,
+    `  Limits:    ${config.redisUrls.length === 0 ? 'in memory' : 'Redis'}`,
+    `  Models:    ${String(schedule.at(now).list().length)}`,
+    `  Prices:    ${next === Infinity ? 'no change scheduled' : `change at ${new Date(next).toISOString()}`}`,
+  ].join('\n');
+}
+
+function problemsOf(read: () => unknown): readonly string[] {
+  try {
+    read();
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+/** Problems of combinations with which the gateway starts but does not work as intended. */
+function misfits(config: Config): readonly string[] {
+  const problems: string[] = [];
+  if (config.replicas > 1 && config.redisUrls.length === 0) {
+    problems.push('REDIS_URL: is needed with several REPLICAS, which otherwise share no limits');
+  }
+  if (config.replicas > 1 && config.databaseUrl === undefined) {
+    problems.push('DATABASE_URL: is needed with several REPLICAS, which otherwise share no ledger');
+  }
+  const hasToken = config.adminToken !== undefined || config.adminTokens.length > 0;
+  if (config.databaseUrl !== undefined && !hasToken) {
+    problems.push('ADMIN_TOKEN: is needed with DATABASE_URL; without it there is no admin API');
+  }
+  if (config.databaseUrl === undefined && !isWritable(config.dataDir)) {
+    problems.push(`DATA_DIR: ${config.dataDir} cannot be written`);
+  }
+  return problems;
+}
+
+/** Whether the folder, or the first one above it that exists, can be written. */
+function isWritable(path: string): boolean {
+  let folder = resolve(path);
+  while (!existsSync(folder)) folder = dirname(folder);
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,101 @@
+/** Runs an operation and prints its result: for people, as JSON, or as CSV. */
+
+import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import { csvOf } from '../operations/csv.js';
+import type { CallOperation } from '../operations/operations.js';
+import { withOperations } from './operations-access.js';
+
+export interface OutputOptions {
+  readonly json?: boolean;
+  readonly csv?: boolean;
+}
+
+export async function run<Result>(
+  options: OutputOptions,
+  operate: (call: CallOperation) => Promise<Result>,
+  print: (result: Result) => string,
+): Promise<void> {
+  show(options, await withOperations(operate), print);
+}
+
+export function show<Result>(
+  options: OutputOptions,
+  result: Result,
+  print: (result: Result) => string,
+): void {
+  process.stdout.write(textOf(result, options, print));
+}
+
+function textOf<Result>(
+  result: Result,
+  { json = false, csv = false }: OutputOptions,
+  print: (result: Result) => string,
+): string {
+  if (json) return `${JSON.stringify(result, null, 2)}\n`;
+  return csv ? listCsv(result) : `${print(result)}\n`;
+}
+
+/** The items of a list as CSV, with a column for each member, nested ones included. */
+function listCsv(result: unknown): string {
+  const { data } = result as { readonly data: readonly object[] };
+  const rows = data.map((item) => flatten(item));
+  return csvOf([...new Set(rows.flatMap((row) => Object.keys(row)))], rows);
+}
+
+function flatten(item: object, prefix = ''): Record<string, unknown> {
+  return Object.assign(
+    {},
+    ...Object.entries(item).map(([name, value]: [string, unknown]) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? flatten(value, `${prefix}${name}.`)
+        : { [`${prefix}${name}`]: value },
+    ),
+  ) as Record<string, unknown>;
+}
+
+/** Adds the option of a command that prints one thing. */
+export function withJson(command: Command): Command {
+  return command.option('--json', 'print JSON');
+}
+
+/** Adds the options of a command that prints a list. */
+export function withFormats(command: Command): Command {
+  return withJson(command).option('--csv', 'print CSV');
+}
+
+export function integer(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('must be a whole number.');
+  return Number(text);
+}
+
+/** Collects `--metadata plan=pro --metadata region=eu`. */
+export function pair(
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const [, name, value] = /^([^=]+)=(.*)$/.exec(text) ?? [];
+  if (name === undefined || value === undefined) {
+    throw new InvalidArgumentError('must be a pair such as plan=pro.');
+  }
+  return { ...before, [name]: value };
+}
+
+/** Reads `none` as `null`, which removes a value. */
+export function orNone(text: string): string | null {
+  return text === 'none' ? null : text;
+}
+
+export function names(text: string): string[] | null {
+  return text === 'all' ? null : text.split(',').map((name) => name.trim());
+}
+
+/** The pairs in the form that the query of a list expects: `plan:pro,region:eu`. */
+export function metadataText(
+  pairs: Readonly<Record<string, string>> | undefined,
+): string | undefined {
+  if (pairs === undefined) return undefined;
+  return Object.entries(pairs)
+    .map(([name, value]) => `${name}:${value}`)
+    .join(',');
+}

@@ -1,0 +1,181 @@
+/** `gateway payments …` and `gateway promo-codes …` */
+
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import { integer, run, withFormats, withJson } from './output.js';
+import type { OutputOptions } from './output.js';
+import {
+  printPayment,
+  printPaymentMoney,
+  printPayments,
+  printPromoCode,
+  printPromoCodes,
+  printReconciliation,
+  printRefund,
+  printUnbooked,
+} from './print-payments.js';
+
+interface PageOptions extends OutputOptions {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+interface ListOptions extends PageOptions {
+  readonly account?: string;
+}
+
+interface ReconcileOptions extends OutputOptions {
+  readonly from: string;
+  readonly until: string;
+  readonly apply?: boolean;
+}
+
+interface IdOptions extends OutputOptions {
+  readonly id?: string;
+}
+
+interface CodeOptions extends OutputOptions {
+  readonly times: number;
+  readonly expiresAt?: string;
+  readonly creditExpiresAt?: string;
+}
+
+const ID_HELP = 'id of your own; the same does nothing twice';
+
+export function addPayments(payments: Command): void {
+  withPages(withFormats(payments.command('list').description('list payments, newest first')))
+    .option('--account <account_id>', 'of one account')
+    .action((options: ListOptions) =>
+      run(
+        options,
+        (call) =>
+          call('listPayments', {
+            account_id: options.account,
+            limit: options.limit,
+            cursor: options.cursor,
+          }),
+        printPayments,
+      ),
+    );
+  withJson(
+    payments
+      .command('show')
+      .argument('<payment_id>')
+      .description('one payment: what was refunded, and what of it is unspent'),
+  ).action((paymentId: string, options: OutputOptions) =>
+    run(options, (call) => call('showPayment', { payment_id: paymentId }), printPaymentMoney),
+  );
+  withPages(
+    withFormats(
+      payments
+        .command('unbooked')
+        .description('money that the provider has and the ledger does not'),
+    ),
+  ).action((options: PageOptions) =>
+    run(
+      options,
+      (call) => call('listUnbookedPayments', { limit: options.limit, cursor: options.cursor }),
+      printUnbooked,
+    ),
+  );
+  withJson(
+    payments
+      .command('link')
+      .argument('<account_id>')
+      .argument('<amount_usd>')
+      .description('make a page on which a customer can pay')
+      .option('--id <id>', ID_HELP),
+  ).action((accountId: string, amount: string, options: IdOptions) =>
+    run(
+      options,
+      (call) =>
+        call('startPayment', {
+          account_id: accountId,
+          amount_usd: amount,
+          request_id: options.id ?? randomUUID(),
+        }),
+      printPayment,
+    ),
+  );
+  withJson(
+    payments
+      .command('refund')
+      .argument('<payment_id>')
+      .argument('<amount_usd>')
+      .description('pay a part or all of a payment back')
+      .option('--id <id>', ID_HELP),
+  ).action((paymentId: string, amount: string, options: IdOptions) =>
+    run(
+      options,
+      (call) =>
+        call('refundPayment', {
+          payment_id: paymentId,
+          amount_usd: amount,
+          refund_id: options.id ?? randomUUID(),
+        }),
+      printRefund,
+    ),
+  );
+  withJson(
+    payments
+      .command('reconcile')
+      .description("compare the provider's payments, refunds and disputes with the ledger")
+      .requiredOption(
+        '--from <time>',
+        'created or changed from then on, such as 2026-11-01T00:00:00Z',
+      )
+      .requiredOption('--until <time>', 'and before then')
+      .option('--apply', 'book what the ledger does not have'),
+  ).action((options: ReconcileOptions) =>
+    run(
+      options,
+      (call) =>
+        call('reconcilePayments', {
+          from: options.from,
+          until: options.until,
+          apply: options.apply ?? false,
+        }),
+      printReconciliation,
+    ),
+  );
+}
+
+export function addPromoCodes(codes: Command): void {
+  withJson(
+    codes
+      .command('create')
+      .argument('<code>')
+      .argument('<amount_usd>')
+      .description('make a code for promotional credit')
+      .requiredOption('--times <n>', 'how many accounts may redeem it', integer)
+      .option('--expires-at <time>', 'until when it can be redeemed')
+      .option('--credit-expires-at <time>', 'when what is left of the credit expires'),
+  ).action((code: string, amount: string, options: CodeOptions) =>
+    run(
+      options,
+      (call) =>
+        call('createPromoCode', {
+          code,
+          amount_usd: amount,
+          max_redemptions: options.times,
+          expires_at: options.expiresAt,
+          credit_expires_at: options.creditExpiresAt,
+        }),
+      printPromoCode,
+    ),
+  );
+  withPages(withFormats(codes.command('list').description('list codes, newest first'))).action(
+    (options: PageOptions) =>
+      run(
+        options,
+        (call) => call('listPromoCodes', { limit: options.limit, cursor: options.cursor }),
+        printPromoCodes,
+      ),
+  );
+}
+
+function withPages(command: Command): Command {
+  return command
+    .option('--limit <n>', 'at most this many', integer, 100)
+    .option('--cursor <cursor>', 'continue after a page');
+}

@@ -1,0 +1,114 @@
+/**
+ * `gateway reload`: lets running gateways read their settings again. An address whose name stands
+ * for several machines, such as that of a headless service, reaches each of them.
+ */
+
+import { lookup } from 'node:dns/promises';
+import type { LookupAddress } from 'node:dns';
+import { Agent, request } from 'undici';
+import { z } from 'zod';
+import { readConfig } from '../config.js';
+import type { Config } from '../config.js';
+import { openDataDir } from '../data-dir.js';
+import { EXIT } from '../exit-codes.js';
+
+const settingsReport = z.object({
+  version: z.string(),
+  loaded_at: z.string(),
+  workers: z.array(z.object({ worker: z.number(), version: z.string() })),
+  needs_restart: z.array(z.string()),
+});
+
+export type ReplicaReload =
+  | ({ readonly replica: string; readonly outcome: 'loaded' } & z.infer<typeof settingsReport>)
+  | { readonly replica: string; readonly outcome: 'failed'; readonly problem: string };
+
+/**
+ * @param urls - Admin addresses; without any, `ADMIN_URL` or the gateway of this configuration.
+ * @returns what each replica answered. Sets the exit code to 1 unless all of them run one version.
+ */
+export async function reloadReplicas(urls: readonly string[]): Promise<readonly ReplicaReload[]> {
+  const config = readConfig(process.env);
+  const own = config.adminUrl ?? `http://${config.adminHost}:${String(config.adminPort)}`;
+  const token = config.adminToken ?? localToken(config);
+  const replicas = await Promise.all((urls.length === 0 ? [own] : urls).map(replicasBehind));
+  const reloads = await Promise.all(replicas.flat().map((replica) => reload(replica, token)));
+  const versions = new Set(
+    reloads.flatMap((each) =>
+      each.outcome === 'failed'
+        ? [each.replica]
+        : [each.version, ...each.workers.map(({ version }) => version)],
+    ),
+  );
+  if (versions.size !== 1 || reloads.some(({ outcome }) => outcome === 'failed')) {
+    process.exitCode = EXIT.refused;
+  }
+  return reloads;
+}
+
+export function printReloads(reloads: readonly ReplicaReload[]): string {
+  return reloads
+    .flatMap((each) => {
+      if (each.outcome === 'failed') return [`${each.replica}: ${each.problem}`];
+      const late = each.workers.filter(({ version }) => version !== each.version);
+      return [
+        `${each.replica}: version ${each.version}, in force since ${each.loaded_at}`,
+        ...late.map(({ worker, version }) => `  worker ${String(worker)} still has ${version}`),
+        ...(each.needs_restart.length === 0
+          ? []
+          : [`  changed, but needs a restart: ${each.needs_restart.join(', ')}`]),
+      ];
+    })
+    .join('\n');
+}
+
+function localToken(config: Config): string {
+  return config.databaseUrl === undefined ? openDataDir(config.dataDir).secret('admin-token') : '';
+}
+
+interface Replica {
+  readonly name: string;
+  readonly url: URL;
+  readonly address: LookupAddress;
+}
+
+async function replicasBehind(address: string): Promise<readonly Replica[]> {
+  const url = new URL(address);
+  const found = await lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true });
+  return found.map((each) => ({
+    name: found.length === 1 ? url.host : `${url.host} (${each.address})`,
+    url,
+    address: each,
+  }));
+}
+
+async function reload({ name, url, address }: Replica, token: string): Promise<ReplicaReload> {
+  const dispatcher = new Agent({
+    connect: {
+      lookup: (_name, _options, done) => {
+        done(null, [address]);
+      },
+    },
+  });
+  try {
+    const { statusCode, body } = await request(new URL('/admin/reload', url), {
+      method: 'POST',
+      dispatcher,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    const answer: unknown = await body.json();
+    const report = settingsReport.safeParse(answer);
+    if (statusCode === 200 && report.success) {
+      return { replica: name, outcome: 'loaded', ...report.data };
+    }
+    const refusal = z.object({ error: z.object({ message: z.string() }) }).safeParse(answer);
+    const problem = refusal.success ? refusal.data.error.message : `status ${String(statusCode)}`;
+    return { replica: name, outcome: 'failed', problem };
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : 'cannot be reached';
+    return { replica: name, outcome: 'failed', problem };
+  } finally {
+    await dispatcher.close();
+  }
+}

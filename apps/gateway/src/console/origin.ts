@@ -1,0 +1,42 @@
+/** Where a request of a browser comes from. */
+
+import { isIP } from 'node:net';
+import type { Request } from 'express';
+import ipaddr from 'ipaddr.js';
+
+/**
+ * Whether a page of this server sent the request. Browsers set both headers, and pages cannot.
+ *
+ * `Sec-Fetch-Site` is preferred, because a proxy may change `Host`. Browsers send it only over TLS
+ * and to this machine, and `Origin` with every request that is not a GET.
+ *
+ * @returns `unknown` if the request has neither header: it does not come from a browser's page.
+ */
+export function originOf({ headers }: Request): 'same' | 'other' | 'unknown' {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin' ? 'same' : 'other';
+  if (headers.origin === undefined) return 'unknown';
+  return urlOf(headers.origin)?.host === headers.host ? 'same' : 'other';
+}
+
+/**
+ * How the browser reached this server. A proxy in front may have ended TLS, so only the browser
+ * knows: it says so in `Origin`. Without that header, a host elsewhere is taken to use TLS.
+ */
+export function transportOf({ headers }: Request): 'tls' | 'loopback' | 'plain' {
+  const url = urlOf(headers.origin ?? '');
+  if (url?.protocol === 'https:') return 'tls';
+  const host = url ?? urlOf(`http://${headers.host ?? ''}`);
+  if (host !== undefined && isLoopback(host.hostname)) return 'loopback';
+  return url === undefined ? 'tls' : 'plain';
+}
+
+function urlOf(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(host) !== 0) return ipaddr.parse(host).range() === 'loopback';
+  return host === 'localhost' || host.endsWith('.localhost');
+}

@@ -1,0 +1,164 @@
+/**
+ * `/console/session`: logging in to the console, logging out, and who is logged in. The admin API
+ * takes an admin token as a Bearer credential, or the cookie of such a session.
+ */
+
+import express from 'express';
+import type { Express, Request, RequestHandler, Response } from 'express';
+import type { Limiter } from '@gateway/rate-limiter';
+import { z } from 'zod';
+import { bearerOf, findToken, rightsOf } from '../admin-tokens.js';
+import type { AdminToken } from '../admin-tokens.js';
+import { addressGroup } from '../client-address.js';
+import { badRequest, rateLimited, unauthorized } from '../refusal.js';
+import type { Refusal } from '../refusal.js';
+import { clearCookie, readCookie, setCookie } from './cookie.js';
+import { originOf, transportOf } from './origin.js';
+import { LIFETIME_MS, endOf, readSession } from './session.js';
+import type { Session } from './session.js';
+
+export interface SessionServices {
+  readonly adminTokens: readonly AdminToken[];
+  /** Counts log-ins. */
+  readonly limiter: Pick<Limiter, 'record'>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Of one address. A guess costs a log-in, whether it is right or wrong. */
+const LOG_INS = { limit: 10, windowMs: 60_000 } as const;
+/** The cookie is written anew at most this often. */
+const RENEW_AFTER_MS = 60_000;
+
+const SESSION = '/console/session';
+export const sessionInput = z.strictObject({
+  token: z.string('must be an admin token').min(1).max(1_000),
+});
+
+type Refuse = (res: Response, refusal: Refusal) => void;
+
+export function addConsoleSession(app: Express, services: SessionServices, refuse: Refuse): void {
+  app.use(SESSION, noStore);
+  app.post(SESSION, express.json({ limit: '4kb' }), async (req, res) => {
+    const logIn = await logInOf(req, services);
+    if ('refusal' in logIn) {
+      refuse(res, logIn.refusal);
+      return;
+    }
+    setCookie(req, res, logIn.session, services.now());
+    res.json(sessionView(logIn.session));
+  });
+  app.get(SESSION, (req, res) => {
+    const session = sessionOf(req, services);
+    if (session === undefined) {
+      refuse(res, NO_SESSION);
+      return;
+    }
+    res.json(sessionView(renewed(session, req, res, services)));
+  });
+  app.delete(SESSION, (req, res) => {
+    if (originOf(req) === 'other') {
+      refuse(res, OTHER_ORIGIN);
+      return;
+    }
+    clearCookie(req, res);
+    res.status(204).end();
+  });
+}
+
+/** Requires an admin token or a session, and leaves the token in `res.locals`. */
+export function requireAdmin(services: SessionServices, refuse: Refuse): RequestHandler {
+  return function checkAdmin(req, res, next) {
+    noStore(req, res, () => undefined);
+    const found = adminOf(req, res, services);
+    if ('refusal' in found) {
+      refuse(res, found.refusal);
+      return;
+    }
+    res.locals['token'] = found.token;
+    next();
+  };
+}
+
+function adminOf(
+  req: Request,
+  res: Response,
+  services: SessionServices,
+): { readonly token: AdminToken } | { readonly refusal: Refusal } {
+  const { authorization } = req.headers;
+  if (authorization !== undefined) {
+    const token = findToken(services.adminTokens, bearerOf(authorization));
+    return token === undefined ? { refusal: WRONG_TOKEN } : { token };
+  }
+  if (readCookie(req) === undefined) return { refusal: WRONG_TOKEN };
+  const session = sessionOf(req, services);
+  if (session === undefined) return { refusal: NO_SESSION };
+  // A page of another origin can make a browser send the cookie, but cannot claim to be this one.
+  if (!isSafe(req) && originOf(req) !== 'same') return { refusal: OTHER_ORIGIN };
+  return { token: renewed(session, req, res, services).token };
+}
+
+async function logInOf(
+  req: Request,
+  { adminTokens, limiter, now }: SessionServices,
+): Promise<{ readonly session: Session } | { readonly refusal: Refusal }> {
+  if (originOf(req) === 'other') return { refusal: OTHER_ORIGIN };
+  if (transportOf(req) === 'plain') return { refusal: PLAIN_HTTP };
+  const attempt = await limiter.record(`console-log-in:${addressGroup(req.ip)}`, LOG_INS);
+  if (attempt.outcome === 'denied') {
+    const what = `one address may log in ${String(LOG_INS.limit)} times a minute`;
+    return { refusal: rateLimited(what, attempt.retryAfterMs) };
+  }
+  const body = sessionInput.safeParse(req.body);
+  const presented = bearerOf(req.headers.authorization) ?? (body.success ? body.data.token : '');
+  const token = findToken(adminTokens, presented);
+  if (token === undefined) return { refusal: WRONG_LOG_IN };
+  return { session: { token, startedAt: now(), seenAt: now() } };
+}
+
+function sessionOf(req: Request, { adminTokens, now }: SessionServices): Session | undefined {
+  return readSession(readCookie(req) ?? '', adminTokens, now());
+}
+
+/** Writes the cookie anew, so that the session does not end while it is used. */
+function renewed(session: Session, req: Request, res: Response, { now }: SessionServices): Session {
+  const seenAt = now();
+  if (seenAt - session.seenAt < RENEW_AFTER_MS) return session;
+  const renewal = { ...session, seenAt };
+  setCookie(req, res, renewal, seenAt);
+  return renewal;
+}
+
+export function sessionView(session: Session) {
+  const { token, startedAt } = session;
+  return {
+    object: 'console_session' as const,
+    name: token.name,
+    right: token.right,
+    /** `read`; `credit`: to add money; `change`: everything else. */
+    may: [...rightsOf(token)],
+    idle_expires_at: new Date(endOf(session)).toISOString(),
+    expires_at: new Date(startedAt + LIFETIME_MS).toISOString(),
+  };
+}
+
+function isSafe({ method }: Request): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+const noStore: RequestHandler = (_req, res, next) => {
+  res.setHeader('cache-control', 'no-store');
+  next();
+};
+
+const WRONG_TOKEN = unauthorized('authorization: must be "Bearer <ADMIN_TOKEN>"');
+const WRONG_LOG_IN = unauthorized('token: is not an admin token of this gateway');
+const NO_SESSION = unauthorized('session: has ended, or there is none; log in again');
+const OTHER_ORIGIN: Refusal = {
+  status: 403,
+  type: 'permission_error',
+  message: 'origin: only pages of this server may do this',
+};
+const PLAIN_HTTP = badRequest(
+  'origin: the console needs https, except on the machine of the gateway itself',
+);

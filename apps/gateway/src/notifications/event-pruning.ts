@@ -1,0 +1,49 @@
+/** Deletes old events, once an hour while the gateway serves. */
+
+import type { Logger } from 'pino';
+import type { BalanceStore } from '@gateway/balance-store';
+
+const DAY_MS = 24 * 60 * 60_000;
+const PERIOD_MS = 60 * 60_000;
+/** Delivered and given-up events can be listed for this long. */
+const KEPT_MS = 30 * DAY_MS;
+/**
+ * Without a receiver, events stop waiting for one after this time: a receiver that is configured
+ * later gets the events of the last day, not of the last month.
+ */
+const WAITING_MS = DAY_MS;
+
+export function startEventPruning(
+  store: Pick<BalanceStore, 'pruneEvents'>,
+  log: Logger,
+  { isDelivering }: { readonly isDelivering: boolean },
+): { stop(): Promise<void> } {
+  let isStopping = false;
+
+  async function prune(): Promise<void> {
+    const now = Date.now();
+    const options = {
+      finishedBefore: new Date(now - KEPT_MS),
+      giveUpBefore: isDelivering ? undefined : new Date(now - WAITING_MS),
+    };
+    try {
+      while (!isStopping && (await store.pruneEvents(options)) > 0);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      log.warn({ reason }, 'old events cannot be deleted');
+    }
+  }
+
+  let running = prune();
+  const timer = setInterval(() => {
+    running = running.then(prune);
+  }, PERIOD_MS).unref();
+
+  return {
+    async stop() {
+      isStopping = true;
+      clearInterval(timer);
+      await running;
+    },
+  };
+}

@@ -1,0 +1,41 @@
+/** When a webhook that failed is sent again, and when it is given up. */
+
+import type { StoredEvent } from '@gateway/balance-store';
+
+export interface RetrySchedule {
+  /** After each failed attempt, in milliseconds. The last one repeats. */
+  readonly delaysMs: readonly number[];
+  /** Age of an event beyond which it is not tried again, once it had `leastAttempts`. */
+  readonly giveUpAfterMs: number;
+  /** For events that wait behind another one of their account, or for a gateway that was down. */
+  readonly leastAttempts: number;
+}
+
+const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
+
+export const RETRY_SCHEDULE: RetrySchedule = {
+  delaysMs: [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR],
+  giveUpAfterMs: 24 * HOUR,
+  leastAttempts: 3,
+};
+
+/** Delays vary by this share in both directions, so that events that failed together spread out. */
+const JITTER = 0.2;
+
+/**
+ * @param event - As it was before the attempt that has just failed.
+ * @param now - Milliseconds since the epoch.
+ * @param random - From 0 to 1.
+ * @returns `undefined`: it is given up.
+ */
+export function nextAttempt(
+  { delaysMs, giveUpAfterMs, leastAttempts }: RetrySchedule,
+  event: Pick<StoredEvent, 'attempts' | 'createdAt'>,
+  { now, random }: { readonly now: number; readonly random: number },
+): Date | undefined {
+  const attempts = event.attempts + 1;
+  const delayMs = delaysMs[Math.min(attempts, delaysMs.length) - 1] ?? 0;
+  const at = now + delayMs * (1 - JITTER + 2 * JITTER * random);
+  const isOld = at - event.createdAt.getTime() > giveUpAfterMs;
+  return isOld && attempts >= leastAttempts ? undefined : new Date(at);
+}

@@ -1,0 +1,46 @@
+/**
+ * Writes the event `upstream.refused` when the upstream refuses the operator's credential or bill:
+ * at most one an hour from each process, however many requests it refuses.
+ */
+
+import type { Logger } from 'pino';
+import type { BalanceStore } from '@gateway/balance-store';
+import type { Telemetry } from '../telemetry/telemetry.js';
+
+const PERIOD_MS = 60 * 60_000;
+
+/** @param now - In milliseconds, from any origin. */
+export function withRefusalEvents(
+  telemetry: Telemetry,
+  store: Pick<BalanceStore, 'recordEvent'>,
+  log: Logger,
+  now = () => performance.now(),
+): Telemetry {
+  let last = -Infinity;
+
+  async function record(fault: string | undefined): Promise<void> {
+    const before = last;
+    last = now();
+    try {
+      await store.recordEvent({
+        type: 'upstream.refused',
+        accountId: '',
+        keyId: undefined,
+        data: { fault: fault ?? null },
+      });
+    } catch (error) {
+      // The next refusal tries again.
+      last = before;
+      const reason = error instanceof Error ? error.message : String(error);
+      log.warn({ reason }, 'the event of a refusing upstream cannot be written');
+    }
+  }
+
+  return {
+    requestFinished(request) {
+      telemetry.requestFinished(request);
+      const { report } = request;
+      if (report?.operatorMustAct === true && now() - last >= PERIOD_MS) void record(report.fault);
+    },
+  };
+}

@@ -1,0 +1,188 @@
+/** The OpenAPI documents, one for each port, made from the schemas that the routes check with. */
+
+import { z } from 'zod';
+import manifest from '../../package.json' with { type: 'json' };
+import { adminEndpoints, clientEndpoints } from './endpoints.js';
+import type { Credential, Endpoint } from './endpoints.js';
+import { error } from './schemas.js';
+
+interface JsonSchema {
+  readonly [member: string]: unknown;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+}
+
+const ports = {
+  client: { title: 'Gateway', endpoints: clientEndpoints },
+  admin: { title: 'Gateway administration', endpoints: adminEndpoints },
+} as const;
+export type Port = keyof typeof ports;
+
+/** @returns the document as plain data */
+export function openApiDocument(port: Port) {
+  const { title, endpoints } = ports[port];
+  const schemas: Record<string, unknown> = {};
+  const paths: Record<string, Record<string, unknown>> = {};
+
+  /** Named parts move to where all endpoints share them. */
+  const convert = (schema: z.ZodType, io: 'input' | 'output'): JsonSchema => {
+    const { $defs, $schema: _version, id: _id, ...own } = jsonSchemaOf(schema, io);
+    Object.assign(schemas, $defs);
+    return own;
+  };
+  const content = (schema: z.ZodType, types: readonly string[] = []) => ({
+    'application/json': { schema: convert(wrapped(schema), 'output') },
+    ...Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }])),
+  });
+  const failure = (description: string) => ({ description, content: content(error) });
+  const responses = {
+    Refused: failure('The request cannot be done; nothing was changed or charged'),
+    Limited: {
+      ...failure('Too many requests; nothing was charged'),
+      headers: {
+        'Retry-After': {
+          description: 'Seconds to wait',
+          required: true,
+          schema: { type: 'integer', minimum: 1 },
+        },
+      },
+    },
+    Failed: failure('The gateway, its ledger or the upstream failed'),
+  };
+
+  for (const endpoint of endpoints) {
+    const path = endpoint.path.replace(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [endpoint.method]: operationOf(endpoint, convert, content) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title,
+      version: manifest.version,
+      license: { name: manifest.license, identifier: manifest.license },
+    },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      schemas: Object.fromEntries(
+        Object.entries(schemas).sort(([left], [right]) => (left < right ? -1 : 1)),
+      ),
+      responses,
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        ...(port === 'client'
+          ? { apiKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key' } }
+          : { session: { type: 'apiKey', in: 'cookie', name: '__Host-console' } }),
+      },
+    },
+  };
+}
+
+const NOT_CONTROL = '[^\\u0000-\\u001f\\u007f-\\u009f]';
+
+/** Inlined, a named schema would lose its name. */
+function wrapped(schema: z.ZodType): z.ZodType {
+  return schema.meta()?.id === undefined ? schema : z.union([schema]);
+}
+
+function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+  const made = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      // The format says the same, and a person can read it.
+      if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+      // Many tools know no classes of Unicode. These are the same characters.
+      if (jsonSchema.pattern !== undefined) {
+        jsonSchema.pattern = jsonSchema.pattern.replaceAll('\\P{Cc}', NOT_CONTROL);
+      }
+      delete jsonSchema.id;
+    },
+  });
+  const text = JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/');
+  return unwrapped(JSON.parse(text) as JsonSchema);
+}
+
+function unwrapped(schema: JsonSchema): JsonSchema {
+  const { anyOf, ...rest } = schema as { readonly anyOf?: readonly JsonSchema[] };
+  const [only, ...others] = anyOf ?? [];
+  return only === undefined || others.length > 0 ? schema : { ...rest, ...only };
+}
+
+function operationOf(
+  endpoint: Endpoint,
+  convert: (schema: z.ZodType, io: 'input' | 'output') => JsonSchema,
+  content: (schema: z.ZodType, types?: readonly string[]) => object,
+) {
+  const { query, body, result, isRepeatable, status = 200 } = endpoint;
+  const inPath = [...endpoint.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
+  const input = query ?? body;
+  const schema = input === undefined ? {} : convert(input, 'input');
+  const { properties = {}, required = [], ...rest } = schema;
+  const others = Object.entries(properties).filter(([name]) => !inPath.includes(name));
+  const isRequired = (name: string): boolean => required.includes(name);
+  const parameters = [
+    ...inPath.map((name) => ({
+      ...{ name, in: 'path', required: true },
+      schema: properties[name] ?? { type: 'string' },
+    })),
+    ...(query === undefined
+      ? []
+      : others.map(([name, member]) => ({
+          ...{ name, in: 'query', required: isRequired(name), schema: member },
+        }))),
+    ...(endpoint.headers ?? []).map((name) => ({
+      ...{ name, in: 'header', required: true },
+      schema: { type: 'string' },
+    })),
+    ...(isRepeatable === undefined
+      ? []
+      : [
+          {
+            ...{ name: 'Idempotency-Key', in: 'header', required: false },
+            description: 'Repeating the request with the same value creates nothing',
+            schema: { type: 'string' },
+          },
+        ]),
+  ];
+  const needed = others.map(([name]) => name).filter(isRequired);
+  return {
+    operationId: endpoint.id,
+    summary: endpoint.summary,
+    security: SECURITY[endpoint.credential],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: needed.length > 0,
+            content: {
+              'application/json': {
+                schema: {
+                  ...rest,
+                  properties: Object.fromEntries(others),
+                  ...(needed.length === 0 ? {} : { required: needed }),
+                },
+              },
+            },
+          },
+        }),
+    responses: {
+      [status]: {
+        description: 'Done',
+        ...(result === undefined ? {} : { content: content(result, endpoint.alsoAs) }),
+      },
+      '429': { $ref: '#/components/responses/Limited' },
+      '4XX': { $ref: '#/components/responses/Refused' },
+      '5XX': { $ref: '#/components/responses/Failed' },
+    },
+  };
+}
+
+const SECURITY: Readonly<Record<Credential, readonly object[]>> = {
+  none: [],
+  bearer: [{ bearer: [] }],
+  link: [{ bearer: [] }],
+  'x-api-key': [{ bearer: [] }, { apiKeyHeader: [] }],
+  console: [{ bearer: [] }, { session: [] }],
+};

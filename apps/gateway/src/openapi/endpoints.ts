@@ -1,0 +1,401 @@
+/** The endpoints that the documents describe. Inputs are the schemas that the routes check with. */
+
+import { z } from 'zod';
+import { sessionInput } from '../console/session-routes.js';
+import { operations } from '../operations/operations.js';
+import type { OperationName } from '../operations/operations.js';
+import { changedKey, listQuery, newKey, rotation } from '../routes/keys.js';
+import { linkInput } from '../routes/links.js';
+import { pageQuery } from '../routes/models.js';
+import { statementQuery } from '../routes/statement.js';
+import { newTopUp, order, redemption, topUpQuery } from '../routes/top-ups.js';
+import { summaryQuery, usageQuery } from '../routes/usage.js';
+import { operationOutputs } from './outputs.js';
+import * as schema from './schemas.js';
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+/** `bearer`: an API key, or an admin token. `link`: also a link for reading. */
+export type Credential = 'none' | 'bearer' | 'x-api-key' | 'link' | 'console';
+
+export interface Endpoint {
+  readonly method: Method;
+  /** As Express writes it: `/v1/models/:id`. */
+  readonly path: string;
+  readonly id: string;
+  readonly summary: string;
+  readonly credential: Credential;
+  /** Headers that are required, beside the credential. */
+  readonly headers?: readonly string[];
+  readonly query?: z.ZodType;
+  readonly body?: z.ZodType;
+  /** Of success. `undefined`: nothing. */
+  readonly result: z.ZodType | undefined;
+  /** Other forms of a result than JSON. */
+  readonly alsoAs?: readonly string[];
+  /** Whether repeating it with an `Idempotency-Key` is harmless. */
+  readonly isRepeatable?: true;
+  readonly status?: 204;
+}
+
+const messages = z
+  .looseObject({
+    model: z.string(),
+    messages: z.array(z.looseObject({ role: z.string(), content: z.unknown() })),
+    stream: z.boolean().optional(),
+  })
+  .meta({ description: 'other members of the format are described in its own documentation' });
+const nativeRequest = messages.extend({ max_tokens: z.int().min(1) });
+const responsesRequest = z.looseObject({
+  model: z.string(),
+  input: z.unknown(),
+  stream: z.boolean().optional(),
+});
+const nativeResponse = z.looseObject({
+  id: z.string(),
+  type: z.literal('message'),
+  role: z.literal('assistant'),
+  model: z.string(),
+  content: z.array(z.looseObject({ type: z.string() })),
+  stop_reason: z.string().nullable(),
+  usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int() }),
+});
+const chatResponse = z.looseObject({
+  id: z.string(),
+  object: z.literal('chat.completion'),
+  created: z.int(),
+  model: z.string(),
+  choices: z.array(z.looseObject({ index: z.int(), finish_reason: z.string().nullable() })),
+  usage: z.looseObject({
+    prompt_tokens: z.int(),
+    completion_tokens: z.int(),
+    total_tokens: z.int(),
+  }),
+});
+const responsesResponse = z.looseObject({
+  id: z.string(),
+  object: z.literal('response'),
+  status: z.string(),
+  output: z.array(z.looseObject({ type: z.string() })),
+});
+const status = z.strictObject({ status: z.string() });
+const EVENT_STREAM = ['text/event-stream'];
+
+const health: readonly Endpoint[] = [
+  {
+    ...{ method: 'get', path: '/healthz', id: 'isAlive', credential: 'none', result: status },
+    summary: 'Whether the process runs',
+  },
+  {
+    ...{ method: 'get', path: '/readyz', id: 'isReady', credential: 'none', result: status },
+    summary: 'Whether it can take requests',
+  },
+];
+
+const exchanges: readonly Endpoint[] = [
+  {
+    ...{ method: 'post', path: '/v1/messages', id: 'createMessage', credential: 'x-api-key' },
+    summary: 'A message, in the native format',
+    headers: ['anthropic-version'],
+    body: nativeRequest,
+    result: nativeResponse,
+    alsoAs: EVENT_STREAM,
+  },
+  {
+    ...{ method: 'post', path: '/v1/messages/count_tokens', id: 'countTokens' },
+    credential: 'x-api-key',
+    summary: 'How many input tokens a message has, free of charge',
+    headers: ['anthropic-version'],
+    body: messages,
+    result: z.looseObject({ input_tokens: z.int() }),
+  },
+  {
+    ...{ method: 'post', path: '/v1/chat/completions', id: 'createChatCompletion' },
+    credential: 'x-api-key',
+    summary: 'A message, in the chat-completions format',
+    body: messages,
+    result: chatResponse,
+    alsoAs: EVENT_STREAM,
+  },
+  {
+    ...{ method: 'post', path: '/v1/responses', id: 'createResponse', credential: 'x-api-key' },
+    summary: 'A message, in the format of the Responses API',
+    body: responsesRequest,
+    result: responsesResponse,
+    alsoAs: EVENT_STREAM,
+  },
+  {
+    ...{ method: 'get', path: '/v1/models', id: 'listModels', credential: 'x-api-key' },
+    summary: 'The models that the key may use',
+    query: pageQuery,
+    result: schema.models,
+  },
+  {
+    ...{ method: 'get', path: '/v1/models/:id', id: 'getModel', credential: 'x-api-key' },
+    summary: 'One model',
+    result: schema.model,
+  },
+];
+
+const dashboard: readonly Endpoint[] = [
+  {
+    ...{ method: 'get', path: '/v1/dashboard/balance', id: 'getBalance', credential: 'link' },
+    summary: "The balance of the key's account",
+    result: schema.balance,
+  },
+  {
+    ...{ method: 'get', path: '/v1/dashboard/usage', id: 'listUsage', credential: 'link' },
+    summary: 'Charges of the key, and credits and corrections of its account, newest first',
+    query: usageQuery,
+    result: schema.listOf(schema.holderEntry),
+    alsoAs: ['text/csv'],
+  },
+  {
+    ...{ method: 'get', path: '/v1/dashboard/usage/summary', id: 'sumUsage', credential: 'link' },
+    summary: 'Sums of charges',
+    query: summaryQuery,
+    result: schema.listOf(schema.usageSum),
+    alsoAs: ['text/csv'],
+  },
+  {
+    ...{ method: 'get', path: '/v1/dashboard/usage/:request_id', id: 'getUsage' },
+    credential: 'link',
+    summary: 'The charge of one request',
+    result: schema.usage,
+  },
+  {
+    ...{ method: 'get', path: '/v1/dashboard/prices', id: 'listPrices', credential: 'link' },
+    summary: 'What the models cost that the key may use',
+    result: schema.listOf(schema.price),
+  },
+  {
+    ...{ method: 'get', path: '/v1/dashboard/statement', id: 'getStatement', credential: 'link' },
+    summary: 'The statement of a month',
+    query: statementQuery,
+    result: schema.statement,
+    alsoAs: ['text/csv', 'text/html'],
+  },
+  {
+    ...{ method: 'post', path: '/v1/dashboard/links', id: 'createLink', credential: 'bearer' },
+    summary: 'A link with which others may read the dashboard of a key',
+    body: linkInput,
+    result: schema.link,
+  },
+  {
+    ...{ method: 'get', path: '/v1/dashboard/keys', id: 'listKeys', credential: 'link' },
+    summary: 'The keys of the account, for a key that may manage them',
+    query: listQuery,
+    result: schema.listOf(schema.holderKey),
+  },
+  {
+    ...{ method: 'post', path: '/v1/dashboard/keys', id: 'createKey', credential: 'bearer' },
+    summary: 'A new key of the account',
+    body: newKey,
+    result: schema.newHolderKey,
+    isRepeatable: true,
+  },
+  {
+    ...{ method: 'get', path: '/v1/dashboard/keys/:key_id', id: 'getKey', credential: 'link' },
+    summary: 'One key of the account',
+    result: schema.holderKey,
+  },
+  {
+    ...{ method: 'patch', path: '/v1/dashboard/keys/:key_id', id: 'updateKey' },
+    credential: 'bearer',
+    summary: 'Changes a key of the account',
+    body: changedKey,
+    result: schema.holderKey,
+  },
+  {
+    ...{ method: 'post', path: '/v1/dashboard/keys/:key_id/rotate', id: 'rotateKey' },
+    credential: 'bearer',
+    summary: 'Gives a key of the account a new credential',
+    body: rotation,
+    result: schema.rotatedKey,
+  },
+  ...(['suspend', 'resume', 'revoke'] as const).map((act): Endpoint => ({
+    ...{ method: 'post', path: `/v1/dashboard/keys/:key_id/${act}`, id: `${act}Key` },
+    credential: 'bearer',
+    summary: `${act.slice(0, 1).toUpperCase()}${act.slice(1)} a key of the account`,
+    result: schema.holderKey,
+  })),
+];
+
+/** Those but the last are served only where payments are configured. */
+const payments: readonly Endpoint[] = [
+  {
+    ...{ method: 'get', path: '/v1/dashboard/top-ups', id: 'listTopUps', credential: 'bearer' },
+    summary: 'Payments for the account, newest first',
+    query: topUpQuery,
+    result: schema.payments,
+  },
+  {
+    ...{ method: 'post', path: '/v1/dashboard/top-ups', id: 'startTopUp', credential: 'bearer' },
+    summary: 'Starts a payment for the account of the key',
+    headers: ['idempotency-key'],
+    body: newTopUp,
+    result: schema.payment,
+  },
+  {
+    ...{ method: 'get', path: '/v1/dashboard/top-ups/:payment_id', id: 'getTopUp' },
+    credential: 'bearer',
+    summary: 'One payment',
+    result: schema.payment,
+  },
+  {
+    ...{ method: 'get', path: '/v1/dashboard/top-ups/:payment_id/receipt', id: 'getReceipt' },
+    credential: 'bearer',
+    summary: "Where the provider's receipt of a payment is",
+    result: schema.receipt,
+  },
+  {
+    ...{ method: 'get', path: '/v1/dashboard/auto-top-up', id: 'getAutoTopUp' },
+    credential: 'bearer',
+    summary: 'Whether the account is topped up by itself',
+    result: schema.autoTopUp,
+  },
+  {
+    ...{ method: 'put', path: '/v1/dashboard/auto-top-up', id: 'orderAutoTopUp' },
+    credential: 'bearer',
+    summary: 'Lets the account be topped up by itself',
+    body: order,
+    result: schema.orderedAutoTopUp,
+  },
+  {
+    ...{ method: 'delete', path: '/v1/dashboard/auto-top-up', id: 'cancelAutoTopUp' },
+    credential: 'bearer',
+    summary: 'Ends the automatic top-up',
+    result: schema.autoTopUp,
+  },
+  {
+    ...{ method: 'post', path: '/webhooks/stripe', id: 'takeStripeNotification' },
+    credential: 'none',
+    summary: 'For Stripe: what happened to payments',
+    headers: ['stripe-signature'],
+    body: z.looseObject({ id: z.string(), type: z.string() }),
+    result: z.strictObject({ received: z.literal(true) }),
+  },
+  {
+    ...{ method: 'post', path: '/v1/dashboard/promo-codes', id: 'redeemPromoCode' },
+    credential: 'bearer',
+    summary: 'Exchanges a code for credit',
+    body: redemption,
+    result: schema.redemption,
+  },
+];
+
+const gatewayInfo: Endpoint = {
+  ...{ method: 'get', path: '/', id: 'describeGateway', credential: 'none' },
+  summary: 'The base addresses for SDKs; browsers are sent to the dashboard',
+  result: z.strictObject({
+    name: z.string(),
+    base_urls: z.record(z.string(), z.string()),
+    top_up_url: z.string().optional(),
+  }),
+};
+
+const thisDocument: Endpoint = {
+  ...{ method: 'get', path: '/openapi.json', id: 'getOpenApi', credential: 'none' },
+  summary: 'This document',
+  result: z.looseObject({ openapi: z.string() }),
+};
+
+const settings: readonly Endpoint[] = [
+  {
+    ...{ method: 'get', path: '/admin/settings', id: 'showSettings', credential: 'console' },
+    summary: 'The version of the settings in force, and what needs a restart',
+    result: schema.settings,
+  },
+  {
+    ...{ method: 'post', path: '/admin/reload', id: 'reloadSettings', credential: 'console' },
+    summary: 'Reads prices, models, upstream keys and tokens again',
+    result: schema.settings,
+  },
+];
+
+const session: readonly Endpoint[] = [
+  {
+    ...{ method: 'get', path: '/console/session', id: 'showSession', credential: 'console' },
+    summary: 'Who is logged in to the console',
+    result: schema.consoleSession,
+  },
+  {
+    ...{ method: 'post', path: '/console/session', id: 'logIn', credential: 'none' },
+    summary: 'Exchanges an admin token for a cookie',
+    body: sessionInput,
+    result: schema.consoleSession,
+  },
+  {
+    ...{ method: 'delete', path: '/console/session', id: 'logOut', credential: 'none' },
+    summary: 'Removes the cookie',
+    result: undefined,
+    status: 204,
+  },
+];
+
+const SUMMARIES: Readonly<Record<OperationName, string>> = {
+  createKey: 'A new key, with an account of its own or of one that exists',
+  listKeys: 'Keys, newest first',
+  showKey: 'One key',
+  findKey: 'The key of a credential',
+  updateKey: 'Changes a key',
+  rotateKey: 'Gives a key a new credential',
+  suspendKey: 'Stops a key until it is resumed',
+  resumeKey: 'Lifts a suspension',
+  revokeKey: 'Stops a key for good',
+  createLink: 'A link for reading the dashboard of a key',
+  topUp: 'Credits the account of a key, once per top_up_id',
+  topUpAccount: 'Credits an account, once per top_up_id',
+  createAccount: 'A new account without keys',
+  listAccounts: 'Accounts, newest first',
+  showAccount: 'One account, with what is left of each credit',
+  updateAccount: 'Changes an account',
+  adjustBalance: 'Corrects a balance by an entry, once per adjustment_id',
+  transfer: 'Moves money to another account, once per transfer_id',
+  eraseAccount: 'Erases what may be about a person',
+  showStatement: 'The statement of a month',
+  listLedger: 'Entries of the ledger, newest first',
+  listUsage: 'Sums of charges',
+  auditLedger: 'Recomputes the ledger, and answers when it is done',
+  compareWitness: 'Compares the ledger with usage that clients received',
+  rechargeUsages: 'Books charges that the ledger lost, once',
+  listHolds: 'Money that is set aside for requests',
+  listEvents: 'What happened, oldest first',
+  listTrail: 'Who changed what, newest first',
+  startAudit: 'Starts an audit, or returns the one that is running',
+  listAudits: 'Audits since the gateway started, newest first',
+  showAudit: 'One audit: its progress, or its report',
+  showRequest: 'What is known about one request',
+  showToday: 'Spend, balances and requests at a glance',
+  listPayments: 'Payments, newest first',
+  listUnbookedPayments: 'Money that the provider has and no account could get',
+  reconcilePayments: "Compares the provider's list with the ledger, and books what is missing",
+  showPayment: 'One payment, and what is left of it',
+  startPayment: 'Starts a payment for an account: a link to send to the customer',
+  refundPayment: 'Pays back a payment, or a part of it',
+  createPromoCode: 'A code that customers exchange for credit',
+  listPromoCodes: 'Promotional codes, newest first',
+  listModels: 'The price table',
+};
+
+function operationEndpoint(name: OperationName): Endpoint {
+  const { method, path, input } = operations[name];
+  return {
+    method: method === 'GET' ? 'get' : method === 'POST' ? 'post' : 'patch',
+    path,
+    id: name,
+    summary: SUMMARIES[name],
+    credential: 'console',
+    ...(method === 'GET' ? { query: input } : { body: input }),
+    result: operationOutputs[name],
+    ...(name === 'createKey' || name === 'createAccount' ? { isRepeatable: true } : {}),
+  };
+}
+
+export const clientEndpoints: readonly Endpoint[] = [
+  ...[gatewayInfo, thisDocument, ...health, ...exchanges, ...dashboard, ...payments],
+];
+
+export const adminEndpoints: readonly Endpoint[] = [
+  ...[thisDocument, ...health, ...session, ...settings],
+  ...(Object.keys(operations) as OperationName[]).map(operationEndpoint),
+];

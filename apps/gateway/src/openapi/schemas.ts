@@ -1,0 +1,679 @@
+/**
+ * The shapes of responses, for the OpenAPI document. `outputs.ts` and the tests compare them with
+ * what the gateway sends.
+ */
+
+import { z } from 'zod';
+import { EVENT_TYPES } from '@gateway/balance-store';
+import { TOKEN_RIGHTS } from '../admin-tokens.js';
+import { FACT_OUTCOMES } from '../payments/book-facts.js';
+
+/** Of the provider, as `PaymentFact` names them. */
+const FACT_KINDS = [
+  'paid',
+  'pending',
+  'failed',
+  'expired',
+  'method_saved',
+  'refund',
+  'dispute',
+] as const;
+
+const usd = z
+  .string()
+  .regex(/^-?\d+(\.\d{1,14})?$/)
+  .meta({ id: 'Usd', description: 'USD, exact to 14 decimals', examples: ['12.5'] });
+const time = z.string().meta({ id: 'Time', format: 'date-time', description: 'UTC' });
+const text = z.string();
+const count = z.int().min(0);
+const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable();
+
+export function listOf<Item extends z.ZodType>(item: Item) {
+  return z.strictObject({
+    object: z.literal('list'),
+    data: z.array(item),
+    has_more: z.boolean(),
+    next_cursor: orNull(text),
+  });
+}
+
+const capUse = z.strictObject({ cap_usd: orNull(usd), used_usd: usd });
+
+const keyMembers = {
+  object: z.literal('api_key'),
+  id: text,
+  account_id: text,
+  name: text,
+  metadata: z.record(text, text),
+  hint: text.meta({ description: 'the first and last characters of its credential' }),
+  state: z.enum(['active', 'suspended', 'revoked']),
+  is_active: z.boolean().meta({ description: 'whether it may make requests now' }),
+  scope: z.enum(['use', 'manage']),
+  models: orNull(z.array(text)).meta({ description: 'null: all' }),
+  balance_usd: usd,
+  spent_usd: usd,
+  credited_usd: usd,
+  written_off_usd: usd,
+  limits: z.strictObject({ concurrency: count, burst: count, requests_per_minute: count }),
+  caps: z.strictObject({ day: capUse, week: capUse, month: capUse, total: capUse }),
+  expires_at: orNull(time),
+  previous_credential_until: orNull(time),
+  created_at: time,
+  last_charged_at: orNull(time),
+};
+
+/** Without what the operator wrote down. */
+export const holderKey = z.strictObject(keyMembers).meta({ id: 'HolderKey' });
+export const newHolderKey = holderKey
+  .extend({ api_key: orNull(text) })
+  .meta({ id: 'NewHolderKey', description: 'api_key: shown this once' });
+export const key = z.strictObject({ ...keyMembers, external_id: orNull(text) }).meta({ id: 'Key' });
+export const rotatedKey = key.extend({ api_key: text }).meta({ id: 'RotatedKey' });
+
+export const account = z
+  .strictObject({
+    object: z.literal('account'),
+    id: text,
+    name: text,
+    external_id: orNull(text),
+    metadata: z.record(text, text),
+    balance_usd: usd,
+    low_balance_usd: orNull(usd),
+    spent_usd: usd,
+    credited_usd: usd,
+    adjusted_usd: usd,
+    expired_usd: usd,
+    written_off_usd: usd,
+    usable_keys: count,
+    created_at: time,
+    last_charged_at: orNull(time),
+  })
+  .meta({ id: 'Account' });
+
+export const accountWithCredits = account
+  .extend({
+    unspent: z.strictObject({
+      lots: z.array(
+        z.strictObject({
+          entry_id: text,
+          source: z.enum(['paid', 'promotional']),
+          expires_at: orNull(time),
+          remaining_usd: usd,
+        }),
+      ),
+      other_usd: usd,
+    }),
+  })
+  .meta({ id: 'AccountWithCredits' });
+
+export const newAccount = account.extend({ replayed: z.boolean() }).meta({ id: 'NewAccount' });
+export const newKey = key
+  .extend({
+    account,
+    replayed: z.boolean(),
+    api_key: orNull(text),
+    message: text.exactOptional(),
+  })
+  .meta({ id: 'NewKey' });
+
+const tokens = z
+  .strictObject({
+    input_tokens: count,
+    output_tokens: count,
+    cache_read_input_tokens: count,
+    cache_creation_input_tokens: count,
+    cache_creation_1h_input_tokens: count,
+  })
+  .meta({ id: 'Tokens' });
+
+const rates = z
+  .strictObject({
+    input: usd,
+    output: usd,
+    cache_read: usd,
+    cache_write_5m: usd,
+    cache_write_1h: usd,
+  })
+  .meta({ id: 'Rates', description: 'USD per million tokens' });
+
+const chargeDetails = {
+  written_off_usd: usd,
+  model: text,
+  endpoint: text,
+  streamed: z.boolean(),
+  upstream_id: orNull(text),
+  usage: tokens,
+  rates,
+};
+
+const bookingDetails = {
+  kind: z.enum(['top_up', 'adjustment', 'expiry']),
+  source: orNull(z.enum(['paid', 'promotional'])),
+  reason: orNull(
+    z.enum(['refund', 'chargeback', 'correction', 'goodwill', 'write_off', 'transfer']),
+  ),
+  reference: orNull(text),
+  expires_at: orNull(time),
+};
+
+const entryMembers = {
+  object: z.literal('ledger_entry'),
+  id: text,
+  account_id: text,
+  seq: text,
+  amount_usd: usd,
+  balance_after_usd: usd,
+  created_at: time,
+};
+
+const chargeEntry = z
+  .strictObject({
+    ...entryMembers,
+    kind: z.literal('charge'),
+    key_id: text,
+    ...chargeDetails,
+    over_cap_usd: usd,
+    remarks: orNull(text),
+  })
+  .meta({ id: 'ChargeEntry' });
+const bookingEntry = z
+  .strictObject({ ...entryMembers, ...bookingDetails, actor: text, note: orNull(text) })
+  .meta({ id: 'BookingEntry' });
+export const entry = z.union([chargeEntry, bookingEntry]);
+
+export const usage = z
+  .strictObject({
+    object: z.literal('usage'),
+    kind: z.literal('charge'),
+    request_id: text,
+    created_at: time,
+    charge_usd: usd,
+    balance_after_usd: usd,
+    ...chargeDetails,
+  })
+  .meta({ id: 'Usage' });
+const credit = z
+  .strictObject({
+    object: z.literal('credit'),
+    id: text,
+    created_at: time,
+    amount_usd: usd,
+    balance_after_usd: usd,
+    ...bookingDetails,
+  })
+  .meta({ id: 'Credit' });
+export const holderEntry = z.union([usage, credit]);
+
+export const usageSum = z
+  .strictObject({
+    object: z.literal('usage_sum'),
+    day: text.exactOptional(),
+    hour: text.exactOptional(),
+    model: text.exactOptional(),
+    account_id: text.exactOptional(),
+    key_id: text.exactOptional(),
+    endpoint: text.exactOptional(),
+    requests: count,
+    ...tokens.shape,
+    charged_usd: usd,
+    written_off_usd: usd,
+  })
+  .meta({ id: 'UsageSum' });
+
+const tokenLine = z
+  .strictObject({
+    class: z.enum(['input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h']),
+    tokens: count,
+    rate_usd_per_million: usd,
+    amount_usd: usd,
+  })
+  .meta({ id: 'TokenLine', description: 'tokens x rate = amount' });
+
+export const statement = z
+  .strictObject({
+    object: z.literal('statement'),
+    account_id: text,
+    month: text,
+    from: time,
+    until: time,
+    opening_balance_usd: usd,
+    bookings: z.array(holderEntry),
+    charges: z.array(
+      z.strictObject({
+        day: text,
+        model: text,
+        requests: count,
+        lines: z.array(tokenLine),
+        written_off_usd: usd,
+        amount_usd: usd,
+      }),
+    ),
+    charged_usd: usd,
+    closing_balance_usd: usd,
+  })
+  .meta({ id: 'Statement' });
+
+export const topUp = z
+  .strictObject({
+    object: z.literal('top_up'),
+    top_up_id: text,
+    account_id: text,
+    key_id: orNull(text),
+    amount_usd: usd,
+    source: z.enum(['paid', 'promotional']),
+    expires_at: orNull(time),
+    replayed: z.boolean(),
+    balance_usd: usd,
+    is_active: z.boolean(),
+    active_keys: count,
+  })
+  .meta({ id: 'TopUp' });
+
+export const adjustment = z
+  .strictObject({
+    object: z.literal('adjustment'),
+    adjustment_id: text,
+    account_id: text,
+    amount_usd: usd,
+    reason: z.enum(['refund', 'chargeback', 'correction', 'goodwill', 'write_off']),
+    replayed: z.boolean(),
+    balance_usd: usd,
+    active_keys: count,
+  })
+  .meta({ id: 'Adjustment' });
+
+export const transfer = z
+  .strictObject({
+    object: z.literal('transfer'),
+    transfer_id: text,
+    account_id: text,
+    to_account_id: text,
+    amount_usd: usd,
+    replayed: z.boolean(),
+    balance_usd: usd,
+    to_balance_usd: usd,
+  })
+  .meta({ id: 'Transfer' });
+
+export const audit = z
+  .strictObject({
+    object: z.literal('audit'),
+    is_sound: z.boolean(),
+    accounts: count,
+    keys: count,
+    entries: count,
+    credited_usd: usd,
+    adjusted_usd: usd,
+    expired_usd: usd,
+    charged_usd: usd,
+    written_off_usd: usd,
+    balances_usd: usd,
+    gap_usd: usd,
+    sealed: count,
+    trail: count,
+    sealed_trail: count,
+    head: orNull(text),
+    orphaned_holds: count,
+    quarantined: count,
+    conflicts: count,
+    differences: z.array(
+      z.strictObject({
+        check: z.enum([
+          ...(['amount', 'sequence', 'running_balance', 'balance', 'account_totals'] as const),
+          ...(['key_totals', 'total', 'expiry', 'credit_left', 'usage', 'seal', 'block'] as const),
+        ]),
+        account_id: orNull(text),
+        key_id: orNull(text),
+        entry_id: orNull(text),
+        expected: text,
+        found: text,
+      }),
+    ),
+  })
+  .meta({ id: 'Audit' });
+
+export const auditJob = z
+  .strictObject({
+    object: z.literal('audit_job'),
+    id: text,
+    state: z.enum(['running', 'done', 'failed']),
+    started_at: time,
+    finished_at: orNull(time),
+    entries: count,
+    expected_entries: count,
+    report: orNull(audit),
+    reason: orNull(text),
+  })
+  .meta({ id: 'AuditJob' });
+
+export const hold = z
+  .strictObject({
+    object: z.literal('hold'),
+    request_id: text,
+    account_id: text,
+    key_id: text,
+    amount_usd: usd,
+    created_at: time,
+    orphaned_at: orNull(time),
+  })
+  .meta({ id: 'Hold' });
+
+export const event = z
+  .strictObject({
+    object: z.literal('event'),
+    seq: text,
+    id: text,
+    type: z.enum(EVENT_TYPES),
+    account_id: orNull(text),
+    key_id: orNull(text),
+    data: z.record(text, orNull(text)),
+    created_at: time,
+    attempts: count,
+    delivered_at: orNull(time),
+    last_error: orNull(text),
+  })
+  .meta({ id: 'Event' });
+
+export const trailEntry = z
+  .strictObject({
+    object: z.literal('trail_entry'),
+    seq: text,
+    created_at: time,
+    actor: text,
+    address: orNull(text),
+    action: text,
+    account_id: orNull(text),
+    key_id: orNull(text),
+    details: z.record(text, z.unknown()),
+    personal: z.union([z.record(text, z.unknown()), text, z.null()]),
+  })
+  .meta({ id: 'TrailEntry' });
+
+export const link = z
+  .strictObject({
+    object: z.literal('link'),
+    key_id: text,
+    link: text,
+    path: text.meta({ description: 'below the address that clients use' }),
+    expires_at: time,
+  })
+  .meta({ id: 'Link' });
+
+export const adminModel = z
+  .strictObject({
+    object: z.literal('model'),
+    id: text,
+    display_name: text,
+    rate_in: text,
+    rate_out: text,
+    max_output_tokens: count,
+    context_window: count,
+  })
+  .meta({ id: 'OfferedModel' });
+
+export const price = z
+  .strictObject({
+    object: z.literal('price'),
+    model: text,
+    display_name: text,
+    rates,
+    is_deprecated: z.boolean(),
+    max_input_tokens: count,
+    max_output_tokens: count,
+  })
+  .meta({ id: 'Price' });
+
+const spend = { requests: count, charged_usd: usd, written_off_usd: usd };
+const spendByModel = z
+  .strictObject({ ...spend, by_model: z.array(z.strictObject({ model: text, ...spend })) })
+  .meta({ id: 'Spend' });
+
+export const today = z
+  .strictObject({
+    object: z.literal('today'),
+    day: text,
+    spend: z.strictObject({
+      today: spendByModel,
+      last_7_days: spendByModel,
+      last_30_days: spendByModel,
+    }),
+    ledger: z.strictObject({
+      accounts: count,
+      keys: z.strictObject({
+        active: count,
+        exhausted: count,
+        suspended: count,
+        revoked: count,
+        expired: count,
+      }),
+      unspent_usd: usd,
+      overdrawn_usd: usd,
+      expired_usd: usd,
+      written_off_usd: usd,
+      quarantined: count,
+      conflicts: count,
+      orphaned_holds: count,
+      undelivered_events: count,
+      last_seal_at: orNull(time),
+    }),
+    gateway: orNull(
+      z.strictObject({
+        since: time,
+        requests: z.array(z.strictObject({ status: text, requests: count })),
+        unbilled: z.array(z.strictObject({ reason: text, responses: count })),
+        first_byte_ms: z.strictObject({ p50: orNull(z.number()), p95: orNull(z.number()) }),
+        upstream: z.strictObject({
+          responses: z.array(z.strictObject({ status: text, responses: count })),
+          account_refused: count,
+        }),
+      }),
+    ).meta({ description: 'of the replica that answers' }),
+  })
+  .meta({ id: 'Today' });
+
+export const request = z
+  .strictObject({
+    object: z.literal('request'),
+    request_id: text,
+    state: z.enum(['charged', 'in_flight', 'orphaned']),
+    entry: orNull(entry),
+    lines: z.array(tokenLine),
+    list_price_usd: orNull(usd),
+    hold: orNull(hold),
+    key,
+    account: orNull(account),
+  })
+  .meta({ id: 'Request' });
+
+export const witnessComparison = z
+  .strictObject({
+    object: z.literal('witness_comparison'),
+    compared: count,
+    differences: z.array(z.strictObject({ request_id: text, expected: text, found: text })),
+  })
+  .meta({ id: 'WitnessComparison' });
+
+export const recharge = z
+  .strictObject({
+    object: z.literal('recharge'),
+    booked: count,
+    charged_usd: usd,
+    already_charged: count,
+    refused: z.array(z.strictObject({ request_id: text, reason: text })),
+  })
+  .meta({ id: 'Recharge' });
+
+export const settings = z
+  .strictObject({
+    object: z.literal('settings'),
+    version: text,
+    loaded_at: time,
+    workers: z.array(z.strictObject({ worker: count, version: text })),
+    needs_restart: z.array(text),
+  })
+  .meta({ id: 'Settings' });
+
+export const consoleSession = z
+  .strictObject({
+    object: z.literal('console_session'),
+    name: text,
+    right: z.enum(TOKEN_RIGHTS),
+    may: z.array(z.enum(['read', 'credit', 'change'])),
+    idle_expires_at: time,
+    expires_at: time,
+  })
+  .meta({ id: 'ConsoleSession' });
+
+export const balance = z
+  .strictObject({
+    object: z.literal('balance'),
+    balance_usd: z.number(),
+    expires_at: orNull(time),
+    is_active: z.boolean(),
+    last_synced_at: time,
+  })
+  .meta({ id: 'Balance' });
+
+export const model = z
+  .looseObject({
+    id: text,
+    object: z.literal('model'),
+    type: z.literal('model'),
+    display_name: text,
+    created: z.int(),
+    created_at: time,
+    owned_by: text,
+    rate_in: text,
+    rate_out: text,
+  })
+  .meta({ id: 'Model' });
+
+export const models = z
+  .strictObject({
+    object: z.literal('list'),
+    data: z.array(model),
+    has_more: z.boolean(),
+    first_id: orNull(text),
+    last_id: orNull(text),
+  })
+  .meta({ id: 'Models' });
+
+const paymentMembers = {
+  object: z.literal('payment'),
+  id: text,
+  account_id: text,
+  amount_usd: usd,
+  state: z.enum(['open', 'pending', 'paid', 'failed', 'expired']),
+  by: z.enum(['key', 'operator', 'auto_top_up']),
+  url: orNull(text).meta({ description: 'where to pay, while that is possible' }),
+  url_expires_at: orNull(time),
+  reference: orNull(text).meta({ description: "the provider's id, once it is paid" }),
+  failure_code: orNull(text),
+  created_at: time,
+  updated_at: time,
+};
+export const payment = z.strictObject(paymentMembers).meta({ id: 'Payment' });
+
+export const payments = listOf(payment).extend({ min_usd: usd, max_usd: usd });
+
+export const paymentMoney = z
+  .strictObject({
+    ...paymentMembers,
+    started_by: text,
+    credited_usd: usd,
+    taken_back_usd: usd,
+    refundable_usd: usd,
+    unspent_usd: usd,
+  })
+  .meta({ id: 'PaymentMoney' });
+
+export const unbookedPayment = z
+  .strictObject({
+    object: z.literal('unbooked_payment'),
+    id: text,
+    account_id: orNull(text),
+    fact: text,
+    reason: text,
+    payment_id: orNull(text),
+    reference: text,
+    amount_cents: z.int(),
+    currency: text,
+    created_at: time,
+  })
+  .meta({ id: 'UnbookedPayment' });
+
+export const reconciliation = z
+  .strictObject({
+    object: z.literal('reconciliation'),
+    compared: count,
+    missing: z.array(
+      z.strictObject({
+        fact: z.enum(FACT_KINDS),
+        id: text,
+        reference: text,
+        account_id: orNull(text),
+        amount_cents: z.int(),
+        currency: text,
+        outcome: z.enum([...FACT_OUTCOMES, 'missing']),
+      }),
+    ),
+  })
+  .meta({ id: 'Reconciliation' });
+
+export const refund = z
+  .strictObject({ object: z.literal('refund'), id: text, amount_usd: usd, payment: paymentMoney })
+  .meta({ id: 'Refund' });
+
+export const receipt = z
+  .strictObject({ object: z.literal('receipt'), payment_id: text, url: text })
+  .meta({ id: 'Receipt' });
+
+const autoTopUpMembers = {
+  object: z.literal('auto_top_up'),
+  state: z.enum(['off', 'needs_method', 'on', 'stopped']),
+  threshold_usd: orNull(usd),
+  amount_usd: orNull(usd),
+  max_per_day: orNull(count),
+  max_per_month_usd: orNull(usd),
+  stopped_code: orNull(text),
+};
+export const autoTopUp = z.strictObject(autoTopUpMembers).meta({ id: 'AutoTopUp' });
+export const orderedAutoTopUp = z.strictObject({
+  ...autoTopUpMembers,
+  setup_url: orNull(text).meta({ description: 'where to save a method' }),
+});
+
+export const promoCode = z
+  .strictObject({
+    object: z.literal('promo_code'),
+    code: text,
+    amount_usd: usd,
+    expires_at: orNull(time),
+    credit_expires_at: orNull(time),
+    max_redemptions: count,
+    redemptions: count,
+    created_at: time,
+  })
+  .meta({ id: 'PromoCode' });
+
+export const redemption = z
+  .strictObject({
+    object: z.literal('redemption'),
+    amount_usd: usd,
+    balance_usd: usd,
+    credit_expires_at: orNull(time),
+    replayed: z.boolean(),
+  })
+  .meta({ id: 'Redemption' });
+
+/** Errors of every endpoint. Those of the dashboard and of chat clients have `param` and `code`. */
+export const error = z
+  .looseObject({
+    error: z.looseObject({
+      type: text,
+      message: text,
+      param: orNull(text).optional(),
+      code: orNull(text).optional(),
+    }),
+  })
+  .meta({ id: 'Error' });

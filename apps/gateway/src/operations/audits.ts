@@ -1,0 +1,113 @@
+/** Audits as jobs, and what is known about one request. */
+
+import { z } from 'zod';
+import { formatUsd } from '@gateway/billing';
+import type { AuditJob } from './audit-jobs.js';
+import { anchor } from './fields.js';
+import type { LiveGateway } from './live.js';
+import { conflict, list, notFound, operation } from './operation.js';
+import type { OperationContext } from './operation.js';
+import { chargeLines } from './statement.js';
+import { line } from './storable.js';
+import { accountView, auditView, entryView, holdView, keyView } from './views.js';
+
+/** An id of a request is not indexed among holds; there are few of them. */
+const HOLDS_TO_SEARCH = 1_000;
+
+export const auditOperations = {
+  startAudit: operation({
+    method: 'POST',
+    path: '/admin/ledger/audits',
+    right: 'read',
+    input: z.strictObject({ anchor: anchor.optional() }),
+    async run({ anchor }, context) {
+      const job = await liveOf(context).audits.start(anchor);
+      if (job !== undefined) return jobView(job);
+      throw conflict('anchor', 'an audit with another one is running; wait until it has ended');
+    },
+  }),
+
+  listAudits: operation({
+    method: 'GET',
+    path: '/admin/ledger/audits',
+    right: 'read',
+    input: z.strictObject({}),
+    run: (_input, context) =>
+      Promise.resolve(list(liveOf(context).audits.list().map(jobView), undefined)),
+  }),
+
+  showAudit: operation({
+    method: 'GET',
+    path: '/admin/ledger/audits/:audit_id',
+    right: 'read',
+    input: z.strictObject({ audit_id: line.min(1).max(100) }),
+    run({ audit_id }, context) {
+      const job = liveOf(context).audits.find(audit_id);
+      if (job === undefined) throw notFound('audit_id', 'audit');
+      return Promise.resolve(jobView(job));
+    },
+  }),
+
+  showRequest: operation({
+    method: 'GET',
+    path: '/admin/requests/:request_id',
+    right: 'read',
+    input: z.strictObject({ request_id: line.min(1).max(200) }),
+    async run({ request_id }, { store }) {
+      const [entries, live, orphaned] = await Promise.all([
+        store.findEntries([request_id]),
+        store.listHolds({ state: 'live', limit: HOLDS_TO_SEARCH }),
+        store.listHolds({ state: 'orphaned', limit: HOLDS_TO_SEARCH }),
+      ]);
+      const entry = entries.find(({ kind }) => kind === 'charge');
+      const hold = [...live, ...orphaned].find(({ requestId }) => requestId === request_id);
+      const keyId = entry?.kind === 'charge' ? entry.keyId : hold?.keyId;
+      const key = keyId === undefined ? undefined : await store.getKey(keyId);
+      if (key === undefined) throw notFound('request_id', 'charge or hold');
+      const account = await store.getAccount(key.accountId);
+      const charge = entry?.kind === 'charge' ? entry : undefined;
+      return {
+        object: 'request' as const,
+        request_id,
+        /**
+         * `charged`; `in_flight`: its hold is live; `orphaned`: the process that served it ended
+         * before it was charged, so the upstream may have done work for nothing.
+         */
+        state:
+          charge !== undefined
+            ? ('charged' as const)
+            : hold?.orphanedAt === null
+              ? ('in_flight' as const)
+              : ('orphaned' as const),
+        entry: charge === undefined ? null : entryView(charge),
+        lines: charge === undefined ? [] : chargeLines(charge),
+        list_price_usd: charge === undefined ? null : formatUsd(charge.writtenOff - charge.delta),
+        hold: hold === undefined ? null : holdView(hold),
+        key: keyView(key),
+        account: account === undefined ? null : accountView(account),
+      };
+    },
+  }),
+} as const;
+
+/** @throws {OperationError} on the command line, which ends before a job would */
+function liveOf({ live }: OperationContext): LiveGateway {
+  if (live === undefined) {
+    throw conflict('ADMIN_URL', 'is needed: only a running gateway has audits as jobs');
+  }
+  return live;
+}
+
+function jobView({ id, startedAt, entries, expectedEntries, result }: AuditJob) {
+  return {
+    object: 'audit_job' as const,
+    id,
+    state: result.state,
+    started_at: startedAt.toISOString(),
+    finished_at: result.state === 'running' ? null : result.finishedAt.toISOString(),
+    entries,
+    expected_entries: Math.max(expectedEntries, entries),
+    report: result.state === 'done' ? auditView(result.report) : null,
+    reason: result.state === 'failed' ? result.reason : null,
+  };
+}

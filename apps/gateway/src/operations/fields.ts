@@ -1,0 +1,171 @@
+/** Fields of operations, with the rules that their values keep. */
+
+import { z } from 'zod';
+import type { KeyCaps, KeyRecord } from '@gateway/balance-store';
+import { parseUsd } from '@gateway/billing';
+import { STORABLE_TIME_RULE, isStorableTime, line } from './storable.js';
+
+const MAX_AMOUNT = 10n ** 9n * 10n ** 14n;
+
+/** A pattern is for the OpenAPI document; the transformation says what is wrong with a value. */
+const usd = z
+  .string()
+  .meta({ pattern: String.raw`^-?\d{1,10}(\.\d{1,14})?$` })
+  .transform((text, context) => {
+    try {
+      const amount = parseUsd(text);
+      if (amount !== 0n || !text.startsWith('-')) return amount;
+      context.addIssue('must not be negative zero');
+    } catch (error) {
+      context.addIssue(error instanceof Error ? error.message : 'must be a decimal amount');
+    }
+    return z.NEVER;
+  });
+
+export const amountUsd = usd.refine((amount) => amount > 0n && amount <= MAX_AMOUNT, {
+  error: 'must be above 0 and at most 1000000000',
+});
+
+/** An amount above or below 0. */
+export const signedAmountUsd = usd.refine(
+  (amount) => amount !== 0n && amount <= MAX_AMOUNT && amount >= -MAX_AMOUNT,
+  { error: 'must not be 0, and at most 1000000000 either way' },
+);
+
+const capUsd = usd.refine((amount) => amount >= 0n && amount <= MAX_AMOUNT, {
+  error: 'must be at least 0 and at most 1000000000',
+});
+
+export const keyId = z
+  .string()
+  .regex(/^key_[\w-]{1,64}$/, 'must be the id of a key, such as key_…');
+export const accountId = z
+  .string()
+  .regex(/^acct_[\w-]{1,64}$/, 'must be the id of an account, such as acct_…');
+
+const limit = z.coerce.number().int().min(1);
+export const limits = {
+  concurrency: limit.max(100_000).optional(),
+  burst: limit.max(1_000_000).optional(),
+  requests_per_minute: limit.max(10_000_000).optional(),
+};
+
+export const time = z.iso
+  .datetime({ offset: true, error: 'must be a time such as 2026-12-31T23:59:59Z' })
+  .transform((text) => new Date(text))
+  .refine(isStorableTime, STORABLE_TIME_RULE);
+
+export const name = line.trim().min(1).max(200);
+/** Chosen by the caller; the same id never books twice. */
+export const bookingId = z
+  .string()
+  .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 _ . : -');
+export const note = line.trim().min(1).max(500);
+export const reference = line.trim().min(1).max(200);
+export const externalId = line.trim().min(1).max(200);
+
+const MAX_PAIRS = 50;
+const MAX_METADATA_BYTES = 4_096;
+
+export const metadata = z
+  .record(line.min(1).max(100), line.max(1_000))
+  .refine((pairs) => Object.keys(pairs).length <= MAX_PAIRS, `must have at most 50 pairs`)
+  .refine(
+    (pairs) => Buffer.byteLength(JSON.stringify(pairs)) <= MAX_METADATA_BYTES,
+    'must be at most 4096 bytes of JSON',
+  );
+
+/** In a query, where there are no objects: `plan:pro`, several with commas. */
+export const metadataQuery = z
+  .string()
+  .meta({ pattern: '^[^:,]+:[^,]*$' })
+  .transform((text, context) => {
+    const pairs = text.split(',').map((pair) => /^([^:]+):(.*)$/.exec(pair));
+    if (pairs.some((pair) => pair === null)) {
+      context.addIssue('must be pairs such as plan:pro,region:eu');
+      return z.NEVER;
+    }
+    return Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? '', pair?.[2] ?? '']));
+  });
+
+export const pageSize = z.coerce.number().int().min(1).max(1000).default(100);
+
+const DAY_SECONDS = 86_400;
+
+/** How long a link for reading is good. */
+export const linkSeconds = z.coerce
+  .number()
+  .int()
+  .min(60)
+  .max(366 * DAY_SECONDS)
+  .default(30 * DAY_SECONDS);
+
+/** What a key may be given at its creation and changed to later. */
+export const keyRules = {
+  scope: z.enum(['use', 'manage']).optional(),
+  models: z.array(line.min(1).max(200)).min(1).max(100).nullable().optional(),
+  cap_day_usd: capUsd.nullable().optional(),
+  cap_week_usd: capUsd.nullable().optional(),
+  cap_month_usd: capUsd.nullable().optional(),
+  cap_total_usd: capUsd.nullable().optional(),
+  ...limits,
+};
+
+type Given<Value> = Value | undefined;
+
+export function limitsOf(input: {
+  readonly concurrency?: Given<number>;
+  readonly burst?: Given<number>;
+  readonly requests_per_minute?: Given<number>;
+}): Partial<KeyRecord['limits']> {
+  return {
+    ...(input.concurrency === undefined ? {} : { concurrency: input.concurrency }),
+    ...(input.burst === undefined ? {} : { burst: input.burst }),
+    ...(input.requests_per_minute === undefined
+      ? {}
+      : { requestsPerMinute: input.requests_per_minute }),
+  };
+}
+
+export function capsOf(input: {
+  readonly cap_day_usd?: Given<bigint | null>;
+  readonly cap_week_usd?: Given<bigint | null>;
+  readonly cap_month_usd?: Given<bigint | null>;
+  readonly cap_total_usd?: Given<bigint | null>;
+}): Partial<KeyCaps> {
+  return {
+    ...(input.cap_day_usd === undefined ? {} : { day: input.cap_day_usd }),
+    ...(input.cap_week_usd === undefined ? {} : { week: input.cap_week_usd }),
+    ...(input.cap_month_usd === undefined ? {} : { month: input.cap_month_usd }),
+    ...(input.cap_total_usd === undefined ? {} : { total: input.cap_total_usd }),
+  };
+}
+
+/** The end of the hash chain as the log or an earlier audit reported it. */
+export const anchor = z
+  .string()
+  .regex(/^\d{1,18}:[0-9a-f]{64}$/, 'must be <block>:<hash>, as an audit prints it')
+  .transform((text) => {
+    const [block = '', hash = ''] = text.split(':');
+    return { block: BigInt(block), hash };
+  });
+
+const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
+
+/** `2026-11`: from its start, inclusive, until the start of the next, exclusive. In UTC. */
+export const month = z
+  .string()
+  .meta({ pattern: MONTH.source })
+  .transform((text, context) => {
+    const [, year, number] = MONTH.exec(text) ?? [];
+    if (year === undefined || number === undefined || Number(year) < 1970) {
+      context.addIssue('must be a month such as 2026-11');
+      return z.NEVER;
+    }
+    return {
+      month: text,
+      from: new Date(Date.UTC(Number(year), Number(number) - 1)),
+      until: new Date(Date.UTC(Number(year), Number(number))),
+    };
+  });
+export type Month = z.output<typeof month>;

@@ -1,0 +1,380 @@
+/** Operations on keys. */
+
+import { z } from 'zod';
+import { ExternalIdTakenError } from '@gateway/balance-store';
+import type { CreationOutcome, KeyRecord } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import {
+  accountId,
+  amountUsd,
+  bookingId,
+  capsOf,
+  externalId,
+  keyId,
+  keyRules,
+  limitsOf,
+  linkSeconds,
+  metadata,
+  metadataQuery,
+  name,
+  note,
+  pageSize,
+  reference,
+  time,
+} from './fields.js';
+import { conflict, externalIdTaken, list, notFound, operation } from './operation.js';
+import type { OperationContext } from './operation.js';
+import { linkView } from '../read-links.js';
+import { accountView, keyView } from './views.js';
+
+const oneKey = z.strictObject({ key_id: keyId });
+const creditSource = z.enum(['paid', 'promotional']).default('paid');
+
+export const keyOperations = {
+  createKey: operation({
+    method: 'POST',
+    path: '/admin/keys',
+    right: 'change',
+    input: z
+      .strictObject({
+        name,
+        ...keyRules,
+        external_id: externalId.optional(),
+        metadata: metadata.optional(),
+        expires_at: time.optional(),
+        /** The account of the new key. If absent, an account is created for it. */
+        account_id: accountId.optional(),
+        account_external_id: externalId.optional(),
+        account_metadata: metadata.optional(),
+        low_balance_usd: amountUsd.optional(),
+        balance_usd: amountUsd.optional(),
+        credit_source: creditSource,
+        credit_expires_at: time.optional(),
+        idempotency_key: bookingId.optional(),
+      })
+      .refine(
+        (input) => input.account_id === undefined || input.account_external_id === undefined,
+        {
+          path: ['account_external_id'],
+          error: 'is for a new account, and account_id names one that exists',
+        },
+      ),
+    async run(input, { store, defaultLimits, lowBalance, by }) {
+      const created = await store.create({
+        creationId: input.idempotency_key,
+        account:
+          input.account_id === undefined
+            ? {
+                name: input.name,
+                externalId: input.account_external_id,
+                metadata: input.account_metadata,
+                lowBalance: input.low_balance_usd ?? lowBalance,
+              }
+            : { id: input.account_id },
+        key: {
+          name: input.name,
+          limits: { ...defaultLimits, ...limitsOf(input) },
+          expiresAt: input.expires_at ?? null,
+          externalId: input.external_id,
+          metadata: input.metadata,
+          scope: input.scope,
+          models: input.models,
+          caps: capsOf(input),
+        },
+        credit:
+          input.balance_usd === undefined
+            ? undefined
+            : {
+                amount: input.balance_usd,
+                source: input.credit_source,
+                expiresAt: input.credit_expires_at,
+              },
+        by,
+      });
+      const { account, key } = createdOf(created);
+      if (key === undefined) throw new Error('the key was not created');
+      return {
+        ...keyView(key),
+        account: accountView(account),
+        replayed: created.outcome === 'replayed',
+        api_key: created.outcome === 'created' ? (created.credential ?? null) : null,
+        ...(created.outcome === 'replayed' ? { message: REPLAYED } : {}),
+      };
+    },
+  }),
+
+  listKeys: operation({
+    method: 'GET',
+    path: '/admin/keys',
+    right: 'read',
+    input: z.strictObject({
+      limit: pageSize,
+      after: keyId.optional(),
+      account_id: accountId.optional(),
+      name: name.optional(),
+      external_id: externalId.optional(),
+      metadata: metadataQuery.optional(),
+    }),
+    async run({ limit, after, account_id, name: part, external_id, metadata: pairs }, { store }) {
+      const keys = await store.listKeys({
+        limit,
+        after,
+        accountId: account_id,
+        name: part,
+        externalId: external_id,
+        metadata: pairs,
+      });
+      return list(keys.map(keyView), keys.length === limit ? keys.at(-1)?.id : undefined);
+    },
+  }),
+
+  showKey: operation({
+    method: 'GET',
+    path: '/admin/keys/:key_id',
+    right: 'read',
+    input: oneKey,
+    run: async ({ key_id }, { store }) => keyView(await found(store.getKey(key_id))),
+  }),
+
+  findKey: operation({
+    method: 'POST',
+    path: '/admin/keys/find',
+    right: 'read',
+    /** The credential is hashed at once, and neither stored nor logged. */
+    input: z.strictObject({ api_key: z.string().min(1).max(500) }),
+    async run({ api_key }, { store }) {
+      const key = await store.findKeyByCredential(api_key.trim());
+      if (key === undefined) throw notFound('api_key', 'credential');
+      return keyView(key);
+    },
+  }),
+
+  updateKey: operation({
+    method: 'PATCH',
+    path: '/admin/keys/:key_id',
+    right: 'change',
+    input: z.strictObject({
+      key_id: keyId,
+      name: name.optional(),
+      ...keyRules,
+      external_id: externalId.nullable().optional(),
+      metadata: metadata.optional(),
+      expires_at: time.nullable().optional(),
+    }),
+    async run(input, { store, by }) {
+      const { scope, models } = input;
+      const change = {
+        limits: limitsOf(input),
+        caps: capsOf(input),
+        ...(scope === undefined ? {} : { scope }),
+        ...(models === undefined ? {} : { models }),
+        ...(input.name === undefined ? {} : { name: input.name }),
+        ...(input.external_id === undefined ? {} : { externalId: input.external_id }),
+        ...(input.metadata === undefined ? {} : { metadata: input.metadata }),
+        ...(input.expires_at === undefined ? {} : { expiresAt: input.expires_at }),
+      };
+      return keyView(
+        await found(refusingTakenIds(() => store.updateKey(input.key_id, change, by))),
+      );
+    },
+  }),
+
+  rotateKey: operation({
+    method: 'POST',
+    path: '/admin/keys/:key_id/rotate',
+    right: 'change',
+    input: z.strictObject({
+      key_id: keyId,
+      /** How long the old credential still works. */
+      grace_seconds: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .max(30 * 86_400)
+        .default(0),
+    }),
+    run: ({ key_id, grace_seconds }, context) =>
+      rotated(key_id, { graceMs: grace_seconds * 1_000 }, context),
+  }),
+
+  suspendKey: operation({
+    method: 'POST',
+    path: '/admin/keys/:key_id/suspend',
+    right: 'change',
+    input: oneKey,
+    run: async ({ key_id }, { store, by }) => keyView(await found(store.suspendKey(key_id, by))),
+  }),
+
+  resumeKey: operation({
+    method: 'POST',
+    path: '/admin/keys/:key_id/resume',
+    right: 'change',
+    input: oneKey,
+    async run({ key_id }, { store, by }) {
+      const key = await found(store.resumeKey(key_id, by));
+      if (key.state === 'revoked') throw conflict('key_id', 'this key is revoked for good');
+      return keyView(key);
+    },
+  }),
+
+  revokeKey: operation({
+    method: 'POST',
+    path: '/admin/keys/:key_id/revoke',
+    right: 'change',
+    input: oneKey,
+    run: async ({ key_id }, { store, by }) => keyView(await found(store.revokeKey(key_id, by))),
+  }),
+
+  createLink: operation({
+    method: 'POST',
+    path: '/admin/keys/:key_id/links',
+    right: 'change',
+    input: z.strictObject({ key_id: keyId, expires_in_seconds: linkSeconds }),
+    async run({ key_id, expires_in_seconds }, { store, readLinks, now }) {
+      const key = await found(store.getKey(key_id));
+      if (key.state === 'revoked') throw conflict('key_id', 'this key is revoked for good');
+      const expiresAt = new Date(now() + expires_in_seconds * 1_000);
+      return linkView(readLinks.create(key, expiresAt), key.id, expiresAt);
+    },
+  }),
+
+  topUp: operation({
+    method: 'POST',
+    path: '/admin/keys/:key_id/top-ups',
+    right: 'credit',
+    input: z.strictObject({
+      key_id: keyId,
+      top_up_id: bookingId,
+      amount_usd: amountUsd,
+      source: creditSource,
+      expires_at: time.optional(),
+      note: note.optional(),
+      reference: reference.optional(),
+    }),
+    run: (input, context) => toppedUp({ keyId: input.key_id }, input, context),
+  }),
+
+  topUpAccount: operation({
+    method: 'POST',
+    path: '/admin/accounts/:account_id/top-ups',
+    right: 'credit',
+    input: z.strictObject({
+      account_id: accountId,
+      top_up_id: bookingId,
+      amount_usd: amountUsd,
+      source: creditSource,
+      expires_at: time.optional(),
+      note: note.optional(),
+      reference: reference.optional(),
+    }),
+    run: (input, context) => toppedUp({ accountId: input.account_id }, input, context),
+  }),
+} as const;
+
+const REPLAYED =
+  'this was created before; its credential cannot be shown again: rotate the key for a new one';
+
+interface TopUpInput {
+  readonly top_up_id: string;
+  readonly amount_usd: bigint;
+  readonly source: 'paid' | 'promotional';
+  readonly expires_at?: Date | undefined;
+  readonly note?: string | undefined;
+  readonly reference?: string | undefined;
+}
+
+async function toppedUp(
+  to: { readonly accountId: string } | { readonly keyId: string },
+  input: TopUpInput,
+  { store, by }: OperationContext,
+) {
+  const result = await store.topUp({
+    topUpId: input.top_up_id,
+    to,
+    amount: input.amount_usd,
+    source: input.source,
+    expiresAt: input.expires_at,
+    note: input.note,
+    reference: input.reference,
+    by,
+  });
+  switch (result.outcome) {
+    case 'unknown':
+      throw 'keyId' in to ? unknownKey() : notFound('account_id', 'account');
+    case 'conflict':
+      throw conflict('top_up_id', 'was used before for something else');
+    case 'credited':
+    case 'replayed':
+      return {
+        object: 'top_up' as const,
+        top_up_id: input.top_up_id,
+        account_id: result.accountId,
+        key_id: 'keyId' in to ? to.keyId : null,
+        amount_usd: formatUsd(input.amount_usd),
+        source: input.source,
+        expires_at: input.expires_at?.toISOString() ?? null,
+        replayed: result.outcome === 'replayed',
+        balance_usd: formatUsd(result.balance),
+        /** Whether any key of the account can spend it now. */
+        is_active: result.activeKeys > 0,
+        active_keys: result.activeKeys,
+      };
+  }
+}
+
+/** @throws {OperationError} */
+export async function rotated(
+  id: string,
+  { graceMs }: { readonly graceMs: number },
+  {
+    store,
+    by,
+  }: Pick<OperationContext, 'by'> & {
+    readonly store: Pick<OperationContext['store'], 'rotateKey'>;
+  },
+) {
+  const result = await store.rotateKey(id, { graceMs, by });
+  switch (result.outcome) {
+    case 'unknown_key':
+      throw unknownKey();
+    case 'revoked':
+      throw conflict('key_id', 'this key is revoked for good');
+    case 'rotated':
+      return { ...keyView(result.record), api_key: result.credential };
+  }
+}
+
+/** @throws {OperationError} unless it was created, now or before */
+export function createdOf(
+  created: CreationOutcome,
+): Extract<CreationOutcome, { readonly account: unknown }> {
+  switch (created.outcome) {
+    case 'created':
+    case 'replayed':
+      return created;
+    case 'conflict':
+      throw conflict('idempotency_key', 'was used before for something else');
+    case 'unknown_account':
+      throw notFound('account_id', 'account');
+    case 'external_id_taken':
+      throw externalIdTaken(created.of === 'account' ? 'account_external_id' : 'external_id');
+  }
+}
+
+export async function refusingTakenIds<Result>(change: () => Promise<Result>): Promise<Result> {
+  try {
+    return await change();
+  } catch (error) {
+    throw error instanceof ExternalIdTakenError ? externalIdTaken('external_id') : error;
+  }
+}
+
+export async function found(key: Promise<KeyRecord | undefined>): Promise<KeyRecord> {
+  const record = await key;
+  if (record === undefined) throw unknownKey();
+  return record;
+}
+
+function unknownKey() {
+  return notFound('key_id', 'key');
+}

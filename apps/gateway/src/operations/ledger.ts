@@ -1,0 +1,226 @@
+/** Operations on the ledger: entries, sums, audit, holds, events and the trail. */
+
+import { z } from 'zod';
+import { EVENT_TYPES, USAGE_DIMENSIONS } from '@gateway/balance-store';
+import type { UsageDimension, UsageSum } from '@gateway/balance-store';
+import { auditWithEvent } from '../notifications/ledger-unsound.js';
+import { accountId, anchor, keyId, pageSize, time } from './fields.js';
+import { OperationError, list, notFound, operation } from './operation.js';
+import { lostCharge, recharge } from './recharge.js';
+import { line } from './storable.js';
+import { auditView, entryView, eventView, holdView, trailView, usageSumView } from './views.js';
+import { compareWithWitness, witnessedUsage } from './witness.js';
+
+/** The most usages in one request. They fit into its body. */
+export const WITNESS_BATCH = 200;
+
+const number = z
+  .string()
+  .regex(/^\d{1,18}$/, 'must be a number')
+  .transform(BigInt);
+
+const DIMENSIONS = `^(${USAGE_DIMENSIONS.join('|')})(,(${USAGE_DIMENSIONS.join('|')}))*$`;
+
+/** Several with commas. */
+export const dimensions = z
+  .string()
+  .meta({ pattern: DIMENSIONS })
+  .transform((text, context): readonly UsageDimension[] => {
+    const given = text.split(',').map((part) => part.trim());
+    const known = given.filter((part): part is UsageDimension =>
+      (USAGE_DIMENSIONS as readonly string[]).includes(part),
+    );
+    if (known.length !== given.length || new Set(known).size !== known.length) {
+      context.addIssue(`must be some of ${USAGE_DIMENSIONS.join(', ')}, each once`);
+      return z.NEVER;
+    }
+    if (known.includes('day') && known.includes('hour')) {
+      context.addIssue('must not have both day and hour');
+      return z.NEVER;
+    }
+    return known;
+  });
+
+export const ledgerOperations = {
+  listLedger: operation({
+    method: 'GET',
+    path: '/admin/ledger',
+    right: 'read',
+    input: z.strictObject({
+      account_id: accountId.optional(),
+      key_id: keyId.optional(),
+      kind: z.enum(['charge', 'top_up', 'adjustment', 'expiry']).optional(),
+      model: line.min(1).max(200).optional(),
+      from: time.optional(),
+      until: time.optional(),
+      limit: pageSize,
+      cursor: z.string().min(1).max(200).optional(),
+    }),
+    async run(input, { store }) {
+      const { account_id, key_id, kind, model, from, until, limit, cursor } = input;
+      const ofKey = key_id === undefined ? undefined : await store.getKey(key_id);
+      if (key_id !== undefined && ofKey === undefined) throw notFound('key_id', 'key');
+      const account = ofKey?.accountId ?? account_id;
+      if (account_id !== undefined && account !== account_id) {
+        throw new OperationError(
+          400,
+          'invalid_request_error',
+          'key_id: belongs to another account than account_id',
+        );
+      }
+      const page = await store.listEntries({
+        limit,
+        ...(account === undefined ? {} : { accountId: account }),
+        ...(key_id === undefined ? {} : { keyId: key_id }),
+        ...(kind === undefined ? {} : { kind }),
+        ...(model === undefined ? {} : { model }),
+        ...(from === undefined ? {} : { from }),
+        ...(until === undefined ? {} : { until }),
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      return list(page.entries.map(entryView), page.next);
+    },
+  }),
+
+  listUsage: operation({
+    method: 'GET',
+    path: '/admin/usage',
+    right: 'read',
+    input: z
+      .strictObject({
+        by: dimensions.default(['day', 'model']),
+        from: time,
+        until: time,
+        account_id: accountId.optional(),
+        key_id: keyId.optional(),
+        model: line.min(1).max(200).optional(),
+        /** By what they are sorted, the largest first; in the order of `by` when absent. */
+        sort: z.enum(['charged', 'requests', 'tokens']).optional(),
+        top: z.coerce.number().int().min(1).max(10_000).optional(),
+      })
+      .refine((input) => input.from < input.until, {
+        path: ['until'],
+        error: 'must be after from',
+      }),
+    async run(input, { store }) {
+      const sums = await store.readUsage({
+        by: input.by,
+        from: input.from,
+        until: input.until,
+        accountId: input.account_id,
+        keyId: input.key_id,
+        model: input.model,
+      });
+      const { sort, top } = input;
+      const sorted = sort === undefined ? sums : [...sums].sort(descending(SORTS[sort]));
+      return list(
+        sorted.slice(0, top).map((sum) => usageSumView(sum, input.by)),
+        undefined,
+      );
+    },
+  }),
+
+  auditLedger: operation({
+    method: 'GET',
+    path: '/admin/ledger/audit',
+    right: 'read',
+    input: z.strictObject({ anchor: anchor.optional() }),
+    async run(input, { store, onProgress }) {
+      const audit = await auditWithEvent(store, {
+        anchor: input.anchor,
+        onProgress: ({ entries }) => onProgress?.(entries),
+      });
+      return auditView(audit);
+    },
+  }),
+
+  compareWitness: operation({
+    method: 'POST',
+    path: '/admin/ledger/witness',
+    right: 'read',
+    input: z.strictObject({ usages: z.array(witnessedUsage).min(1).max(WITNESS_BATCH) }),
+    run: ({ usages }, { store }) => compareWithWitness(usages, store),
+  }),
+
+  rechargeUsages: operation({
+    method: 'POST',
+    path: '/admin/ledger/recharge',
+    right: 'change',
+    input: z.strictObject({ charges: z.array(lostCharge).min(1).max(WITNESS_BATCH) }),
+    run: ({ charges }, context) => recharge(charges, context),
+  }),
+
+  listHolds: operation({
+    method: 'GET',
+    path: '/admin/holds',
+    right: 'read',
+    input: z.strictObject({
+      state: z.enum(['live', 'orphaned']).default('orphaned'),
+      limit: pageSize,
+    }),
+    run: async (input, { store }) => list((await store.listHolds(input)).map(holdView), undefined),
+  }),
+
+  listEvents: operation({
+    method: 'GET',
+    path: '/admin/events',
+    right: 'read',
+    input: z.strictObject({
+      state: z.enum(['pending', 'delivered', 'undelivered']).optional(),
+      account_id: accountId.optional(),
+      type: z.enum(EVENT_TYPES).optional(),
+      limit: pageSize,
+      cursor: number.optional(),
+    }),
+    async run({ state, account_id, type, limit, cursor }, { store }) {
+      const events = await store.listEvents({
+        state,
+        accountId: account_id,
+        after: cursor,
+        limit,
+      });
+      const next = events.length === limit ? events.at(-1)?.seq.toString() : undefined;
+      const wanted = type === undefined ? events : events.filter((event) => event.type === type);
+      return list(wanted.map(eventView), next);
+    },
+  }),
+
+  listTrail: operation({
+    method: 'GET',
+    path: '/admin/trail',
+    right: 'read',
+    input: z.strictObject({
+      account_id: accountId.optional(),
+      key_id: keyId.optional(),
+      limit: pageSize,
+      cursor: number.optional(),
+    }),
+    async run({ account_id, key_id, limit, cursor }, { store }) {
+      const entries = await store.listTrail({
+        accountId: account_id,
+        keyId: key_id,
+        before: cursor,
+        limit,
+      });
+      const next = entries.length === limit ? entries.at(-1)?.seq.toString() : undefined;
+      return list(entries.map(trailView), next);
+    },
+  }),
+} as const;
+
+const SORTS = {
+  charged: ({ listPrice, writtenOff }: UsageSum) => listPrice - writtenOff,
+  requests: ({ requests }: UsageSum) => BigInt(requests),
+  tokens: ({ usage }: UsageSum) =>
+    usage.inputTokens +
+    usage.outputTokens +
+    usage.cacheReadInputTokens +
+    usage.cacheCreationInputTokens,
+} as const;
+
+function descending(valueOf: (sum: UsageSum) => bigint) {
+  return (a: UsageSum, b: UsageSum): number => {
+    const [left, right] = [valueOf(a), valueOf(b)];
+    return left < right ? 1 : -Number(left > right);
+  };
+}

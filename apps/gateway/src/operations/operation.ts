@@ -1,0 +1,81 @@
+/** What an operation is: one thing that an operator can do, with its input and its result. */
+
+import type { z } from 'zod';
+import type { Actor, BalanceStore, KeyRecord, Settlement } from '@gateway/balance-store';
+import type { PriceTable } from '@gateway/billing';
+import type { LiveGateway } from './live.js';
+import type { ReadLinks } from '../read-links.js';
+import type { Payments } from '../payments/payments.js';
+
+export interface OperationContext {
+  readonly store: BalanceStore;
+  /** The table of now, and that of another time: milliseconds since the epoch. */
+  readonly prices: PriceTable & { readonly at: (atMs: number) => PriceTable };
+  readonly overdraft: Settlement['overdraft'];
+  readonly defaultLimits: KeyRecord['limits'];
+  /** `balance.low` is written when the balance of a new account falls to this, in 10^-14 USD. */
+  readonly lowBalance: bigint | undefined;
+  readonly readLinks: ReadLinks;
+  /** `undefined` in the command line. */
+  readonly live: LiveGateway | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** `undefined` unless a provider is configured. */
+  readonly payments: Payments | undefined;
+  /** Called while an audit reads the ledger, with the number of entries so far. */
+  readonly onProgress?: ((entries: number) => void) | undefined;
+  /** Who asks, for the trail. */
+  readonly by: Actor;
+}
+
+/** What a token must allow: to read, to add money, or everything. */
+export type Right = 'read' | 'credit' | 'change';
+
+export interface Operation<Input extends z.ZodType, Output> {
+  readonly method: 'GET' | 'POST' | 'PATCH';
+  /** Members of the input that are part of the path. The others go into the query or the body. */
+  readonly path: string;
+  readonly right: Right;
+  readonly input: Input;
+  readonly run: (input: z.output<Input>, context: OperationContext) => Promise<Output>;
+}
+
+/** The operator asked for something that cannot be done; nothing was changed. */
+export class OperationError extends Error {
+  override readonly name = 'OperationError';
+  readonly status: number;
+  readonly type: string;
+  constructor(status: number, type: string, message: string) {
+    super(message);
+    this.status = status;
+    this.type = type;
+  }
+}
+
+export function operation<Input extends z.ZodType, Output>(
+  definition: Operation<Input, Output>,
+): Operation<Input, Output> {
+  return definition;
+}
+
+export function list<Item>(data: readonly Item[], next: string | undefined) {
+  return {
+    object: 'list' as const,
+    data,
+    has_more: next !== undefined,
+    next_cursor: next ?? null,
+  };
+}
+
+/** @param field - Names the field whose value was used before. */
+export function conflict(field: string, message: string): OperationError {
+  return new OperationError(409, 'conflict_error', `${field}: ${message}`);
+}
+
+export function notFound(field: string, what: string): OperationError {
+  return new OperationError(404, 'not_found_error', `${field}: there is no such ${what}`);
+}
+
+export function externalIdTaken(field: string): OperationError {
+  return conflict(field, 'already belongs to another one');
+}

@@ -1,0 +1,158 @@
+/**
+ * Books charges that the ledger lost, as by a restore, from what logs or clients recorded of them.
+ */
+
+import { z } from 'zod';
+import type { BalanceStore, LedgerEntry, SettledUsage } from '@gateway/balance-store';
+import { chargeOf, formatUsd, parseUsd, usageProblem } from '@gateway/billing';
+
+import { keyId, time } from './fields.js';
+import type { OperationContext } from './operation.js';
+import { line } from './storable.js';
+
+const count = z.int().min(0);
+const usd = z
+  .string()
+  .regex(/^\d{1,12}(\.\d{1,14})?$/, 'must be an amount in USD, such as 0.0012')
+  .transform(parseUsd);
+
+export const lostCharge = z.strictObject({
+  request_id: line.min(1).max(200),
+  key_id: keyId,
+  model: line.min(1).max(200),
+  input_tokens: count,
+  output_tokens: count,
+  cache_read_input_tokens: count,
+  cache_creation_input_tokens: count,
+  /** Of the cache writes. */
+  cache_creation_1h_input_tokens: count.default(0),
+  /** When the response ended. It decides which rates of the price table apply; now when absent. */
+  at: time.optional(),
+  endpoint: z.enum(['messages', 'chat.completions', 'responses']).default('messages'),
+  streamed: z.boolean().default(false),
+  /** Must be what the counts cost, when given. With it, what was written off. */
+  charge_usd: usd.optional(),
+  written_off_usd: usd.default(0n),
+});
+export type LostChargeInput = z.input<typeof lostCharge>;
+type LostCharge = z.output<typeof lostCharge>;
+
+export interface RefusedCharge {
+  readonly request_id: string;
+  readonly reason: string;
+}
+
+const SETTLE_DEADLINE_MS = 30_000;
+
+/**
+ * Charges each request that the ledger does not have, at the rates of its time. One that the ledger
+ * has is left as it is, so repeating changes nothing.
+ */
+export async function recharge(charges: readonly LostCharge[], context: OperationContext) {
+  const { store } = context;
+  const entries = await store.findEntries([...new Set(charges.map((lost) => lost.request_id))]);
+  const known = new Map(entries.map((entry) => [entry.id, entry]));
+  const refused: RefusedCharge[] = [];
+  let [present, booked, charged] = [0, 0, 0n];
+  // One after the other: a request that is named twice is found at the second time.
+  for (const lost of charges) {
+    const { request_id } = lost;
+    const entry = known.get(request_id);
+    const outcome =
+      entry === undefined ? await book(lost, context) : { problem: differenceFrom(entry, lost) };
+    if ('entry' in outcome) {
+      known.set(request_id, outcome.entry);
+      booked += 1;
+      charged -= outcome.entry.delta;
+    } else if (outcome.problem === undefined) {
+      present += 1;
+    } else {
+      refused.push({ request_id, reason: outcome.problem });
+    }
+  }
+  return {
+    object: 'recharge' as const,
+    booked,
+    charged_usd: formatUsd(charged),
+    already_charged: present,
+    refused,
+  };
+}
+
+async function book(
+  lost: LostCharge,
+  { store, prices, overdraft, by }: OperationContext,
+): Promise<{ readonly entry: LedgerEntry } | { readonly problem: string }> {
+  const usage = usageOf(lost);
+  const problem = usageProblem(usage);
+  if (problem !== undefined) return { problem };
+  if ((await store.getKey(lost.key_id)) === undefined) {
+    return { problem: 'key_id: there is no such key in the ledger' };
+  }
+  const price = prices.at(lost.at?.getTime() ?? Date.now()).find(lost.model);
+  if (price === undefined) return { problem: 'model: is not in the price table' };
+  const amount = chargeOf(usage, price.rates);
+  const recorded = lost.charge_usd === undefined ? amount : lost.charge_usd + lost.written_off_usd;
+  if (recorded !== amount) {
+    return {
+      problem:
+        `charge_usd: the record says ${formatUsd(recorded)}, ` +
+        `the price table of that time ${formatUsd(amount)}`,
+    };
+  }
+  const when = lost.at === undefined ? '' : `, response of ${lost.at.toISOString()}`;
+  const outcome = await store.settle(
+    {
+      requestId: lost.request_id,
+      keyId: lost.key_id,
+      amount,
+      overdraft,
+      model: price.id,
+      usage,
+      rates: price.rates,
+      endpoint: lost.endpoint,
+      streamed: lost.streamed,
+      upstreamId: undefined,
+      remarks: `charged from a record by ${by.name}${when}`,
+    },
+    { deadlineMs: SETTLE_DEADLINE_MS },
+  );
+  return bookedEntry(lost, outcome.outcome, store);
+}
+
+async function bookedEntry(
+  { request_id }: LostCharge,
+  outcome: string,
+  store: BalanceStore,
+): Promise<{ readonly entry: LedgerEntry } | { readonly problem: string }> {
+  const [entry] = await store.findEntries([request_id]);
+  if (entry !== undefined && outcome !== 'conflict') return { entry };
+  return { problem: `the ledger did not take it: ${outcome}` };
+}
+
+/** @returns what the entry has otherwise than the record, if anything */
+function differenceFrom(entry: LedgerEntry, lost: LostCharge): string | undefined {
+  if (entry.kind !== 'charge') return 'request_id: belongs to an entry that is no charge';
+  if (entry.keyId !== lost.key_id) return 'key_id: the ledger has it under another key';
+  const [had, given] = [countsText(entry.usage), countsText(usageOf(lost))];
+  return had === given ? undefined : `the ledger has other counts: ${had} instead of ${given}`;
+}
+
+function usageOf(lost: LostCharge): SettledUsage {
+  return {
+    inputTokens: lost.input_tokens,
+    outputTokens: lost.output_tokens,
+    cacheReadInputTokens: lost.cache_read_input_tokens,
+    cacheCreationInputTokens: lost.cache_creation_input_tokens,
+    cacheCreation1hInputTokens: lost.cache_creation_1h_input_tokens,
+  };
+}
+
+function countsText(usage: SettledUsage): string {
+  return [
+    `input ${String(usage.inputTokens)}`,
+    `output ${String(usage.outputTokens)}`,
+    `cache read ${String(usage.cacheReadInputTokens)}`,
+    `cache creation ${String(usage.cacheCreationInputTokens)}`,
+  ].join(', ');
+}

@@ -1,0 +1,321 @@
+/**
+ * Auto top-up: charges a saved method when the balance of its account is below a threshold.
+ *
+ * One document per account has the customer's order and the charge under way. A replica begins a
+ * charge by writing its id into that document, which only one of several can do, and repeats it
+ * only with the same id, for which the provider charges once. A charge that fails stops the order
+ * until a person acts.
+ */
+
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Actor } from '@gateway/balance-store';
+import { formatUsd, parseUsd } from '@gateway/billing';
+import type { ChargeOutcome, MethodSavedFact, PaymentProvider } from '@gateway/payments';
+import type { FactOutcome } from './book-facts.js';
+import { changeDocument, creditId, findDocument, knownAs } from './payment-ledger.js';
+import type { DocumentOf, Known, PaymentLedger } from './payment-ledger.js';
+import { openPayment, returnUrls } from './start-payment.js';
+
+type Order = Known<'auto_top_up'>;
+type OrderData = DocumentOf<'auto_top_up'>;
+
+export interface AutoTopUpRules {
+  /** In units of 10^-14 USD. */
+  readonly threshold: bigint;
+  readonly amountCents: number;
+  /** By days and months of UTC. */
+  readonly maxPerDay: number;
+  readonly maxPerMonthCents: number;
+}
+
+export interface AutoTopUpParts {
+  readonly ledger: PaymentLedger;
+  readonly provider: PaymentProvider;
+  readonly book: (
+    fact: Extract<ChargeOutcome, { outcome: 'paid' }>['fact'],
+  ) => Promise<FactOutcome>;
+  readonly log: Logger;
+  readonly now: () => number;
+}
+
+const KIND = 'auto_top_up';
+const PAGE = 100;
+/** Another replica may still be waiting for the provider's response. */
+const ATTEMPT_PATIENCE_MS = 90_000;
+/** The provider forgets ids of requests after a day: then a repeat could charge again. */
+const REPEATABLE_MS = 12 * 3_600_000;
+
+const NOTHING_USED = { day: '', count: 0, month: '', cents: 0 } as const;
+
+export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpParts) {
+  /**
+   * Accepts an order, or changes it, which also lifts a stop.
+   *
+   * @returns the order, and the page on which the method is saved if there is none yet
+   */
+  async function order(
+    accountId: string,
+    rules: AutoTopUpRules,
+    { returnUrl, by }: { readonly returnUrl: string; readonly by: Actor },
+  ): Promise<{ readonly order: Order; readonly setupUrl: string | undefined }> {
+    const given = {
+      threshold_usd: formatUsd(rules.threshold),
+      amount_cents: rules.amountCents,
+      max_per_day: rules.maxPerDay,
+      max_per_month_cents: rules.maxPerMonthCents,
+    };
+    const before = await find(accountId);
+    const hasMethod = before !== undefined && before.data.method_id !== null;
+    const setupId = `setup_${randomUUID()}`;
+    const data: OrderData = {
+      ...(before?.data ?? {
+        customer_id: null,
+        method_id: null,
+        attempt: null,
+        used: NOTHING_USED,
+      }),
+      ...given,
+      state: hasMethod ? 'on' : 'needs_method',
+      setup_id: hasMethod ? before.data.setup_id : setupId,
+      stopped_code: null,
+    };
+    const { outcome } = await ledger.writeDocument({
+      kind: KIND,
+      id: accountId,
+      accountId,
+      version: before?.version ?? 0,
+      data: data,
+      balanceBelow: data.state === 'on' ? rules.threshold : null,
+      trail: { action: 'auto_top_up.order', by, details: given },
+    });
+    if (outcome === 'conflict') return order(accountId, rules, { returnUrl, by });
+    const setupUrl = hasMethod ? undefined : (await startSetup(accountId, setupId, returnUrl)).url;
+    const written = await find(accountId);
+    if (written === undefined) throw new Error(`the order of ${accountId} is gone`);
+    return { order: written, setupUrl };
+  }
+
+  function startSetup(accountId: string, paymentId: string, returnUrl: string) {
+    return provider.startMethodSetup({
+      origin: { paymentId, accountId },
+      ...returnUrls(returnUrl),
+    });
+  }
+
+  /** Ends an order and forgets its method. A charge under way is still booked. */
+  async function cancel(accountId: string, by: Actor): Promise<boolean> {
+    const before = await find(accountId);
+    if (before === undefined) return false;
+    const { outcome } = await ledger.writeDocument({
+      kind: KIND,
+      id: accountId,
+      accountId,
+      version: before.version,
+      data: {
+        ...before.data,
+        state: 'needs_method',
+        setup_id: '',
+        customer_id: null,
+        method_id: null,
+      },
+      trail: { action: 'auto_top_up.cancel', by, details: {} },
+    });
+    return outcome === 'conflict' ? cancel(accountId, by) : true;
+  }
+
+  /** Called for the page of an order that was completed. */
+  async function saveMethod({ origin, setupId }: MethodSavedFact): Promise<'noted' | 'foreign'> {
+    const known = await find(origin.accountId);
+    if (known === undefined) return 'foreign';
+    if (known.data.setup_id !== origin.paymentId || known.data.method_id !== null) return 'noted';
+    const method = await provider.readSavedMethod(setupId);
+    if (method === undefined) return 'noted';
+    await change(origin.accountId, (data) =>
+      data.setup_id === origin.paymentId && data.method_id === null
+        ? { ...data, state: 'on', customer_id: method.customerId, method_id: method.methodId }
+        : undefined,
+    );
+    return 'noted';
+  }
+
+  /** Looks after the orders of accounts whose balance is below their threshold. */
+  async function runDue(): Promise<void> {
+    let before: bigint | undefined;
+    do {
+      const page = await ledger.listDocuments({ kind: KIND, isDue: true, before, limit: PAGE });
+      for (const document of page) {
+        try {
+          await attend(knownAs(KIND, document));
+        } catch (error) {
+          // The next run goes on with the same attempt.
+          const reason = error instanceof Error ? error.message : String(error);
+          log.warn({ account_id: document.accountId, reason }, 'auto top-up failed for now');
+        }
+      }
+      before = page.length < PAGE ? undefined : page.at(-1)?.seq;
+    } while (before !== undefined);
+  }
+
+  async function attend(known: Order): Promise<void> {
+    const { attempt } = known.data;
+    if (attempt === null) await begin(known);
+    else await goOn(known, attempt);
+  }
+
+  async function begin(known: Order): Promise<void> {
+    const { accountId, data, version, balanceBelow } = known;
+    // Read after the document: whoever cleared its last attempt had credited it before.
+    const account = await ledger.getAccount(accountId);
+    if (account === undefined || balanceBelow === null || account.balance >= balanceBelow) return;
+    const at = new Date(now());
+    const used = usedAfter(data, at);
+    if (used === undefined) return;
+    const attempt = { payment_id: `pay_${randomUUID()}`, started_at: at.toISOString() };
+    const next = { ...data, used, attempt };
+    const { outcome } = await ledger.writeDocument({
+      kind: KIND,
+      id: accountId,
+      accountId,
+      version,
+      balanceBelow,
+      data: next,
+    });
+    // Another replica began.
+    if (outcome === 'conflict') return;
+    await charge({ ...known, data: next }, attempt);
+  }
+
+  async function goOn(known: Order, attempt: Attempt): Promise<void> {
+    const payment = await findDocument(ledger, 'payment', attempt.payment_id);
+    switch (payment?.data.state) {
+      case 'paid': {
+        // The document is written before the credit.
+        const id = creditId(provider.name, payment.data.provider_payment_id ?? '');
+        if ((await ledger.findEntries([id])).length > 0) await clear(known, attempt);
+        return;
+      }
+      case 'failed':
+      case 'expired':
+        await stop(known, attempt, payment.data.code ?? 'failed');
+        return;
+      case 'pending':
+        return;
+      case 'open':
+      case undefined:
+        break;
+    }
+    const ageMs = now() - Date.parse(attempt.started_at);
+    if (ageMs < ATTEMPT_PATIENCE_MS) return;
+    const method = methodOf(known);
+    const origin = { paymentId: attempt.payment_id, accountId: known.accountId };
+    const asked =
+      method === undefined
+        ? undefined
+        : await provider.findCharge(
+            { ...method, origin, amountCents: payment?.data.amount_cents ?? 0 },
+            new Date(attempt.started_at),
+          );
+    if (asked !== undefined) await settle(known, attempt, asked);
+    else if (ageMs < REPEATABLE_MS && method !== undefined) await charge(known, attempt);
+    else await stop(known, attempt, 'no_answer');
+  }
+
+  async function charge(known: Order, attempt: Attempt): Promise<void> {
+    const { accountId, data } = known;
+    const method = methodOf(known);
+    if (method === undefined) return;
+    const payment = openPayment({
+      by: 'auto_top_up',
+      started_by: accountId,
+      amount_cents: data.amount_cents,
+    });
+    // Before the charge, so that its notification finds what was started.
+    const id = attempt.payment_id;
+    await ledger.writeDocument({ kind: 'payment', id, accountId, version: 0, data: payment });
+    const started = await findDocument(ledger, 'payment', id);
+    const amountCents = started?.data.amount_cents ?? data.amount_cents;
+    const origin = { paymentId: id, accountId };
+    await settle(
+      known,
+      attempt,
+      await provider.chargeSavedMethod({ ...method, origin, amountCents }),
+    );
+  }
+
+  async function settle(known: Order, attempt: Attempt, outcome: ChargeOutcome): Promise<void> {
+    switch (outcome.outcome) {
+      case 'paid': {
+        const booked = await book(outcome.fact);
+        if (booked === 'booked' || booked === 'known') await clear(known, attempt);
+        else await stop(known, attempt, booked);
+        return;
+      }
+      case 'pending':
+        await changeDocument(ledger, { kind: 'payment', id: attempt.payment_id }, ({ data }) =>
+          data.state === 'open' ? { data: { ...data, state: 'pending' } } : undefined,
+        );
+        return;
+      case 'declined':
+        await changeDocument(ledger, { kind: 'payment', id: attempt.payment_id }, ({ data }) =>
+          data.state === 'open' || data.state === 'pending'
+            ? { data: { ...data, state: 'failed', code: outcome.code } }
+            : undefined,
+        );
+        await stop(known, attempt, outcome.code);
+    }
+  }
+
+  async function clear({ accountId }: Order, attempt: Attempt): Promise<void> {
+    await change(accountId, (data) =>
+      data.attempt?.payment_id === attempt.payment_id ? { ...data, attempt: null } : undefined,
+    );
+  }
+
+  async function stop({ accountId }: Order, attempt: Attempt, code: string): Promise<void> {
+    await change(accountId, (data) =>
+      data.attempt?.payment_id === attempt.payment_id
+        ? { ...data, attempt: null, state: 'stopped', stopped_code: code }
+        : undefined,
+    );
+    await ledger.recordEvent({
+      id: `evt_auto_top_up_failed_${attempt.payment_id}`,
+      type: 'auto_top_up.failed',
+      accountId,
+      keyId: undefined,
+      data: { payment_id: attempt.payment_id, code },
+    });
+  }
+
+  /** The threshold is due only while the order is on. */
+  function change(accountId: string, by: (data: OrderData) => OrderData | undefined) {
+    return changeDocument(ledger, { kind: KIND, id: accountId }, ({ data }) => {
+      const next = by(data);
+      if (next === undefined) return undefined;
+      const balanceBelow = next.state === 'on' ? parseUsd(next.threshold_usd) : null;
+      return { data: next, balanceBelow };
+    });
+  }
+
+  const find = (accountId: string) => findDocument(ledger, KIND, accountId);
+
+  return { order, cancel, saveMethod, runDue, find };
+}
+
+type Attempt = NonNullable<OrderData['attempt']>;
+
+function methodOf({ data: { customer_id, method_id } }: Order) {
+  if (customer_id === null || method_id === null) return undefined;
+  return { customerId: customer_id, methodId: method_id };
+}
+
+/** @returns what is used with one more charge; `undefined` if that is over a limit */
+function usedAfter(data: OrderData, at: Date): OrderData['used'] | undefined {
+  const [day, month] = [at.toISOString().slice(0, 10), at.toISOString().slice(0, 7)];
+  const { used, amount_cents, max_per_day, max_per_month_cents } = data;
+  const count = (used.day === day ? used.count : 0) + 1;
+  const cents = (used.month === month ? used.cents : 0) + amount_cents;
+  return count > max_per_day || cents > max_per_month_cents
+    ? undefined
+    : { day, count, month, cents };
+}

@@ -1,0 +1,309 @@
+/**
+ * Books what a provider reports, once: every ledger id is derived from the provider's id. Facts may
+ * come again, in parallel and in any order, and end in the same ledger.
+ */
+
+import type { Logger } from 'pino';
+import type { Actor, EventType } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import type {
+  DisputeFact,
+  PaidFact,
+  PaymentFact,
+  PaymentProvider,
+  RefundFact,
+} from '@gateway/payments';
+import { unitsFromCents } from './cents.js';
+import { changeDocument, creditId, findDocument } from './payment-ledger.js';
+import type { DocumentOf, PaymentLedger } from './payment-ledger.js';
+
+/**
+ * `booked`: the ledger has it now. `known`: it had it before. `noted`: no money moved. `foreign`:
+ * something else that uses the provider's account. `unbooked`: money that the ledger cannot take.
+ */
+export const FACT_OUTCOMES = ['booked', 'known', 'noted', 'foreign', 'unbooked'] as const;
+export type FactOutcome = (typeof FACT_OUTCOMES)[number];
+
+/** Why a fact about money is not in the ledger. */
+type UnbookedReason =
+  | 'unknown_payment'
+  | 'other_account'
+  | 'other_amount'
+  | 'other_currency'
+  | 'other_mode'
+  | 'second_payment'
+  | 'account_gone'
+  | 'conflict'
+  | 'payment_unbooked';
+
+export interface FactBooks {
+  readonly ledger: PaymentLedger;
+  readonly provider: Pick<PaymentProvider, 'name' | 'mode' | 'findPaid'>;
+  readonly log: Logger;
+}
+
+type MoneyFact = PaidFact | RefundFact | DisputeFact;
+
+/**
+ * @throws {StoreUnavailableError | PaymentProviderError} It may or may not be booked: repeat it.
+ */
+export function bookFact(
+  books: FactBooks,
+  fact: Exclude<PaymentFact, { readonly kind: 'method_saved' }>,
+): Promise<FactOutcome> {
+  switch (fact.kind) {
+    case 'paid':
+      return bookPaid(books, fact);
+    case 'refund':
+      return bookRefund(books, fact);
+    case 'dispute':
+      return bookDispute(books, fact);
+    case 'pending':
+      return note(books, fact.origin.paymentId, { state: 'pending' });
+    case 'expired':
+      return note(books, fact.origin.paymentId, { state: 'expired' });
+    case 'failed':
+      return noteFailure(books, fact.origin, fact.code);
+  }
+}
+
+async function bookPaid(books: FactBooks, fact: PaidFact): Promise<FactOutcome> {
+  const { ledger, provider } = books;
+  const { origin, providerPaymentId } = fact;
+  if (origin === undefined) return 'foreign';
+  const started = await findDocument(ledger, 'payment', origin.paymentId);
+  if (started === undefined) return unbooked(books, fact, 'unknown_payment');
+  if (fact.mode !== provider.mode) return unbooked(books, fact, 'other_mode');
+  if (fact.currency !== 'usd') return unbooked(books, fact, 'other_currency');
+  if (fact.amountCents !== started.data.amount_cents) {
+    return unbooked(books, fact, 'other_amount');
+  }
+  const { accountId } = started;
+  if (origin.accountId !== accountId) return unbooked(books, fact, 'other_account');
+  // One payment is paid once: the first that comes claims it.
+  const claimed = await changeDocument(ledger, { kind: 'payment', id: started.id }, ({ data }) =>
+    data.provider_payment_id === null
+      ? { data: { ...data, state: 'paid', provider_payment_id: providerPaymentId, url: null } }
+      : undefined,
+  );
+  if (claimed?.data.provider_payment_id !== providerPaymentId) {
+    return unbooked(books, fact, 'second_payment');
+  }
+  const amount = unitsFromCents(fact.amountCents);
+  const credited = await ledger.topUp({
+    topUpId: `${provider.name}:${providerPaymentId}`,
+    to: { accountId },
+    amount,
+    source: 'paid',
+    reference: providerPaymentId,
+    by: actorOf(books),
+  });
+  if (credited.outcome === 'unknown') return unbooked(books, fact, 'account_gone');
+  if (credited.outcome === 'conflict') return unbooked(books, fact, 'conflict');
+  // Also on a replay: the process may have ended before it wrote the event.
+  await recordOnce(books, 'payment.succeeded', providerPaymentId, accountId, {
+    payment_id: started.id,
+    provider_payment_id: providerPaymentId,
+    amount: formatUsd(amount),
+    balance: formatUsd(credited.balance),
+  });
+  return credited.outcome === 'credited' ? 'booked' : 'known';
+}
+
+async function bookRefund(books: FactBooks, fact: RefundFact): Promise<FactOutcome> {
+  const accountId = await accountOf(books, fact);
+  if (typeof accountId !== 'object') return accountId;
+  const { refundId, amountCents, providerPaymentId } = fact;
+  const outcome = await adjustAll(books, fact, accountId.id, {
+    reason: 'refund',
+    steps: [
+      { id: refundId, cents: -amountCents },
+      ...(fact.state === 'undone' ? [{ id: `${refundId}:undone`, cents: amountCents }] : []),
+    ],
+  });
+  if (outcome !== 'unbooked') {
+    await recordOnce(books, 'refund.created', refundId, accountId.id, {
+      refund_id: refundId,
+      provider_payment_id: providerPaymentId,
+      amount: formatUsd(unitsFromCents(amountCents)),
+    });
+  }
+  return outcome;
+}
+
+async function bookDispute(books: FactBooks, fact: DisputeFact): Promise<FactOutcome> {
+  const accountId = await accountOf(books, fact);
+  if (typeof accountId !== 'object') return accountId;
+  const { disputeId, amountCents, providerPaymentId, status, state } = fact;
+  const steps = [{ id: disputeId, cents: -amountCents }];
+  if (state === 'reinstated') steps.push({ id: `${disputeId}:won`, cents: amountCents });
+  const outcome =
+    state === 'inquiry'
+      ? 'noted'
+      : await adjustAll(books, fact, accountId.id, { reason: 'chargeback', steps });
+  if (outcome === 'unbooked') return outcome;
+  const data = {
+    dispute_id: disputeId,
+    provider_payment_id: providerPaymentId,
+    amount: formatUsd(unitsFromCents(amountCents)),
+  };
+  await recordOnce(books, 'dispute.opened', disputeId, accountId.id, data);
+  if (['won', 'lost', 'warning_closed'].includes(status)) {
+    const closing = `${disputeId}_${status}`;
+    await recordOnce(books, 'dispute.closed', closing, accountId.id, { ...data, status });
+  }
+  return outcome;
+}
+
+/** The account that a payment was credited to. If it is not credited yet, that happens first. */
+async function accountOf(
+  books: FactBooks,
+  fact: RefundFact | DisputeFact,
+): Promise<{ readonly id: string } | 'foreign' | 'unbooked'> {
+  const { ledger, provider } = books;
+  const { providerPaymentId } = fact;
+  const entryId = creditId(provider.name, providerPaymentId);
+  const find = async () => (await ledger.findEntries([entryId]))[0]?.accountId;
+  let id = await find();
+  if (id === undefined) {
+    const paid = await provider.findPaid(providerPaymentId);
+    if (paid?.origin === undefined) return 'foreign';
+    if ((await bookPaid(books, paid)) === 'unbooked') {
+      return unbooked(books, fact, 'payment_unbooked');
+    }
+    id = await find();
+  }
+  if (id === undefined) throw new Error(`the credit ${entryId} is not in the ledger`);
+  return fact.currency === 'usd' ? { id } : unbooked(books, fact, 'other_currency');
+}
+
+async function adjustAll(
+  books: FactBooks,
+  fact: RefundFact | DisputeFact,
+  accountId: string,
+  {
+    reason,
+    steps,
+  }: {
+    readonly reason: 'refund' | 'chargeback';
+    readonly steps: readonly { readonly id: string; readonly cents: number }[];
+  },
+): Promise<'booked' | 'known' | 'unbooked'> {
+  let outcome: 'booked' | 'known' = 'known';
+  for (const { id, cents } of steps) {
+    if (cents === 0) continue;
+    const adjusted = await books.ledger.adjust({
+      adjustmentId: `${books.provider.name}:${id}`,
+      accountId,
+      amount: unitsFromCents(cents),
+      reason,
+      reference: fact.providerPaymentId,
+      by: actorOf(books),
+    });
+    switch (adjusted.outcome) {
+      case 'conflict':
+        return unbooked(books, fact, 'conflict');
+      case 'unknown_account':
+        return unbooked(books, fact, 'account_gone');
+      case 'adjusted':
+        outcome = 'booked';
+        break;
+      case 'replayed':
+        break;
+    }
+  }
+  return outcome;
+}
+
+/** Changes what is shown of a payment that is not paid. */
+async function note(
+  { ledger }: FactBooks,
+  paymentId: string,
+  change: Pick<DocumentOf<'payment'>, 'state'> & Partial<DocumentOf<'payment'>>,
+): Promise<'noted' | 'foreign'> {
+  const known = await changeDocument(ledger, { kind: 'payment', id: paymentId }, ({ data }) =>
+    isLater(data.state, change.state) ? { data: { ...data, ...change, url: null } } : undefined,
+  );
+  return known === undefined ? 'foreign' : 'noted';
+}
+
+/** A notification that was overtaken changes nothing. */
+function isLater(
+  now: DocumentOf<'payment'>['state'],
+  next: DocumentOf<'payment'>['state'],
+): boolean {
+  return now === 'open' || (now === 'pending' && next === 'failed');
+}
+
+async function noteFailure(
+  books: FactBooks,
+  { paymentId, accountId }: { readonly paymentId: string; readonly accountId: string },
+  code: string,
+): Promise<'noted' | 'foreign'> {
+  const noted = await note(books, paymentId, { state: 'failed', code });
+  if (noted === 'noted') {
+    const data = { payment_id: paymentId, code };
+    await recordOnce(books, 'payment.failed', paymentId, accountId, data);
+  }
+  return noted;
+}
+
+/** Keeps the fact, and raises an alarm. */
+async function unbooked(
+  books: FactBooks,
+  fact: MoneyFact,
+  reason: UnbookedReason,
+): Promise<'unbooked'> {
+  const { ledger, log } = books;
+  const { providerPaymentId, amountCents, currency } = fact;
+  const origin = 'origin' in fact ? fact.origin : undefined;
+  const accountId = origin?.accountId ?? '';
+  const data = {
+    fact: fact.kind,
+    reason,
+    payment_id: origin?.paymentId ?? null,
+    provider_payment_id: providerPaymentId,
+    amount_cents: amountCents,
+    currency,
+  };
+  log.error({ ...data, id: idOf(fact) }, 'payment not booked');
+  await ledger.writeDocument({
+    kind: 'unbooked_payment',
+    id: idOf(fact),
+    accountId,
+    version: 0,
+    data,
+  });
+  await recordOnce(books, 'payment.unbooked', idOf(fact), accountId, {
+    fact: fact.kind,
+    reason,
+    provider_payment_id: providerPaymentId,
+  });
+  return 'unbooked';
+}
+
+function idOf(fact: MoneyFact): string {
+  switch (fact.kind) {
+    case 'paid':
+      return fact.providerPaymentId;
+    case 'refund':
+      return fact.refundId;
+    case 'dispute':
+      return fact.disputeId;
+  }
+}
+
+function actorOf({ provider }: FactBooks): Actor {
+  return { name: provider.name };
+}
+
+function recordOnce(
+  { ledger }: FactBooks,
+  type: EventType,
+  id: string,
+  accountId: string,
+  data: Readonly<Record<string, string>>,
+): Promise<void> {
+  const eventId = `evt_${type.replaceAll('.', '_')}_${id}`;
+  return ledger.recordEvent({ id: eventId, type, accountId, keyId: undefined, data });
+}

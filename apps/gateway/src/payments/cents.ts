@@ -1,0 +1,15 @@
+/** Whole cents, in which providers count, and the ledger's units of 10^-14 USD. */
+
+const UNITS_PER_CENT = 10n ** 12n;
+
+/** Exact. */
+export function unitsFromCents(cents: number): bigint {
+  return BigInt(cents) * UNITS_PER_CENT;
+}
+
+/** @returns `undefined` for an amount that is not whole cents, or too large for a provider */
+export function centsFromUnits(units: bigint): number | undefined {
+  const cents = units / UNITS_PER_CENT;
+  const isWhole = cents * UNITS_PER_CENT === units && cents <= BigInt(Number.MAX_SAFE_INTEGER);
+  return isWhole ? Number(cents) : undefined;
+}

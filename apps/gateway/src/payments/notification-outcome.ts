@@ -1,0 +1,16 @@
+/** The outcomes of notifications, as metrics name them. */
+
+/** What became of a notification. */
+export const NOTIFICATION_OUTCOMES = [
+  'booked',
+  'known',
+  'noted',
+  'foreign',
+  'unbooked',
+  'ignored',
+  'unsigned',
+  'other_mode',
+  'unreadable',
+  'unavailable',
+] as const;
+export type NotificationOutcome = (typeof NOTIFICATION_OUTCOMES)[number];

@@ -1,0 +1,36 @@
+/** Opens payments if the configuration names a provider. Without one, nothing of them is loaded. */
+
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Config } from '../config.js';
+import type { PaymentLedger } from './payment-ledger.js';
+import type { Payments } from './payments.js';
+
+export async function openPayments(
+  { stripe, topUpCents, publicUrl }: Pick<Config, 'stripe' | 'topUpCents' | 'publicUrl'>,
+  {
+    ledger,
+    registry,
+    log,
+  }: {
+    readonly ledger: PaymentLedger;
+    readonly registry: Registry;
+    readonly log: Logger;
+  },
+): Promise<Payments | undefined> {
+  if (stripe === undefined) return undefined;
+  const [{ createStripeProvider }, { createPayments }, { addPaymentMetrics }] = await Promise.all([
+    import('@gateway/payments/stripe'),
+    import('./payments.js'),
+    import('./payment-metrics.js'),
+  ]);
+  return createPayments({
+    ledger,
+    provider: createStripeProvider(stripe),
+    limits: topUpCents,
+    publicUrl,
+    log,
+    metrics: addPaymentMetrics(registry),
+    now: Date.now,
+  });
+}

@@ -1,0 +1,159 @@
+/** What payments need of the ledger, and the documents that they keep beside it. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { BalanceStore, StoredDocument } from '@gateway/balance-store';
+
+export const PAYMENT_LEDGER = [
+  'topUp',
+  'adjust',
+  'getAccount',
+  'readUnspent',
+  'findEntries',
+  'listEntries',
+  'recordEvent',
+  'writeDocument',
+  'getDocument',
+  'listDocuments',
+] as const satisfies readonly (keyof BalanceStore)[];
+
+export type PaymentLedger = Pick<BalanceStore, (typeof PAYMENT_LEDGER)[number]>;
+
+const cents = z.int().min(1);
+const isoTime = z.iso.datetime();
+
+/**
+ * A payment that was started: what its notifications are compared with.
+ *
+ * `open`: the page can be used. `pending`: a delayed method was used. `paid`: the provider has the
+ * money; the ledger decides whether it is credited. `paid` is final, and the other two ends only
+ * give way to it.
+ */
+const payment = z.object({
+  by: z.enum(['key', 'operator', 'auto_top_up']),
+  /** The id of the key, or the name of the operator's token. */
+  started_by: z.string(),
+  amount_cents: cents,
+  state: z.enum(['open', 'pending', 'paid', 'failed', 'expired']),
+  url: z.string().nullable(),
+  expires_at: isoTime.nullable(),
+  provider_payment_id: z.string().nullable(),
+  /** Why it failed, in the provider's words. */
+  code: z.string().nullable(),
+});
+
+/** The customer's order to charge a saved method when the balance is low. */
+const autoTopUp = z.object({
+  /** `stopped`: an attempt failed, and nothing is charged until a person acts. */
+  state: z.enum(['needs_method', 'on', 'stopped']),
+  threshold_usd: z.string(),
+  amount_cents: cents,
+  max_per_day: z.int().min(1),
+  max_per_month_cents: cents,
+  /** Of the page on which the method is saved. */
+  setup_id: z.string(),
+  customer_id: z.string().nullable(),
+  method_id: z.string().nullable(),
+  stopped_code: z.string().nullable(),
+  /** The charge under way. No other begins before it has ended. */
+  attempt: z.object({ payment_id: z.string(), started_at: isoTime }).nullable(),
+  /** What was begun, by days and months of UTC. */
+  used: z.object({ day: z.string(), count: z.int(), month: z.string(), cents: z.int() }),
+});
+
+const promoCode = z.object({
+  amount_usd: z.string(),
+  /** Until when it can be redeemed. */
+  expires_at: isoTime.nullable(),
+  /** When what is left of the credit expires. */
+  credit_expires_at: isoTime.nullable(),
+  max_redemptions: z.int().min(1),
+  /** The accounts that redeemed it, each once. */
+  accounts: z.array(z.string()),
+});
+
+/** A fact about money that the ledger does not have, kept for the operator. */
+const unbooked = z.object({
+  fact: z.string(),
+  reason: z.string(),
+  payment_id: z.string().nullable(),
+  provider_payment_id: z.string(),
+  amount_cents: z.int(),
+  currency: z.string(),
+});
+
+const KINDS = {
+  payment,
+  auto_top_up: autoTopUp,
+  promo_code: promoCode,
+  unbooked_payment: unbooked,
+} as const;
+
+type Kind = keyof typeof KINDS;
+export type DocumentOf<Of extends Kind> = z.output<(typeof KINDS)[Of]>;
+
+/** A document as it was read. */
+export interface Known<Of extends Kind> extends Pick<
+  StoredDocument,
+  'seq' | 'id' | 'accountId' | 'version' | 'createdAt' | 'updatedAt' | 'balanceBelow'
+> {
+  readonly data: DocumentOf<Of>;
+}
+
+/** Reads documents of one kind. One that cannot be read was written by another version. */
+export function knownAs<Of extends Kind>(kind: Of, document: StoredDocument): Known<Of> {
+  const read = KINDS[kind].safeParse(document.data);
+  if (!read.success) throw new Error(`the document ${kind} ${document.id} cannot be read`);
+  return { ...document, data: read.data as DocumentOf<Of> };
+}
+
+export async function findDocument<Of extends Kind>(
+  ledger: Pick<PaymentLedger, 'getDocument'>,
+  kind: Of,
+  id: string,
+): Promise<Known<Of> | undefined> {
+  const found = await ledger.getDocument(kind, id);
+  return found === undefined ? undefined : knownAs(kind, found);
+}
+
+const ATTEMPTS = 50;
+const LONGEST_PAUSE_MS = 50;
+
+/**
+ * Changes a document, again if somebody else changed it in between.
+ *
+ * @param change - Of what is there now; `undefined` leaves it as it is.
+ * @returns the document as it is then; `undefined` if there is none
+ */
+export async function changeDocument<Of extends Kind>(
+  ledger: PaymentLedger,
+  { kind, id }: { readonly kind: Of; readonly id: string },
+  change: (
+    known: Known<Of>,
+  ) => { readonly data: DocumentOf<Of>; readonly balanceBelow?: bigint | null } | undefined,
+): Promise<Known<Of> | undefined> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const known = await findDocument(ledger, kind, id);
+    if (known === undefined) return undefined;
+    const changed = change(known);
+    if (changed === undefined) return known;
+    const { accountId, version } = known;
+    const { outcome } = await ledger.writeDocument({
+      kind,
+      id,
+      accountId,
+      version,
+      data: changed.data,
+      balanceBelow: changed.balanceBelow ?? null,
+    });
+    if (outcome === 'written') return { ...known, ...changed, version: version + 1 };
+    // So that many that change it at once do not collide all the time.
+    await sleep(Math.random() * Math.min(attempt * 2, LONGEST_PAUSE_MS));
+  }
+  throw new Error(`the document ${kind} ${id} changes all the time`);
+}
+
+/** The id of the ledger entry that credits a payment. */
+export function creditId(provider: string, providerPaymentId: string): string {
+  return `topup:${provider}:${providerPaymentId}`;
+}

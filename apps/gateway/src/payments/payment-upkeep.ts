@@ -1,0 +1,71 @@
+/**
+ * Looks after payments while serving: compares the provider with the ledger at the start and every
+ * hour, and runs auto top-ups. Runs in the process that owns the ledger; with PostgreSQL in each
+ * replica, which does nothing twice.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Payments } from './payments.js';
+
+const AUTO_TOP_UP_PERIOD_MS = 10_000;
+const RECONCILE_PERIOD_MS = 3_600_000;
+const STOP_PATIENCE_MS = 5_000;
+const DAY_MS = 86_400_000;
+/** At the start: as far back as the provider lists changes. */
+const FIRST_RANGE_MS = 30 * DAY_MS;
+/** For three days, a provider repeats a notification that was not accepted. */
+const RANGE_MS = 4 * DAY_MS;
+
+export interface PaymentUpkeep {
+  /** Waits some seconds for what is under way. */
+  stop(): Promise<void>;
+}
+
+export function startPaymentUpkeep(payments: Payments, log: Logger): PaymentUpkeep {
+  const stopping = new AbortController();
+
+  async function reconcile(rangeMs: number): Promise<void> {
+    const until = new Date();
+    const range = { from: new Date(until.getTime() - rangeMs), until };
+    const { compared, missing } = await payments.reconcile(range, 'apply');
+    if (missing.length > 0) log.warn({ compared, missing }, 'payments were missing');
+  }
+
+  async function attempt(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      // An outage of the provider or of the ledger passes.
+      const reason = error instanceof Error ? error.message : String(error);
+      log.warn({ reason }, `${what} failed`);
+    }
+  }
+
+  async function repeat(periodMs: number, work: () => Promise<void>): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await work();
+      const wait = sleep(periodMs, undefined, { signal: stopping.signal, ref: false });
+      await wait.catch(() => undefined);
+    }
+  }
+
+  let rangeMs = FIRST_RANGE_MS;
+  const loops = [
+    repeat(RECONCILE_PERIOD_MS, () =>
+      attempt('comparing payments', async () => {
+        await reconcile(rangeMs);
+        rangeMs = RANGE_MS;
+      }),
+    ),
+    repeat(AUTO_TOP_UP_PERIOD_MS, () => attempt('auto top-up', () => payments.autoTopUp.runDue())),
+  ];
+
+  return {
+    async stop() {
+      stopping.abort();
+      // What goes on longer is repeated later, with the same ids.
+      await Promise.race([Promise.all(loops), sleep(STOP_PATIENCE_MS, undefined, { ref: false })]);
+    },
+  };
+}

@@ -1,0 +1,129 @@
+/** Payments as the gateway's routes and operations use them. */
+
+import type { Logger } from 'pino';
+import type { MethodSavedFact, PaymentFact, PaymentProvider } from '@gateway/payments';
+import { createAutoTopUp } from './auto-top-up.js';
+import { bookFact } from './book-facts.js';
+import type { FactOutcome } from './book-facts.js';
+import { findDocument, knownAs } from './payment-ledger.js';
+import type { Known, PaymentLedger } from './payment-ledger.js';
+import type { NotificationOutcome } from './notification-outcome.js';
+import type { PaymentMetrics } from './payment-metrics.js';
+import { reconcile } from './reconcile.js';
+import type { Reconciliation } from './reconcile.js';
+import { readPaymentMoney } from './refunds.js';
+import type { PaymentMoney } from './refunds.js';
+import { startPayment } from './start-payment.js';
+import type { NewPayment, StartOutcome } from './start-payment.js';
+
+export interface PaymentLimits {
+  readonly minCents: number;
+  readonly maxCents: number;
+}
+
+export interface PaymentParts {
+  readonly ledger: PaymentLedger;
+  readonly provider: PaymentProvider;
+  readonly limits: PaymentLimits;
+  /** Address of the gateway for browsers, without a slash at its end. */
+  readonly publicUrl: string | undefined;
+  readonly log: Logger;
+  readonly metrics: PaymentMetrics;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export type Payments = ReturnType<typeof createPayments>;
+
+export function createPayments(parts: PaymentParts) {
+  const { ledger, provider, limits, publicUrl, log, metrics, now } = parts;
+  const autoTopUp = createAutoTopUp({ ledger, provider, book, log, now });
+
+  function book(fact: PaymentFact): Promise<FactOutcome> {
+    if (fact.kind === 'method_saved') return saveMethod(fact);
+    return bookFact({ ledger, provider, log }, fact);
+  }
+
+  function saveMethod(fact: MethodSavedFact): Promise<FactOutcome> {
+    return autoTopUp.saveMethod(fact);
+  }
+
+  /**
+   * Reads and books one notification.
+   *
+   * @throws {StoreUnavailableError | PaymentProviderError} The provider is to send it again.
+   */
+  async function notify(body: Uint8Array, signature: string | undefined) {
+    const reading = provider.readNotification(body, signature);
+    const outcome = await outcomeOf(reading);
+    metrics.notifications.inc({ outcome });
+    return outcome;
+  }
+
+  async function outcomeOf(
+    reading: ReturnType<PaymentProvider['readNotification']>,
+  ): Promise<NotificationOutcome> {
+    switch (reading.outcome) {
+      case 'unsigned':
+        return 'unsigned';
+      case 'other_mode':
+        log.error({ mode: reading.mode }, 'notification of the other mode than the secret key');
+        return 'other_mode';
+      case 'unreadable':
+        log.error({ type: reading.type, member: reading.member }, 'notification cannot be read');
+        return 'unreadable';
+      case 'read': {
+        let outcome: NotificationOutcome = 'ignored';
+        try {
+          for (const fact of reading.facts) outcome = await book(fact);
+        } catch (error) {
+          metrics.notifications.inc({ outcome: 'unavailable' });
+          throw error;
+        }
+        return outcome;
+      }
+    }
+  }
+
+  return {
+    limits,
+    publicUrl,
+    provider,
+    autoTopUp,
+    notify,
+    book,
+    start: (payment: NewPayment): Promise<StartOutcome> =>
+      startPayment({ ledger, provider }, payment),
+    find: (paymentId: string): Promise<Known<'payment'> | undefined> =>
+      findDocument(ledger, 'payment', paymentId),
+    async list(filter: {
+      readonly accountId?: string | undefined;
+      readonly before: bigint | undefined;
+      readonly limit: number;
+    }): Promise<readonly Known<'payment'>[]> {
+      const documents = await ledger.listDocuments({ kind: 'payment', ...filter });
+      return documents.map((document) => knownAs('payment', document));
+    },
+    async listUnbooked(page: {
+      readonly before: bigint | undefined;
+      readonly limit: number;
+    }): Promise<readonly Known<'unbooked_payment'>[]> {
+      const documents = await ledger.listDocuments({ kind: 'unbooked_payment', ...page });
+      return documents.map((document) => knownAs('unbooked_payment', document));
+    },
+    /** `undefined` while the ledger does not have it. */
+    async moneyOf({ data }: Known<'payment'>): Promise<PaymentMoney | undefined> {
+      const id = data.provider_payment_id;
+      return id === null ? undefined : readPaymentMoney(ledger, provider.name, id);
+    },
+    async reconcile(
+      range: { readonly from: Date; readonly until: Date },
+      mode: 'apply' | 'compare',
+    ): Promise<Reconciliation> {
+      const booking = mode === 'apply' ? book : undefined;
+      const result = await reconcile({ ledger, provider }, range, booking);
+      for (const { outcome } of result.missing) metrics.reconciled.inc({ outcome });
+      return result;
+    },
+  };
+}

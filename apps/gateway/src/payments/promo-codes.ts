@@ -1,0 +1,111 @@
+/** Promotional credit by code: each account redeems a code once, and a code only so often. */
+
+import type { Actor } from '@gateway/balance-store';
+import { formatUsd, parseUsd } from '@gateway/billing';
+import { changeDocument, findDocument, knownAs } from './payment-ledger.js';
+import type { Known, PaymentLedger } from './payment-ledger.js';
+
+const KIND = 'promo_code';
+
+export interface NewPromoCode {
+  readonly code: string;
+  /** In units of 10^-14 USD. */
+  readonly amount: bigint;
+  readonly expiresAt: Date | undefined;
+  readonly creditExpiresAt: Date | undefined;
+  readonly maxRedemptions: number;
+  readonly by: Actor;
+}
+
+/** The most redemptions of one code: the accounts are listed in one document. */
+export const MAX_REDEMPTIONS = 1_000;
+
+/** @returns `undefined` if there is a code of that name already */
+export async function createPromoCode(
+  ledger: PaymentLedger,
+  { code, amount, expiresAt, creditExpiresAt, maxRedemptions, by }: NewPromoCode,
+): Promise<Known<'promo_code'> | undefined> {
+  const data = {
+    amount_usd: formatUsd(amount),
+    expires_at: expiresAt?.toISOString() ?? null,
+    credit_expires_at: creditExpiresAt?.toISOString() ?? null,
+    max_redemptions: maxRedemptions,
+    accounts: [],
+  };
+  const { accounts: _accounts, ...details } = data;
+  const { outcome } = await ledger.writeDocument({
+    kind: KIND,
+    id: code,
+    accountId: '',
+    version: 0,
+    data,
+    trail: { action: 'promo_code.create', by, details: { ...details, code } },
+  });
+  return outcome === 'written' ? findDocument(ledger, KIND, code) : undefined;
+}
+
+export async function listPromoCodes(
+  ledger: PaymentLedger,
+  page: { readonly before: bigint | undefined; readonly limit: number },
+): Promise<readonly Known<'promo_code'>[]> {
+  const documents = await ledger.listDocuments({ kind: KIND, ...page });
+  return documents.map((document) => knownAs(KIND, document));
+}
+
+export type RedemptionOutcome =
+  | {
+      readonly outcome: 'redeemed' | 'replayed';
+      readonly amount: bigint;
+      /** Of the account, in units of 10^-14 USD. */
+      readonly balance: bigint;
+      readonly creditExpiresAt: Date | undefined;
+    }
+  /** Also for a code that has expired or is used up, so that guessing reveals nothing. */
+  | { readonly outcome: 'refused' };
+
+/**
+ * Credits an account with a code, once. The account is written down first: if the process ends
+ * before the credit, redeeming again credits it.
+ */
+export async function redeemPromoCode(
+  ledger: PaymentLedger,
+  { code, accountId, by, now }: RedemptionRequest,
+): Promise<RedemptionOutcome> {
+  const known = await changeDocument(ledger, { kind: KIND, id: code }, ({ data }) => {
+    const isOver = data.expires_at !== null && Date.parse(data.expires_at) <= now;
+    const isUsedUp = data.accounts.length >= data.max_redemptions;
+    if (data.accounts.includes(accountId) || isOver || isUsedUp) return undefined;
+    return { data: { ...data, accounts: [...data.accounts, accountId] } };
+  });
+  if (known?.data.accounts.includes(accountId) !== true) return { outcome: 'refused' };
+  const { amount_usd, credit_expires_at } = known.data;
+  const amount = parseUsd(amount_usd);
+  const creditExpiresAt = credit_expires_at === null ? undefined : new Date(credit_expires_at);
+  const credited = await ledger.topUp({
+    topUpId: `promo:${code}:${accountId}`,
+    to: { accountId },
+    amount,
+    source: 'promotional',
+    expiresAt: creditExpiresAt,
+    reference: code,
+    by,
+  });
+  switch (credited.outcome) {
+    case 'credited':
+    case 'replayed': {
+      const outcome = credited.outcome === 'credited' ? 'redeemed' : 'replayed';
+      return { outcome, amount, balance: credited.balance, creditExpiresAt };
+    }
+    case 'conflict':
+    case 'unknown':
+      return { outcome: 'refused' };
+  }
+}
+
+interface RedemptionRequest {
+  readonly code: string;
+  readonly accountId: string;
+  readonly by: Actor;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}

@@ -1,0 +1,137 @@
+/** Compares what the provider has with the ledger, and books what a lost notification left out. */
+
+import type { DisputeFact, PaidFact, PaymentFact, RefundFact } from '@gateway/payments';
+import type { PaymentProvider } from '@gateway/payments';
+import type { FactOutcome } from './book-facts.js';
+import { creditId } from './payment-ledger.js';
+import type { PaymentLedger } from './payment-ledger.js';
+
+export interface MissingEntry {
+  readonly fact: PaymentFact['kind'];
+  /** The provider's id of the payment, the refund or the dispute. */
+  readonly id: string;
+  readonly providerPaymentId: string;
+  readonly accountId: string | undefined;
+  readonly amountCents: number;
+  readonly currency: string;
+  /** `missing` unless it was to be booked. */
+  readonly outcome: FactOutcome | 'missing';
+}
+
+export interface Reconciliation {
+  /** Facts about money that were compared. */
+  readonly compared: number;
+  /** Those that the ledger did not have. */
+  readonly missing: readonly MissingEntry[];
+}
+
+type MoneyFact = PaidFact | RefundFact | DisputeFact;
+
+/** Facts whose entries are looked up in one query. */
+const BATCH = 100;
+
+/** @param book - Absent: nothing is changed. */
+export async function reconcile(
+  {
+    ledger,
+    provider,
+  }: {
+    readonly ledger: Pick<PaymentLedger, 'findEntries'>;
+    readonly provider: Pick<PaymentProvider, 'name' | 'listFacts'>;
+  },
+  range: { readonly from: Date; readonly until: Date },
+  book: ((fact: PaymentFact) => Promise<FactOutcome>) | undefined,
+): Promise<Reconciliation> {
+  const missing: MissingEntry[] = [];
+  const seen = new Set<string>();
+  let compared = 0;
+  let batch: { readonly fact: MoneyFact; readonly ids: readonly string[] }[] = [];
+
+  async function compareBatch(): Promise<void> {
+    const creditOf = (fact: MoneyFact) => creditId(provider.name, fact.providerPaymentId);
+    const asked = new Set(batch.flatMap(({ fact, ids }) => [creditOf(fact), ...ids]));
+    const found = await ledger.findEntries([...asked]);
+    const accounts = new Map(found.map(({ id, accountId }) => [id, accountId]));
+    for (const { fact, ids } of batch) {
+      if (ids.every((id) => accounts.has(id))) continue;
+      const credited = accounts.get(creditOf(fact));
+      const outcome =
+        book === undefined ? unlessForeign(fact, credited !== undefined) : await book(fact);
+      // Known by now: a notification came in between, or the booking of another fact had it booked.
+      if (outcome === 'foreign' || outcome === 'known') continue;
+      missing.push({
+        fact: fact.kind,
+        id: idOf(fact),
+        providerPaymentId: fact.providerPaymentId,
+        accountId: 'origin' in fact ? fact.origin?.accountId : credited,
+        amountCents: fact.amountCents,
+        currency: fact.currency,
+        outcome,
+      });
+    }
+    batch = [];
+  }
+
+  for await (const fact of provider.listFacts(range)) {
+    if (!isAboutMoney(fact)) {
+      await book?.(fact);
+      continue;
+    }
+    const ids = entryIdsOf(provider.name, fact);
+    // The same fact is in several of the provider's lists.
+    const key = ids.join(' ');
+    if (ids.length === 0 || seen.has(key)) continue;
+    seen.add(key);
+    compared += 1;
+    batch.push({ fact, ids });
+    if (batch.length === BATCH) await compareBatch();
+  }
+  if (batch.length > 0) await compareBatch();
+  return { compared, missing };
+}
+
+/**
+ * Without booking: a refund or a dispute of a payment that the ledger does not have is either
+ * foreign, or the payment itself is missing and listed.
+ */
+function unlessForeign(fact: MoneyFact, isPaymentKnown: boolean): 'missing' | 'foreign' {
+  const isOurs = fact.kind === 'paid' ? fact.origin !== undefined : isPaymentKnown;
+  return isOurs ? 'missing' : 'foreign';
+}
+
+function isAboutMoney(fact: PaymentFact): fact is MoneyFact {
+  return fact.kind === 'paid' || fact.kind === 'refund' || fact.kind === 'dispute';
+}
+
+function idOf(fact: MoneyFact): string {
+  switch (fact.kind) {
+    case 'paid':
+      return fact.providerPaymentId;
+    case 'refund':
+      return fact.refundId;
+    case 'dispute':
+      return fact.disputeId;
+  }
+}
+
+/** The ledger entries that a fact demands. */
+function entryIdsOf(name: string, fact: MoneyFact): readonly string[] {
+  const adjustment = (id: string) => `adjustment:${name}:${id}`;
+  switch (fact.kind) {
+    case 'paid':
+      return [creditId(name, fact.providerPaymentId)];
+    case 'refund':
+      return fact.state === 'made'
+        ? [adjustment(fact.refundId)]
+        : [adjustment(fact.refundId), adjustment(`${fact.refundId}:undone`)];
+    case 'dispute':
+      switch (fact.state) {
+        case 'inquiry':
+          return [];
+        case 'withdrawn':
+          return [adjustment(fact.disputeId)];
+        case 'reinstated':
+          return [adjustment(fact.disputeId), adjustment(`${fact.disputeId}:won`)];
+      }
+  }
+}

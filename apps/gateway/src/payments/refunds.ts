@@ -1,0 +1,79 @@
+/** What of a payment was refunded or disputed, and what of it is unspent. */
+
+import type { EntryPage, LedgerEntry } from '@gateway/balance-store';
+import { creditId } from './payment-ledger.js';
+import type { PaymentLedger } from './payment-ledger.js';
+
+export interface PaymentMoney {
+  /** In units of 10^-14 USD, as are all of these. */
+  readonly credited: bigint;
+  /** Refunds and disputes, less those that were undone or won. */
+  readonly takenBack: bigint;
+  /** The part that the account has not spent. Money is spent oldest first. */
+  readonly unspent: bigint;
+}
+
+const ENTRIES_PER_PAGE = 1_000;
+
+/** @returns `undefined` for a payment that the ledger does not have */
+export async function readPaymentMoney(
+  ledger: Pick<PaymentLedger, 'findEntries' | 'listEntries' | 'readUnspent'>,
+  providerName: string,
+  providerPaymentId: string,
+): Promise<PaymentMoney | undefined> {
+  const entryId = creditId(providerName, providerPaymentId);
+  const [credit] = await ledger.findEntries([entryId]);
+  if (credit === undefined) return undefined;
+  const bookings = await bookingsOf(ledger, credit.accountId);
+  const takenBack = takenBackBy(bookings);
+  const unspentCredit = await ledger.readUnspent(credit.accountId);
+  // What expires or was given has its own lots. The rest pays for requests in the order it came.
+  let left = unspentCredit?.other ?? 0n;
+  let unspent = 0n;
+  for (const entry of bookings) {
+    if (entry.kind !== 'top_up' || entry.source !== 'paid' || entry.expiresAt !== undefined) {
+      continue;
+    }
+    const net = entry.delta - (takenBack.get(entry.reference ?? '') ?? 0n);
+    const part = net < left ? net : left;
+    if (part <= 0n) continue;
+    left -= part;
+    if (entry.id === entryId) unspent = part;
+  }
+  return {
+    credited: credit.delta,
+    takenBack: takenBack.get(providerPaymentId) ?? 0n,
+    unspent,
+  };
+}
+
+function takenBackBy(bookings: readonly LedgerEntry[]): ReadonlyMap<string, bigint> {
+  const sums = new Map<string, bigint>();
+  for (const entry of bookings) {
+    const isOfPayment =
+      entry.kind === 'adjustment' && (entry.reason === 'refund' || entry.reason === 'chargeback');
+    if (!isOfPayment || entry.reference === undefined) continue;
+    sums.set(entry.reference, (sums.get(entry.reference) ?? 0n) - entry.delta);
+  }
+  return sums;
+}
+
+/** Everything that is not a charge, newest first. */
+async function bookingsOf(
+  ledger: Pick<PaymentLedger, 'listEntries'>,
+  accountId: string,
+): Promise<readonly LedgerEntry[]> {
+  const entries: LedgerEntry[] = [];
+  let cursor: string | undefined;
+  do {
+    const page: EntryPage = await ledger.listEntries({
+      accountId,
+      withoutCharges: true,
+      limit: ENTRIES_PER_PAGE,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    entries.push(...page.entries);
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return entries;
+}

@@ -1,0 +1,89 @@
+/** Starts a payment: a document that says what is expected, then the provider's page. */
+
+import { createHash } from 'node:crypto';
+import { PaymentProviderError } from '@gateway/payments';
+import type { PaymentProvider } from '@gateway/payments';
+import { changeDocument, findDocument } from './payment-ledger.js';
+import type { DocumentOf, Known, PaymentLedger } from './payment-ledger.js';
+
+export interface NewPayment {
+  readonly accountId: string;
+  readonly amountCents: number;
+  /** Chosen by the caller. The same for an account starts one payment. */
+  readonly requestKey: string;
+  readonly by: Extract<DocumentOf<'payment'>['by'], 'key' | 'operator'>;
+  readonly startedBy: string;
+  /** Where the customer comes back to, without the query. */
+  readonly returnUrl: string;
+}
+
+export type StartOutcome =
+  | { readonly outcome: 'started' | 'replayed'; readonly payment: Known<'payment'> }
+  /** The request key was used before for another amount. */
+  | { readonly outcome: 'conflict' };
+
+/**
+ * @throws {PaymentProviderError | StoreUnavailableError} Repeat it with the same `requestKey`.
+ */
+export async function startPayment(
+  { ledger, provider }: { readonly ledger: PaymentLedger; readonly provider: PaymentProvider },
+  { accountId, amountCents, requestKey, by, startedBy, returnUrl }: NewPayment,
+): Promise<StartOutcome> {
+  const id = paymentIdOf(accountId, requestKey);
+  const kind = 'payment';
+  const { outcome } = await ledger.writeDocument({
+    kind,
+    id,
+    accountId,
+    version: 0,
+    data: openPayment({ by, started_by: startedBy, amount_cents: amountCents }),
+  });
+  const known = await findDocument(ledger, kind, id);
+  if (known?.data.amount_cents !== amountCents) return { outcome: 'conflict' };
+  const { url, state } = known.data;
+  // A page was made before, or is of no more use.
+  if (url !== null || state !== 'open') return { outcome: 'replayed', payment: known };
+  const page = await provider
+    .startCheckout({ origin: { paymentId: id, accountId }, amountCents, ...returnUrls(returnUrl) })
+    .catch((error: unknown) => {
+      if (error instanceof PaymentProviderError && error.reason === 'reused') return undefined;
+      throw error;
+    });
+  // The page was made before with another address to come back to, and its own was not kept.
+  if (page === undefined) return { outcome: 'conflict' };
+  await changeDocument(ledger, { kind, id }, ({ data }) =>
+    data.state === 'open'
+      ? { data: { ...data, url: page.url, expires_at: page.expiresAt.toISOString() } }
+      : undefined,
+  );
+  const payment = await findDocument(ledger, kind, id);
+  if (payment === undefined) throw new Error(`the payment ${id} is gone`);
+  return { outcome: outcome === 'written' ? 'started' : 'replayed', payment };
+}
+
+export function openPayment(
+  given: Pick<DocumentOf<'payment'>, 'by' | 'started_by' | 'amount_cents'>,
+): DocumentOf<'payment'> {
+  return {
+    ...given,
+    state: 'open',
+    url: null,
+    expires_at: null,
+    provider_payment_id: null,
+    code: null,
+  };
+}
+
+/** Other accounts may use the same words. */
+function paymentIdOf(accountId: string, requestKey: string): string {
+  const hash = createHash('sha256').update(`${accountId}\n${requestKey}`).digest('hex');
+  return `pay_${hash.slice(0, 32)}`;
+}
+
+/** What the page says when the customer is back. */
+export function returnUrls(returnUrl: string) {
+  return {
+    successUrl: `${returnUrl}?top_up=paid`,
+    cancelUrl: `${returnUrl}?top_up=canceled`,
+  };
+}

@@ -1,0 +1,95 @@
+/** The formats of requests that are translated, and how. */
+
+import { translateRequest } from '@gateway/translator';
+import type {
+  Note,
+  RequestProblem,
+  ResponseContext,
+  TranslateRequestOptions,
+} from '@gateway/translator';
+import { cacheConversations, nativeSchemas, webSearch } from '@gateway/translator/features';
+import type { JsonShape } from '@gateway/translator/native';
+import { translateResponsesRequest } from '@gateway/translator/responses';
+import type { ResponsesContext } from '@gateway/translator/responses';
+import type { ChatConfig, PricedFeature } from '../config.js';
+import { MAX_ITEMS } from './shared-account-rules.js';
+
+export type TranslatedFormat = TranslationContext['format'];
+
+/** The facts about a request that the translation of its response needs. */
+export type TranslationContext = { readonly notes: readonly Note[] } & (
+  | { readonly format: 'chat.completions'; readonly response: ResponseContext }
+  | { readonly format: 'responses'; readonly response: ResponsesContext }
+);
+
+export type Translation =
+  | {
+      readonly outcome: 'translated';
+      readonly body: string;
+      readonly context: TranslationContext;
+    }
+  | { readonly outcome: 'refused'; readonly problem: RequestProblem };
+
+interface RequestTranslator {
+  /**
+   * Limits the number of items in lists that the translation iterates over. It checks the items
+   * itself.
+   */
+  readonly shape: JsonShape;
+  readonly translate: (request: unknown, options: TranslateRequestOptions) => Translation;
+}
+
+const LIST: JsonShape = { maxItems: MAX_ITEMS };
+/** A namespace is a tool that holds others. */
+const TOOLS: JsonShape = listOf(members({ tools: LIST }));
+
+export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>> = {
+  'chat.completions': {
+    shape: members({
+      messages: listOf(members({ content: LIST, tool_calls: LIST })),
+      tools: LIST,
+      functions: LIST,
+      stop: LIST,
+    }),
+    translate(request, options) {
+      const translation = translateRequest(request, options);
+      if (translation.outcome === 'refused') return translation;
+      const { outcome, body, response, notes } = translation;
+      return { outcome, body, context: { format: 'chat.completions', response, notes } };
+    },
+  },
+  responses: {
+    shape: members({
+      input: listOf(members({ content: LIST, output: LIST, tools: TOOLS })),
+      tools: TOOLS,
+      include: LIST,
+    }),
+    translate(request, options) {
+      const translation = translateResponsesRequest(request, options);
+      if (translation.outcome === 'refused') return translation;
+      const { outcome, body, response, notes } = translation;
+      return { outcome, body, context: { format: 'responses', response, notes } };
+    },
+  },
+};
+
+/** Searches have a price of their own, which the operator bears, so one request has a few. */
+const MAX_SEARCHES = 5;
+
+/** The options of the translator that the operator has turned on. */
+export function translatorFeatures(chat: ChatConfig, allow: ReadonlySet<PricedFeature>) {
+  return {
+    jsonSchema: chat.jsonSchema === 'native' ? nativeSchemas : undefined,
+    reasoning: chat.reasoning === 'none' ? undefined : chat.reasoning,
+    cache: chat.cache === 'auto' ? cacheConversations : undefined,
+    webSearch: allow.has('web_search') ? webSearch({ maxUses: MAX_SEARCHES }) : undefined,
+  };
+}
+
+function listOf(item: JsonShape): JsonShape {
+  return { maxItems: MAX_ITEMS, item };
+}
+
+function members(shapes: Readonly<Record<string, JsonShape>>): JsonShape {
+  return { member: (name) => (Object.hasOwn(shapes, name) ? shapes[name] : undefined) };
+}

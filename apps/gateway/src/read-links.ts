@@ -1,0 +1,83 @@
+/**
+ * Links for reading: a text that stands for a key on the dashboard's reads, and nowhere else.
+ *
+ * A link is signed and stored nowhere. It names the key, until when it is good, and the credential
+ * that the key had: a link is good for as long as that credential, and ends when the key is rotated
+ * or revoked. It never lets anyone see more than the key itself, nor spend.
+ */
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { KeyRecord } from '@gateway/balance-store';
+import { CUSTOMER_PAGE } from './pages/addresses.js';
+
+export interface ReadLinks {
+  create(key: Pick<KeyRecord, 'id' | 'hint'>, expiresAt: Date): string;
+  /**
+   * Checks the signature only: needs no database, so guessing costs nothing.
+   *
+   * @returns the id of the key; `undefined` for a text that this gateway did not sign
+   */
+  read(link: string): ReadLink | undefined;
+  /** Whether the link is still good for its key, which was read meanwhile. */
+  isGood(link: ReadLink, key: KeyRecord, now: number): boolean;
+}
+
+export interface ReadLink {
+  readonly keyId: string;
+  readonly expiresAt: Date;
+  /** Of the credential that the key had. */
+  readonly mark: string;
+}
+
+const PREFIX = 'gl_';
+const KEY_PREFIX = 'key_';
+const FORM = /^gl_([\w-]{1,64})\.(\d{1,12})\.([\w-]{16})\.([\w-]{43})$/;
+const MARK_LENGTH = 16;
+const PURPOSE = 'gateway links for reading, version 1';
+
+/** Whether a credential has the form of a link, good or not. */
+export function isReadLink(credential: string): boolean {
+  return credential.startsWith(PREFIX);
+}
+
+/** @param pepper - The one of the keys' credentials, the same on every replica. */
+export function createReadLinks(pepper: string): ReadLinks {
+  const secret = createHmac('sha256', pepper).update(PURPOSE).digest();
+  const sign = (text: string): string =>
+    createHmac('sha256', secret).update(text).digest('base64url');
+  // A key's record has no more of its credential than the hint, which rotating changes.
+  const markOf = ({ id, hint }: Pick<KeyRecord, 'id' | 'hint'>): string =>
+    sign(`credential ${id} ${hint}`).slice(0, MARK_LENGTH);
+
+  return {
+    create(key, expiresAt) {
+      const seconds = Math.floor(expiresAt.getTime() / 1000);
+      const id = key.id.slice(KEY_PREFIX.length);
+      const signed = `${PREFIX}${id}.${String(seconds)}.${markOf(key)}`;
+      return `${signed}.${sign(signed)}`;
+    },
+    read(link) {
+      const [, id = '', seconds = '', mark = '', signature = ''] = FORM.exec(link) ?? [];
+      const expected = Buffer.from(sign(`${PREFIX}${id}.${seconds}.${mark}`));
+      const presented = Buffer.from(signature);
+      if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) {
+        return undefined;
+      }
+      return { keyId: KEY_PREFIX + id, expiresAt: new Date(Number(seconds) * 1000), mark };
+    },
+    isGood: ({ expiresAt, mark }, key, now) =>
+      key.state !== 'revoked' && mark === markOf(key) && now < expiresAt.getTime(),
+  };
+}
+
+/** @param link - Made for this key just now. */
+export function linkView(link: string, keyId: string, expiresAt: Date) {
+  return {
+    object: 'link' as const,
+    key_id: keyId,
+    link,
+    /** Below the address that clients use. What follows # is never sent to a server. */
+    path: `${CUSTOMER_PAGE}/#link=${link}`,
+    expires_at: new Date(Math.floor(expiresAt.getTime() / 1000) * 1000).toISOString(),
+  };
+}

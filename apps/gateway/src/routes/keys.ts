@@ -1,0 +1,265 @@
+/**
+ * `/v1/dashboard/keys`: a key with the scope `manage` lists, creates, rotates, suspends and caps
+ * the keys of its account. It can neither add money nor leave its account.
+ */
+
+import type { Express, Request, RequestHandler } from 'express';
+import { z } from 'zod';
+import type { Actor, KeyRecord } from '@gateway/balance-store';
+import { addressGroup } from '../client-address.js';
+import {
+  capsOf,
+  bookingId,
+  keyId,
+  keyRules,
+  limitsOf,
+  metadata,
+  name,
+  time,
+} from '../operations/fields.js';
+import { createdOf, rotated } from '../operations/keys.js';
+import { OperationError } from '../operations/operation.js';
+import { keyView } from '../operations/views.js';
+import { badRequest } from '../refusal.js';
+import type { Refusal } from '../refusal.js';
+import type { Services } from '../services.js';
+import { readJson } from './json-body.js';
+import { refusalOfQuery } from './query-refusal.js';
+import { readRoute } from './read-route.js';
+import type { ReadAnswer } from './read-route.js';
+import { needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
+
+const POLICY = { limit: 60, windowMs: 60_000 } as const;
+const ROUTE = { endpoint: 'keys', accepted: 'bearer_or_link', limit: POLICY } as const;
+/** Each has limits of its own: more keys would be a way around them. */
+const MAX_KEYS_PER_ACCOUNT = 100;
+
+const { scope: _scope, ...rules } = keyRules;
+
+export const newKey = z.strictObject({
+  name,
+  ...rules,
+  metadata: metadata.optional(),
+  expires_at: time.optional(),
+});
+
+export const changedKey = z.strictObject({
+  name: name.optional(),
+  ...rules,
+  metadata: metadata.optional(),
+  expires_at: time.nullable().optional(),
+});
+
+export const rotation = z.strictObject({
+  grace_seconds: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(30 * 86_400)
+    .default(0),
+});
+
+export const listQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  after: keyId.optional(),
+});
+
+/** The key that asks, which may manage, and what it asks for. */
+interface Managed {
+  readonly key: KeyRecord;
+  readonly req: Request;
+  readonly by: Actor;
+}
+
+export function addKeyManagement(app: Express, services: Services): void {
+  const { store } = services;
+  const managed = (work: (managed: Managed) => Promise<ReadAnswer>) => manageRoute(services, work);
+  const change = (act: 'suspendKey' | 'resumeKey' | 'revokeKey') =>
+    managed(async ({ key, req, by }) => {
+      const target = await targetOf(services, key, req);
+      if ('refusal' in target) return target;
+      if (target.id === key.id) return { refusal: ownKey() };
+      return shown(await store[act](target.id, by));
+    });
+
+  app.get(
+    '/v1/dashboard/keys',
+    managed(async ({ key, req }) => {
+      const query = listQuery.safeParse(req.query);
+      if (!query.success) return { refusal: refusalOfQuery(query.error) };
+      const { limit, after } = query.data;
+      const keys = await store.listKeys({ accountId: key.accountId, limit, after });
+      const next = keys.length === limit ? keys.at(-1)?.id : undefined;
+      return {
+        json: {
+          object: 'list',
+          data: keys.map(holderView),
+          has_more: next !== undefined,
+          next_cursor: next ?? null,
+        },
+      };
+    }),
+  );
+  app.post(
+    '/v1/dashboard/keys',
+    managed(async ({ key, req, by }) => {
+      const input = newKey.safeParse(req.body);
+      if (!input.success) return { refusal: refusalOfQuery(input.error) };
+      const { accountId } = key;
+      const count = (await store.listKeys({ accountId, limit: MAX_KEYS_PER_ACCOUNT })).length;
+      if (count >= MAX_KEYS_PER_ACCOUNT) {
+        return { refusal: badRequest('keys: this account has as many as it may have', 'keys') };
+      }
+      const repeated = bookingId.optional().safeParse(req.headers['idempotency-key']);
+      if (!repeated.success) {
+        return { refusal: badRequest('idempotency-key: cannot be used', 'idempotency-key') };
+      }
+      const { expires_at, models, ...given } = input.data;
+      const created = await store.create({
+        // Other accounts may use the same words.
+        creationId: repeated.data === undefined ? undefined : `${accountId}:${repeated.data}`,
+        account: { id: accountId },
+        key: {
+          name: given.name,
+          // Not above those of the key that creates it.
+          limits: limitsWithin(key, limitsOf(given)),
+          expiresAt: earlierOf(expires_at ?? null, key.expiresAt),
+          metadata: given.metadata,
+          models: modelsWithin(key, models),
+          caps: capsOf(given),
+        },
+        by,
+      });
+      const { key: record } = createdOf(created);
+      if (record === undefined) throw new Error('the key was not created');
+      const credential = created.outcome === 'created' ? created.credential : undefined;
+      return { json: { ...holderView(record), api_key: credential ?? null } };
+    }),
+  );
+  app.get(
+    '/v1/dashboard/keys/:key_id',
+    managed(async ({ key, req }) => {
+      const target = await targetOf(services, key, req);
+      return 'refusal' in target ? target : { json: holderView(target) };
+    }),
+  );
+  app.patch(
+    '/v1/dashboard/keys/:key_id',
+    managed(async ({ key, req, by }) => {
+      const input = changedKey.safeParse(req.body);
+      if (!input.success) return { refusal: refusalOfQuery(input.error) };
+      const target = await targetOf(services, key, req);
+      if ('refusal' in target) return target;
+      if (target.id === key.id) return { refusal: ownKey() };
+      const { expires_at, models, ...given } = input.data;
+      const changed = await store.updateKey(
+        target.id,
+        {
+          limits: limitsBelow(key, limitsOf(given)),
+          caps: capsOf(given),
+          ...(models === undefined ? {} : { models: modelsWithin(key, models) }),
+          ...(given.name === undefined ? {} : { name: given.name }),
+          ...(given.metadata === undefined ? {} : { metadata: given.metadata }),
+          ...(expires_at === undefined ? {} : { expiresAt: earlierOf(expires_at, key.expiresAt) }),
+        },
+        by,
+      );
+      return shown(changed);
+    }),
+  );
+  app.post(
+    '/v1/dashboard/keys/:key_id/rotate',
+    managed(async ({ key, req, by }) => {
+      const input = rotation.safeParse(req.body ?? {});
+      if (!input.success) return { refusal: refusalOfQuery(input.error) };
+      const target = await targetOf(services, key, req);
+      if ('refusal' in target) return target;
+      const graceMs = input.data.grace_seconds * 1_000;
+      return { json: await rotated(target.id, { graceMs }, { store, by }) };
+    }),
+  );
+  app.post('/v1/dashboard/keys/:key_id/suspend', change('suspendKey'));
+  app.post('/v1/dashboard/keys/:key_id/resume', change('resumeKey'));
+  app.post('/v1/dashboard/keys/:key_id/revoke', change('revokeKey'));
+}
+
+function manageRoute(
+  services: Services,
+  work: (managed: Managed) => Promise<ReadAnswer>,
+): RequestHandler {
+  return readRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
+    if (key.scope !== 'manage') return { refusal: needsManage('keys') };
+    const stopped = await refusalOfStopped('keys', key, services);
+    if (stopped !== undefined) return { refusal: stopped };
+    if (req.method !== 'GET' && !(await readJson(req))) {
+      return { refusal: badRequest('body: must be a JSON object of at most 64 KB') };
+    }
+    try {
+      return await work({ key, req, by: { name: key.id, address: addressGroup(req.ip) } });
+    } catch (error) {
+      if (!(error instanceof OperationError)) throw error;
+      const { status, type, message } = error;
+      return { refusal: { status, type, message, param: message.split(':')[0] ?? null } };
+    }
+  });
+}
+
+/** A key of the same account. Those of others are unknown. */
+async function targetOf(
+  { store }: Services,
+  { accountId }: KeyRecord,
+  req: Request,
+): Promise<KeyRecord | { readonly refusal: Refusal }> {
+  const id = keyId.safeParse(req.params['key_id']);
+  const target = id.success ? await store.getKey(id.data) : undefined;
+  if (target?.accountId === accountId) return target;
+  return { refusal: unknownKeyOfAccount() };
+}
+
+function ownKey(): Refusal {
+  return badRequest('key_id: a key cannot change itself: use another one', 'key_id');
+}
+
+function shown(key: KeyRecord | undefined): ReadAnswer {
+  if (key === undefined) throw new Error('a key of the account has no record');
+  return { json: holderView(key) };
+}
+
+/** A key as its holder may see it, without the operator's own id. */
+function holderView(key: KeyRecord) {
+  const { external_id: _externalId, ...view } = keyView(key);
+  return view;
+}
+
+function limitsWithin(
+  { limits: own }: KeyRecord,
+  given: Partial<KeyRecord['limits']>,
+): KeyRecord['limits'] {
+  return { ...own, ...limitsBelow({ limits: own }, given) };
+}
+
+function limitsBelow(
+  { limits: own }: Pick<KeyRecord, 'limits'>,
+  given: Partial<KeyRecord['limits']>,
+): Partial<KeyRecord['limits']> {
+  return Object.fromEntries(
+    Object.entries(given).map(([limit, value]: [string, number]) => [
+      limit,
+      Math.min(value, own[limit as keyof typeof own]),
+    ]),
+  );
+}
+
+/** Only models that the key may use itself. */
+function modelsWithin(
+  { models: own }: KeyRecord,
+  wanted: readonly string[] | null | undefined,
+): readonly string[] | null {
+  if (own === null) return wanted ?? null;
+  return wanted?.filter((model) => own.includes(model)) ?? own;
+}
+
+function earlierOf(wanted: Date | null, own: Date | null): Date | null {
+  if (wanted === null || own === null) return wanted ?? own;
+  return wanted < own ? wanted : own;
+}

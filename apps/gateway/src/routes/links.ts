@@ -1,0 +1,46 @@
+/** `POST /v1/dashboard/links`: a link with which others may read what the key may read. */
+
+import type { RequestHandler } from 'express';
+import { z } from 'zod';
+import { keyId, linkSeconds } from '../operations/fields.js';
+import { linkView } from '../read-links.js';
+import { badRequest } from '../refusal.js';
+import type { Services } from '../services.js';
+import { readJson } from './json-body.js';
+import { refusalOfQuery } from './query-refusal.js';
+import { readRoute } from './read-route.js';
+import type { ReadAnswer } from './read-route.js';
+import { needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
+
+const POLICY = { limit: 60, windowMs: 60_000 } as const;
+
+export const linkInput = z.strictObject({
+  /** Another key of the account, for a key that may manage them. */
+  key_id: keyId.optional(),
+  expires_in_seconds: linkSeconds,
+});
+
+export function createLinkRoute(services: Services): RequestHandler {
+  return readRoute(
+    { endpoint: 'links', accepted: 'bearer', limit: POLICY },
+    services,
+    async (key, req): Promise<ReadAnswer> => {
+      const stopped = await refusalOfStopped('links', key, services);
+      if (stopped !== undefined) return { refusal: stopped };
+      if (!(await readJson(req))) {
+        return { refusal: badRequest('body: must be a JSON object of at most 64 KB') };
+      }
+      const input = linkInput.safeParse(req.body ?? {});
+      if (!input.success) return { refusal: refusalOfQuery(input.error) };
+      const { key_id = key.id, expires_in_seconds } = input.data;
+      if (key_id !== key.id && key.scope !== 'manage') return { refusal: needsManage('key_id') };
+      const target = await services.store.getKey(key_id);
+      if (target?.accountId !== key.accountId || target.state === 'revoked') {
+        return { refusal: unknownKeyOfAccount() };
+      }
+      const expiresAt = new Date(services.now() + expires_in_seconds * 1_000);
+      const link = services.readLinks.create(target, expiresAt);
+      return { json: linkView(link, target.id, expiresAt) };
+    },
+  );
+}

@@ -1,0 +1,38 @@
+/** `GET /v1/dashboard/prices`: what each model costs that the key may use, by class of tokens. */
+
+import type { RequestHandler } from 'express';
+import type { ModelPrice } from '@gateway/billing';
+import { ratesView } from '../operations/views.js';
+import type { Services } from '../services.js';
+import { modelsOf } from './models.js';
+import { readRoute } from './read-route.js';
+
+const POLICY = { limit: 120, windowMs: 60_000 } as const;
+
+export function pricesRoute(services: Services): RequestHandler {
+  return readRoute(
+    { endpoint: 'prices', accepted: 'bearer_or_link', limit: POLICY },
+    services,
+    (key) => ({
+      json: {
+        object: 'list',
+        data: modelsOf(key, services).map(priceView),
+        has_more: false,
+        next_cursor: null,
+      },
+    }),
+  );
+}
+
+export function priceView(price: ModelPrice) {
+  return {
+    object: 'price' as const,
+    model: price.id,
+    display_name: price.displayName,
+    /** In USD per million tokens. */
+    rates: ratesView(price.rates),
+    is_deprecated: price.deprecated,
+    max_input_tokens: price.contextWindow,
+    max_output_tokens: price.maxOutputTokens,
+  };
+}

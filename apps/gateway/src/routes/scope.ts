@@ -1,0 +1,41 @@
+/** What only some keys may do, and to which keys. */
+
+import type { KeyRecord } from '@gateway/balance-store';
+import type { Refusal } from '../refusal.js';
+import type { Services } from '../services.js';
+
+/** @param param - What asks for it. */
+export function needsManage(param: string): Refusal {
+  return {
+    status: 403,
+    type: 'permission_error',
+    message: `${param}: needs a key with the scope "manage", which your operator can give`,
+    param,
+    code: 'needs_manage',
+  };
+}
+
+/**
+ * Refuses changes by a key that an operator stopped or that has expired. A key whose balance is
+ * used up may still put things in order.
+ *
+ * @param param - What asks for it.
+ */
+export async function refusalOfStopped(
+  param: string,
+  { id }: KeyRecord,
+  { store }: Pick<Services, 'store'>,
+): Promise<Refusal | undefined> {
+  const { standing } = await store.readStanding(id);
+  if (standing !== 'suspended' && standing !== 'expired') return undefined;
+  return { ...needsManage(param), message: `${param}: this key is ${standing}` };
+}
+
+export function unknownKeyOfAccount(): Refusal {
+  return {
+    status: 404,
+    type: 'not_found_error',
+    message: 'key_id: no key of this account has this id',
+    param: 'key_id',
+  };
+}

@@ -1,0 +1,59 @@
+/** `GET /v1/dashboard/statement?month=2026-11`: as JSON, CSV, or a page that prints well. */
+
+import type { RequestHandler } from 'express';
+import { z } from 'zod';
+import type { KeyRecord } from '@gateway/balance-store';
+import { month } from '../operations/fields.js';
+import { STATEMENT_POLICY, statementPage } from '../operations/statement-page.js';
+import { readStatement, statementCsv, statementView } from '../operations/statement.js';
+import type { Services } from '../services.js';
+import { refusalOfQuery } from './query-refusal.js';
+import { readRoute } from './read-route.js';
+import type { ReadAnswer } from './read-route.js';
+import { needsManage } from './scope.js';
+
+const POLICY = { limit: 30, windowMs: 60_000 } as const;
+
+export const statementQuery = z.strictObject({
+  month,
+  format: z.enum(['json', 'csv', 'html']).default('json'),
+});
+
+export function statementRoute(services: Services): RequestHandler {
+  return readRoute(
+    { endpoint: 'statement', accepted: 'bearer_or_link', limit: POLICY },
+    services,
+    async (key, req): Promise<ReadAnswer> => {
+      const query = statementQuery.safeParse(req.query);
+      if (!query.success) return { refusal: refusalOfQuery(query.error) };
+      if (!(await maySeeAccount(key, services))) return { refusal: needsManage('statement') };
+      const statement = await readStatement(services.store, key.accountId, query.data.month);
+      switch (query.data.format) {
+        case 'json':
+          return { json: statementView(statement) };
+        case 'csv':
+          return { text: statementCsv(statement), contentType: 'text/csv; charset=utf-8' };
+        case 'html':
+          return {
+            text: statementPage(statement),
+            contentType: 'text/html; charset=utf-8',
+            headers: {
+              'content-security-policy': STATEMENT_POLICY,
+              'x-content-type-options': 'nosniff',
+              'referrer-policy': 'no-referrer',
+              'cache-control': 'no-store',
+            },
+          };
+      }
+    },
+  );
+}
+
+/** A statement shows what every key of the account was charged. */
+export async function maySeeAccount(
+  { accountId, scope }: KeyRecord,
+  { store }: Pick<Services, 'store'>,
+): Promise<boolean> {
+  if (scope === 'manage') return true;
+  return (await store.listKeys({ accountId, limit: 2 })).length === 1;
+}

@@ -1,0 +1,133 @@
+/**
+ * `POST /webhooks/stripe`: Stripe reports what happened to payments.
+ *
+ * Anybody may send here, so a request without a signature is refused before its body is read, and a
+ * body is limited in bytes, in time and in number at once. The signature is verified over the bytes
+ * as they came, before anything else is done with them.
+ *
+ * 2xx: Stripe need not send it again. It repeats any other for three days.
+ */
+
+import type { Request, RequestHandler } from 'express';
+import { StoreUnavailableError } from '@gateway/balance-store';
+import { PaymentProviderError } from '@gateway/payments';
+import { inviteBody } from '../http-server.js';
+import type { NotificationOutcome } from '../payments/notification-outcome.js';
+import type { Payments } from '../payments/payments.js';
+import { badRequest, requestIdHeaders, sendEarlyRefusal } from '../refusal.js';
+import type { Refusal } from '../refusal.js';
+import { newRequestId } from '../request-id.js';
+import type { Services } from '../services.js';
+
+const ENDPOINT = 'stripe_webhook';
+const MAX_BYTES = 256 * 1024;
+const MAX_SIGNATURE_CHARS = 4_096;
+const BODY_MS = 10_000;
+const MOST_AT_ONCE = 64;
+
+export function stripeWebhookRoute(
+  payments: Payments,
+  services: Pick<Services, 'telemetry' | 'now' | 'log'>,
+): RequestHandler {
+  let running = 0;
+
+  async function outcomeOf(req: Request): Promise<NotificationOutcome | Refusal> {
+    const signature = req.headers['stripe-signature'];
+    if (typeof signature !== 'string' || signature.length > MAX_SIGNATURE_CHARS) return UNSIGNED;
+    if (Number(req.headers['content-length'] ?? 0) > MAX_BYTES) return TOO_LARGE;
+    if (running >= MOST_AT_ONCE) return BUSY;
+    running += 1;
+    try {
+      if (req.res !== undefined) inviteBody(req, req.res);
+      const body = await readBytes(req);
+      return body === undefined ? TOO_LARGE : await payments.notify(body, signature);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError || error instanceof PaymentProviderError)) {
+        throw error;
+      }
+      services.log.warn({ fault: error.message }, 'notification was not booked yet');
+      return { ...BUSY, fault: error.message };
+    } finally {
+      running -= 1;
+    }
+  }
+
+  return async function takeNotification(req, res) {
+    const startedAt = services.now();
+    const requestId = newRequestId(startedAt);
+    const outcome = await outcomeOf(req);
+    const refusal = typeof outcome === 'object' ? outcome : refusalOf(outcome);
+    if (refusal === undefined) {
+      res.writeHead(200, { ...requestIdHeaders(requestId), 'content-type': 'application/json' });
+      res.end('{"received":true}');
+    } else {
+      sendEarlyRefusal(req, res, refusal, { dialect: 'messages', requestId });
+    }
+    services.telemetry.requestFinished({
+      requestId,
+      endpoint: ENDPOINT,
+      status: refusal?.status ?? 200,
+      durationMs: services.now() - startedAt,
+      fault: refusal?.fault,
+    });
+  };
+}
+
+const UNSIGNED = badRequest('stripe-signature: is missing, too old, or not of this body');
+const TOO_LARGE: Refusal = {
+  status: 413,
+  type: 'request_too_large',
+  message: 'body: is larger than 256 KiB, or took longer than 10 seconds',
+};
+const BUSY: Refusal = {
+  status: 503,
+  type: 'api_error',
+  message: 'the notification cannot be booked at the moment: send it again',
+  retryAfterSeconds: 5,
+};
+
+function refusalOf(outcome: NotificationOutcome): Refusal | undefined {
+  switch (outcome) {
+    case 'unsigned':
+      return UNSIGNED;
+    case 'other_mode':
+      return badRequest('livemode: is of the other mode than the secret key');
+    case 'unreadable':
+      return badRequest('data: has not the members of such an event');
+    case 'unavailable':
+      return BUSY;
+    case 'booked':
+    case 'known':
+    case 'noted':
+    case 'foreign':
+    case 'unbooked':
+    case 'ignored':
+      return undefined;
+  }
+}
+
+/** @returns `undefined` for a body that is too large or too slow, or whose client has left */
+function readBytes(req: Request): Promise<Buffer | undefined> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const finish = (body: Buffer | undefined): void => {
+      clearTimeout(timer);
+      req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      resolve(body);
+    };
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes > MAX_BYTES) finish(undefined);
+      else chunks.push(chunk);
+    };
+    const onEnd = (): void => {
+      finish(Buffer.concat(chunks));
+    };
+    const onClose = (): void => {
+      finish(undefined);
+    };
+    const timer = setTimeout(onClose, BODY_MS);
+    req.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+}

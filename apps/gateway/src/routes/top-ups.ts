@@ -1,0 +1,272 @@
+/**
+ * `/v1/dashboard/top-ups`: a customer pays for the account of a key, on the provider's own page.
+ * Also the order to do so automatically, and promotional codes.
+ */
+
+import type { Express, Request, RequestHandler } from 'express';
+import { z } from 'zod';
+import { StoreUnavailableError } from '@gateway/balance-store';
+import type { Actor, KeyRecord } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import { PaymentProviderError } from '@gateway/payments';
+import { addressGroup } from '../client-address.js';
+import { amountUsd, bookingId } from '../operations/fields.js';
+import { autoTopUpView, paymentView, promoCodeField } from '../operations/payment-views.js';
+import { centsFromUnits, unitsFromCents } from '../payments/cents.js';
+import type { Payments } from '../payments/payments.js';
+import { redeemPromoCode } from '../payments/promo-codes.js';
+import { badRequest } from '../refusal.js';
+import type { Refusal } from '../refusal.js';
+import type { Services } from '../services.js';
+import { readJson } from './json-body.js';
+import { refusalOfQuery } from './query-refusal.js';
+import { readRoute } from './read-route.js';
+import type { ReadAnswer } from './read-route.js';
+import { needsManage } from './scope.js';
+import { maySeeAccount } from './statement.js';
+
+/** Reading is cheap, and a page that waits for a payment reads often. */
+const READS = { limit: 120, windowMs: 60_000 } as const;
+const STARTS = { limit: 20, windowMs: 60_000 } as const;
+/** So that codes cannot be guessed. */
+const REDEMPTIONS = { limit: 10, windowMs: 60_000 } as const;
+
+export const newTopUp = z.strictObject({ amount_usd: amountUsd });
+export const order = z.strictObject({
+  threshold_usd: amountUsd,
+  amount_usd: amountUsd,
+  max_per_day: z.int().min(1).max(24),
+  max_per_month_usd: amountUsd,
+});
+export const redemption = z.strictObject({ code: promoCodeField });
+export const topUpQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  cursor: z
+    .string()
+    .regex(/^\d{1,18}$/, 'must be next_cursor of the page before')
+    .transform(BigInt)
+    .optional(),
+});
+const paymentId = z.string().regex(/^pay_[\w-]{1,64}$/);
+
+interface Asking {
+  readonly key: KeyRecord;
+  readonly req: Request;
+  readonly by: Actor;
+}
+
+export function addTopUps(app: Express, payments: Payments, services: Services): void {
+  const { store } = services;
+  const route = (
+    endpoint: string,
+    limit: { readonly limit: number; readonly windowMs: number },
+    who: 'any key' | 'may see account',
+    work: (asking: Asking) => Promise<ReadAnswer>,
+  ): RequestHandler =>
+    readRoute({ endpoint, accepted: 'bearer', limit }, services, async (key, req) => {
+      if (who === 'may see account' && !(await maySeeAccount(key, services))) {
+        return { refusal: needsManage(endpoint) };
+      }
+      if (req.method === 'POST' || req.method === 'PUT') {
+        if (!(await readJson(req))) {
+          return { refusal: badRequest('body: must be a JSON object of at most 64 KB') };
+        }
+      }
+      return reachingProvider(() =>
+        work({ key, req, by: { name: key.id, address: addressGroup(req.ip) } }),
+      );
+    });
+
+  app.get(
+    '/v1/dashboard/top-ups',
+    route('top_ups', READS, 'may see account', async ({ key: { accountId }, req }) => {
+      const query = topUpQuery.safeParse(req.query);
+      if (!query.success) return { refusal: refusalOfQuery(query.error) };
+      const { limit, cursor } = query.data;
+      const found = await payments.list({ accountId, before: cursor, limit });
+      const next = found.length === limit ? found.at(-1)?.seq.toString() : undefined;
+      return {
+        json: {
+          object: 'list',
+          data: found.map(paymentView),
+          has_more: next !== undefined,
+          next_cursor: next ?? null,
+          min_usd: formatUsd(unitsFromCents(payments.limits.minCents)),
+          max_usd: formatUsd(unitsFromCents(payments.limits.maxCents)),
+        },
+      };
+    }),
+  );
+  app.post(
+    '/v1/dashboard/top-ups',
+    route('top_up_starts', STARTS, 'any key', async ({ key, req }) => {
+      const input = newTopUp.safeParse(req.body);
+      if (!input.success) return { refusal: refusalOfQuery(input.error) };
+      const amountCents = centsWithin(payments, 'amount_usd', input.data.amount_usd);
+      if (typeof amountCents === 'object') return amountCents;
+      const requestKey = bookingId.safeParse(req.headers['idempotency-key']);
+      if (!requestKey.success) {
+        const problem = 'idempotency-key: is needed, 1 to 128 of A-Z a-z 0-9 _ . : -';
+        return { refusal: badRequest(problem, 'idempotency-key') };
+      }
+      const { accountId, id } = key;
+      const started = await payments.start({
+        accountId,
+        amountCents,
+        requestKey: requestKey.data,
+        by: 'key',
+        startedBy: id,
+        returnUrl: pageOf(payments, req),
+      });
+      if (started.outcome === 'conflict') return { refusal: reusedKey() };
+      return { json: paymentView(started.payment) };
+    }),
+  );
+  app.get(
+    '/v1/dashboard/top-ups/:payment_id',
+    route('top_ups', READS, 'any key', async ({ key, req }) => {
+      const found = await ownPayment(payments, key, req);
+      return 'refusal' in found ? found : { json: paymentView(found) };
+    }),
+  );
+  app.get(
+    '/v1/dashboard/top-ups/:payment_id/receipt',
+    route('top_ups', STARTS, 'any key', async ({ key, req }) => {
+      const found = await ownPayment(payments, key, req);
+      if ('refusal' in found) return found;
+      const { provider_payment_id: id } = found.data;
+      const url = id === null ? undefined : await payments.provider.findReceipt(id);
+      if (url === undefined) return { refusal: notFound('there is no receipt of this payment') };
+      return { json: { object: 'receipt', payment_id: found.id, url } };
+    }),
+  );
+  app.get(
+    '/v1/dashboard/auto-top-up',
+    route('auto_top_up', READS, 'may see account', async ({ key: { accountId } }) => ({
+      json: autoTopUpView(await payments.autoTopUp.find(accountId)),
+    })),
+  );
+  app.put(
+    '/v1/dashboard/auto-top-up',
+    route('auto_top_up', STARTS, 'may see account', async ({ key, req, by }) => {
+      const input = order.safeParse(req.body);
+      if (!input.success) return { refusal: refusalOfQuery(input.error) };
+      const { threshold_usd, amount_usd, max_per_day, max_per_month_usd } = input.data;
+      const amountCents = centsWithin(payments, 'amount_usd', amount_usd);
+      if (typeof amountCents === 'object') return amountCents;
+      const maxPerMonthCents = centsFromUnits(max_per_month_usd);
+      if (maxPerMonthCents === undefined || maxPerMonthCents < amountCents) {
+        const problem = 'max_per_month_usd: must be whole cents, and at least amount_usd';
+        return { refusal: badRequest(problem, 'max_per_month_usd') };
+      }
+      const { standing } = await store.readStanding(key.id);
+      if (standing === 'suspended' || standing === 'expired') {
+        const message = `auto_top_up: this key is ${standing}`;
+        return { refusal: { ...needsManage('auto_top_up'), message } };
+      }
+      const placed = await payments.autoTopUp.order(
+        key.accountId,
+        { threshold: threshold_usd, amountCents, maxPerDay: max_per_day, maxPerMonthCents },
+        { returnUrl: pageOf(payments, req), by },
+      );
+      return { json: { ...autoTopUpView(placed.order), setup_url: placed.setupUrl ?? null } };
+    }),
+  );
+  app.delete(
+    '/v1/dashboard/auto-top-up',
+    route('auto_top_up', STARTS, 'may see account', async ({ key: { accountId }, by }) => {
+      await payments.autoTopUp.cancel(accountId, by);
+      return { json: autoTopUpView(await payments.autoTopUp.find(accountId)) };
+    }),
+  );
+}
+
+/** Needs no provider. */
+export function redeemRoute(services: Services): RequestHandler {
+  return readRoute(
+    { endpoint: 'promo_codes', accepted: 'bearer', limit: REDEMPTIONS },
+    services,
+    async (key, req): Promise<ReadAnswer> => {
+      if (!(await readJson(req))) {
+        return { refusal: badRequest('body: must be a JSON object of at most 64 KB') };
+      }
+      const input = redemption.safeParse(req.body);
+      if (!input.success) return { refusal: refusalOfQuery(input.error) };
+      const redeemed = await redeemPromoCode(services.store, {
+        code: input.data.code,
+        accountId: key.accountId,
+        by: { name: key.id, address: addressGroup(req.ip) },
+        now: services.now(),
+      });
+      if (redeemed.outcome === 'refused') {
+        return { refusal: notFound('code: cannot be redeemed, or no longer', 'code') };
+      }
+      return {
+        json: {
+          object: 'redemption',
+          amount_usd: formatUsd(redeemed.amount),
+          balance_usd: formatUsd(redeemed.balance),
+          credit_expires_at: redeemed.creditExpiresAt?.toISOString() ?? null,
+          replayed: redeemed.outcome === 'replayed',
+        },
+      };
+    },
+  );
+}
+
+async function ownPayment(payments: Payments, { accountId }: KeyRecord, req: Request) {
+  const id = paymentId.safeParse(req.params['payment_id']);
+  const found = id.success ? await payments.find(id.data) : undefined;
+  if (found?.accountId === accountId) return found;
+  return { refusal: notFound('payment_id: no payment of this account has this id', 'payment_id') };
+}
+
+function centsWithin(
+  { limits: { minCents, maxCents } }: Payments,
+  field: string,
+  amount: bigint,
+): number | { readonly refusal: Refusal } {
+  const cents = centsFromUnits(amount);
+  if (cents !== undefined && cents >= minCents && cents <= maxCents) return cents;
+  const [min, max] = [minCents, maxCents].map((limit) => formatUsd(unitsFromCents(limit)));
+  const problem = `${field}: must be whole cents, from ${min ?? ''} to ${max ?? ''}`;
+  return { refusal: badRequest(problem, field) };
+}
+
+/** The page to come back to. Without `PUBLIC_URL`, at the address that the client used. */
+function pageOf({ publicUrl }: Payments, req: Request): string {
+  const base = publicUrl ?? `${req.protocol}://${req.headers.host ?? 'localhost'}`;
+  return `${base}/dashboard/`;
+}
+
+function reusedKey(): Refusal {
+  return {
+    status: 409,
+    type: 'conflict_error',
+    message: 'idempotency-key: was used before for another amount',
+    param: 'idempotency-key',
+  };
+}
+
+function notFound(message: string, param: string | null = null): Refusal {
+  return { status: 404, type: 'not_found_error', message, param };
+}
+
+async function reachingProvider(work: () => Promise<ReadAnswer>): Promise<ReadAnswer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StoreUnavailableError || !(error instanceof PaymentProviderError)) {
+      throw error;
+    }
+    return {
+      refusal: {
+        status: 503,
+        type: 'api_error',
+        message: 'the payment provider cannot be reached at the moment; nothing was charged twice',
+        retryAfterSeconds: 5,
+        fault: error.message,
+      },
+    };
+  }
+}

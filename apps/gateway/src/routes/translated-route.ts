@@ -1,0 +1,57 @@
+/** The endpoints whose requests are translated to messages, and their responses back. */
+
+import type { RequestHandler, Response } from 'express';
+import type { Note } from '@gateway/translator';
+import { chatFormat } from '../relay/chat-format.js';
+import type { ResponseFormat } from '../relay/format.js';
+import { responsesFormat } from '../relay/responses-format.js';
+import type { TranslatedFormat, TranslationContext } from '../preparation/translations.js';
+import type { Services } from '../services.js';
+import { exchangeRoute } from './exchange.js';
+
+const CALL = {
+  operation: 'messages',
+  query: '',
+  headers: { 'anthropic-version': '2023-06-01' },
+} as const;
+const MAX_NOTES_CHARS = 1024;
+
+export function translatedRoute(format: TranslatedFormat, services: Services): RequestHandler {
+  return exchangeRoute(
+    {
+      endpoint: format,
+      dialect: format,
+      checkHeaders: () => undefined,
+      callOf: () => CALL,
+      formatOf(translation, res) {
+        if (translation === undefined) throw new Error('a request was not translated');
+        setNotes(res, translation.notes);
+        return formatOf(translation, Math.floor(services.now() / 1000));
+      },
+    },
+    services,
+  );
+}
+
+/** @param created - Unix seconds. */
+function formatOf(translation: TranslationContext, created: number): ResponseFormat {
+  switch (translation.format) {
+    case 'chat.completions':
+      return chatFormat(translation.response, { created });
+    case 'responses':
+      return responsesFormat(translation.response, { created });
+  }
+}
+
+/**
+ * Names what the translation could not carry over. In a header, because plain clients ignore
+ * headers.
+ */
+function setNotes(res: Response, notes: readonly Note[]): void {
+  if (notes.length === 0) return;
+  const text = notes.map((note) => `${note.path} ${note.reason}`).join(', ');
+  res.setHeader(
+    'x-gateway-translation-notes',
+    text.replace(/[^\x20-\x7e]/g, '?').slice(0, MAX_NOTES_CHARS),
+  );
+}

@@ -1,0 +1,27 @@
+/** The price table in force now, which a reload or a scheduled change replaces. */
+
+import { parsePriceSchedule } from '@gateway/billing';
+import type { PriceSchedule, PriceTable } from '@gateway/billing';
+import type { Settings } from './settings.js';
+
+export interface LivePrices extends PriceTable {
+  /** The table of another time, by the schedule of now: milliseconds since the epoch. */
+  at(atMs: number): PriceTable;
+  replace(settings: Pick<Settings, 'priceTable'>): void;
+}
+
+/** @param now - Milliseconds since the epoch. */
+export function createLivePrices(
+  settings: Pick<Settings, 'priceTable'>,
+  now: () => number = Date.now,
+): LivePrices {
+  let schedule: PriceSchedule = parsePriceSchedule(settings.priceTable);
+  return {
+    find: (id) => schedule.at(now()).find(id),
+    list: () => schedule.at(now()).list(),
+    at: (atMs) => schedule.at(atMs),
+    replace(next) {
+      schedule = parsePriceSchedule(next.priceTable);
+    },
+  };
+}

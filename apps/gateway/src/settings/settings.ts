@@ -1,0 +1,94 @@
+/**
+ * The settings: the part of the configuration that can change while the gateway serves. They are
+ * read and checked as a whole, so that a bad file changes nothing.
+ */
+
+import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { defaultPriceTableJson, parsePriceSchedule } from '@gateway/billing';
+import type { AdminToken } from '../admin-tokens.js';
+import { ConfigError } from '../config.js';
+import type { Config } from '../config.js';
+import type { UpstreamTarget } from '../upstream/open-upstream.js';
+import { readUpstreams } from './upstreams-file.js';
+
+/** Plain data, because the primary sends it to its workers. */
+export interface Settings {
+  /** Equal on all replicas with equal settings. It does not reveal the settings. */
+  readonly version: string;
+  /** A price schedule as JSON, checked. */
+  readonly priceTable: unknown;
+  readonly upstream: UpstreamTarget;
+  readonly keyLimits: Config['keyLimits'];
+  /** The tokens that the admin API accepts. */
+  readonly adminTokens: readonly AdminToken[];
+  readonly metricsToken: string | undefined;
+}
+
+/** The variables that can change while the gateway serves. A change of others needs a restart. */
+export const RELOADABLE: ReadonlySet<string> = new Set([
+  'PRICE_TABLE',
+  'UPSTREAM_URL',
+  'UPSTREAM_API_KEY',
+  'UPSTREAMS',
+  'KEY_CONCURRENCY',
+  'KEY_BURST',
+  'KEY_REQUESTS_PER_MINUTE',
+  'ADMIN_TOKEN',
+  'ADMIN_TOKEN_PREVIOUS',
+  'ADMIN_TOKENS',
+  'METRICS_TOKEN',
+]);
+
+/** What the data directory and the simulator provide if the configuration does not. */
+export interface SettingsDefaults {
+  readonly adminToken: string | undefined;
+  /** The simulator's address. */
+  readonly upstream: UpstreamTarget | undefined;
+  /** Secret, and the same on every replica. The version is computed with it. */
+  readonly pepper: string;
+}
+
+/** @throws {ConfigError} One line per problem, with the variable and the place in its file. */
+export function readSettings(config: Config, defaults: SettingsDefaults): Settings {
+  const upstream =
+    config.upstreamsPath === undefined
+      ? (config.upstream ?? defaults.upstream)
+      : { accounts: readUpstreams(config.upstreamsPath) };
+  if (upstream === undefined) {
+    throw new ConfigError(['UPSTREAM_API_KEY: cannot be removed while the gateway serves']);
+  }
+  const settings = {
+    priceTable: readPriceTable(config.priceTablePath),
+    upstream,
+    keyLimits: config.keyLimits,
+    adminTokens: adminTokensOf(config, defaults),
+    metricsToken: config.metricsToken,
+  };
+  // Keyed, so that nobody can find out a secret by trying.
+  const digest = createHmac('sha256', defaults.pepper).update(JSON.stringify(settings));
+  return { version: digest.digest('hex').slice(0, 12), ...settings };
+}
+
+/** `ADMIN_TOKEN` and the token that it replaces are the same operator, in the trail too. */
+function adminTokensOf(config: Config, defaults: SettingsDefaults): readonly AdminToken[] {
+  const tokens = [config.adminToken ?? defaults.adminToken, config.previousAdminToken];
+  const admin = tokens
+    .filter((token) => token !== undefined)
+    .map((token): AdminToken => ({ name: 'admin', right: 'all', token }));
+  return [...admin, ...config.adminTokens];
+}
+
+/** @returns the table as JSON. It was checked. */
+export function readPriceTable(path: string | undefined): unknown {
+  if (path === undefined) return defaultPriceTableJson;
+  try {
+    const json: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    parsePriceSchedule(json);
+    return json;
+  } catch (error) {
+    throw new ConfigError([
+      `PRICE_TABLE: ${error instanceof Error ? error.message : 'unreadable'}`,
+    ]);
+  }
+}

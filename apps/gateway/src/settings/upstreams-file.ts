@@ -1,0 +1,71 @@
+/** Reads the file that `UPSTREAMS` names: several accounts of the same API. */
+
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { ConfigError } from '../config.js';
+import type { AccountTarget } from '../upstream/open-upstream.js';
+
+const DEFAULT_URL = 'https://api.anthropic.com';
+const perMinute = z.number().int().min(1).max(1_000_000_000).optional();
+
+const account = z
+  .strictObject({
+    /** A label of metrics and log lines. */
+    name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, 'must be 1 to 40 of a-z 0-9 _ -'),
+    url: z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' }).default(DEFAULT_URL),
+    api_key: z.string().trim().min(1).optional(),
+    api_key_file: z.string().min(1).optional(),
+    requests_per_minute: perMinute,
+    tokens_per_minute: perMinute,
+  })
+  .refine((each) => (each.api_key === undefined) !== (each.api_key_file === undefined), {
+    error: 'must have either api_key or api_key_file',
+  });
+const upstreams = z
+  .strictObject({ accounts: z.array(account).min(1).max(64) })
+  .refine(({ accounts }) => new Set(accounts.map(({ name }) => name)).size === accounts.length, {
+    error: 'accounts: each name must be used once',
+  });
+
+/** @throws {ConfigError} One line per problem. Values are never repeated. */
+export function readUpstreams(path: string): readonly AccountTarget[] {
+  const parsed = upstreams.safeParse(readJson(path));
+  if (!parsed.success) {
+    throw new ConfigError(
+      parsed.error.issues.map((issue) => {
+        const field = issue.path.join('.');
+        const what = issue.code === 'invalid_type' ? `must be a ${issue.expected}` : issue.message;
+        return `UPSTREAMS: ${field === '' ? '' : `${field}: `}${what}`;
+      }),
+    );
+  }
+  return parsed.data.accounts.map((each, index) => ({
+    name: each.name,
+    url: each.url,
+    apiKey: each.api_key ?? readSecret(each.api_key_file ?? '', index),
+    requestsPerMinute: each.requests_per_minute,
+    tokensPerMinute: each.tokens_per_minute,
+  }));
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    // A syntax error quotes the text, which has secrets in it.
+    const reason = error instanceof SyntaxError ? 'is not JSON' : String(error);
+    throw new ConfigError([`UPSTREAMS: ${reason}`]);
+  }
+}
+
+function readSecret(path: string, index: number): string {
+  const field = `UPSTREAMS: accounts.${String(index)}.api_key_file`;
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    throw new ConfigError([`${field}: ${String(error)}`]);
+  }
+  if (text === '') throw new ConfigError([`${field}: is empty`]);
+  return text;
+}

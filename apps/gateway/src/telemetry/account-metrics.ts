@@ -1,0 +1,64 @@
+/** Metrics of each upstream account. There are none with a single account. */
+
+import { Counter, Gauge } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type { AccountState } from '../upstream/accounts/account-standing.js';
+import type { Charge } from '../relay/settle-charge.js';
+import { approximateUsd } from './registry.js';
+
+export interface AccountMetrics {
+  /** @param status - 0: no response. */
+  readonly onAnswer: (account: string, status: number) => void;
+  /** @returns the state before; `undefined` the first time */
+  readonly onState: (account: string, state: AccountState) => AccountState | undefined;
+  readonly onCharge: (account: string, charge: Charge) => void;
+}
+
+const STATES: readonly AccountState[] = ['available', 'cooling', 'refused'];
+
+export function createAccountMetrics(registry: Registry): AccountMetrics {
+  const states = new Map<string, AccountState>();
+  const responses = new Counter({
+    name: 'gateway_upstream_account_responses_total',
+    help: 'Responses of each upstream account by status; none: no response',
+    labelNames: ['account', 'status'],
+    registers: [registry],
+  });
+  const state = new Gauge({
+    name: 'gateway_upstream_account_state',
+    help: 'Which state each upstream account is in, as this process sees it',
+    labelNames: ['account', 'state'],
+    registers: [registry],
+  });
+  const tokens = new Counter({
+    name: 'gateway_upstream_account_tokens_total',
+    help: 'Tokens charged for responses of each upstream account, by token class',
+    labelNames: ['account', 'class'],
+    registers: [registry],
+  });
+  const charged = new Counter({
+    name: 'gateway_upstream_account_charged_usd_total',
+    help: 'USD charged for responses of each upstream account; approximate, the ledger is exact',
+    labelNames: ['account'],
+    registers: [registry],
+  });
+  return {
+    onAnswer(account, status) {
+      responses.inc({ account, status: status === 0 ? 'none' : status });
+    },
+    onState(account, now) {
+      const before = states.get(account);
+      if (before === now) return before;
+      states.set(account, now);
+      for (const each of STATES) state.set({ account, state: each }, Number(each === now));
+      return before;
+    },
+    onCharge(account, { usage, charge }) {
+      tokens.inc({ account, class: 'input' }, usage.inputTokens);
+      tokens.inc({ account, class: 'output' }, usage.outputTokens);
+      tokens.inc({ account, class: 'cache_read' }, usage.cacheReadInputTokens);
+      tokens.inc({ account, class: 'cache_creation' }, usage.cacheCreationInputTokens);
+      charged.inc({ account }, approximateUsd(charge));
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/** The counters of the metrics since 00:00 UTC, for people. */
+
+import type { TrafficToday } from '../operations/live.js';
+import type { WorkerMetrics } from '../workers/rpc-interfaces.js';
+
+export interface TrafficReader {
+  read(): Promise<TrafficToday>;
+  stop(): void;
+}
+
+/** Sums over all processes, by one label. */
+interface Counts {
+  readonly requests: Sums;
+  readonly unbilled: Sums;
+  readonly upstreamResponses: Sums;
+  readonly upstreamRefusals: Sums;
+  /** By the upper bound of the bucket, each with all smaller ones. */
+  readonly firstByteBuckets: Sums;
+}
+type Sums = ReadonlyMap<string, number>;
+
+const DAY_MS = 86_400_000;
+
+/**
+ * @param readMetrics - The metrics of each process. Counters begin at 0 with their process, so what
+ * a worker counted is lost when it ends unexpectedly.
+ */
+export function createTrafficReader(
+  readMetrics: () => Promise<readonly WorkerMetrics[]>,
+  now: () => number,
+): TrafficReader {
+  let since = now();
+  let baseline: Counts | undefined;
+  let timer = atMidnight();
+
+  function atMidnight(): NodeJS.Timeout {
+    return setTimeout(
+      () => {
+        timer = atMidnight();
+        void startDay();
+      },
+      DAY_MS - (now() % DAY_MS),
+    ).unref();
+  }
+
+  async function startDay(): Promise<void> {
+    const counts = countsOf(await readMetrics());
+    baseline = counts;
+    since = Math.floor(now() / DAY_MS) * DAY_MS;
+  }
+
+  return {
+    async read() {
+      const counts = countsOf(await readMetrics());
+      const of = (name: keyof Counts): Sums => less(counts[name], baseline?.[name]);
+      const buckets = of('firstByteBuckets');
+      return {
+        since: new Date(since),
+        requests: of('requests'),
+        unbilled: of('unbilled'),
+        upstreamResponses: of('upstreamResponses'),
+        upstreamRefusals: of('upstreamRefusals').get('') ?? 0,
+        firstByteMs: { p50: quantileMs(buckets, 0.5), p95: quantileMs(buckets, 0.95) },
+      };
+    },
+    stop() {
+      clearTimeout(timer);
+    },
+  };
+}
+
+function countsOf(processes: readonly WorkerMetrics[]): Counts {
+  const sums = (name: string, label: string, part = name): Sums => {
+    const found = new Map<string, number>();
+    for (const metric of processes.flat()) {
+      if (metric.name !== name) continue;
+      for (const value of metric.values) {
+        if ('metricName' in value && value.metricName !== part) continue;
+        const key = String(value.labels[label] ?? '');
+        found.set(key, (found.get(key) ?? 0) + value.value);
+      }
+    }
+    return found;
+  };
+  const firstByte = 'gateway_upstream_first_byte_seconds';
+  return {
+    requests: sums('gateway_requests_total', 'status'),
+    unbilled: sums('gateway_unbilled_total', 'reason'),
+    upstreamResponses: sums('gateway_upstream_responses_total', 'status'),
+    upstreamRefusals: sums('gateway_upstream_account_refused_total', ''),
+    firstByteBuckets: sums(firstByte, 'le', `${firstByte}_bucket`),
+  };
+}
+
+/** Only what was counted. A worker that ended took its counts along, so none may be below 0. */
+function less(counts: Sums, before: Sums | undefined): Sums {
+  const rest = [...counts].map(
+    ([key, count]) => [key, Math.max(0, count - (before?.get(key) ?? 0))] as const,
+  );
+  return new Map(rest.filter(([, count]) => count > 0));
+}
+
+/** Interpolates within the bucket. @returns `null` without a value */
+export function quantileMs(buckets: Sums, quantile: number): number | null {
+  const bounds = [...buckets]
+    .map(([bound, count]) => [bound === '+Inf' ? Infinity : Number(bound), count] as const)
+    .sort(([left], [right]) => left - right);
+  const total = bounds.at(-1)?.[1] ?? 0;
+  if (total === 0) return null;
+  const rank = quantile * total;
+  let [lower, below] = [0, 0];
+  for (const [bound, count] of bounds) {
+    if (count >= rank) {
+      // Nothing is known beyond the largest bound.
+      if (bound === Infinity) break;
+      const share = count === below ? 1 : (rank - below) / (count - below);
+      return Math.round((lower + (bound - lower) * share) * 1000);
+    }
+    [lower, below] = [bound, count];
+  }
+  return Math.round(lower * 1000);
+}

@@ -1,0 +1,185 @@
+/**
+ * Several accounts of one API, as one upstream (docs/decisions/0031). A key stays with one account,
+ * because its prompt caches are there. A request moves to another account only if nothing of it was
+ * accepted: it was never sent, or the account refused it as a whole.
+ */
+
+import { createHash } from 'node:crypto';
+import type { Dispatcher } from 'undici';
+import { RequestBody } from '../request-body.js';
+import { UpstreamBusyError } from '../client.js';
+import type { UpstreamClient } from '../client.js';
+import type { UpstreamCall } from '../upstream.js';
+import { AccountAttempt } from './account-attempt.js';
+import type { AttemptOutcome } from './account-attempt.js';
+import { createAccountStanding } from './account-standing.js';
+import type { AccountStanding, AccountState } from './account-standing.js';
+import { createFairCeiling } from './fair-ceiling.js';
+import type { CeilingLimits, FairCeiling } from './fair-ceiling.js';
+
+export interface PooledAccount extends CeilingLimits {
+  readonly name: string;
+  readonly client: UpstreamClient;
+}
+
+export interface AccountPoolOptions {
+  /** Milliseconds from any origin. */
+  readonly now: () => number;
+  /** How long a request may wait for its share of an account's ceiling. */
+  readonly maxWaitMs: number;
+  /** Called for each response, and with 0 when an account could not be reached. */
+  readonly onAnswer: (account: string, status: number) => void;
+  readonly onState: (account: string, state: AccountState) => void;
+}
+
+interface Member extends PooledAccount {
+  readonly standing: AccountStanding;
+  readonly ceiling: FairCeiling;
+}
+
+/** Bytes of a prompt per token, to guess its tokens before the upstream counts them. */
+const BYTES_PER_TOKEN = 4;
+
+export function createAccountPool(
+  accounts: readonly PooledAccount[],
+  options: AccountPoolOptions,
+): UpstreamClient {
+  const { now, maxWaitMs } = options;
+  const members = accounts.map((account): Member => ({
+    ...account,
+    standing: createAccountStanding(now),
+    ceiling: createFairCeiling(account, { maxWaitMs, now }),
+  }));
+  const [first] = members;
+  if (first === undefined) throw new Error('a pool needs an account');
+  for (const { name } of members) options.onState(name, 'available');
+
+  function send(call: UpstreamCall, handler: Dispatcher.DispatchHandler): void {
+    attempt(inOrderFor(members, call.keyId), call, handler).catch((error: unknown) => {
+      handler.onResponseError?.(NO_CONTROLLER, toError(error));
+    });
+  }
+
+  /** @param rest - Accounts that have not been asked, in the order of the key. */
+  async function attempt(
+    rest: readonly Member[],
+    call: UpstreamCall,
+    handler: Dispatcher.DispatchHandler,
+    refusal?: AttemptOutcome & { readonly outcome: 'refused' | 'not_sent' },
+  ): Promise<void> {
+    const member = rest.find(({ standing }) => standing.waitMs() === 0);
+    if (member === undefined) {
+      giveUp(rest, handler, refusal);
+      return;
+    }
+    const passage = await member.ceiling.pass(call.keyId, expectedTokens(call));
+    if (passage.outcome === 'late') throw new UpstreamBusyError(passage.retryAfterMs);
+    if (call.client.destroyed) throw new Error('the client left before its request was sent');
+    // Sending a body releases it. This copy of the reference keeps it for another account.
+    const body = new RequestBody(call.body.peek(), () => undefined);
+    call.account = member.name;
+    const others = rest.filter((each) => each !== member);
+    const outcome = await new Promise<AttemptOutcome>((resolve) => {
+      member.client.send({ ...call, body }, new AccountAttempt(handler, resolve));
+    });
+    judge(member, outcome);
+    if (outcome.outcome === 'not_sent') {
+      await attempt(others, call, handler, outcome);
+    } else if (outcome.outcome === 'refused' && concernsAccount(member, outcome)) {
+      await attempt(others, call, handler, outcome);
+    } else {
+      call.body.drop();
+      if (outcome.outcome === 'refused') outcome.replay();
+    }
+  }
+
+  /** No account is left: the last answer is passed on, or the wait until one cools down. */
+  function giveUp(
+    rest: readonly Member[],
+    handler: Dispatcher.DispatchHandler,
+    last: (AttemptOutcome & { readonly outcome: 'refused' | 'not_sent' }) | undefined,
+  ): void {
+    if (last?.outcome === 'refused') last.replay();
+    else if (last?.outcome === 'not_sent') handler.onResponseError?.(NO_CONTROLLER, last.error);
+    else throw new UpstreamBusyError(Math.min(...rest.map(({ standing }) => standing.waitMs())));
+  }
+
+  function judge({ name, standing, client }: Member, outcome: AttemptOutcome): void {
+    switch (outcome.outcome) {
+      case 'accepted':
+        options.onAnswer(name, outcome.status);
+        standing.answered();
+        break;
+      case 'refused': {
+        options.onAnswer(name, outcome.status);
+        const failure = client.readFailure(outcome.status, outcome.headers, outcome.body);
+        if (failure.outcome === 'replace') standing.failed(failure);
+        break;
+      }
+      case 'not_sent':
+        options.onAnswer(name, 0);
+        standing.unreachable();
+        break;
+      case 'failed':
+        options.onAnswer(name, 0);
+        break;
+    }
+    options.onState(name, standing.state());
+  }
+
+  return {
+    openStream: (headers) => first.client.openStream(headers),
+    readFailure: (...response) => first.client.readFailure(...response),
+    send,
+    used(call, tokens) {
+      const member = members.find(({ name }) => name === call.account);
+      member?.ceiling.correct(tokens - expectedTokens(call));
+    },
+    async close() {
+      await Promise.all(members.map(({ client }) => client.close()));
+    },
+  };
+}
+
+/** Whether the refusal is about the account (its credential, quota or bill), not the request. */
+function concernsAccount(
+  { client }: Member,
+  { status, headers, body }: AttemptOutcome & { readonly outcome: 'refused' },
+): boolean {
+  return client.readFailure(status, headers, body).outcome === 'replace';
+}
+
+/**
+ * Rendezvous hashing: each key has an order of accounts of its own. Adding or removing an account
+ * moves only the keys that gain or lose it.
+ */
+function inOrderFor(members: readonly Member[], keyId: string): readonly Member[] {
+  return members
+    .map((member) => ({ member, weight: weightOf(member.name, keyId) }))
+    .sort((a, b) => (a.weight < b.weight ? 1 : -1))
+    .map(({ member }) => member);
+}
+
+function weightOf(account: string, keyId: string): string {
+  return createHash('sha256').update(`${account}\n${keyId}`).digest('hex');
+}
+
+function expectedTokens({ bodyBytes }: UpstreamCall): number {
+  return Math.ceil(bodyBytes / BYTES_PER_TOKEN);
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+/** For exchanges that end before there is a connection. */
+const NO_CONTROLLER: Dispatcher.DispatchController = {
+  aborted: true,
+  paused: false,
+  reason: null,
+  rawHeaders: null,
+  rawTrailers: null,
+  abort: () => undefined,
+  pause: () => undefined,
+  resume: () => undefined,
+};

@@ -1,0 +1,53 @@
+/** Whether an upstream account takes requests now, as its last answers say. */
+
+import type { UpstreamFailure } from '../upstream.js';
+
+/**
+ * `cooling`: it answered 429 or could not be reached, and is not used for a while. `refused`: it
+ * refused its credential or has no credit; one request per period checks whether the operator has
+ * fixed that.
+ */
+export type AccountState = 'available' | 'cooling' | 'refused';
+
+export interface AccountStanding {
+  state(): AccountState;
+  /** How long until the account takes requests again; 0 if it takes them now. */
+  waitMs(): number;
+  answered(): void;
+  failed(failure: UpstreamFailure): void;
+  unreachable(): void;
+}
+
+const REFUSED_MS = 60_000;
+const UNREACHABLE_MS = 5_000;
+const DEFAULT_COOL_DOWN_MS = 5_000;
+
+/** @param now - Milliseconds from any origin. */
+export function createAccountStanding(now: () => number): AccountStanding {
+  let state: AccountState = 'available';
+  let until = 0;
+
+  function leaveOut(as: AccountState, ms: number): void {
+    state = as;
+    until = now() + ms;
+  }
+
+  return {
+    state: () => (state === 'cooling' && now() >= until ? 'available' : state),
+    waitMs: () => (state === 'available' ? 0 : Math.max(0, until - now())),
+    answered() {
+      state = 'available';
+    },
+    failed(failure) {
+      if (failure.outcome === 'replace' && failure.operatorMustAct) {
+        leaveOut('refused', REFUSED_MS);
+      } else {
+        const seconds = failure.refusal.retryAfterSeconds;
+        leaveOut('cooling', seconds === undefined ? DEFAULT_COOL_DOWN_MS : seconds * 1000);
+      }
+    },
+    unreachable() {
+      leaveOut('cooling', UNREACHABLE_MS);
+    },
+  };
+}

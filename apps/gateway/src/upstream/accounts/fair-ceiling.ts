@@ -1,0 +1,180 @@
+/**
+ * A ceiling for requests and tokens per minute that keys share fairly: while several keys wait,
+ * each gets an equal share, however many requests one of them has waiting. A key that was idle has
+ * saved up nothing, and pays nothing for what it used while nobody waited.
+ *
+ * Two buckets fill continuously. A request passes while both are above zero, and may take the
+ * bucket of tokens below it, so that one large request is never impossible. Keys that wait are
+ * served in the order of their virtual time, as in start-time fair queueing: a request moves its
+ * key's time on by the part of a minute's ceiling that it uses.
+ */
+
+export interface CeilingLimits {
+  readonly requestsPerMinute: number | undefined;
+  readonly tokensPerMinute: number | undefined;
+}
+
+export type Passage =
+  | { readonly outcome: 'passed' }
+  /** It waited as long as it may. */
+  | { readonly outcome: 'late'; readonly retryAfterMs: number };
+
+export interface FairCeiling {
+  /**
+   * @param tokens - What the request is expected to use.
+   * @returns at once if nobody waits and there is room
+   */
+  pass(key: string, tokens: number): Passage | Promise<Passage>;
+  /** Corrects the expectation when the usage is known. May be negative. */
+  correct(tokens: number): void;
+  /** Requests that wait. */
+  readonly waiting: number;
+}
+
+export interface CeilingOptions {
+  readonly maxWaitMs: number;
+  /** Milliseconds from any origin. */
+  readonly now: () => number;
+}
+
+/** How much of a minute's ceiling can be used at once after a pause. */
+const BURST_MS = 2_000;
+const MINUTE_MS = 60_000;
+
+interface Waiter {
+  readonly tokens: number;
+  readonly settle: (passage: Passage) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+export function createFairCeiling(
+  { requestsPerMinute, tokensPerMinute }: CeilingLimits,
+  { maxWaitMs, now }: CeilingOptions,
+): FairCeiling {
+  const requests = createBucket(requestsPerMinute, now);
+  const tokens = createBucket(tokensPerMinute, now);
+  /** Keys that wait, each with its requests in order. */
+  const queues = new Map<string, Waiter[]>();
+  /** The virtual time at which each key's next request may start. Old ones are dropped. */
+  const starts = new Map<string, number>();
+  let virtualNow = 0;
+  let waiting = 0;
+  let wakeUp: NodeJS.Timeout | undefined;
+
+  function startOf(key: string): number {
+    return Math.max(virtualNow, starts.get(key) ?? 0);
+  }
+
+  function spend(key: string, used: number): void {
+    requests.take(1);
+    tokens.take(used);
+    const start = startOf(key);
+    virtualNow = start;
+    const cost = Math.max(
+      1 / (requestsPerMinute ?? Infinity),
+      used / (tokensPerMinute ?? Infinity),
+    );
+    starts.set(key, start + cost);
+    if (starts.size > 2 * (queues.size + 1)) dropOld();
+  }
+
+  function dropOld(): void {
+    for (const [key, start] of starts) {
+      if (start <= virtualNow && !queues.has(key)) starts.delete(key);
+    }
+  }
+
+  function serve(): void {
+    wakeUp = undefined;
+    while (waiting > 0) {
+      const waitMs = Math.max(requests.waitMs(), tokens.waitMs());
+      if (waitMs > 0) {
+        wakeUp = setTimeout(serve, Math.ceil(waitMs));
+        return;
+      }
+      const key = nextKey();
+      const [waiter] = queues.get(key) ?? [];
+      if (waiter === undefined) throw new Error('a key waits without a request');
+      remove(key, waiter);
+      spend(key, waiter.tokens);
+      waiter.settle({ outcome: 'passed' });
+    }
+  }
+
+  function nextKey(): string {
+    let chosen = '';
+    let earliest = Infinity;
+    for (const key of queues.keys()) {
+      const start = startOf(key);
+      if (start < earliest) [chosen, earliest] = [key, start];
+    }
+    return chosen;
+  }
+
+  function remove(key: string, waiter: Waiter): void {
+    clearTimeout(waiter.timer);
+    const queue = queues.get(key) ?? [];
+    queue.splice(queue.indexOf(waiter), 1);
+    if (queue.length === 0) queues.delete(key);
+    waiting -= 1;
+  }
+
+  function wait(key: string, used: number): Promise<Passage> {
+    return new Promise((settle) => {
+      const timer = setTimeout(() => {
+        remove(key, waiter);
+        settle({ outcome: 'late', retryAfterMs: maxWaitMs });
+      }, maxWaitMs);
+      const waiter: Waiter = { tokens: used, settle, timer };
+      const queue = queues.get(key);
+      if (queue === undefined) queues.set(key, [waiter]);
+      else queue.push(waiter);
+      waiting += 1;
+      if (wakeUp === undefined) serve();
+    });
+  }
+
+  return {
+    get waiting() {
+      return waiting;
+    },
+    pass(key, used) {
+      if (waiting === 0 && requests.waitMs() <= 0 && tokens.waitMs() <= 0) {
+        spend(key, used);
+        return { outcome: 'passed' };
+      }
+      return wait(key, used);
+    },
+    correct(used) {
+      tokens.take(used);
+    },
+  };
+}
+
+/** A bucket that fills continuously. Without a limit it is always full. */
+function createBucket(perMinute: number | undefined, now: () => number) {
+  const perMs = (perMinute ?? 0) / MINUTE_MS;
+  const capacity = Math.max(1, perMs * BURST_MS);
+  let level = capacity;
+  let filledAt = now();
+
+  function fill(): void {
+    const at = now();
+    level = Math.min(capacity, level + (at - filledAt) * perMs);
+    filledAt = at;
+  }
+
+  return {
+    take(amount: number): void {
+      if (perMinute === undefined) return;
+      fill();
+      level = Math.min(capacity, level - amount);
+    },
+    /** How long until the bucket is above zero. */
+    waitMs(): number {
+      if (perMinute === undefined) return 0;
+      fill();
+      return level >= Math.min(1, capacity) ? 0 : (Math.min(1, capacity) - level) / perMs;
+    },
+  };
+}

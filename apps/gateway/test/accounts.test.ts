@@ -1,0 +1,354 @@
+/** Accounts with several keys, caps, corrections, statements and rights, over the ports. */
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { formatUsd, parseUsd } from '@gateway/billing';
+import { postChat, postMessages, startTestGateway, userMessage, MODEL } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+
+const TOKENS = {
+  shop: 'token-of-the-shop-0123456789',
+  reader: 'token-of-the-reader-0123456789',
+};
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    env: { ADMIN_TOKENS: `shop:credit:${TOKENS.shop},reader:read:${TOKENS.reader}` },
+  });
+});
+afterAll(() => gateway.stop());
+
+async function newAccount(balance?: string) {
+  const account = await gateway.call('createAccount', { name: 'team', balance_usd: balance });
+  return account.id;
+}
+
+async function newKey(accountId: string, rules: object = {}) {
+  const key = await gateway.call('createKey', { name: 'member', account_id: accountId, ...rules });
+  return { id: key.id, apiKey: key.api_key ?? '' };
+}
+
+const ask = (apiKey: string) => postMessages(gateway, apiKey, userMessage('Hello'));
+
+async function dashboard(apiKey: string, path: string, init: RequestInit = {}) {
+  const response = await fetch(`${gateway.url}/v1/dashboard/${path}`, {
+    ...init,
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      ...(init.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(init.headers as Record<string, string> | undefined),
+    },
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+  return { status: response.status, text, json: isJson ? JSON.parse(text) : undefined };
+}
+
+interface Amount {
+  readonly amount_usd: string;
+}
+
+interface StatementJson {
+  readonly bookings: readonly (Amount & { readonly kind: string })[];
+  readonly charges: readonly { readonly lines: readonly Amount[] }[];
+}
+
+function totalOf(amounts: readonly Amount[]): bigint {
+  return amounts.reduce((total, { amount_usd }) => total + parseUsd(amount_usd), 0n);
+}
+
+describe('an account with several keys', () => {
+  it('shares its balance: the charge that uses it up disables them all', async () => {
+    const accountId = await newAccount('0.00000000000001');
+    const [first, second] = [await newKey(accountId), await newKey(accountId)];
+    expect((await dashboard(second.apiKey, 'balance')).json).toMatchObject({ is_active: true });
+    expect((await ask(first.apiKey)).status).toBe(200);
+    for (const { apiKey } of [first, second]) {
+      expect((await ask(apiKey)).status).toBe(401);
+      expect((await dashboard(apiKey, 'balance')).json).toMatchObject({ is_active: false });
+    }
+    const topUp = { account_id: accountId, top_up_id: accountId, amount_usd: '1' };
+    expect(await gateway.call('topUpAccount', topUp)).toMatchObject({ active_keys: 2 });
+    for (const { apiKey } of [first, second]) expect((await ask(apiKey)).status).toBe(200);
+    const keys = await gateway.call('listKeys', { account_id: accountId });
+    expect(keys.data.map(({ id }) => id).sort()).toEqual([first.id, second.id].sort());
+  });
+
+  it('says so when it is credited and no key of it can spend the money', async () => {
+    const { id } = await gateway.createKey();
+    await gateway.call('revokeKey', { key_id: id });
+    const topUp = { key_id: id, top_up_id: id, amount_usd: '1' };
+    expect(await gateway.call('topUp', topUp)).toMatchObject({ is_active: false, active_keys: 0 });
+  });
+});
+
+describe('a cap', () => {
+  it('refuses with 402 what is over it, names what is spent and when it renews', async () => {
+    const accountId = await newAccount('100');
+    const capped = await newKey(accountId, { cap_day_usd: '0.00000000000001' });
+    const other = await newKey(accountId);
+    expect((await ask(capped.apiKey)).status).toBe(200);
+    for (const post of [postMessages, postChat]) {
+      const refused = await post(gateway, capped.apiKey, userMessage('Hello'));
+      expect(refused.status).toBe(402);
+      expect(refused.headers.get('x-should-retry')).toBe('false');
+      const { error } = await refused.json();
+      expect(error.message).toMatch(
+        /cap of 0\.00000000000001 USD per day \([\d.]+ USD used\) is used up; it renews at \d{4}-\d\d-\d\dT00:00:00\.000Z/,
+      );
+    }
+    expect((await ask(other.apiKey)).status).toBe(200);
+    const { caps } = await gateway.call('showKey', { key_id: capped.id });
+    expect(parseUsd(caps.day.used_usd)).toBeGreaterThan(1n);
+    await gateway.call('updateKey', { key_id: capped.id, cap_day_usd: null });
+    expect((await ask(capped.apiKey)).status).toBe(200);
+  });
+
+  it('of models refuses the others by name, and lists only its own', async () => {
+    const key = await newKey(await newAccount('100'), { models: ['claude-haiku-4-5'] });
+    const refused = await ask(key.apiKey);
+    expect(refused.status).toBe(403);
+    expect((await refused.json()).error).toMatchObject({
+      type: 'permission_error',
+      message: `model: this key may not use ${MODEL}, only claude-haiku-4-5`,
+    });
+    const models = await fetch(`${gateway.url}/v1/models`, {
+      headers: { authorization: `Bearer ${key.apiKey}` },
+    });
+    expect(await models.json()).toMatchObject({ data: [{ id: 'claude-haiku-4-5' }] });
+  });
+});
+
+describe('a creation', () => {
+  it('happens once under its Idempotency-Key, with its credit', async () => {
+    const input = { name: 'order-77', balance_usd: '5', idempotency_key: 'order-77' };
+    const outcomes = await Promise.all([1, 2, 3].map(() => gateway.call('createKey', input)));
+    expect(new Set(outcomes.map(({ id }) => id)).size).toBe(1);
+    expect(outcomes.filter(({ api_key }) => api_key !== null)).toHaveLength(1);
+    expect(outcomes.filter(({ replayed }) => replayed)).toHaveLength(2);
+    expect(outcomes.map(({ account }) => account.balance_usd)).toEqual(['5', '5', '5']);
+    await expect(gateway.call('createKey', { ...input, balance_usd: '6' })).rejects.toThrow(
+      /^idempotency_key: /,
+    );
+  });
+});
+
+describe('a rotated key', () => {
+  it('keeps its id and balance, and its old credential works for as long as it is told', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    const graced = await gateway.call('rotateKey', { key_id: id, grace_seconds: 3_600 });
+    for (const credential of [apiKey, graced.api_key]) {
+      expect((await ask(credential)).status).toBe(200);
+    }
+    const last = await gateway.call('rotateKey', { key_id: id });
+    for (const credential of [apiKey, graced.api_key]) {
+      expect((await ask(credential)).status).toBe(401);
+    }
+    expect((await ask(last.api_key)).status).toBe(200);
+    expect(await gateway.call('findKey', { api_key: last.api_key })).toMatchObject({ id });
+    await expect(gateway.call('findKey', { api_key: apiKey })).rejects.toThrow(/^api_key: /);
+  });
+});
+
+describe('a statement', () => {
+  it('adds up to the last digit, in each of its forms', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: '10' });
+    const { account_id: accountId } = await gateway.call('showKey', { key_id: id });
+    await ask(apiKey);
+    await postChat(gateway, apiKey, userMessage('Hello again'));
+    const adjust = { account_id: accountId, reason: 'refund' } as const;
+    await gateway.call('adjustBalance', {
+      ...adjust,
+      adjustment_id: `${id}-refund`,
+      amount_usd: '-3.00000000000001',
+      reference: 'card <b>1</b>, "x"',
+      note: 'a private note',
+    });
+    const to = await newAccount();
+    await gateway.call('transfer', {
+      account_id: accountId,
+      to_account_id: to,
+      transfer_id: id,
+      amount_usd: '2',
+    });
+    const month = new Date().toISOString().slice(0, 7);
+    const { json } = await dashboard(apiKey, `statement?month=${month}`);
+    const { balance_usd: balance } = await gateway.call('showAccount', { account_id: accountId });
+    expect(json).toMatchObject({ opening_balance_usd: '0', closing_balance_usd: balance });
+    const statement = json as StatementJson;
+    const lines = statement.charges.flatMap((charge) => charge.lines);
+    const sum = totalOf(statement.bookings) - totalOf(lines);
+    expect(formatUsd(sum)).toBe(balance);
+    expect(statement.bookings.map(({ kind }) => kind)).toEqual([
+      'top_up',
+      'adjustment',
+      'adjustment',
+    ]);
+    expect(JSON.stringify(json)).not.toContain('a private note');
+
+    const csv = await dashboard(apiKey, `statement?month=${month}&format=csv`);
+    expect(csv.text).toContain('"refund card <b>1</b>, ""x"""');
+    const page = await dashboard(apiKey, `statement?month=${month}&format=html`);
+    expect(page.text).toContain('refund card &lt;b&gt;1&lt;/b&gt;');
+    expect(page.text).not.toContain('<b>1</b>');
+    const bad = await dashboard(apiKey, 'statement?month=2026-13');
+    expect(bad.status).toBe(400);
+    expect(bad.json.error.message).toMatch(/^month: /);
+  });
+
+  it('of a shared account is only for a key that may manage it', async () => {
+    const accountId = await newAccount('10');
+    const [member, manager] = [
+      await newKey(accountId),
+      await newKey(accountId, { scope: 'manage' }),
+    ];
+    const month = new Date().toISOString().slice(0, 7);
+    expect((await dashboard(member.apiKey, `statement?month=${month}`)).status).toBe(403);
+    expect((await dashboard(manager.apiKey, `statement?month=${month}`)).status).toBe(200);
+    expect((await dashboard(member.apiKey, 'usage/summary?of=account')).status).toBe(403);
+    expect((await dashboard(manager.apiKey, 'usage/summary?of=account')).status).toBe(200);
+  });
+});
+
+describe('sums of usage', () => {
+  it('equal the charges, by any dimension', async () => {
+    const { id, apiKey } = await gateway.createKey();
+    await ask(apiKey);
+    await ask(apiKey);
+    await postChat(gateway, apiKey, userMessage('Hello'));
+    const { spent_usd: spent } = await gateway.call('showKey', { key_id: id });
+    const now = Date.now();
+    const range = {
+      key_id: id,
+      from: new Date(now - 86_400_000).toISOString(),
+      until: new Date(now + 86_400_000).toISOString(),
+    };
+    for (const by of ['day', 'hour', 'model', 'account', 'key', 'endpoint', 'day,model,endpoint']) {
+      const { data } = await gateway.call('listUsage', { ...range, by });
+      const charged = data.reduce((total, sum) => total + parseUsd(sum.charged_usd), 0n);
+      expect([by, formatUsd(charged)]).toEqual([by, spent]);
+      expect(data.reduce((total, { requests }) => total + requests, 0)).toBe(3);
+    }
+    const [top] = (
+      await gateway.call('listUsage', { ...range, by: 'endpoint', sort: 'requests', top: 1 })
+    ).data;
+    expect(top).toMatchObject({ endpoint: 'messages', requests: 2 });
+    const summary = await dashboard(apiKey, 'usage/summary?by=model');
+    expect(summary.json.data).toMatchObject([{ model: MODEL, requests: 3, charged_usd: spent }]);
+    for (const query of ['by=day,hour', 'by=account', 'by=x', 'from=2026-02-02&until=2026-02-01']) {
+      expect((await dashboard(apiKey, `usage/summary?${query}`)).status).toBe(400);
+    }
+  });
+});
+
+describe('a key that may manage', () => {
+  it('looks after the keys of its account, and of no other', async () => {
+    const accountId = await newAccount('10');
+    const manager = await newKey(accountId, { scope: 'manage', concurrency: 3 });
+    const stranger = await gateway.createKey();
+    const send = (method: string, path: string, body?: unknown) =>
+      dashboard(manager.apiKey, path, {
+        method,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+    const created = await send('POST', 'keys', {
+      name: 'junior',
+      concurrency: 50,
+      cap_month_usd: '1',
+    });
+    expect(created.status).toBe(200);
+    expect(created.json).toMatchObject({
+      account_id: accountId,
+      scope: 'use',
+      limits: { concurrency: 3 },
+      caps: { month: { cap_usd: '1' } },
+    });
+    const { id, api_key: apiKey } = created.json;
+    expect((await ask(apiKey)).status).toBe(200);
+    expect((await send('POST', `keys/${id}/suspend`)).json.state).toBe('suspended');
+    expect((await ask(apiKey)).status).toBe(401);
+    expect((await send('POST', `keys/${id}/resume`)).json.state).toBe('active');
+    expect((await send('PATCH', `keys/${id}`, { cap_day_usd: '0' })).status).toBe(200);
+    expect((await ask(apiKey)).status).toBe(402);
+    const rotated = await send('POST', `keys/${id}/rotate`, {});
+    expect((await ask(apiKey)).status).toBe(401);
+    expect(rotated.json.api_key).not.toBe(apiKey);
+    expect((await send('GET', 'keys')).json.data).toHaveLength(2);
+
+    for (const [method, path, body] of [
+      ['GET', `keys/${stranger.id}`, undefined],
+      ['POST', `keys/${stranger.id}/revoke`, undefined],
+      ['PATCH', `keys/${stranger.id}`, { name: 'mine' }],
+      ['POST', `keys/${stranger.id}/rotate`, {}],
+    ] as const) {
+      expect((await send(method, path, body)).status).toBe(404);
+    }
+    for (const body of [
+      { name: 'x', scope: 'manage' },
+      { name: 'x', balance_usd: '1' },
+      { name: 'x', account_id: accountId },
+      { name: 'x', cap_day_usd: '-1' },
+      { name: 'x', cap_day_usd: '-0' },
+    ]) {
+      expect((await send('POST', 'keys', body)).status).toBe(400);
+    }
+    expect((await send('PATCH', `keys/${manager.id}`, { cap_day_usd: null })).status).toBe(400);
+    expect((await dashboard(stranger.apiKey, 'keys')).status).toBe(403);
+    const { data: trail } = await gateway.call('listTrail', { account_id: accountId, limit: 1 });
+    expect(trail).toMatchObject([{ actor: manager.id, action: 'key.rotate', key_id: id }]);
+  });
+});
+
+describe('a token of an operator', () => {
+  it('may do what its right allows, and the trail says which one did it', async () => {
+    const { id } = await gateway.createKey();
+    const send = (token: string, method: string, path: string, body?: unknown) =>
+      fetch(`${gateway.adminUrl}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+    const topUp = { top_up_id: `shop-${id}`, amount_usd: '1' };
+    for (const [token, method, path, body, status] of [
+      [TOKENS.reader, 'GET', `/admin/keys/${id}`, undefined, 200],
+      [TOKENS.reader, 'POST', `/admin/keys/${id}/top-ups`, topUp, 403],
+      [TOKENS.reader, 'POST', `/admin/keys/${id}/suspend`, {}, 403],
+      [TOKENS.shop, 'POST', `/admin/keys/${id}/suspend`, {}, 403],
+      [TOKENS.shop, 'POST', '/admin/keys', { name: 'x' }, 403],
+      [TOKENS.shop, 'POST', `/admin/keys/${id}/top-ups`, topUp, 200],
+      ['token-of-nobody-0123456789', 'GET', `/admin/keys/${id}`, undefined, 401],
+    ] as const) {
+      expect([path, (await send(token, method, path, body)).status]).toEqual([path, status]);
+    }
+    const { data } = await gateway.call('listTrail', { limit: 1 });
+    expect(data).toMatchObject([{ actor: 'shop', action: 'credit.add' }]);
+  });
+});
+
+describe('erasing an account', () => {
+  it('removes its names and notes, and the ledger stays sound', async () => {
+    const created = await gateway.call('createKey', {
+      name: 'Alice Example',
+      balance_usd: '5',
+      account_external_id: 'alice@example.com',
+      metadata: { mail: 'alice@example.com' },
+    });
+    const accountId = created.account.id;
+    await gateway.call('adjustBalance', {
+      account_id: accountId,
+      adjustment_id: 'kindness',
+      amount_usd: '1',
+      reason: 'goodwill',
+      note: 'Alice Example was kind',
+    });
+    await gateway.call('eraseAccount', { account_id: accountId });
+    const everything = JSON.stringify([
+      await gateway.call('showAccount', { account_id: accountId }),
+      await gateway.call('listKeys', { account_id: accountId }),
+      await gateway.call('listLedger', { account_id: accountId }),
+      await gateway.call('listTrail', { account_id: accountId }),
+    ]);
+    expect(everything).not.toMatch(/alice/i);
+    expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
+  });
+});

@@ -1,0 +1,58 @@
+/** Audits as jobs: one at a time, each with the anchor it was asked for. */
+
+import { describe, expect, it } from '@jest/globals';
+import type { AuditOptions, AuditReport, NewEvent } from '@gateway/balance-store';
+import { createAuditJobs } from '../src/operations/audit-jobs.js';
+import { until } from './support/until.js';
+
+const ANCHOR = { block: 7n, hash: 'a'.repeat(64) };
+
+function setUp() {
+  const asked: AuditOptions[] = [];
+  const events: NewEvent[] = [];
+  let end: (report: AuditReport) => void = () => undefined;
+  const jobs = createAuditJobs(
+    {
+      audit: (options = {}) => {
+        asked.push(options);
+        return new Promise((resolve) => (end = resolve));
+      },
+      readUsage: () => Promise.resolve([]),
+      recordEvent: (event) => Promise.resolve(void events.push(event)),
+    },
+    Date.now,
+    { error: () => undefined },
+  );
+  return { jobs, asked, events, end: (report: Partial<AuditReport>) => end(report as AuditReport) };
+}
+
+describe('audits as jobs', () => {
+  it('start once, however many ask for the same one', async () => {
+    const { jobs, asked, end } = setUp();
+    const [first, second] = await Promise.all([jobs.start(ANCHOR), jobs.start(ANCHOR)]);
+    expect(second?.id).toBe(first?.id);
+    expect((await jobs.start({ ...ANCHOR }))?.id).toBe(first?.id);
+    expect(asked).toHaveLength(1);
+    end({ isSound: true, entries: 3 });
+    await until(() => jobs.find(first?.id ?? '')?.result.state === 'done');
+    expect((await jobs.start(ANCHOR))?.id).not.toBe(first?.id);
+  });
+
+  it('do not pass for one with another anchor', async () => {
+    const { jobs, asked, end } = setUp();
+    const [first, other] = await Promise.all([jobs.start(undefined), jobs.start(ANCHOR)]);
+    expect(other).toBeUndefined();
+    end({ isSound: true, entries: 0 });
+    await until(() => jobs.find(first?.id ?? '')?.result.state === 'done');
+    await jobs.start(ANCHOR);
+    expect(asked.map(({ anchor }) => anchor)).toEqual([undefined, ANCHOR]);
+  });
+
+  it('report a ledger that is not sound to the operator', async () => {
+    const { jobs, events, end } = setUp();
+    const job = await jobs.start(undefined);
+    end({ isSound: false, entries: 1, differences: [], gap: 5n });
+    await until(() => jobs.find(job?.id ?? '')?.result.state === 'done');
+    expect(events.map(({ type }) => type)).toEqual(['ledger.unsound']);
+  });
+});

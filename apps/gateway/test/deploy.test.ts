@@ -1,0 +1,85 @@
+/** The files of `deploy/` name metrics, variables and images that exist. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startTestGateway } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+
+const ROOT = join(__dirname, '../../..');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+let gateway: TestGateway;
+let metrics: string;
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+});
+afterAll(() => gateway.stop());
+
+describe.each([['deploy/prometheus/gateway.rules.yaml'], ['deploy/grafana/gateway.json']])(
+  '%s',
+  (file) => {
+    it('reads only metrics that the gateway has', () => {
+      const named = new Set(read(file).match(/\b(gateway|nodejs|process)_[a-z0-9_]+/g));
+      expect(named.size).toBeGreaterThan(5);
+      // A series may have no value yet, but each metric has its type.
+      const types = [...named].map((name) => `# TYPE ${name.replace(/_bucket$/, '')} `);
+      expect(types.filter((type) => !metrics.includes(type))).toEqual([]);
+    });
+
+    it('selects only labels and values that the metrics have', () => {
+      const values = [...read(file).matchAll(/\b(endpoint|status)=~?\\?"([^"\\]+)\\?"/g)];
+      for (const [, label, pattern] of values) {
+        const known = [...metrics.matchAll(new RegExp(`\\b${label!}="([^"]+)"`, 'g'))];
+        const alternatives = pattern!.split('|');
+        for (const alternative of alternatives) {
+          const isKnown = known.some(([, value]) => new RegExp(`^(${alternative})$`).test(value!));
+          expect([label, alternative, isKnown]).toEqual([label, alternative, true]);
+        }
+      }
+    });
+  },
+);
+
+describe('the files that start a gateway', () => {
+  it.each([
+    ['deploy/compose.yaml'],
+    ['deploy/compose.replicas.yaml'],
+    ['deploy/Dockerfile'],
+    ['deploy/systemd/gateway.service'],
+    ['deploy/helm/gateway/templates/deployment.yaml'],
+  ])('%s sets only variables that the gateway reads', (file) => {
+    const known = new Set(read('.env.example').match(/^[A-Z_]+(?==)/gm));
+    const others = /^(NODE_|POSTGRES_|SITE$|WORKERS$)/;
+    const set = [
+      ...read(file).matchAll(/^ *(?:ENV )?([A-Z][A-Z_]+)[:=]/gm),
+      ...read(file).matchAll(/\bname: ([A-Z][A-Z_]+)\b/g),
+      ...read(file).matchAll(/^Environment=.*?\b([A-Z_]+)=/gm),
+    ].map(([, name]) => name!);
+    expect(set.filter((name) => !known.has(name) && !others.test(name))).toEqual([]);
+  });
+
+  it('build the same version of Node that the project runs on, and the same pnpm', () => {
+    const { devDependencies } = JSON.parse(read('package.json')) as {
+      devDependencies: Record<string, string>;
+    };
+    const dockerfile = read('deploy/Dockerfile');
+    expect(dockerfile).toContain(`NODE_IMAGE=node:${devDependencies['node']!}-`);
+    const pnpm = /PNPM = '(.*)'/.exec(read('scripts/setup.mjs'))![1]!;
+    expect(dockerfile).toContain(`npx -y ${pnpm} install --frozen-lockfile`);
+  });
+
+  it('copy only what is there into the image', () => {
+    const admitted = read('deploy/Dockerfile.dockerignore').match(/^!\S+/gm)!;
+    for (const path of admitted)
+      expect([path, existsSync(join(ROOT, path.slice(1)))]).toEqual([path, true]);
+  });
+});
+
+it('the handbook says what to do for each alert', () => {
+  const rules = read('deploy/prometheus/gateway.rules.yaml');
+  const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name!);
+  const explained = [...read('docs/operating.md').matchAll(/^\| (\w+) +\| \S/gm)];
+  expect(explained.map(([, name]) => name!)).toEqual(expect.arrayContaining(alerts));
+});

@@ -1,0 +1,128 @@
+/** Fair sharing of an account's ceiling, on a clock of its own. */
+
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { createFairCeiling } from '../src/upstream/accounts/fair-ceiling.js';
+import type { CeilingLimits, FairCeiling } from '../src/upstream/accounts/fair-ceiling.js';
+
+const MAX_WAIT_MS = 3_000;
+
+beforeEach(() => {
+  jest.useFakeTimers({ now: 0 });
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+function open(limits: Partial<CeilingLimits>): FairCeiling {
+  return createFairCeiling(
+    { requestsPerMinute: undefined, tokensPerMinute: undefined, ...limits },
+    { maxWaitMs: MAX_WAIT_MS, now: Date.now },
+  );
+}
+
+interface Seen {
+  passed: number;
+  late: number;
+  tokens: number;
+  readonly waits: number[];
+}
+
+/** Asks again as soon as the request before it passed or was late, `parallel` at a time. */
+function drive(
+  ceiling: FairCeiling,
+  { key, parallel, tokens = 0 }: { key: string; parallel: number; tokens?: number },
+): Seen {
+  const seen: Seen = { passed: 0, late: 0, tokens: 0, waits: [] };
+  const run = async (): Promise<void> => {
+    for (;;) {
+      const since = Date.now();
+      const { outcome } = await ceiling.pass(key, tokens);
+      seen[outcome] += 1;
+      if (outcome === 'passed') {
+        seen.tokens += tokens;
+        seen.waits.push(Date.now() - since);
+      }
+    }
+  };
+  for (let index = 0; index < parallel; index += 1) void run();
+  return seen;
+}
+
+const MINUTES = 5;
+const elapse = () => jest.advanceTimersByTimeAsync(MINUTES * 60_000);
+
+function p99(waits: readonly number[]): number {
+  return [...waits].sort((a, b) => a - b)[Math.floor(waits.length * 0.99)]!;
+}
+
+describe('three keys, one of them greedy', () => {
+  it('get equal shares of the requests, and the patient ones wait briefly', async () => {
+    const ceiling = open({ requestsPerMinute: 600 });
+    const greedy = drive(ceiling, { key: 'greedy', parallel: 100 });
+    const patient = ['a', 'b'].map((key) => drive(ceiling, { key, parallel: 1 }));
+    await elapse();
+    const shares = [greedy, ...patient].map(({ passed }) => passed);
+    const equal = shares.reduce((sum, share) => sum + share, 0) / 3;
+    for (const share of shares) expect(Math.abs(share / equal - 1)).toBeLessThan(0.1);
+    // The ceiling is used up, and not exceeded by more than its burst of two seconds.
+    expect(3 * equal).toBeGreaterThanOrEqual(600 * MINUTES);
+    expect(3 * equal).toBeLessThanOrEqual(600 * MINUTES + 21);
+    // 10 requests a second for three keys: a turn comes every 300 ms.
+    for (const { waits, late } of patient) {
+      expect(p99(waits)).toBeLessThanOrEqual(400);
+      expect(late).toBe(0);
+    }
+    expect(greedy.late).toBeGreaterThan(0);
+    expect(Math.max(...greedy.waits)).toBeLessThanOrEqual(MAX_WAIT_MS);
+  });
+
+  it('get equal shares of the tokens, however large their requests are', async () => {
+    const ceiling = open({ tokensPerMinute: 600_000 });
+    const all = [
+      drive(ceiling, { key: 'large', parallel: 50, tokens: 5_000 }),
+      drive(ceiling, { key: 'small', parallel: 50, tokens: 250 }),
+      drive(ceiling, { key: 'middle', parallel: 50, tokens: 1_000 }),
+    ];
+    await elapse();
+    const equal = all.reduce((sum, { tokens }) => sum + tokens, 0) / 3;
+    for (const { tokens } of all) expect(Math.abs(tokens / equal - 1)).toBeLessThan(0.1);
+    expect(3 * equal).toBeLessThanOrEqual(600_000 * MINUTES + 20_000 + 5_000);
+  });
+});
+
+it('one key alone may use all of it', async () => {
+  const ceiling = open({ requestsPerMinute: 600 });
+  const alone = drive(ceiling, { key: 'alone', parallel: 10 });
+  await elapse();
+  expect(alone.passed).toBeGreaterThanOrEqual(600 * MINUTES);
+});
+
+it('a key that was idle has saved up nothing', async () => {
+  const ceiling = open({ requestsPerMinute: 600 });
+  const busy = drive(ceiling, { key: 'busy', parallel: 20 });
+  await elapse();
+  const before = busy.passed;
+  const late = drive(ceiling, { key: 'idle before', parallel: 20 });
+  await elapse();
+  expect(Math.abs(late.passed / (busy.passed - before) - 1)).toBeLessThan(0.1);
+});
+
+it('a request larger than the ceiling passes, and the next one waits for it', async () => {
+  const ceiling = open({ tokensPerMinute: 60_000 });
+  expect(ceiling.pass('key', 4_000)).toEqual({ outcome: 'passed' });
+  // 2,000 at once, so 2,000 are owed: two seconds at 1,000 a second, and a little to be above zero.
+  const next = ceiling.pass('key', 1);
+  await jest.advanceTimersByTimeAsync(1_990);
+  expect(ceiling.waiting).toBe(1);
+  await jest.advanceTimersByTimeAsync(20);
+  expect(await next).toEqual({ outcome: 'passed' });
+});
+
+it('the usage corrects what was expected, in both directions', () => {
+  const ceiling = open({ tokensPerMinute: 60_000 });
+  expect(ceiling.pass('key', 1_900)).toEqual({ outcome: 'passed' });
+  ceiling.correct(200);
+  expect(ceiling.pass('key', 1)).toBeInstanceOf(Promise);
+  ceiling.correct(-1_000);
+  expect(ceiling.waiting).toBe(1);
+});

@@ -1,0 +1,177 @@
+/** The events that the gateway itself causes, and the deletion of old events. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { StoreUnavailableError } from '@gateway/balance-store';
+import type { BalanceStore, EventState, NewEvent } from '@gateway/balance-store';
+import { openEmbeddedStore } from '@gateway/balance-store/embedded';
+import { sampleLimits, settlement } from '@gateway/balance-store/testing';
+import { startEventPruning } from '../src/notifications/event-pruning.js';
+import { auditWithEvent } from '../src/notifications/ledger-unsound.js';
+import { withRefusalEvents } from '../src/notifications/upstream-refused.js';
+import type { FinishedRequest } from '../src/telemetry/finished-request.js';
+
+const log = pino({ level: 'silent' });
+const DAY_MS = 86_400_000;
+
+let dataDir: string;
+let store: BalanceStore;
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'gateway-events-'));
+  store = await openEmbeddedStore({ dataDir, pepper: 'pepper of the tests' });
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+function runSql(sql: string): void {
+  const database = new DatabaseSync(join(dataDir, 'ledger.db'));
+  database.exec(sql);
+  database.close();
+}
+
+async function eventsIn(state?: EventState) {
+  const events = await store.listEvents({ state, limit: 100 });
+  return events.map(({ type, accountId, keyId, data }) => ({ type, accountId, keyId, data }));
+}
+
+describe('an upstream that refuses the operator', () => {
+  const request: FinishedRequest = {
+    requestId: 'req_1',
+    endpoint: 'messages',
+    status: 502,
+    durationMs: 1,
+    keyId: 'key_1',
+    model: 'claude-test',
+  };
+  const refused = {
+    ...request,
+    report: { operatorMustAct: true, fault: 'upstream 401: authentication_error' },
+  } as FinishedRequest;
+  const OTHER = { ...request, report: { operatorMustAct: false } } as FinishedRequest;
+  const EVENT = {
+    type: 'upstream.refused',
+    accountId: '',
+    keyId: undefined,
+    data: { fault: 'upstream 401: authentication_error' },
+  };
+
+  it('causes one event an hour, however many requests it refuses', async () => {
+    let nowMs = 0;
+    const seen: string[] = [];
+    const writes: Promise<void>[] = [];
+    const recordEvent = (event: NewEvent): Promise<void> => {
+      const write = store.recordEvent(event);
+      writes.push(write);
+      return write;
+    };
+    const inner = { requestFinished: ({ requestId }: FinishedRequest) => seen.push(requestId) };
+    const telemetry = withRefusalEvents(inner, { recordEvent }, log, () => nowMs);
+    for (nowMs of [0, 0, 1, 3_599_999]) {
+      telemetry.requestFinished(request);
+      telemetry.requestFinished(OTHER);
+      telemetry.requestFinished(refused);
+    }
+    await Promise.all(writes);
+    expect(await eventsIn('pending')).toEqual([EVENT]);
+    nowMs = 3_600_000;
+    telemetry.requestFinished(refused);
+    await Promise.all(writes);
+    expect(await eventsIn('pending')).toEqual([EVENT, EVENT]);
+    expect(seen).toHaveLength(13);
+  });
+
+  it('causes one at the next refusal if the ledger could not take it', async () => {
+    let calls = 0;
+    const recordEvent = (event: NewEvent): Promise<void> => {
+      calls += 1;
+      return calls === 1
+        ? Promise.reject(new StoreUnavailableError('away'))
+        : store.recordEvent(event);
+    };
+    const inner = { requestFinished: () => undefined };
+    const telemetry = withRefusalEvents(inner, { recordEvent }, log);
+    telemetry.requestFinished(refused);
+    await new Promise((resolve) => setImmediate(resolve));
+    telemetry.requestFinished(refused);
+    telemetry.requestFinished(refused);
+    while ((await eventsIn()).length === 0);
+    expect(calls).toBe(2);
+  });
+});
+
+describe('an audit', () => {
+  async function charge(): Promise<string> {
+    const key = { name: 'k', limits: sampleLimits, expiresAt: null };
+    const { record } = await store.createKey(key);
+    await store.settle(settlement(record.id), { deadlineMs: 20_000 });
+    return record.accountId;
+  }
+
+  it('of a sound ledger causes no event', async () => {
+    await charge();
+    const before = await eventsIn();
+    expect((await auditWithEvent(store, {})).isSound).toBe(true);
+    expect(await eventsIn()).toEqual(before);
+  });
+
+  it('that finds differences causes one, and is answered if that cannot be written', async () => {
+    const accountId = await charge();
+    runSql(`UPDATE account SET balance = '1.00000000000000' WHERE id = '${accountId}'`);
+    const report = await auditWithEvent(store, {});
+    expect(report.isSound).toBe(false);
+    const [event, ...others] = (await eventsIn()).filter(({ type }) => type === 'ledger.unsound');
+    expect(others).toEqual([]);
+    expect(event).toMatchObject({ accountId: '', keyId: undefined });
+    expect(Number(event?.data['differences'])).toBe(report.differences.length);
+    expect(event?.data['checks']?.split(' ')).toContain('balance');
+    expect(event?.data['gap']).toBe('-1.00045');
+
+    const away = () => Promise.reject(new StoreUnavailableError('read-only'));
+    const audit = () => store.audit();
+    expect(await auditWithEvent({ audit, recordEvent: away }, {})).toEqual(report);
+  });
+});
+
+describe('old events', () => {
+  async function write(name: string, days: number): Promise<void> {
+    await store.recordEvent({
+      type: 'credit.added',
+      accountId: name,
+      keyId: undefined,
+      data: {},
+    });
+    const createdAt = String(Date.now() - days * DAY_MS);
+    runSql(`UPDATE event SET created_at = ${createdAt} WHERE account_id = '${name}'`);
+  }
+  const namesIn = async (state: EventState) =>
+    (await eventsIn(state)).map(({ accountId }) => accountId);
+
+  beforeEach(async () => {
+    await write('delivered 31 days ago', 31);
+    await write('delivered 29 days ago', 29);
+    for (const { seq } of await store.listEvents({ limit: 2 })) {
+      await store.finishEvent(seq, { outcome: 'delivered' });
+    }
+    await write('pending for 2 days', 2);
+    await write('pending', 0);
+  });
+
+  it('are deleted after 30 days; those that wait for a receiver wait on', async () => {
+    await startEventPruning(store, log, { isDelivering: true }).stop();
+    expect(await namesIn('delivered')).toEqual(['delivered 29 days ago']);
+    expect(await namesIn('pending')).toEqual(['pending for 2 days', 'pending']);
+  });
+
+  it('wait for a day where no receiver is configured, and can be listed after that', async () => {
+    await startEventPruning(store, log, { isDelivering: false }).stop();
+    expect(await namesIn('pending')).toEqual(['pending']);
+    expect(await namesIn('undelivered')).toEqual(['pending for 2 days']);
+    expect(await namesIn('delivered')).toEqual(['delivered 29 days ago']);
+  });
+});

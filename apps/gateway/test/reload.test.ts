@@ -1,0 +1,339 @@
+/**
+ * Changes without a restart: the built gateway, as one process and with workers, reads its settings
+ * again on SIGHUP and by `gateway reload`.
+ */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { defaultPriceTableJson } from '@gateway/billing';
+import type { PriceScheduleJson } from '@gateway/billing';
+import { startUpstreamSimulator } from '@gateway/upstream-simulator';
+import { settings } from '../src/openapi/schemas.js';
+import { createRemoteCaller } from '../src/operations/callers.js';
+import { MODEL, postMessages, userMessage } from './support/gateway.js';
+import { MAIN, spawnGateway } from './support/gateway-process.js';
+import type { GatewayProcess } from './support/gateway-process.js';
+import { until } from './support/until.js';
+
+const TOKEN = 'admin-token-of-the-tests';
+const NEXT_TOKEN = 'the-next-admin-token-of-the-tests';
+const READ_TOKEN = 'token-that-may-only-read';
+
+type Variables = Readonly<Record<string, string>>;
+type Changes = PriceScheduleJson['models'][number]['price_changes'];
+
+const cleanUps: (() => Promise<unknown> | void)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+interface Setup {
+  readonly gateway: GatewayProcess;
+  readonly folder: string;
+  readonly simulator: Awaited<ReturnType<typeof startUpstreamSimulator>>;
+  readonly apiKey: string;
+  /** Writes the file that ENV_FILE names. */
+  configure(variables: Variables): void;
+  price(rateIn: string, changes?: Changes): void;
+}
+
+async function start(workers: string): Promise<Setup> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-reload-'));
+  cleanUps.push(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const simulator = await startUpstreamSimulator({ apiKey: 'first-upstream-key' });
+  cleanUps.push(() => simulator.close());
+  const configure = (variables: Variables): void => {
+    const all = {
+      UPSTREAM_URL: simulator.url,
+      UPSTREAM_API_KEY: 'first-upstream-key',
+      ADMIN_TOKEN: TOKEN,
+      PRICE_TABLE: join(folder, 'prices.json'),
+      ...variables,
+    };
+    const lines = Object.entries(all).map(([name, value]) => `${name}=${value}\n`);
+    writeFileSync(join(folder, 'gateway.env'), lines.join(''));
+  };
+  const price = (rateIn: string, changes: Changes = []): void => {
+    const models = defaultPriceTableJson.models.map((model) =>
+      model.id === MODEL ? { ...model, rate_in: rateIn, price_changes: changes } : model,
+    );
+    writeFileSync(join(folder, 'prices.json'), JSON.stringify({ models }));
+  };
+  configure({});
+  price('3.00');
+  const gateway = await spawnGateway({
+    ENV_FILE: join(folder, 'gateway.env'),
+    DATA_DIR: join(folder, 'data'),
+    WORKERS: workers,
+  });
+  cleanUps.push(async () => {
+    gateway.send('SIGKILL');
+    await gateway.exited;
+  });
+  const call = createRemoteCaller({ url: gateway.adminUrl, token: TOKEN });
+  const { api_key: apiKey } = await call('createKey', { name: 'test', balance_usd: '10' });
+  return { gateway, folder, simulator, apiKey: apiKey ?? '', configure, price };
+}
+
+async function settingsOf({ gateway }: Setup, token = TOKEN) {
+  const res = await fetch(`${gateway.adminUrl}/admin/settings`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  return { status: res.status, ...(await res.json()) };
+}
+
+async function reloadStatus({ gateway }: Setup, token: string): Promise<number> {
+  const res = await fetch(`${gateway.adminUrl}/admin/reload`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const answer: unknown = await res.json();
+  if (res.status === 200) settings.parse(answer);
+  return res.status;
+}
+
+async function cli(
+  { gateway, folder }: Setup,
+  args: readonly string[],
+  env: Variables = {},
+): Promise<{ readonly code: number; readonly out: string }> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: {
+      PATH: process.env['PATH'],
+      ENV_FILE: join(folder, 'gateway.env'),
+      DATA_DIR: join(folder, 'data'),
+      ADMIN_URL: gateway.adminUrl,
+      ...env,
+    },
+    stdio: 'pipe',
+  });
+  let out = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (bytes: Buffer) => (out += bytes.toString()));
+  }
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, out };
+}
+
+/** The input rate that each process shows; connections are not kept, so all of them are asked. */
+async function ratesSeen({ gateway, apiKey }: Setup, asks = 12): Promise<Set<string>> {
+  const seen = new Set<string>();
+  for (let ask = 0; ask < asks; ask += 1) {
+    const res = await fetch(`${gateway.url}/v1/models/${MODEL}`, {
+      headers: { 'x-api-key': apiKey, connection: 'close' },
+    });
+    seen.add((await res.json()).rate_in as string);
+  }
+  return seen;
+}
+
+describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
+  it('SIGHUP puts a changed price into force in all processes, and charges it', async () => {
+    const setup = await start(workers);
+    const before = await settingsOf(setup);
+    setup.price('4.00');
+    setup.gateway.send('SIGHUP');
+    await until(async () => (await settingsOf(setup)).version !== before.version);
+    expect(await ratesSeen(setup)).toEqual(new Set(['4.00']));
+    const { version, workers: each } = await settingsOf(setup);
+    expect(each).toEqual(workers === '1' ? [] : [1, 2].map((worker) => ({ worker, version })));
+    const answer = await postMessages(setup.gateway, setup.apiKey, userMessage('Hello'));
+    const { usage } = await answer.json();
+    // Rates in units of 10^-6 USD per token: 4 and 15.
+    const charge = (4 * usage.input_tokens + 15 * usage.output_tokens) / 1e6;
+    expect(Number(answer.headers.get('x-gateway-charge-usd'))).toBeCloseTo(charge, 12);
+    // Log lines are written after half a second.
+    await until(() => setup.gateway.output().includes('"msg":"settings loaded"'));
+  });
+
+  it('a bad file changes nothing, and the answer and the log name the place', async () => {
+    const setup = await start(workers);
+    const before = await settingsOf(setup);
+    setup.price('0.00000001');
+    setup.configure({ UPSTREAM_API_KEY: 'another-key' });
+    const { code, out } = await cli(setup, ['reload']);
+    expect(code).toBe(1);
+    expect(out).toMatch(/nothing was changed: PRICE_TABLE: .*rate_in: has 8 decimals/s);
+    expect(await settingsOf(setup)).toEqual(before);
+    expect(await ratesSeen(setup)).toEqual(new Set(['3.00']));
+    expect(await postMessages(setup.gateway, setup.apiKey, userMessage('Hi'))).toMatchObject({
+      status: 200,
+    });
+    // Log lines are written after half a second.
+    await until(() => setup.gateway.output().includes('"msg":"settings refused"'));
+    const metrics = await (await fetch(`${setup.gateway.adminUrl}/metrics`)).text();
+    expect(metrics).toMatch(/gateway_settings_reloads_total\{outcome="refused".*\} 1\n/);
+  });
+
+  it('another upstream key is used by requests that begin later', async () => {
+    const setup = await start(workers);
+    const next = await startUpstreamSimulator({ apiKey: 'second-upstream-key' });
+    cleanUps.push(() => next.close());
+    setup.configure({ UPSTREAM_URL: next.url, UPSTREAM_API_KEY: 'second-upstream-key' });
+    const { code, out } = await cli(setup, ['reload', '--json']);
+    expect([code, JSON.parse(out)]).toMatchObject([0, [{ outcome: 'loaded', needs_restart: [] }]]);
+    for (let request = 0; request < 6; request += 1) {
+      const { status } = await postMessages(setup.gateway, setup.apiKey, userMessage('Hello'));
+      expect(status).toBe(200);
+    }
+    expect(setup.simulator.journal.requests()).toHaveLength(0);
+    expect(next.journal.requests()).toHaveLength(6);
+  });
+
+  it('tokens are replaced without a moment in which neither works', async () => {
+    const setup = await start(workers);
+    setup.configure({ ADMIN_TOKEN: NEXT_TOKEN, ADMIN_TOKEN_PREVIOUS: TOKEN });
+    expect(await cli(setup, ['reload'], { ADMIN_TOKEN: TOKEN })).toMatchObject({ code: 0 });
+    for (const token of [TOKEN, NEXT_TOKEN]) {
+      expect(await settingsOf(setup, token)).toMatchObject({ status: 200 });
+    }
+    setup.configure({ ADMIN_TOKEN: NEXT_TOKEN });
+    expect(await cli(setup, ['reload'])).toMatchObject({ code: 0 });
+    expect(await settingsOf(setup, TOKEN)).toMatchObject({ status: 401 });
+    expect(await settingsOf(setup, NEXT_TOKEN)).toMatchObject({ status: 200 });
+  });
+
+  it('named tokens take effect; only one that may do everything can reload', async () => {
+    const setup = await start(workers);
+    setup.configure({ ADMIN_TOKENS: `ops:all:${NEXT_TOKEN},charts:read:${READ_TOKEN}` });
+    expect(await settingsOf(setup, READ_TOKEN)).toMatchObject({ status: 401 });
+    expect(await cli(setup, ['reload'])).toMatchObject({ code: 0 });
+    expect(await settingsOf(setup, READ_TOKEN)).toMatchObject({ status: 200 });
+    expect(await reloadStatus(setup, READ_TOKEN)).toBe(403);
+    expect(await reloadStatus(setup, NEXT_TOKEN)).toBe(200);
+  });
+
+  it('names variables that need a restart, and changes the limits of new keys', async () => {
+    const setup = await start(workers);
+    setup.configure({ OVERDRAFT: 'none', KEY_CONCURRENCY: '7' });
+    const { code, out } = await cli(setup, ['reload']);
+    expect([code, out]).toEqual([0, expect.stringContaining('needs a restart: OVERDRAFT')]);
+    const call = createRemoteCaller({ url: setup.gateway.adminUrl, token: TOKEN });
+    expect(await call('createKey', { name: 'later' })).toMatchObject({
+      limits: { concurrency: 7 },
+    });
+  });
+
+  it('a price changes at its effective_from, for requests that begin then', async () => {
+    const setup = await start(workers);
+    const { soon, before } = await chargeBeforeChange(setup);
+    const { version } = await settingsOf(setup);
+    await until(() => Date.now() > soon);
+    const after = await chargeNow(setup);
+    expect([before.rate, after.rate]).toEqual(['3', '6']);
+    // The same prompt each time: only the rate can change its charge.
+    expect(after.header).not.toBe(before.header);
+    expect([before.header, after.header]).toEqual([before.amount, after.amount]);
+    expect((await settingsOf(setup)).version).toBe(version);
+    expect(await ratesSeen(setup)).toEqual(new Set(['6.00']));
+  });
+});
+
+interface Charged {
+  readonly header: string | null;
+  readonly amount: string | undefined;
+  readonly rate: string | undefined;
+}
+
+async function chargeNow(setup: Setup): Promise<Charged> {
+  const { headers } = await postMessages(setup.gateway, setup.apiKey, userMessage('Hello'));
+  const id = headers.get('x-gateway-request-id');
+  const call = createRemoteCaller({ url: setup.gateway.adminUrl, token: TOKEN });
+  const { key_id } = await keyOf(setup);
+  const find = async () => {
+    const { data } = await call('listLedger', { key_id, kind: 'charge', limit: 1000 });
+    return data.find((entry) => entry.id === id && entry.kind === 'charge');
+  };
+  await until(async () => (await find()) !== undefined);
+  const entry = await find();
+  return {
+    header: headers.get('x-gateway-charge-usd'),
+    amount: entry?.amount_usd.replace('-', ''),
+    rate: entry?.kind === 'charge' ? entry.rates.input : undefined,
+  };
+}
+
+/**
+ * Plans a change of the price and charges a request before it comes. On a busy machine the change
+ * can come first: then it is planned again, later.
+ */
+async function chargeBeforeChange(
+  setup: Setup,
+): Promise<{ readonly soon: number; readonly before: Charged }> {
+  for (let wait = 3_000; ; wait *= 2) {
+    const soon = new Date(Date.now() + wait);
+    setup.price('3.00', [
+      { effective_from: soon.toISOString(), rate_in: '6.00', rate_out: '15.00' },
+    ]);
+    expect(await cli(setup, ['reload'])).toMatchObject({ code: 0 });
+    const before = await chargeNow(setup);
+    if (Date.now() < soon.getTime()) return { soon: soon.getTime(), before };
+  }
+}
+
+async function keyOf({ gateway }: Setup): Promise<{ readonly key_id: string }> {
+  const call = createRemoteCaller({ url: gateway.adminUrl, token: TOKEN });
+  const { data } = await call('listKeys', {});
+  return { key_id: data.find(({ name }) => name === 'test')!.id };
+}
+
+it('a worker that replaces another has the settings in force, even if the files have changed', async () => {
+  const setup = await start('2');
+  setup.price('4.00');
+  expect(await cli(setup, ['reload'])).toMatchObject({ code: 0 });
+  writeFileSync(join(setup.folder, 'prices.json'), 'not JSON');
+  writeFileSync(join(setup.folder, 'gateway.env'), 'PORT=none\n');
+  const pid = String(setup.gateway.pid);
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+  process.kill(Number(children[0]), 'SIGKILL');
+  await until(() => setup.gateway.output().includes('worker replaced'));
+  expect(await ratesSeen(setup)).toEqual(new Set(['4.00']));
+  const { version, workers } = await settingsOf(setup);
+  expect(workers).toEqual([
+    { worker: 1, version },
+    { worker: 2, version },
+  ]);
+});
+
+describe('gateway check-config', () => {
+  it('checks the variables, the files they name and combinations, without starting', async () => {
+    const setup = await start('1');
+    expect(await cli(setup, ['check-config'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('Models:    16') as unknown,
+    });
+    setup.price('x');
+    const { code, out } = await cli(setup, ['check-config'], { REPLICAS: '2' });
+    expect(code).toBe(2);
+    for (const problem of ['PRICE_TABLE: ', 'REDIS_URL: ', 'DATABASE_URL: ']) {
+      expect(out).toContain(problem);
+    }
+  });
+});
+
+describe('gateway models diff', () => {
+  it('prints an entry that only lacks its price, and names models that are gone', async () => {
+    const setup = await start('1');
+    const upstream = await startUpstreamSimulator({ models: ['claude-opus-5', 'claude-next-6'] });
+    cleanUps.push(() => upstream.close());
+    const env = { UPSTREAM_URL: upstream.url };
+    const { code, out } = await cli(setup, ['models', 'diff', '--json'], env);
+    expect(code).toBe(0);
+    const { missing, gone } = JSON.parse(out);
+    expect(missing).toHaveLength(1);
+    expect(missing[0]).toMatchObject({ id: 'claude-next-6', rate_in: null, rate_out: null });
+    expect(gone).toContain(MODEL);
+    expect(gone).not.toContain('claude-opus-5');
+    const filled = { ...missing[0], rate_in: '1', rate_out: '2' };
+    for (const [name, value] of Object.entries(filled)) filled[name] = value ?? 1000;
+    const models = [...defaultPriceTableJson.models, filled];
+    writeFileSync(join(setup.folder, 'prices.json'), JSON.stringify({ models }));
+    expect(await cli(setup, ['check-config'])).toMatchObject({ code: 0 });
+  });
+});

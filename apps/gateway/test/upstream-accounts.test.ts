@@ -1,0 +1,282 @@
+/**
+ * Several accounts of the same API: where a key's requests go, what happens when an account
+ * refuses, limits, is gone or reports invalid usage, and that nothing is sent twice after it was
+ * accepted.
+ */
+
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { startUpstreamSimulator } from '@gateway/upstream-simulator';
+import type { ScriptedReply, UpstreamSimulator } from '@gateway/upstream-simulator';
+import { readConfig } from '../src/config.js';
+import { readUpstreams } from '../src/settings/upstreams-file.js';
+import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+import { readMetric } from './support/metrics.js';
+
+const NAMES = ['a', 'b'] as const;
+type Name = (typeof NAMES)[number];
+
+const cleanUps: (() => Promise<unknown> | void)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-accounts-'));
+  cleanUps.push(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+interface Setup {
+  readonly gateway: TestGateway;
+  readonly simulators: Record<Name, UpstreamSimulator>;
+  readonly key: { readonly id: string; readonly apiKey: string };
+  /** The account that the key stays with, and the other one. */
+  readonly home: Name;
+  readonly other: Name;
+}
+
+async function start(limits: object = {}): Promise<Setup> {
+  const simulators = {
+    a: await startUpstreamSimulator({ apiKey: 'key-of-a' }),
+    b: await startUpstreamSimulator({ apiKey: 'key-of-b' }),
+  };
+  for (const name of NAMES) cleanUps.push(() => simulators[name].close());
+  const file = join(newFolder(), 'upstreams.json');
+  const accounts = NAMES.map((name) => {
+    return { name, url: simulators[name].url, api_key: `key-of-${name}`, ...limits };
+  });
+  writeFileSync(file, JSON.stringify({ accounts }));
+  const gateway = await startTestGateway({
+    env: { UPSTREAMS: file, UPSTREAM_URL: '', UPSTREAM_API_KEY: '' },
+  });
+  cleanUps.push(() => gateway.stop());
+  const key = await gateway.createKey();
+  expect((await ask(gateway, key.apiKey)).status).toBe(200);
+  const home = NAMES.find((name) => simulators[name].journal.requests().length > 0)!;
+  const other = home === 'a' ? 'b' : 'a';
+  for (const name of NAMES) simulators[name].reset();
+  return { gateway, simulators, key, home, other };
+}
+
+function ask(gateway: TestGateway, apiKey: string, more = {}): Promise<Response> {
+  return postMessages(gateway, apiKey, userMessage('Hello', more));
+}
+
+function served({ simulators }: Setup): Record<Name, number> {
+  const count = (name: Name) => simulators[name].journal.requests().length;
+  return { a: count('a'), b: count('b') };
+}
+
+async function stateOf({ gateway }: Setup, account: Name, state: string): Promise<number> {
+  const labels = `account="${account}",state="${state}"`;
+  return (await readMetric(gateway, `gateway_upstream_account_state{${labels}}`)) ?? -1;
+}
+
+async function expectCharges({ gateway, key }: Setup, charges: number): Promise<void> {
+  const { data } = await gateway.call('listLedger', { key_id: key.id, kind: 'charge' });
+  expect(data).toHaveLength(charges);
+  expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
+}
+
+it('a key stays with one account, and keys are spread over all of them', async () => {
+  const setup = await start();
+  const { gateway, key, home } = setup;
+  for (let request = 0; request < 10; request += 1) await ask(gateway, key.apiKey);
+  expect(served(setup)).toEqual({ a: 0, b: 0, [home]: 10 });
+  for (let keys = 0; keys < 24; keys += 1) await ask(gateway, (await gateway.createKey()).apiKey);
+  const { a, b } = served(setup);
+  // By chance all 24 keys get the same account once in eight million runs.
+  expect(Math.min(a, b)).toBeGreaterThan(0);
+});
+
+describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
+  const more = { stream: form === 'streamed' };
+
+  it('limits is not used for the time it names; the request moves and is charged once', async () => {
+    const setup = await start();
+    const { gateway, simulators, key, home, other } = setup;
+    simulators[home].script({
+      error: { type: 'rate_limit_error' },
+      headers: { 'retry-after': '30' },
+    });
+    for (let request = 0; request < 3; request += 1) {
+      const answer = await ask(gateway, key.apiKey, more);
+      expect([answer.status, await answer.text()]).toEqual([200, expect.anything()]);
+    }
+    expect(served(setup)).toMatchObject({ [home]: 1, [other]: 3 });
+    expect(await stateOf(setup, home, 'cooling')).toBe(1);
+    await expectCharges(setup, 4);
+  });
+
+  it.each<[string, ScriptedReply]>([
+    ['credential', { error: { type: 'authentication_error' } }],
+    [
+      'bill',
+      { error: { type: 'invalid_request_error', message: 'Your credit balance is too low' } },
+    ],
+  ])('refuses its %s is left out and reported', async (_what, reply) => {
+    const setup = await start();
+    const { gateway, simulators, key, home, other } = setup;
+    simulators[home].scriptWhen(() => true, reply);
+    for (let request = 0; request < 3; request += 1) {
+      expect((await ask(gateway, key.apiKey, more)).status).toBe(200);
+    }
+    expect(served(setup)).toMatchObject({ [home]: 1, [other]: 3 });
+    expect(await stateOf(setup, home, 'refused')).toBe(1);
+  });
+
+  it('is gone is not used for a while; the request moves', async () => {
+    const setup = await start();
+    const { gateway, simulators, key, home, other } = setup;
+    await simulators[home].close();
+    for (let request = 0; request < 3; request += 1) {
+      expect((await ask(gateway, key.apiKey, more)).status).toBe(200);
+    }
+    expect(served(setup)[other]).toBe(3);
+    expect(await stateOf(setup, home, 'cooling')).toBe(1);
+  });
+
+  it.each<[string, ScriptedReply]>([
+    ['breaks off', { cut: { afterEvents: 2, how: 'reset' } }],
+    ['reports invalid usage', { usage: { input_tokens: 'many', output_tokens: -1 } }],
+    ['fails', { error: { type: 'api_error' } }],
+    ['is overloaded', { error: { type: 'overloaded_error' } }],
+  ])('%s after it took the request: it is not sent again', async (_what, reply) => {
+    const setup = await start();
+    const { gateway, simulators, key, home } = setup;
+    simulators[home].script(reply);
+    const answer = await ask(gateway, key.apiKey, more);
+    await answer.text().catch(() => undefined);
+    expect(served(setup)).toEqual({ a: 0, b: 0, [home]: 1 });
+  });
+});
+
+it('an error about the request itself is passed on and moves nothing', async () => {
+  const setup = await start();
+  const { gateway, simulators, key, home } = setup;
+  simulators[home].script({ error: { type: 'invalid_request_error', message: 'messages: odd' } });
+  const answer = await ask(gateway, key.apiKey);
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toMatchObject({ error: { type: 'invalid_request_error' } });
+  expect(served(setup)).toEqual({ a: 0, b: 0, [setup.home]: 1 });
+  expect(await stateOf(setup, setup.home, 'available')).toBe(1);
+});
+
+it('when all accounts are limited, the client gets one 529 with the shortest wait', async () => {
+  const setup = await start();
+  const { gateway, simulators, key, home, other } = setup;
+  const limited = (wait: string): ScriptedReply => ({
+    error: { type: 'rate_limit_error' },
+    headers: { 'retry-after': wait },
+  });
+  simulators[home].script(limited('40'));
+  simulators[other].script(limited('20'));
+  const first = await ask(gateway, key.apiKey);
+  expect([first.status, first.headers.get('retry-after')]).toEqual([529, '20']);
+  const second = await ask(gateway, key.apiKey);
+  expect(second.status).toBe(529);
+  expect(Number(second.headers.get('retry-after'))).toBeLessThanOrEqual(20);
+  expect(served(setup)).toEqual({ a: 1, b: 1 });
+  await expectCharges(setup, 1);
+});
+
+it('a request that waits too long for its share gets a 529 and was never sent', async () => {
+  const setup = await start({ requests_per_minute: 1 });
+  const answer = await ask(setup.gateway, setup.key.apiKey);
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([529, '3']);
+  expect(await answer.json()).toMatchObject({ error: { type: 'overloaded_error' } });
+  expect(served(setup)).toEqual({ a: 0, b: 0 });
+});
+
+it('usage is counted for the account that answered', async () => {
+  const { gateway, key, home } = await start();
+  const { usage } = await (await ask(gateway, key.apiKey)).json();
+  const labels = `account="${home}",class="output"`;
+  const tokens = await readMetric(gateway, `gateway_upstream_account_tokens_total{${labels}}`);
+  expect(tokens).toBeGreaterThanOrEqual(usage.output_tokens);
+});
+
+it.each<[string, unknown, string]>([
+  ['no accounts', { accounts: [] }, 'accounts: '],
+  ['no secret', { accounts: [{ name: 'a' }] }, 'accounts.0: must have either api_key'],
+  ['a name twice', { accounts: [1, 2].map(() => ({ name: 'a', api_key: 'k' })) }, 'accounts: each'],
+  ['a bad name', { accounts: [{ name: 'A B', api_key: 'k' }] }, 'accounts.0.name: must be'],
+  ['an unknown field', { accounts: [{ name: 'a', api_key: 'k', rpm: 1 }] }, 'accounts.0: '],
+  [
+    'no limit of 0',
+    { accounts: [{ name: 'a', api_key: 'k', requests_per_minute: 0 }] },
+    'accounts.0.requests',
+  ],
+  [
+    'a missing file',
+    { accounts: [{ name: 'a', api_key_file: '/none' }] },
+    'accounts.0.api_key_file: ',
+  ],
+])('UPSTREAMS with %s is refused by name, without its secrets', (_what, json, problem) => {
+  const file = join(newFolder(), 'upstreams.json');
+  writeFileSync(file, JSON.stringify(json));
+  expect(() => readUpstreams(file)).toThrow(`UPSTREAMS: ${problem}`);
+});
+
+it('UPSTREAMS that is not JSON is refused without quoting it', () => {
+  const file = join(newFolder(), 'upstreams.json');
+  writeFileSync(file, '{"api_key":"secret-of-the-test"');
+  expect(() => readUpstreams(file)).toThrow(/^(?!.*secret-of-the-test)[^]*is not JSON/);
+});
+
+it('UPSTREAMS replaces UPSTREAM_API_KEY, and both at once are refused', () => {
+  expect(() => readConfig({ UPSTREAMS: 'file', UPSTREAM_API_KEY: 'key' })).toThrow(
+    /UPSTREAMS: replaces/,
+  );
+});
+
+it('the bundled simulator is reached without HTTP_PROXY', async () => {
+  const gateway = await startTestGateway({
+    env: { UPSTREAM_URL: '', UPSTREAM_API_KEY: '', HTTP_PROXY: 'http://127.0.0.1:1' },
+  });
+  cleanUps.push(() => gateway.stop());
+  expect((await ask(gateway, (await gateway.createKey()).apiKey)).status).toBe(200);
+});
+
+it('HTTP_PROXY is used, except for the hosts in NO_PROXY', async () => {
+  const asked: string[] = [];
+  const proxy = createServer((req, res) => {
+    asked.push(req.url!);
+    const { method, headers } = req;
+    const onward = request(req.url!, { method, headers }, (answer) => {
+      res.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(res);
+    });
+    req.pipe(onward);
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  cleanUps.push(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  const url = `http://127.0.0.1:${String((proxy.address() as AddressInfo).port)}`;
+  for (const [noProxy, count] of [
+    ['', 2],
+    ['127.0.0.1', 0],
+  ] as const) {
+    asked.length = 0;
+    const gateway = await startTestGateway({ env: { http_proxy: url, NO_PROXY: noProxy } });
+    cleanUps.push(() => gateway.stop());
+    const { apiKey } = await gateway.createKey();
+    for (const stream of [false, true]) {
+      const answer = await ask(gateway, apiKey, { stream });
+      expect(answer.status).toBe(200);
+      expect(await answer.text()).toContain('usage');
+    }
+    expect(asked).toEqual(Array(count).fill(`${gateway.simulator.url}/v1/messages`));
+  }
+});
