@@ -12,22 +12,27 @@ import pg from 'pg';
 export async function openBatchCounter(databaseUrl, keyIds) {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  let counted = keyIds.map(() => '0');
+  const { rows: accounts } = await client.query(
+    'select distinct account_id as id from api_key where id = any($1)',
+    [keyIds],
+  );
+  const accountIds = accounts.map(({ id }) => id);
+  let counted = accountIds.map(() => '0');
   const total = { settled: 0, batches: 0 };
 
   async function readLatest() {
     const { rows } = await client.query(
-      'select k.seq::text from unnest($1::text[]) with ordinality n (id, place) ' +
-        'join api_key k on k.id = n.id order by n.place',
-      [keyIds],
+      'select a.seq::text from unnest($1::text[]) with ordinality n (id, place) ' +
+        'join account a on a.id = n.id order by n.place',
+      [accountIds],
     );
     const now = rows.map(({ seq }) => seq);
     const { rows: counts } = await client.query(
       `select count(*)::int as settled, count(distinct l.xmin::text)::int as batches
          from unnest($1::text[], $2::bigint[], $3::bigint[]) n (id, counted, now)
-         join ledger l on l.key_id = n.id and l.seq > n.counted and l.seq <= n.now
+         join ledger l on l.account_id = n.id and l.seq > n.counted and l.seq <= n.now
          where l.kind = 'charge'`,
-      [keyIds, counted, now],
+      [accountIds, counted, now],
     );
     const [{ settled, batches }] = counts;
     counted = now;

@@ -2,7 +2,7 @@
 
 import { median, quantile, summary } from './statistics.mjs';
 
-const PERCENTILES = { p50: 0.5, p99: 0.99, p999: 0.999 };
+const PERCENTILES = { p50: 0.5, p90: 0.9, p99: 0.99, p999: 0.999 };
 
 /**
  * @param samples - by phase, then by contestant, as `runRounds` returns them
@@ -56,12 +56,15 @@ function ratioTo(bare, samples) {
   );
 }
 
-/** Percentiles of all rounds together, and their difference to those of direct requests. */
+/**
+ * Percentiles of all rounds together. `addedP50` is how much later the median is than that of
+ * direct requests. Other percentiles have no meaningful difference: they are of different requests.
+ */
 function latencyOf(samples, direct) {
   const of = (member) => {
     const all = percentilesOf(samples, member);
     const without = direct && percentilesOf(direct, member);
-    return { ...all, added: all && without && differences(all, without) };
+    return all && { ...all, addedP50: without && all.p50 - without.p50 };
   };
   return {
     samples: samples.reduce((sum, { firstByteMs }) => sum + firstByteMs.length, 0),
@@ -75,10 +78,6 @@ function percentilesOf(samples, member) {
   const all = samples.flatMap((sample) => [...(sample[member] ?? [])]);
   if (all.length === 0) return undefined;
   return mapValues(PERCENTILES, (q) => quantile(all, q));
-}
-
-function differences(these, those) {
-  return mapValues(PERCENTILES, (_q, name) => these[name] - those[name]);
 }
 
 function mapValues(object, make) {

@@ -30,6 +30,7 @@ const KEY = {
 export function gatewayOnServers({ name, title, env = {} }) {
   return {
     title,
+    does: 'the same, with limits in Redis and charges in PostgreSQL, both on this machine',
     isOurs: true,
     translates: true,
     fidelity: 'bytes',

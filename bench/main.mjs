@@ -32,7 +32,7 @@ try {
 function run() {
   if (options.isReplicas) return measureReplicas(session);
   if (options.isUnits) return measureUnitCosts(session, contestants);
-  if (options.isGuard) return guardRatios(session, contestants);
+  if (options.isGuard) return guardRatios(session, contestants, { records: options.isRecord });
   if (options.profile !== undefined) return profile(session, options.profile);
   return runWorks(session, options);
 }

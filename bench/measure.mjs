@@ -11,10 +11,13 @@ import { isChat, untranslated } from './works.mjs';
 const AFTERMATH_MS = 60;
 
 /**
- * Contestants that do not translate skip chat works; bare proxies run them in the native format.
+ * Contestants that do not translate skip chat works; bare proxies run them in the native format. A
+ * contestant that cannot answer so many requests a second skips works with a fixed rate.
  */
-export function takesPart({ name, translates, isYardstick = false, phases }, work) {
-  if (name === 'direct' && work.isLong) return false;
+export function takesPart(contestant, work) {
+  const { name, translates, isYardstick = false, phases, maxPerSecond = Infinity } = contestant;
+  if (name === 'direct' && (work.isLong || work.phase === 'busy')) return false;
+  if (work.perSecond > maxPerSecond) return false;
   if (phases !== undefined && !phases.includes(work.phase)) return false;
   return translates || isYardstick || !isChat(work);
 }
@@ -26,8 +29,12 @@ export function takesPart({ name, translates, isYardstick = false, phases }, wor
 export async function measure({ session, contestant, work, pace, act }) {
   const { upstream, load } = session;
   const { requests, eventsPerSecond } = contestant.translates ? work : untranslated(work);
-  await upstream.ask('serve', pace === 'paced' ? { requests, eventsPerSecond } : { requests });
   const { port, headers, fidelity } = contestant;
+  await upstream.ask('serve', {
+    requests,
+    fidelity,
+    eventsPerSecond: pace === 'paced' ? eventsPerSecond : undefined,
+  });
   await load.ask('aim', { port, headers, fidelity, requests });
   await upstream.ask('report');
   const settledBefore = await contestant.settlements?.();
@@ -57,7 +64,7 @@ export async function measure({ session, contestant, work, pace, act }) {
     othersBusy: Math.max(0, used('machine') - usedByAll()) / used('time'),
     /** Charges per commit. */
     perBatch: perBatch(settledBefore, settledAfter),
-    failures: failuresOf(tally, { answered, served: served.requests }),
+    failures: failuresOf(tally, { answered, served }),
   };
 
   function usedByAll() {
@@ -105,9 +112,9 @@ function chargeFor(requests, counts) {
 function failuresOf(tally, { answered, served }) {
   const failures = tally.failed === 0 ? [] : [`${tally.failed} wrong answers`, ...tally.failures];
   const asked = answered + tally.failed;
-  if (served !== asked)
-    failures.push(`the upstream was asked ${served} times for ${asked} requests`);
-  return failures;
+  if (served.requests !== asked)
+    failures.push(`the upstream was asked ${served.requests} times for ${asked} requests`);
+  return [...failures, ...served.problems];
 }
 
 function perBatch(before, after) {

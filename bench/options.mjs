@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 import { works } from './works.mjs';
 
-const FULL = { rounds: 5, longRounds: 3, durationMs: 750, warmUpMs: 2_000 };
+const FULL = { rounds: 5, longRounds: 3, durationMs: 750, warmUpMs: 15_000 };
 /** Leaves out all works that take long, except one. */
 const QUICK = { rounds: 2, longRounds: 1, durationMs: 400, warmUpMs: 1_000 };
 const QUICK_LONG_WORK = 'open-1000';
@@ -19,6 +19,7 @@ export function readOptions(contestants) {
       profile: { type: 'string' },
       work: { type: 'string' },
       guard: { type: 'boolean', default: false },
+      record: { type: 'boolean', default: false },
       units: { type: 'boolean', default: false },
       replicas: { type: 'boolean', default: false },
     },
@@ -30,6 +31,7 @@ export function readOptions(contestants) {
     ...size,
     ...(rounds && { rounds, longRounds: rounds }),
     isGuard: values.guard,
+    isRecord: values.record,
     isUnits: values.units,
     isReplicas: values.replicas,
     isQuick: values.quick,

@@ -7,9 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { step } from '../scripts/setup.mjs';
 import { measure } from './measure.mjs';
+import { warmUp } from './warm-up.mjs';
 import { categoryOf, isRuntime, placeOf } from './profile-categories.mjs';
 
-const WARM_UP_MS = 3_000;
+/** Ends at the first of both. With fewer answers V8 is still compiling. */
+const WARM_UP_MS = 15_000;
+const WARM_UP_ANSWERS = 30_000;
 const MEASURED_MS = 5_000;
 const INTERVAL_US = 500;
 const TOP = 25;
@@ -29,10 +32,13 @@ export async function profile(session, { contestant, work }) {
       contestant: running,
       work,
       pace: 'full',
-      act: (load) => load.ask('busy', { connections: work.connections ?? 32, durationMs }),
+      act: (load) =>
+        work.phase === 'steady'
+          ? load.ask('steady', { perSecond: work.perSecond, durationMs, seed: 1 })
+          : load.ask('busy', { connections: work.connections ?? 32, durationMs }),
     });
   step(`${work.title}: ${contestant.title}`);
-  await run(WARM_UP_MS);
+  await warmUp(session, running, work, { durationMs: WARM_UP_MS, maxAnswers: WARM_UP_ANSWERS });
   const fromUs = nowUs();
   const { answered, failures } = await run(MEASURED_MS);
   const untilUs = nowUs();
@@ -97,7 +103,8 @@ function print({ functions, owned, busyUs }, { answered, name }) {
   let text = `\n${name}: ${answered} answers, ${(busyUs / answered).toFixed(1)} µs busy each\n`;
   text += '  µs/answer   share  whose code runs\n';
   for (const { category, us } of categories) text += line(us, category);
-  text += '\n  µs/answer   share  who called for it, with what Node does for them\n';
+  text +=
+    '\n  µs/answer   share  code that called it, including the time that Node spends for it\n';
   for (const [owner, us] of [...owned].sort((a, b) => b[1] - a[1])) text += line(us, owner);
   for (const { category, members, us } of categories) {
     const listed = members.slice(0, TOP).filter((member) => member.us >= busyUs * LEAST_SHARE);

@@ -63,13 +63,20 @@ export async function measureReplicas(session) {
  */
 async function makeKeys(client, { from, until }) {
   await client.query(
-    `insert into api_key (id, name, hint, credential_hmac, pepper_id, concurrency, burst,
-                          requests_per_minute, balance, credited)
-     select 'key_bench_' || n, 'bench', '', sha256(n::text::bytea), '', 1, 1, 1, 1000000, 1000000
+    `insert into account (id, name, balance, credited, created_at)
+     select 'acct_bench_' || n, 'bench', 1000000, 1000000, now()
        from generate_series($1::int, $2::int) as n`,
     [from, until - 1],
   );
-  await client.query('vacuum analyze api_key');
+  await client.query(
+    `insert into api_key (id, account_id, name, hint, credential_hmac, pepper_id, concurrency, burst,
+                          requests_per_minute, created_at)
+     select 'key_bench_' || n, 'acct_bench_' || n, 'bench', '', sha256(n::text::bytea), '', 1, 1, 1,
+            now()
+       from generate_series($1::int, $2::int) as n`,
+    [from, until - 1],
+  );
+  await client.query('vacuum analyze account, api_key');
   await client.query('checkpoint');
 }
 

@@ -6,12 +6,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { measure, takesPart } from './measure.mjs';
 import { memoryBytesOf } from './proc.mjs';
-import { median } from './statistics.mjs';
+import { warmUp } from './warm-up.mjs';
 
-/** Warm-up of a running process before each work, so that its code is compiled for this work. */
-const WARM_UP_MS = 1_500;
+/**
+ * Warm-up of a running process before each work, so that its code is compiled for this work. V8
+ * compiles by the number of calls, so a slow contestant needs longer than a fast one.
+ */
+const WARM_UP = { durationMs: 4_000, maxAnswers: 10_000 };
 /** Warm-up of a new process, and before works that wait more than they compute. */
-const SHORT_WARM_UP_MS = 300;
+const SHORT_WARM_UP = { durationMs: 300 };
 const REST_MS = 200;
 /** Streams of paced works start within this time. */
 const PACED_OPENING_MS = 500;
@@ -28,15 +31,15 @@ export async function runRounds(run) {
   const leftOut = [];
   for (const contestant of run.contestants) {
     if (!takesPart(contestant, work)) continue;
-    const warmUpMs = work.phase === 'busy' ? WARM_UP_MS : SHORT_WARM_UP_MS;
-    const { failures } = await warmUp(session, contestant, work, warmUpMs);
+    const limits = work.phase === 'busy' ? WARM_UP : SHORT_WARM_UP;
+    const { failures } = await warmUp(session, contestant, work, limits);
     if (failures.length === 0) contestants.push(contestant);
     else leftOut.push({ contestant: contestant.name, reason: failures.join('; ') });
   }
   const here = { ...run, contestants };
   switch (work.phase) {
     case 'busy':
-      return { leftOut, samples: await busyRounds(here) };
+      return { leftOut, samples: { busy: await inTurn(here, busySample(here)) } };
     case 'steady':
       return { leftOut, samples: { steady: await inTurn(here, steadySample(here)) } };
     case 'paced':
@@ -48,31 +51,11 @@ export async function runRounds(run) {
   }
 }
 
-export function warmUp(session, contestant, work, durationMs) {
-  return measure({ session, contestant, work, pace: 'full', act: busyLoad(work, durationMs) });
-}
-
-async function busyRounds(run) {
-  const { session, work, durationMs } = run;
-  const contestants = run.contestants.filter(({ name }) => work.latency || name !== 'direct');
-  const busy = await inTurn({ ...run, contestants }, (contestant) =>
-    measure({ session, contestant, work, pace: 'full', act: busyLoad(work, durationMs) }),
-  );
-  if (!work.latency) return { busy };
-  // Direct requests could be sent at a far higher rate. They are sent at the bare proxy's rate.
-  const reached = (name) => median((busy[name] ?? []).map(({ perSecond }) => perSecond));
-  const steady = await inTurn(run, (contestant, round) => {
-    const { name } = contestant;
-    const from = name === 'direct' && busy.bare !== undefined ? 'bare' : name;
-    const perSecond = (reached(from) ?? NaN) / 2;
-    const act = (load) => load.ask('steady', { perSecond, durationMs, seed: round });
-    return measure({ session, contestant, work, pace: 'full', act });
-  });
-  return { busy, steady };
-}
-
-function busyLoad({ connections = 32 }, durationMs) {
-  return (load) => load.ask('busy', { connections, durationMs });
+function busySample({ session, work, durationMs }) {
+  const { connections } = work;
+  const options = { connections, durationMs: work.durationMs ?? durationMs };
+  const act = (load) => load.ask('busy', options);
+  return (contestant) => measure({ session, contestant, work, pace: 'full', act });
 }
 
 /** Few requests come in a second, so a round takes longer than a busy one. */
@@ -109,7 +92,7 @@ function pacedSample({ session, work }) {
 function openSample({ session, work }) {
   return async (contestant) => {
     const fresh = await session.start(contestant.adapter);
-    await warmUp(session, fresh, work, SHORT_WARM_UP_MS);
+    await warmUp(session, fresh, work, SHORT_WARM_UP);
     await sleep(REST_MS);
     const idleBytes = memoryBytesOf(fresh.pid);
     let openBytes = NaN;

@@ -5,13 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { step } from '../scripts/setup.mjs';
 import { figuresOf } from './figures.mjs';
 import { describeMachine, versionsOf } from './machine.mjs';
-import { takesPart } from './measure.mjs';
 import { memoryBytesOf } from './proc.mjs';
 import { writeDocs } from './report/docs.mjs';
 import { printSettling, printWork } from './report/terminal.mjs';
-import { runRounds, warmUp } from './rounds.mjs';
+import { runRounds } from './rounds.mjs';
 import { measureSettling } from './settling.mjs';
-import { works } from './works.mjs';
+import { warmUpAll } from './warm-up.mjs';
 
 const RESULTS = new URL('results/', import.meta.url);
 /** Time after the start until the memory counts as idle. */
@@ -30,7 +29,7 @@ export async function runWorks(session, options) {
   for (const work of options.works) {
     step(work.title);
     const { durationMs } = options;
-    const rounds = work.isLong ? options.longRounds : options.rounds;
+    const rounds = work.rounds ?? (work.isLong ? options.longRounds : options.rounds);
     const { samples, leftOut } = await runRounds({
       session,
       contestants,
@@ -55,7 +54,12 @@ export async function runWorks(session, options) {
     durationMs: options.durationMs,
     machine: describeMachine(),
     versions: await allVersions(session, contestants),
-    contestants: contestants.map(({ name, title, isOurs = false }) => ({ name, title, isOurs })),
+    contestants: contestants.map(({ name, title, does, isOurs = false }) => ({
+      name,
+      title,
+      does,
+      isOurs,
+    })),
     memory: { idle, afterwards: memoryOf(contestants) },
     charges,
     settling,
@@ -93,16 +97,6 @@ async function startAll(session, contestants, say) {
     }
   }
   return started;
-}
-
-/** Runs every work before the first measurement, so that all code is compiled. */
-async function warmUpAll(session, contestants, durationMs) {
-  const names = ['native-json-1k', 'native-stream-30', 'chat-json-1k', 'chat-stream-30'];
-  for (const work of works.filter(({ name }) => names.includes(name))) {
-    for (const contestant of contestants) {
-      if (takesPart(contestant, work)) await warmUp(session, contestant, work, durationMs);
-    }
-  }
 }
 
 /** Checks that this gateway did every work with correct responses and exact charges. */

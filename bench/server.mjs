@@ -20,9 +20,12 @@ const POLL_MS = 50;
  * @param {string} server.scratch
  * @param {() => Promise<boolean>} [server.isReady] - default: it is ready when its port accepts
  *   connections
+ * @param {number} [server.patienceMs] - 60 s if absent
  * @returns its pid, and `stop`, which resolves when it has ended
  */
-export async function startServer({ name, command, args, env = {}, port, scratch, isReady }) {
+export async function startServer(server) {
+  const { name, command, args, env = {}, port, scratch, isReady } = server;
+  const { patienceMs = PATIENCE_MS } = server;
   const logPath = join(scratch, `${name}.log`);
   const log = openSync(logPath, 'a');
   const child = spawn(command, args, {
@@ -34,7 +37,7 @@ export async function startServer({ name, command, args, env = {}, port, scratch
   const ended = new Promise((resolve) => child.once('close', resolve));
   child.once('error', () => {});
   for (let waitedMs = 0; !(await (isReady?.() ?? accepts(port))); waitedMs += POLL_MS) {
-    if (child.exitCode !== null || child.pid === undefined || waitedMs > PATIENCE_MS) {
+    if (child.exitCode !== null || child.pid === undefined || waitedMs > patienceMs) {
       child.kill('SIGKILL');
       throw new Error(`${name} did not start:\n${readFileSync(logPath, 'utf8').slice(-2_000)}`);
     }

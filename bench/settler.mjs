@@ -37,9 +37,9 @@ const store =
 const { record: key } = await store.createKey({ name: 'hot', limits: LIMITS, expiresAt: null });
 const credit = {
   topUpId: `credit-${key.id}`,
-  keyId: key.id,
+  to: { keyId: key.id },
   amount: 10n ** 24n,
-  actor: 'benchmark',
+  by: { name: 'benchmark' },
 };
 await store.topUp(credit);
 let requests = 0;

@@ -1,30 +1,34 @@
 /**
- * The process of the upstream for all contestants. It sends precomputed bytes, without parsing a
- * body, so that it never limits a run. It receives over IPC the responses to send next.
+ * The process of the upstream for all contestants. It reads each request and sends precomputed
+ * bytes for it. A request that is not what the client asked for gets a 400, so that a contestant
+ * that changes requests gets no figures. It receives over IPC the requests to expect next.
  */
 
 import { createServer } from 'node:net';
+import { setImmediate } from 'node:timers';
 import { answerOf } from './answers.mjs';
+import { createExpectation } from './expectation.mjs';
 import { createPacer } from './pacer.mjs';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 /** Size of the HTTP chunks of streams at full speed: that of a TLS record. */
 const CHUNK_BYTES = 16 * 1024;
 
-let rules = [];
+let expectation;
 let pacer;
-const served = { requests: 0, bodyBytes: 0 };
+let served = nothingServed();
 
 const server = createServer({ noDelay: true }, (socket) => {
   let head = Buffer.alloc(0);
-  /** Remaining bytes of the current body; `undefined` between requests, NaN for a chunked body. */
-  let missing;
+  let headText = '';
+  /** Length of the current body; `undefined` between requests, NaN for a chunked body. */
+  let expectedBytes;
+  let pieces = [];
   let length = 0;
-  let lastBytes = '';
 
   socket.on('data', (data) => {
-    if (missing === undefined) data = takeHead(data);
-    if (missing !== undefined) takeBody(data);
+    if (expectedBytes === undefined) data = takeHead(data);
+    if (expectedBytes !== undefined) takeBody(data);
   });
   socket.on('error', () => socket.destroy());
 
@@ -36,40 +40,70 @@ const server = createServer({ noDelay: true }, (socket) => {
       head = bytes;
       return undefined;
     }
-    const text = bytes.latin1Slice(0, end);
+    headText = bytes.latin1Slice(0, end);
     head = Buffer.alloc(0);
-    missing = Number(/\r\ncontent-length: *(\d+)/i.exec(text)?.[1] ?? NaN);
+    expectedBytes = Number(/\r\ncontent-length: *(\d+)/i.exec(headText)?.[1] ?? NaN);
     return bytes.subarray(end + HEAD_END.length);
   }
 
   function takeBody(data) {
+    pieces.push(data);
     length += data.length;
-    if (Number.isNaN(missing)) {
-      lastBytes = (lastBytes + data.latin1Slice(-5)).slice(-5);
+    if (Number.isNaN(expectedBytes)) {
+      const lastBytes = Buffer.concat(pieces.slice(-2)).subarray(-5).toString('latin1');
       if (lastBytes !== '0\r\n\r\n') return;
-    } else if (length < missing) {
+    } else if (length < expectedBytes) {
       return;
     }
-    served.requests += 1;
-    served.bodyBytes += length;
-    const rule = rules.find(({ fromBytes }) => length >= fromBytes);
-    missing = undefined;
+    const received = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
+    const body = Number.isNaN(expectedBytes) ? unchunked(received) : received;
+    expectedBytes = undefined;
+    pieces = [];
     length = 0;
-    if (rule.frames === undefined) socket.write(rule.whole);
-    else pacer.start(socket, rule);
+    respond(body);
+  }
+
+  function respond(body) {
+    served.requests += 1;
+    const { problem, wire } = expectation.check(headText, body);
+    if (problem !== undefined) {
+      served.problems.add(problem);
+      socket.write(refusalOf(problem));
+    } else if (wire.whole !== undefined) {
+      socket.write(wire.whole);
+    } else if (pacer !== undefined) {
+      pacer.start(socket, wire);
+    } else {
+      sendPieces(socket, wire.frames);
+    }
   }
 });
 
+/** Sends each frame in an event-loop tick of its own, so that it arrives in a read of its own. */
+function sendPieces(socket, frames) {
+  let next = 0;
+  const sendNext = () => {
+    if (socket.destroyed) return;
+    socket.write(frames[next++]);
+    if (next < frames.length) setImmediate(sendNext);
+  };
+  sendNext();
+}
+
 const handlers = {
-  serve({ requests, eventsPerSecond }) {
+  /** @param fidelity - see `checks.mjs`; `bytes` also means that requests arrive unchanged */
+  serve({ requests, fidelity, eventsPerSecond }) {
     pacer?.stop();
     pacer = eventsPerSecond === undefined ? undefined : createPacer(eventsPerSecond);
-    rules = rulesOf(requests, eventsPerSecond !== undefined);
+    const isPaced = pacer !== undefined;
+    expectation = createExpectation(requests, {
+      fidelity,
+      wireOf: (answer) => wireOf(answerOf(answer), { isPaced, pieceBytes: answer.pieceBytes }),
+    });
   },
   report() {
-    const report = { ...served };
-    served.requests = 0;
-    served.bodyBytes = 0;
+    const report = { ...served, problems: [...served.problems] };
+    served = nothingServed();
     return report;
   },
 };
@@ -83,28 +117,35 @@ server.listen({ port: 0, host: '127.0.0.1', backlog: 8_192 }, () => {
   process.send?.({ ready: { port } });
 });
 
-/**
- * The size of a request selects its response: it must have at least half the bytes of that work's
- * request.
- */
-function rulesOf(requests, isPaced) {
-  return requests
-    .map(({ bytes, answer }) => ({ fromBytes: bytes / 2, ...wireOf(answerOf(answer), isPaced) }))
-    .sort((a, b) => b.fromBytes - a.fromBytes);
+function nothingServed() {
+  return { requests: 0, problems: new Set() };
 }
 
-/** The bytes on the wire: all at once, or event by event for paced streams. */
-function wireOf(/** @type {any} */ { kind, native, events }, isPaced) {
+/**
+ * The bytes on the wire: `whole`, all at once; or `frames`, event by event for paced streams, and
+ * pieces of `pieceBytes` where they are given.
+ */
+function wireOf(/** @type {any} */ { kind, native, events }, { isPaced, pieceBytes }) {
   if (kind === 'json') {
     return { whole: Buffer.concat([headOf('application/json', native.length), native]) };
   }
   const head = headOf('text/event-stream; charset=utf-8');
   const last = Buffer.from('0\r\n\r\n');
-  if (!isPaced) return { whole: Buffer.concat([head, ...cut(native).map(httpChunk), last]) };
-  const frames = events.map(httpChunk);
+  const pieces = isPaced ? events : cut(native, pieceBytes ?? CHUNK_BYTES);
+  const frames = pieces.map(httpChunk);
+  if (!isPaced && pieceBytes === undefined)
+    return { whole: Buffer.concat([head, ...frames, last]) };
   frames[0] = Buffer.concat([head, frames[0]]);
   frames[frames.length - 1] = Buffer.concat([frames.at(-1), last]);
   return { frames };
+}
+
+function refusalOf(problem) {
+  const body = JSON.stringify({
+    type: 'error',
+    error: { type: 'invalid_request_error', message: `benchmark: ${problem}` },
+  });
+  return `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
 function headOf(type, length) {
@@ -122,10 +163,20 @@ function httpChunk(bytes) {
   ]);
 }
 
-function cut(bytes) {
+function cut(bytes, size) {
   const pieces = [];
-  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
-    pieces.push(bytes.subarray(at, at + CHUNK_BYTES));
-  }
+  for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));
   return pieces;
+}
+
+/** The content of a body in HTTP chunks. */
+function unchunked(body) {
+  const pieces = [];
+  for (let at = 0; ;) {
+    const lineEnd = body.indexOf('\r\n', at);
+    const size = Number.parseInt(body.latin1Slice(at, lineEnd), 16);
+    if (!(size > 0)) return Buffer.concat(pieces);
+    pieces.push(body.subarray(lineEnd + 2, lineEnd + 2 + size));
+    at = lineEnd + 2 + size + 2;
+  }
 }

@@ -1,25 +1,34 @@
 /**
- * The works: the clients' requests, the number of clients, and the upstream's responses.
+ * The works, which are the workloads: the clients' requests, the number of clients, and the
+ * upstream's responses.
  *
  * `busy` works keep `connections` clients sending as fast as they get responses, and measure CPU
- * time and throughput. Works with `latency` are repeated at half the rate that each contestant
- * reached. `steady` works send `perSecond` requests at random moments, the same rate for all
- * contestants, and measure CPU time and latency: the life of a team's gateway. A model takes
- * seconds, so a process this busy really has thousands of requests in
- * flight. The clients can check 128, and fewer with large prompts. `paced` works start `streams`
- * streams of `eventsPerSecond`, spread over their first second. `open` works hold `streams` streams
- * open in new processes, and measure memory.
+ * time and throughput. A model takes seconds, so a process this busy really has thousands of
+ * requests in flight. The clients can check 128, and fewer with large prompts. The work `minute`
+ * has a window long enough for what the ledger does once a minute. `steady` works send `perSecond`
+ * requests at random moments, the same rate for all contestants, and measure CPU time and latency.
+ * `paced` works start `streams` streams of `eventsPerSecond`, spread over their first second.
+ * `open` works hold `streams` streams open in new processes, and measure memory.
  */
 
 const NATIVE = { path: '/v1/messages', format: 'native' };
 const CHAT = { path: '/v1/chat/completions', format: 'chat' };
 /** One of this number of an agent's requests is small: a title, a check. */
 const SMALL_EVERY = 5;
-/** Number of a stream's events that open and close it. */
-const EVENTS_AROUND = 6;
+/** Number of a stream's events that open and close it and its three blocks. */
+const EVENTS_AROUND = 10;
+/** About as many bytes as one TCP segment over the internet brings of a stream in small writes. */
+const PIECE_BYTES = 512;
+/** Sealing and statistics run every minute. */
+const MINUTE_MS = 75_000;
 
 const json = (api, bytes) => ({ ...api, bytes, answer: { kind: 'json' } });
 const stream = (api, events) => ({ ...api, bytes: 1_000, answer: { kind: 'stream', events } });
+const streamInPieces = (api, events) => ({
+  ...api,
+  bytes: 1_000,
+  answer: { kind: 'stream', events, pieceBytes: PIECE_BYTES },
+});
 const agent = {
   ...NATIVE,
   bytes: 200_000,
@@ -28,7 +37,7 @@ const agent = {
 };
 
 export const works = [
-  busy('native-json-1k', 'native JSON, 1 KB', [json(NATIVE, 1_000)], { latency: true }),
+  busy('native-json-1k', 'native JSON, 1 KB', [json(NATIVE, 1_000)]),
   busy('native-json-1k-32', 'native JSON, 1 KB, 32 at once', [json(NATIVE, 1_000)], {
     connections: 32,
   }),
@@ -40,13 +49,28 @@ export const works = [
   }),
   steady('native-json-1k-steady', 'native JSON, 1 KB, 50 a second', json(NATIVE, 1_000), 50),
   steady('native-stream-steady', 'native stream, 30 events, 50 a second', stream(NATIVE, 30), 50),
+  steady('native-json-1k-400', 'native JSON, 1 KB, 400 a second', json(NATIVE, 1_000), 400),
+  steady('native-stream-200', 'native stream, 30 events, 200 a second', stream(NATIVE, 30), 200),
+  {
+    ...busy('minute', 'native JSON, 1 KB, for 75 seconds', [json(NATIVE, 1_000)]),
+    durationMs: MINUTE_MS,
+    rounds: 1,
+    isLong: true,
+  },
   busy('native-json-100k', 'native JSON, 100 KB', [json(NATIVE, 100_000)], { connections: 32 }),
   busy('native-json-1m', 'native JSON, 1 MB', [json(NATIVE, 1_000_000)], { connections: 8 }),
-  busy('native-stream-30', 'native stream, 30 events', [stream(NATIVE, 30)], { latency: true }),
+  busy('native-stream-30', 'native stream, 30 events', [stream(NATIVE, 30)]),
   busy('native-stream-300', 'native stream, 300 events', [stream(NATIVE, 300)]),
+  busy('native-stream-pieces', 'native stream, 300 events in pieces of 512 bytes', [
+    streamInPieces(NATIVE, 300),
+  ]),
   busy('chat-json-1k', 'chat JSON, 1 KB', [json(CHAT, 1_000)]),
+  busy('chat-json-100k', 'chat JSON, 100 KB', [json(CHAT, 100_000)], { connections: 32 }),
   busy('chat-stream-30', 'chat stream, 30 events', [stream(CHAT, 30)]),
   busy('chat-stream-300', 'chat stream, 300 events', [stream(CHAT, 300)]),
+  busy('chat-stream-pieces', 'chat stream, 300 events in pieces of 512 bytes', [
+    streamInPieces(CHAT, 300),
+  ]),
   busy(
     'agents',
     'agents: 200 KB cached prompts, tools, streams',
@@ -61,8 +85,8 @@ export const works = [
   long(open('open-5000', '5,000 open native streams, 1 event/s each', 5_000, 1)),
 ];
 
-function busy(name, title, requests, { connections = 128, latency = false } = {}) {
-  return { name, title, phase: 'busy', requests, connections, latency };
+function busy(name, title, requests, { connections = 128 } = {}) {
+  return { name, title, phase: 'busy', requests, connections };
 }
 
 function steady(name, title, request, perSecond) {

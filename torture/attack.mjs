@@ -14,10 +14,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { Agent, request } from 'undici';
 import { SHAPES } from './attack/shapes.mjs';
-import { readLedger, toUnits } from './check.mjs';
+import { lineOf, readLedger, toUnits } from './check.mjs';
 import { createMemoryLimit } from './memory-limit.mjs';
 import { startSystem } from './system.mjs';
 import { callHeaders } from './headers.mjs';
+
+const PATHS = {
+  messages: '/v1/messages',
+  chat: '/v1/chat/completions',
+  responses: '/v1/responses',
+};
 
 const MEBIBYTE = 1024 * 1024;
 const LARGEST_BYTES = 32 * MEBIBYTE - 4096;
@@ -71,18 +77,15 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
   /** @returns the status, or 0 if the connection broke. */
   async function send(key, { format, body, encoding }) {
     try {
-      const response = await request(
-        `${gateway.url}${format === 'messages' ? '/v1/messages' : '/v1/chat/completions'}`,
-        {
-          dispatcher: agent,
-          method: 'POST',
-          headers: {
-            ...callHeaders(key.credential),
-            ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
-          },
-          body,
+      const response = await request(gateway.url + PATHS[format], {
+        dispatcher: agent,
+        method: 'POST',
+        headers: {
+          ...callHeaders(key.credential),
+          ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
         },
-      );
+        body,
+      });
       const text = await response.body.text();
       if (response.statusCode === 200) {
         seen.push(response.headers['x-gateway-request-id']);
@@ -126,7 +129,7 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
   }
 
   // The first requests compile code and start threads, so they are not measured.
-  for (const format of ['messages', 'chat']) {
+  for (const format of Object.keys(PATHS)) {
     const shape = SHAPES.find((each) => each.format === format && each.name === 'many messages');
     if (shape === undefined) throw new Error(`no shape to warm up with for ${format}`);
     for (const bytes of [1000, 3 * MEBIBYTE]) {
@@ -212,12 +215,12 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
   const charged = new Set(ledger.entries.map((entry) => entry.upstream_id));
   const lines = [];
   const check = (name, what, violations) => {
-    lines.push({ name, what, violations: violations.length, examples: violations.slice(0, 5) });
+    lines.push(lineOf(name, what, violations, 5));
   };
   const shapes = new Set(SHAPES.map(({ name }) => name)).size;
   check(
     'A1',
-    `no crash with a heap of ${HEAP_MEGABYTES} MB (${systemLimit}): ${sent} bodies in ${shapes} shapes and both formats, ${together.attacks} more at once`,
+    `no crash with a heap of ${HEAP_MEGABYTES} MB (${systemLimit}): ${sent} bodies in ${shapes} shapes and all formats, ${together.attacks} more at once`,
     failures.crashes,
   );
   check('A2', 'no body ends in a status of 5xx or a broken connection', failures.serverErrors);

@@ -32,13 +32,11 @@ export async function readLedger(databaseUrl, { withEntries = true } = {}) {
     const { rows } = !withEntries
       ? { rows: [] }
       : await client.query(
-          `select id, key_id, kind, seq::text, delta::text, written_off::text, balance_after::text, model, upstream_id,
+          `select id, account_id, key_id, kind, seq::text, delta::text, written_off::text, balance_after::text, model, upstream_id,
               input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens
-         from ledger order by ledger.key_id, ledger.seq`,
+         from ledger order by ledger.account_id, ledger.seq`,
         );
-    const keys = await client.query(
-      'select k.id, k.balance::text, s.standing from api_key k join key_standing s on s.id = k.id',
-    );
+    const keys = await client.query('select id, balance::text, standing from key_standing');
     return {
       entries: rows,
       balances: new Map(keys.rows.map((row) => [row.id, row.balance])),
@@ -56,6 +54,11 @@ export function toUnits(decimal) {
   return decimal.startsWith('-') ? -units : units;
 }
 
+/** One line of a part's result: a comparison, how many violate it, and the first of them. */
+export function lineOf(name, what, violations, examples = 3) {
+  return { name, what, violations: violations.length, examples: violations.slice(0, examples) };
+}
+
 /**
  * @returns one line per invariant: its name, the comparison, the number of violations, and
  * examples.
@@ -66,7 +69,7 @@ export function checkInvariants({ ledger, seen, refused, served, floorPerKey }) 
   );
   const lines = [];
   const check = (name, what, violations) => {
-    lines.push({ name, what, violations: violations.length, examples: violations.slice(0, 3) });
+    lines.push(lineOf(name, what, violations));
   };
 
   const deltas = ledger.entries.reduce((sum, entry) => sum + toUnits(entry.delta), 0n);
@@ -125,11 +128,11 @@ function duplicatesOf(values) {
 
 function brokenChains(entries) {
   const broken = [];
-  let key;
+  let account;
   let seq = 0n;
   let balance = 0n;
   for (const entry of entries) {
-    if (entry.key_id !== key) [key, seq, balance] = [entry.key_id, 0n, 0n];
+    if (entry.account_id !== account) [account, seq, balance] = [entry.account_id, 0n, 0n];
     seq += 1n;
     balance += toUnits(entry.delta);
     if (BigInt(entry.seq) !== seq || toUnits(entry.balance_after) !== balance) broken.push(entry);

@@ -7,6 +7,20 @@ import { Agent, request } from 'undici';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callHeaders } from './headers.mjs';
 
+const asMessages = (text, maxTokens) => ({
+  max_tokens: maxTokens,
+  messages: [{ role: 'user', content: text }],
+});
+const FORMATS = [
+  { path: '/v1/messages', ask: asMessages, usage: nativeUsage },
+  { path: '/v1/chat/completions', ask: asMessages, usage: chatUsage },
+  {
+    path: '/v1/responses',
+    ask: (text, maxTokens) => ({ max_output_tokens: maxTokens, input: text }),
+    usage: responsesUsage,
+  },
+];
+
 export function createClients({ replicas, keys, models, parallel, random, onProgress }) {
   const seen = [];
   /** Refused requests, which must not have a ledger entry. */
@@ -30,31 +44,27 @@ export function createClients({ replicas, keys, models, parallel, random, onProg
     const replica = random.pick(replicas);
     const key = random.pick(keys);
     const model = random.pick(models);
-    const isChat = i % 2 === 1;
+    const format = FORMATS[i % FORMATS.length];
     const isStream = i % 10 !== 0;
     let requestId;
     try {
-      const response = await request(
-        `${replica.url}${isChat ? '/v1/chat/completions' : '/v1/messages'}`,
-        {
-          dispatcher: agent,
-          method: 'POST',
-          headers: callHeaders(key.credential),
-          body: JSON.stringify({
-            model: model.id,
-            max_tokens: 30 + (i % 50),
-            stream: isStream,
-            messages: [{ role: 'user', content: `question ${i} ${'word '.repeat(i % 40)}` }],
-          }),
-        },
-      );
+      const response = await request(replica.url + format.path, {
+        dispatcher: agent,
+        method: 'POST',
+        headers: callHeaders(key.credential),
+        body: JSON.stringify({
+          model: model.id,
+          stream: isStream,
+          ...format.ask(`question ${i} ${'word '.repeat(i % 40)}`, 30 + (i % 50)),
+        }),
+      });
       requestId = response.headers['x-gateway-request-id'];
       const text = await response.body.text();
       if (response.statusCode !== 200) {
         refused.push({ requestId, status: response.statusCode });
         return 'refused';
       }
-      const usage = isChat ? chatUsage(text, isStream) : nativeUsage(text, isStream);
+      const usage = format.usage(text, isStream);
       if (usage === undefined) return 'cut';
       seen.push({ requestId, keyId: key.id, model: model.id, ...usage });
       return 'complete';
@@ -102,6 +112,22 @@ function chatUsage(text, isStream) {
   return {
     input: usage.prompt_tokens - read - written,
     output: usage.completion_tokens,
+    read,
+    written,
+  };
+}
+
+function responsesUsage(text, isStream) {
+  const response = isStream
+    ? events(text).find(
+        (event) => event.type === 'response.completed' || event.type === 'response.incomplete',
+      )?.response
+    : JSON.parse(text);
+  if (response === undefined) return undefined;
+  const { cached_tokens: read, cache_write_tokens: written } = response.usage.input_tokens_details;
+  return {
+    input: response.usage.input_tokens - read - written,
+    output: response.usage.output_tokens,
     read,
     written,
   };

@@ -4,7 +4,8 @@
  *
  *   npm run torture                     a short run of everything
  *   npm run torture -- --gate           the size of a release test
- *   npm run torture -- --only race      one part: store, power, http, race, zero, attack or timing
+ *   npm run torture -- --only race      one part: store, power, http, race, zero, attack, payments
+ *                                       or timing
  *   npm run torture -- --seed 7         the same choices again
  *   npm run torture -- --untimed        prints times without checking them, for a busy machine
  */
@@ -13,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { step } from '../scripts/setup.mjs';
 import { tortureAttack } from './attack.mjs';
 import { tortureHttp } from './http.mjs';
+import { torturePayments } from './payments.mjs';
 import { torturePower } from './power.mjs';
 import { tortureRace } from './race.mjs';
 import { createRandom } from './random.mjs';
@@ -76,6 +78,12 @@ const PARTS = {
     run: tortureAttack,
     short: { bodies: 400, sizes: [1_000_000], seconds: 5 },
     gate: { bodies: 10_000, sizes: [1_000_000, 8_000_000, 32_000_000], seconds: 60 },
+  },
+  payments: {
+    title: 'payments, refunds and disputes, whose notifications are lost, repeated and disordered',
+    run: torturePayments,
+    short: { payments: 300, kills: 3, databaseCrashes: 1, parallel: 16, replicaCount: 2 },
+    gate: { payments: 10_000, kills: 20, databaseCrashes: 3, parallel: 32, replicaCount: 2 },
   },
   timing: {
     title: 'the time to refuse a key, by the reason of the refusal',

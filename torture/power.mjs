@@ -2,9 +2,9 @@
  * Torture of the embedded ledger: its process is killed, and its power is cut, at any moment. Every
  * charge that was acknowledged must be in the ledger, once and exactly.
  *
- * A power cut is played: a recorder notes every write and every flush of a process, and the ledger
- * is opened from what a disk could have at any point in between. Needs a C compiler, for the
- * recorder.
+ * A power cut is simulated: a recorder notes every write and every flush of a process. The ledger
+ * is then opened from the bytes that a disk could contain at some point of that record. Needs a C
+ * compiler, for the recorder.
  */
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedStore } from '../packages/balance-store/dist/embedded/index.js';
 import { node, root } from '../scripts/setup.mjs';
 import { endsWithUs } from '../scripts/servers.mjs';
-import { toUnits } from './check.mjs';
+import { lineOf, toUnits } from './check.mjs';
 import { createDisk, readRecords } from './power/disk.mjs';
 import { chargeOfId } from './store-charges.mjs';
 
@@ -125,16 +125,10 @@ export async function torturePower({ runs, cuts, charges, kills, chargesPerKill 
     }
   }
 
-  const line = (name, what, violations) => ({
-    name,
-    what,
-    violations: violations.length,
-    examples: violations.slice(0, 3),
-  });
   const lines = [
-    line('I9', `each acknowledged charge is in the ledger, after each cut and kill`, found.lost),
-    line('I2', 'each charge is in it once, and is what its id says', found.wrong),
-    line('I5', 'it opens, the audit finds it sound, and its gap is 0', found.unsound),
+    lineOf('I9', `each acknowledged charge is in the ledger, after each cut and kill`, found.lost),
+    lineOf('I2', 'each charge is in it once, with the amount that its id names', found.wrong),
+    lineOf('I5', 'it opens, the audit finds it sound, and its gap is 0', found.unsound),
   ];
   return { lines, tally, done };
 }

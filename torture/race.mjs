@@ -7,7 +7,7 @@
 
 import { Agent, request } from 'undici';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chargeOf, readLedger, toUnits } from './check.mjs';
+import { chargeOf, lineOf, readLedger, toUnits } from './check.mjs';
 import { startSystem } from './system.mjs';
 import { callHeaders } from './headers.mjs';
 
@@ -188,7 +188,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
   const crossed = [...ledger.balances.values()].filter((text) => toUnits(text) < 0n).length;
   const lines = [];
   const check = (name, what, violations) => {
-    lines.push({ name, what, violations: violations.length, examples: violations.slice(0, 3) });
+    lines.push(lineOf(name, what, violations));
   };
   check(
     'I6',

@@ -67,6 +67,7 @@ export function createReplica(name, { port, adminPort, env, nodeFlags = [], memo
   return {
     name,
     url: `http://127.0.0.1:${port}`,
+    adminUrl: `http://127.0.0.1:${adminPort}`,
     get pid() {
       return child.pid;
     },

@@ -12,7 +12,7 @@ import pg from 'pg';
 import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
 import { node, root } from '../scripts/setup.mjs';
 import { endsWithUs, startPostgres } from '../scripts/servers.mjs';
-import { toUnits } from './check.mjs';
+import { lineOf, toUnits } from './check.mjs';
 import { chargeOfId } from './store-charges.mjs';
 
 const WRITER = join(root, 'torture/store-writer.mjs');
@@ -37,7 +37,12 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
       limits: { concurrency: 1, burst: 1, requestsPerMinute: 1 },
       expiresAt: null,
     });
-    await store.topUp({ topUpId: record.id, keyId: record.id, amount: CREDIT, actor: 'torture' });
+    await store.topUp({
+      topUpId: record.id,
+      to: { keyId: record.id },
+      amount: CREDIT,
+      by: { name: 'torture' },
+    });
   }
   await store.close();
 
@@ -129,29 +134,27 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
   const ledger = await readCharges(postgres.url);
   postgres.stop();
 
-  const check = (name, what, violations) => ({
-    name,
-    what,
-    violations: violations.length,
-    examples: violations.slice(0, 3),
-  });
   const lines = [
-    check(
+    lineOf(
       'I1',
       `sum of entries = sum of balances (gap ${ledger.gap})`,
       ledger.gap === 0n ? [] : [ledger.gap.toString()],
     ),
-    check('I2', `each charge is what its id says (${ledger.amounts.size} in the ledger)`, [
-      ...misstated,
-      ...[...ledger.amounts].filter(([id, amount]) => amount !== chargeOfId(id)).map(String),
-    ]),
-    check(
+    lineOf(
+      'I2',
+      `each charge has the amount that its id names (${ledger.amounts.size} in the ledger)`,
+      [
+        ...misstated,
+        ...[...ledger.amounts].filter(([id, amount]) => amount !== chargeOfId(id)).map(String),
+      ],
+    ),
+    lineOf(
       'I9',
       `each acknowledged charge is in the ledger (${acknowledged.size} acknowledged, ` +
         `${ledger.amounts.size - acknowledged.size} more committed, ${replayed} replays charged once)`,
       [...acknowledged].filter((id) => !ledger.amounts.has(id)),
     ),
-    check(
+    lineOf(
       'I5',
       `the audit finds it sound, all sealed (${audit.sealed} entries, block ${audit.head?.block})`,
       [
@@ -160,7 +163,7 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
         ...(audit.conflicts + audit.quarantined === 0 ? [] : ['conflicts or quarantine']),
       ],
     ),
-    check(
+    lineOf(
       'I10',
       `no hold is live any more (${orphanedHolds} orphans of killed processes)`,
       liveHolds === 0 ? [] : [String(liveHolds)],
@@ -189,7 +192,7 @@ async function readCharges(connectionString) {
       }
       after = rows.at(-1).id;
     }
-    const { rows } = await client.query('select balance::text from api_key');
+    const { rows } = await client.query('select balance::text from account');
     const balances = rows.reduce((sum, row) => sum + toUnits(row.balance), 0n);
     return { amounts, gap: deltas - balances };
   } finally {

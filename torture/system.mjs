@@ -85,9 +85,9 @@ export async function startSystem({
       if (credit > 0n)
         await store.topUp({
           topUpId: `credit-${record.id}`,
-          keyId: record.id,
+          to: { keyId: record.id },
           amount: credit,
-          actor: 'torture',
+          by: { name: 'torture' },
         });
       return { id: record.id, credential };
     },

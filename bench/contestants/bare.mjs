@@ -7,6 +7,7 @@ const PROXY = fileURLToPath(new URL('../proxies/bare.mjs', import.meta.url));
 
 export default {
   title: 'bare Node proxy',
+  does: 'forwards bytes',
   isYardstick: true,
   translates: false,
   fidelity: 'bytes',

@@ -1,5 +1,7 @@
 /** No proxy: the clients send to the upstream. Added latencies are relative to it. */
 
+const KEY = { 'x-api-key': 'benchmark' };
+
 export default {
   title: 'nothing in between',
   isYardstick: true,
@@ -7,6 +9,6 @@ export default {
   phases: ['busy', 'steady', 'paced'],
   fidelity: 'bytes',
   async start({ upstreamUrl }) {
-    return { port: Number(new URL(upstreamUrl).port), headers: [{}], stop: async () => {} };
+    return { port: Number(new URL(upstreamUrl).port), headers: [KEY], stop: async () => {} };
   },
 };

@@ -7,7 +7,8 @@ const PROXY = fileURLToPath(new URL('../proxies/express.mjs', import.meta.url));
 
 export default {
   title: 'Express skeleton',
-  /** In other works it behaves like the bare proxy. */
+  does: 'routes, parses the body, forwards bytes',
+  /** In the other workloads it behaves like the bare proxy. */
   phases: ['busy'],
   translates: false,
   fidelity: 'bytes',

@@ -10,6 +10,7 @@ const COMMAND = 'nginx';
 
 export default {
   title: 'nginx',
+  does: 'forwards bytes; writes an access log',
   phases: ['busy', 'open'],
   translates: false,
   fidelity: 'bytes',
@@ -33,7 +34,7 @@ function versionText() {
 }
 
 /**
- * Streams must not be buffered. A request is read completely before it is forwarded, like in the
+ * Streams must not be buffered. A request is read completely before it is forwarded, as with the
  * other contestants.
  */
 function configOf({ dir, port, upstream }) {

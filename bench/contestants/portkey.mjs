@@ -14,6 +14,7 @@ const EXIT_ON_SIGTERM = 'data:text/javascript,process.on("SIGTERM",()=>process.e
 
 export default {
   title: 'Portkey gateway',
+  does: 'routes and translates; no keys, limits or charges of its own',
   translates: true,
   fidelity: 'meaning',
   version: () => findPeer(PACKAGE).version,

@@ -3,8 +3,15 @@
 import { performance } from 'node:perf_hooks';
 import { createClient, createTally } from './client.mjs';
 
-/** @returns the tally and the seconds from the first request to the last response. */
-export async function runBusy(target, { connections, durationMs }) {
+/**
+ * @param {any} target
+ * @param {object} options
+ * @param {number} options.connections
+ * @param {number} options.durationMs
+ * @param {number} [options.maxAnswers] - ends earlier, once this many requests were sent
+ * @returns the tally and the seconds from the first request to the last response.
+ */
+export async function runBusy(target, { connections, durationMs, maxAnswers = Infinity }) {
   const tally = createTally(target.requests);
   const startedAt = performance.now();
   const endsAt = startedAt + durationMs;
@@ -17,7 +24,7 @@ export async function runBusy(target, { connections, durationMs }) {
     return new Promise((resolve) => {
       const again = (problem) => {
         // Stops after a failure. A failing contestant would otherwise be asked faster and faster.
-        if (problem !== undefined || performance.now() >= deadline) {
+        if (problem !== undefined || next >= maxAnswers || performance.now() >= deadline) {
           client.close();
           resolve(undefined);
           return;

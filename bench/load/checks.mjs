@@ -7,6 +7,8 @@
  *   of bytes and of events, the same usage and the same end.
  */
 
+import { isDeepStrictEqual } from 'node:util';
+
 /**
  * @returns the check of one connection: `begin`, `data` for each piece of body, and `end`, which
  * returns the problem.
@@ -69,7 +71,7 @@ function collected(judge) {
       pieces.push(piece);
     },
     end() {
-      const text = (pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)).latin1Slice();
+      const text = (pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)).toString();
       try {
         return judge(text);
       } catch (error) {
@@ -81,14 +83,28 @@ function collected(judge) {
 
 const READERS = {
   native: {
-    json: (body) => ({ usage: body.usage, text: body.content[0].text, isWhole: true }),
+    json: ({ usage, content }) => ({
+      usage,
+      text: content.map((block) => block.text ?? '').join(''),
+      calls: content.filter(({ type }) => type === 'tool_use').map(callOfBlock),
+      isWhole: true,
+    }),
     stream(text) {
       const events = eventsOf(text);
       const usage = {};
       for (const event of events) Object.assign(usage, event.message?.usage, event.usage);
+      const inputOf = (index) =>
+        events.map((event) => (event.index === index && event.delta?.partial_json) || '').join('');
       return {
         usage,
         text: events.map((event) => event.delta?.text ?? '').join(''),
+        calls: events
+          .filter((event) => event.content_block?.type === 'tool_use')
+          .map(({ index, content_block: { id, name } }) => ({
+            id,
+            name,
+            input: JSON.parse(inputOf(index)),
+          })),
         isWhole: events.at(-1)?.type === 'message_stop',
       };
     },
@@ -97,6 +113,7 @@ const READERS = {
     json: (body) => ({
       usage: nativeUsage(body.usage),
       text: body.choices[0].message.content,
+      calls: (body.choices[0].message.tool_calls ?? []).map(callOfChat),
       isWhole: true,
     }),
     stream(text) {
@@ -104,16 +121,37 @@ const READERS = {
       return {
         usage: nativeUsage(chunks.findLast((chunk) => chunk.usage != null)?.usage),
         text: chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join(''),
+        calls: joinedCalls(chunks).map(callOfChat),
         isWhole: /data: \[DONE\]\s*$/.test(text),
       };
     },
   },
 };
 
-function problemOf(answer, { usage, text, isWhole }) {
+function callOfBlock({ id, name, input }) {
+  return { id, name, input };
+}
+
+function callOfChat({ id, function: { name, arguments: input } }) {
+  return { id, name, input: JSON.parse(input) };
+}
+
+/** The tool calls of a stream in the chat format, whose arguments arrive in parts. */
+function joinedCalls(chunks) {
+  const calls = new Map();
+  for (const part of chunks.flatMap((chunk) => chunk.choices[0]?.delta.tool_calls ?? [])) {
+    const call = calls.get(part.index);
+    if (call === undefined) calls.set(part.index, { ...part, function: { ...part.function } });
+    else call.function.arguments += part.function.arguments ?? '';
+  }
+  return [...calls.values()];
+}
+
+function problemOf(answer, { usage, text, calls, isWhole }) {
   if (!isWhole) return 'not ended as a stream must';
   if (text !== answer.text)
     return `text of ${text.length} instead of ${answer.text.length} characters`;
+  if (!isDeepStrictEqual(calls, answer.calls)) return 'other tool calls than the upstream sent';
   const { input_tokens: input, output_tokens: output } = answer.usage;
   if (usage?.input_tokens === input && usage.output_tokens === output) return undefined;
   return `usage ${JSON.stringify(usage)} instead of ${input} and ${output}`;

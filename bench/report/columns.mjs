@@ -9,11 +9,12 @@ const COLUMNS = [
   },
   { head: 'whole × bare', cell: ({ ratio }) => ratio && `${ratio.median.toFixed(2)}` },
   { head: 'requests/s', cell: ({ perSecond }) => spread(perSecond, 0) },
-  { head: 'added ms p50', cell: (row) => addedMs(row, 'p50') },
-  { head: 'p99', cell: (row) => addedMs(row, 'p99') },
-  { head: 'p99.9', cell: (row) => addedMs(row, 'p999') },
-  { head: 'first byte ms p50', cell: (row) => firstByteMs(row, 'p50') },
-  { head: 'first byte p99', cell: (row) => firstByteMs(row, 'p99') },
+  { head: 'ms p50', cell: ({ latency }) => milliseconds(latency?.lastByteMs?.p50) },
+  { head: 'p90', cell: ({ latency }) => milliseconds(latency?.lastByteMs?.p90) },
+  { head: 'p99', cell: ({ latency }) => milliseconds(latency?.lastByteMs?.p99) },
+  { head: 'p99.9', cell: ({ latency }) => tailMilliseconds(latency) },
+  { head: 'first byte ms p50', cell: ({ latency }) => milliseconds(latency?.firstByteMs?.p50) },
+  { head: 'p99', cell: ({ latency }) => milliseconds(latency?.firstByteMs?.p99) },
   {
     head: 'KB/stream',
     cell: ({ bytesPerStream }) => bytesPerStream && spread(scaled(bytesPerStream, 1 / 1024), 0),
@@ -64,14 +65,16 @@ export function settlingColumns() {
   return SETTLING_COLUMNS;
 }
 
-function addedMs({ latency }, percentile) {
-  const added = latency?.lastByteMs?.added;
-  return added && fixed(added[percentile], 2);
+function milliseconds(ms) {
+  return ms === undefined ? undefined : fixed(ms, 2);
 }
 
-function firstByteMs({ latency }, percentile) {
-  const added = latency?.firstByteMs?.added;
-  return added && fixed(added[percentile], 2);
+/** With fewer samples the percentile is a single response. */
+const LEAST_TAIL_SAMPLES = 2_000;
+
+function tailMilliseconds(latency) {
+  if (latency?.lastByteMs === undefined || latency.samples < LEAST_TAIL_SAMPLES) return undefined;
+  return milliseconds(latency.lastByteMs.p999);
 }
 
 export function unitColumns() {

@@ -32,6 +32,13 @@ function measured(results, charts) {
     conditions(results),
     ...SUBJECTS.flatMap((subject) => verdicts(results, titles, subject)),
     ...charts.map(({ name, alt }) => `![${alt}](performance/${name}.svg)`),
+    '## What each does meanwhile',
+    table(
+      ['', 'does'],
+      results.contestants
+        .filter(({ does }) => does !== undefined)
+        .map(({ title, does }) => [title, does]),
+    ),
     '## Memory of the processes',
     memoryTable(results, titles),
     ...results.works.flatMap((work) => workSection(work, titles)),

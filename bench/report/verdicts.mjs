@@ -2,6 +2,7 @@
 
 import {
   chatEventBudget,
+  firstByteBudget,
   latencyBudget,
   memoryBudget,
   ratioBudgets,
@@ -12,7 +13,14 @@ import {
 export function verdictsOf(results, contestant) {
   const row = (work, name = contestant) =>
     results.works.find((entry) => entry.name === work)?.rows.find((r) => r.contestant === name);
-  return [...ratios(), ...chatEvents(), ...latencies(), ...memory(), ...settling()];
+  return [
+    ...ratios(),
+    ...chatEvents(),
+    ...latencies(),
+    ...firstBytes(),
+    ...memory(),
+    ...settling(),
+  ];
 
   function ratios() {
     return ratioBudgets.flatMap(({ work, times }) => {
@@ -35,24 +43,19 @@ export function verdictsOf(results, contestant) {
   }
 
   function latencies() {
-    const { work, p50Ms, p99Ms } = latencyBudget;
-    const added = row(work)?.latency?.lastByteMs?.added;
-    if (added === undefined) return [];
-    const text = (ms) => `${ms.toFixed(2)} ms`;
-    return [
-      ...verdict({
-        what: 'added latency at 50 requests a second, p50',
-        budget: p50Ms,
-        measured: added.p50,
-        text,
-      }),
-      ...verdict({
-        what: 'added latency at 50 requests a second, p99',
-        budget: p99Ms,
-        measured: added.p99,
-        text,
-      }),
-    ];
+    const { work, addedP50Ms: budget } = latencyBudget;
+    const measured = row(work)?.latency?.lastByteMs?.addedP50;
+    if (measured === undefined) return [];
+    return verdict({ what: 'added at 50 requests a second, p50', budget, measured, text: ofMs });
+  }
+
+  function firstBytes() {
+    const { work, aboveBareMs: budget } = firstByteBudget;
+    const own = row(work)?.latency?.firstByteMs?.p50;
+    const bare = row(work, 'bare')?.latency?.firstByteMs?.p50;
+    if (own === undefined || bare === undefined) return [];
+    const what = 'first byte of a stream after that of the bare proxy, p50';
+    return verdict({ what, budget, measured: own - bare, text: ofMs });
   }
 
   function memory() {
@@ -75,4 +78,8 @@ export function verdictsOf(results, contestant) {
 
 function verdict({ what, budget, measured, text }) {
   return [{ what, budget: text(budget), measured: text(measured), isMet: measured <= budget }];
+}
+
+function ofMs(ms) {
+  return `${ms.toFixed(2)} ms`;
 }

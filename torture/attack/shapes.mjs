@@ -28,7 +28,7 @@ const content = (blocks) => messages(`{"role":"user","content":[${blocks}]}`);
 const beside = (members) => object(`${HELLO},${members}`);
 const nested = (open, close, depth) => open.repeat(depth) + close.repeat(depth);
 
-/** Shapes that both formats read. */
+/** Shapes that all formats read. */
 const COMMON = {
   'empty blocks': (n) => content(list('{}', n)),
   'empty messages': (n) => messages(list('{}', n)),
@@ -207,10 +207,60 @@ const CHAT = {
     messages(list('{"role":"user","content":"a","x":1,"y":2,"z":3}', n)),
 };
 
+const input = (items) => object(`"input":[${items}]`);
+const asked = (members) => object(`"input":"Hello",${members}`);
+
+/** Shapes of the Responses API. */
+const RESPONSES = {
+  'many calls': (n) =>
+    input(list((i) => `{"type":"function_call","call_id":"c${i}","name":"f","arguments":"{}"}`, n)),
+  'calls of one id': (n) =>
+    input(list('{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}', n)),
+  'outputs of one call': (n) =>
+    input(
+      `{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},` +
+        list('{"type":"function_call_output","call_id":"c","output":"a"}', n),
+    ),
+  'one long input of a custom tool': (n) =>
+    input(
+      `{"type":"custom_tool_call","call_id":"c","name":"f","input":"${fill('\\"', n)}"},` +
+        '{"type":"custom_tool_call_output","call_id":"c","output":"a"}',
+    ),
+  'thinking that nothing follows': (n) =>
+    input(
+      list('{"type":"reasoning","encrypted_content":"{\\"type\\":\\"redacted_thinking\\"}"}', n),
+    ),
+  'one long encrypted_content': (n) =>
+    input(`{"type":"reasoning","encrypted_content":"${fill('[', n)}"}`),
+  'many tools in a namespace': (n) =>
+    asked(
+      `"tools":[{"type":"namespace","name":"n","tools":[${list((i) => `{"type":"function","name":"f${i}"}`, n)}]}]`,
+    ),
+  'many added tools': (n) =>
+    input(list((i) => `{"type":"additional_tools","tools":[{"type":"custom","name":"f${i}"}]}`, n)),
+  'a large schema': (n) =>
+    asked(
+      `"text":{"format":{"type":"json_schema","name":"s","schema":{"type":"object","properties":{${list((i) => `"p${i}":{"type":"string"}`, n)}}}}}`,
+    ),
+  'many includes': (n) => asked(`"include":[${list('"a"', n)}]`),
+  'much metadata': (n) => asked(`"metadata":{${list((i) => `"k${i}":"v"`, n)}}`),
+};
+
+/** The same shape with `input` in place of `messages`. */
+function inResponses(make) {
+  return (bytes) => {
+    const body = make(bytes);
+    const renamed = (text) => text.replace('"messages":', '"input":');
+    return typeof body === 'string'
+      ? renamed(body)
+      : Buffer.from(renamed(body.toString('latin1')), 'latin1');
+  };
+}
+
 /**
  * @typedef {object} Shape
  * @property {string} name
- * @property {string} format - `messages` or `chat`
+ * @property {string} format - `messages`, `chat` or `responses`
  * @property {(bytes: number) => string | Buffer} make
  */
 
@@ -222,4 +272,10 @@ export const SHAPES = [
     make,
   })),
   ...Object.entries({ ...COMMON, ...CHAT }).map(([name, make]) => ({ name, format: 'chat', make })),
+  ...Object.entries(COMMON).map(([name, make]) => ({
+    name,
+    format: 'responses',
+    make: inResponses(make),
+  })),
+  ...Object.entries(RESPONSES).map(([name, make]) => ({ name, format: 'responses', make })),
 ];

@@ -158,7 +158,7 @@ static int name_of(int fd) {
   return fd >= 0 && fd < MAX_FILES ? names_of[fd] : 0;
 }
 
-/* The record is written under the lock together with the act, so that both have the same order. */
+/* The call and its record are made under one lock, so that both have the same order. */
 #define RECORDED(type, result, fd, act, is_done, offset, bytes, length)             \
   int number = name_of(fd);                                                         \
   if (number == 0) return act;                                                      \
@@ -193,7 +193,7 @@ int fdatasync(int fd) {
   RECORDED(SYNC, int, fd, REAL(fdatasync)(fd), done == 0, 0, NULL, 0)
 }
 
-/* Ways to change a file that this recorder does not understand must not pass unseen. */
+/* Abort on calls that change a file in a way that this recorder does not support. */
 ssize_t writev(int fd, const struct iovec *parts, int count) {
   if (name_of(fd) > 0) abort();
   return REAL(writev)(fd, parts, count);

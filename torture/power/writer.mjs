@@ -22,7 +22,12 @@ const keyIds = (await store.listKeys({ limit: KEYS })).map(({ id }) => id).sort(
 while (keyIds.length < KEYS) {
   const limits = { concurrency: 1, burst: 1, requestsPerMinute: 1 };
   const { record } = await store.createKey({ name: 'torture', limits, expiresAt: null });
-  await store.topUp({ topUpId: record.id, keyId: record.id, amount: CREDIT, actor: 'torture' });
+  await store.topUp({
+    topUpId: record.id,
+    to: { keyId: record.id },
+    amount: CREDIT,
+    by: { name: 'torture' },
+  });
   keyIds.push(record.id);
 }
 const acks = openSync(acksFile, 'a');
