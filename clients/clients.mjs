@@ -1,0 +1,78 @@
+/**
+ * The clients, how each is installed and what it runs. Programs print the usage of each request.
+ * Command-line tools do not, so only the number of their requests is known.
+ *
+ * @type {readonly {
+ *   name: string;
+ *   install: readonly string[];
+ *   command: string;
+ *   requests?: number;
+ * }[]}
+ */
+export const CLIENTS = [
+  npm('openai-js', ['openai', 'zod']),
+  npm('vercel-ai', [
+    'ai',
+    '@ai-sdk/openai',
+    '@ai-sdk/openai-compatible',
+    '@ai-sdk/anthropic',
+    'zod',
+  ]),
+  npm('langchain-js', ['@langchain/core', '@langchain/openai', '@langchain/anthropic', 'zod']),
+  pip('openai-python', ['openai']),
+  pip('langchain-python', ['langchain-openai', 'langchain-anthropic']),
+  pip('openai-agents', ['openai-agents']),
+  {
+    name: 'openai-go',
+    install: ['cp "$PROGRAMS"/go/* .', 'go get github.com/openai/openai-go/v3@latest'],
+    command: 'go run .',
+  },
+  {
+    name: 'llm',
+    install: ['python3 -m venv py', 'py/bin/pip install -q llm'],
+    command: 'bash "$PROGRAMS/llm.sh"',
+    requests: 4,
+  },
+  {
+    name: 'claude-code',
+    install: ['npm init -y', 'npm install --no-audit --no-fund @anthropic-ai/claude-code'],
+    command:
+      'node_modules/.bin/claude --version; node_modules/.bin/claude -p "Say hello" --model claude-opus-5 ' +
+      '&& node_modules/.bin/claude -p "And again" --continue --model claude-opus-5 --output-format json',
+    requests: 2,
+  },
+  {
+    name: 'codex',
+    install: ['npm init -y', 'npm install --no-audit --no-fund @openai/codex'],
+    command: 'bash "$PROGRAMS/codex.sh"',
+    requests: 2,
+  },
+  {
+    name: 'opencode',
+    install: ['npm init -y', 'npm install --no-audit --no-fund opencode-ai'],
+    command: 'bash "$PROGRAMS/opencode.sh"',
+    requests: 2,
+  },
+  {
+    name: 'aider',
+    install: ['python3 -m venv py', 'py/bin/pip install -q aider-chat'],
+    command: 'bash "$PROGRAMS/aider.sh"',
+    requests: 2,
+  },
+];
+
+function npm(name, packages) {
+  return {
+    name,
+    install: ['npm init -y', `npm install --no-audit --no-fund ${packages.join(' ')}`],
+    command: `cp "$PROGRAMS/${name}.mjs" program.mjs && node program.mjs`,
+  };
+}
+
+function pip(name, packages) {
+  return {
+    name,
+    install: ['python3 -m venv py', `py/bin/pip install -q ${packages.join(' ')}`],
+    command: `py/bin/python "$PROGRAMS/${name}.py"`,
+  };
+}

@@ -1,0 +1,179 @@
+/**
+ * Runs the newest versions of real clients against a gateway with the bundled simulator. Each check
+ * prints the usage that its client received. Their sum must be what the ledger charged.
+ *
+ * `npm run clients` runs all of them, `npm run clients -- openai-js llm` some. They are installed
+ * into `CLIENTS_DIR` (a folder of its own in the system's temporary folder), once.
+ */
+
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { ensureBuilt, node, root, step } from '../scripts/setup.mjs';
+import { CLIENTS } from './clients.mjs';
+
+const dir = process.env['CLIENTS_DIR'] ?? join(tmpdir(), 'gateway-clients');
+const chosen = process.argv.slice(2);
+const TIMEOUT_MS = 900_000;
+
+ensureBuilt();
+mkdirSync(dir, { recursive: true });
+const data = mkdtempSync(join(tmpdir(), 'gateway-clients-data-'));
+const [port, adminPort] = [await freePort(), await freePort()];
+const adminToken = 'clients-admin-token-0123456789';
+const url = `http://127.0.0.1:${port}`;
+const gateway = spawn(node, [join(root, 'apps/gateway/dist/main.js')], {
+  cwd: data,
+  stdio: 'ignore',
+  env: {
+    PATH: process.env['PATH'],
+    PORT: String(port),
+    ADMIN_PORT: String(adminPort),
+    ADMIN_TOKEN: adminToken,
+    DATA_DIR: data,
+    CHAT_JSON_SCHEMA: 'native',
+    CHAT_REASONING: 'reasoning_content',
+    CHAT_CACHE: 'auto',
+    ALLOW_FEATURES: 'web_search',
+    LOG_LEVEL: 'silent',
+  },
+});
+
+let failures = 0;
+try {
+  await untilReady();
+  for (const client of CLIENTS) {
+    if (chosen.length > 0 && !chosen.includes(client.name)) continue;
+    if (!(await runClient(client))) failures += 1;
+  }
+} finally {
+  gateway.kill('SIGTERM');
+  await new Promise((resolve) => gateway.once('exit', resolve));
+  rmSync(data, { recursive: true, force: true });
+}
+process.exitCode = failures > 0 ? 1 : 0;
+
+/**
+ * @param {(typeof CLIENTS)[number]} client
+ * @returns whether the client worked and its usage is what was charged
+ */
+async function runClient({ name, install, command, requests }) {
+  step(name);
+  const folder = join(dir, name);
+  const programs = { PROGRAMS: join(root, 'clients/programs') };
+  if (!existsSync(join(folder, 'installed'))) {
+    mkdirSync(folder, { recursive: true });
+    for (const line of [...install, 'touch installed']) {
+      const { code, output } = await shell(line, folder, programs);
+      if (code !== 0) return failed(`cannot be installed: ${output.slice(-500)}`);
+    }
+  }
+  const apiKey = await createKey(name);
+  const { code, output } = await shell(command, folder, {
+    OPENAI_BASE_URL: `${url}/v1`,
+    OPENAI_API_BASE: `${url}/v1`,
+    OPENAI_API_KEY: apiKey,
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: apiKey,
+    GATEWAY_URL: url,
+    ...programs,
+    HOME: folder,
+  });
+  const checks = output.split('\n').flatMap(readCheck);
+  for (const check of checks) process.stdout.write(`  ${check.check}\n`);
+  if (code !== 0) return failed(`exited with ${code}: ${output.slice(-2000)}`);
+  const charged = await chargedTo(apiKey);
+  if (requests !== undefined) {
+    const count = `${charged.requests} requests charged, at least ${requests} expected`;
+    return charged.requests >= requests ? passed(count) : failed(`${count}: ${output}`);
+  }
+  const received = checks.reduce(
+    (sum, { usage }) => ({ input: sum.input + usage.input, output: sum.output + usage.output }),
+    { input: 0, output: 0 },
+  );
+  const figures = `received ${shown(received)}, charged ${shown(charged)}`;
+  const isExact = received.input === charged.input && received.output === charged.output;
+  return isExact ? passed(figures) : failed(figures);
+}
+
+function readCheck(line) {
+  return line.startsWith('{"check"') ? [JSON.parse(line)] : [];
+}
+
+function shown({ input, output }) {
+  return `${input} input and ${output} output tokens`;
+}
+
+function passed(text) {
+  process.stdout.write(`  ok: ${text}\n`);
+  return true;
+}
+
+function failed(text) {
+  process.stdout.write(`  FAILED: ${text}\n`);
+  return false;
+}
+
+/** @returns what the ledger charged a key: requests, and tokens of all kinds */
+async function chargedTo(apiKey) {
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const response = await fetch(`${url}/v1/dashboard/usage?limit=1000`, { headers });
+  const { data: entries } = await response.json();
+  let [input, output] = [0, 0];
+  for (const { usage } of entries) {
+    input += usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
+    output += usage.output_tokens;
+  }
+  return { requests: entries.length, input, output };
+}
+
+async function createKey(name) {
+  const response = await fetch(`http://127.0.0.1:${adminPort}/admin/keys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name, balance_usd: '20' }),
+  });
+  if (!response.ok) throw new Error(await response.text());
+  return (await response.json()).api_key;
+}
+
+async function untilReady() {
+  for (let attempt = 0; attempt < 150; attempt += 1) {
+    const isReady = await fetch(`${url}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isReady) return;
+    await sleep(200);
+  }
+  throw new Error('the gateway does not start');
+}
+
+function shell(command, cwd, env) {
+  return new Promise((resolve) => {
+    const child = spawn('bash', ['-c', command], {
+      cwd,
+      // npm installs the newest version that runs on the Node in the path.
+      env: { ...process.env, PATH: `${dirname(node)}:${process.env['PATH']}`, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: TIMEOUT_MS,
+    });
+    let output = '';
+    child.stdout.on('data', (bytes) => (output += bytes));
+    child.stderr.on('data', (bytes) => (output += bytes));
+    child.on('close', (code) => resolve({ code, output }));
+  });
+}
+
+function freePort() {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.listen(0, '127.0.0.1', () => {
+      const { port: free } = /** @type {import('node:net').AddressInfo} */ (server.address());
+      server.close(() => resolve(free));
+    });
+  });
+}

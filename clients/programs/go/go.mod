@@ -1,0 +1,3 @@
+module example.org/client
+
+go 1.25

@@ -1,0 +1,74 @@
+/**
+ * Vercel's AI SDK with its three providers: text, streams, objects, tools, thinking. That of OpenAI
+ * speaks the Responses API unless `.chat` is asked for.
+ */
+
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenAI } from '@ai-sdk/openai';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { generateObject, generateText, stepCountIs, streamText, tool } from 'ai';
+import { z } from 'zod';
+
+const apiKey = process.env.OPENAI_API_KEY;
+const baseURL = process.env.OPENAI_BASE_URL;
+const model = 'claude-opus-5';
+const schema = z.object({ city: z.string(), people: z.number().int() });
+/** Otherwise the Responses provider refers to items of earlier steps, which are not stored. */
+const providerOptions = { openai: { store: false } };
+const providers = {
+  openai: createOpenAI({ apiKey, baseURL })(model),
+  'openai.chat': createOpenAI({ apiKey, baseURL }).chat(model),
+  'openai-compatible': createOpenAICompatible({
+    name: 'gateway',
+    apiKey,
+    baseURL,
+    includeUsage: true,
+    supportsStructuredOutputs: true,
+  })(model),
+  anthropic: createAnthropic({ apiKey, baseURL })(model),
+};
+
+function report(check, { inputTokens: input, outputTokens: output }) {
+  console.log(JSON.stringify({ check, usage: { input, output } }));
+}
+
+for (const [name, provider] of Object.entries(providers)) {
+  const { usage } = await generateText({ model: provider, prompt: 'Hello' });
+  report(`${name} generateText`, usage);
+
+  const streamed = streamText({ model: provider, prompt: 'Hello' });
+  if ((await streamed.text) === '') throw new Error('no text');
+  report(`${name} streamText`, await streamed.usage);
+
+  const { object, usage: objectUsage } = await generateObject({
+    model: provider,
+    schema,
+    prompt: 'Hello',
+  });
+  schema.parse(object);
+  report(`${name} generateObject`, objectUsage);
+
+  const tools = {
+    get_weather: tool({
+      description: 'Weather',
+      inputSchema: z.object({ city: z.string() }),
+      execute: () => 'sunny',
+    }),
+  };
+  const steps = await generateText({
+    model: provider,
+    prompt: 'Call get_weather',
+    providerOptions,
+    tools,
+    stopWhen: stepCountIs(3),
+  });
+  if (!steps.text.includes('sunny')) throw new Error(steps.text);
+  report(`${name} tools`, steps.totalUsage);
+}
+
+const { reasoningText, usage } = await generateText({
+  model: providers['openai-compatible'],
+  prompt: 'Hello',
+});
+if (!reasoningText) throw new Error('no reasoning');
+report('openai-compatible reasoning', usage);
