@@ -5,7 +5,8 @@ import tseslint from 'typescript-eslint';
 import { importFloors, noImportCircle } from './scripts/import-rules.mjs';
 
 /**
- * The folders of the translator, from the bottom up, and which others the files of each may import.
+ * The folders of the translator, from the bottom up, each with the other folders that its files may
+ * import.
  */
 const TRANSLATOR_FLOORS = {
   wire: [],
@@ -13,14 +14,40 @@ const TRANSLATOR_FLOORS = {
   'chat-client': [],
   'chat-client/request': ['chat-client', 'reading', 'wire'],
   'chat-client/answer': ['chat-client', 'reading', 'wire'],
+  features: ['reading', 'wire'],
+  'responses-client': [],
+  'responses-client/request': [
+    'responses-client',
+    'chat-client/request',
+    'features',
+    'reading',
+    'wire',
+  ],
+  'responses-client/answer': ['responses-client', 'chat-client/answer', 'wire'],
   'native-client': [],
   'native-client/request': ['native-client', 'reading', 'wire'],
   'native-client/answer': ['native-client', 'reading', 'wire'],
-  // The public entries.
+  // The public entries, of which features is also used above.
   native: ['wire'],
+  models: ['chat-client/request'],
+  errors: ['wire'],
+  objects: [
+    'chat-client',
+    'chat-client/request',
+    'chat-client/answer',
+    'native-client',
+    'native-client/request',
+    'native-client/answer',
+    'responses-client',
+    'responses-client/request',
+    'responses-client/answer',
+    'reading',
+    'wire',
+  ],
   mapping: ['reading'],
   streams: ['chat-client/answer', 'wire'],
   reverse: ['native-client', 'native-client/request', 'native-client/answer'],
+  responses: ['responses-client', 'responses-client/request', 'responses-client/answer'],
   '.': ['chat-client', 'chat-client/request', 'chat-client/answer', 'reading', 'wire'],
 };
 
@@ -42,7 +69,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.recommendedTypeChecked],
     languageOptions: {
       parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname },
@@ -64,9 +91,9 @@ export default tseslint.config(
     },
   },
   {
-    // What `engines` of the nearest package.json admits must have every API that the code uses. Of
-    // the scripts, those that run on the Node of whoever starts them, before the project's own is
-    // installed.
+    // Every API that the code uses must exist in each Node version that `engines` of the nearest
+    // package.json admits. The scripts listed here run on the Node that starts them, before the
+    // project's own is installed.
     files: ['{packages,apps}/*/src/**/*.ts', 'scripts/{setup,start,test,servers}.mjs'],
     plugins: { n: node },
     rules: {
@@ -75,7 +102,7 @@ export default tseslint.config(
     },
   },
   {
-    // Made for each stream or request.
+    // Many objects in these files are made for each stream or request.
     files: ['packages/translator/src/**/*.ts', 'apps/gateway/src/relay/**/*.ts'],
     rules: {
       'no-restricted-syntax': [
@@ -83,21 +110,21 @@ export default tseslint.config(
         {
           selector: 'ObjectExpression > Property[kind=/^[gs]et$/]',
           message:
-            'An accessor of an object literal keeps the object in memory until V8 collects everything: use a property, a function or a class.',
+            'An accessor of an object literal keeps the object in memory until the next full GC: use a property, a function or a class.',
         },
       ],
     },
   },
   ...importFloors('packages/translator/src', TRANSLATOR_FLOORS),
   {
-    files: ['{packages,apps}/*/src/**/*.ts'],
+    files: ['{packages,apps}/*/src/**/*.{ts,tsx}'],
     ignores: ['packages/balance-store/src/generated/**'],
     plugins: { house: { rules: { 'no-import-circle': noImportCircle } } },
     rules: { 'house/no-import-circle': 'error' },
   },
   {
     // Prettier wraps code but not comments, so this rule is for comments only.
-    files: ['{packages,apps}/**/*.{ts,mjs}', '{bench,scripts,torture}/**/*.mjs'],
+    files: ['{packages,apps}/**/*.{ts,tsx,mjs}', '{bench,scripts,torture}/**/*.mjs'],
     plugins: { '@stylistic': stylistic },
     rules: {
       '@stylistic/max-len': [

@@ -49,8 +49,8 @@ function checkReports({ name, dir }, reports, scratch) {
 
 /** Writes the report to `committed` with `--update`, otherwise to `scratch`. */
 function isUnchanged({ dir, types, report, committed, scratch }) {
-  // A type that callers can reach is public, even if it is not exported by name. If other entries
-  // reach it, it comes from the main entry, whose report has it.
+  // A type that callers can reach is public, even if it is not exported by name. The report of the
+  // main entry contains such types; the reports of other entries do not repeat them.
   const isMain = !report.slice(0, -'.api.md'.length).includes('.');
   const compilerOptions = {
     strict: true,

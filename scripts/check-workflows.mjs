@@ -1,10 +1,11 @@
 /**
- * `npm run check:workflows`: what keeps a release safe, and a reviewer may overlook in a workflow.
+ * `npm run check:workflows`: rules that keep a release safe, and that a reviewer of a workflow may
+ * overlook.
  *
- * - Each action is pinned to a commit, because a tag can be moved to other code; the tag stands in
- *   a comment.
- * - Rights are given to single jobs. A job that can write, or gets a secret, neither builds nor
- *   tests.
+ * - Each action is pinned to a commit, because a tag can be moved to other code. A comment behind
+ *   it names the tag.
+ * - Rights are given to jobs, not to a whole workflow. A job that can write, or gets a secret,
+ *   neither builds nor tests.
  */
 
 import { readFileSync, readdirSync } from 'node:fs';

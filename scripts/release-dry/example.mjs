@@ -17,7 +17,12 @@ const store = await openEmbeddedStore({ dataDir: './ledger', pepper: 'of this ex
 const limiter = createMemoryLimiter();
 const { record: key } = await store.createKey({ name: 'example', limits, expiresAt: null });
 const credit = 5n * 10n ** 14n;
-await store.topUp({ topUpId: 'first', keyId: key.id, amount: credit, actor: 'example' });
+await store.topUp({
+  topUpId: 'first',
+  to: { keyId: key.id },
+  amount: credit,
+  by: { name: 'example' },
+});
 
 const admission = limiter.admit(key.id, limits);
 assert.equal(admission.outcome, 'admitted');

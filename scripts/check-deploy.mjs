@@ -1,0 +1,215 @@
+/**
+ * `npm run check:deploy`: checks the files of `deploy/` with the tools for their formats, without
+ * an engine or a cluster. It also makes the production install that the image contains, and starts
+ * the gateway from it as the image would.
+ *
+ * Not run here, because there is no engine: the build of the image itself, and the compose files.
+ */
+
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { deployTool } from './deploy-tools.mjs';
+import { node, output, pnpm, root } from './setup.mjs';
+
+/** Each feature of the chart on, and each off. */
+const CHART_VALUES = [
+  ['existingSecret=gateway'],
+  [
+    'existingSecret=gateway',
+    'autoscaling.enabled=true',
+    'ingress.enabled=true',
+    'ingress.tlsSecret=tls',
+    'ingress.className=nginx',
+    'service.type=LoadBalancer',
+    `image.digest=sha256:${'0'.repeat(64)}`,
+    'networkPolicy.adminFrom[0].namespaceSelector.matchLabels.name=monitoring',
+    'env.OVERDRAFT=none',
+    'priceTable=prices',
+  ],
+  [
+    'existingSecret=gateway',
+    'migration.enabled=false',
+    'disruptionBudget.enabled=false',
+    'networkPolicy.enabled=false',
+  ],
+];
+/** The oldest version that the chart admits, and the newest whose schemas are available. */
+const KUBERNETES = ['1.30', '1.37'];
+
+const deploy = join(root, 'deploy');
+const scratch = mkdtempSync(join(tmpdir(), 'gateway-deploy-'));
+const checks = {
+  'Dockerfile: hadolint': checkDockerfile,
+  'Dockerfile: what it installs starts, and its health check works': checkInstall,
+  'compose files: the loader of Docker Compose': checkCompose,
+  'Caddyfile: caddy': checkCaddyfile,
+  'chart: helm lint, and Kubernetes schemas of the oldest and newest version': checkChart,
+  'systemd unit: systemd-analyze': checkUnit,
+  'Prometheus rules: promtool, a test for each alert': checkRules,
+  'Grafana dashboard: its queries parse': checkDashboard,
+};
+const failed = [];
+for (const [name, check] of Object.entries(checks)) {
+  try {
+    const remark = await check();
+    process.stdout.write(`ok    ${name}${remark === undefined ? '' : ` (${remark})`}\n`);
+  } catch (error) {
+    failed.push(name);
+    process.stdout.write(`FAIL  ${name}\n${error instanceof Error ? error.message : error}\n`);
+  }
+}
+rmSync(scratch, { recursive: true, force: true });
+process.exitCode = failed.length === 0 ? 0 : 1;
+
+function checkDockerfile() {
+  output(deployTool('hadolint'), [join(deploy, 'Dockerfile')]);
+}
+
+/** Follows the last `RUN` of the build stage and the instructions of the final one. */
+async function checkInstall() {
+  const app = join(scratch, 'app');
+  pnpm('--filter', '@gateway/server', 'deploy', '--prod', '--legacy', app);
+  const extra = readdirSync(app).filter(
+    (name) => !['dist', 'node_modules', 'package.json', 'README.md'].includes(name),
+  );
+  if (extra.length > 0) throw new Error(`the install contains ${extra.join(', ')}`);
+  const dockerfile = readFileSync(join(deploy, 'Dockerfile'), 'utf8');
+  const [, health] = /HEALTHCHECK [^\n]*\\\n\s*CMD (\[.*\])/.exec(dockerfile) ?? [];
+  if (health === undefined) throw new Error('the Dockerfile has no HEALTHCHECK');
+  const [, ...healthArgs] = JSON.parse(health);
+  const port = String(await freePort());
+  const env = {
+    PATH: process.env.PATH,
+    NODE_ENV: 'production',
+    PORT: port,
+    ADMIN_PORT: '0',
+    DATA_DIR: join(scratch, 'data'),
+    LOG_LEVEL: 'silent',
+  };
+  const isHealthy = () => spawnSync(node, healthArgs, { env }).status === 0;
+  if (isHealthy()) throw new Error('the health check passes without a gateway');
+  const gateway = spawn(node, [join(app, 'dist/main.js'), 'serve'], { env, stdio: 'pipe' });
+  let printed = '';
+  const exited = new Promise((resolve) => gateway.once('exit', resolve));
+  const ready = new Promise((resolve) => {
+    for (const stream of [gateway.stdout, gateway.stderr]) {
+      stream.on('data', (bytes) => {
+        printed += bytes;
+        if (printed.includes('ledger audit')) resolve('ready');
+      });
+    }
+  });
+  try {
+    if ((await Promise.race([ready, exited])) !== 'ready') throw new Error(printed);
+    if (!isHealthy()) throw new Error('the health check fails');
+    gateway.kill('SIGTERM');
+    const code = await exited;
+    if (code !== 0) throw new Error(`the gateway ended with ${code}`);
+  } finally {
+    gateway.kill('SIGKILL');
+  }
+}
+
+/** The loader's own command fills in no variables, so the schema is checked without them. */
+function checkCompose() {
+  for (const file of ['compose.yaml', 'compose.replicas.yaml']) {
+    const path = join(deploy, file);
+    output(deployTool('compose'), ['-no-interpolation', path]);
+    // If its secrets are missing, it must refuse to start, and not use empty ones.
+    const { status, stderr } = spawnSync(deployTool('compose'), [path], { encoding: 'utf8' });
+    if (status === 0 || !stderr.includes('set it')) {
+      throw new Error(`${file} accepts missing secrets: ${stderr}`);
+    }
+  }
+}
+
+function checkCaddyfile() {
+  const file = join(deploy, 'Caddyfile');
+  const env = { ...process.env, SITE: 'localhost', HOME: scratch };
+  output(deployTool('caddy'), ['validate', '--adapter', 'caddyfile', '--config', file], { env });
+  output(deployTool('caddy'), ['fmt', '--diff', file], { env });
+}
+
+function checkChart() {
+  const helm = deployTool('helm');
+  const chart = join(deploy, 'helm/gateway');
+  const env = { ...process.env, HELM_CACHE_HOME: scratch, HELM_CONFIG_HOME: scratch };
+  for (const values of CHART_VALUES) {
+    const set = values.flatMap((value) => ['--set', value]);
+    for (const version of KUBERNETES) {
+      const kube = ['--kube-version', `${version}.0`];
+      output(helm, ['lint', '--strict', chart, ...kube, ...set], { env });
+      const manifests = output(helm, ['template', 'test', chart, ...kube, ...set], { env });
+      const file = join(scratch, `chart-${version}.yaml`);
+      writeFileSync(file, manifests);
+      output(deployTool('kubernetes-validate'), ['--strict', '-k', version, file]);
+    }
+  }
+  const { status, stderr } = spawnSync(
+    helm,
+    ['template', 'test', chart, '--kube-version', `${KUBERNETES[1]}.0`],
+    { env, encoding: 'utf8' },
+  );
+  if (status === 0 || !stderr.includes('existingSecret')) {
+    throw new Error(`the chart accepts a missing secret: ${stderr}`);
+  }
+}
+
+function checkUnit() {
+  if (spawnSync('systemd-analyze', ['--version']).error !== undefined) {
+    return 'NOT RUN: there is no systemd-analyze on this machine';
+  }
+  const unit = join(deploy, 'systemd/gateway.service');
+  // The unit names /usr/bin/node, which need not be on this machine.
+  const text = readFileSync(unit, 'utf8').replace('/usr/bin/node', node);
+  const copy = join(scratch, 'gateway.service');
+  writeFileSync(copy, text);
+  output('systemd-analyze', ['verify', '--man=no', copy]);
+  // 10 times the level that systemd calls "exposure". An ordinary service has 96.
+  output('systemd-analyze', ['security', '--offline=true', '--threshold=20', copy]);
+}
+
+function checkRules() {
+  const folder = join(deploy, 'prometheus');
+  const rules = join(folder, 'gateway.rules.yaml');
+  const tests = join(folder, 'gateway.rules.test.yaml');
+  output(deployTool('promtool'), ['check', 'rules', '--lint-fatal', rules]);
+  output(deployTool('promtool'), ['test', 'rules', tests]);
+  const named = [...readFileSync(rules, 'utf8').matchAll(/- alert: (\w+)/g)].map(
+    ([, name]) => name,
+  );
+  const text = readFileSync(tests, 'utf8');
+  const cases = named.flatMap((name) =>
+    ['exp_alerts: \\[\\]', 'exp_alerts:\\n'].map((end) => ({ name, end })),
+  );
+  const missing = cases.filter(
+    ({ name, end }) => !new RegExp(`alertname: ${name}\\n\\s+${end}`).test(text),
+  );
+  if (missing.length > 0) throw new Error(`alerts without both tests: ${JSON.stringify(missing)}`);
+}
+
+/** Its queries become recording rules, which promtool parses. */
+function checkDashboard() {
+  const dashboard = JSON.parse(readFileSync(join(deploy, 'grafana/gateway.json'), 'utf8'));
+  const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+  const rules = queries.map((expr, index) => ({
+    record: `panel:${index}`,
+    expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$job', 'gateway'),
+  }));
+  mkdirSync(scratch, { recursive: true });
+  const file = join(scratch, 'dashboard.rules.yaml');
+  writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
+  output(deployTool('promtool'), ['check', 'rules', file]);
+}
+
+function freePort() {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+      server.close(() => resolve(port));
+    });
+  });
+}

