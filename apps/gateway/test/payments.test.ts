@@ -1,6 +1,6 @@
 /** Payments, from a page of the simulated Stripe to the ledger, on both ledgers. */
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { parseUsd } from '@gateway/billing';
 import { startStripeSimulator } from '@gateway/payments/testing';
 import type { SimulatedEvent, StripeSimulator } from '@gateway/payments/testing';
@@ -8,6 +8,12 @@ import { usePostgresServer } from '../../../packages/balance-store/test/postgres
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+
+// Here each run is asked for. The schedule, which would now and then run between two steps of a
+// test, is tested in payments-workers.test.ts.
+jest.mock('../src/payments/payment-upkeep.js', () => ({
+  startPaymentUpkeep: () => ({ stop: () => Promise.resolve() }),
+}));
 
 const SECRET_KEY = 'sk_test_canary_of_the_secret_key';
 const WEBHOOK_SECRET = 'whsec_canary_of_the_webhook';
