@@ -16,7 +16,7 @@ export default {
     '^@gateway/([a-z-]+)$': '<rootDir>/packages/$1/src/index.ts',
     '^@gateway/([a-z-]+)/([a-z-]+)$': '<rootDir>/packages/$1/src/$2/index.ts',
   },
-  // Only for what hangs: a busy machine may take four times as long for the longest.
-  testTimeout: 240_000,
+  // Only for what hangs: a busy machine may take ten times as long for the longest.
+  testTimeout: 900_000,
   maxWorkers: 2,
 };

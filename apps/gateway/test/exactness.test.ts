@@ -110,7 +110,7 @@ it('charges exactly the sum of the usage objects over 25,845 requests', async ()
     if (format === '/v1/responses') return responsesUsage(answer, stream);
     return isNative ? nativeUsage(answer, stream) : chatUsage(answer, stream);
   }
-}, 240_000);
+});
 
 /** Computed here without the library under test. In units of 10^-14 USD. */
 function chargeOf(model: number, { input, output, read, written }: SeenUsage): bigint {

@@ -74,7 +74,7 @@ it('the list agrees with the types of the installed SDK', () => {
   const script = join(__dirname, '../../../scripts/upstream-places.mjs');
   const printed = execFileSync(process.execPath, [script, '--print'], { encoding: 'utf8' });
   expect(JSON.parse(printed)).toEqual(JSON.parse(readFileSync(listFile, 'utf8')));
-}, 240_000);
+});
 
 describe('every member of a request', () => {
   /** These cost tokens only and address no object. */

@@ -110,7 +110,7 @@ describe('PostgreSQL: many replicas', () => {
     await Promise.all(replicas.map((replica) => replica.close()));
   });
 
-  it('10,000 batches over two keys, locked in opposite order by two replicas, do not deadlock', async () => {
+  it('2,500 batches over two keys, locked in opposite order by two replicas, do not deadlock', async () => {
     const connectionString = await server.createDatabase();
     // The server itself counts the batches.
     await querySql(
@@ -123,7 +123,7 @@ describe('PostgreSQL: many replicas', () => {
       (await a.createKey({ name: 'k', limits: sampleLimits, expiresAt: null })).record.id;
     const keys = [await newKey(), await newKey()];
     const settlePairs = async (replica: BalanceStore, order: readonly string[]) => {
-      for (let pair = 0; pair < 2_600; pair += 1) {
+      for (let pair = 0; pair < 650; pair += 1) {
         const outcomes = await Promise.all(
           order.map((keyId) => replica.settle(settlement(keyId), DEADLINE)),
         );
@@ -135,7 +135,7 @@ describe('PostgreSQL: many replicas', () => {
     // Started later, so that these pairs form batches of their own in each replica's second lane.
     await new Promise(setImmediate);
     await Promise.all([...first, settlePairs(a, keys), settlePairs(b, reversed)]);
-    expect(await a.audit()).toMatchObject({ isSound: true, entries: 20_800 });
+    expect(await a.audit()).toMatchObject({ isSound: true, entries: 5_200 });
     // A session publishes its counters when it ends.
     await Promise.all([a.close(), b.close()]);
     const [counted] = await querySql(
@@ -144,10 +144,10 @@ describe('PostgreSQL: many replicas', () => {
         "(SELECT calls::int FROM pg_stat_user_functions WHERE funcname = 'settle_batch') AS batches",
     );
     expect(counted).toMatchObject({ deadlocks: 0 });
-    expect(counted?.['batches']).toBeGreaterThanOrEqual(10_000);
-  }, 120_000);
+    expect(counted?.['batches']).toBeGreaterThanOrEqual(2_500);
+  });
 
-  it('1,000 top-ups that race the exhausting charge of another replica are all credited', async () => {
+  it('300 top-ups that race the exhausting charge of another replica are all credited', async () => {
     const connectionString = await server.createDatabase();
     const open = () => openPostgresStore({ connectionString, pepper: PEPPER });
     const [a, b] = await Promise.all([open(), open()]);
@@ -167,7 +167,7 @@ describe('PostgreSQL: many replicas', () => {
       ]);
       expect([settled.outcome, credited.outcome]).toEqual(['settled', 'credited']);
     };
-    for (let done = 0; done < 1_000; done += 20) {
+    for (let done = 0; done < 300; done += 20) {
       await Promise.all(Array.from({ length: 20 }, race));
     }
     const rows = await querySql(
@@ -177,7 +177,7 @@ describe('PostgreSQL: many replicas', () => {
         'FROM key_standing GROUP BY 1, 2',
     );
     expect(rows).toEqual([
-      { balance: '0.00000000000001', standing: 'active', keys: 1_000, entries: 3_000 },
+      { balance: '0.00000000000001', standing: 'active', keys: 300, entries: 900 },
     ]);
     const orders = await querySql(
       connectionString,
