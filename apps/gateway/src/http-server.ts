@@ -125,6 +125,11 @@ export function listen(
 
 /** How often a draining server checks its connections. */
 const LOOK_EVERY_MS = 20;
+/**
+ * The most that counts as waited between two checks. When this process gets no CPU, requests wait
+ * unread in their sockets, and time that passes then must not count as the client's silence.
+ */
+const MOST_PER_LOOK_MS = 40;
 /** How long a connection must be idle before it is closed: its next request may be on the way. */
 const IDLE_MS = 250;
 /** How long a new connection may send nothing. Most clients send as soon as they connect. */
@@ -149,15 +154,20 @@ export async function drain(
   { deadlineMs, isWorking = () => false }: Patience,
 ): Promise<void> {
   const connections = connectionsOf.get(server) ?? new Set();
+  /** In `watchedMs`. */
   const idleSince = new WeakMap<Socket, number>();
   const startedAt = performance.now();
   const stopped = new Promise((resolve) => {
     NetServer.prototype.close.call(server, resolve);
   });
 
+  let lookedAt = startedAt;
+  let watchedMs = 0;
   for (;;) {
     const now = performance.now();
-    for (const socket of connections) if (isLeft(socket, now)) socket.destroy();
+    watchedMs += Math.min(now - lookedAt, MOST_PER_LOOK_MS);
+    lookedAt = now;
+    for (const socket of connections) if (isLeft(socket)) socket.destroy();
     if (connections.size === 0 && !isWorking()) break;
     if (now - startedAt >= deadlineMs) break;
     await sleep(LOOK_EVERY_MS);
@@ -166,15 +176,15 @@ export async function drain(
   await stopped;
   await close(server);
 
-  function isLeft(socket: Socket, now: number): boolean {
-    if (socket.bytesRead === 0) return now - startedAt >= SILENT_MS;
+  function isLeft(socket: Socket): boolean {
+    if (socket.bytesRead === 0) return watchedMs >= SILENT_MS;
     if (!isIdle(socket)) {
       idleSince.delete(socket);
       return false;
     }
-    const since = idleSince.get(socket) ?? now;
+    const since = idleSince.get(socket) ?? watchedMs;
     idleSince.set(socket, since);
-    return now - since >= IDLE_MS;
+    return watchedMs - since >= IDLE_MS;
   }
 }
 
