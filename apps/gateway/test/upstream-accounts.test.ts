@@ -197,9 +197,25 @@ it('a request that waits too long for its share gets a 529 and was never sent', 
   expect(served(setup)).toEqual({ a: 0, b: 0 });
 });
 
-it('usage is counted for the account that answered', async () => {
+it('usage is counted for the account that answered, in the metrics and in the ledger', async () => {
   const { gateway, key, home } = await start();
   const { usage } = await (await ask(gateway, key.apiKey)).json();
+  const { data } = await gateway.call('listLedger', { key_id: key.id, kind: 'charge' });
+  expect(data[0]).toMatchObject({
+    upstream_account: home,
+    usage: { output_tokens: usage.output_tokens },
+  });
+  const sums = await gateway.call('listUsage', {
+    from: '2026-01-01T00:00:00Z',
+    until: '2100-01-01T00:00:00Z',
+    by: 'upstream',
+  });
+  expect(sums.data).toMatchObject([{ upstream_account: home, requests: data.length }]);
+  // Which accounts the operator has is not the customer's to know.
+  const own = await fetch(`${gateway.url}/v1/dashboard/usage`, {
+    headers: { authorization: `Bearer ${key.apiKey}` },
+  });
+  expect(await own.text()).not.toContain('upstream_account');
   const labels = `account="${home}",class="output"`;
   const tokens = await readMetric(gateway, `gateway_upstream_account_tokens_total{${labels}}`);
   expect(tokens).toBeGreaterThanOrEqual(usage.output_tokens);

@@ -75,6 +75,8 @@ export type ChargeEntry = EntryCommon & {
   readonly endpoint: string;
   readonly streamed: boolean;
   readonly upstreamId: string | undefined;
+  /** Which of several upstream accounts answered, by its name. */
+  readonly upstreamAccount: string | undefined;
   /** Oddities of the usage object, for the operator. */
   readonly remarks: string | undefined;
 };

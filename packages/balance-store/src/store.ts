@@ -57,6 +57,8 @@ export interface Settlement {
   readonly streamed: boolean;
   /** The upstream's own id of the message, if it sent one. */
   readonly upstreamId: string | undefined;
+  /** Which of several upstream accounts answered, by its name. */
+  readonly upstreamAccount?: string | undefined;
   /** Oddities of the usage object, for the operator. At most 500 characters are kept. */
   readonly remarks?: string | undefined;
 }

@@ -2,7 +2,15 @@
 
 import type { SettledRates, SettledUsage } from './ledger-entry.js';
 
-export const USAGE_DIMENSIONS = ['day', 'hour', 'model', 'account', 'key', 'endpoint'] as const;
+export const USAGE_DIMENSIONS = [
+  'day',
+  'hour',
+  'model',
+  'account',
+  'key',
+  'endpoint',
+  'upstream',
+] as const;
 export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
 
 export interface UsageQuery {
@@ -27,6 +35,8 @@ export interface UsageSum {
   readonly accountId?: string;
   readonly keyId?: string;
   readonly endpoint?: string;
+  /** The upstream account that answered; empty if only one is configured. */
+  readonly upstreamAccount?: string;
   readonly rates?: SettledRates;
   readonly requests: number;
   /** Sums of tokens, as integers of any size. */

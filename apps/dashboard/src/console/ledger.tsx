@@ -208,6 +208,7 @@ function ChargeOpened({ charge }: { readonly charge: ChargeEntry }) {
         facts={[
           ['Request', charge.id],
           ['Message of the upstream', charge.upstream_id],
+          ['Upstream account', charge.upstream_account],
           ['Key', charge.key_id],
           ['Endpoint', `${charge.endpoint}, ${charge.streamed ? 'streamed' : 'in one piece'}`],
         ]}

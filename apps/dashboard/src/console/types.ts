@@ -72,6 +72,7 @@ export interface ChargeEntry extends EntryCommon {
   readonly endpoint: string;
   readonly streamed: boolean;
   readonly upstream_id: string | null;
+  readonly upstream_account: string | null;
   readonly usage: TokenCounts;
   readonly rates: Rates;
   readonly written_off_usd: string;

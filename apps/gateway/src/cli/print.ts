@@ -192,8 +192,11 @@ export function printStatement(statement: OperationOutput<'showStatement'>): str
 export function printUsage({ data }: OperationOutput<'listUsage'>): string {
   if (data.length === 0) return 'Nothing was charged.';
   const rows = data.map((sum) => [
-    [sum.day, sum.hour, sum.model, sum.account_id, sum.key_id, sum.endpoint]
-      .filter((part) => part !== undefined)
+    [
+      ...[sum.day, sum.hour, sum.model, sum.account_id, sum.key_id, sum.endpoint],
+      sum.upstream_account,
+    ]
+      .filter((part) => part !== undefined && part !== null)
       .join('  '),
     String(sum.requests),
     tokensOf(sum),

@@ -131,7 +131,11 @@ function addReports(program: Command): void {
   )
     .requiredOption('--from <time>', 'from this hour on, such as 2026-11-01T00:00:00Z')
     .requiredOption('--until <time>', 'before this hour')
-    .option('--by <dimensions>', 'some of day, hour, model, account, key, endpoint', 'day,model')
+    .option(
+      '--by <dimensions>',
+      'some of day, hour, model, account, key, endpoint, upstream',
+      'day,model',
+    )
     .option('--account <account_id>', 'of one account')
     .option('--key <key_id>', 'of one key')
     .option('--model <model>', 'of one model')

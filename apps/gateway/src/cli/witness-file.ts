@@ -107,6 +107,7 @@ const chargedLogLine = z.looseObject({
   cache_read_input_tokens: tokens,
   cache_creation_input_tokens: tokens,
   cache_creation_1h_input_tokens: tokens.optional(),
+  upstream_account: z.string().optional(),
 });
 
 /**
@@ -177,6 +178,7 @@ function chargedOf(json: unknown, place: string): WitnessLine | undefined {
       endpoint: data.endpoint,
       streamed: data.streamed,
       cache_creation_1h_input_tokens: data.cache_creation_1h_input_tokens ?? 0,
+      ...(data.upstream_account === undefined ? {} : { upstream_account: data.upstream_account }),
       ...(data.written_off_usd === undefined ? {} : { written_off_usd: data.written_off_usd }),
     },
   };

@@ -172,6 +172,7 @@ const chargeEntry = z
     kind: z.literal('charge'),
     key_id: text,
     ...chargeDetails,
+    upstream_account: orNull(text),
     over_cap_usd: usd,
     remarks: orNull(text),
   })
@@ -213,6 +214,7 @@ export const usageSum = z
     account_id: text.exactOptional(),
     key_id: text.exactOptional(),
     endpoint: text.exactOptional(),
+    upstream_account: orNull(text).exactOptional(),
     requests: count,
     ...tokens.shape,
     charged_usd: usd,

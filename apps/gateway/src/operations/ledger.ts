@@ -19,27 +19,28 @@ const number = z
   .regex(/^\d{1,18}$/, 'must be a number')
   .transform(BigInt);
 
-const DIMENSIONS = `^(${USAGE_DIMENSIONS.join('|')})(,(${USAGE_DIMENSIONS.join('|')}))*$`;
-
-/** Several with commas. */
-export const dimensions = z
-  .string()
-  .meta({ pattern: DIMENSIONS })
-  .transform((text, context): readonly UsageDimension[] => {
-    const given = text.split(',').map((part) => part.trim());
-    const known = given.filter((part): part is UsageDimension =>
-      (USAGE_DIMENSIONS as readonly string[]).includes(part),
-    );
-    if (known.length !== given.length || new Set(known).size !== known.length) {
-      context.addIssue(`must be some of ${USAGE_DIMENSIONS.join(', ')}, each once`);
-      return z.NEVER;
-    }
-    if (known.includes('day') && known.includes('hour')) {
-      context.addIssue('must not have both day and hour');
-      return z.NEVER;
-    }
-    return known;
-  });
+/** Several of these dimensions, with commas. */
+export function someOf(names: readonly UsageDimension[]) {
+  const one = `(${names.join('|')})`;
+  return z
+    .string()
+    .meta({ pattern: `^${one}(,${one})*$` })
+    .transform((text, context): readonly UsageDimension[] => {
+      const given = text.split(',').map((part) => part.trim());
+      const known = given.filter((part): part is UsageDimension =>
+        (names as readonly string[]).includes(part),
+      );
+      if (known.length !== given.length || new Set(known).size !== known.length) {
+        context.addIssue(`must be some of ${names.join(', ')}, each once`);
+        return z.NEVER;
+      }
+      if (known.includes('day') && known.includes('hour')) {
+        context.addIssue('must not have both day and hour');
+        return z.NEVER;
+      }
+      return known;
+    });
+}
 
 export const ledgerOperations = {
   listLedger: operation({
@@ -88,7 +89,7 @@ export const ledgerOperations = {
     right: 'read',
     input: z
       .strictObject({
-        by: dimensions.default(['day', 'model']),
+        by: someOf(USAGE_DIMENSIONS).default(['day', 'model']),
         from: time,
         until: time,
         account_id: accountId.optional(),

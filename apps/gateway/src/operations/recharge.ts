@@ -30,6 +30,8 @@ export const lostCharge = z.strictObject({
   at: time.optional(),
   endpoint: z.enum(['messages', 'chat.completions', 'responses']).default('messages'),
   streamed: z.boolean().default(false),
+  /** Which of several upstream accounts answered. */
+  upstream_account: line.min(1).max(100).optional(),
   /** Must be what the counts cost, when given. With it, what was written off. */
   charge_usd: usd.optional(),
   written_off_usd: usd.default(0n),
@@ -113,6 +115,7 @@ async function book(
       endpoint: lost.endpoint,
       streamed: lost.streamed,
       upstreamId: undefined,
+      upstreamAccount: lost.upstream_account,
       remarks: `charged from a record by ${by.name}${when}`,
     },
     { deadlineMs: SETTLE_DEADLINE_MS },

@@ -112,6 +112,7 @@ export function entryView(entry: LedgerEntry) {
       kind: entry.kind,
       key_id: entry.keyId,
       ...chargeDetails(entry),
+      upstream_account: entry.upstreamAccount ?? null,
       over_cap_usd: formatUsd(entry.overCap),
       remarks: entry.remarks ?? null,
     };
@@ -207,6 +208,9 @@ export function usageSumView(sum: UsageSum, by: readonly UsageDimension[]) {
     ...(sum.accountId === undefined ? {} : { account_id: sum.accountId }),
     ...(sum.keyId === undefined ? {} : { key_id: sum.keyId }),
     ...(sum.endpoint === undefined ? {} : { endpoint: sum.endpoint }),
+    ...(sum.upstreamAccount === undefined
+      ? {}
+      : { upstream_account: sum.upstreamAccount === '' ? null : sum.upstreamAccount }),
     requests: sum.requests,
     input_tokens: Number(usage.inputTokens),
     output_tokens: Number(usage.outputTokens),
@@ -236,6 +240,7 @@ const DIMENSION_MEMBERS: Readonly<Record<UsageDimension, string>> = {
   account: 'account_id',
   key: 'key_id',
   endpoint: 'endpoint',
+  upstream: 'upstream_account',
 };
 
 export function usageSumsCsv(

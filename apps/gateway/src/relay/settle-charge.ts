@@ -8,6 +8,7 @@ import type { UncountedUsage, Usage, UsageReading, UsageRemark } from '@gateway/
 import type { Config } from '../config.js';
 import type { RequestLedger } from '../open-store.js';
 import type { Refusal } from '../refusal.js';
+import type { UpstreamCall } from '../upstream/upstream.js';
 import type { ResponseFormat } from './format.js';
 
 /** Why nothing was charged for a request that may have cost the operator money. */
@@ -44,6 +45,7 @@ interface ChargedExchange {
   readonly keyId: string;
   readonly price: ModelPrice;
   readonly prices: PriceTable;
+  readonly call: Pick<UpstreamCall, 'account'>;
   readonly format: Pick<ResponseFormat, 'dialect'>;
 }
 
@@ -87,6 +89,7 @@ export async function settleCharge(
     endpoint: exchange.format.dialect,
     streamed: response.streamed,
     upstreamId: response.messageId,
+    upstreamAccount: exchange.call.account,
   }));
   let outcomes: readonly SettleOutcome[];
   try {

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import type { EntryFilter, EntryPage } from '@gateway/balance-store';
 import type { Services } from '../services.js';
 import { STORABLE_TIME_RULE, isStorableTime, line } from '../operations/storable.js';
-import { dimensions } from '../operations/ledger.js';
+import { someOf } from '../operations/ledger.js';
 import {
   entriesCsv,
   holderEntryView,
@@ -81,11 +81,12 @@ export function listUsageRoute(services: Services): RequestHandler {
 
 const DEFAULT_DAYS = 30;
 
+/** Not by account, of which there is one, and not by the operator's upstream accounts. */
+const HOLDER_DIMENSIONS = ['day', 'hour', 'model', 'key', 'endpoint'] as const;
+
 export const summaryQuery = z
   .strictObject({
-    by: dimensions
-      .refine((by) => !by.includes('account'), 'must be some of day, hour, model, key, endpoint')
-      .default(['day', 'model']),
+    by: someOf(HOLDER_DIMENSIONS).default(['day', 'model']),
     from: day.optional(),
     until: day.optional(),
     model: line.min(1).max(200).optional(),

@@ -17,6 +17,7 @@ LANGUAGE sql STABLE AS $$
     || "sealed_field"(l."cache_read_rate"::TEXT) || "sealed_field"(l."cache_write_5m_rate"::TEXT)
     || "sealed_field"(l."cache_write_1h_rate"::TEXT) || "sealed_field"(l."endpoint")
     || "sealed_field"(l."streamed"::TEXT) || "sealed_field"(l."upstream_id")
+    || "sealed_field"(l."upstream_account")
     || "sealed_field"(l."remarks") || "sealed_field"(l."actor")
     || "sealed_field"(l."source") || "sealed_moment"(l."expires_at")
     || "sealed_field"(l."reason") || "sealed_field"(l."reference")

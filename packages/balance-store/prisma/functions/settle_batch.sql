@@ -18,7 +18,8 @@ CREATE OR REPLACE FUNCTION "settle_batch"(
   "p_input_rates" NUMERIC[], "p_output_rates" NUMERIC[], "p_cache_read_rates" NUMERIC[],
   "p_cache_write_5m_rates" NUMERIC[], "p_cache_write_1h_rates" NUMERIC[],
   "p_rates_ids" TEXT[],
-  "p_endpoints" TEXT[], "p_streamed" BOOLEAN[], "p_upstream_ids" TEXT[], "p_remarks" TEXT[],
+  "p_endpoints" TEXT[], "p_streamed" BOOLEAN[], "p_upstream_ids" TEXT[],
+  "p_upstream_accounts" TEXT[], "p_remarks" TEXT[],
   "p_guarded" BOOLEAN[]
 ) RETURNS TABLE (
   "ordinal" BIGINT, "outcome" TEXT, "balance" NUMERIC, "is_active" BOOLEAN, "written_off" NUMERIC
@@ -93,12 +94,13 @@ BEGIN
     FROM unnest("p_ids", "p_key_ids", "p_amounts", "p_hashes", "p_models", "p_input_tokens",
       "p_output_tokens", "p_cache_read_tokens", "p_cache_write_tokens", "p_cache_write_1h_tokens",
       "p_input_rates", "p_output_rates", "p_cache_read_rates", "p_cache_write_5m_rates",
-      "p_cache_write_1h_rates", "p_rates_ids", "p_endpoints", "p_streamed", "p_upstream_ids", "p_remarks")
+      "p_cache_write_1h_rates", "p_rates_ids", "p_endpoints", "p_streamed", "p_upstream_ids",
+      "p_upstream_accounts", "p_remarks")
       WITH ORDINALITY AS p ("id", "key_id", "amount", "input_hash", "model", "input_tokens",
         "output_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens",
         "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
-        "cache_write_1h_rate", "rates_id", "endpoint", "streamed", "upstream_id", "remarks",
-        "ordinal")
+        "cache_write_1h_rate", "rates_id", "endpoint", "streamed", "upstream_id",
+        "upstream_account", "remarks", "ordinal")
     JOIN "api_key" k ON k."id" = p."key_id"
     JOIN "account" a ON a."id" = k."account_id"
     LEFT JOIN "ledger" l ON l."id" = p."id"
@@ -125,13 +127,14 @@ BEGIN
       "written_off", "over_cap", "input_hash", "created_at", "key_id", "model", "input_tokens", "output_tokens",
       "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation_1h_input_tokens",
       "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
-      "cache_write_1h_rate", "endpoint", "streamed", "upstream_id", "remarks")
+      "cache_write_1h_rate", "endpoint", "streamed", "upstream_id",
+      "upstream_account", "remarks")
     SELECT n."id", n."account_id", n.entry_seq, 'charge', n.new_write_off - n."amount",
       n.balance_after, n.new_write_off, n.new_over_cap, n."input_hash", moment, n."key_id", n."model", n."input_tokens",
       n."output_tokens", n."cache_read_tokens", n."cache_write_tokens",
       n."cache_write_1h_tokens", n."input_rate", n."output_rate", n."cache_read_rate",
       n."cache_write_5m_rate", n."cache_write_1h_rate", n."endpoint", n."streamed",
-      n."upstream_id", n."remarks"
+      n."upstream_id", n."upstream_account", n."remarks"
     FROM numbered n
     WHERE n.is_new
     ORDER BY n."ordinal"
@@ -175,20 +178,22 @@ BEGIN
     WHERE k."id" = d."key_id"
   ),
   summed AS (
-    INSERT INTO "usage_hour" ("account_id", "hour", "key_id", "model", "endpoint", "rates_id",
-      "requests", "input_tokens", "output_tokens", "cache_read_input_tokens",
+    INSERT INTO "usage_hour" ("account_id", "hour", "key_id", "model", "endpoint",
+      "upstream_account", "rates_id", "requests", "input_tokens", "output_tokens", "cache_read_input_tokens",
       "cache_creation_input_tokens", "cache_creation_1h_input_tokens", "input_rate",
       "output_rate", "cache_read_rate", "cache_write_5m_rate", "cache_write_1h_rate",
       "written_off")
-    SELECT n."account_id", "hour_of"(moment), n."key_id", n."model", n."endpoint", n."rates_id",
-      count(*), sum(n."input_tokens"), sum(n."output_tokens"), sum(n."cache_read_tokens"),
+    SELECT n."account_id", "hour_of"(moment), n."key_id", n."model", n."endpoint",
+      coalesce(n."upstream_account", ''), n."rates_id", count(*), sum(n."input_tokens"), sum(n."output_tokens"), sum(n."cache_read_tokens"),
       sum(n."cache_write_tokens"), sum(n."cache_write_1h_tokens"), min(n."input_rate"),
       min(n."output_rate"), min(n."cache_read_rate"), min(n."cache_write_5m_rate"),
       min(n."cache_write_1h_rate"), sum(n.new_write_off)
     FROM numbered n
     WHERE n.is_new
-    GROUP BY n."account_id", n."key_id", n."model", n."endpoint", n."rates_id"
-    ON CONFLICT ("account_id", "hour", "key_id", "model", "endpoint", "rates_id") DO UPDATE
+    GROUP BY n."account_id", n."key_id", n."model", n."endpoint",
+      coalesce(n."upstream_account", ''), n."rates_id"
+    ON CONFLICT ("account_id", "hour", "key_id", "model", "endpoint", "upstream_account", "rates_id")
+    DO UPDATE
     SET "requests" = usage_hour."requests" + excluded."requests",
       "input_tokens" = usage_hour."input_tokens" + excluded."input_tokens",
       "output_tokens" = usage_hour."output_tokens" + excluded."output_tokens",

@@ -94,6 +94,7 @@ CREATE TABLE ledger (
   endpoint TEXT,
   streamed INTEGER,
   upstream_id TEXT,
+  upstream_account TEXT,
   remarks TEXT,
   actor TEXT,
   source TEXT,
@@ -142,6 +143,7 @@ CREATE TABLE usage_hour (
   key_id TEXT NOT NULL,
   model TEXT NOT NULL,
   endpoint TEXT NOT NULL,
+  upstream_account TEXT NOT NULL,
   rates_id TEXT NOT NULL,
   requests INTEGER NOT NULL,
   input_tokens INTEGER NOT NULL,
@@ -155,7 +157,7 @@ CREATE TABLE usage_hour (
   cache_write_5m_rate TEXT NOT NULL,
   cache_write_1h_rate TEXT NOT NULL,
   written_off TEXT NOT NULL,
-  PRIMARY KEY (account_id, hour, key_id, model, endpoint, rates_id)
+  PRIMARY KEY (account_id, hour, key_id, model, endpoint, upstream_account, rates_id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX usage_hour_hour_idx ON usage_hour (hour);

@@ -311,9 +311,9 @@ function auditedEntryOf(row: EntryFields): AuditedEntry {
     balanceAfter: unitsFromNumeric(balanceAfter),
     writtenOff: unitsFromNumeric(writtenOff),
     overCap: unitsFromNumeric(overCap),
-    source: row[27],
-    expiresAtMs: row[28],
-    reference: row[30],
+    source: row[28],
+    expiresAtMs: row[29],
+    reference: row[31],
     charge: kind === 'charge' ? { keyId: row[10] ?? '', listPrice, fields: row } : undefined,
     digest: digestOfEntry(row),
   };

@@ -80,6 +80,7 @@ export interface UsagePosition {
   readonly keyId: string;
   readonly model: string;
   readonly endpoint: string;
+  readonly upstreamAccount: string;
   readonly ratesId: string;
 }
 
@@ -125,6 +126,7 @@ export type EntryFields = [
   endpoint: string | null,
   streamed: string | null,
   upstreamId: string | null,
+  upstreamAccount: string | null,
   remarks: string | null,
   actor: string | null,
   source: string | null,

@@ -58,8 +58,8 @@ export function createUsageAudit(
   }
 
   function residueOf(position: UsagePosition, rates: string): Residue {
-    const { accountId, hour, keyId, model, endpoint, ratesId } = position;
-    const id = JSON.stringify([accountId, hour, keyId, model, endpoint, ratesId]);
+    const { accountId, hour, keyId, model, endpoint, upstreamAccount, ratesId } = position;
+    const id = JSON.stringify([accountId, hour, keyId, model, endpoint, upstreamAccount, ratesId]);
     let residue = residues.get(id);
     if (residue === undefined) {
       residue = { position, rates, figures: [0n, 0n, 0n, 0n, 0n, 0n, 0n] };
@@ -114,6 +114,7 @@ export function createUsageAudit(
           keyId: keyId ?? '',
           model: model ?? '',
           endpoint: charge[22] ?? '',
+          upstreamAccount: charge[25] ?? '',
           ratesId: hash('sha256', rates.join(','), 'hex').slice(0, 16),
         },
         rates.join(','),
@@ -159,7 +160,7 @@ async function* readSums(
   lastAccountId: string,
   hour: number,
 ): AsyncGenerator<UsageFields, undefined> {
-  const none = { keyId: '', model: '', endpoint: '', ratesId: '' };
+  const none = { keyId: '', model: '', endpoint: '', upstreamAccount: '', ratesId: '' };
   // No sum of `after` itself has so high an hour.
   let position: UsagePosition = { ...none, accountId: after, hour: 2 ** 31 - 1 };
   for (;;) {

@@ -25,6 +25,9 @@ export function settlementHash(settlement: Settlement): string {
     settlement.streamed,
     settlement.upstreamId ?? null,
     ...(settlement.remarks === undefined ? [] : [settlement.remarks]),
+    ...(settlement.upstreamAccount === undefined
+      ? []
+      : [{ upstreamAccount: settlement.upstreamAccount }]),
   ]);
 }
 

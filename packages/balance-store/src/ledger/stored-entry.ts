@@ -29,6 +29,7 @@ export interface StoredEntry<Amount> {
   readonly endpoint: string | null;
   readonly streamed: boolean | null;
   readonly upstreamId: string | null;
+  readonly upstreamAccount: string | null;
   readonly remarks: string | null;
   readonly actor: string | null;
   readonly source: string | null;
@@ -74,6 +75,7 @@ export function ledgerEntryOf<Amount>(
     endpoint: recorded(row.endpoint),
     streamed: recorded(row.streamed),
     upstreamId: row.upstreamId ?? undefined,
+    upstreamAccount: row.upstreamAccount ?? undefined,
     remarks: row.remarks ?? undefined,
   };
 }

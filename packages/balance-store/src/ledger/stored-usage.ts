@@ -15,6 +15,7 @@ export interface StoredSum {
   readonly accountId?: string;
   readonly keyId?: string;
   readonly endpoint?: string;
+  readonly upstreamAccount?: string;
   readonly rates: SettledRates;
   readonly requests: number;
   readonly usage: UsageSum['usage'];
@@ -36,6 +37,7 @@ export const DIMENSION_COLUMNS: Readonly<
   account: ['account_id', 'accountId'],
   key: ['key_id', 'keyId'],
   endpoint: ['endpoint', 'endpoint'],
+  upstream: ['upstream_account', 'upstreamAccount'],
 };
 
 export function usageSumsOf(
@@ -66,6 +68,7 @@ function added(
     ...(row.accountId === undefined ? {} : { accountId: row.accountId }),
     ...(row.keyId === undefined ? {} : { keyId: row.keyId }),
     ...(row.endpoint === undefined ? {} : { endpoint: row.endpoint }),
+    ...(row.upstreamAccount === undefined ? {} : { upstreamAccount: row.upstreamAccount }),
     ...(byRates ? { rates } : {}),
     requests: (sum?.requests ?? 0) + row.requests,
     usage: {
@@ -115,5 +118,7 @@ function valueOf(sum: UsageSum, dimension: UsageDimension): string | number {
       return sum.keyId ?? '';
     case 'endpoint':
       return sum.endpoint ?? '';
+    case 'upstream':
+      return sum.upstreamAccount ?? '';
   }
 }

@@ -41,18 +41,18 @@ export function createAuditSource(pool: Pool): AuditSource {
     },
 
     async usageAfter(position, { lastAccountId, hour }, limit) {
-      const { accountId, keyId, model, endpoint, ratesId } = position;
+      const { accountId, keyId, model, endpoint, upstreamAccount, ratesId } = position;
       const rows = await queryRows<UsageRow>(pool, {
         text:
-          `${SELECT_USAGE} WHERE (account_id, hour, key_id, model, endpoint, rates_id) > ` +
-          '($1, $2, $3, $4, $5, $6) AND account_id <= $7 AND hour < $8 ' +
-          'ORDER BY account_id, hour, key_id, model, endpoint, rates_id LIMIT $9',
+          `${SELECT_USAGE} WHERE (${USAGE_ORDER}) > ($1, $2, $3, $4, $5, $6, $7) ` +
+          `AND account_id <= $8 AND hour < $9 ORDER BY ${USAGE_ORDER} LIMIT $10`,
         values: [
           accountId,
           position.hour,
           keyId,
           model,
           endpoint,
+          upstreamAccount,
           ratesId,
           lastAccountId,
           hour,
@@ -123,15 +123,17 @@ const READ_ENTRIES =
   'output_tokens::text, cache_read_input_tokens::text, cache_creation_input_tokens::text, ' +
   'cache_creation_1h_input_tokens::text, input_rate::text, output_rate::text, ' +
   'cache_read_rate::text, cache_write_5m_rate::text, cache_write_1h_rate::text, endpoint, ' +
-  'streamed::text, upstream_id, remarks, actor, source, ' +
+  'streamed::text, upstream_id, upstream_account, remarks, actor, source, ' +
   '(extract(epoch FROM expires_at) * 1000)::bigint::text, reason, reference, note_id FROM ledger ' +
   'WHERE (account_id, ledger.seq) > ($1, $2::int8) AND ($3::text IS NULL OR account_id <= $3) ' +
   'ORDER BY account_id, ledger.seq LIMIT $4';
 
+const USAGE_ORDER = 'account_id, hour, key_id, model, endpoint, upstream_account, rates_id';
+
 const SELECT_USAGE =
   'SELECT account_id AS "accountId", hour, key_id AS "keyId", model, endpoint, ' +
-  'rates_id AS "ratesId", requests::text, ARRAY[input_tokens, output_tokens, ' +
-  'cache_read_input_tokens, cache_creation_input_tokens, cache_creation_1h_input_tokens]::text[] ' +
+  'upstream_account AS "upstreamAccount", rates_id AS "ratesId", requests::text, ' +
+  'ARRAY[input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens, cache_creation_1h_input_tokens]::text[] ' +
   'AS counts, ARRAY[input_rate, output_rate, cache_read_rate, cache_write_5m_rate, ' +
   'cache_write_1h_rate]::text[] AS rates, written_off::text AS "writtenOff" FROM usage_hour';
 

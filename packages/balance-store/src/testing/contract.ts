@@ -225,6 +225,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
           endpoint: 'chat.completions',
           streamed: true,
           upstreamId: undefined,
+          upstreamAccount: 'eu',
           usage: {
             inputTokens: 1_234,
             outputTokens: 567,
@@ -295,6 +296,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
           { ...charge, amount: charge.amount + 1n },
           { ...charge, keyId: otherKey },
           { ...charge, upstreamId: 'msg_other' },
+          { ...charge, upstreamAccount: 'other' },
         ];
         for (const other of others) assert.deepEqual(await settle(other), { outcome: 'conflict' });
         const twins = settlement(keyId);
@@ -302,7 +304,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.deepEqual(atOnce.map(({ outcome }) => outcome).sort(), ['conflict', 'settled']);
         assert.equal((await subject.store.getKey(keyId))?.balance, USD - 2n * charge.amount);
         assert.equal((await subject.store.getKey(otherKey))?.balance, USD);
-        assert.equal((await subject.store.audit()).conflicts, before + 4);
+        assert.equal((await subject.store.audit()).conflicts, before + 5);
       });
 
       it('records a request with a charge of zero', async () => {

@@ -41,6 +41,7 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
             model,
             rates,
             endpoint: tokens % 2 === 0 ? 'messages' : 'chat.completions',
+            upstreamAccount: ['eu', undefined, 'us'][tokens % 3],
             overdraft: 'none',
             usage: {
               inputTokens: tokens,
@@ -68,6 +69,7 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
         ...USAGE_DIMENSIONS.map((dimension) => [dimension]),
         ['day', 'model'],
         ['model', 'key', 'endpoint'],
+        ['upstream', 'model'],
         ['account', 'hour', 'model', 'endpoint', 'key'],
       ];
       for (const by of sets) {
@@ -175,7 +177,7 @@ function sumsOf(
 }
 
 function partOf(
-  { createdAt, model, accountId, keyId, endpoint }: ChargeEntry,
+  { createdAt, model, accountId, keyId, endpoint, upstreamAccount }: ChargeEntry,
   dimension: UsageDimension,
 ): readonly [string, unknown] {
   const ms = createdAt.getTime();
@@ -192,6 +194,8 @@ function partOf(
       return ['keyId', keyId];
     case 'endpoint':
       return ['endpoint', endpoint];
+    case 'upstream':
+      return ['upstreamAccount', upstreamAccount ?? ''];
   }
 }
 

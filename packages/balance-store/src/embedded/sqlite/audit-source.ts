@@ -44,16 +44,16 @@ export function createAuditSource(connection: Connection): AuditSource {
     },
 
     async usageAfter(position, { lastAccountId, hour }, limit) {
-      const { accountId, keyId, model, endpoint, ratesId } = position;
+      const { accountId, keyId, model, endpoint, upstreamAccount, ratesId } = position;
       const rows = await page<UsageRow>(
-        `${SELECT_USAGE} WHERE (account_id, hour, key_id, model, endpoint, rates_id) > ` +
-          '(?, ?, ?, ?, ?, ?) AND account_id <= ? AND hour < ? ' +
-          'ORDER BY account_id, hour, key_id, model, endpoint, rates_id LIMIT ?',
+        `${SELECT_USAGE} WHERE (${USAGE_ORDER}) > (?, ?, ?, ?, ?, ?, ?) ` +
+          `AND account_id <= ? AND hour < ? ORDER BY ${USAGE_ORDER} LIMIT ?`,
         accountId,
         position.hour,
         keyId,
         model,
         endpoint,
+        upstreamAccount,
         ratesId,
         lastAccountId,
         hour,
@@ -179,9 +179,12 @@ interface UsageRow extends UsagePosition {
   readonly writtenOff: string;
 }
 
+const USAGE_ORDER = 'account_id, hour, key_id, model, endpoint, upstream_account, rates_id';
+
 const SELECT_USAGE =
-  'SELECT account_id AS accountId, hour, key_id AS keyId, model, endpoint, rates_id AS ratesId, ' +
-  'requests, input_tokens AS input, output_tokens AS output, ' +
+  'SELECT account_id AS accountId, hour, key_id AS keyId, model, endpoint, ' +
+  'upstream_account AS upstreamAccount, rates_id AS ratesId, requests, ' +
+  'input_tokens AS input, output_tokens AS output, ' +
   'cache_read_input_tokens AS cacheRead, cache_creation_input_tokens AS cacheWrite, ' +
   'cache_creation_1h_input_tokens AS cacheWrite1h, input_rate AS inputRate, ' +
   'output_rate AS outputRate, cache_read_rate AS cacheReadRate, ' +
@@ -189,13 +192,14 @@ const SELECT_USAGE =
   'written_off AS writtenOff FROM usage_hour';
 
 function usageOf(row: UsageRow): UsageFields {
-  const { accountId, hour, keyId, model, endpoint, ratesId } = row;
+  const { accountId, hour, keyId, model, endpoint, upstreamAccount, ratesId } = row;
   return {
     accountId,
     hour,
     keyId,
     model,
     endpoint,
+    upstreamAccount,
     ratesId,
     rates: [
       row.inputRate,
@@ -329,6 +333,7 @@ export function fieldsOf(row: EntryRow): EntryFields {
     row.endpoint,
     textOf(isStreamed(row)),
     row.upstreamId,
+    row.upstreamAccount,
     row.remarks,
     row.actor,
     row.source,

@@ -32,7 +32,7 @@ export const SELECT_ENTRIES =
   'cache_creation_1h_input_tokens AS cacheCreation1hInputTokens, input_rate AS inputRate, ' +
   'output_rate AS outputRate, cache_read_rate AS cacheReadRate, ' +
   'cache_write_5m_rate AS cacheWrite5mRate, cache_write_1h_rate AS cacheWrite1hRate, ' +
-  'endpoint, streamed, upstream_id AS upstreamId, remarks, actor, source, ' +
+  'endpoint, streamed, upstream_id AS upstreamId, upstream_account AS upstreamAccount, remarks, actor, source, ' +
   'expires_at AS expiresAt, reason, reference, note_id AS noteId FROM ledger';
 
 export function findEntry(

@@ -382,8 +382,8 @@ const INSERT_CHARGE =
   'input_hash, created_at, key_id, model, input_tokens, output_tokens, cache_read_input_tokens, ' +
   'cache_creation_input_tokens, cache_creation_1h_input_tokens, input_rate, output_rate, ' +
   'cache_read_rate, cache_write_5m_rate, cache_write_1h_rate, endpoint, streamed, ' +
-  'upstream_id, remarks) ' +
-  "VALUES (?, ?, ?, 'charge', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+  'upstream_id, upstream_account, remarks) ' +
+  "VALUES (?, ?, ?, 'charge', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 function insertCharge(
   connection: Connection,
@@ -392,7 +392,7 @@ function insertCharge(
   { hash, writtenOff, overCap }: Known & WriteOff,
   now: number,
 ): void {
-  const { usage, upstreamId, remarks } = settlement;
+  const { usage, upstreamId, upstreamAccount, remarks } = settlement;
   const rates = rateTextsOf(settlement.rates).numerics;
   connection.run(
     INSERT_CHARGE,
@@ -416,6 +416,7 @@ function insertCharge(
     settlement.endpoint,
     settlement.streamed ? 1 : 0,
     upstreamId ?? null,
+    upstreamAccount ?? null,
     remarks === undefined ? null : storable(remarks),
   );
 }
@@ -452,14 +453,15 @@ const MAX_TOKENS = 2 ** 31 - 1;
  * @throws {RangeError}
  */
 function assertStorable(settlement: Settlement): void {
-  const { requestId, keyId, model, endpoint, upstreamId, usage, amount } = settlement;
+  const { requestId, keyId, model, endpoint, upstreamId, upstreamAccount, usage, amount } =
+    settlement;
   assertNotNegative(amount);
   for (const count of countsOf(usage)) {
     if (!Number.isInteger(count) || count < 0 || count > MAX_TOKENS) {
       throw new RangeError(`${String(count)} is not a number of tokens`);
     }
   }
-  for (const text of [requestId, keyId, model, endpoint, upstreamId]) {
+  for (const text of [requestId, keyId, model, endpoint, upstreamId, upstreamAccount]) {
     if (text?.includes('\0') === true) throw new RangeError('a text contains NUL');
   }
 }

@@ -14,6 +14,7 @@ interface Sum {
   readonly keyId: string;
   readonly model: string;
   readonly endpoint: string;
+  readonly upstreamAccount: string;
   readonly rates: SettledRates;
   requests: number;
   readonly counts: number[];
@@ -25,12 +26,13 @@ export function createUsageFold(connection: Connection, now: number) {
   const sums = new Map<string, Sum>();
   return {
     add(settlement: Settlement, accountId: string, writtenOff: bigint): void {
-      const { keyId, model, endpoint, rates, usage } = settlement;
-      const id = `${keyId}\0${model}\0${endpoint}\0${rateTextsOf(rates).id}`;
+      const { keyId, model, endpoint, upstreamAccount = '', rates, usage } = settlement;
+      const id = `${keyId}\0${model}\0${endpoint}\0${upstreamAccount}\0${rateTextsOf(rates).id}`;
       const counts = countsOf(usage);
       const sum = sums.get(id);
       if (sum === undefined) {
-        sums.set(id, { accountId, keyId, model, endpoint, rates, requests: 1, counts, writtenOff });
+        const of = { accountId, keyId, model, endpoint, upstreamAccount, rates };
+        sums.set(id, { ...of, requests: 1, counts, writtenOff });
         return;
       }
       sum.requests += 1;
@@ -48,11 +50,12 @@ export function createUsageFold(connection: Connection, now: number) {
 
 // The amount is text, which SQLite cannot add: a write-off is rare and adds it by itself.
 const ADD_SUM =
-  'INSERT INTO usage_hour (account_id, hour, key_id, model, endpoint, rates_id, requests, ' +
+  'INSERT INTO usage_hour (account_id, hour, key_id, model, endpoint, upstream_account, ' +
+  'rates_id, requests, ' +
   'input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens, ' +
   'cache_creation_1h_input_tokens, input_rate, output_rate, cache_read_rate, ' +
   'cache_write_5m_rate, cache_write_1h_rate, written_off) ' +
-  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '0.00000000000000') " +
+  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '0.00000000000000') " +
   'ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, ' +
   'input_tokens = input_tokens + excluded.input_tokens, ' +
   'output_tokens = output_tokens + excluded.output_tokens, ' +
@@ -64,11 +67,12 @@ const ADD_SUM =
 
 const OF_SUM =
   'WHERE account_id = ? AND hour = ? AND key_id = ? AND model = ? AND endpoint = ? ' +
-  'AND rates_id = ?';
+  'AND upstream_account = ? AND rates_id = ?';
 
 function addSum(connection: Connection, sum: Sum, hour: number): void {
   const { numerics, id: ratesId } = rateTextsOf(sum.rates);
-  const primary = [sum.accountId, hour, sum.keyId, sum.model, sum.endpoint, ratesId];
+  const { accountId, keyId, model, endpoint, upstreamAccount } = sum;
+  const primary = [accountId, hour, keyId, model, endpoint, upstreamAccount, ratesId];
   connection.run(
     ADD_SUM,
     ...primary,

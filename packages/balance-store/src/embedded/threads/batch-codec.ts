@@ -24,6 +24,7 @@ type Charge = readonly [
   endpoint: string,
   streamed: boolean,
   upstreamId: string | null,
+  upstreamAccount: string | null,
   remarks: string | null,
 ];
 
@@ -44,6 +45,7 @@ function chargeOf(settlement: Settlement): Charge {
     settlement.endpoint,
     settlement.streamed,
     settlement.upstreamId ?? null,
+    settlement.upstreamAccount ?? null,
     settlement.remarks ?? null,
   ];
 }
@@ -57,7 +59,8 @@ export function decodeBatch(text: string): readonly Settlement[] {
 
 function settlementOf(charge: Charge): Settlement {
   const [requestId, keyId, amount, isGuarded, model, input, output, read, write, write1h] = charge;
-  const [, , , , , , , , , , rates, endpoint, streamed, upstreamId, remarks] = charge;
+  const [, , , , , , , , , , rates, endpoint, streamed, ...rest] = charge;
+  const [upstreamId, upstreamAccount, remarks] = rest;
   return {
     requestId,
     keyId,
@@ -75,6 +78,7 @@ function settlementOf(charge: Charge): Settlement {
     endpoint,
     streamed,
     upstreamId: upstreamId ?? undefined,
+    upstreamAccount: upstreamAccount ?? undefined,
     remarks: remarks ?? undefined,
   };
 }
