@@ -155,7 +155,7 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
   await agent.destroy();
   const audit = await system.store.audit();
   const ledger = await readLedger(system.postgres.url);
-  const served = system.simulator.journal.usages();
+  const served = system.upstreams.usages();
   await system.stop();
   const systemLimit =
     memoryLimit === undefined

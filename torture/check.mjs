@@ -33,6 +33,7 @@ export async function readLedger(databaseUrl, { withEntries = true } = {}) {
       ? { rows: [] }
       : await client.query(
           `select id, account_id, key_id, kind, seq::text, delta::text, written_off::text, balance_after::text, model, upstream_id,
+              upstream_account,
               input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens
          from ledger order by ledger.account_id, ledger.seq`,
         );
@@ -92,12 +93,14 @@ export function checkInvariants({ ledger, seen, refused, served, floorPerKey }) 
       );
     }),
   );
-  const byMessage = new Map(served.map((usage) => [usage.messageId, usage]));
+  const byMessage = new Map(
+    served.map((usage) => [responseOf(usage.account, usage.messageId), usage]),
+  );
   check(
     'I3',
     `each charge is a usage the upstream served (${charges.size} charges, ${served.length} served)`,
     [...charges.values()].filter((entry) => {
-      const usage = byMessage.get(entry.upstream_id);
+      const usage = byMessage.get(responseOf(entry.upstream_account, entry.upstream_id));
       return (
         usage === undefined ||
         usage.input !== entry.input_tokens ||
@@ -105,7 +108,9 @@ export function checkInvariants({ ledger, seen, refused, served, floorPerKey }) 
       );
     }),
   );
-  const upstreamIds = [...charges.values()].map((entry) => entry.upstream_id);
+  const upstreamIds = [...charges.values()].map((entry) =>
+    responseOf(entry.upstream_account, entry.upstream_id),
+  );
   check('I3b', 'no response is charged twice', duplicatesOf(upstreamIds));
   check(
     'I4',
@@ -119,6 +124,11 @@ export function checkInvariants({ ledger, seen, refused, served, floorPerKey }) 
     [...ledger.balances].filter(([, balance]) => toUnits(balance) < -floorPerKey),
   );
   return lines;
+}
+
+/** A response of the upstream. Two accounts may use the same ids. */
+function responseOf(account, messageId) {
+  return `${account ?? ''}/${messageId}`;
 }
 
 function duplicatesOf(values) {

@@ -1,6 +1,7 @@
 /**
  * A TCP proxy that injects faults on demand, with the names of toxiproxy: latency, reset, slices,
- * stall. It connects two parts of the system and forwards all bytes while its fault is `none`.
+ * stall, down. It connects two parts of the system. While its fault is `none`, it forwards all
+ * bytes.
  */
 
 import { connect, createServer } from 'node:net';
@@ -46,7 +47,13 @@ export async function startFaultProxy(target) {
   return {
     port,
     set(next) {
+      const wasDown = fault === 'down';
       fault = next;
+      if (next === 'down' && !wasDown) {
+        server.close();
+        for (const socket of sockets) socket.destroy();
+      }
+      if (next !== 'down' && wasDown) server.listen(port, '127.0.0.1');
       if (next !== 'reset') return;
       for (const socket of sockets) socket.resetAndDestroy();
       fault = 'none';

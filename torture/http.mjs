@@ -4,9 +4,10 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MODELS, checkInvariants, readLedger } from './check.mjs';
+import { MODELS, checkInvariants, lineOf, readLedger } from './check.mjs';
 import { createClients } from './clients.mjs';
 import { startSystem } from './system.mjs';
+import { REFUSAL_NAMES } from './upstreams.mjs';
 
 const KEYS = 20;
 const CREDIT = 1_000n * 10n ** 14n;
@@ -27,14 +28,19 @@ const LONG_PAUSE_MS = 20_000;
  * @param {number} options.databaseOutages - outages of PostgreSQL of one minute each
  * @param {number} options.longPauses - pauses of a replica that are longer than its leases
  * @param {number} options.redisFaults - kills and flushes of Redis
+ * @param {number} [options.upstreamAccounts] - accounts between which requests move, if any
  * @param {number} options.replicaCount
  * @param {number} options.parallel
  */
 export async function tortureHttp(options, random, say) {
   const { requests, kills, databaseCrashes, databaseOutages, longPauses, redisFaults } = options;
-  const { replicaCount, parallel } = options;
-  const system = await startSystem({ replicaCount, journalEntries: requests * 20 });
-  const { postgres, redis, simulator, links, replicas, store } = system;
+  const { upstreamAccounts = 0, replicaCount, parallel } = options;
+  const system = await startSystem({
+    replicaCount,
+    upstreamAccounts,
+    journalEntries: requests * 20,
+  });
+  const { postgres, redis, upstreams, links, replicas, store } = system;
   const keys = [];
   for (let i = 0; i < KEYS; i += 1) {
     keys.push(await system.createKey(`torture-${i}`, { credit: CREDIT, concurrency: 1000 }));
@@ -49,6 +55,7 @@ export async function tortureHttp(options, random, say) {
     databaseOutages: 0,
     redisFaults: 0,
     linkFaults: 0,
+    accountFaults: 0,
     badExits: 0,
   };
   let lastSaid = Date.now();
@@ -83,7 +90,7 @@ export async function tortureHttp(options, random, say) {
   await store.sealEntries({ all: true });
   const audit = await store.audit();
   const ledger = await readLedger(postgres.url);
-  const served = simulator.journal.usages().map(servedCounts);
+  const served = upstreams.usages().map(servedCounts);
   await system.stop();
 
   const lines = checkInvariants({
@@ -93,6 +100,11 @@ export async function tortureHttp(options, random, say) {
     served,
     floorPerKey: MAX_OVERDRAFT,
   });
+  if (upstreamAccounts > 0) {
+    const { accepted, repeated } = upstreams;
+    const what = `no request is sent again after an account accepted it (${accepted.length} accepted)`;
+    lines.push(lineOf('I11', what, repeated));
+  }
   lines.push({
     name: 'audit',
     what: `the product's own audit finds the ledger sound (gap ${audit.gap}, ${audit.sealed} entries sealed)`,
@@ -121,6 +133,7 @@ export async function tortureHttp(options, random, say) {
       ...times(databaseOutages, () => stopDatabase('databaseOutages', OUTAGE_MS)),
       ...times(redisFaults, breakRedis),
       ...times(Math.ceil(kills / 4), breakLink),
+      ...times(upstreamAccounts === 0 ? 0 : kills * 2, refuseByAccount),
     ];
     return random.shuffle(faults);
   }
@@ -161,6 +174,18 @@ export async function tortureHttp(options, random, say) {
     await redis.start();
   }
 
+  /** One account refuses everything for a while, or cannot be reached. */
+  async function refuseByAccount() {
+    done.accountFaults += 1;
+    const member = random.pick(upstreams.members);
+    const kind = random.pick([...REFUSAL_NAMES, 'unreachable']);
+    if (kind === 'unreachable') member.link.set('down');
+    else member.refusal = kind;
+    await sleep(200 + random.below(1_800));
+    member.refusal = undefined;
+    member.link.set('none');
+  }
+
   async function breakLink() {
     done.linkFaults += 1;
     const link = random.pick(Object.values(links));
@@ -175,6 +200,6 @@ function times(count, action) {
   return Array.from({ length: count }, () => action);
 }
 
-function servedCounts({ messageId, usage }) {
-  return { messageId, input: usage.input_tokens, output: usage.output_tokens };
+function servedCounts({ account, messageId, usage }) {
+  return { account, messageId, input: usage.input_tokens, output: usage.output_tokens };
 }

@@ -4,8 +4,8 @@
  *
  *   npm run torture                     a short run of everything
  *   npm run torture -- --gate           the size of a release test
- *   npm run torture -- --only race      one part: store, power, http, race, zero, attack, payments
- *                                       or timing
+ *   npm run torture -- --only race      one part: store, power, http, accounts, race, zero, attack,
+ *                                       payments or timing
  *   npm run torture -- --seed 7         the same choices again
  *   npm run torture -- --untimed        prints times without checking them, for a busy machine
  */
@@ -57,6 +57,32 @@ const PARTS = {
       databaseOutages: 1,
       longPauses: 3,
       redisFaults: 20,
+      parallel: 64,
+      ...REPLICAS,
+    },
+  },
+  accounts: {
+    title: 'several upstream accounts that refuse, limit and vanish, while gateways are killed',
+    run: tortureHttp,
+    short: {
+      upstreamAccounts: 3,
+      requests: 500,
+      kills: 5,
+      databaseCrashes: 0,
+      databaseOutages: 0,
+      longPauses: 0,
+      redisFaults: 0,
+      parallel: 32,
+      replicaCount: 2,
+    },
+    gate: {
+      upstreamAccounts: 3,
+      requests: 20_000,
+      kills: 50,
+      databaseCrashes: 3,
+      databaseOutages: 0,
+      longPauses: 1,
+      redisFaults: 5,
       parallel: 64,
       ...REPLICAS,
     },

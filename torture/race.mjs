@@ -165,7 +165,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
   await agent.destroy();
   const audit = await system.store.audit();
   const ledger = await readLedger(system.postgres.url);
-  const served = system.simulator.journal.usages();
+  const served = system.upstreams.usages();
   await system.stop();
 
   const costOf = ({ input, output }) =>

@@ -1,13 +1,12 @@
 /** A whole system for the torture: databases, upstream, links that can break, gateways, keys. */
 
 import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
-import { startUpstreamSimulator } from '../packages/upstream-simulator/dist/index.js';
 import { freePort, startPostgres, startRedis } from '../scripts/servers.mjs';
 import { startFaultProxy } from './fault-proxy.mjs';
 import { createReplica } from './replicas.mjs';
+import { startUpstreams } from './upstreams.mjs';
 
 const PEPPER = 'torture-pepper-torture-pepper';
-const UPSTREAM_KEY = 'torture-upstream-key';
 
 /**
  * @param {object} options
@@ -16,6 +15,7 @@ const UPSTREAM_KEY = 'torture-upstream-key';
  * @param {readonly string[]} [options.nodeFlags] - flags of Node for all gateways
  * @param {{ readonly processes: string }} [options.memoryLimit] - memory limit of all gateways
  *   together, see `memory-limit.mjs`
+ * @param {number} [options.upstreamAccounts] - 0: one upstream without `UPSTREAMS`
  * @param {number} options.journalEntries - number of responses that the upstream's journal keeps
  */
 export async function startSystem({
@@ -23,29 +23,23 @@ export async function startSystem({
   env = {},
   nodeFlags,
   memoryLimit,
+  upstreamAccounts = 0,
   journalEntries,
 }) {
   const postgres = await startPostgres();
   const redis = await startRedis();
-  const simulator = await startUpstreamSimulator({
-    apiKey: UPSTREAM_KEY,
-    keepBodies: false,
-    eventDelayMs: 1,
-    allowScriptText: true,
-    maxJournalEntries: journalEntries,
-  });
+  const upstreams = await startUpstreams({ accounts: upstreamAccounts, journalEntries });
   const links = {
     postgres: await startFaultProxy(addressOf(postgres.url)),
     redis: await startFaultProxy(addressOf(redis.url)),
-    upstream: await startFaultProxy(addressOf(simulator.url)),
+    ...Object.fromEntries(upstreams.members.map(({ name, link }) => [name, link])),
   };
   const replicas = [];
   for (let i = 0; i < replicaCount; i += 1) {
     const shared = {
       DATABASE_URL: `postgres://postgres@127.0.0.1:${links.postgres.port}/postgres`,
       REDIS_URL: `redis://127.0.0.1:${links.redis.port}`,
-      UPSTREAM_URL: `http://127.0.0.1:${links.upstream.port}`,
-      UPSTREAM_API_KEY: UPSTREAM_KEY,
+      ...upstreams.env,
       KEY_PEPPER: PEPPER,
       ADMIN_TOKEN: 'torture-admin-token',
       REPLICAS: String(replicaCount),
@@ -68,7 +62,7 @@ export async function startSystem({
   return {
     postgres,
     redis,
-    simulator,
+    upstreams,
     links,
     replicas,
     store,
@@ -94,6 +88,7 @@ export async function startSystem({
     /** Ends all faults and drains every gateway. @returns the number that did not exit with 0. */
     async drain() {
       for (const link of Object.values(links)) link.set('none');
+      upstreams.heal();
       await Promise.all(replicas.map((replica) => replica.untilReady()));
       const exits = await Promise.all(replicas.map((replica) => replica.stop()));
       return exits.filter((code) => code !== 0).length;
@@ -101,7 +96,7 @@ export async function startSystem({
     async stop() {
       await store.close();
       for (const link of Object.values(links)) link.stop();
-      await simulator.close();
+      await upstreams.stop();
       postgres.stop();
       redis.stop();
     },

@@ -1,0 +1,111 @@
+/**
+ * The upstream of the torture: one simulator, or several accounts with one each, that refuse, limit
+ * and vanish on demand. Records which requests each accepted.
+ *
+ * @import { ScriptedReply } from '../packages/upstream-simulator/dist/index.js'
+ */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startUpstreamSimulator } from '../packages/upstream-simulator/dist/index.js';
+import { startFaultProxy } from './fault-proxy.mjs';
+
+/** What an account answers to every request while it refuses. The requests may move to another. */
+/** @type {Readonly<Record<string, ScriptedReply>>} */
+const REFUSALS = {
+  limits: { error: { type: 'rate_limit_error' }, headers: { 'retry-after': '1' } },
+  refusesCredential: { error: { type: 'authentication_error' } },
+  hasNoCredit: { error: { type: 'billing_error' } },
+};
+export const REFUSAL_NAMES = Object.keys(REFUSALS);
+
+/**
+ * @param {object} options
+ * @param {number} options.accounts - 0: one upstream without `UPSTREAMS`
+ * @param {number} options.journalEntries - number of responses that each journal keeps
+ */
+export async function startUpstreams({ accounts, journalEntries }) {
+  const names = accounts === 0 ? ['only'] : Array.from({ length: accounts }, (_, i) => `acct-${i}`);
+  /** Questions in the order in which they were accepted. */
+  const accepted = [];
+  /** Requests for questions that an account had accepted before. */
+  const repeated = [];
+  const members = [];
+  for (const name of names) members.push(await startMember(name));
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-torture-'));
+  const file = join(folder, 'upstreams.json');
+  const list = members.map(({ name, link, apiKey }) => ({
+    name,
+    url: `http://127.0.0.1:${link.port}`,
+    api_key: apiKey,
+  }));
+  writeFileSync(file, JSON.stringify({ accounts: list }));
+
+  const known = new Set();
+  function note(text, isRefused) {
+    const question = /question \d+ /.exec(text)?.[0];
+    if (question === undefined) return;
+    if (known.has(question)) repeated.push(question);
+    if (isRefused) return;
+    known.add(question);
+    accepted.push(question);
+  }
+
+  async function startMember(name) {
+    const apiKey = `torture-upstream-key-${name}`;
+    const simulator = await startUpstreamSimulator({
+      apiKey,
+      keepBodies: false,
+      eventDelayMs: 1,
+      allowScriptText: true,
+      maxJournalEntries: journalEntries,
+    });
+    const member = { name, apiKey, simulator, refusal: undefined, link: await linkTo(simulator) };
+    if (accounts === 0) return member;
+    simulator.scriptWhen((request) => {
+      note(JSON.stringify(request), member.refusal !== undefined);
+      return false;
+    }, {});
+    for (const [kind, reply] of Object.entries(REFUSALS))
+      simulator.scriptWhen(() => member.refusal === kind, reply);
+    return member;
+  }
+
+  return {
+    members,
+    accepted,
+    repeated,
+    /**
+     * Configuration of the gateways.
+     *
+     * @type {Readonly<Record<string, string>>}
+     */
+    env:
+      accounts === 0
+        ? {
+            UPSTREAM_URL: `http://127.0.0.1:${members[0].link.port}`,
+            UPSTREAM_API_KEY: members[0].apiKey,
+          }
+        : { UPSTREAMS: file },
+    usages: () =>
+      members.flatMap(({ name, simulator }) =>
+        simulator.journal
+          .usages()
+          .map((usage) => ({ ...usage, account: accounts === 0 ? null : name })),
+      ),
+    /** No account refuses any more. */
+    heal() {
+      for (const member of members) member.refusal = undefined;
+    },
+    /** Ends the simulators. The links are ended by the system. */
+    async stop() {
+      for (const { simulator } of members) await simulator.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function linkTo({ port }) {
+  return startFaultProxy({ host: '127.0.0.1', port });
+}
