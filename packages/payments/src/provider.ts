@@ -128,10 +128,7 @@ export type ChargeOutcome =
 
 export type RefundOutcome =
   | { readonly outcome: 'made'; readonly fact: RefundFact }
-  /**
-   * The provider refuses the refund: the payment is already refunded or disputed, or the amount is
-   * too large.
-   */
+  /** The provider refuses the refund: already refunded or disputed, or the amount is too large. */
   | { readonly outcome: 'refused'; readonly message: string };
 
 /**
