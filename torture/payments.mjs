@@ -248,7 +248,7 @@ export async function torturePayments(options, random, say) {
     done,
     tally,
     lines: [
-      lineOf('P1', 'every balance is what was paid, less refunds and disputes', wrong),
+      lineOf('P1', 'every balance equals the payments minus refunds and disputes', wrong),
       lineOf('P2', 'the comparison booked everything that was dropped', refused),
       lineOf('P3', 'after it, the comparison finds nothing', left.missing),
       lineOf('P4', `none of ${tally.forged} forged notifications was accepted`, accepted),

@@ -200,7 +200,7 @@ export interface Config {
   readonly adminHost: string;
   readonly adminPort: number;
   readonly adminToken: string | undefined;
-  /** Further tokens, each with a name and what it may do. */
+  /** Further tokens, each with a name and a right. */
   readonly adminTokens: readonly AdminToken[];
   /** Accepted as well, while a new token replaces it. */
   readonly previousAdminToken: string | undefined;

@@ -3,7 +3,7 @@
  *
  * They count everything that this process has granted, through Redis or locally. Otherwise each
  * loss of Redis would give a client a second burst (docs/decisions/0018). These functions over
- * plain data are the specification of what a Redis limiter does without Redis.
+ * plain data are the specification of a Redis limiter's behaviour without Redis.
  *
  * A call to Redis without an answer is pending. Local decisions count it as granted, because Redis
  * may still grant it.

@@ -4,7 +4,7 @@ import type { KeyRecord } from '@gateway/balance-store';
 import type { Refusal } from '../refusal.js';
 import type { Services } from '../services.js';
 
-/** @param param - What asks for it. */
+/** @param param - The field or endpoint that needs the check. */
 export function needsManage(param: string): Refusal {
   return {
     status: 403,
@@ -19,7 +19,7 @@ export function needsManage(param: string): Refusal {
  * Refuses changes by a key that an operator stopped or that has expired. A key whose balance is
  * used up may still make such changes.
  *
- * @param param - What asks for it.
+ * @param param - The field or endpoint that needs the check.
  */
 export async function refusalOfStopped(
   param: string,

@@ -1,6 +1,6 @@
 /**
- * What the operations in `books` need from a database: one transaction over the ledger's tables.
- * Either all of its writes happen, or none. Amounts are in units of 10^-14 USD.
+ * The database operations that the functions in `books` need: one transaction over the ledger's
+ * tables. Either all of its writes happen, or none. Amounts are in units of 10^-14 USD.
  */
 
 import type { AccountRecord, AdjustmentReason, CreditSource } from '../../account.js';

@@ -19,7 +19,7 @@ export interface Reasoning {
   readonly isHidden?: boolean | undefined;
 }
 
-/** What the client asks for. A level takes precedence over a budget. */
+/** The reasoning that the client asks for. A level takes precedence over a budget. */
 export interface ReasoningWish {
   /** Where the client wrote it. */
   readonly field: Place | undefined;
