@@ -46,8 +46,9 @@ export interface WindowBases {
 }
 
 /**
- * The amount that a key has used in each window. @param used - The amount that it has used since
- * its creation.
+ * The amount that a key has used in each window.
+ *
+ * @param used - The amount that it has used since its creation.
  */
 export function usedInWindows(
   used: bigint,
