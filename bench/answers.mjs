@@ -7,7 +7,7 @@ import { MODEL } from './prompts.mjs';
 import { createProse } from './prose.mjs';
 
 /**
- * Token counts of a response, with the provider's names; `cached` for agents that repeat their
+ * Token counts of a response, with the provider's names. `cached` is for agents, which repeat their
  * prompt.
  */
 const PLAIN_USAGE = {

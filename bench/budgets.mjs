@@ -13,9 +13,11 @@ export const ratioBudgets = [
   { work: 'chat-json-1k', times: 3 },
 ];
 export const chatEventBudget = { work: 'chat-stream-300', events: 300, usPerEvent: 1.2 };
-/** The difference between the median and that of direct requests, at 50 requests a second. */
+/**
+ * The difference between the median latency and that of direct requests, at 50 requests a second.
+ */
 export const latencyBudget = { work: 'native-json-1k-steady', addedP50Ms: 2 };
-/** The time by which a stream's first byte arrives later than through the bare proxy. */
+/** How much later than through the bare proxy a stream's first byte arrives. */
 export const firstByteBudget = { work: 'native-stream-steady', aboveBareMs: 1 };
 /** Charges per second to one key, without a gateway in front. */
 export const settlingBudgets = {

@@ -1,9 +1,11 @@
-/** Judges whether a request that reached the upstream is one that the clients sent. */
+/** Checks whether a request that reached the upstream is one that the clients sent. */
 
 import { gistOf } from './gist.mjs';
 import { promptOf } from './prompts.mjs';
 
-/** Spellings of one request that are remembered, so that the same bytes are parsed once. */
+/**
+ * The number of remembered JSON texts of one request, so that the same bytes are parsed only once.
+ */
 const MAX_KNOWN = 8;
 
 /**

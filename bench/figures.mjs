@@ -57,8 +57,9 @@ function ratioTo(bare, samples) {
 }
 
 /**
- * Percentiles of all rounds together. `addedP50` is how much later the median is than that of
- * direct requests. Other percentiles have no meaningful difference: they are of different requests.
+ * Percentiles of all rounds together. `addedP50` is the median minus that of direct requests. For
+ * other percentiles such a difference would have no meaning, because they belong to different
+ * requests.
  */
 function latencyOf(samples, direct) {
   const of = (member) => {

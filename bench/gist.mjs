@@ -1,6 +1,6 @@
 /**
- * What a request asks the model, independent of how its JSON is written. The upstream compares it
- * with the client's request, so that a gateway that loses or changes a part of it gets no figures.
+ * The content of a request, independent of how its JSON is written. The upstream compares it with
+ * the client's request, so that a gateway that loses or changes a part of it gets no figures.
  */
 
 /**
@@ -15,7 +15,7 @@ export function gistOf({ model, max_tokens: maxTokens, stream, system, tools = [
     stream === true,
     textOf(system ?? ''),
     tools.map(({ name, description, input_schema: schema }) => [name, description, sorted(schema)]),
-    // Where one message of a role ends and the next begins does not matter to the model.
+    // The boundaries between consecutive messages of one role do not matter to the model.
     messages.flatMap(({ role, content }) => partsOf(content).map((part) => [role, ...part])),
   ]);
 }

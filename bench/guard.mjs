@@ -1,6 +1,6 @@
 /**
  * A check for continuous integration that takes two minutes: exits with 1 if the gateway takes 1.3
- * times the CPU time that is recorded. The check itself is in `ratio-guard.mjs`.
+ * times the recorded CPU time. The check itself is in `ratio-guard.mjs`.
  *
  *   node bench/guard.mjs
  *   node bench/guard.mjs --record      records this machine's ratios, on an idle machine

@@ -1,4 +1,4 @@
-/** Processes of the benchmark itself (upstream, load), asked over IPC. */
+/** Starts processes of the benchmark itself (upstream, load) and calls them over IPC. */
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

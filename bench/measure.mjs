@@ -7,7 +7,10 @@ import { answerOf } from './answers.mjs';
 import { cpuSecondsOf, machineBusySeconds } from './proc.mjs';
 import { isChat, untranslated } from './works.mjs';
 
-/** Time to wait after the last response, because the work that follows belongs to the responses. */
+/**
+ * Time to wait after the last response, because the contestant's work after it belongs to the
+ * responses.
+ */
 const AFTERMATH_MS = 60;
 
 /**

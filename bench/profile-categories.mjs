@@ -1,4 +1,4 @@
-/** The category of a function in a profile: that of the first pattern that its file matches. */
+/** The category of a function in a profile is that of the first pattern that its file matches. */
 
 const NATIVE = 'native code: sockets, parser, JSON, strings';
 const COLLECTOR = 'garbage collection';

@@ -1,7 +1,7 @@
 /**
  * The clients' request bodies: the same conversation in the native and in the chat format. Small
- * requests are one message. Larger ones are what coding agents send: tools, and turns of text, tool
- * calls and results, in blocks of some 2 KB that are full of escapes.
+ * requests are one message. Larger requests are like those of coding agents: tools, and turns of
+ * text, tool calls and results, in blocks of some 2 KB with many escapes.
  */
 
 import { createProse } from './prose.mjs';

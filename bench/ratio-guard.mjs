@@ -1,8 +1,8 @@
 /**
- * Fails if the gateway takes 1.3 times the CPU time that is recorded, as a multiple of the bare
- * proxy's in the same seconds, so that the speed of the machine matters little. It is not a
- * benchmark: it detects a change that made requests dearer. Other load on the machine can do the
- * same to one measurement, so a work fails only if five measurements do.
+ * Fails if the gateway takes 1.3 times the recorded CPU time. The time is a multiple of the bare
+ * proxy's in the same seconds, so that the speed of the machine matters little. This is not a
+ * benchmark: it detects a change that made requests more expensive. Other load on the machine can
+ * have the same effect on one measurement, so a work fails only if five measurements fail.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -85,7 +85,7 @@ async function isWithin(run, work, recorded) {
   }
 }
 
-/** @returns the subjects' median ratios, by their names, and what was wrong with the answers */
+/** @returns the subjects' median ratios, by their names, and the problems of the answers */
 async function measureRatios(run, work) {
   const { samples, leftOut } = await runRounds({ ...run, work });
   const rows = figuresOf(work, samples);

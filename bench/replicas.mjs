@@ -1,7 +1,7 @@
 /**
  * `--replicas`: charges per second by number of processes and of keys, on this machine. Runs
- * balance stores without a gateway in front, all on one PostgreSQL. The figures of docs/scaling.md
- * come from here.
+ * balance stores without a gateway in front, all on one PostgreSQL. The figures in docs/scaling.md
+ * come from this file.
  */
 
 import pg from 'pg';

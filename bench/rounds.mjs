@@ -58,7 +58,7 @@ function busySample({ session, work, durationMs }) {
   return (contestant) => measure({ session, contestant, work, pace: 'full', act });
 }
 
-/** Few requests come in a second, so a round takes longer than a busy one. */
+/** Only a few requests are sent per second, so a round takes longer than a busy one. */
 const STEADY_DURATIONS = 4;
 
 function steadySample({ session, work, durationMs }) {
@@ -88,7 +88,7 @@ function pacedSample({ session, work }) {
     });
 }
 
-/** A process keeps memory that it once had, so each sample comes from a new process. */
+/** A process keeps memory that it has once allocated, so each sample comes from a new process. */
 function openSample({ session, work }) {
   return async (contestant) => {
     const fresh = await session.start(contestant.adapter);

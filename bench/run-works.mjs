@@ -120,7 +120,8 @@ function memoryOf(contestants) {
 }
 
 /**
- * Compares the charges with the responses: a gateway must not be fast because it does not charge.
+ * Compares the charges with the responses, because a gateway must not be fast only because it does
+ * not charge.
  */
 async function compareCharges(contestants, say) {
   const charges = [];

@@ -15,7 +15,7 @@ const POLL_MS = 50;
  * @param {string} server.command
  * @param {readonly string[]} server.args
  * @param {Readonly<Record<string, string>>} [server.env] - its whole environment except PATH, so
- *   that nothing of the caller's leaks in
+ *   that it does not inherit the caller's variables
  * @param {number} server.port
  * @param {string} server.scratch
  * @param {() => Promise<boolean>} [server.isReady] - default: it is ready when its port accepts

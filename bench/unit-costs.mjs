@@ -1,7 +1,7 @@
 /**
  * `--units`: the cost of one request for each part of the system, by the number of simultaneous
- * clients. The more clients, the more requests share a round trip and a commit. The figures of
- * docs/scaling.md come from here.
+ * clients. The more clients, the more requests share a round trip and a commit. The figures in
+ * docs/scaling.md come from this file.
  */
 
 import { Redis } from 'ioredis';

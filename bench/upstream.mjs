@@ -1,6 +1,6 @@
 /**
  * The process of the upstream for all contestants. It reads each request and sends precomputed
- * bytes for it. A request that is not what the client asked for gets a 400, so that a contestant
+ * bytes for it. A request that differs from the client's request gets a 400, so that a contestant
  * that changes requests gets no figures. It receives over IPC the requests to expect next.
  */
 

@@ -1,7 +1,7 @@
 /**
  * Warms contestants up until their code is compiled. V8 optimizes by the number of calls: until a
- * gateway has answered some 20,000 small requests, compiling them takes up to half as much CPU time
- * as answering them. A gateway in use has long finished that.
+ * gateway has answered some 20,000 small requests, compiling its code takes up to half as much CPU
+ * time as answering them. A gateway in use finished compiling long ago.
  */
 
 import { measure, takesPart } from './measure.mjs';
@@ -16,8 +16,8 @@ const ANSWERS = 30_000;
  *
  * @param {any} session
  * @param {readonly any[]} contestants
- * @param {number} durationMs - the most time for one kind; a slow contestant answers fewer requests
- * in it, so less of its code is compiled
+ * @param {number} durationMs - the maximum time for one kind. A slow contestant answers fewer
+ * requests in this time, so less of its code is compiled
  */
 export async function warmUpAll(session, contestants, durationMs) {
   for (const work of works.filter(({ name }) => KINDS.includes(name))) {

@@ -3,21 +3,25 @@
  * upstream's responses.
  *
  * `busy` works keep `connections` clients sending as fast as they get responses, and measure CPU
- * time and throughput. A model takes seconds, so a process this busy really has thousands of
- * requests in flight. The clients can check 128, and fewer with large prompts. The work `minute`
- * has a window long enough for what the ledger does once a minute. `steady` works send `perSecond`
- * requests at random moments, the same rate for all contestants, and measure CPU time and latency.
- * `paced` works start `streams` streams of `eventsPerSecond`, spread over their first second.
- * `open` works hold `streams` streams open in new processes, and measure memory.
+ * time and throughput. A real model takes seconds to answer, so a process as busy as this would
+ * have thousands of requests in flight. The clients can check 128 at once, and fewer with large
+ * prompts. The work `minute` is long enough to include the work that the ledger does once a minute.
+ * `steady` works send `perSecond` requests at random moments, the same rate for all contestants,
+ * and measure CPU time and latency. `paced` works start `streams` streams of `eventsPerSecond`,
+ * spread over their first second. `open` works hold `streams` streams open in new processes, and
+ * measure memory.
  */
 
 const NATIVE = { path: '/v1/messages', format: 'native' };
 const CHAT = { path: '/v1/chat/completions', format: 'chat' };
-/** One of this number of an agent's requests is small: a title, a check. */
+/** One in this number of an agent's requests is small, such as a title or a check. */
 const SMALL_EVERY = 5;
 /** Number of a stream's events that open and close it and its three blocks. */
 const EVENTS_AROUND = 10;
-/** About as many bytes as one TCP segment over the internet brings of a stream in small writes. */
+/**
+ * About the number of bytes of a stream in one TCP segment over the internet, if the stream is sent
+ * in small writes.
+ */
 const PIECE_BYTES = 512;
 /** Sealing and statistics run every minute. */
 const MINUTE_MS = 75_000;
@@ -115,7 +119,7 @@ function open(name, title, streams, eventsPerSecond) {
   };
 }
 
-/** Takes so long that it has fewer rounds. */
+/** Marks a work that takes so long that it has fewer rounds. */
 function long(work) {
   return { ...work, isLong: true };
 }

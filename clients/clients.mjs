@@ -1,6 +1,6 @@
 /**
- * The clients, how each is installed and what it runs. Programs print the usage of each request.
- * Command-line tools do not, so only the number of their requests is known.
+ * The clients, with the commands that install and run each. Programs print the usage of each
+ * request. Command-line tools do not, so only the number of their requests is known.
  *
  * @type {readonly {
  *   name: string;

@@ -1,6 +1,6 @@
 /**
  * Runs the newest versions of real clients against a gateway with the bundled simulator. Each check
- * prints the usage that its client received. Their sum must be what the ledger charged.
+ * prints the usage that its client received. Their sum must equal the charges in the ledger.
  *
  * `npm run clients` runs all of them, `npm run clients -- openai-js llm` some. They are installed
  * into `CLIENTS_DIR` (a folder of its own in the system's temporary folder), once.
@@ -58,7 +58,7 @@ process.exitCode = failures > 0 ? 1 : 0;
 
 /**
  * @param {(typeof CLIENTS)[number]} client
- * @returns whether the client worked and its usage is what was charged
+ * @returns whether the client worked and its usage equals the charge
  */
 async function runClient({ name, install, command, requests }) {
   step(name);
@@ -117,7 +117,7 @@ function failed(text) {
   return false;
 }
 
-/** @returns what the ledger charged a key: requests, and tokens of all kinds */
+/** @returns the charges of a key in the ledger: requests, and tokens of all kinds */
 async function chargedTo(apiKey) {
   const headers = { authorization: `Bearer ${apiKey}` };
   const response = await fetch(`${url}/v1/dashboard/usage?limit=1000`, { headers });

@@ -1,7 +1,7 @@
 /**
  * Bundles the platform-independent packages for a browser, from their tarballs. A bundle must not
- * need Node, must contain one function without the rest, and the whole package must stay below its
- * size limit. The pages must stay below theirs.
+ * need Node, and a bundle of one function must not contain the other functions. The whole package
+ * must stay below its size limit, and the pages below theirs.
  */
 
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';

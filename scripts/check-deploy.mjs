@@ -3,7 +3,7 @@
  * an engine or a cluster. It also makes the production install that the image contains, and starts
  * the gateway from it as the image would.
  *
- * Not run here, because there is no engine: the build of the image itself, and the compose files.
+ * The build of the image itself and the compose files are not run here, because there is no engine.
  */
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { deployTool } from './deploy-tools.mjs';
 import { node, output, pnpm, root } from './setup.mjs';
 
-/** Each feature of the chart on, and each off. */
+/** Values that turn each feature of the chart on, and values that turn each off. */
 const CHART_VALUES = [
   ['existingSecret=gateway'],
   [
@@ -68,7 +68,7 @@ function checkDockerfile() {
   output(deployTool('hadolint'), [join(deploy, 'Dockerfile')]);
 }
 
-/** Follows the last `RUN` of the build stage and the instructions of the final one. */
+/** Does the same as the last `RUN` of the build stage and the instructions of the final stage. */
 async function checkInstall() {
   const app = join(scratch, 'app');
   pnpm('--filter', '@gateway/server', 'deploy', '--prod', '--legacy', app);
@@ -163,7 +163,7 @@ function checkUnit() {
     return 'NOT RUN: there is no systemd-analyze on this machine';
   }
   const unit = join(deploy, 'systemd/gateway.service');
-  // The unit names /usr/bin/node, which need not be on this machine.
+  // The unit names /usr/bin/node, which may be missing on this machine.
   const text = readFileSync(unit, 'utf8').replace('/usr/bin/node', node);
   const copy = join(scratch, 'gateway.service');
   writeFileSync(copy, text);
@@ -191,7 +191,7 @@ function checkRules() {
   if (missing.length > 0) throw new Error(`alerts without both tests: ${JSON.stringify(missing)}`);
 }
 
-/** Its queries become recording rules, which promtool parses. */
+/** Turns its queries into recording rules, which promtool can parse. */
 function checkDashboard() {
   const dashboard = JSON.parse(readFileSync(join(deploy, 'grafana/gateway.json'), 'utf8'));
   const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));

@@ -1,7 +1,7 @@
 /**
- * `npm run check:engines`: every version of Node that a package of ours admits in `engines` is one
- * that the packages which it installs admit as well. Otherwise npm would warn those who install it,
- * or refuse with `engine-strict`.
+ * `npm run check:engines`: checks `engines` of each package. Its dependencies must admit every
+ * version of Node that the package itself admits. Otherwise npm would warn at its installation, or
+ * refuse it with `engine-strict`.
  */
 
 import { existsSync, readFileSync } from 'node:fs';

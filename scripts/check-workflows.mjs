@@ -2,8 +2,8 @@
  * `npm run check:workflows`: rules that keep a release safe, and that a reviewer of a workflow may
  * overlook.
  *
- * - Each action is pinned to a commit, because a tag can be moved to other code. A comment behind
- *   it names the tag.
+ * - Each action is pinned to a commit, because a tag can be moved to other code. A comment after it
+ *   names the tag.
  * - Rights are given to jobs, not to a whole workflow. A job that can write, or gets a secret,
  *   neither builds nor tests.
  */
@@ -15,7 +15,8 @@ import { root } from './setup.mjs';
 
 const PINNED = /^[\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/;
 /**
- * Commands that only install tools and packages, without running the packages' scripts, or log in.
+ * Commands that only log in, or that only install tools and packages without running the packages'
+ * scripts.
  */
 const INSTALLS = [/^npm install --global \S+@[\d.]+$/, /^pnpm install .*--ignore-scripts$/];
 

@@ -15,7 +15,7 @@ const GO_TOOLS = {
   promtool: {
     module: 'github.com/prometheus/prometheus/cmd/promtool',
     version: 'v0.315.0',
-    // Leaves out the clients of all clouds, which the checks do not use.
+    // Leaves out the clients for cloud providers, which the checks do not use.
     tags: 'remove_all_sd',
   },
   // The loader of Docker Compose itself.
@@ -45,7 +45,7 @@ function goTool(name) {
   go('mod', 'init', 'deploytools');
   go('get', `${module}@${version}`);
   go('build', '-trimpath', '-tags', tags, '-o', 'built', module);
-  // Renamed last: an interrupted build leaves nothing that looks complete.
+  // Renamed as the last step, so that an interrupted build leaves nothing that looks complete.
   renameSync(join(cwd, 'built'), program);
   rmSync(cwd, { recursive: true, force: true });
   return program;

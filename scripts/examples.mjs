@@ -12,7 +12,8 @@ export function examplesOfMarkdown(path) {
 }
 
 /**
- * @returns the same of the docstrings in a source file: fenced `ts` blocks, and bare `@example`s
+ * @returns the examples in the docstrings of a source file, in the same form: fenced `ts` blocks,
+ * and `@example`s without a fence
  */
 export function examplesOfSource(path) {
   const text = readFileSync(path, 'utf8');
@@ -68,7 +69,8 @@ export function importsOf({ code }) {
  *
  * Each line keeps its number, so that an error shows the line to correct.
  *
- * @param own - The example's own package. An example in a docstring need not import from it.
+ * @param own - The example's own package. An example in a docstring does not have to import from
+ * it.
  */
 export function moduleOf({ code, line }, own) {
   const source = ts.createSourceFile('example.ts', code, ts.ScriptTarget.Latest);

@@ -7,8 +7,8 @@ import { dirname, posix, relative, resolve } from 'node:path';
  * Makes eslint configurations that restrict the imports of the sources below `root`.
  *
  * `floors` lists the folders from the bottom up, each with the other folders that its files may
- * import. A folder may only name folders above its own line, so the table cannot hold a circle.
- * Files in a folder that the table lacks may import only each other. Nobody may import a
+ * import. A folder may only name folders above its own line, so the table cannot contain a circle.
+ * Files in a folder that the table lacks may import only each other. No file may import a
  * dependency.
  */
 export function importFloors(root, floors) {
@@ -67,7 +67,7 @@ function pathBetween(from, to, visited) {
   return undefined;
 }
 
-/** By file. An editor that keeps eslint running sees other files as they were at first. */
+/** By file. In an editor that keeps eslint running, changes of other files are not seen. */
 const known = new Map();
 
 function importsOf(file) {

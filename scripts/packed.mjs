@@ -1,4 +1,7 @@
-/** The published packages as users get them: packed, and installed outside of this repository. */
+/**
+ * The published packages in the form in which users get them: packed, and installed outside of this
+ * repository.
+ */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

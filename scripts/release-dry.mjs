@@ -1,8 +1,8 @@
 /**
  * `npm run release:dry`: a rehearsal of a release. Like the release workflow, it raises the
- * versions in a copy of this repository, then packs and publishes the packages, but to a local
- * registry. Then it installs them from there into an empty project and uses them. It leaves nothing
- * behind.
+ * versions, packs the packages and publishes them, but in a copy of this repository and to a local
+ * registry. Then it installs them from there into an empty project and uses them. It removes all of
+ * its files afterwards.
  */
 
 import { spawn } from 'node:child_process';
@@ -15,8 +15,9 @@ import { freePort } from './servers.mjs';
 import { PNPM, ensureInstalled, node, output, root, step } from './setup.mjs';
 
 /**
- * Not a dependency of this repository, because every installation would then include its 311
- * packages. One of them depends on node-fetch by a tag, which mirrors of the registry may not have.
+ * Verdaccio, the registry, is not a dependency of this repository, because every installation would
+ * then include its 311 packages. One of them depends on node-fetch by a tag, which mirrors of the
+ * registry may not have.
  */
 const VERDACCIO = { verdaccio: '6.10.4' };
 const OVERRIDES =
@@ -113,8 +114,8 @@ async function addUser(url) {
 }
 
 /**
- * As the jobs `build` and `publish` of the workflow: packs without credentials, then publishes only
- * what was packed.
+ * Does the same as the jobs `build` and `publish` of the workflow: packs without credentials, then
+ * publishes only the packed files.
  */
 function publish(copy, { url, token }, release) {
   // Provenance states a workflow's identity, which this registry does not know.

@@ -1,7 +1,7 @@
 /**
- * Sends thousands of requests to a gateway, made by Schemathesis from its OpenAPI documents, and
- * looks for crashes and for answers that the documents do not describe. Needs Python 3.10 or newer;
- * the first run installs Schemathesis from PyPI.
+ * Sends thousands of requests to a gateway. Schemathesis generates them from the gateway's OpenAPI
+ * documents and looks for crashes and for answers that the documents do not describe. Needs Python
+ * 3.10 or newer; the first run installs Schemathesis from PyPI.
  *
  *     npm run check:schemathesis -- 50    # examples for each endpoint; 15 by default
  */
@@ -19,11 +19,11 @@ const ports = { client: 18_980, admin: 18_981 };
 const examples = process.argv[2] ?? '15';
 
 /**
- * Not checked: that every input is accepted which fits its schema. A schema cannot say that `until`
- * must be after `from`, or that a key exists.
+ * It does not check that every input that fits its schema is accepted, because a schema cannot
+ * express that `until` must be after `from`, or that a key exists.
  */
 const EXCLUDED = 'positive_data_acceptance';
-/** Log-ins are limited for each address, and the admin port believes no proxy. */
+/** Log-ins are limited for each address, and the admin port does not trust a proxy's addresses. */
 const LEFT_OUT = ['logIn'];
 
 ensureInstalled();
@@ -62,7 +62,7 @@ try {
     body: JSON.stringify({ name: 'schemathesis', balance_usd: '1000', scope: 'manage' }),
   });
   const credentials = { client: (await created.json()).api_key, admin: ADMIN_TOKEN };
-  // The admin port last: its requests find the key, and change it.
+  // The admin port is tested last, because its requests find the key and change it.
   for (const port of ['client', 'admin']) failures += test(port, credentials[port]);
 } finally {
   gateway.kill();

@@ -1,4 +1,4 @@
-"""Each request comes from an address of its own: some limits count by address."""
+"""Gives each request its own client address, because some limits count by address."""
 
 import random
 

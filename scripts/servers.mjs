@@ -1,8 +1,8 @@
 /**
  * Real PostgreSQL, Redis and Chromium for the tests: the servers of TEST_DATABASE_URL and
- * TEST_REDIS_URL, and the program TEST_CHROMIUM. Without these, new servers and the Chromium from
- * the programs on this machine. If PostgreSQL's are missing, they come from an npm package. Redis
- * and Chromium are installed from the system's packages, unless TEST_INSTALL=never.
+ * TEST_REDIS_URL, and the program TEST_CHROMIUM. Without these variables, starts new servers, and
+ * uses the Chromium of this machine. If PostgreSQL's programs are missing, they come from an npm
+ * package. Redis and Chromium are installed from the system's packages, unless TEST_INSTALL=never.
  */
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
@@ -151,7 +151,7 @@ process.on('exit', () => {
   for (const dir of folders) rmSync(dir, { recursive: true, force: true });
 });
 
-/** Ends the child when this process ends, for any reason. */
+/** Ends the child when this process ends for any reason. */
 export function endsWithUs(child) {
   children.add(child);
   child.once('exit', () => children.delete(child));

@@ -2,8 +2,8 @@
  * `npm start`: install, build, serve.
  *
  * npm passes SIGTERM and SIGINT to the process that it started and waits for it. The script in
- * package.json begins with `exec`, so that this process receives them. The signal would end a shell
- * and leave the gateway running.
+ * package.json begins with `exec`, so that this process receives the signals. Without it, a signal
+ * would end the shell and leave the gateway running.
  */
 
 import { runGateway } from './run-gateway.mjs';

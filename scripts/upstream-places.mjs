@@ -73,7 +73,9 @@ const text = `${JSON.stringify(sorted(found), null, 2)}\n`;
 if (process.argv.includes('--print')) process.stdout.write(text);
 else writeFileSync(OUTPUT, text);
 
-/** Follows every path on which no type occurs twice. A recursive type is followed once more. */
+/**
+ * Follows every path, and stops where a type occurs again. A recursive type is followed once more.
+ */
 function walk(start, tools) {
   follow(start, '', '', []);
 

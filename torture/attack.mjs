@@ -1,6 +1,6 @@
 /**
- * Hostile bodies against one gateway process with a small heap. The process must not end, must keep
- * serving others, must keep its memory bounded, and must charge every response.
+ * Hostile bodies against one gateway process with a small heap. The process must not end, must
+ * continue to serve others, must keep its memory bounded, and must charge every response.
  *
  * The first phase sends one body after another, so that each block of the event loop and each
  * growth of memory belongs to one body. The second sends many at once, from several keys, while a

@@ -55,7 +55,7 @@ export function toUnits(decimal) {
   return decimal.startsWith('-') ? -units : units;
 }
 
-/** One line of a part's result: a comparison, how many violate it, and the first of them. */
+/** One line of a part's result: a comparison, the number of violations, and the first of them. */
 export function lineOf(name, what, violations, examples = 3) {
   return { name, what, violations: violations.length, examples: violations.slice(0, examples) };
 }

@@ -142,7 +142,7 @@ function counts(usage) {
   };
 }
 
-/** Complete events only: a line without its line end may be half a line. */
+/** Reads complete events only, because a line without its line end may be incomplete. */
 function events(text) {
   return text
     .split('\n')

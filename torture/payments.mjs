@@ -1,8 +1,8 @@
 /**
  * Payments under faults: customers pay on the simulated Stripe, which refunds and disputes at
- * random. Its notifications are dropped, repeated, delayed and sent to any replica, between forged
- * ones, while gateways and the database are killed. Afterwards the provider is compared with the
- * ledger, and every balance with what the provider has.
+ * random. Its notifications are dropped, repeated, delayed and sent to any replica, together with
+ * forged ones, while gateways and the database are killed. Afterwards the provider's records are
+ * compared with the ledger and with every balance.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,10 @@ const WEBHOOK_SECRET = 'whsec_torture_torture';
 const ADMIN_TOKEN = 'torture-admin-token';
 const ACCOUNTS = 40;
 const UNITS_PER_CENT = 10n ** 12n;
-/** As often as Stripe tries, within the time of this test. */
+/**
+ * The number of attempts to deliver a notification. Stripe itself tries for three days, which is
+ * too long for this test.
+ */
 const ATTEMPTS = 4;
 
 /**
@@ -173,7 +176,7 @@ export async function torturePayments(options, random, say) {
     }
   }
 
-  /** Each fault comes when its part of the payments has begun. */
+  /** Each fault happens when its share of the payments has begun. */
   async function breakThings() {
     const faults = random.shuffle([
       ...Array.from({ length: kills }, () => kill),
@@ -245,7 +248,7 @@ export async function torturePayments(options, random, say) {
     done,
     tally,
     lines: [
-      lineOf('P1', 'every balance is what was paid, less refunds and disputes', wrong),
+      lineOf('P1', 'every balance equals the payments minus refunds and disputes', wrong),
       lineOf('P2', 'the comparison booked everything that was dropped', refused),
       lineOf('P3', 'after it, the comparison finds nothing', left.missing),
       lineOf('P4', `none of ${tally.forged} forged notifications was accepted`, accepted),

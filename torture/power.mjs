@@ -63,7 +63,8 @@ export async function torturePower({ runs, cuts, charges, kills, chargesPerKill 
     const records = [...readRecords(log)].length;
     done.records += records;
     const moments = new Set(Array.from({ length: cuts }, () => random.below(records)));
-    // The end is a cut, too: everything is acknowledged, and nothing more is flushed.
+    // The end of the record is also used as a cut: by then everything is acknowledged, and nothing
+    // more is flushed.
     moments.add(records - 1);
     const disk = createDisk();
     let acknowledged = '';

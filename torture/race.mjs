@@ -1,8 +1,8 @@
 /**
- * The race for the last cent: many requests of one key at once, over all replicas, with a balance
- * that covers only few of them. With `bounded` the balance must not fall further than the key's
- * concurrency allows. With `none` it must not fall below zero, while replicas are killed, clients
- * leave, and some responses cost far more than their holds.
+ * The race for the last cent: many simultaneous requests of one key, over all replicas, with a
+ * balance that covers only a few of them. With `bounded` the balance must not fall further than the
+ * key's concurrency allows. With `none` it must not fall below zero, while replicas are killed,
+ * clients leave, and some responses cost far more than their holds.
  */
 
 import { Agent, request } from 'undici';

@@ -1,7 +1,7 @@
 /**
  * An attacker who guesses keys must not learn whether a key exists. Unknown and revoked keys are
  * refused with the same text, and all keys within the same time. The holder of a real key learns
- * the reason. Not part of the test suite, because it would fail on a busy machine.
+ * the reason. This is not part of the test suite, because it would fail on a busy machine.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -59,7 +59,7 @@ export async function tortureTiming({ samples, isTimed }, random, say) {
         method: 'POST',
         headers: {
           ...callHeaders(credential),
-          // Each has its own client address, because guesses are limited by address.
+          // Each request has its own client address, because guesses are limited by address.
           'x-forwarded-for': [...randomBytes(4)].map(String).join('.'),
         },
         body,

@@ -12,7 +12,7 @@ import { startServer } from '../server.mjs';
 
 const PACKAGE = 'litellm';
 const KEY = 'sk-benchmark';
-/** Its imports take this long on a slow machine. */
+/** Loading its modules takes up to this long on a slow machine. */
 const PATIENCE_MS = 180_000;
 
 export default {

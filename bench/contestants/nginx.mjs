@@ -1,4 +1,4 @@
-/** nginx with one worker, as a reverse proxy in front of a model API is usually set up. */
+/** nginx with one worker, with the usual settings of a reverse proxy in front of a model API. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';

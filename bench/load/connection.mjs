@@ -45,7 +45,8 @@ export function createConnection({ port, onDone, onFirstByte }) {
     opening.on('data', (data) => {
       for (let at = 0; at < data.length && read !== undefined;) at = read(data, at);
     });
-    // A connection closes after its last response, when the next one may already be in use.
+    // A connection closes after its last response. At that time the next connection may already be
+    // in use.
     const finishHere = (problem) => opening === socket && finish(problem);
     opening.on('error', (/** @type {NodeJS.ErrnoException} */ error) =>
       finishHere(`connection: ${error.code}`),

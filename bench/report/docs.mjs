@@ -32,7 +32,7 @@ function measured(results, charts) {
     conditions(results),
     ...SUBJECTS.flatMap((subject) => verdicts(results, titles, subject)),
     ...charts.map(({ name, alt }) => `![${alt}](performance/${name}.svg)`),
-    '## What each does meanwhile',
+    '## The work of each contestant per request',
     table(
       ['', 'does'],
       results.contestants

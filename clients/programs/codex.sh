@@ -1,4 +1,4 @@
-# Codex: a run, and the same conversation resumed. It speaks the Responses API.
+# Codex: a run, and the same conversation resumed. It uses the Responses API.
 set -e
 export CODEX_HOME="$PWD/codex"
 mkdir -p "$CODEX_HOME"

@@ -1,6 +1,6 @@
 /**
- * Vercel's AI SDK with its three providers: text, streams, objects, tools, thinking. That of OpenAI
- * speaks the Responses API unless `.chat` is asked for.
+ * Vercel's AI SDK with its three providers: text, streams, objects, tools, thinking. OpenAI's
+ * provider uses the Responses API, unless `.chat` is called.
  */
 
 import { createAnthropic } from '@ai-sdk/anthropic';
@@ -13,7 +13,7 @@ const apiKey = process.env.OPENAI_API_KEY;
 const baseURL = process.env.OPENAI_BASE_URL;
 const model = 'claude-opus-5';
 const schema = z.object({ city: z.string(), people: z.number().int() });
-/** Otherwise the Responses provider refers to items of earlier steps, which are not stored. */
+/** Without this, the Responses provider refers to items of earlier steps, which are not stored. */
 const providerOptions = { openai: { store: false } };
 const providers = {
   openai: createOpenAI({ apiKey, baseURL })(model),

@@ -4,7 +4,7 @@ export default defineConfig({
   entry: ['src/index.ts', 'src/stripe/index.ts', 'src/testing/index.ts'],
   format: ['esm', 'cjs'],
   dts: true,
-  // One class of errors for all entry points, also for require.
+  // All entry points share one error class, also with `require`.
   splitting: true,
   clean: true,
   target: 'node20',

@@ -1,6 +1,6 @@
 /**
- * A disk that loses power: what it has after a cut is what was flushed, and any part of what was
- * not. It is played from the records of `record.c`.
+ * A disk that loses power. After a cut it contains all flushed bytes, and any part of the bytes
+ * that were not flushed. Its contents are reconstructed from the records of `record.c`.
  */
 
 import { closeSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ export function* readRecords(path) {
 }
 
 export function createDisk() {
-  /** By name: the flushed contents, and what was done since. */
+  /** By name: the flushed contents, and the changes since. */
   const files = new Map();
   /** Creations and deletions that are not flushed, in order. */
   let directory = [];
@@ -81,10 +81,11 @@ export function createDisk() {
       }
     },
 
-    /** Writes what the disk has if the power is cut now into a new directory. */
+    /** Writes into a new directory the contents that the disk has if the power is cut now. */
     cut(target, random) {
       mkdirSync(target, { recursive: true });
-      // Each cut loses another part: nothing, all, or a share of what was not flushed.
+      // Each cut loses a different part of the bytes that were not flushed: nothing, all, or a
+      // share.
       const share = random.pick([0, 1, random.below(100) / 100, random.below(100) / 100]);
       const isKept = () => random.chance(share);
       const kept = directory.filter(isKept);

@@ -1,6 +1,6 @@
 /**
- * Settles charges on an embedded ledger until it has a number of acknowledgements, and writes each
- * down when it has it.
+ * Settles charges on an embedded ledger until it has received a number of acknowledgements. It
+ * records each acknowledgement as soon as it arrives.
  *
  * Arguments: the data directory, the file for acknowledgements, a name for the ids, the number of
  * charges, the number of settlements in flight. The contents of a charge are computed from its id.

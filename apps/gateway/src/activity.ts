@@ -11,7 +11,7 @@ export interface Activity {
   begin(): void;
   end(): void;
   announceStop(): void;
-  /** From now on each connection gets at most one more response. */
+  /** From this call on, each connection gets at most one more response. */
   startDraining(): void;
   /** Closes the connections of the next `count` responses, so that their clients reconnect. */
   shedConnections(count: number): void;

@@ -1,6 +1,6 @@
 /**
- * The operator's Express application, on a port of its own: the table of operations behind a token,
- * metrics and health without one. API keys give no access here.
+ * The operator's Express application, on a port of its own: the operations, which need a token, and
+ * metrics and health, which need none. API keys give no access here.
  */
 
 import express from 'express';
@@ -105,7 +105,10 @@ export function createAdminApp(services: AdminServices): Express {
   return app;
 }
 
-/** Paths without parameters first: `/admin/keys/find` would also be a `/admin/keys/:key_id`. */
+/**
+ * Paths without parameters come first, because `/admin/keys/find` also matches
+ * `/admin/keys/:key_id`.
+ */
 function operationNames(): readonly OperationName[] {
   const hasParameter = (name: OperationName): number => Number(operations[name].path.includes(':'));
   const names = Object.keys(operations) as OperationName[];
@@ -138,7 +141,7 @@ function requireToken(name: string, tokenNow: () => string | undefined): Request
   };
 }
 
-/** Comes after {@link requireAdmin}. */
+/** Must run after {@link requireAdmin}. */
 function requireRight(right: Right): RequestHandler {
   return function checkRight(_req, res, next) {
     const token = tokenOf(res);

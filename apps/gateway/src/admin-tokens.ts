@@ -1,9 +1,9 @@
-/** The operators' tokens: who asks, and what they may do. */
+/** The operators' tokens. A token identifies an operator and has rights. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Right } from './operations/operation.js';
 
-/** `all`: everything. `credit`: to read and to add money, for a shop. `read`: to read. */
+/** `all`: may do everything. `credit`: may read and add money, for a shop. `read`: may read. */
 export const TOKEN_RIGHTS = ['all', 'credit', 'read'] as const;
 export type TokenRight = (typeof TOKEN_RIGHTS)[number];
 
@@ -42,7 +42,7 @@ export function findToken(
   return found;
 }
 
-/** Digests all have one length, which comparing in constant time needs. */
+/** All digests have the same length, which a comparison in constant time requires. */
 function digestOf(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

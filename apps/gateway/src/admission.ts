@@ -1,10 +1,10 @@
 /**
  * Decides whether a key may make a request now. Its limits and its standing are checked before the
- * body is read. With `OVERDRAFT=none` the most that the request can cost is held afterwards.
+ * body is read. With `OVERDRAFT=none` the highest possible charge is held after the body was read.
  *
  * The order bounds the overdraft: a lease is taken before the balance is read and given back only
- * after the charge is durable. So at most as many requests as the key has leases can take the
- * balance below zero.
+ * after the charge is durable. At most as many requests as the key has leases can therefore take
+ * the balance below zero.
  */
 
 import { StoreUnavailableError, renewalOf } from '@gateway/balance-store';
@@ -108,7 +108,7 @@ export async function placeHold(
       case 'held':
         return undefined;
       case 'inactive':
-        // The key was active a moment ago. The refusal says why it no longer is.
+        // The key was active a moment ago. This refusal reports why it no longer is.
         return (await checkStanding(key, { store })) ?? refusedAs(UNKNOWN_KEY);
       case 'capped':
         return { ...refusedAs(cappedRequest(placed, hold.amount, new Date())), limit: 'cap' };
@@ -131,7 +131,7 @@ function unavailable(error: unknown): RefusedAdmission {
   return refusedAs(storeUnavailable(error));
 }
 
-/** Says why the key does not work. Only the holder of a real key gets this far. */
+/** Reports why the key does not work. Only the holder of a real key can get this answer. */
 function inactiveKey(standing: Standing, key: KeyRecord): Refusal {
   switch (standing.standing) {
     case 'exhausted':
@@ -165,7 +165,7 @@ function cappedKey(use: CapUse, now: Date): Refusal {
   return cappedRefusal(`${capText(use)} is used up${renewalText(use, now)}`);
 }
 
-/** The cap is not used up, but what is left of it is less than this request may cost. */
+/** The cap is not used up, but its unused part is less than this request may cost. */
 function cappedRequest(
   { cap: use, held }: HoldOutcome & { readonly outcome: 'capped' },
   amount: bigint,

@@ -116,7 +116,7 @@ const EXPOSED_HEADERS = [
 ];
 const PREFLIGHT_SECONDS = 7_200;
 
-/** Keys travel in headers that a page sets itself, so cookies are never allowed. */
+/** A page sends keys in headers that it sets itself, so cookies are never allowed. */
 function allowBrowsers(origins: ReadonlySet<string>): RequestHandler {
   return cors({
     origin: origins.has('*') ? '*' : [...origins],

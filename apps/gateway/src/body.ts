@@ -16,7 +16,7 @@ import type { Refusal } from './refusal.js';
 export type BodyReading =
   | { readonly outcome: 'read'; readonly body: Buffer }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
-  /** The client went away before its request was complete: there is nobody to answer. */
+  /** The client disconnected before its request was complete, so no response can be sent. */
   | { readonly outcome: 'gone' };
 
 const DECODERS = {
@@ -85,7 +85,7 @@ function collect(
   { maxBytes, memory, invite }: BodyLimits,
 ): Promise<Buffer | Refusal | 'gone'> {
   return new Promise((resolve) => {
-    // The connection closed while the key was looked up. No event will follow.
+    // The connection was closed while the key was looked up, so no event will follow.
     if (req.destroyed) {
       resolve('gone');
       return;
@@ -130,8 +130,8 @@ function collect(
 /**
  * The chunks of a body that have arrived. If the length is declared, memory for the whole body is
  * allocated once a quarter has arrived. From then on each chunk is copied there and freed. It is
- * not allocated earlier, because a client that declares much and sends little must not take the
- * memory.
+ * not allocated earlier, because a client that declares a large body but sends little must not
+ * occupy the memory.
  */
 class Pieces {
   bytes = 0;

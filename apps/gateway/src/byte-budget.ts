@@ -17,7 +17,7 @@ export interface ByteBudget {
 
 export interface ByteReservation {
   /**
-   * Changes this reservation to `bytes` in total. On any outcome but `reserved` nothing changes.
+   * Changes this reservation to `bytes` in total. It changes only if the outcome is `reserved`.
    *
    * @returns `key_full` if the key would have more than half of the budget, `full` if other keys
    * have reserved too much

@@ -1,6 +1,6 @@
 /**
- * The path that a client meant. Many clients are given a base address with `/v1` missing or twice,
- * or with an extra slash. Each of these mistakes can only mean one endpoint.
+ * Corrects paths. Many clients are configured with a base address in which `/v1` is missing or
+ * repeated, or that has an extra slash. Each of these mistakes can only mean one endpoint.
  */
 
 const V1_PATHS = /^\/(messages|chat\/completions|responses|models)(\/|$)/;

@@ -1,4 +1,7 @@
-/** Which clients count as one: an IPv4 address, or the /64 network that an IPv6 client is given. */
+/**
+ * Decides which clients are counted together: those of one IPv4 address, or of one IPv6 /64
+ * network.
+ */
 
 import ipaddr from 'ipaddr.js';
 

@@ -35,13 +35,15 @@ export interface ClientServer {
   readonly services: Services;
   /** Version of the settings in force. */
   readonly settingsVersion: () => string;
-  /** Requests that begin from now on use these settings; those under way keep theirs. */
+  /** Requests that begin after this call use these settings. Requests in progress keep theirs. */
   readonly applySettings: (settings: Settings) => void;
   /** How many client connections are open. */
   readonly connections: () => number;
   /** Closes this many connections, each after its next response, so that the clients reconnect. */
   readonly shedConnections: (count: number) => void;
-  /** Makes `/readyz` answer 503. Requests are taken as before, until {@link ClientServer.drain}. */
+  /**
+   * Makes `/readyz` answer 503. Requests are accepted as before, until {@link ClientServer.drain}.
+   */
   announceStop(): void;
   /**
    * Stops accepting connections. Requests in progress, and new ones on open connections, are still

@@ -40,14 +40,14 @@ const list = z
       .filter((item) => item !== ''),
   );
 
-/** A secret that travels in a header, after a space. */
+/** A secret that is sent in a header, after a space. */
 const headerToken = text
   .min(16, 'must have at least 16 characters')
   .regex(/^[\x21-\x7e]*$/, 'must be printable ASCII without spaces');
 
 const ADMIN_TOKEN_FORM = /^([\w.-]{1,50}):(all|credit|read):(.+)$/;
 
-/** `shop:credit:<token>`: a name for the trail, what it may do, and the token itself. */
+/** `shop:credit:<token>`: a name for the trail, the token's right, and the token itself. */
 const adminToken = z.string().transform((item, context): AdminToken => {
   const [, name, right, token] = ADMIN_TOKEN_FORM.exec(item) ?? [];
   const isRight = TOKEN_RIGHTS.find((known) => known === right);
@@ -71,7 +71,7 @@ const usd = z.string().transform((amount, context) => {
   return z.NEVER;
 });
 
-/** In cents. The smallest amount is Stripe's. */
+/** In cents. The smallest amount is Stripe's minimum. */
 const wholeCents = usd.transform((amount, context) => {
   const cents = centsFromUnits(amount);
   if (cents !== undefined && cents >= 50 && cents <= MAX_CENTS) return cents;
@@ -85,7 +85,7 @@ const webhookSecret = z
   .string()
   .regex(
     /^whsec_[A-Za-z0-9+/]+={0,2}$/,
-    'must be whsec_ and base64, or several with spaces between',
+    'must be whsec_ followed by base64, or several separated by spaces',
   )
   .refine((secret) => {
     const encoded = secret.slice('whsec_'.length);
@@ -96,7 +96,8 @@ const webhookSecret = z
 const environment = z.object({
   HOST: text.default('127.0.0.1'),
   PORT: port.default(8080),
-  // HOST does not apply: opening the gateway to clients must not open its administration to them.
+  // HOST does not apply here: a gateway that clients can reach must not let them reach its admin
+  // API.
   ADMIN_HOST: text.default('127.0.0.1'),
   ADMIN_PORT: port.default(8081),
   ADMIN_TOKEN: headerToken.optional(),
@@ -149,7 +150,7 @@ const environment = z.object({
     .pipe(
       z
         .array(
-          z.string().regex(/^whsec_\S{8,}$/, 'must be whsec_…, or several with spaces between'),
+          z.string().regex(/^whsec_\S{8,}$/, 'must be whsec_…, or several separated by spaces'),
         )
         .max(10, 'must be at most 10 secrets'),
     )
@@ -199,7 +200,7 @@ export interface Config {
   readonly adminHost: string;
   readonly adminPort: number;
   readonly adminToken: string | undefined;
-  /** Further tokens, each with a name and what it may do. */
+  /** Further tokens, each with a name and a right. */
   readonly adminTokens: readonly AdminToken[];
   /** Accepted as well, while a new token replaces it. */
   readonly previousAdminToken: string | undefined;
@@ -234,7 +235,7 @@ export interface Config {
   readonly webhook:
     | {
         readonly url: string;
-        /** All of them sign each webhook. */
+        /** Each webhook is signed with all of them. */
         readonly secrets: readonly string[];
         /** Whether the receiver may be inside a private network, and reached by plain HTTP. */
         readonly allowPrivate: boolean;
@@ -262,7 +263,7 @@ export interface Config {
   readonly bodyMemoryBytes: number;
   /** Origins whose pages may call the gateway from a browser; `*` stands for all of them. */
   readonly corsOrigins: ReadonlySet<string>;
-  /** How long the gateway says that it will stop before it does. */
+  /** How long `/readyz` answers 503 before the gateway stops. */
   readonly drainDelayMs: number;
   /** Where the built pages are, or `none`. Default: in the package `@gateway/dashboard`. */
   readonly pagesDir: string | undefined;
@@ -278,14 +279,14 @@ export interface Config {
   readonly lowBalance: bigint | undefined;
   readonly allowedFeatures: ReadonlySet<PricedFeature>;
   /**
-   * How far below zero a balance may fall: by what the requests in flight cost when it crosses
+   * How far below zero a balance may fall: by the cost of the requests in flight when it crosses
    * zero, or not at all.
    */
   readonly overdraft: 'bounded' | 'none';
   readonly chat: ChatConfig;
 }
 
-/** What chat clients get beyond the specification. */
+/** Features for chat clients that go beyond the specification. */
 export interface ChatConfig {
   /** With `native`, the upstream guarantees JSON schemas. */
   readonly jsonSchema: 'ignored' | 'native';
@@ -300,7 +301,8 @@ const PROVIDER_URL = 'https://api.anthropic.com';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The variables of a process, with those of the file that `ENV_FILE` names. The process's own win.
+ * The variables of a process, with those of the file that `ENV_FILE` names. If both have a
+ * variable, the process's value is used.
  *
  * @throws {ConfigError} if the file cannot be read
  */
@@ -468,8 +470,8 @@ function stripeProblems(v: z.output<typeof environment>): readonly string[] {
 }
 
 /**
- * The smallest budget, in bodies of the largest size. Half of the budget is one key's share; it
- * must hold a body in both its compressed and its decompressed form.
+ * The smallest budget, in bodies of the largest size. One key's share is half of the budget. It
+ * must be large enough for a body in both its compressed and its decompressed form.
  */
 const BODIES_AT_ONCE = 4;
 const SHARE_OF_MEMORY = 0.25;
@@ -487,7 +489,7 @@ function leastBodyMemory(maxBodyBytes: number): number {
   return BODIES_AT_ONCE * maxBodyBytes;
 }
 
-/** zod quotes what it received for some problems; a secret must not reach a terminal that way. */
+/** For some problems zod quotes the received value. A secret must not be printed in this way. */
 function problemOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type') return `must be a ${issue.expected}`;
   return issue.message;

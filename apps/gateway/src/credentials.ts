@@ -1,9 +1,10 @@
 /**
- * Which credential a request presents: `Authorization: Bearer <key>` or `x-api-key: <key>`, never
- * both (specification section 5). Only the form is checked here, not whether the key exists.
+ * Finds the credential that a request presents: `Authorization: Bearer <key>` or `x-api-key:
+ * <key>`, never both (specification section 5). Only the form is checked here, not whether the key
+ * exists.
  *
- * No message contains the literal `x-api-key`: Claude Code replaces any error text that does by
- * "Invalid API key".
+ * No message contains the literal `x-api-key`: Claude Code replaces any error text that contains it
+ * by "Invalid API key".
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -14,7 +15,7 @@ export type PresentedCredential =
   | { readonly outcome: 'presented'; readonly credential: string }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
-/** `bearer_or_link`: a read-only link too, on requests that only read. */
+/** `bearer_or_link`: also accepts a link for reading, on requests that only read. */
 export type AcceptedCredential = 'bearer_or_x_api_key' | 'bearer' | 'bearer_or_link';
 
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
@@ -45,16 +46,16 @@ export function readCredential(
 }
 
 /**
- * One refusal for a key that is missing, malformed, unknown or revoked, so that guessing reveals
- * nothing.
+ * The same refusal for a key that is missing, malformed, unknown or revoked, so that guessing
+ * reveals nothing.
  */
 export const UNKNOWN_KEY = unauthorized(
   'invalid API key: send "Authorization: Bearer <API_KEY>" with a key of this gateway',
 );
 
-/** For a link that was signed here, so that it gives nothing away. */
+/** Used only for a link that was signed here, so that it reveals nothing to others. */
 export const ENDED_LINK = unauthorized(
-  'this link has ended: ask whoever sent it for a new one',
+  'this link is no longer valid: ask the person who sent it for a new one',
   'link_ended',
 );
 

@@ -14,7 +14,7 @@ const PRIVATE_DIR = 0o700;
 export interface DataDir {
   /** Where the embedded ledger keeps its files. */
   readonly path: string;
-  /** Reads the secret of this name, making it on first use. */
+  /** Reads the secret of this name. On first use, creates it. */
   secret(name: 'key-pepper' | 'admin-token'): string;
   readDemoKey(): string | undefined;
   writeDemoKey(credential: string): void;

@@ -62,7 +62,7 @@ const REDUCER_WAITS_MS = 8_000;
  *
  * Call it when the process starts. If the flag is lowered between two GCs of the reducer, V8 aborts
  * the process. The first of these GCs comes at least 8 s after the start, so the flag is not set in
- * an older process, which is only slower after a pause.
+ * an older process. Such a process is only slower after a pause.
  */
 export function disableMemoryReducer(
   uptimeMs = performance.now(),
@@ -72,7 +72,7 @@ export function disableMemoryReducer(
 }
 
 /**
- * Returns the memory that only the start needed, some 15 MB, to the system. At this moment there is
+ * Returns to the system the memory that only the start needed, some 15 MB. At this moment there is
  * no optimized code that this GC could drop.
  */
 export function freeMemoryOfStart(): void {
@@ -80,9 +80,9 @@ export function freeMemoryOfStart(): void {
 }
 
 /**
- * Returns memory to the system after a long pause, instead of the memory reducer.
+ * Returns memory to the system after a long pause. Replaces V8's memory reducer.
  *
- * @returns a function that stops this
+ * @returns a function that ends this behaviour
  */
 export function freeMemoryWhenIdle(
   activity: Pick<Activity, 'begun' | 'running'>,

@@ -21,7 +21,8 @@ export interface ConnectionLimits {
   readonly checkEveryMs: number;
   /**
    * How long a connection may be idle between two requests. Longer than the idle timeout of a load
-   * balancer in front; otherwise that could send a request on a connection that is being closed.
+   * balancer in front; otherwise the load balancer could send a request on a connection that is
+   * being closed.
    */
   readonly idleTimeoutMs: number;
   /** Further connections are closed at once. */
@@ -89,7 +90,7 @@ function bornWith<Class extends typeof IncomingMessage | typeof ServerResponse>(
   return Born as unknown as Class;
 }
 
-/** Requests that expect `100 Continue` and have not been sent it. */
+/** Requests that expect `100 Continue`, which was not sent yet. */
 const waiting = new WeakSet<IncomingMessage>();
 
 /** Whether the client may be waiting for a `100 Continue` before it sends its body. */
@@ -136,7 +137,7 @@ const IDLE_MS = 250;
 const SILENT_MS = 2_000;
 
 export interface Patience {
-  /** Requests that are not finished by then are cut off. */
+  /** Requests that are not finished after this time are cut off. */
   readonly deadlineMs: number;
   /** Whether requests whose client has disconnected are still running. They are awaited too. */
   readonly isWorking?: () => boolean;

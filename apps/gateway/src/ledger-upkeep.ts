@@ -8,7 +8,7 @@ const PERIOD_MS = 60_000;
 const EXPIRY_NOTICE_MS = 7 * 86_400_000;
 
 export interface LedgerUpkeep {
-  /** The figures as last read; `undefined` before the first time. */
+  /** The figures of the last reading; `undefined` before the first one. */
   readonly summary: LedgerSummary | undefined;
   stop(): Promise<void>;
 }
@@ -46,8 +46,8 @@ export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkee
     try {
       await work();
     } catch (error) {
-      // After an outage the next run succeeds. If the ledger cannot be sealed, `ledger audit` says
-      // why.
+      // After an outage the next run succeeds. If the ledger cannot be sealed, `ledger audit`
+      // reports the reason.
       const reason = error instanceof Error ? error.message : String(error);
       log.warn({ reason }, 'ledger upkeep failed');
     }

@@ -22,7 +22,10 @@ const OWN_PIECES = { minLength: 15_000, maxWrite: 16_384 };
  * piece.
  */
 const SHARED_PIECES = { minLength: 3_400, maxWrite: 4_096 };
-/** A line is written after at most this time. If the process is killed, waiting lines are lost. */
+/**
+ * A line is written within this time. If the process is killed, lines that are not written yet are
+ * lost.
+ */
 const LOG_FLUSH_MS = 500;
 
 /** @param options.isShared - Whether other processes write to the same standard output. */

@@ -2,7 +2,10 @@
 
 import type { Refusal } from './refusal.js';
 
-/** Endpoints of either API that clients ask for, and what to use instead, if anything. */
+/**
+ * Endpoints of either API that clients request although they are not offered, and the alternative,
+ * if there is one.
+ */
 const NOT_OFFERED: readonly (readonly [path: RegExp, instead?: string])[] = [
   // Nothing is stored, so there is nothing to fetch, to delete or to continue.
   [/^\/v1\/responses\/./, 'POST /v1/responses with the whole conversation as input'],
@@ -27,7 +30,7 @@ const EVERYTHING =
   'the endpoints are POST /v1/messages, POST /v1/chat/completions, POST /v1/responses, GET /v1/models and ' +
   'GET /v1/dashboard/balance';
 
-/** What a request asks for. */
+/** The method and the path of a request. */
 export interface Asked {
   readonly method: string;
   /** Path and query, as the client wrote them. */
@@ -55,7 +58,7 @@ export function methodNotAllowed(asked: Asked, allowed: string): Refusal {
   };
 }
 
-/** Whoever may GET may also ask for the head alone. */
+/** Where GET is allowed, HEAD is allowed as well. */
 export function allowHeader(methods: readonly string[]): string {
   return methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
 }
@@ -74,7 +77,7 @@ function explanationOf(path: string): string {
   );
 }
 
-/** Without the query, in which a client may have sent a secret. */
+/** The name of a request without its query, which may contain a secret. */
 function nameOf({ method, url }: Asked): string {
   const path = url.split('?', 1)[0] ?? '';
   return `${method} ${path.slice(0, 100).replace(/[^\x20-\x7e]/g, '?')}`;

@@ -1,4 +1,4 @@
-/** Whether a version of Node is in the range that `engines` of package.json states. */
+/** Checks whether a version of Node is in the range that `engines` of package.json states. */
 
 /**
  * Understands only the two kinds of comparator in this range, joined by `||`: `^22.19.0` (22.19.0

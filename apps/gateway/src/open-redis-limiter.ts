@@ -7,8 +7,8 @@ import { createRedisLimiter } from '@gateway/rate-limiter/redis';
 import type { Metrics } from './telemetry/metrics.js';
 
 /**
- * How long a process waits for Redis before it starts without it. A Redis that refuses connections
- * ends the wait at once, so only one that does not respond delays the start this long. On a busy
+ * How long a process waits for Redis before it starts without it. If Redis refuses connections, the
+ * wait ends at once. Only a Redis that does not respond delays the start this long. On a busy
  * machine, connecting takes seconds.
  */
 const CONNECT_PATIENCE_MS = 10_000;
@@ -98,8 +98,8 @@ function connectRedis([first = '', ...others]: readonly string[]): Redis | Clust
   const options = {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    // The limiter waits far less. This only bounds the calls that pile up on a connection that
-    // hangs.
+    // The limiter waits far less. This timeout only limits the calls that accumulate on a
+    // connection that hangs.
     commandTimeout: 10_000,
   };
   if (others.length === 0) return new Redis(first, options);

@@ -9,14 +9,14 @@ import { openDataDir } from './data-dir.js';
 import type { DataDir } from './data-dir.js';
 import type { PAYMENT_LEDGER } from './payments/payment-ledger.js';
 
-/** What pages of a key's holder read. */
+/** The methods that the pages for the holder of a key use. */
 type LedgerRead = 'findEntry' | 'listEntries' | 'readUsage' | 'readBalanceAt' | 'ping';
 
-/** What a key with the scope `manage` may do with the keys of its account. */
+/** The operations of a key with the scope `manage` on the keys of its account. */
 type KeyManagement =
   'listKeys' | 'create' | 'updateKey' | 'suspendKey' | 'resumeKey' | 'revokeKey' | 'rotateKey';
 
-/** What payments need: see `payments/payment-ledger.ts`. */
+/** The methods that payments need: see `payments/payment-ledger.ts`. */
 type PaymentAccess = (typeof PAYMENT_LEDGER)[number];
 
 /** The methods that a worker calls in the process that owns the ledger, as they are. */
@@ -65,8 +65,9 @@ const DATABASE_PATIENCE_MS = 60_000;
 const DATABASE_RETRY_MS = 1_000;
 
 /**
- * Who opens the ledger. `gateway`: owns an embedded ledger and applies migrations. `migration`: the
- * same, without serving. `command`: works beside a running gateway, and changes no schema.
+ * The purpose for which the ledger is opened. `gateway`: owns an embedded ledger and applies
+ * migrations. `migration`: the same, without serving. `command`: works beside a running gateway,
+ * and does not change the schema.
  */
 export type LedgerUser = 'gateway' | 'migration' | 'command';
 

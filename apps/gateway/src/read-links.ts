@@ -1,9 +1,9 @@
 /**
- * Links for reading: a text that stands for a key on the dashboard's reads, and nowhere else.
+ * Links for reading: a text that is accepted in place of a key, but only for reading the dashboard.
  *
- * A link is signed and stored nowhere. It names the key, until when it is good, and the credential
- * that the key had: a link is good for as long as that credential, and ends when the key is rotated
- * or revoked. It never lets anyone see more than the key itself, nor spend.
+ * A link is signed and stored nowhere. It names the key, the time until which it is valid, and the
+ * credential that the key had. It is valid only as long as that credential, and ends when the key
+ * is rotated or revoked. A link never shows more than the key itself may see, and it cannot spend.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -13,19 +13,19 @@ import { CUSTOMER_PAGE } from './pages/addresses.js';
 export interface ReadLinks {
   create(key: Pick<KeyRecord, 'id' | 'hint'>, expiresAt: Date): string;
   /**
-   * Checks the signature only: needs no database, so guessing costs nothing.
+   * Checks only the signature. It needs no database, so guesses cause no load there.
    *
    * @returns the id of the key; `undefined` for a text that this gateway did not sign
    */
   read(link: string): ReadLink | undefined;
-  /** Whether the link is still good for its key, which was read meanwhile. */
+  /** Whether the link is still valid for its key, which was read meanwhile. */
   isGood(link: ReadLink, key: KeyRecord, now: number): boolean;
 }
 
 export interface ReadLink {
   readonly keyId: string;
   readonly expiresAt: Date;
-  /** Of the credential that the key had. */
+  /** A mark of the credential that the key had. */
   readonly mark: string;
 }
 
@@ -35,17 +35,17 @@ const FORM = /^gl_([\w-]{1,64})\.(\d{1,12})\.([\w-]{16})\.([\w-]{43})$/;
 const MARK_LENGTH = 16;
 const PURPOSE = 'gateway links for reading, version 1';
 
-/** Whether a credential has the form of a link, good or not. */
+/** Whether a credential has the form of a link, valid or not. */
 export function isReadLink(credential: string): boolean {
   return credential.startsWith(PREFIX);
 }
 
-/** @param pepper - The one of the keys' credentials, the same on every replica. */
+/** @param pepper - The pepper with which credentials are hashed, the same on every replica. */
 export function createReadLinks(pepper: string): ReadLinks {
   const secret = createHmac('sha256', pepper).update(PURPOSE).digest();
   const sign = (text: string): string =>
     createHmac('sha256', secret).update(text).digest('base64url');
-  // A key's record has no more of its credential than the hint, which rotating changes.
+  // Of its credential, a key's record has only the hint, which changes when the key is rotated.
   const markOf = ({ id, hint }: Pick<KeyRecord, 'id' | 'hint'>): string =>
     sign(`credential ${id} ${hint}`).slice(0, MARK_LENGTH);
 
@@ -76,7 +76,7 @@ export function linkView(link: string, keyId: string, expiresAt: Date) {
     object: 'link' as const,
     key_id: keyId,
     link,
-    /** Below the address that clients use. What follows # is never sent to a server. */
+    /** Below the address that clients use. Browsers never send the part after # to a server. */
     path: `${CUSTOMER_PAGE}/#link=${link}`,
     expires_at: new Date(Math.floor(expiresAt.getTime() / 1000) * 1000).toISOString(),
   };

@@ -1,4 +1,4 @@
-/** How the gateway refuses a request: the error, its headers, and when it is sent. */
+/** Refusals: the error, its headers, and the moment at which it is sent. */
 
 import type { IncomingMessage } from 'node:http';
 import type { Request, Response } from 'express';
@@ -19,7 +19,7 @@ export interface Refusal {
   /** One of the provider's stable codes, on which its SDKs act. */
   readonly errorCode?: string;
   readonly retryAfterSeconds?: number;
-  /** For the operator's log: the internal cause. It is not sent to the client. */
+  /** The internal cause, for the operator's log. It is not sent to the client. */
   readonly fault?: string;
   /**
    * Whether SDKs should try again. By default: no after a 4xx other than 408, 409 and 429; after
@@ -64,7 +64,7 @@ export function sendEarlyRefusal(
     sendRefusal(res, refusal, context);
     return;
   }
-  // Most bodies came in the same packet as the head, and Node parses them after this tick.
+  // Most bodies arrive in the same packet as the head, and Node parses them after this tick.
   setImmediate(() => {
     if (req.complete) sendRefusal(res, refusal, context);
     else refuseUpload(req, res, writeRefusal(closing(res), refusal, context));

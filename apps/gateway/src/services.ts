@@ -23,7 +23,7 @@ export interface Services {
   readonly prices: PriceTable;
   /** When the rates change next, in milliseconds since the epoch. */
   readonly pricesUntil: number;
-  /** Brings `prices` and `preparer` to a time, after {@link Services.pricesUntil}. */
+  /** Updates `prices` and `preparer` to a time after {@link Services.pricesUntil}. */
   readonly changePrices: (now: number) => void;
   readonly upstream: UpstreamClient;
   readonly patience: RelayPatience;

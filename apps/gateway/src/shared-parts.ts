@@ -48,7 +48,7 @@ export interface SharedParts {
   /** Serves the admin API, if there is a token for it. @returns its address */
   openAdmin(services: AdminParts): Promise<string>;
   closeAdmin(): Promise<void>;
-  /** Writes what is pending, then closes the ledger. */
+  /** Completes pending writes, then closes the ledger. */
   closeLedger(): Promise<void>;
   closeSimulator(): Promise<void>;
 }
@@ -108,7 +108,7 @@ export async function openSharedParts(
     log,
     summary: () => upkeep.summary,
   });
-  // Log-ins are few, so each replica counts its own.
+  // Log-ins are rare, so each replica counts its own.
   const limiter = createMemoryLimiter();
   const payments = await openPayments(config, { ledger: store, registry, log });
   const paymentUpkeep = payments === undefined ? undefined : startPaymentUpkeep(payments, log);

@@ -29,8 +29,8 @@ export interface RunningGateway {
   /** Reads the settings again, and logs the outcome. */
   readonly reload: Reloader['reload'];
   /**
-   * Announces the stop for the configured time. Then stops accepting requests, lets those in
-   * progress finish and be charged, and closes everything.
+   * Announces the stop for the configured time. Then stops accepting requests, finishes and charges
+   * those in progress, and closes everything.
    */
   stop(): Promise<{ readonly abandoned: number }>;
 }

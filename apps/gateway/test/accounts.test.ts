@@ -74,7 +74,7 @@ describe('an account with several keys', () => {
     expect(keys.data.map(({ id }) => id).sort()).toEqual([first.id, second.id].sort());
   });
 
-  it('says so when it is credited and no key of it can spend the money', async () => {
+  it('reports that none of its keys can spend the money when it is credited', async () => {
     const { id } = await gateway.createKey();
     await gateway.call('revokeKey', { key_id: id });
     const topUp = { key_id: id, top_up_id: id, amount_usd: '1' };
@@ -134,7 +134,7 @@ describe('a creation', () => {
 });
 
 describe('a rotated key', () => {
-  it('keeps its id and balance, and its old credential works for as long as it is told', async () => {
+  it('keeps its id and balance, and its old credential works until the grace period ends', async () => {
     const { id, apiKey } = await gateway.createKey();
     const graced = await gateway.call('rotateKey', { key_id: id, grace_seconds: 3_600 });
     for (const credential of [apiKey, graced.api_key]) {

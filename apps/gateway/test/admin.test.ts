@@ -290,7 +290,7 @@ describe('METRICS_TOKEN', () => {
     expect(await metrics.text()).toContain('gateway_requests_total');
     expect((await read(undefined, '/healthz')).status).toBe(200);
     expect((await read(`Bearer ${METRICS_TOKEN}`, '/admin/keys')).status).toBe(401);
-    // HOST does not matter: the admin server listens where ADMIN_HOST says.
+    // HOST has no effect here: the admin server listens on ADMIN_HOST.
     expect(new URL(closed.adminUrl).hostname).toBe('127.0.0.1');
     await closed.stop();
   });

@@ -22,7 +22,7 @@ import type { RawClient } from './support/raw-client.js';
 import { until } from './support/until.js';
 
 const MEBIBYTE = 1024 * 1024;
-/** With the smallest budget that is allowed, two bodies of one key fit, and one of another key. */
+/** With the smallest allowed budget, two bodies of one key and one body of another key fit. */
 const MAX_BODY_BYTES = 4 * MEBIBYTE;
 const BODY_MEMORY_BYTES = 4 * MAX_BODY_BYTES;
 

@@ -74,7 +74,7 @@ describe('pages in a browser', () => {
       expect(asked.headers.get('access-control-allow-methods')).toBe('GET,POST');
       expect(asked.headers.get('access-control-allow-headers')).toBe(ASKED_HEADERS);
       expect(asked.headers.get('vary')).toMatch(/origin/i);
-      // Keys travel in headers, never in cookies.
+      // Keys are sent in headers, never in cookies.
       expect(asked.headers.get('access-control-allow-credentials')).toBe(null);
     }
     for (const [post, key, body, status] of [

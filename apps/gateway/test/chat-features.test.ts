@@ -1,4 +1,7 @@
-/** What an operator can turn on for OpenAI clients: schemas, thinking, cache points, web search. */
+/**
+ * Features that an operator can turn on for OpenAI clients: schemas, thinking, cache points, web
+ * search.
+ */
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { formatUsd } from '@gateway/billing';
@@ -106,7 +109,7 @@ describe('with everything on', () => {
     });
   });
 
-  it('streams thinking as it is made, and then signed; the history carries it back', async () => {
+  it('streams thinking while it is generated, and then signed; the history contains it again', async () => {
     const stream = await client.chat.completions.create({
       model: 'claude-opus-4-8',
       messages,
@@ -158,7 +161,7 @@ describe('with everything on', () => {
     expect(two.usage?.prompt_tokens_details?.cached_tokens).toBeGreaterThanOrEqual(1000);
   });
 
-  it('searches the web, names the cited pages, and charges what the usage says', async () => {
+  it('searches the web, names the cited pages, and charges the usage', async () => {
     const { data: completion, response } = await client.chat.completions
       .create({
         model: 'claude-sonnet-4-6',

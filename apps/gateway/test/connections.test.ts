@@ -1,5 +1,6 @@
 /**
- * Clients that misuse connections: slow, idle, too many, or with requests that end in two places.
+ * Clients that misuse connections: slow or idle ones, too many of them, and requests whose end is
+ * ambiguous.
  */
 
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** What the console and the dashboard show beside entries and sums. */
+/** The data that the console and the dashboard show besides entries and sums. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';

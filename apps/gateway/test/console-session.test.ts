@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** As a browser does it: with the headers that a page cannot choose. */
+/** Sends a request like a browser, with the headers that a page cannot choose. */
 function ask(
   path: string,
   init: RequestInit & { readonly headers?: Readonly<Record<string, string>> } = {},
@@ -187,7 +187,7 @@ describe('a session', () => {
         expect((await ask(path, { headers: { cookie } })).status).toBe(401);
       }
     }
-    // A token in the header counts, whatever the cookie is.
+    // If there is a token in the header, the cookie is ignored.
     const headers = { cookie: adminCookie, authorization: 'Bearer wrong-token-of-the-tests' };
     expect((await ask('/admin/keys', { headers })).status).toBe(401);
     expect((await ask('/metrics', { headers: { cookie: adminCookie } })).status).toBe(200);
@@ -205,7 +205,7 @@ describe('the value of a session', () => {
     expect(readSession(value, [other], start)).toBe(undefined);
     expect(readSession(value, [{ ...token, token: 'the-token-of-anne-2' }], start)).toBe(undefined);
     expect(readSession(value, [{ ...token, name: 'Anna' }], start)).toBe(undefined);
-    // Right now, not when it was written.
+    // The current rights count, not those at the time of the log-in.
     const reader: AdminToken = { ...token, right: 'read' };
     expect(readSession(value, [reader], start)?.token.right).toBe('read');
     const rotating = [{ ...token, token: 'the-token-of-anne-2' }, token];
@@ -222,14 +222,14 @@ describe('the value of a session', () => {
     expect(endOf({ token, startedAt: start, seenAt })).toBe(start + LIFETIME_MS);
   });
 
-  it('is nothing but what was signed', () => {
+  it('is refused if any part of it was changed', () => {
     for (const text of ['', '.', '...', value.slice(0, -1), `${value}A`, value.toUpperCase()]) {
       expect(readSession(text, [token], start)).toBe(undefined);
     }
   });
 });
 
-// Last, because it uses up what is left.
+// This is the last test, because it uses up the remaining log-ins.
 describe('log-ins', () => {
   it('are limited for each address, also those with the right token', async () => {
     let refused: Response | undefined;
@@ -240,7 +240,7 @@ describe('log-ins', () => {
     expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
     const right = await logIn(ADMIN_TOKEN);
     expect([right.status, right.headers.getSetCookie()]).toEqual([429, []]);
-    // Whoever is logged in stays so.
+    // Existing sessions stay logged in.
     expect((await ask('/admin/keys', { headers: { cookie: adminCookie } })).status).toBe(200);
   });
 });

@@ -66,8 +66,8 @@ it('charges exactly the sum of the usage objects over 25,845 requests', async ()
     const stream = i % 4 >= 2;
     const text = 'word '.repeat(i % 97) + String(i % 1009);
     const system = [
-      // Long enough for the upstream to cache; the same prefix comes back, so it is written and
-      // read.
+      // Long enough for the upstream to cache. The same prefix is sent again, so it is both written
+      // and read.
       {
         type: 'text',
         text: `context ${String(i % 11)} `.repeat(600),

@@ -27,7 +27,10 @@ interface Seen {
   readonly waits: number[];
 }
 
-/** Asks again as soon as the request before it passed or was late, `parallel` at a time. */
+/**
+ * Sends the next request as soon as an earlier one has passed or was late, with `parallel` of them
+ * at a time.
+ */
 function drive(
   ceiling: FairCeiling,
   { key, parallel, tokens = 0 }: { key: string; parallel: number; tokens?: number },
@@ -67,7 +70,7 @@ describe('three keys, one of them greedy', () => {
     // The ceiling is used up, and not exceeded by more than its burst of two seconds.
     expect(3 * equal).toBeGreaterThanOrEqual(600 * MINUTES);
     expect(3 * equal).toBeLessThanOrEqual(600 * MINUTES + 21);
-    // 10 requests a second for three keys: a turn comes every 300 ms.
+    // With 10 requests a second for three keys, each key has a turn every 300 ms.
     for (const { waits, late } of patient) {
       expect(p99(waits)).toBeLessThanOrEqual(400);
       expect(late).toBe(0);
@@ -97,7 +100,7 @@ it('one key alone may use all of it', async () => {
   expect(alone.passed).toBeGreaterThanOrEqual(600 * MINUTES);
 });
 
-it('a key that was idle has saved up nothing', async () => {
+it('a key gains no larger share by having been idle', async () => {
   const ceiling = open({ requestsPerMinute: 600 });
   const busy = drive(ceiling, { key: 'busy', parallel: 20 });
   await elapse();
@@ -110,7 +113,8 @@ it('a key that was idle has saved up nothing', async () => {
 it('a request larger than the ceiling passes, and the next one waits for it', async () => {
   const ceiling = open({ tokensPerMinute: 60_000 });
   expect(ceiling.pass('key', 4_000)).toEqual({ outcome: 'passed' });
-  // 2,000 at once, so 2,000 are owed: two seconds at 1,000 a second, and a little to be above zero.
+  // The bucket is 2,000 below zero, so the wait is two seconds at 1,000 a second, and a little more
+  // to be above zero.
   const next = ceiling.pass('key', 1);
   await jest.advanceTimersByTimeAsync(1_990);
   expect(ceiling.waiting).toBe(1);

@@ -1,4 +1,7 @@
-/** The native endpoint in front of a bare upstream: requests and responses pass byte for byte. */
+/**
+ * The native endpoint in front of a bare upstream: requests and responses are passed on byte for
+ * byte.
+ */
 
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, Server, ServerResponse } from 'node:http';
@@ -53,8 +56,8 @@ beforeEach(() => {
 });
 
 /**
- * Odd but valid: key order, blanks, escapes, a number that no double can represent, an unknown
- * member.
+ * Unusual but valid bodies: key order, blanks, escapes, a number that no double can represent, an
+ * unknown member.
  */
 const MESSAGE = Buffer.from(
   '{ "usage" : {"output_tokens":3,"input_tokens":2,"future":{"a":1}},\n\t"type":"message", "id":"msg_1","role":"assistant",' +

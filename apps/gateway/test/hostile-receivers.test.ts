@@ -1,4 +1,7 @@
-/** What a receiver of webhooks can do to the gateway: cost it one attempt, and nothing else. */
+/**
+ * Hostile receivers of webhooks: each can only make one attempt fail, and has no other effect on
+ * the gateway.
+ */
 
 import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -41,7 +44,7 @@ async function serve(
   return `http://127.0.0.1:${String(await listen(server))}/`;
 }
 
-/** A receiver below HTTP, and how many connections it got. */
+/** A receiver that sends raw bytes instead of HTTP, and counts its connections. */
 async function serveBytes(bytes: string): Promise<{ url: string; connections: () => number }> {
   let connections = 0;
   const server = createServer((socket) => {
@@ -249,7 +252,7 @@ describe('a name of a receiver', () => {
   const inside = { address: '10.0.0.1', family: 4 };
   const outside = { address: '2606:4700::1111', family: 6 };
 
-  /** What a connection is given for a name that resolves to `found`. */
+  /** The result of a look-up for a name that resolves to `found`. */
   function resolve(
     found: readonly LookupAddress[] | Error,
     all: boolean,

@@ -8,7 +8,10 @@ import type { TestGateway } from './support/gateway.js';
 const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
   addresses?.some(({ address }) => address === '::1'),
 );
-/** A machine without IPv6 cannot test it; `client-address.test.ts` tests what is counted. */
+/**
+ * On a machine without IPv6 these tests are skipped; `client-address.test.ts` tests how addresses
+ * are counted.
+ */
 const describeWithIPv6 = hasIPv6 ? describe : describe.skip;
 
 let gateway: TestGateway | undefined;

@@ -1,4 +1,6 @@
-/** The delivery of events, from both ledgers. The tests check what the receiver got. */
+/**
+ * The delivery of events, from both ledgers. The tests check the webhooks that the receiver got.
+ */
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

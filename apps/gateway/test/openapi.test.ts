@@ -1,4 +1,4 @@
-/** The OpenAPI documents agree with the routes, and with what they answer. */
+/** The OpenAPI documents agree with the routes and with their responses. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,7 +58,7 @@ async function pay(url: string | null | undefined): Promise<Response> {
 const namesOf = (endpoints: readonly Endpoint[]): readonly string[] =>
   endpoints.map(({ method, path }) => `${method} ${path}`).sort();
 
-/** A layer of Express's router, as far as it is used here. */
+/** The part of a layer of Express's router that is used here. */
 interface Layer {
   readonly route?: {
     readonly path: string;
@@ -73,7 +73,7 @@ describe('the document for clients', () => {
     };
     const routes = stack.flatMap(({ route }) =>
       (route?.stack ?? [])
-        // The others are refused with 405.
+        // The other methods are refused with 405.
         .filter(({ method }) => method !== undefined)
         .map(({ method }) => `${method ?? ''} ${route?.path ?? ''}`),
     );
@@ -156,7 +156,7 @@ describe('both documents', () => {
   });
 });
 
-/** Strict: neither a member that is missing nor one that nobody described passes. */
+/** Strict: fails if a member is missing, or if a member is not described. */
 function check(name: string, schema: z.ZodType, answer: unknown): void {
   const parsed = schema.safeParse(answer);
   expect([name, parsed.error?.issues ?? []]).toEqual([name, []]);

@@ -48,7 +48,10 @@ interface Answer {
   readonly bytes: Buffer;
 }
 
-/** As written: `fetch` would tidy the path, decode the body and follow redirects. */
+/**
+ * Sends the path as written. `fetch` would normalize the path, decode the body and follow
+ * redirects.
+ */
 function get(
   base: string,
   path: string,
@@ -136,7 +139,7 @@ describe('a page', () => {
       }
       const head = await get(base, path, {}, 'HEAD');
       expect([head.status, head.bytes.length]).toEqual([200, 0]);
-      // Nobody compressed this one.
+      // There is no compressed copy of this file.
       const plain = await get(base, `${prefix}/assets/plain-4d5e6f.css`, {
         'accept-encoding': 'br',
       });

@@ -46,7 +46,7 @@ describe.each(Object.entries(LEDGERS))('payments on %s', (_name, ledgerEnv) => {
       STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
       STRIPE_API_URL: stripe.url,
       PUBLIC_URL: 'https://gateway.example',
-      // Limits are per address, and each request of a customer comes from another one.
+      // Limits are per address, and each request of a customer has a new address.
       TRUST_PROXY: '1',
       TOP_UP_MIN_USD: '5',
       TOP_UP_MAX_USD: '500',

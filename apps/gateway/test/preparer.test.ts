@@ -24,8 +24,8 @@ const RULES: PreparationRules = {
 
 const open: RequestPreparer[] = [];
 /**
- * `npm test` builds the worker thread before it tests; alone, this suite needs `npm run build`
- * first.
+ * `npm test` builds the worker thread before it tests. If this suite is run alone, it needs `npm
+ * run build` first.
  */
 function openPreparer({
   rules = RULES,

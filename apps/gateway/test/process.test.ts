@@ -387,7 +387,7 @@ describe('the command line', () => {
         prompt_tokens_details: { cached_tokens: 4 },
       },
     };
-    // Here `input_tokens` is the whole prompt.
+    // In the responses format `input_tokens` counts the whole prompt.
     const responses = {
       request_id: 'req_nobody_either',
       usage: {

@@ -1,6 +1,6 @@
 /**
- * Refusals as SDKs and Claude Code see them: whether to try again, and texts that they show
- * unchanged.
+ * Refusals as SDKs and Claude Code see them: whether a retry makes sense, and the texts that they
+ * show unchanged.
  */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';

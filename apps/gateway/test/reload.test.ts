@@ -121,7 +121,10 @@ async function cli(
   return { code, out };
 }
 
-/** The input rate that each process shows; connections are not kept, so all of them are asked. */
+/**
+ * The input rates that the processes report. Connections are not kept, so that all processes get
+ * requests.
+ */
 async function ratesSeen({ gateway, apiKey }: Setup, asks = 12): Promise<Set<string>> {
   const seen = new Set<string>();
   for (let ask = 0; ask < asks; ask += 1) {
@@ -260,8 +263,8 @@ async function chargeNow(setup: Setup): Promise<Charged> {
 }
 
 /**
- * Plans a change of the price and charges a request before it comes. On a busy machine the change
- * can come first: then it is planned again, later.
+ * Schedules a change of the price and charges a request before it. On a busy machine the change can
+ * take effect first; then a later change is scheduled.
  */
 async function chargeBeforeChange(
   setup: Setup,

@@ -1,7 +1,7 @@
 /**
  * Replicas on shared databases: killed at each moment that matters, stopped for longer than a lease
- * lasts, cut off from Redis, racing for the last cent. What clients saw and what the upstream
- * served is compared with the ledger, read by plain SQL.
+ * lasts, cut off from Redis, racing for the last cent. The usages that clients received and that
+ * the upstream served are compared with the ledger, which is read by plain SQL.
  */
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -204,7 +204,7 @@ describe('a replica that is killed', () => {
     upstream.open();
     await until(() => upstream.served.length > before);
 
-    // The other replica has no database either, and its log says so.
+    // The other replica has no database either, and its log reports this.
     const refused = await postMessages(b, key, userMessage('Hello'));
     expect(refused.status).toBe(503);
     const requestId = refused.headers.get('x-gateway-request-id')!;

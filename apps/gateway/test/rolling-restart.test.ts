@@ -1,6 +1,6 @@
 /**
  * Restarts without lost requests: with DRAIN_DELAY_S a gateway announces that it will stop, and
- * takes requests until load balancers have noticed.
+ * serves requests until load balancers have noticed.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';

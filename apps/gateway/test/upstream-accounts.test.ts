@@ -1,7 +1,7 @@
 /**
- * Several accounts of the same API: where a key's requests go, what happens when an account
- * refuses, limits, is gone or reports invalid usage, and that nothing is sent twice after it was
- * accepted.
+ * Several accounts of the same API. The tests show which account a key's requests go to, and what
+ * happens if an account refuses or limits requests, cannot be reached or reports invalid usage. A
+ * request that was accepted is never sent twice.
  */
 
 import { once } from 'node:events';

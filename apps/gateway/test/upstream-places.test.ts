@@ -67,7 +67,7 @@ function bodyWith(path: string, value: unknown): object {
   return { ...BASE, ...(nested as object) };
 }
 
-/** The path as the refusal writes it. */
+/** The path in the form that refusals use. */
 const shown = (path: string): string => path.replaceAll('[]', '.0');
 
 it('the list agrees with the types of the installed SDK', () => {
@@ -111,7 +111,7 @@ describe('every member of a request', () => {
   it('that holds free-form data is skipped by its name, and no other is', () => {
     // Each entry of `fallbacks` may have further members; `properties` is inside `input_schema`.
     const expected = freeForm.filter((name) => !['fallbacks', 'properties'].includes(name));
-    // The caller of a tool is given as a type of tool.
+    // The caller of a tool is described by a type of tool.
     expect([...expected, 'caller'].sort()).toEqual([...FREE_FORM].sort());
     const all = Object.values(places).flat();
     for (const name of FREE_FORM) {
@@ -146,7 +146,7 @@ describe.each(places.tool)('a tool definition at %s', (path) => {
     for (const type of servers) {
       const { refusal, chargeBound } = prepare(bodyWith(path, { type, name: 'x' }), ALL);
       if (familyOf(type) === 'advisor') {
-        expect(refusal).toMatch(/nothing limits what this costs/);
+        expect(refusal).toMatch(/its cost has no limit/);
       } else {
         const tokens = 10n * BigInt(MODEL.contextWindow);
         expect(chargeBound).toBe(tokens * MODEL.rates.cacheWrite5mPerToken);

@@ -1,6 +1,6 @@
 /**
- * The four counts decide the charge. Details and further parts never make a response free or
- * refused.
+ * Only the four counts determine the charge. Because of details and further parts, no response is
+ * free or refused.
  */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';

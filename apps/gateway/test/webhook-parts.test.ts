@@ -99,7 +99,7 @@ describe('the signatures of a webhook', () => {
 describe('an event whose delivery fails', () => {
   const createdAt = EVENT.createdAt.getTime();
 
-  /** Plays all attempts of an event, each of which takes no time. */
+  /** Simulates all attempts of an event. Each attempt takes no time. */
   function attemptsOf(firstAt: number, random: number): readonly number[] {
     const times = [firstAt];
     for (let attempts = 0; ; attempts += 1) {

@@ -66,7 +66,7 @@ function countProblem(name: keyof ChargeableUsage, count: number): string | unde
   return `${name} is ${count}, not an integer from 0 to ${MAX_TOKENS}`;
 }
 
-/** Upper bounds of a request's tokens: its input as counted or estimated, its output as limited. */
+/** Upper bounds of a request's tokens: its counted or estimated input, and its output limit. */
 export interface TokenCeiling {
   /** All prompt tokens, of any class. */
   readonly promptTokens: number;

@@ -3,8 +3,8 @@
  * generation, newest first.
  *
  * Rates are Anthropic's public list prices of October 2026; limits and traits are those of its
- * model pages. `created_at` is the day an Anthropic SDK release first named the model. A model
- * whose price depends on the prompt's length is listed at its higher price.
+ * model pages. `created_at` is the day on which a release of an Anthropic SDK first named the
+ * model. A model whose price depends on the prompt's length is listed at its higher price.
  */
 
 import type { PriceTable, PriceTableJson } from './price-table.js';
@@ -41,7 +41,7 @@ const GENERATION_4_6: Traits = {
   thinking_on: 'adaptive',
   structured_outputs: 'accepted',
 };
-/** These think with a budget of tokens, which the chat format does not have. */
+/** These models think with a budget of tokens. The chat format has no such budget. */
 const GENERATION_4_5: Traits = { ...GENERATION_4_6, effort: [], thinking_on: undefined };
 
 export const defaultPriceTableJson: PriceTableJson = {
@@ -50,7 +50,7 @@ export const defaultPriceTableJson: PriceTableJson = {
       id: 'claude-haiku-5-5',
       display_name: 'Claude Haiku 5.5',
       created_at: '2026-10-07T00:00:00Z',
-      // The price of prompts beyond 100,000 tokens: shorter ones cost 0.10 and 0.50.
+      // The price of prompts beyond 100,000 tokens. Shorter prompts cost 0.10 and 0.50.
       rate_in: '0.50',
       rate_out: '2.50',
       ...MILLION_CONTEXT,

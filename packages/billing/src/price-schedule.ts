@@ -1,6 +1,6 @@
 /**
- * A price table whose rates change at times that are known before. Several processes that read the
- * same table change their rates at the same moment, whenever each of them read it.
+ * A price table whose rates change at times that are known in advance. Several processes with the
+ * same table change their rates at the same moment, even if they read the table at different times.
  */
 
 import * as z from 'zod';
@@ -52,7 +52,8 @@ export type PriceScheduleJson = z.input<typeof priceScheduleJson>;
  * A change replaces both rates. Factors of cached tokens that it leaves out stay those of the
  * model.
  *
- * @param json - The parsed file: {@link PriceScheduleJson}. A price table without changes is one.
+ * @param json - The parsed file: {@link PriceScheduleJson}. A price table without changes is also
+ * accepted.
  * @throws {PriceTableError} with every problem, those of `parsePriceTable` included: a change
  * without a time, changes of one model that are not in the order of their times.
  */

@@ -5,7 +5,8 @@
  * called.
  */
 
-// A namespace import, so that bundlers can drop the unused parts of zod. They cannot with `{ z }`.
+// A namespace import, so that bundlers can drop the unused parts of zod. With `{ z }` they could
+// not.
 import * as z from 'zod';
 import { readDecimal } from './decimal.js';
 import type { RateField, Rates } from './rates.js';
@@ -193,7 +194,7 @@ function toModelPrice(model: ModelJson, path: string, problems: string[]): Model
     deprecated: model.deprecated,
     rateIn: model.rate_in,
     rateOut: model.rate_out,
-    // Zero rates never take effect: a problem was noted, so the whole table is refused.
+    // `NO_RATES` is never used: a problem was noted, so the whole table is refused.
     rates: reading.outcome === 'read' ? reading.rates : NO_RATES,
     maxOutputTokens: model.max_output_tokens,
     contextWindow: model.context_window,

@@ -1,23 +1,23 @@
 /**
- * What a gateway needs of a payment provider: to start a payment, to read a signed notification, to
- * list what the provider has, and to refund.
+ * The interface that a gateway needs from a payment provider: start a payment, read a signed
+ * notification, refund, and list the provider's payments, refunds and disputes.
  *
- * A provider reports facts. The same fact may come any number of times, from a notification or from
- * a list, and in any order. Each names ids of the provider from which a ledger entry's id is
- * derived, so that every fact is booked once.
+ * A provider reports facts. The same fact may be reported any number of times, by a notification or
+ * by a list, and in any order. Each fact names ids of the provider. The id of its ledger entry is
+ * derived from them, so that every fact is booked once.
  */
 
-/** Payments of one mode are never facts of the other. */
+/** Payments of one mode are never reported to a gateway of the other. */
 export type PaymentMode = 'test' | 'live';
 
-/** What the gateway wrote into the provider's object when it started the payment. */
+/** The metadata that the gateway wrote into the provider's object when it started the payment. */
 export interface PaymentOrigin {
   readonly paymentId: string;
   readonly accountId: string;
 }
 
 interface Money {
-  /** In the smallest unit of the currency; of USD, whole cents. */
+  /** In the smallest unit of the currency; for USD, whole cents. */
   readonly amountCents: number;
   /** Three letters in lower case, such as `usd`. */
   readonly currency: string;
@@ -28,7 +28,7 @@ interface OfPayment {
   readonly providerPaymentId: string;
 }
 
-/** The money has arrived. Nothing else counts as paid. */
+/** The money has arrived. Only this fact counts as paid. */
 export interface PaidFact extends OfPayment, Money {
   readonly kind: 'paid';
   readonly mode: PaymentMode;
@@ -49,7 +49,7 @@ export interface FailedFact {
   readonly code: string;
 }
 
-/** The page was not used in time, and can no longer be. */
+/** The page was not used in time, and can no longer be used. */
 export interface ExpiredFact {
   readonly kind: 'expired';
   readonly origin: PaymentOrigin;
@@ -68,7 +68,10 @@ export interface MethodSavedFact {
 export interface RefundFact extends OfPayment, Money {
   readonly kind: 'refund';
   readonly refundId: string;
-  /** `undone`: made, and then failed or canceled, so that the operator has the money again. */
+  /**
+   * `undone`: the refund was made, but then failed or was canceled, so that the operator has the
+   * money again.
+   */
   readonly state: 'made' | 'undone';
 }
 
@@ -76,8 +79,8 @@ export interface DisputeFact extends OfPayment, Money {
   readonly kind: 'dispute';
   readonly disputeId: string;
   /**
-   * `inquiry`: no money has moved. `withdrawn`: the provider took it back, for now or for good.
-   * `reinstated`: it took it back, and returned it.
+   * `inquiry`: no money has moved. `withdrawn`: the provider took the money back, for now or
+   * permanently. `reinstated`: the provider took the money back and then returned it.
    */
   readonly state: 'inquiry' | 'withdrawn' | 'reinstated';
   /** The provider's own word, such as `needs_response` or `lost`. */
@@ -111,7 +114,7 @@ export interface SavedMethod {
   readonly methodId: string;
 }
 
-/** A charge without the customer, of a method that the customer saved for that. */
+/** A charge of a saved method while the customer is absent. */
 export interface CardCharge extends SavedMethod {
   readonly origin: PaymentOrigin;
   readonly amountCents: number;
@@ -125,7 +128,7 @@ export type ChargeOutcome =
 
 export type RefundOutcome =
   | { readonly outcome: 'made'; readonly fact: RefundFact }
-  /** The provider refuses it: already refunded, disputed, or too much. */
+  /** The provider refuses the refund: already refunded or disputed, or the amount is too large. */
   | { readonly outcome: 'refused'; readonly message: string };
 
 /**
@@ -140,7 +143,7 @@ export interface PaymentProvider {
   startCheckout(checkout: {
     readonly origin: PaymentOrigin;
     readonly amountCents: number;
-    /** Where the customer comes back to. */
+    /** The address to which the customer returns. */
     readonly successUrl: string;
     readonly cancelUrl: string;
   }): Promise<StartedCheckout>;
@@ -153,8 +156,8 @@ export interface PaymentProvider {
   readSavedMethod(setupId: string): Promise<SavedMethod | undefined>;
   chargeSavedMethod(charge: CardCharge): Promise<ChargeOutcome>;
   /**
-   * How a charge of a saved method ended, asked by its origin instead of repeating it; `undefined`
-   * if the provider never got it.
+   * The outcome of a charge of a saved method, found by its origin without repeating the charge;
+   * `undefined` if the provider never received it.
    */
   findCharge(charge: CardCharge, since: Date): Promise<ChargeOutcome | undefined>;
   /** @param refund.refundId - The caller's id. The same id refunds once. */
@@ -176,7 +179,7 @@ export interface PaymentProvider {
   listFacts(range: { readonly from: Date; readonly until: Date }): AsyncIterable<PaymentFact>;
 }
 
-/** The provider did not answer, or not with anything that can be used. */
+/** The provider did not answer, or its answer cannot be used. */
 export class PaymentProviderError extends Error {
   override readonly name = 'PaymentProviderError';
   /**

@@ -1,7 +1,7 @@
 /**
- * The requests of the provider, judged by Stripe's own mock server, which checks them against
- * Stripe's OpenAPI document and answers with fixed objects. Opt-in, because it is a program of its
- * own: `go install github.com/stripe/stripe-mock@latest`, start it, and set
+ * Sends the provider's requests to Stripe's own mock server, which checks them against Stripe's
+ * OpenAPI document and answers with fixed objects. The test is opt-in, because the mock server has
+ * to be installed separately: `go install github.com/stripe/stripe-mock@latest`, start it, and set
  * `STRIPE_MOCK_URL=http://127.0.0.1:12111`.
  */
 
@@ -21,7 +21,7 @@ const apiUrl = process.env['STRIPE_MOCK_URL'];
   const pages = { successUrl: 'https://g.example/paid', cancelUrl: 'https://g.example/' };
   const card = { origin, amountCents: 500, customerId: 'cus_1', methodId: 'pm_card_visa' };
 
-  // Its fixed objects are of other payments. Only an error would say that a request is wrong.
+  // The fixed objects belong to other payments. Only an error would show that a request is wrong.
   it('accepts every request', async () => {
     const paymentId = 'pi_1';
     const started = [
@@ -30,7 +30,7 @@ const apiUrl = process.env['STRIPE_MOCK_URL'];
     ];
     for (const { url } of started) expect(url).toMatch(/^https:/);
     await provider.readSavedMethod('seti_1');
-    // The fixed payment waits for a method; a request that is refused has another code.
+    // The fixed payment waits for a method. A refused request would have another code.
     expect(await provider.chargeSavedMethod(card)).toEqual({
       outcome: 'declined',
       code: 'requires_payment_method',

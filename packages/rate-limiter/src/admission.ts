@@ -35,8 +35,9 @@ export function decideAdmission(
 }
 
 /**
- * How long to wait for a lease. Nobody knows when one is given back, so this is a guess of one to
- * two seconds, spread so that the clients denied together do not return together.
+ * How long to wait for a lease. The limiter cannot know when one will be released, so this is a
+ * guess of one to two seconds. It is random, so that clients that are denied together do not retry
+ * together.
  *
  * @param random - Uniform in [0, 1).
  */

@@ -2,7 +2,7 @@
 export type Decision =
   | {
       readonly outcome: 'allowed';
-      /** Events that would still be allowed right now. */
+      /** The number of further events that would be allowed now. */
       readonly remaining: number;
     }
   | {

@@ -1,7 +1,7 @@
 /** A map of values that expire. Beyond its size limit it forgets the least recently used entry. */
 
 export interface FadingMap<V> {
-  /** Undefined when absent or expired. Counts as use. */
+  /** Undefined if the key is absent or expired. Reading a value counts as use. */
   get(key: string, nowUs: number): V | undefined;
   put(key: string, value: V, nowUs: number): void;
   delete(key: string): void;
@@ -16,7 +16,7 @@ export interface FadingMapOptions<V> {
   readonly worthlessAtUs: (value: V) => number;
 }
 
-/** A node of the list, which is in the order of use. */
+/** A node of the linked list, which is in the order of use. */
 interface Entry<V> {
   readonly key: string;
   value: V;
@@ -28,9 +28,9 @@ interface Entry<V> {
  * Each operation takes constant time. There is no timer: each `put` looks at the least recently
  * used entries.
  *
- * The order of use is a linked list. The insertion order of a Map would do, but its first entry is
- * slow to find: V8 leaves a hole for each deleted entry, and an iterator has to skip them. With
- * 20,000 entries that took 16 microseconds.
+ * The order of use is a linked list. The insertion order of a Map could serve instead, but its
+ * first entry is slow to find: V8 leaves a hole for each deleted entry, and an iterator has to skip
+ * them. With 20,000 entries that took 16 microseconds.
  */
 export function createFadingMap<V>({
   maxEntries,

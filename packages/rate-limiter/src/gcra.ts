@@ -1,9 +1,10 @@
 /**
  * The burst limit: the generic cell rate algorithm, a token bucket kept in a single number.
  *
- * That number is the theoretical arrival time (TAT): when the bucket will be full again. Each
- * permit moves it one interval ahead; a permit that would move it more than `burst` intervals ahead
- * of now is denied. All times are whole microseconds on one clock, so the arithmetic is exact.
+ * That number is the theoretical arrival time (TAT): the time at which the bucket will be full
+ * again. Each permit moves the TAT one interval ahead. A permit that would move it more than
+ * `burst` intervals ahead of now is denied. All times are whole microseconds on one clock, so the
+ * arithmetic is exact.
  */
 
 import type { Policy } from './policy.js';
@@ -18,7 +19,7 @@ export type PermitDecision =
  *
  * Exactly `burst` permits are allowed at once from a full bucket. A TAT further ahead than the
  * policy can have put it (the clock stepped back, or the limits were lowered) counts as a bucket
- * about to give one permit: that permit brings the state back into range, so a clock locks no
+ * with one permit left. That permit brings the TAT back into range, so a clock never locks a
  * subject out.
  *
  * @param tatUs - State left by the last allowed permit; undefined for a full bucket.

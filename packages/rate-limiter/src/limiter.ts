@@ -2,7 +2,7 @@
  * The interface of a limiter, the same for every backend.
  *
  * A denial is a value; it changes nothing and costs nothing. Methods of the memory backend answer
- * at once, those of Redis after one round trip: callers `await` either.
+ * at once, those of Redis after one round trip. Callers `await` both.
  */
 
 import type { LogPolicy, Policy } from './policy.js';
@@ -26,7 +26,10 @@ export interface Limiter {
   record(subject: string, policy: LogPolicy): Decision | Promise<Decision>;
   /** Leases of `subject` in flight, for tests and metrics. */
   leases(subject: string): number | Promise<number>;
-  /** Gives back every lease that is still held and stops all timers. Call nothing after it. */
+  /**
+   * Gives back every lease that is still held and stops all timers. Do not call any method
+   * afterwards.
+   */
   close(): void | Promise<void>;
 }
 

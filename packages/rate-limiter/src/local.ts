@@ -1,9 +1,9 @@
 /**
  * Local limits: how one process decides while it cannot ask Redis.
  *
- * They begin with everything that this process has granted, through Redis or locally. Otherwise
- * each loss of Redis would give a client a second burst (docs/decisions/0018). These functions over
- * plain data are the specification of what a Redis limiter does without Redis.
+ * They count everything that this process has granted, through Redis or locally. Otherwise each
+ * loss of Redis would give a client a second burst (docs/decisions/0018). These functions over
+ * plain data are the specification of a Redis limiter's behaviour without Redis.
  *
  * A call to Redis without an answer is pending. Local decisions count it as granted, because Redis
  * may still grant it.
@@ -22,12 +22,15 @@ export interface SharedLimits<P> {
 
 /** The permits of one subject that this process has granted. */
 export interface OwnPermits {
-  /** Their TAT: when all of them are back. A time in the past means a full bucket. */
+  /**
+   * Their TAT: the time at which all of them are available again. A time in the past means a full
+   * bucket.
+   */
   readonly tatUs: number;
-  /** Some were granted locally, so Redis does not know of all of them. */
+  /** Some permits were granted locally, so Redis does not count all of them. */
   readonly isAhead: boolean;
   readonly pending: number;
-  /** How long the pending permits take to come back if all are granted. */
+  /** How long the pending permits take to become available again if all are granted. */
   readonly pendingUs: number;
 }
 
@@ -35,7 +38,7 @@ export interface OwnPermits {
 export interface OwnEvents {
   /** Their times, oldest first. */
   readonly log: readonly number[];
-  /** When the last event that Redis does not know of leaves the window. */
+  /** When the last event that Redis does not count leaves the window. */
   readonly aheadUntilUs: number;
   readonly pending: number;
 }
@@ -48,9 +51,9 @@ export type LocalAdmission =
 /**
  * Admits by the share of this process.
  *
- * A permit that Redis granted comes back at the rate of the whole limit. A permit that is granted
- * here comes back at the rate of the share, because the other processes may grant theirs at the
- * same time.
+ * A permit that Redis granted becomes available again at the rate of the whole limit. A permit that
+ * is granted here becomes available again at the rate of the share, because the other processes may
+ * grant theirs at the same time.
  *
  * @param leases - All that this process holds, granted by Redis or locally.
  */
@@ -69,7 +72,7 @@ export function admitLocally(
 /**
  * How long to wait before Redis may be asked for a permit; 0 if it may be asked now.
  *
- * Redis does not know of permits that were granted locally and would grant them a second time. The
+ * Redis does not count permits that were granted locally and would grant them a second time. The
  * wait ends when the whole limit has a permit left beyond those of this process.
  */
 export function waitBeforeAskingUs(
@@ -83,8 +86,8 @@ export function waitBeforeAskingUs(
 }
 
 /**
- * Whether permits that were granted locally are not back yet. Pending permits are not in the TAT:
- * if they are granted, they come back after it.
+ * Whether some permits that were granted locally are not available again yet. The TAT does not
+ * include pending permits: if they are granted, they become available again after it.
  */
 export function isStillAhead(own: OwnPermits, nowUs: number): boolean {
   return own.isAhead && (own.pending > 0 || own.tatUs > nowUs);
@@ -138,8 +141,8 @@ function permitWaitUs(
 }
 
 /**
- * The share's can be longer: a share is at least one permit, and comes back at a fraction of the
- * rate.
+ * The span of the share can be longer: a share is at least one permit, and its permits become
+ * available again at a fraction of the rate.
  */
 function longestSpanUs({ whole, share }: SharedLimits<Policy>): number {
   return Math.max(burstSpanUs(whole), burstSpanUs(share));

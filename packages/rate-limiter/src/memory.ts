@@ -16,9 +16,9 @@ export interface MemoryLimiterOptions {
    */
   readonly random?: () => number;
   /**
-   * Subjects without a lease whose permits are remembered, and sliding logs kept: the least
-   * recently used are forgotten beyond this many of each. Subjects with a lease are always kept.
-   * Default: 100,000.
+   * The most subjects without a lease whose permits are remembered, and the most sliding logs.
+   * Beyond this number of each, the least recently used are forgotten. Subjects with a lease are
+   * always kept. Default: 100,000.
    */
   readonly maxSubjects?: number;
 }
@@ -48,8 +48,8 @@ interface Log {
 /**
  * Limits for one process.
  *
- * A lease lives until it is released. Subjects whose permits are all back and that hold no lease
- * take no memory. State ends with the process.
+ * A lease lives until it is released. Subjects that hold no lease and whose permits are all
+ * available again take no memory. State ends with the process.
  */
 export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryLimiter {
   const { now = () => performance.now(), random = Math.random, maxSubjects = 100_000 } = options;

@@ -1,5 +1,6 @@
 /**
- * Limits as plain numbers. They travel with each call, so changing a key's limits needs no restart.
+ * Limits as plain numbers. They are passed with each call, so changing a key's limits needs no
+ * restart.
  */
 
 export interface Policy {
@@ -37,7 +38,8 @@ export function burstSpanUs(policy: Policy): number {
 }
 
 /**
- * @throws {RangeError} when a limit is not a positive number, or not an integer where it counts.
+ * @throws {RangeError} when a limit is not a positive number, or not an integer where one is
+ * needed.
  */
 export function assertPolicy(policy: Policy): void {
   assertCount('concurrency', policy.concurrency);

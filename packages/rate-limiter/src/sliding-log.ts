@@ -1,8 +1,8 @@
 /**
  * A sliding log: the times of the events that were allowed.
  *
- * It keeps the limit in every window, wherever the window begins. A token bucket of 30 that refills
- * in a minute would let 59 events pass in its first minute.
+ * It enforces the limit in every window, wherever the window begins. A token bucket of 30 that
+ * refills in a minute would let 59 events pass in its first minute.
  */
 
 import type { LogPolicy } from './policy.js';

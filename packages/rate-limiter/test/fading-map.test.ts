@@ -31,7 +31,8 @@ describe('fading map', () => {
         /** In the order of use. The value is the time when it expires. */
         let expected: (readonly [key: string, value: number])[] = [];
         let nowUs = 0;
-        // Compared at the end, because a call of `expect` costs more than all the rest.
+        // The answers are compared at the end, because a call of `expect` takes longer than the
+        // rest of the test.
         const actualAnswers: unknown[] = [];
         const expectedAnswers: unknown[] = [];
         for (const step of sequence) {

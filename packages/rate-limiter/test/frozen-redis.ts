@@ -1,6 +1,6 @@
 /**
  * The limiter's scripts on a real Redis whose clock the test sets. Keys still expire in real time,
- * but after a thousand times as long, so that no test depends on its own duration.
+ * but only after a thousand times their time to live, so that no test depends on its own duration.
  */
 
 import type { Redis } from 'ioredis';

@@ -31,7 +31,10 @@ const replicas = fc.integer({ min: 1, max: 5 });
 
 type Step = 'ask' | 'answer' | 'lose the answer' | 'decide locally' | number;
 
-/** Redis is asked, and answers later or never; a local decision; a pause in microseconds. */
+/**
+ * The steps of a test: a call to Redis, which answers later or never; a local decision; a pause in
+ * microseconds.
+ */
 const steps = fc.array(
   fc.oneof(
     fc.constantFrom<Step>('ask', 'answer', 'lose the answer'),

@@ -1,6 +1,6 @@
 /**
  * Tests of a limiter that loses its Redis, for a single server and for a cluster. The local limits
- * count what Redis has granted to this process, and what it may still grant.
+ * count all that Redis has granted to this process, and all that it may still grant.
  */
 
 import { afterEach, describe, expect, it } from '@jest/globals';

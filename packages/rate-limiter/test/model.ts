@@ -51,7 +51,7 @@ interface Model {
   /** The shared state, with leases whose release was lost in an outage. */
   readonly subjects: Map<string, SubjectState>;
   readonly logs: Map<string, readonly number[]>;
-  /** What this limiter has granted, through the shared state or locally. */
+  /** All that this limiter has granted, through the shared state or locally. */
   readonly ownPermits: Map<string, OwnPermits>;
   readonly ownEvents: Map<string, OwnEvents>;
   /** The model of each lease in `real.leases`; undefined once released. */
@@ -155,8 +155,8 @@ function release(pick: number): Command {
       real.leases[index]?.release();
       const lease = model.leases[index];
       model.leases[index] = undefined;
-      // In an outage the shared state does not learn of the release. It never knew of a lease
-      // granted in one.
+      // In an outage the release does not reach the shared state. The shared state never had a
+      // lease that was granted in an outage.
       if (lease === undefined || lease.isOwn || model.isLost) return;
       addShared(model, lease.subject, -1);
     },
@@ -243,7 +243,8 @@ const policies = fc.constantFrom<Policy>(
   { concurrency: 8, burst: 1, requestsPerMinute: 0.9 },
 );
 /**
- * One window for all, as a log keeps events no longer than the window it was last written under.
+ * All calls use one window, because a log keeps events no longer than the window with which it was
+ * last written.
  */
 const logPolicies = fc
   .integer({ min: 1, max: 4 })

@@ -401,7 +401,7 @@ describe('Redis limiter: without Redis', () => {
       return states.at(-1) === 'redis';
     });
     expect(states).toEqual(['local', 'redis']);
-    // What was admitted meanwhile counts in Redis from then on.
+    // Leases that were admitted meanwhile count in Redis from then on.
     expect(await redis.zcard(`${prefix}{k:key}:l`)).toBe(10);
   });
 

@@ -1,6 +1,6 @@
 /**
- * A real Redis for tests: the one named by TEST_REDIS_URL, or one of our own for the time of the
- * suite.
+ * A real Redis for tests: the one named by TEST_REDIS_URL, or one that is started for the duration
+ * of the suite.
  */
 
 import { execFileSync, spawn } from 'node:child_process';
@@ -27,7 +27,8 @@ export interface RedisServer {
   /** Like `connect`, but through a proxy on this local port. */
   readonly connectThrough: (port: number, options?: RedisOptions) => Redis;
   /**
-   * Blocks this process until the server has answered a new connection, and so all earlier calls.
+   * Blocks this process until the server has answered a new connection. By then it has also
+   * answered all earlier calls.
    */
   readonly pingSync: () => void;
   /** Disconnects every client made here, and ends the server if it was started here. */

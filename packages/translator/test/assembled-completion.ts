@@ -1,4 +1,7 @@
-/** Assembles the chunks of a chat stream to the completion that would have come unstreamed. */
+/**
+ * Assembles the chunks of a chat stream to the completion that a plain response would have
+ * contained.
+ */
 
 import { eventsOf } from './sse-events.js';
 

@@ -23,13 +23,13 @@ export interface StreamVector {
   readonly error?: { readonly type: string; readonly message: string };
   /** Index of the first event that the native tap keeps back. */
   readonly heldFrom?: number;
-  /** The last bytes of the native tap, if they are not the upstream's own. */
+  /** The last bytes of the native tap, if they differ from the upstream's last bytes. */
   readonly tapTail?: string;
   /** Whether events follow the one that ends the stream. */
   readonly trailing?: boolean;
   /**
-   * Set if the stream helper of Anthropic's SDK cannot read the upstream's own bytes either, or
-   * needs members that they lack.
+   * Set if the stream helper of Anthropic's SDK cannot read the upstream's bytes directly either,
+   * or needs members that these bytes lack.
    */
   readonly anthropicHelper?: 'skip';
 }

@@ -345,7 +345,7 @@ describe('translateRequest, for random requests', () => {
       }),
       { numRuns: RUNS },
     );
-    // A generator that mostly makes refused requests would prove nothing.
+    // If the generator made mostly requests that are refused, this test would prove nothing.
     expect(translated).toBeGreaterThan(refused);
   });
 

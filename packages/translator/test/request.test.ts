@@ -20,7 +20,10 @@ function bodyOf(chat: unknown): string {
   return result.body;
 }
 
-/** CPU time of this process. Code that is not linear would take hours below, on any machine. */
+/**
+ * CPU time of this process. Code that does not take linear time would need hours for the tests
+ * below, on any machine.
+ */
 function secondsSince(start: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(start);
   return (user + system) / 1e6;

@@ -52,7 +52,7 @@ export interface ResponseObject {
   readonly incomplete_details: { readonly reason: string } | null;
 }
 
-/** The events of a stream. Fails unless each is framed as clients expect it, and numbered. */
+/** The events of a stream. Fails unless each event is numbered and framed as clients expect. */
 export function readResponseEvents(stream: string): ResponseEvent[] {
   const frames = stream.split('\n\n');
   expect(frames.pop()).toBe('');
@@ -64,7 +64,7 @@ export function readResponseEvents(stream: string): ResponseEvent[] {
   });
 }
 
-/** Fails unless each event fits to those before it, and the response is what they add up to. */
+/** Fails unless each event fits to those before it, and the events add up to the response. */
 export function expectGrammar(events: readonly ResponseEvent[]): void {
   expect(events.slice(0, 2).map(({ type }) => type)).toEqual([
     'response.created',

@@ -251,7 +251,7 @@ describe('translateResponsesRequest, for random requests', () => {
       }),
       { numRuns: RUNS },
     );
-    // A generator that mostly makes refused requests would prove nothing.
+    // If the generator made mostly requests that are refused, this test would prove nothing.
     expect(translated).toBeGreaterThan(refused);
   });
 
@@ -386,9 +386,9 @@ describe('a message and its response', () => {
   it('come back as the same turn when the client sends the output again', () => {
     fc.assert(
       fc.property(fc.array(nativeBlock, { maxLength: 6 }), visible, (blocks, last) => {
-        // The upstream ends no turn with thinking.
+        // The upstream never ends a turn with thinking.
         const content = [...blocks, { type: 'text', text: last }];
-        // As JSON has it, which knows no negative zero.
+        // The value after writing and reading it as JSON, which has no negative zero.
         const turn: unknown = JSON.parse(JSON.stringify(content));
         const json = JSON.stringify({ id: 'msg_1', content, usage: {} });
         const response = translateMessage(json, CONTEXT);

@@ -260,8 +260,9 @@ describe('createResponseStream', () => {
 });
 
 /**
- * Streams whose message differs: blocks that alternate have another order, arguments that were cut
- * off are not JSON, and the code below rounds big integers at the start of a block.
+ * Streams whose message differs from the plain one. Blocks that alternate have another order.
+ * Arguments that were cut off are not JSON. The code below rounds big integers at the start of a
+ * block.
  */
 const WITHOUT_MESSAGE = /interleaved|cut-off|at-start-digits/;
 
@@ -290,8 +291,8 @@ function withoutNumber({ sequence_number: _number, ...event }: ResponseEvent): o
 }
 
 /**
- * JSON text of the message that a stream adds up to, with no more of its usage than the tier, by
- * the simplest code that reads the format.
+ * JSON text of the message that a stream adds up to, with only the tier of its usage, by the
+ * simplest code that reads the format.
  */
 function assembledMessage(bytes: Uint8Array): string {
   let message: Record<string, unknown> = {};

@@ -16,7 +16,7 @@ import { traitsNamed } from './reverse-vectors.js';
 
 /** `PROPERTY_RUNS=200000` looks for rarer cases. */
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 4_000);
-/** Each of these reads a stream many times. With 4,000, this file takes 97 s of CPU time. */
+/** Each run reads a stream many times. With 4,000, this file takes 97 s of CPU time. */
 const SPLIT_RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1_000);
 
 const MODEL: ModelTraits = {
@@ -233,7 +233,7 @@ describe('requests, to the other format and back', () => {
         for (const [input] of text.matchAll(/"input":\{ ?"[nb]"[^}]*/g)) {
           expect(back.body).toContain(input);
         }
-        // Once more: the chat request comes back unchanged, too.
+        // Translated once more, the chat request comes back unchanged, too.
         expect(translateMessagesRequest(back.body, options)).toMatchObject({ body: chat.body });
       }),
       { numRuns: RUNS },

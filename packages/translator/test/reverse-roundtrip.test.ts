@@ -63,7 +63,9 @@ function nativeVectors(
     ]);
 }
 
-/** The chat format has no adaptive thinking apart from an effort, and no native tools. */
+/**
+ * In the chat format, adaptive thinking exists only as an effort, and there are no native tools.
+ */
 const ONE_WAY = /"type":"(adaptive|web_search_\d+)"/;
 
 describe('requests that translateRequest wrote', () => {
@@ -106,7 +108,8 @@ describe('streams', () => {
       const chat = through(createChatStream(context, optionsOf(vector)), bytesOf(vector));
       const native = through(createMessageStream({ model: 'm', stopSequences: [] }), chat);
       const again = through(createChatStream(context), native);
-      // A native stream should not interleave its blocks. One that does comes back in order.
+      // A native stream should not interleave its blocks. If it does, the blocks come back in
+      // order.
       if (name === 'text-interleaved-blocks') expect(assembled(again)).toBe(assembled(chat));
       else expect(again.toString()).toBe(chat.toString());
     },
@@ -162,7 +165,7 @@ describe('responses', () => {
       expect(readUsage(after.usage).outcome).toBe('invalid');
       return;
     }
-    // Only the lifetime of cache writes has no place in the chat format.
+    // Only the lifetime of cache writes cannot be expressed in the chat format.
     const usage = { ...reading.usage, cacheCreation1hInputTokens: 0 };
     expect(readUsage(after.usage)).toEqual({ outcome: 'read', usage });
     expect(after.id).toBe(before.id);

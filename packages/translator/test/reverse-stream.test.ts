@@ -212,7 +212,7 @@ for (const [generation, Client] of [
         messages: [],
       });
       const expected = JSON.parse(JSON.stringify(created));
-      // The SDK keeps a count of the start if the final one is null.
+      // The SDK keeps the count of `message_start` if the final one is null.
       if (vector.usage === 'invalid') expected.usage.input_tokens = 0;
       expect(JSON.parse(JSON.stringify(streamed))).toEqual(expected);
     });

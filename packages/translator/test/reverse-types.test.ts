@@ -30,7 +30,7 @@ const knownToOlderOpenAI: Accepts<
   keyof OpenAI6.ChatCompletionCreateParams | 'cache_control',
   keyof ChatRequest
 > = true;
-/** Results may hold images if a trait allows it. The SDK's type does not have that. */
+/** Results may hold images if a trait allows it. The SDK's type does not allow images. */
 const messages: Accepts<
   OpenAI.ChatCompletionMessageParam,
   Exclude<ChatMessage, { readonly role: 'tool' }>
@@ -58,7 +58,7 @@ type NativeField =
   | keyof Anthropic0.MessageCreateParams
   | keyof Anthropic.Beta.Messages.MessageCreateParams;
 
-/** Members of the SDKs' parameters that travel in headers. */
+/** Members of the SDKs' parameters that are sent as headers. */
 type HeaderField = 'betas' | 'workspace_id' | 'user_profile_id';
 
 /** Fails to compile when an SDK's request has a member that is not listed here. */

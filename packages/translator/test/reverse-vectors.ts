@@ -58,7 +58,7 @@ export interface StreamVector extends Vector, Stop {
   readonly maxEventBytes?: number;
   /** Whether events follow the one that ends the stream. */
   readonly trailing?: boolean;
-  /** Set if the unstreamed answer cannot carry the order or all of the parts. */
+  /** Set if the plain answer cannot express the order of the parts, or not all of them. */
   readonly plain?: 'differs';
 }
 

@@ -75,7 +75,7 @@ describe('native tap, with vectors', () => {
       const whole = tap(vector, [bytes]);
       const same = (pieces: readonly Uint8Array[]): void => {
         const split = tap(vector, pieces);
-        // The tap need not read the bytes after the last event, so they may be missing.
+        // The tap does not have to read the bytes after the last event, so they may be missing.
         if (vector.trailing === true) {
           expect({ ...split.end, tail: 0 }).toEqual({ ...whole.end, tail: 0 });
           expect(split.pushed).toEqual(whole.pushed);

@@ -8,8 +8,8 @@ import { showProgress } from './progress.js';
 const POLL_MS = 500;
 
 /**
- * A running gateway audits as a job, which takes as long as it takes. Without one, this process
- * audits.
+ * A running gateway audits as a job, which has no time limit. If no gateway is running, this
+ * process audits.
  */
 export async function auditWithProgress(
   anchor: string | undefined,

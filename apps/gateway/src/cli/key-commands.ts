@@ -168,7 +168,7 @@ export function addKeys(keys: Command): void {
       .argument('<key_id>')
       .description('make a link for reading the dashboard of a key; it cannot spend'),
   )
-    .option('--days <n>', 'how long it is good', integer, 30)
+    .option('--days <n>', 'how many days the link is valid', integer, 30)
     .action((keyId: string, options: OutputOptions & { readonly days: number }) =>
       run(
         options,
@@ -180,7 +180,7 @@ export function addKeys(keys: Command): void {
   const changes = [
     ['suspend', 'suspendKey', 'stop a key until it is resumed'],
     ['resume', 'resumeKey', 'lift a suspension'],
-    ['revoke', 'revokeKey', 'stop a key for good; its account keeps its money'],
+    ['revoke', 'revokeKey', 'stop a key permanently; its account keeps its balance'],
   ] as const;
   for (const [name, operation, description] of changes) {
     withJson(keys.command(name).argument('<key_id>').description(description)).action(

@@ -93,8 +93,8 @@ async function listUpstreamModels(upstream: {
 }
 
 /**
- * An entry with what the upstream reports about a model. Rates, and limits that it does not report,
- * are `null`.
+ * An entry with the facts that the upstream reports about a model. Rates, and limits that it does
+ * not report, are `null`.
  */
 function entryOf(model: UpstreamModel, table: PriceTable): Record<string, unknown> {
   const isTime = model.created_at !== undefined && !Number.isNaN(Date.parse(model.created_at));
@@ -111,8 +111,8 @@ function entryOf(model: UpstreamModel, table: PriceTable): Record<string, unknow
 }
 
 /**
- * The traits of the newest model in the table, because new models mostly accept what it accepts.
- * Where a new model differs, the upstream answers a request with a 400.
+ * The traits of the newest model in the table, because new models mostly accept the same
+ * parameters. Where a new model differs, the upstream answers a request with a 400.
  */
 function traitsOfNewest(table: PriceTable): Record<string, unknown> {
   const [newest] = [...table.list()].sort((a, b) => b.createdAt.localeCompare(a.createdAt));

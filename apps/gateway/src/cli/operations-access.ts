@@ -1,5 +1,5 @@
 /**
- * How the command line reaches the ledger: through the admin API at `ADMIN_URL`, if that is set.
+ * Connects the command line with the ledger. If `ADMIN_URL` is set, it uses the admin API there.
  * Otherwise it opens the ledger itself, whether or not a gateway is running.
  */
 

@@ -54,7 +54,7 @@ function flatten(item: object, prefix = ''): Record<string, unknown> {
   ) as Record<string, unknown>;
 }
 
-/** Adds the option of a command that prints one thing. */
+/** Adds the option of a command that prints a single result. */
 export function withJson(command: Command): Command {
   return command.option('--json', 'print JSON');
 }

@@ -40,7 +40,7 @@ interface CodeOptions extends OutputOptions {
   readonly creditExpiresAt?: string;
 }
 
-const ID_HELP = 'id of your own; the same does nothing twice';
+const ID_HELP = 'id of your own; repeating it changes nothing';
 
 export function addPayments(payments: Command): void {
   withPages(withFormats(payments.command('list').description('list payments, newest first')))
@@ -61,7 +61,7 @@ export function addPayments(payments: Command): void {
     payments
       .command('show')
       .argument('<payment_id>')
-      .description('one payment: what was refunded, and what of it is unspent'),
+      .description('one payment, with its refunded and its unspent part'),
   ).action((paymentId: string, options: OutputOptions) =>
     run(options, (call) => call('showPayment', { payment_id: paymentId }), printPaymentMoney),
   );
@@ -69,7 +69,7 @@ export function addPayments(payments: Command): void {
     withFormats(
       payments
         .command('unbooked')
-        .description('money that the provider has and the ledger does not'),
+        .description('payments that the provider has and the ledger lacks'),
     ),
   ).action((options: PageOptions) =>
     run(
@@ -102,7 +102,7 @@ export function addPayments(payments: Command): void {
       .command('refund')
       .argument('<payment_id>')
       .argument('<amount_usd>')
-      .description('pay a part or all of a payment back')
+      .description('refund a payment, in part or in full')
       .option('--id <id>', ID_HELP),
   ).action((paymentId: string, amount: string, options: IdOptions) =>
     run(
@@ -122,10 +122,10 @@ export function addPayments(payments: Command): void {
       .description("compare the provider's payments, refunds and disputes with the ledger")
       .requiredOption(
         '--from <time>',
-        'created or changed from then on, such as 2026-11-01T00:00:00Z',
+        'created or changed at or after this time, such as 2026-11-01T00:00:00Z',
       )
       .requiredOption('--until <time>', 'and before then')
-      .option('--apply', 'book what the ledger does not have'),
+      .option('--apply', 'book the entries that the ledger lacks'),
   ).action((options: ReconcileOptions) =>
     run(
       options,
@@ -148,8 +148,8 @@ export function addPromoCodes(codes: Command): void {
       .argument('<amount_usd>')
       .description('make a code for promotional credit')
       .requiredOption('--times <n>', 'how many accounts may redeem it', integer)
-      .option('--expires-at <time>', 'until when it can be redeemed')
-      .option('--credit-expires-at <time>', 'when what is left of the credit expires'),
+      .option('--expires-at <time>', 'the time until which it can be redeemed')
+      .option('--credit-expires-at <time>', 'when the unused part of the credit expires'),
   ).action((code: string, amount: string, options: CodeOptions) =>
     run(
       options,

@@ -19,7 +19,7 @@ export function printLink({ path, expires_at }: OperationOutput<'createLink'>): 
   return [
     'Put this after the address that clients use:',
     `  ${path}`,
-    `It is good until ${expires_at}, or until the key is rotated or revoked.`,
+    `It is valid until ${expires_at}, or until the key is rotated or revoked.`,
   ].join('\n\n');
 }
 

@@ -1,4 +1,4 @@
-/** The tree of commands. What they do is in `operations/`; this file only parses and prints. */
+/** The tree of commands. This file only parses and prints; the work is done in `operations/`. */
 
 import { Argument, Command, Option } from 'commander';
 import { version } from '../../package.json';
@@ -81,7 +81,7 @@ export function createProgram(): Command {
   addPromoCodes(program.command('promo-codes').description('codes for promotional credit'));
   addReports(program);
   addLedger(program.command('ledger').description('the record of every charge and top-up'));
-  const models = program.command('models').description('what is offered, and at what price');
+  const models = program.command('models').description('the offered models and their prices');
   models
     .command('diff')
     .description('name the models that the upstream offers and the price table lacks')

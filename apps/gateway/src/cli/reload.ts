@@ -24,8 +24,9 @@ export type ReplicaReload =
   | { readonly replica: string; readonly outcome: 'failed'; readonly problem: string };
 
 /**
- * @param urls - Admin addresses; without any, `ADMIN_URL` or the gateway of this configuration.
- * @returns what each replica answered. Sets the exit code to 1 unless all of them run one version.
+ * @param urls - Admin addresses. If there are none, `ADMIN_URL` or the gateway of this
+ * configuration.
+ * @returns the answer of each replica. Sets the exit code to 1 unless all of them run one version.
  */
 export async function reloadReplicas(urls: readonly string[]): Promise<readonly ReplicaReload[]> {
   const config = readConfig(process.env);

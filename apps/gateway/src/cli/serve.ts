@@ -45,9 +45,9 @@ export async function serve(): Promise<void> {
       if (!(error instanceof ConfigError)) throw error;
     });
   };
-  // In a terminal, the signal says that the terminal was closed.
+  // In a terminal, the signal means that the terminal was closed.
   process.on('SIGHUP', process.stdin.isTTY ? stop : reload);
-  // Printed last: a script may send a signal as soon as it reads this.
+  // This is printed last, because a script may send a signal as soon as it reads this.
   process.stdout.write(banner(gateway, config, demoKey));
 }
 

@@ -37,7 +37,7 @@ export async function rechargeFromFile(file: string, call: CallOperation): Promi
 
 type LostChargeInput = OperationInput<'rechargeUsages'>['charges'][number];
 
-/** @throws {OperationError} names the line that does not say whose charge it is. */
+/** @throws {OperationError} names the line that lacks the key or the model of the charge. */
 function lostChargeOf({ place, usage, more }: WitnessLine): LostChargeInput {
   const { key_id, model, ...rest } = more;
   if (key_id === undefined || model === undefined) {

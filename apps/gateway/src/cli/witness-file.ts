@@ -1,6 +1,7 @@
 /**
- * A witness file: one JSON object per line. Either the id of a request and the usage its client
- * received, or a line of the gateway's log: those of charged requests count, others are skipped.
+ * A witness file: one JSON object per line. An object is either the id of a request with the usage
+ * that its client received, or a line of the gateway's log. Of the log, only lines of charged
+ * requests are read.
  */
 
 import { createReadStream } from 'node:fs';
@@ -14,7 +15,7 @@ const count = z.int().min(0).nullish();
 
 const tokens = z.int().min(0);
 
-/** A usage, and what else its line says. */
+/** A usage, with the other facts in its line. */
 export interface WitnessLine {
   /** For messages: the file and the number of the line. */
   readonly place: string;
@@ -33,7 +34,8 @@ const nativeUsage = z
     cache_read_input_tokens: count,
     cache_creation_input_tokens: count,
     cache_creation: z.looseObject({ ephemeral_1h_input_tokens: count }).nullish(),
-    // In the responses format `input_tokens` is the whole prompt. One must not pass as the other.
+    // In the responses format `input_tokens` counts the whole prompt, so such a usage must not be
+    // read as a native one.
     input_tokens_details: z.never().optional(),
   })
   .transform((usage): Counts => ({
@@ -66,7 +68,7 @@ const responsesUsage = z
     countsOf(usage.input_tokens, usage.output_tokens, usage.input_tokens_details),
   );
 
-/** Divides a prompt into the parts that have a price each. */
+/** Divides the count of a prompt into the parts that have separate prices. */
 function countsOf(
   promptTokens: number,
   outputTokens: number,
@@ -92,7 +94,7 @@ const line = z.looseObject({
   model: z.string().optional(),
 });
 
-/** Of a request that was charged. */
+/** The log line of a request that was charged. */
 const chargedLogLine = z.looseObject({
   time: z.string(),
   request_id: z.string().min(1),
@@ -156,7 +158,7 @@ function isLogLine(json: unknown): boolean {
   return typeof json === 'object' && json !== null && 'level' in json && 'msg' in json;
 }
 
-/** @returns nothing for a line about something else than a charge */
+/** @returns nothing for a line that is not about a charge */
 function chargedOf(json: unknown, place: string): WitnessLine | undefined {
   const parsed = chargedLogLine.safeParse(json);
   if (!parsed.success) return undefined;

@@ -25,7 +25,7 @@ export interface DelivererParts {
 
 export interface DeliveryPatience {
   readonly schedule: RetrySchedule;
-  /** Between two looks at the ledger while there is nothing to deliver. */
+  /** The time between two reads of the ledger while there is nothing to deliver. */
   readonly pollMs: number;
   /**
    * No other process delivers a taken event before this time has passed. If this process dies
@@ -47,7 +47,7 @@ export const DELIVERY_PATIENCE: DeliveryPatience = {
  * The most attempts in progress. An account has at most one, even if the receiver does not respond.
  */
 const MAX_AT_ONCE = 32;
-/** Between two tries to record an outcome while the database does not respond. */
+/** The time between two attempts to record an outcome while the database does not respond. */
 const FINISH_RETRY_MS = 1_000;
 
 export interface Deliverer {
@@ -65,7 +65,10 @@ export function startDeliverer(parts: DelivererParts): Deliverer {
   const underWay = new Set<Promise<void>>();
   let isStopping = false;
   let isFailing = false;
-  /** Whether an attempt has ended since the last look: its account may have another event. */
+  /**
+   * Whether an attempt has ended since the last read, because its account may then have another
+   * event.
+   */
   let isDue = false;
   let wake = (): void => undefined;
 
@@ -93,7 +96,7 @@ export function startDeliverer(parts: DelivererParts): Deliverer {
     }
   }
 
-  /** Until an attempt ends, or the next poll. */
+  /** Waits until an attempt ends, or until the next poll. */
   async function pause(): Promise<void> {
     if (!isDue) {
       await new Promise<void>((resolve) => {
@@ -137,7 +140,7 @@ export function startDeliverer(parts: DelivererParts): Deliverer {
       const headers = sign(event.id, new Date(), body);
       return await client.send({ headers, body }, cutOff.signal);
     } catch (error) {
-      // An event of a newer version, for example. It must not stop the others.
+      // For example, the event may be from a newer version. It must not stop the others.
       return { outcome: 'failed', reason: `the event cannot be sent: ${messageOf(error)}` };
     }
   }
@@ -166,7 +169,7 @@ export function startDeliverer(parts: DelivererParts): Deliverer {
     await finish(event, { outcome: 'failed', error: reason, retryAt });
   }
 
-  /** Beyond the lease the event is sent again anyway. */
+  /** Retries only within the lease, because after it the event is sent again anyway. */
   async function finish(
     { id, seq }: StoredEvent,
     result: Parameters<BalanceStore['finishEvent']>[1],

@@ -1,13 +1,16 @@
-/** When a webhook that failed is sent again, and when it is given up. */
+/** Decides when a failed webhook is sent again, and when it is given up. */
 
 import type { StoredEvent } from '@gateway/balance-store';
 
 export interface RetrySchedule {
-  /** After each failed attempt, in milliseconds. The last one repeats. */
+  /** The delay after each failed attempt, in milliseconds. The last delay repeats. */
   readonly delaysMs: readonly number[];
-  /** Age of an event beyond which it is not tried again, once it had `leastAttempts`. */
+  /** The age of an event after which it is not tried again, if it had at least `leastAttempts`. */
   readonly giveUpAfterMs: number;
-  /** For events that wait behind another one of their account, or for a gateway that was down. */
+  /**
+   * The minimum number of attempts. It matters for events that waited behind another event of their
+   * account, or for a gateway that was down.
+   */
   readonly leastAttempts: number;
 }
 
@@ -23,7 +26,7 @@ export const RETRY_SCHEDULE: RetrySchedule = {
 const JITTER = 0.2;
 
 /**
- * @param event - As it was before the attempt that has just failed.
+ * @param event - The event before the attempt that has just failed.
  * @param now - Milliseconds since the epoch.
  * @param random - From 0 to 1.
  * @returns `undefined`: it is given up.

@@ -1,6 +1,6 @@
 /**
- * Posts webhooks to the receiver. It follows no redirect, goes through no proxy, and reads next to
- * nothing of the response: only the status counts.
+ * Posts webhooks to the receiver. It follows no redirect and uses no proxy. Only the status of the
+ * response counts, so almost nothing else of it is read.
  */
 
 import { Agent } from 'undici';
@@ -15,7 +15,7 @@ export interface WebhookRequest {
 
 export type SendOutcome =
   | { readonly outcome: 'delivered' }
-  /** `reason`: in the gateway's own words, with nothing that the receiver wrote but its status. */
+  /** `reason`: a text of the gateway. From the receiver it contains only the status. */
   | { readonly outcome: 'failed'; readonly reason: string }
   /** The signal ended the attempt. The receiver may have got the request. */
   | { readonly outcome: 'stopped' };
@@ -33,7 +33,9 @@ export interface WebhookReceiver {
 
 /** From connecting to the response head. */
 export const SEND_TIMEOUT_MS = 15_000;
-/** A connection is used again if the response body is no larger and arrives within a second. */
+/**
+ * A connection is reused if the response body is not larger than this and arrives within a second.
+ */
 const MAX_RESPONSE_BYTES = 4 * 1024;
 const RESPONSE_PATIENCE_MS = 1_000;
 

@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 import { addGauge } from '../telemetry/registry.js';
 
 export interface WebhookMetrics {
-  /** `failed`: an attempt; `givenUp`: an event, after its last attempt. */
+  /** `failed`: an attempt failed; `givenUp`: an event was given up after its last attempt. */
   count(what: 'delivered' | 'failed' | 'givenUp'): void;
 }
 

@@ -1,10 +1,10 @@
 /**
  * Auto top-up: charges a saved method when the balance of its account is below a threshold.
  *
- * One document per account has the customer's order and the charge under way. A replica begins a
- * charge by writing its id into that document, which only one of several can do, and repeats it
- * only with the same id, for which the provider charges once. A charge that fails stops the order
- * until a person acts.
+ * One document per account has the customer's order and the charge in progress. A replica begins a
+ * charge by writing the charge's id into that document, which only one of several replicas can do.
+ * It repeats the charge only with the same id, and the provider charges once per id. A charge that
+ * fails stops the order until a person acts.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -43,7 +43,7 @@ const KIND = 'auto_top_up';
 const PAGE = 100;
 /** Another replica may still be waiting for the provider's response. */
 const ATTEMPT_PATIENCE_MS = 90_000;
-/** The provider forgets ids of requests after a day: then a repeat could charge again. */
+/** The provider forgets ids of requests after a day. A repeat after that could charge again. */
 const REPEATABLE_MS = 12 * 3_600_000;
 
 const NOTHING_USED = { day: '', count: 0, month: '', cents: 0 } as const;
@@ -103,7 +103,7 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
     });
   }
 
-  /** Ends an order and forgets its method. A charge under way is still booked. */
+  /** Ends an order and forgets its method. A charge in progress is still booked. */
   async function cancel(accountId: string, by: Actor): Promise<boolean> {
     const before = await find(accountId);
     if (before === undefined) return false;
@@ -148,7 +148,7 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
         try {
           await attend(knownAs(KIND, document));
         } catch (error) {
-          // The next run goes on with the same attempt.
+          // The next run continues with the same attempt.
           const reason = error instanceof Error ? error.message : String(error);
           log.warn({ account_id: document.accountId, reason }, 'auto top-up failed for now');
         }
@@ -165,7 +165,8 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
 
   async function begin(known: Order): Promise<void> {
     const { accountId, data, version, balanceBelow } = known;
-    // Read after the document: whoever cleared its last attempt had credited it before.
+    // The balance is read after the document, because the process that cleared the last attempt had
+    // credited it before.
     const account = await ledger.getAccount(accountId);
     if (account === undefined || balanceBelow === null || account.balance >= balanceBelow) return;
     const at = new Date(now());
@@ -230,7 +231,7 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
       started_by: accountId,
       amount_cents: data.amount_cents,
     });
-    // Before the charge, so that its notification finds what was started.
+    // Written before the charge, so that the notification of the charge finds this document.
     const id = attempt.payment_id;
     await ledger.writeDocument({ kind: 'payment', id, accountId, version: 0, data: payment });
     const started = await findDocument(ledger, 'payment', id);
@@ -287,7 +288,7 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
     });
   }
 
-  /** The threshold is due only while the order is on. */
+  /** The document has a threshold only while the order is on. */
   function change(accountId: string, by: (data: OrderData) => OrderData | undefined) {
     return changeDocument(ledger, { kind: KIND, id: accountId }, ({ data }) => {
       const next = by(data);
@@ -309,7 +310,7 @@ function methodOf({ data: { customer_id, method_id } }: Order) {
   return { customerId: customer_id, methodId: method_id };
 }
 
-/** @returns what is used with one more charge; `undefined` if that is over a limit */
+/** @returns the used amounts after one more charge; `undefined` if they exceed a limit */
 function usedAfter(data: OrderData, at: Date): OrderData['used'] | undefined {
   const [day, month] = [at.toISOString().slice(0, 10), at.toISOString().slice(0, 7)];
   const { used, amount_cents, max_per_day, max_per_month_cents } = data;

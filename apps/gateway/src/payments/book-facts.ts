@@ -1,6 +1,7 @@
 /**
- * Books what a provider reports, once: every ledger id is derived from the provider's id. Facts may
- * come again, in parallel and in any order, and end in the same ledger.
+ * Books the facts that a provider reports, each once, because every ledger id is derived from the
+ * provider's id. Facts may be repeated, or come in parallel and in any order; the resulting ledger
+ * is the same.
  */
 
 import type { Logger } from 'pino';
@@ -18,8 +19,9 @@ import { changeDocument, creditId, findDocument } from './payment-ledger.js';
 import type { DocumentOf, PaymentLedger } from './payment-ledger.js';
 
 /**
- * `booked`: the ledger has it now. `known`: it had it before. `noted`: no money moved. `foreign`:
- * something else that uses the provider's account. `unbooked`: money that the ledger cannot take.
+ * `booked`: the fact is now in the ledger. `known`: it already was. `noted`: no money moved.
+ * `foreign`: it belongs to something else that uses the provider's account. `unbooked`: the ledger
+ * cannot book the money.
  */
 export const FACT_OUTCOMES = ['booked', 'known', 'noted', 'foreign', 'unbooked'] as const;
 export type FactOutcome = (typeof FACT_OUTCOMES)[number];
@@ -45,7 +47,8 @@ export interface FactBooks {
 type MoneyFact = PaidFact | RefundFact | DisputeFact;
 
 /**
- * @throws {StoreUnavailableError | PaymentProviderError} It may or may not be booked: repeat it.
+ * @throws {StoreUnavailableError | PaymentProviderError} The fact may or may not be booked: repeat
+ * the call.
  */
 export function bookFact(
   books: FactBooks,
@@ -80,7 +83,7 @@ async function bookPaid(books: FactBooks, fact: PaidFact): Promise<FactOutcome> 
   }
   const { accountId } = started;
   if (origin.accountId !== accountId) return unbooked(books, fact, 'other_account');
-  // One payment is paid once: the first that comes claims it.
+  // A payment can be paid only once. The first fact to arrive claims it.
   const claimed = await changeDocument(ledger, { kind: 'payment', id: started.id }, ({ data }) =>
     data.provider_payment_id === null
       ? { data: { ...data, state: 'paid', provider_payment_id: providerPaymentId, url: null } }
@@ -100,7 +103,8 @@ async function bookPaid(books: FactBooks, fact: PaidFact): Promise<FactOutcome> 
   });
   if (credited.outcome === 'unknown') return unbooked(books, fact, 'account_gone');
   if (credited.outcome === 'conflict') return unbooked(books, fact, 'conflict');
-  // Also on a replay: the process may have ended before it wrote the event.
+  // The event is also recorded on a replay, because the process may have ended before it wrote the
+  // event.
   await recordOnce(books, 'payment.succeeded', providerPaymentId, accountId, {
     payment_id: started.id,
     provider_payment_id: providerPaymentId,
@@ -155,7 +159,10 @@ async function bookDispute(books: FactBooks, fact: DisputeFact): Promise<FactOut
   return outcome;
 }
 
-/** The account that a payment was credited to. If it is not credited yet, that happens first. */
+/**
+ * The account that a payment was credited to. If the payment is not credited yet, it is credited
+ * first.
+ */
 async function accountOf(
   books: FactBooks,
   fact: RefundFact | DisputeFact,
@@ -215,7 +222,7 @@ async function adjustAll(
   return outcome;
 }
 
-/** Changes what is shown of a payment that is not paid. */
+/** Changes the displayed state of a payment that is not paid. */
 async function note(
   { ledger }: FactBooks,
   paymentId: string,
@@ -227,7 +234,7 @@ async function note(
   return known === undefined ? 'foreign' : 'noted';
 }
 
-/** A notification that was overtaken changes nothing. */
+/** A notification that arrives after a later one changes nothing. */
 function isLater(
   now: DocumentOf<'payment'>['state'],
   next: DocumentOf<'payment'>['state'],

@@ -1,6 +1,6 @@
 /** The outcomes of notifications, as metrics name them. */
 
-/** What became of a notification. */
+/** The possible outcomes of a notification. */
 export const NOTIFICATION_OUTCOMES = [
   'booked',
   'known',

@@ -1,4 +1,6 @@
-/** Opens payments if the configuration names a provider. Without one, nothing of them is loaded. */
+/**
+ * Opens payments if the configuration names a provider. Otherwise no code for payments is loaded.
+ */
 
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';

@@ -1,4 +1,4 @@
-/** What payments need of the ledger, and the documents that they keep beside it. */
+/** The methods of the ledger that payments need, and the documents that payments keep beside it. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -23,11 +23,11 @@ const cents = z.int().min(1);
 const isoTime = z.iso.datetime();
 
 /**
- * A payment that was started: what its notifications are compared with.
+ * A payment that was started. Its notifications are compared with this document.
  *
  * `open`: the page can be used. `pending`: a delayed method was used. `paid`: the provider has the
- * money; the ledger decides whether it is credited. `paid` is final, and the other two ends only
- * give way to it.
+ * money; the ledger decides whether it is credited. `paid` is final. `failed` and `expired` can
+ * only change to `paid`.
  */
 const payment = z.object({
   by: z.enum(['key', 'operator', 'auto_top_up']),
@@ -50,22 +50,22 @@ const autoTopUp = z.object({
   amount_cents: cents,
   max_per_day: z.int().min(1),
   max_per_month_cents: cents,
-  /** Of the page on which the method is saved. */
+  /** The id of the page on which the method is saved. */
   setup_id: z.string(),
   customer_id: z.string().nullable(),
   method_id: z.string().nullable(),
   stopped_code: z.string().nullable(),
-  /** The charge under way. No other begins before it has ended. */
+  /** The charge in progress. No other charge begins before it has ended. */
   attempt: z.object({ payment_id: z.string(), started_at: isoTime }).nullable(),
-  /** What was begun, by days and months of UTC. */
+  /** The charges that were begun, by days and months of UTC. */
   used: z.object({ day: z.string(), count: z.int(), month: z.string(), cents: z.int() }),
 });
 
 const promoCode = z.object({
   amount_usd: z.string(),
-  /** Until when it can be redeemed. */
+  /** The time until which the code can be redeemed. */
   expires_at: isoTime.nullable(),
-  /** When what is left of the credit expires. */
+  /** When the unused part of the credit expires. */
   credit_expires_at: isoTime.nullable(),
   max_redemptions: z.int().min(1),
   /** The accounts that redeemed it, each once. */
@@ -100,7 +100,7 @@ export interface Known<Of extends Kind> extends Pick<
   readonly data: DocumentOf<Of>;
 }
 
-/** Reads documents of one kind. One that cannot be read was written by another version. */
+/** Reads documents of one kind. A document that cannot be read was written by another version. */
 export function knownAs<Of extends Kind>(kind: Of, document: StoredDocument): Known<Of> {
   const read = KINDS[kind].safeParse(document.data);
   if (!read.success) throw new Error(`the document ${kind} ${document.id} cannot be read`);
@@ -120,10 +120,11 @@ const ATTEMPTS = 50;
 const LONGEST_PAUSE_MS = 50;
 
 /**
- * Changes a document, again if somebody else changed it in between.
+ * Changes a document. If another process changed it in between, tries again.
  *
- * @param change - Of what is there now; `undefined` leaves it as it is.
- * @returns the document as it is then; `undefined` if there is none
+ * @param change - Returns the new contents for the current ones; `undefined` leaves them as they
+ * are.
+ * @returns the document after the change; `undefined` if there is none
  */
 export async function changeDocument<Of extends Kind>(
   ledger: PaymentLedger,
@@ -147,7 +148,7 @@ export async function changeDocument<Of extends Kind>(
       balanceBelow: changed.balanceBelow ?? null,
     });
     if (outcome === 'written') return { ...known, ...changed, version: version + 1 };
-    // So that many that change it at once do not collide all the time.
+    // A random pause, so that many simultaneous changes do not collide again and again.
     await sleep(Math.random() * Math.min(attempt * 2, LONGEST_PAUSE_MS));
   }
   throw new Error(`the document ${kind} ${id} changes all the time`);

@@ -6,7 +6,7 @@ import { FACT_OUTCOMES } from './book-facts.js';
 import { NOTIFICATION_OUTCOMES } from './notification-outcome.js';
 
 export interface PaymentMetrics {
-  /** Notifications by what became of them. */
+  /** Notifications by their outcome. */
   readonly notifications: Pick<Counter<'outcome'>, 'inc'>;
   /** Facts that a comparison with the provider found missing. */
   readonly reconciled: Pick<Counter<'outcome'>, 'inc'>;
@@ -26,7 +26,7 @@ export function addPaymentMetrics(registry: Registry): PaymentMetrics {
     ),
     reconciled: counterOf(
       'gateway_payments_reconciled_total',
-      'What the provider had and the ledger lacked, found by comparing them; booked: it has it now',
+      'Facts that the provider had and the ledger lacked, found by comparing them; booked: now in the ledger',
       [...FACT_OUTCOMES, 'missing'],
     ),
   };

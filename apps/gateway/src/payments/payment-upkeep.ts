@@ -1,7 +1,7 @@
 /**
- * Looks after payments while serving: compares the provider with the ledger at the start and every
- * hour, and runs auto top-ups. Runs in the process that owns the ledger; with PostgreSQL in each
- * replica, which does nothing twice.
+ * Regular work for payments while the gateway serves: compares the provider with the ledger at the
+ * start and every hour, and runs auto top-ups. It runs in the process that owns the ledger; with
+ * PostgreSQL it runs in each replica, and nothing is booked or charged twice.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,13 +12,16 @@ const AUTO_TOP_UP_PERIOD_MS = 10_000;
 const RECONCILE_PERIOD_MS = 3_600_000;
 const STOP_PATIENCE_MS = 5_000;
 const DAY_MS = 86_400_000;
-/** At the start: as far back as the provider lists changes. */
+/** The range of the comparison at the start: as far back as the provider lists changes. */
 const FIRST_RANGE_MS = 30 * DAY_MS;
-/** For three days, a provider repeats a notification that was not accepted. */
+/**
+ * The range of later comparisons. A provider repeats a notification that was not accepted for three
+ * days.
+ */
 const RANGE_MS = 4 * DAY_MS;
 
 export interface PaymentUpkeep {
-  /** Waits some seconds for what is under way. */
+  /** Waits some seconds for work in progress. */
   stop(): Promise<void>;
 }
 
@@ -36,7 +39,7 @@ export function startPaymentUpkeep(payments: Payments, log: Logger): PaymentUpke
     try {
       await work();
     } catch (error) {
-      // An outage of the provider or of the ledger passes.
+      // The provider or the ledger may be unavailable for a while; the next run tries again.
       const reason = error instanceof Error ? error.message : String(error);
       log.warn({ reason }, `${what} failed`);
     }
@@ -64,7 +67,7 @@ export function startPaymentUpkeep(payments: Payments, log: Logger): PaymentUpke
   return {
     async stop() {
       stopping.abort();
-      // What goes on longer is repeated later, with the same ids.
+      // Work that takes longer is repeated later, with the same ids.
       await Promise.race([Promise.all(loops), sleep(STOP_PATIENCE_MS, undefined, { ref: false })]);
     },
   };

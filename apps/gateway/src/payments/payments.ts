@@ -51,7 +51,8 @@ export function createPayments(parts: PaymentParts) {
   /**
    * Reads and books one notification.
    *
-   * @throws {StoreUnavailableError | PaymentProviderError} The provider is to send it again.
+   * @throws {StoreUnavailableError | PaymentProviderError} The provider has to send the
+   * notification again.
    */
   async function notify(body: Uint8Array, signature: string | undefined) {
     const reading = provider.readNotification(body, signature);
@@ -67,7 +68,10 @@ export function createPayments(parts: PaymentParts) {
       case 'unsigned':
         return 'unsigned';
       case 'other_mode':
-        log.error({ mode: reading.mode }, 'notification of the other mode than the secret key');
+        log.error(
+          { mode: reading.mode },
+          'notification of another mode than that of the secret key',
+        );
         return 'other_mode';
       case 'unreadable':
         log.error({ type: reading.type, member: reading.member }, 'notification cannot be read');

@@ -1,4 +1,7 @@
-/** Promotional credit by code: each account redeems a code once, and a code only so often. */
+/**
+ * Promotional credit by code. Each account can redeem a code once, and a code has a maximum number
+ * of redemptions.
+ */
 
 import type { Actor } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
@@ -17,7 +20,9 @@ export interface NewPromoCode {
   readonly by: Actor;
 }
 
-/** The most redemptions of one code: the accounts are listed in one document. */
+/**
+ * The maximum number of redemptions of one code, because its accounts are listed in one document.
+ */
 export const MAX_REDEMPTIONS = 1_000;
 
 /** @returns `undefined` if there is a code of that name already */
@@ -60,12 +65,15 @@ export type RedemptionOutcome =
       readonly balance: bigint;
       readonly creditExpiresAt: Date | undefined;
     }
-  /** Also for a code that has expired or is used up, so that guessing reveals nothing. */
+  /**
+   * This is also the outcome for a code that has expired or is used up, so that guessing reveals
+   * nothing.
+   */
   | { readonly outcome: 'refused' };
 
 /**
- * Credits an account with a code, once. The account is written down first: if the process ends
- * before the credit, redeeming again credits it.
+ * Credits an account with a code, once. The account is recorded first. If the process ends before
+ * the credit, redeeming the code again credits it.
  */
 export async function redeemPromoCode(
   ledger: PaymentLedger,

@@ -1,4 +1,4 @@
-/** Compares what the provider has with the ledger, and books what a lost notification left out. */
+/** Compares the provider's facts with the ledger, and books those whose notification was lost. */
 
 import type { DisputeFact, PaidFact, PaymentFact, RefundFact } from '@gateway/payments';
 import type { PaymentProvider } from '@gateway/payments';
@@ -14,14 +14,14 @@ export interface MissingEntry {
   readonly accountId: string | undefined;
   readonly amountCents: number;
   readonly currency: string;
-  /** `missing` unless it was to be booked. */
+  /** `missing` if the comparison was not asked to book. */
   readonly outcome: FactOutcome | 'missing';
 }
 
 export interface Reconciliation {
   /** Facts about money that were compared. */
   readonly compared: number;
-  /** Those that the ledger did not have. */
+  /** The facts that the ledger did not have. */
   readonly missing: readonly MissingEntry[];
 }
 
@@ -30,7 +30,7 @@ type MoneyFact = PaidFact | RefundFact | DisputeFact;
 /** Facts whose entries are looked up in one query. */
 const BATCH = 100;
 
-/** @param book - Absent: nothing is changed. */
+/** @param book - If absent, nothing is changed. */
 export async function reconcile(
   {
     ledger,
@@ -57,7 +57,8 @@ export async function reconcile(
       const credited = accounts.get(creditOf(fact));
       const outcome =
         book === undefined ? unlessForeign(fact, credited !== undefined) : await book(fact);
-      // Known by now: a notification came in between, or the booking of another fact had it booked.
+      // The entry exists by now: a notification arrived in between, or the booking of another fact
+      // has booked it too.
       if (outcome === 'foreign' || outcome === 'known') continue;
       missing.push({
         fact: fact.kind,
@@ -78,7 +79,7 @@ export async function reconcile(
       continue;
     }
     const ids = entryIdsOf(provider.name, fact);
-    // The same fact is in several of the provider's lists.
+    // The same fact can be in several of the provider's lists.
     const key = ids.join(' ');
     if (ids.length === 0 || seen.has(key)) continue;
     seen.add(key);
@@ -91,8 +92,8 @@ export async function reconcile(
 }
 
 /**
- * Without booking: a refund or a dispute of a payment that the ledger does not have is either
- * foreign, or the payment itself is missing and listed.
+ * Used when nothing is booked. If the ledger lacks the payment of a refund or a dispute, then
+ * either the fact is foreign, or the payment itself is listed as missing.
  */
 function unlessForeign(fact: MoneyFact, isPaymentKnown: boolean): 'missing' | 'foreign' {
   const isOurs = fact.kind === 'paid' ? fact.origin !== undefined : isPaymentKnown;
@@ -114,7 +115,7 @@ function idOf(fact: MoneyFact): string {
   }
 }
 
-/** The ledger entries that a fact demands. */
+/** The ids of the ledger entries that a fact implies. */
 function entryIdsOf(name: string, fact: MoneyFact): readonly string[] {
   const adjustment = (id: string) => `adjustment:${name}:${id}`;
   switch (fact.kind) {

@@ -1,15 +1,15 @@
-/** What of a payment was refunded or disputed, and what of it is unspent. */
+/** The refunded or disputed part and the unspent part of a payment. */
 
 import type { EntryPage, LedgerEntry } from '@gateway/balance-store';
 import { creditId } from './payment-ledger.js';
 import type { PaymentLedger } from './payment-ledger.js';
 
 export interface PaymentMoney {
-  /** In units of 10^-14 USD, as are all of these. */
+  /** In units of 10^-14 USD, like all amounts here. */
   readonly credited: bigint;
-  /** Refunds and disputes, less those that were undone or won. */
+  /** The sum of refunds and disputes, without those that were undone or won. */
   readonly takenBack: bigint;
-  /** The part that the account has not spent. Money is spent oldest first. */
+  /** The part that the account has not spent. The oldest money is spent first. */
   readonly unspent: bigint;
 }
 
@@ -27,7 +27,8 @@ export async function readPaymentMoney(
   const bookings = await bookingsOf(ledger, credit.accountId);
   const takenBack = takenBackBy(bookings);
   const unspentCredit = await ledger.readUnspent(credit.accountId);
-  // What expires or was given has its own lots. The rest pays for requests in the order it came.
+  // Credit that expires or was given for free has its own lots. The other credit pays for requests
+  // in the order in which it arrived.
   let left = unspentCredit?.other ?? 0n;
   let unspent = 0n;
   for (const entry of bookings) {

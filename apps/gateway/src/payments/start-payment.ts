@@ -1,4 +1,7 @@
-/** Starts a payment: a document that says what is expected, then the provider's page. */
+/**
+ * Starts a payment: writes a document with the expected amount and account, then requests the
+ * provider's page.
+ */
 
 import { createHash } from 'node:crypto';
 import { PaymentProviderError } from '@gateway/payments';
@@ -9,11 +12,11 @@ import type { DocumentOf, Known, PaymentLedger } from './payment-ledger.js';
 export interface NewPayment {
   readonly accountId: string;
   readonly amountCents: number;
-  /** Chosen by the caller. The same for an account starts one payment. */
+  /** Chosen by the caller. The same key starts only one payment of an account. */
   readonly requestKey: string;
   readonly by: Extract<DocumentOf<'payment'>['by'], 'key' | 'operator'>;
   readonly startedBy: string;
-  /** Where the customer comes back to, without the query. */
+  /** The address to which the customer returns, without the query. */
   readonly returnUrl: string;
 }
 
@@ -23,7 +26,8 @@ export type StartOutcome =
   | { readonly outcome: 'conflict' };
 
 /**
- * @throws {PaymentProviderError | StoreUnavailableError} Repeat it with the same `requestKey`.
+ * @throws {PaymentProviderError | StoreUnavailableError} Repeat the call with the same
+ * `requestKey`.
  */
 export async function startPayment(
   { ledger, provider }: { readonly ledger: PaymentLedger; readonly provider: PaymentProvider },
@@ -41,7 +45,7 @@ export async function startPayment(
   const known = await findDocument(ledger, kind, id);
   if (known?.data.amount_cents !== amountCents) return { outcome: 'conflict' };
   const { url, state } = known.data;
-  // A page was made before, or is of no more use.
+  // A page was made before, or is no longer needed.
   if (url !== null || state !== 'open') return { outcome: 'replayed', payment: known };
   const page = await provider
     .startCheckout({ origin: { paymentId: id, accountId }, amountCents, ...returnUrls(returnUrl) })
@@ -49,7 +53,7 @@ export async function startPayment(
       if (error instanceof PaymentProviderError && error.reason === 'reused') return undefined;
       throw error;
     });
-  // The page was made before with another address to come back to, and its own was not kept.
+  // The page was made before with another return address, and its URL was not kept.
   if (page === undefined) return { outcome: 'conflict' };
   await changeDocument(ledger, { kind, id }, ({ data }) =>
     data.state === 'open'
@@ -74,13 +78,13 @@ export function openPayment(
   };
 }
 
-/** Other accounts may use the same words. */
+/** Includes the account, because other accounts may use the same request key. */
 function paymentIdOf(accountId: string, requestKey: string): string {
   const hash = createHash('sha256').update(`${accountId}\n${requestKey}`).digest('hex');
   return `pay_${hash.slice(0, 32)}`;
 }
 
-/** What the page says when the customer is back. */
+/** The addresses to which the customer returns. Their query contains the outcome, for the page. */
 export function returnUrls(returnUrl: string) {
   return {
     successUrl: `${returnUrl}?top_up=paid`,

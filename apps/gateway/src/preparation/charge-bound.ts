@@ -1,7 +1,7 @@
 /**
  * The highest charge that a request can have. `OVERDRAFT=none` holds this amount before the request
- * is sent. It is an upper bound: a byte becomes at most one token, and tokens that are not in the
- * request's bytes are added separately. See docs/decisions/0009.
+ * is sent. It is an upper bound: a byte becomes at most one token, and tokens that do not come from
+ * the request's bytes are added separately. See docs/decisions/0009.
  *
  * A request whose only purpose is `compaction` reads the conversation once and writes a summary of
  * at most `max_tokens`, with no reply after it, so the same bound covers it.
@@ -51,7 +51,9 @@ export interface ChargeFindings {
 export interface BoundedRequest {
   readonly bytes: number;
   readonly maxTokens: number | undefined;
-  /** In tokens. Larger than the model's own if the client asked for a beta that widens it. */
+  /**
+   * In tokens. Larger than the model's usual window if the client asked for a beta that widens it.
+   */
   readonly contextWindow: number;
 }
 
@@ -109,7 +111,7 @@ export class ChargeFindingsCollector {
   onMaxUses(uses: unknown, path: Path): void {
     const tool = this.#openTool(path);
     const count = typeof uses === 'number' && uses >= 0 ? uses : Infinity;
-    // If `max_uses` is given twice, the larger value counts.
+    // If `max_uses` is given twice, the larger value is used.
     tool.maxUses = Math.max(tool.maxUses ?? 0, count);
   }
 
@@ -120,7 +122,10 @@ export class ChargeFindingsCollector {
     if (tool.isServer) this.#serverTurns += tool.maxUses ?? Infinity;
   }
 
-  /** The request names MCP servers. Their tools are not in it, so their uses have no limit. */
+  /**
+   * The request names MCP servers. The request does not contain their tools, so the number of uses
+   * has no limit.
+   */
   onServersOfTools(): void {
     this.#serverTurns = Infinity;
   }

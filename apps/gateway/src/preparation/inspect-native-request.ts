@@ -1,7 +1,7 @@
 /**
- * Reads from the bytes of a native request the members that the gateway must know, its cache
- * points, what the shared account forbids, and what bounds its charge. The bytes are forwarded as
- * they came; only a foreign `tool_choice` is replaced, and nothing around it.
+ * Reads from the bytes of a native request the members that the gateway needs, its cache points,
+ * members that are forbidden on the shared account, and the facts that bound its charge. The bytes
+ * are forwarded as they arrived, except that a `tool_choice` in another format is replaced.
  *
  * Only the limits of the specification and the gateway's own rules are checked here. The upstream
  * checks everything else.
@@ -41,7 +41,7 @@ export type NativeInspection =
   | { readonly outcome: 'too_many_values' };
 
 export interface InspectOptions {
-  /** Features that cost more than tokens and that the operator allows all the same. */
+  /** Features that cost more than tokens and that the operator allows nevertheless. */
   readonly allow: ReadonlySet<PricedFeature>;
   readonly kind: 'message' | 'count_tokens';
 }
@@ -59,8 +59,8 @@ export function createNativeInspector({ allow, kind }: InspectOptions): InspectN
 }
 
 /**
- * Finds what bounds the charge of a translated body. Such a body is valid and contains nothing that
- * the shared account forbids.
+ * Finds the facts that bound the charge of a translated body. Such a body is valid and contains
+ * nothing that is forbidden on the shared account.
  */
 export function createChargeScan(): (body: Uint8Array) => {
   readonly findings: ChargeFindings;
@@ -145,7 +145,7 @@ function withNativeToolChoice({
 
 interface ScannedBody {
   readonly scan: JsonScan;
-  /** The first thing inside the body's members that the gateway must refuse, if there is any. */
+  /** The first problem inside the body's members for which the gateway must refuse the request. */
   readonly problem: string | undefined;
   readonly findings: ChargeFindings;
 }
@@ -206,7 +206,7 @@ function createBodyScan(
   const shape: JsonShape = {
     member(name) {
       switch (name) {
-        // `normalizeToolChoice` checks the first. The second is free text about the user.
+        // `normalizeToolChoice` checks `tool_choice`. `metadata` has free text about the user.
         case 'tool_choice':
         case 'metadata':
           return undefined;

@@ -1,7 +1,7 @@
 /**
  * Checks the members of a native request by the rules of the specification (sections 2.1 and 8). A
- * value is parsed only if its first byte and its length allow it to be valid, so a large value
- * takes no time beyond the scan that found it.
+ * value is parsed only if it can be valid according to its first byte and its length, so a large
+ * value takes no time after the scan that found it.
  */
 
 import type { JsonSpan } from '@gateway/translator/native';
@@ -11,7 +11,7 @@ export interface FoundMember {
   readonly span: JsonSpan;
 }
 
-/** @returns what is wrong with a member, which may be absent */
+/** @returns the problem of a member, which may be absent; `undefined` if there is none */
 export type FieldCheck = (found: FoundMember | undefined) => string | undefined;
 export type FieldChecks = readonly (readonly [name: string, check: FieldCheck])[];
 

@@ -54,10 +54,10 @@ export type Preparation =
 
 /** The largest request that one thread prepares. */
 export interface ThreadLimits {
-  /** JSON values, and bytes, of a body whose bytes are forwarded as they are. */
+  /** JSON values and bytes of a body whose bytes are forwarded unchanged. */
   readonly nativeValues: number;
   readonly nativeBytes: number;
-  /** JSON values, and bytes, of a body that is parsed and translated. */
+  /** JSON values and bytes of a body that is parsed and translated. */
   readonly chatValues: number;
   readonly chatBytes: number;
 }
@@ -71,8 +71,9 @@ const PARSED_RATIO = 3;
 const PARSED_FLOOR_BYTES = 16 * 1024 * 1024;
 
 /**
- * @param collectGarbage - Called between the steps of a large translation, each of which leaves as
- * much garbage as the body is large. Without it they would all be in memory at once.
+ * @param collectGarbage - Called between the steps of a large translation. Each step leaves about
+ * as much garbage as the size of the body. Without this call, the garbage of all steps would be in
+ * memory at once.
  * @returns a function that prepares requests by these rules
  */
 export function createPreparer(
@@ -194,7 +195,7 @@ export function createPreparer(
 }
 
 const NO_BYTES = new Uint8Array(0);
-/** From this size on a GC, which takes a few milliseconds, is cheap beside the rest of the work. */
+/** From this size on, a GC of a few milliseconds is short compared with the rest of the work. */
 const COLLECTED_BODY_BYTES = 4 * 1024 * 1024;
 /** A body of at least this size has an `ArrayBuffer` of its own (see `body.ts`). */
 const LARGE_BODY_BYTES = 64 * 1024;
@@ -229,7 +230,7 @@ export function modelNotFound(model: string): Refusal {
 /** With `OVERDRAFT=none` a request without an upper bound is refused. */
 function unbounded(path: string): Refusal {
   return badRequest(
-    `${path}: cannot be used on this gateway, because nothing limits what this costs; before a request is ` +
+    `${path}: cannot be used on this gateway, because its cost has no limit; before a request is ` +
       'sent, the gateway sets aside the most it can cost',
     path,
   );

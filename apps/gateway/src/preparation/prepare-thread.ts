@@ -33,7 +33,7 @@ export default function prepareInThread(job: PreparationJob): unknown {
 }
 
 /**
- * The memory of a prepared body, if nothing else is in it: it is then handed over instead of
+ * The memory of a prepared body, if it contains nothing else. It is then transferred instead of
  * copied.
  */
 function ownMemoryOf(preparation: Preparation): ArrayBuffer | undefined {

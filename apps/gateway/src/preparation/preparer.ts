@@ -44,7 +44,7 @@ const IDLE_TIMEOUT_MS = 30_000;
 const THREAD_MEGABYTES = 64;
 const MEGABYTES_PER_BODY_MEGABYTE = 10;
 
-/** A retry of the same body would take as much memory. */
+/** A retry of the same body would need the same amount of memory. */
 const TOO_MUCH_MEMORY: Refusal = {
   status: 413,
   type: 'request_too_large',
@@ -72,7 +72,7 @@ export function createRequestPreparer(
   }: PreparerOptions,
 ): RequestPreparer {
   const prepareHere = createPreparer(rules);
-  // Starts no thread before the first job.
+  // The pool starts no thread before the first job.
   const pool = new Piscina({
     filename: THREAD_FILE.href,
     minThreads: 0,
@@ -81,8 +81,8 @@ export function createRequestPreparer(
     workerData: rules,
     resourceLimits: { maxOldGenerationSizeMb: heapMegabytes },
   });
-  // When its thread fails to start, the pool emits an error and keeps the job, which would wait
-  // forever.
+  // If its thread fails to start, the pool emits an error and keeps the job. The job would then
+  // wait forever.
   let failJob: (error: unknown) => void = ignore;
   pool.on('error', (error) => {
     failJob(error);

@@ -1,12 +1,13 @@
 /**
- * The rules for native requests that follow from one fact: all keys share the operator's one
- * account with the provider. Members that address objects of that account are refused, and so are
- * features that cost more than tokens, unless the operator allows them. See docs/decisions/0007.
+ * The rules for native requests that are needed because all keys share the operator's one account
+ * with the provider. Members that address objects of that account are refused, and so are features
+ * that cost more than tokens, unless the operator allows them. See docs/decisions/0007.
  *
  * Every object of a request is visited, at any depth, except inside the members that the provider's
  * own types declare as free-form data ({@link FREE_FORM}). A rule therefore applies wherever its
  * value can occur, even in places that a later version of the API adds.
- * `test/upstream-places.test.ts` compares both with the types of the provider's SDK.
+ * `test/upstream-places.test.ts` compares the rules and the free-form members with the types of the
+ * provider's SDK.
  */
 
 import type { JsonShape, JsonSpan } from '@gateway/translator/native';
@@ -15,8 +16,9 @@ import { isGiven, readScalar } from './native-fields.js';
 import type { FoundMember } from './native-fields.js';
 
 /**
- * Members whose contents are the client's own data: tool inputs and schemas, and who called a tool.
- * They may contain anything, even names like those below, and the provider does not interpret them.
+ * Members whose contents are the client's own data: tool inputs and schemas, and the caller of a
+ * tool. They may contain anything, even names like those below, and the provider does not interpret
+ * them.
  */
 export const FREE_FORM: ReadonlySet<string> = new Set([
   'input',
@@ -27,7 +29,7 @@ export const FREE_FORM: ReadonlySet<string> = new Set([
   'trigger',
 ]);
 
-/** The provider's own limit for messages; no request needs more of anything else. */
+/** The provider's own limit for messages. Other lists never need more items. */
 export const MAX_ITEMS = 100_000;
 
 export const SHARED_ACCOUNT =
@@ -55,7 +57,7 @@ export const PRICED_MEMBERS: readonly (readonly [name: string, feature: PricedFe
   ['inference_geo', 'inference_geo'],
 ];
 
-/** @returns what is wrong with the members of the root, if anything */
+/** @returns the problem of the top-level members, if there is one */
 export function findRootProblem(
   find: (name: string) => FoundMember | undefined,
   allow: ReadonlySet<PricedFeature>,
@@ -80,16 +82,16 @@ export function findRootProblem(
 // --- Types of tools ---------------------------------------------------------------------------
 
 /**
- * Tools that the provider defines, by their type without its date. `free` ones cost tokens only; a
- * tool that the provider runs itself is a `server` tool and reads the conversation again after each
- * use.
+ * Tools that the provider defines, by their type without its date. Tools marked `free` cost tokens
+ * only. A tool that the provider runs itself is a `server` tool: after each use, the model reads
+ * the conversation again.
  */
 export const TOOL_FAMILIES: ReadonlyMap<
   string,
   { readonly runs: 'client' | 'server'; readonly feature?: PricedFeature }
 > = new Map([
   ['custom', { runs: 'client' }],
-  // This type is of the chat format. The provider refuses it with a message of its own.
+  // This type belongs to the chat format. The provider refuses it with its own message.
   ['function', { runs: 'client' }],
   ['bash', { runs: 'client' }],
   ['text_editor', { runs: 'client' }],
@@ -106,7 +108,7 @@ export const TOOL_FAMILIES: ReadonlyMap<
   ['mcp_toolset', { runs: 'server', feature: 'mcp' }],
 ]);
 
-/** `web_search_20250305` is of the family `web_search`. */
+/** For instance, `web_search_20250305` belongs to the family `web_search`. */
 export function familyOf(type: string): string {
   return /_\d{8}$/.test(type) ? type.slice(0, -'_20250305'.length) : type;
 }
@@ -114,7 +116,7 @@ export function familyOf(type: string): string {
 // --- Anywhere within messages, system, tools and context management
 // --------------------------------
 
-/** Receives what is found in any object. Paths are only valid during the call. */
+/** Receives the findings from all objects. Paths are only valid during the call. */
 export interface ObjectVisitor {
   readonly onType: (type: string, place: Place) => void;
   readonly onCacheControl: (found: CacheControl, path: Path) => void;
@@ -143,7 +145,7 @@ export interface Place {
   readonly of: 'tool' | 'source' | 'other';
 }
 
-/** @returns the shape of an object of which everything is visited, at any depth */
+/** @returns the shape of an object whose members are all visited, at any depth */
 export function shapeOfEverything(visitor: ObjectVisitor): JsonShape {
   let cacheType: string | undefined;
   const cacheTypeShape: JsonShape = {
@@ -205,7 +207,7 @@ export function shapeOfEverything(visitor: ObjectVisitor): JsonShape {
   return any;
 }
 
-/** @returns what is wrong with an object of this type, if anything */
+/** @returns the problem of an object of this type, if there is one */
 export function findTypeProblem(
   type: string,
   { of }: Place,

@@ -1,4 +1,4 @@
-/** The formats of requests that are translated, and how. */
+/** The request formats that are translated, with the functions that translate them. */
 
 import { translateRequest } from '@gateway/translator';
 import type {
@@ -73,7 +73,7 @@ export const TRANSLATIONS: Readonly<Record<TranslatedFormat, RequestTranslator>>
   },
 };
 
-/** Searches have a price of their own, which the operator bears, so one request has a few. */
+/** Searches cost extra, which the operator pays, so one request may make only a few. */
 const MAX_SEARCHES = 5;
 
 /** The options of the translator that the operator has turned on. */

@@ -3,8 +3,8 @@
  *
  * Back-pressure: while the client reads slowly, unsent bytes are kept up to a limit, if there is
  * memory for them; beyond it the upstream is paused. The pauses of one response have a budget. A
- * client that exceeds it is disconnected, because an upstream that is blocked for long breaks the
- * stream, and a broken stream is charged to nobody.
+ * client that exceeds it is disconnected: an upstream that is blocked for long breaks the stream,
+ * and nobody is charged for a broken stream.
  */
 
 import type { Response } from 'express';
@@ -42,7 +42,7 @@ const PAUSE_CHECK_MS = 100;
 export class ClientResponse {
   readonly #res: Response;
   readonly #options: ClientResponseOptions;
-  /** Output of this tick. It leaves together at the end of the tick. */
+  /** Output of this tick. It is sent together at the end of the tick. */
   #queue: (Uint8Array | string)[] = [];
   #hasLeft = false;
   #isUpstreamOver = false;
@@ -90,7 +90,8 @@ export class ClientResponse {
   }
 
   /**
-   * To be called when the upstream has nothing more to send: the client cannot pause it any more.
+   * Must be called when the upstream has nothing more to send. From then on the client cannot pause
+   * it.
    */
   upstreamIsOver(): void {
     this.#isUpstreamOver = true;
@@ -207,5 +208,5 @@ const STREAM_HEADERS = {
  * process.
  */
 function ignoreSocketError(): void {
-  // See above.
+  // The error is ignored: see above.
 }

@@ -1,8 +1,8 @@
 /**
  * One exchange with the upstream, from sending the request to the last byte at the client.
  *
- * The usage object decides the charge, so the bytes that carry it are sent only when the charge is
- * durable. In a plain response these are the whole body; in a stream, the final usage event and
+ * The usage object determines the charge, so the bytes that carry it are sent only when the charge
+ * is durable. In a plain response these are the whole body; in a stream, the final usage event and
  * everything after it. All bytes before them are sent as they arrive, except that output of the
  * event-loop tick in which the stream ends is sent together with its end, unless the ledger is
  * slow. If the client disconnects, the upstream is still read to its end and the exact usage is
@@ -49,7 +49,7 @@ export interface RelayServices extends SettleServices {
 }
 
 export interface RelayPatience extends ClientPatience {
-  /** How long an upstream is read after its client left. */
+  /** How long the response of an upstream is read after its client has left. */
   readonly drainMs: number;
 }
 
@@ -60,7 +60,7 @@ export const RELAY_PATIENCE: RelayPatience = {
 };
 
 export interface ExchangeReport {
-  /** Status sent, or the one that would have been sent to a client that had left. */
+  /** The status that was sent, or that would have been sent if the client had not left. */
   readonly status: number;
   readonly streamed: boolean;
   readonly clientLeft: boolean;
@@ -68,7 +68,7 @@ export interface ExchangeReport {
   readonly charged: Charge | undefined;
   readonly loss: LossReason | undefined;
   readonly operatorMustAct: boolean;
-  /** For the operator: why the upstream's part failed. Never contains text of the upstream. */
+  /** For the operator: why the call to the upstream failed. Never contains text of the upstream. */
   readonly fault: string | undefined;
   readonly upstreamStatus: number | undefined;
   readonly upstreamRequestId: string | undefined;
@@ -84,8 +84,8 @@ const KEEP_ALIVE_MS = 10_000;
 const PROMPT_CHARGE_MS = 100;
 
 /**
- * Resolves when the exchange is over: the charge is durable or there is none, and the client has
- * been sent everything or has left. Until then the key keeps its lease.
+ * Resolves when the exchange is over: the charge is durable or there is none, and everything was
+ * sent to the client or it has left. Until then the key keeps its lease.
  */
 export function relay(exchange: Exchange, services: RelayServices): Promise<ExchangeReport> {
   return new Promise((resolve, reject) => {

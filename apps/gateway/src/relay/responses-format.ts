@@ -5,7 +5,10 @@ import type { ResponsesContext, ResponseStreamPipe } from '@gateway/translator/r
 import { CHAT_KEEP_ALIVE } from '@gateway/translator/streams';
 import type { ResponseFormat } from './format.js';
 
-/** For one response: an error in its stream continues the numbers of its events. */
+/**
+ * Makes the format of one response, because an error in its stream continues the numbering of its
+ * events.
+ */
 export function responsesFormat(
   response: ResponsesContext,
   { created }: { /** Unix seconds. */ readonly created: number },

@@ -29,7 +29,7 @@ export type SettledResponse =
 
 export interface Charge {
   readonly usage: Usage;
-  /** What the key was charged, in units of 10^-14 USD, as are all amounts here. */
+  /** The charge of the key, in units of 10^-14 USD, like all amounts here. */
   readonly charge: bigint;
   /** The part of the list price that the balance could not cover; only with `OVERDRAFT=none`. */
   readonly writtenOff: bigint;
@@ -63,7 +63,7 @@ interface FinishedResponse {
 /** How long a running stream waits for a database that does not answer. */
 const SETTLE_DEADLINE_MS = 90_000;
 
-/** Resolves when the charge is in the ledger, or it is certain that there will be none. */
+/** Resolves when the charge is in the ledger, or when it is certain that there will be none. */
 export async function settleCharge(
   response: FinishedResponse,
   exchange: ChargedExchange,
@@ -129,9 +129,9 @@ interface UnpricedPart extends ChargedExchange {
 }
 
 /**
- * Work that the message's counts leave out becomes ledger entries of its own, because another model
- * may have done it at other rates. A part without a known price is set aside: its price is never
- * guessed.
+ * Work that the message's counts do not include becomes separate ledger entries, because another
+ * model may have done it at other rates. A part without a known price is put into quarantine,
+ * because prices are never guessed.
  */
 function priceParts(
   uncounted: readonly UncountedUsage[],
@@ -140,7 +140,7 @@ function priceParts(
   const priced: PricedPart[] = [];
   const unpriced: UnpricedPart[] = [];
   for (const [index, { kind, model, usage }] of uncounted.entries()) {
-    // The message itself is the first part. The id is the same at every attempt.
+    // The message itself is part 1, so the numbers begin at 2. The id is the same at every attempt.
     const requestId = `${exchange.requestId}.${String(index + 2)}`;
     const price = model === undefined ? exchange.price : exchange.prices.find(model);
     if (price !== undefined && usage !== undefined) {
@@ -167,7 +167,8 @@ export async function quarantine(
   try {
     await store.quarantine({ requestId, keyId, model: price.id, reason });
   } catch (error) {
-    // The loss is counted and logged all the same; the row is a convenience for the operator.
+    // The loss is counted and logged in any case. The row only makes it easier to find for the
+    // operator.
     if (!(error instanceof StoreUnavailableError)) throw error;
   }
 }

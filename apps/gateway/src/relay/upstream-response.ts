@@ -1,6 +1,6 @@
 /**
- * Receives one response of the upstream. A stream goes chunk by chunk through the format's pipe;
- * any other response is collected.
+ * Receives one response of the upstream. A stream is passed chunk by chunk through the format's
+ * pipe; any other response is collected.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -22,7 +22,7 @@ export interface UpstreamListener {
   onStream(): void;
   /** Output that may be sent to the client before the charge is durable. */
   onOutput(output: StreamOutput): void;
-  /** Called once. Nothing is called after it. */
+  /** Called once, as the last call. */
   onEnd(outcome: UpstreamOutcome): void;
 }
 
@@ -35,8 +35,8 @@ interface ResponseReader {
 
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 /**
- * Response bytes count half towards the next minor GC. Streaming keeps more requests alive per byte
- * than prompts do, and a minor GC costs time in proportion to live objects.
+ * Response bytes count half towards the next minor GC. Per byte, streams keep more requests in
+ * flight than prompts do, and the time of a minor GC is proportional to the number of live objects.
  */
 const GC_WEIGHT = 0.5;
 

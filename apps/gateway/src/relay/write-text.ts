@@ -14,8 +14,8 @@ export function encodingOf(piece: Uint8Array | string): 'latin1' | 'utf8' {
 const MAX_JOINED_BYTES = 15_000;
 
 /**
- * Ends a response with its only body. A small body goes as a string, because it then leaves in one
- * write with the head.
+ * Ends a response with its only body. A small body is passed as a string, because Node then sends
+ * it in one write with the head.
  */
 export function endWithBody(res: ServerResponse, body: Uint8Array | string): void {
   if (typeof body === 'string' || body.length > MAX_JOINED_BYTES) res.end(body);

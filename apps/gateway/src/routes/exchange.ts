@@ -1,7 +1,7 @@
 /**
- * The path that the message endpoints share. First the key, its limits and its standing; then the
- * body, what it asks for and the money it may cost; then the upstream. A route supplies only what
- * differs.
+ * The code that the message endpoints share. It checks first the key, its limits and its standing,
+ * then the body, its content and its highest possible charge, and then calls the upstream. A route
+ * supplies only the parts that differ.
  */
 
 import type { Request, RequestHandler, Response } from 'express';
@@ -50,7 +50,7 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
     const requestId = newRequestId(startedAt);
     services.activity.begin();
     if (startedAt >= services.pricesUntil) services.changePrices(startedAt);
-    // A reload changes them for requests that begin later.
+    // These are read once, because a reload changes them only for requests that begin later.
     const { prices, preparer, upstream } = services;
     try {
       const exchange = { route, services, prices, preparer, upstream, requestId, req, res };
@@ -145,7 +145,8 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
 }
 
 /**
- * A function of its own, so that no variable keeps the body in memory while the upstream responds.
+ * This is a separate function, so that no variable keeps the body in memory while the upstream
+ * responds.
  */
 async function prepare(
   { route, services, preparer, req, res }: Exchange,
@@ -223,7 +224,7 @@ function refuse({ route, requestId, req, res }: Exchange, refusal: Refusal): Res
 type KnownKey = Parameters<typeof admitKey>[0];
 type Prepared = Extract<Preparation, { readonly outcome: 'prepared' }>;
 
-/** The client went away before its request was complete. */
+/** The client disconnected before its request was complete. */
 interface Gone {
   readonly outcome: 'gone';
 }

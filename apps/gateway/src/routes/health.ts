@@ -1,4 +1,6 @@
-/** Health checks for load balancers: whether the process runs, and whether it can take requests. */
+/**
+ * Health checks for load balancers: whether the process runs, and whether it can serve requests.
+ */
 
 import type { RequestHandler } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';

@@ -31,7 +31,7 @@ import { needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
 
 const POLICY = { limit: 60, windowMs: 60_000 } as const;
 const ROUTE = { endpoint: 'keys', accepted: 'bearer_or_link', limit: POLICY } as const;
-/** Each has limits of its own: more keys would be a way around them. */
+/** Each key has its own limits, so an unlimited number of keys would bypass them. */
 const MAX_KEYS_PER_ACCOUNT = 100;
 
 const { scope: _scope, ...rules } = keyRules;
@@ -64,7 +64,7 @@ export const listQuery = z.strictObject({
   after: keyId.optional(),
 });
 
-/** The key that asks, which may manage, and what it asks for. */
+/** The key that makes the request and may manage keys, and the input of the request. */
 interface Managed {
   readonly key: KeyRecord;
   readonly req: Request;
@@ -108,7 +108,9 @@ export function addKeyManagement(app: Express, services: Services): void {
       const { accountId } = key;
       const count = (await store.listKeys({ accountId, limit: MAX_KEYS_PER_ACCOUNT })).length;
       if (count >= MAX_KEYS_PER_ACCOUNT) {
-        return { refusal: badRequest('keys: this account has as many as it may have', 'keys') };
+        return {
+          refusal: badRequest('keys: this account already has the maximum number of keys', 'keys'),
+        };
       }
       const repeated = bookingId.optional().safeParse(req.headers['idempotency-key']);
       if (!repeated.success) {
@@ -116,12 +118,12 @@ export function addKeyManagement(app: Express, services: Services): void {
       }
       const { expires_at, models, ...given } = input.data;
       const created = await store.create({
-        // Other accounts may use the same words.
+        // Includes the account, because other accounts may use the same id.
         creationId: repeated.data === undefined ? undefined : `${accountId}:${repeated.data}`,
         account: { id: accountId },
         key: {
           name: given.name,
-          // Not above those of the key that creates it.
+          // The limits are never higher than those of the key that creates it.
           limits: limitsWithin(key, limitsOf(given)),
           expiresAt: earlierOf(expires_at ?? null, key.expiresAt),
           metadata: given.metadata,
@@ -204,7 +206,7 @@ function manageRoute(
   });
 }
 
-/** A key of the same account. Those of others are unknown. */
+/** A key of the same account. Keys of other accounts count as unknown. */
 async function targetOf(
   { store }: Services,
   { accountId }: KeyRecord,

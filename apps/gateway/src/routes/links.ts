@@ -1,4 +1,4 @@
-/** `POST /v1/dashboard/links`: a link with which others may read what the key may read. */
+/** `POST /v1/dashboard/links`: a link with which others may read the dashboard of the key. */
 
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
@@ -15,7 +15,7 @@ import { needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
 const POLICY = { limit: 60, windowMs: 60_000 } as const;
 
 export const linkInput = z.strictObject({
-  /** Another key of the account, for a key that may manage them. */
+  /** Another key of the account, if the key of the request may manage keys. */
   key_id: keyId.optional(),
   expires_in_seconds: linkSeconds,
 });

@@ -1,5 +1,5 @@
 /**
- * `POST /v1/messages` and `POST /v1/messages/count_tokens`: the native format, passed byte for
+ * `POST /v1/messages` and `POST /v1/messages/count_tokens`: the native format, passed on byte for
  * byte.
  */
 

@@ -44,8 +44,8 @@ export function modelsOf({ models }: KeyRecord, services: Services): readonly Mo
 }
 
 /**
- * As on the provider's endpoint, except that the default is the whole list: OpenAI's clients do not
- * page.
+ * The parameters of the provider's endpoint, except that the default is the whole list, because
+ * OpenAI's clients do not read further pages.
  */
 export const pageQuery = z.object({
   limit: z.coerce
@@ -63,7 +63,9 @@ interface ModelPage {
   readonly hasMore: boolean;
 }
 
-/** With `before_id` alone, a page ends right before that model, and the next page precedes it. */
+/**
+ * With only `before_id`, a page ends right before that model, and the next page precedes this page.
+ */
 function pageOf(
   models: readonly ModelPrice[],
   { limit, after_id: after, before_id: before }: z.output<typeof pageQuery>,

@@ -9,8 +9,8 @@ import type { Refusal } from '../refusal.js';
 
 const VERSIONS = ['2023-06-01', '2026-10-21'];
 /**
- * Headers that choose an account of the upstream. The account is the operator's, so they are
- * refused.
+ * Headers that choose an account of the upstream. The account belongs to the operator, so these
+ * headers are refused.
  */
 const ACCOUNT_HEADERS = ['anthropic-workspace-id', 'anthropic-user-profile-id'];
 

@@ -6,7 +6,7 @@ import type { Port } from '../openapi/document.js';
 export function openApiRoute(port: Port): RequestHandler {
   let document: Promise<object> | undefined;
   return async function sendDocument(_req, res) {
-    // Only made if somebody asks for it.
+    // Created at the first request for it.
     document ??= import('../openapi/document.js').then((made) => made.openApiDocument(port));
     res.json(await document);
   };

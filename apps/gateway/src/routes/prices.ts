@@ -1,4 +1,6 @@
-/** `GET /v1/dashboard/prices`: what each model costs that the key may use, by class of tokens. */
+/**
+ * `GET /v1/dashboard/prices`: the prices of the models that the key may use, by class of tokens.
+ */
 
 import type { RequestHandler } from 'express';
 import type { ModelPrice } from '@gateway/billing';

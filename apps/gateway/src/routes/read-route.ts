@@ -23,7 +23,7 @@ export type ReadAnswer =
     }
   | { readonly refusal: Refusal };
 
-/** Carries the cursor of the next page if the body has no place for it. */
+/** Contains the cursor of the next page if the body cannot contain it. */
 const NEXT_CURSOR = 'x-gateway-next-cursor';
 
 export function readRoute(
@@ -49,7 +49,7 @@ export function readRoute(
         ...requestIdHeaders(requestId),
         'content-type': 'text' in answer ? answer.contentType : 'application/json',
         'content-length': Buffer.byteLength(body),
-        // Otherwise the next person at the same browser could see it.
+        // Otherwise the next person at the same browser could see the data.
         'cache-control': 'no-store',
         ...(next === undefined ? undefined : { [NEXT_CURSOR]: next }),
         ...('headers' in answer ? answer.headers : undefined),

@@ -1,10 +1,10 @@
-/** What only some keys may do, and to which keys. */
+/** Checks for operations that only some keys may do, and only on some keys. */
 
 import type { KeyRecord } from '@gateway/balance-store';
 import type { Refusal } from '../refusal.js';
 import type { Services } from '../services.js';
 
-/** @param param - What asks for it. */
+/** @param param - The field or endpoint that needs the check. */
 export function needsManage(param: string): Refusal {
   return {
     status: 403,
@@ -17,9 +17,9 @@ export function needsManage(param: string): Refusal {
 
 /**
  * Refuses changes by a key that an operator stopped or that has expired. A key whose balance is
- * used up may still put things in order.
+ * used up may still make such changes.
  *
- * @param param - What asks for it.
+ * @param param - The field or endpoint that needs the check.
  */
 export async function refusalOfStopped(
   param: string,

@@ -1,11 +1,12 @@
 /**
  * `POST /webhooks/stripe`: Stripe reports what happened to payments.
  *
- * Anybody may send here, so a request without a signature is refused before its body is read, and a
- * body is limited in bytes, in time and in number at once. The signature is verified over the bytes
- * as they came, before anything else is done with them.
+ * Anybody may send requests here. A request without a signature is therefore refused before its
+ * body is read, and the size of bodies, the time to read one and their number at once are limited.
+ * The signature is verified over the bytes as received, before anything else is done with them.
  *
- * 2xx: Stripe need not send it again. It repeats any other for three days.
+ * After a 2xx, Stripe does not send the notification again. After any other status, it repeats it
+ * for three days.
  */
 
 import type { Request, RequestHandler } from 'express';
@@ -73,7 +74,7 @@ export function stripeWebhookRoute(
   };
 }
 
-const UNSIGNED = badRequest('stripe-signature: is missing, too old, or not of this body');
+const UNSIGNED = badRequest('stripe-signature: is missing, too old, or does not match the body');
 const TOO_LARGE: Refusal = {
   status: 413,
   type: 'request_too_large',
@@ -91,9 +92,9 @@ function refusalOf(outcome: NotificationOutcome): Refusal | undefined {
     case 'unsigned':
       return UNSIGNED;
     case 'other_mode':
-      return badRequest('livemode: is of the other mode than the secret key');
+      return badRequest('livemode: differs from the mode of the secret key');
     case 'unreadable':
-      return badRequest('data: has not the members of such an event');
+      return badRequest('data: lacks members that such an event must have');
     case 'unavailable':
       return BUSY;
     case 'booked':

@@ -1,6 +1,6 @@
 /**
  * `/v1/dashboard/top-ups`: a customer pays for the account of a key, on the provider's own page.
- * Also the order to do so automatically, and promotional codes.
+ * This file also has the order to pay automatically, and promotional codes.
  */
 
 import type { Express, Request, RequestHandler } from 'express';
@@ -25,10 +25,10 @@ import type { ReadAnswer } from './read-route.js';
 import { needsManage } from './scope.js';
 import { maySeeAccount } from './statement.js';
 
-/** Reading is cheap, and a page that waits for a payment reads often. */
+/** This limit is high, because reading is cheap and a page that waits for a payment reads often. */
 const READS = { limit: 120, windowMs: 60_000 } as const;
 const STARTS = { limit: 20, windowMs: 60_000 } as const;
-/** So that codes cannot be guessed. */
+/** This limit is low, so that codes cannot be guessed. */
 const REDEMPTIONS = { limit: 10, windowMs: 60_000 } as const;
 
 export const newTopUp = z.strictObject({ amount_usd: amountUsd });
@@ -43,7 +43,7 @@ export const topUpQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(100).default(20),
   cursor: z
     .string()
-    .regex(/^\d{1,18}$/, 'must be next_cursor of the page before')
+    .regex(/^\d{1,18}$/, 'must be the next_cursor of the previous page')
     .transform(BigInt)
     .optional(),
 });
@@ -181,7 +181,7 @@ export function addTopUps(app: Express, payments: Payments, services: Services):
   );
 }
 
-/** Needs no provider. */
+/** Works without a provider. */
 export function redeemRoute(services: Services): RequestHandler {
   return readRoute(
     { endpoint: 'promo_codes', accepted: 'bearer', limit: REDEMPTIONS },
@@ -233,7 +233,10 @@ function centsWithin(
   return { refusal: badRequest(problem, field) };
 }
 
-/** The page to come back to. Without `PUBLIC_URL`, at the address that the client used. */
+/**
+ * The page to which the customer returns. Without `PUBLIC_URL`, it is at the address that the
+ * client used.
+ */
 function pageOf({ publicUrl }: Payments, req: Request): string {
   const base = publicUrl ?? `${req.protocol}://${req.headers.host ?? 'localhost'}`;
   return `${base}/dashboard/`;

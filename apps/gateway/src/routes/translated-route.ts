@@ -44,8 +44,8 @@ function formatOf(translation: TranslationContext, created: number): ResponseFor
 }
 
 /**
- * Names what the translation could not carry over. In a header, because plain clients ignore
- * headers.
+ * Names the parts that could not be translated unchanged. They are in a header, because simple
+ * clients ignore headers.
  */
 function setNotes(res: Response, notes: readonly Note[]): void {
   if (notes.length === 0) return;

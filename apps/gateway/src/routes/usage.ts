@@ -1,7 +1,7 @@
 /**
- * `GET /v1/dashboard/usage` and `GET /v1/dashboard/usage/{request_id}`: what a key was charged, and
- * what its account was credited, entry by entry. `GET /v1/dashboard/usage/summary`: sums of the
- * key's charges. Amounts are exact decimal strings.
+ * `GET /v1/dashboard/usage` and `GET /v1/dashboard/usage/{request_id}`: the charges of a key and
+ * the credits of its account, entry by entry. `GET /v1/dashboard/usage/summary`: sums of the key's
+ * charges. Amounts are exact decimal strings.
  */
 
 import type { RequestHandler } from 'express';
@@ -66,7 +66,7 @@ export function listUsageRoute(services: Services): RequestHandler {
     };
     const page = await readPage(services, filter);
     if (page === undefined)
-      return { refusal: invalidQuery('cursor', 'is not one of this endpoint') };
+      return { refusal: invalidQuery('cursor', 'is not a cursor of this endpoint') };
     if (format === 'csv') return { ...csv(entriesCsv(page.entries)), next: page.next };
     return {
       json: {
@@ -90,7 +90,7 @@ export const summaryQuery = z
     from: day.optional(),
     until: day.optional(),
     model: line.min(1).max(200).optional(),
-    /** `account`: of all its keys, for a key that may manage them. */
+    /** `account`: the sums of all keys of the account, for a key that may manage them. */
     of: z.enum(['key', 'account']).default('key'),
     format: z.enum(['json', 'csv']).default('json'),
   })
@@ -105,7 +105,7 @@ export function usageSummaryRoute(services: Services): RequestHandler {
     if (!query.success) return { refusal: refusalOfQuery(query.error) };
     const { by, model, of, format } = query.data;
     if (of === 'account' && key.scope !== 'manage') return { refusal: needsManage('of') };
-    // The last day belongs to the range.
+    // The last day is included in the range.
     const lastDay = query.data.until ?? new Date(Math.floor(services.now() / DAY_MS) * DAY_MS);
     const until = new Date(lastDay.getTime() + DAY_MS);
     const from = query.data.from ?? new Date(until.getTime() - DEFAULT_DAYS * DAY_MS);

@@ -5,7 +5,7 @@ import type { PriceSchedule, PriceTable } from '@gateway/billing';
 import type { Settings } from './settings.js';
 
 export interface LivePrices extends PriceTable {
-  /** The table of another time, by the schedule of now: milliseconds since the epoch. */
+  /** The table of another time (milliseconds since the epoch), by the current schedule. */
   at(atMs: number): PriceTable;
   replace(settings: Pick<Settings, 'priceTable'>): void;
 }

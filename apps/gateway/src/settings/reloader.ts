@@ -81,7 +81,10 @@ export function createReloader(parts: ReloaderParts): Reloader {
 
   return {
     report,
-    /** One after the other: two at once could end with different versions in different workers. */
+    /**
+     * Reloads run one after the other, because two at once could end with different versions in
+     * different workers.
+     */
     reload() {
       const mine = last.then(load);
       last = mine.catch(() => undefined);

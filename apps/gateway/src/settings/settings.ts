@@ -1,6 +1,6 @@
 /**
  * The settings: the part of the configuration that can change while the gateway serves. They are
- * read and checked as a whole, so that a bad file changes nothing.
+ * read and checked as a whole, so that nothing changes if a file is invalid.
  */
 
 import { createHmac } from 'node:crypto';
@@ -40,7 +40,7 @@ export const RELOADABLE: ReadonlySet<string> = new Set([
   'METRICS_TOKEN',
 ]);
 
-/** What the data directory and the simulator provide if the configuration does not. */
+/** Values from the data directory and the simulator, for settings that the configuration lacks. */
 export interface SettingsDefaults {
   readonly adminToken: string | undefined;
   /** The simulator's address. */
@@ -65,12 +65,12 @@ export function readSettings(config: Config, defaults: SettingsDefaults): Settin
     adminTokens: adminTokensOf(config, defaults),
     metricsToken: config.metricsToken,
   };
-  // Keyed, so that nobody can find out a secret by trying.
+  // The digest is keyed, so that a secret cannot be found by guessing.
   const digest = createHmac('sha256', defaults.pepper).update(JSON.stringify(settings));
   return { version: digest.digest('hex').slice(0, 12), ...settings };
 }
 
-/** `ADMIN_TOKEN` and the token that it replaces are the same operator, in the trail too. */
+/** `ADMIN_TOKEN` and the token that it replaces count as the same operator, also in the trail. */
 function adminTokensOf(config: Config, defaults: SettingsDefaults): readonly AdminToken[] {
   const tokens = [config.adminToken ?? defaults.adminToken, config.previousAdminToken];
   const admin = tokens

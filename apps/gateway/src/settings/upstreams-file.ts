@@ -52,7 +52,7 @@ function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    // A syntax error quotes the text, which has secrets in it.
+    // The message of a syntax error quotes the text, which contains secrets.
     const reason = error instanceof SyntaxError ? 'is not JSON' : String(error);
     throw new ConfigError([`UPSTREAMS: ${reason}`]);
   }

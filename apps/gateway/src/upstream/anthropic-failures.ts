@@ -1,7 +1,7 @@
 /**
- * What an error response of Anthropic's API means for a client. Most errors pass as they are.
- * Errors about the operator's own account (its credential, quota or bill) would mislead a client or
- * leak, so they are replaced.
+ * Decides which error a client gets for an error response of Anthropic's API. Most errors are
+ * passed on unchanged. Errors about the operator's own account (its credential, quota or bill)
+ * would mislead a client or reveal the operator's data, so they are replaced.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -112,7 +112,7 @@ function isSpendLimit(status: number, error: UpstreamError | undefined): boolean
   const code = error.details?.error_code ?? '';
   if (error.type === 'billing_error') return true;
   if (status === 429) return code.endsWith('_spend_limit_reached');
-  // The upstream gives this case no code of its own, only this text.
+  // The upstream has no code for this case, only this text.
   return (
     status === 400 &&
     (code === 'organization_on_hold' ||

@@ -19,8 +19,8 @@ export interface UpstreamClient extends Pick<Upstream, 'openStream' | 'readFailu
 
 export interface UpstreamTimeouts {
   /**
-   * The time until the response head. The upstream sends nothing of an unstreamed response before
-   * the response is complete.
+   * The time until the response head. The upstream sends the first byte of a plain response only
+   * when the response is complete.
    */
   readonly headersMs: number;
   /** The time between two chunks of a response. The upstream pings its streams far more often. */
@@ -30,8 +30,8 @@ export interface UpstreamTimeouts {
 const TIMEOUTS: UpstreamTimeouts = { headersMs: 600_000, silenceMs: 120_000 };
 const CONNECT_TIMEOUT_MS = 10_000;
 /**
- * Bodies of this size or more are released once sent. For smaller ones it would cost more (a few
- * microseconds) than it saves.
+ * Bodies of this size or more are released once they are sent. For smaller bodies this would cost
+ * more (a few microseconds) than it saves.
  */
 const LARGE_BODY_BYTES = 64 * 1024;
 
@@ -87,7 +87,7 @@ export interface ProxyVariables {
   readonly noProxy?: string | undefined;
 }
 
-/** undici would read the process's environment in place of a variable that is undefined. */
+/** If a variable were undefined, undici would read it from the process's environment. */
 function given({ httpsProxy = '', httpProxy = '', noProxy = '' }: ProxyVariables) {
   return { httpsProxy, httpProxy, noProxy };
 }
@@ -97,7 +97,7 @@ function iterable(body: Iterable<Uint8Array>): Readable {
   return body as unknown as Readable;
 }
 
-/** Every account is at its ceiling or cools down. Nothing was sent. */
+/** Every account is at its ceiling or cannot be used for a while. Nothing was sent. */
 export class UpstreamBusyError extends Error {
   override readonly name = 'UpstreamBusyError';
   readonly retryAfterMs: number;

@@ -26,7 +26,7 @@ export interface OpenUpstreamOptions extends Pick<AccountPoolOptions, 'onAnswer'
   readonly processes: number;
 }
 
-/** Longer, and a client's own timeout would be closer than the answer. */
+/** If requests waited longer, a client's own timeout could end them before the answer arrives. */
 const MAX_WAIT_MS = 3_000;
 
 export function openUpstream(

@@ -31,7 +31,7 @@ export class RequestBody {
    */
   *pieces(): Generator<Uint8Array> {
     yield this.take();
-    // When undici asks for more, it has passed the bytes to the socket.
+    // When undici asks for the next piece, it has passed these bytes to the socket.
     this.#onSent();
   }
 

@@ -1,7 +1,7 @@
 /**
- * An upstream is an API that serves models. The gateway calls it in Anthropic's terms. Each
- * kind of upstream decides how a call becomes an HTTP request, how a stream is framed and what a
- * failure means. `anthropic.ts` is the first kind. See docs/decisions/0020.
+ * An upstream is an API that serves models. The gateway calls it in Anthropic's terms. Each kind of
+ * upstream decides how a call becomes an HTTP request, how a stream is framed and which error a
+ * client gets for a failure. `anthropic.ts` is the first kind. See docs/decisions/0020.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -19,11 +19,11 @@ export interface UpstreamCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody;
   readonly bodyBytes: number;
-  /** The key whose request it is. With several accounts, it decides which one is asked. */
+  /** The key that made the request. With several accounts, it determines the account. */
   readonly keyId: string;
   /** Whether the client is still there. Read if the call had to wait before it was sent. */
   readonly client: { readonly destroyed: boolean };
-  /** Set when the call is sent: which of several accounts has it. */
+  /** The account to which the call was sent. Set when it is sent, if there are several accounts. */
   account?: string;
 }
 
@@ -35,7 +35,7 @@ export interface UpstreamRequest {
   readonly body: RequestBody;
 }
 
-/** What an upstream's error response means for the client. */
+/** The result of an upstream's error response for the client. */
 export type FailureMeaning =
   /** The upstream's own error may be shown; on the native endpoint byte for byte. */
   | { readonly outcome: 'relay'; readonly refusal: Refusal }

@@ -11,12 +11,12 @@ export type Slot = number;
 export interface PrimaryCalls extends LedgerCalls, LimitCalls {}
 
 export interface WorkerCalls {
-  /** The first call. It brings what the worker's environment does not contain. */
+  /** The first call. It passes the values that the worker's environment does not contain. */
   serve(as: { readonly slot: Slot; readonly settings: Settings }): Promise<ServeOutcome>;
   /** @returns the version that is then in force; `undefined` before the worker serves */
   applySettings(settings: Settings): string | undefined;
   settingsVersion(): string | undefined;
-  /** Makes the worker's `/readyz` answer 503; it goes on taking requests. */
+  /** Makes the worker's `/readyz` answer 503. The worker continues to accept requests. */
   announceStop(): void;
   drain(): Promise<{ readonly abandoned: number }>;
   metrics(): Promise<WorkerMetrics>;

@@ -1,8 +1,8 @@
 /**
  * Calls between the primary process and a worker, over the channel that Node opens between them.
  *
- * Calls of one event-loop tick travel in one message, so under load a request costs a fraction of a
- * message.
+ * All calls of one event-loop tick are sent in one message, so under load a request costs a
+ * fraction of a message.
  */
 
 import { createBirpc } from 'birpc';
@@ -23,7 +23,7 @@ export type RpcTo<Calls> = {
 } & Pick<BirpcReturn<object, object>, '$closed' | '$close'>;
 
 /**
- * @param ours - What the other side may call.
+ * @param ours - The functions that the other side may call.
  * @returns the functions of the other side. Close it with {@link closeRpc} when that side has
  * ended.
  */
@@ -44,7 +44,7 @@ export function openRpc<Theirs extends object>(ours: object, channel: Channel): 
         for (const message of messages) listener(message);
       });
     },
-    // Each function has deadlines of its own.
+    // There is no general timeout, because each function has its own deadlines.
     timeout: -1,
     serialize: withPlainError,
     deserialize: withError,

@@ -16,7 +16,7 @@ export interface Workers {
   readonly url: string;
   /** The metrics of the workers that respond in time. */
   metrics(): Promise<readonly WorkerMetrics[]>;
-  /** Gives settings to all workers, also to those that are started later. */
+  /** Sends settings to all workers, also to those that are started later. */
   readonly applySettings: (settings: Settings) => Promise<void>;
   /** The versions of the workers that respond in time. */
   readonly settingsVersions: () => Promise<
@@ -84,15 +84,16 @@ export async function startWorkers({
   log,
 }: WorkersOptions): Promise<Workers> {
   let settings = initial;
-  // As they are now: a file of variables may be unusable when a worker has to be replaced.
+  // The current values, because a file of variables may be unusable when a worker has to be
+  // replaced later.
   const variables = { ...readEnvironment(process.env), ENV_FILE: '' };
   const members = new Map<Slot, Member>();
   let isStopping = false;
   let isAnnounced = false;
-  // All workers accept from one socket. If the primary handed out connections, a connection on its
+  // All workers accept from one socket. If the primary distributed connections, a connection on its
   // way to a dying worker would be lost, and Node would never report the end of that worker.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
-  // JSON, the default, has no bigint and no Date.
+  // The default, JSON, supports neither bigint nor Date.
   cluster.setupPrimary({ serialization: 'advanced' });
 
   /** Resolves when the worker serves. The worker is replaced when it ends. */
@@ -103,7 +104,8 @@ export async function startWorkers({
     members.set(slot, member);
     void member.serving.then(
       () => {
-        // What changed while it was starting.
+        // While the worker was starting, the stop may have been announced and the settings may have
+        // changed.
         if (isAnnounced) announce(member);
         if (settings !== given) member.rpc.applySettings(settings).catch(() => undefined);
       },

@@ -21,8 +21,8 @@ export interface GatewayProcess {
 }
 
 /**
- * Resolves when it is ready. `npm test` builds before it tests; alone, this needs `npm run build`
- * first.
+ * Resolves when it is ready. `npm test` builds before it tests. If a suite is run alone, this needs
+ * `npm run build` first.
  *
  * @param node - The Node that runs it, by default the one that runs the tests.
  */

@@ -1,4 +1,4 @@
-/** A gateway in this process, in front of a simulator that journals what it served. */
+/** A gateway in this process, in front of a simulator that keeps a journal of its responses. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -16,7 +16,8 @@ export interface RestlessClients {
 }
 
 /**
- * @param kinds - How many clients keep their connection, and how many open one for each request.
+ * @param kinds - The number of clients that keep their connection, and of those that open one for
+ * each request.
  */
 export function startClients(
   url: string,
@@ -30,7 +31,7 @@ export function startClients(
     while (!isOver) {
       const outcome = await ask(url, apiKey, agent);
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-      // A process that refuses connections need not be asked again at once.
+      // A process that refuses connections does not have to be tried again at once.
       if (outcome === 'refused') await new Promise((resolve) => setTimeout(resolve, 10));
     }
     agent.destroy();

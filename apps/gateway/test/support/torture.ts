@@ -9,7 +9,7 @@ import { join } from 'node:path';
 
 const ROOT = join(__dirname, '../../../..');
 
-/** @returns what the harness printed: what it compared, and what differs */
+/** @returns the output of the harness: the comparisons and the differences */
 export function runTorture(...parts: readonly string[]): {
   readonly output: string;
   readonly status: number | null;

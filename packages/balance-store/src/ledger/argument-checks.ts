@@ -48,7 +48,7 @@ export function assertText(name: string, text: string | undefined): void {
     throw new RangeError(`${name} has more than ${String(MAX_TEXT_LENGTH)} characters`);
   }
   if (text.includes('\0')) throw new RangeError(`${name} contains NUL`);
-  // As `isWellFormed` does, which Node 20 has and TypeScript's ES2023 lacks.
+  // Does the same as `isWellFormed`, which Node 20 has but TypeScript's ES2023 library lacks.
   if (/\p{Surrogate}/u.test(text)) throw new RangeError(`${name} is not valid Unicode`);
 }
 
@@ -140,7 +140,7 @@ export function assertDocument(write: DocumentWrite): void {
   if (Buffer.byteLength(text) > MAX_DOCUMENT_BYTES) {
     throw new RangeError(`data is larger than ${String(MAX_DOCUMENT_BYTES)} bytes of JSON`);
   }
-  // Within JSON, NUL and lone surrogates are escapes, which PostgreSQL refuses.
+  // In JSON text, NUL and lone surrogates are written as escapes. PostgreSQL refuses these escapes.
   if (/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/i.test(text)) {
     throw new RangeError('data contains NUL or is not valid Unicode');
   }

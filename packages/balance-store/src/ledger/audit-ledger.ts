@@ -1,8 +1,8 @@
 /**
  * Recomputes the ledger from its rows, independently of the code that wrote them: the list price of
  * each charge from its tokens and rates, the sequence numbers, the running balances, the totals of
- * accounts and keys, what is left of each credit, the sums of usage, and the hash chain over all
- * entries and the trail.
+ * accounts and keys, the unspent part of each credit, the sums of usage, and the hash chain over
+ * all entries and the trail.
  *
  * The audit takes no locks. It reads an account's row first; the entries that this row counts are
  * final, because entries are numbered without gaps and never change.
@@ -36,7 +36,7 @@ interface Fold {
   adjusted: bigint;
   expired: bigint;
   writtenOff: bigint;
-  /** Written off since the last credit because the balance did not cover it. */
+  /** The amount written off since the last credit because the balance did not cover it. */
   uncovered: bigint;
   readonly lots: ReturnType<typeof createLotAudit>;
   /** Number of the last entry beyond those that the account's row counted when it was read. */
@@ -122,7 +122,9 @@ interface Page {
   readonly openHour: number;
 }
 
-/** Audits all entries whose account id lies above `after` and not above the last of the page. */
+/**
+ * Audits all entries whose account id is greater than `after` and at most the last id of the page.
+ */
 async function auditAccounts(source: AuditSource, audited: Page): Promise<void> {
   const { after, page, head, tally, openHour } = audited;
   const { accounts, keys } = page;
@@ -198,8 +200,8 @@ async function checkLaterEntries(
 ): Promise<void> {
   for (const [accountId, { later }] of folds) {
     if (later === 0n) continue;
-    // The entry was added after the row was read, or it is forged. The row counts an added entry by
-    // now, and never a forged one.
+    // The entry was added after the row was read, or it is forged. By now the row counts the entry
+    // if it was added. It never counts a forged entry.
     const seq = await source.seqOf(accountId);
     if (seq === undefined || seq < later) {
       complain({
@@ -288,7 +290,7 @@ async function* readTrail(source: AuditSource) {
 
 /**
  * Computes the charge with a formula of its own, not with `chargeOf` of `@gateway/billing`: an
- * audit that shared the code would share its errors.
+ * audit with the same code would repeat that code's errors.
  */
 function auditedEntryOf(row: EntryFields): AuditedEntry {
   const [id, accountId, seq, kind, delta, balanceAfter, writtenOff, overCap] = row;

@@ -1,6 +1,6 @@
 /**
- * Recomputes what is left of each credit that expires or was given, entry by entry. The rules are
- * those of `books/lots.ts`.
+ * Recomputes, entry by entry, the unspent part of each credit that expires or was given for free.
+ * The rules are those of `books/lots.ts`.
  */
 
 import type { AuditDifference } from '../audit.js';
@@ -8,7 +8,7 @@ import type { AccountTotals, LotTotals } from './audit-source.js';
 
 interface AuditedLot {
   readonly entryId: string;
-  /** `Infinity` for one that does not expire. */
+  /** `Infinity` for a credit that does not expire. */
   readonly expiresAtMs: number;
   remaining: bigint;
 }
@@ -28,13 +28,16 @@ export function createLotAudit() {
 
   return {
     spend,
-    /** After a negative adjustment: the lots never exceed the balance. */
+    /** Called after a negative adjustment, because the lots never exceed the balance. */
     fitTo(balance: bigint): void {
       const covered = balance > 0n ? balance : 0n;
       const total = lots.reduce((sum, { remaining }) => sum + remaining, 0n);
       if (total > covered) spend(total - covered);
     },
-    /** @param balance - After the credit: a debt uses up the credit that pays it. */
+    /**
+     * @param balance - The balance after the credit. If there was a debt, the part of the credit
+     * that pays it counts as used.
+     */
     credit(entry: {
       readonly id: string;
       readonly delta: bigint;
@@ -66,7 +69,10 @@ export function createLotAudit() {
         found: amount.toString(),
       };
     },
-    /** Compares with the rows, which lag behind by what the account has not allotted yet. */
+    /**
+     * Compares with the rows. These do not yet include the spending that the account has not
+     * allotted to lots.
+     */
     compare(
       account: AccountTotals,
       rows: readonly LotTotals[],

@@ -6,7 +6,7 @@ export interface AuditSource {
   head(): Promise<SealHead | undefined>;
   /**
    * Accounts in the order of their ids, with their keys, their lots, and the sums of usage from
-   * `fromHour` on: all as of one moment, because charges go on.
+   * `fromHour` on. All are read as of one moment, because charges continue meanwhile.
    */
   accountsAfter(accountId: string, limit: number, fromHour: number): Promise<AuditedAccounts>;
   /** How many entries the account's row counts. `undefined` if there is no such account. */
@@ -29,7 +29,10 @@ export interface AuditSource {
     until: { readonly lastAccountId: string | undefined; readonly block: bigint },
     limit: number,
   ): Promise<readonly SealFields[]>;
-  /** Blocks above `after` and not above `last`, at most `limit`, each with its seals by account. */
+  /**
+   * Blocks whose number is greater than `after` and at most `last`, at most `limit` of them, each
+   * with its seals by account.
+   */
   blocksAfter(after: bigint, last: bigint, limit: number): Promise<readonly BlockFields[]>;
   /** The trail in the order of its numbers, from `seq` on, exclusive. */
   trailAfter(seq: bigint, limit: number): Promise<readonly TrailFields[]>;
@@ -136,7 +139,7 @@ export type EntryFields = [
   noteId: string | null,
 ];
 
-/** The same of the trail. */
+/** The same for rows of the trail. */
 export type TrailFields = [
   seq: string,
   createdAtMs: string,
@@ -168,5 +171,5 @@ export interface BlockFields {
   readonly seals: readonly Pick<SealFields, 'accountId' | 'from' | 'to' | 'digests'>[];
 }
 
-/** No entry has a higher number: positions after all entries of one account. */
+/** No entry has a higher number, so this is a position after all entries of one account. */
 export const MAX_SEQ = 2n ** 63n - 1n;

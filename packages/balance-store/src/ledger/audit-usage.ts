@@ -9,15 +9,16 @@ const HOUR_MS = 3_600_000;
 const SUMS_PER_PAGE = 1_000;
 
 /**
- * Sums of this hour and later may still change: they are read together with the accounts. The hour
- * before it is among them, because a charge that is being committed may belong to it.
+ * Sums of this hour and later may still change, so they are read together with the accounts. The
+ * result is one hour before the current one, because a charge that is being committed may still
+ * belong to the previous hour.
  */
 export function openHourOf(nowMs: number): number {
   return Math.floor(nowMs / HOUR_MS) - 1;
 }
 
 export interface UsageAudit {
-  /** The charges must come in the order of their accounts and numbers. */
+  /** Charges must be added in the order of their accounts and numbers. */
   add(charge: EntryFields, writtenOff: bigint): Promise<void>;
   finish(): Promise<void>;
 }
@@ -25,13 +26,17 @@ export interface UsageAudit {
 interface Residue {
   readonly position: UsagePosition;
   readonly rates: string;
-  /** Requests, the five counts, and what was written off: computed less stored. */
+  /**
+   * Requests, the five counts, and the amount written off: each computed value minus the stored
+   * one.
+   */
   readonly figures: bigint[];
 }
 
 /**
- * Keeps, for each sum, what the entries say less what the sum says. Entries of an account come
- * nearly in the order of their hours, so sums of earlier hours are read and forgotten on the way.
+ * Keeps, for each sum, the figures computed from the entries minus the stored figures. Entries of
+ * an account are read nearly in the order of their hours, so sums of earlier hours can be compared
+ * and forgotten early.
  */
 export function createUsageAudit(
   source: AuditSource,
@@ -76,7 +81,9 @@ export function createUsageAudit(
     isStarted = true;
   }
 
-  /** Reads the sums before this hour of this account, and forgets what is settled. */
+  /**
+   * Reads the sums of this account before this hour, and forgets those whose difference is zero.
+   */
   async function readUntil(accountId: string, hour: number): Promise<void> {
     if (!isStarted) await advance();
     let hasRead = false;
@@ -161,7 +168,7 @@ async function* readSums(
   hour: number,
 ): AsyncGenerator<UsageFields, undefined> {
   const none = { keyId: '', model: '', endpoint: '', upstreamAccount: '', ratesId: '' };
-  // No sum of `after` itself has so high an hour.
+  // No sum of the account `after` has an hour this high, so reading begins with the next account.
   let position: UsagePosition = { ...none, accountId: after, hour: 2 ** 31 - 1 };
   for (;;) {
     const page = await source.usageAfter(position, { lastAccountId, hour }, SUMS_PER_PAGE);

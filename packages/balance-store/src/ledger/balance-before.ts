@@ -1,4 +1,7 @@
-/** Finds the balance of an account at a time, in few look-ups: its entries are in order of time. */
+/**
+ * Finds the balance of an account at a time. It needs only a few look-ups, because the entries of
+ * an account are in order of time.
+ */
 
 export interface EntryLookUp {
   /** The number of the account's last entry; 0 without any. */

@@ -32,7 +32,10 @@ export interface BalanceStoreOptions {
   readonly holdLifetimeMs?: number | undefined;
 }
 
-/** After settling has failed for this long, new requests are refused: they could not be charged. */
+/**
+ * After settling has failed for this long, new requests are refused, because they could not be
+ * charged.
+ */
 const SETTLE_GRACE_MS = 2_000;
 const ENTRIES_PER_BLOCK = 1_000;
 const EVENTS_PER_PRUNING = 1_000;
@@ -69,7 +72,7 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
     },
     settle: (settlement, { deadlineMs }) =>
       committer.settle(settlement, { deadlineMs }).finally(() => {
-        // The settlement is charged or given up, so its hold no longer needs renewal.
+        // The settlement was charged or given up, so its hold no longer needs renewal.
         holds.abandonHold(settlement.requestId);
       }),
     ...holds,
@@ -174,7 +177,7 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
   };
 }
 
-/** @returns how much was done in all */
+/** @returns the total of `done` over all calls */
 async function forEachAccount(work: (after: string) => Promise<ExpiryProgress>): Promise<number> {
   let done = 0;
   for (let after: string | undefined = ''; after !== undefined;) {
@@ -188,9 +191,9 @@ async function forEachAccount(work: (after: string) => Promise<ExpiryProgress>):
 /**
  * Seals the entries that are not sealed yet.
  *
- * @param all - Looks at every account. Without it, only at those with entries since two minutes
- * before the last block. That misses an entry whose transaction took longer than two minutes, until
- * the next call with `all`.
+ * @param all - Reads every account. If false, reads only the accounts with entries since two
+ * minutes before the last block. An entry whose transaction took longer than two minutes is then
+ * sealed only by the next call with `all`.
  */
 async function sealEntries(seals: SealTable, all: boolean): Promise<SealHead | undefined> {
   const isEmpty = (await seals.head()) === undefined;

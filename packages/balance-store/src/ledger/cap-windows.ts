@@ -1,6 +1,6 @@
 /**
  * Windows of caps. They begin at 00:00 UTC and are counted in days since 1970-01-01. The SQL
- * functions `day_of`, `month_start` and `caps_of` say the same for PostgreSQL.
+ * functions `day_of`, `month_start` and `caps_of` have the same rules for PostgreSQL.
  */
 
 import { CAP_PERIODS } from '../key.js';
@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 /** 1970-01-01 was a Thursday, three days after a Monday. */
 const DAYS_AFTER_MONDAY = 3;
 
-/** The first day of the current window of each period. That of `total` never ends. */
+/** The first day of the current window of each period. The window of `total` never ends. */
 export type WindowStarts = Readonly<Record<CapPeriod, number>>;
 
 export function windowStartsAt(ms: number): WindowStarts {
@@ -39,13 +39,17 @@ export function renewalOf(period: CapPeriod, now: Date): Date | undefined {
   }
 }
 
-/** What a key had used when its windows began, as its row records it. */
+/** The amounts that a key had used when its windows began, as recorded in its row. */
 export interface WindowBases {
   readonly starts: WindowStarts;
   readonly bases: Readonly<Record<CapPeriod, bigint>>;
 }
 
-/** What a key has used in each window. @param used - What it has used since its creation. */
+/**
+ * The amount that a key has used in each window.
+ *
+ * @param used - The amount that it has used since its creation.
+ */
 export function usedInWindows(
   used: bigint,
   { starts, bases }: WindowBases,
@@ -61,7 +65,7 @@ export function usedInWindows(
   };
 }
 
-/** The caps that are set. The one with the least left comes first. */
+/** The caps that are set. The cap with the smallest unused part is the first. */
 export function capUses(
   caps: KeyCaps,
   used: Readonly<Record<CapPeriod, bigint>>,

@@ -1,5 +1,5 @@
 /**
- * Group commit: folds the settlements that wait in this process into batches. Each batch is one
+ * Group commit: combines the settlements that wait in this process into batches. Each batch is one
  * transaction.
  *
  * There is no timer. A batch starts when the previous one is committed, so batches grow with the
@@ -33,7 +33,7 @@ export interface CommitterOptions {
   readonly lanes: number;
   /** 500 when absent. */
   readonly maxBatchRows?: number | undefined;
-  /** Settlements that may wait. Beyond this, `settle` rejects at once. */
+  /** The maximum number of waiting settlements. If it is reached, `settle` rejects at once. */
   readonly maxWaiting?: number;
   readonly random?: () => number;
   /** Monotonic milliseconds. */
@@ -51,8 +51,8 @@ interface Waiting {
 }
 
 /**
- * While the last batch is younger than this, settlements wait behind it instead of taking another
- * lane: its commit is about to arrive, and one larger transaction costs less than two.
+ * While the last batch is younger than this, settlements wait for it instead of taking another
+ * lane. Its commit will end soon, and one larger transaction costs less than two.
  */
 const GATHER_MS = 10;
 const FIRST_BACKOFF_MS = 50;
@@ -79,7 +79,9 @@ export class Committer {
    * by a minor GC (decision 0015).
    */
   #pendingCount = 0;
-  /** One timer for all deadlines: most settlements are durable long before theirs. */
+  /**
+   * One timer for all deadlines, because most settlements are durable long before their deadline.
+   */
   #deadlineTimer: { readonly timeout: NodeJS.Timeout; readonly dueAt: number } | undefined;
   #isScheduled = false;
   #isClosed = false;
@@ -98,7 +100,7 @@ export class Committer {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Settlements accepted that are neither durable nor given up. */
+  /** The number of accepted settlements that are neither durable nor given up. */
   get pending(): number {
     return this.#pendingCount;
   }
@@ -144,7 +146,8 @@ export class Committer {
   /** Accepts no more settlements and waits for the pending ones. Each keeps its own deadline. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    // Ends the pauses between retries: waiting them out would only delay the last attempt.
+    // Ends the pauses between retries, because waiting for their end would only delay the last
+    // attempt.
     for (const endBackoff of this.#backoffs) endBackoff();
     if (this.#pendingCount === 0) return;
     await new Promise<void>((resolve) => {

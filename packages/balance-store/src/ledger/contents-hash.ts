@@ -1,6 +1,6 @@
 /**
- * The hash of what an entry records. Using an id again with another hash is a conflict, with the
- * same hash a replay.
+ * The hash of the recorded contents of an entry. If an id is used again, the same hash means a
+ * replay, and another hash means a conflict.
  */
 
 import { hash } from 'node:crypto';
@@ -31,12 +31,15 @@ export function settlementHash(settlement: Settlement): string {
   ]);
 }
 
-/** Leaves out who made it and the note, so that another operator may replay it. In hexadecimal. */
+/**
+ * Does not cover the operator and the note, so that another operator may replay the booking. In
+ * hexadecimal.
+ */
 export function bookingHash(...contents: readonly (string | bigint | Date | null)[]): string {
   return hashOf(contents.map((part) => (typeof part === 'bigint' ? part.toString() : part)));
 }
 
-/** The hash of everything that a creation is made from. In hexadecimal. */
+/** The hash of all contents of a creation. In hexadecimal. */
 export function creationHash({ account, key, credit }: Creation): string {
   return hashOf([
     'creation',

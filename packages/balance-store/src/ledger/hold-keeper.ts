@@ -8,7 +8,7 @@ import type { BalanceStore } from '../store.js';
 import type { HoldTable } from './ledger-database.js';
 import { createQueryBatcher } from './query-batcher.js';
 
-/** How long a hold lives after its last renewal: when its process died or lost the database. */
+/** How long a hold lives after its last renewal, if its process died or lost the database. */
 const LIFETIME_MS = 300_000;
 /** Two renewals may fail before a hold is lost. */
 const RENEWALS_PER_LIFETIME = 3;
@@ -50,7 +50,7 @@ export function createHoldKeeper(table: HoldTable, lifetimeMs = LIFETIME_MS): Ho
   function keepAlive(): void {
     renewal ??= setInterval(() => {
       releaseSoon();
-      // The next renewal makes up for one that fails.
+      // If a renewal fails, the next one is early enough.
       table.renew([...live], lifetimeMs).catch(() => undefined);
     }, lifetimeMs / RENEWALS_PER_LIFETIME).unref();
   }

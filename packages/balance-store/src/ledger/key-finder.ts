@@ -5,7 +5,10 @@ import type { KeyRecord } from '../key.js';
 import type { KeyTable } from './ledger-database.js';
 
 const MAX_CACHED_KEYS = 10_000;
-/** Another replica's change of limits takes effect within this time. A standing is never cached. */
+/**
+ * If another replica changes limits, the change takes effect here within this time. A standing is
+ * never cached.
+ */
 const MAX_AGE_MS = 1_000;
 
 export interface KeyFinder {
@@ -29,7 +32,7 @@ export function createKeyFinder(
   // Ordered by last look-up: the first is dropped when the cache is full.
   const cache = new Map<string, { readonly record: KeyRecord; readonly readAt: number }>();
   const running = new Map<string, Promise<KeyRecord | undefined>>();
-  // Counts writes: a row that was read before a write must not be cached after it.
+  // The number of writes. A row that was read before a write must not be cached after it.
   let epoch = 0;
 
   async function lookUp(credential: string): Promise<KeyRecord | undefined> {

@@ -1,6 +1,6 @@
 /**
- * What a database does for a balance store. Everything else, from group commit to the audit, is
- * written once above this interface.
+ * The operations of a balance store that depend on the database. Everything else, from group commit
+ * to the audit, is written once above this interface.
  *
  * Unless a method says otherwise, it throws `StoreUnavailableError` when the database does not
  * answer.
@@ -149,7 +149,7 @@ export interface SealTable {
   /**
    * Seals at most `maxEntries` entries of these accounts as the next block.
    *
-   * @returns how many; 0 also while another process is sealing.
+   * @returns how many entries were sealed; also 0 while another process is sealing.
    */
   sealBlock(accountIds: readonly string[], maxEntries: number): Promise<number>;
 }

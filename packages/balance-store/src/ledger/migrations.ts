@@ -1,4 +1,7 @@
-/** Which migrations a database lacks. They are files of this package, applied in order of name. */
+/**
+ * Finds the migrations that a database lacks. Migrations are files of this package, applied in
+ * order of name.
+ */
 
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
@@ -76,7 +79,10 @@ export function assertNoneMissing([first]: readonly Migration[]): void {
   );
 }
 
-/** Searches upwards: how far above this file the package's root is depends on the build. */
+/**
+ * Searches upwards, because the number of folders between this file and the package's root depends
+ * on the build.
+ */
 function packageRoot(): string {
   let directory = dirname(fileURLToPath(import.meta.url));
   for (;;) {

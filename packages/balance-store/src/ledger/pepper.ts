@@ -1,5 +1,6 @@
 /**
- * Credentials are hashed with a pepper. With another pepper, no key of the ledger would be found.
+ * Credentials are hashed with a pepper. If the pepper were changed, no key of the ledger would be
+ * found.
  */
 
 import { PepperMismatchError } from '../errors.js';

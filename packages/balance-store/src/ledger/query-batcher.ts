@@ -2,14 +2,14 @@
  * Combines many look-ups ("questions") into few queries. At most {@link LANES} queries are in
  * flight, even if there are many questions or the database is slow.
  *
- * The same rule as the Committer's: the batch grows with the load, and there is no timer.
+ * The rule is the same as in the Committer: the batch grows with the load, and there is no timer.
  */
 
 /** Queries in flight at once. While all lanes are busy, questions wait for the next query. */
 const LANES = 4;
 /**
- * While the last query is younger than this, questions wait behind it instead of taking another
- * lane: its answer is about to arrive, and one larger query costs less than two.
+ * While the last query is younger than this, questions wait for it instead of taking another lane.
+ * Its answer will arrive soon, and one larger query costs less than two.
  */
 const GATHER_MS = 5;
 

@@ -1,4 +1,7 @@
-/** Texts of a model's rates, made once: all settlements of a model share one rates object. */
+/**
+ * Texts of a model's rates. They are made only once, because all settlements of a model share one
+ * rates object.
+ */
 
 import { hash } from 'node:crypto';
 import type { SettledRates } from '../ledger-entry.js';

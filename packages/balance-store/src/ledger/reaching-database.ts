@@ -1,4 +1,4 @@
-/** The one error for a database that does not answer. */
+/** The common error for a database that does not answer. */
 
 import { types } from 'node:util';
 import { StoreUnavailableError } from '../store.js';

@@ -15,7 +15,8 @@ const BLOCKS_PER_PAGE = 50;
 type Report = (difference: AuditDifference) => void;
 
 /**
- * One field of a hashed text. Its length in bytes precedes it, so that fields cannot run together.
+ * One field of a hashed text. Its length in bytes precedes it, so that the boundaries between
+ * fields are clear.
  */
 function sealedField(text: string | null): string {
   return text === null ? '-,' : `${String(Buffer.byteLength(text))}:${text},`;
@@ -48,8 +49,8 @@ export interface SealCheck {
 }
 
 /**
- * @param range - Accounts above `after` and not above `last`; blocks up to `block`, so that entries
- * that are sealed while the audit runs are left to the next audit.
+ * @param range - Accounts whose id is greater than `after` and at most `last`; blocks up to
+ * `block`, so that entries that are sealed while the audit runs are left to the next audit.
  */
 export function createSealCheck(
   source: AuditSource,

@@ -81,7 +81,7 @@ export function keyRecordOf<Amount>(
   };
 }
 
-/** The caps of a key, and what it has used in the window of each. */
+/** The caps of a key, and the amount that it has used in the window of each cap. */
 export function capsOf<Amount>(
   row: StoredCaps<Amount>,
   unitsOf: (amount: Amount) => bigint,

@@ -1,4 +1,4 @@
-/** Turns rows of sums, one for each set of rates, into the sums that were asked for. */
+/** Turns stored sums, one for each set of rates, into the requested sums. */
 
 import type { SettledRates, SettledUsage } from '../ledger-entry.js';
 import type { UsageDimension, UsageQuery, UsageSum } from '../usage.js';
@@ -7,7 +7,7 @@ import { rateTextsOf } from './rate-texts.js';
 const HOUR_MS = 3_600_000;
 const HOURS_PER_DAY = 24;
 
-/** Charges that agree in all dimensions that were asked for, and in their rates. */
+/** The sum of charges that have the same rates and are equal in all requested dimensions. */
 export interface StoredSum {
   /** Hours since 1970-01-01, of the hour or of the start of the day. */
   readonly hour?: number;

@@ -1,4 +1,4 @@
-/** A timeout that does not blame the database when this process itself is late. */
+/** A timeout that waits longer when this process itself, and not the database, is late. */
 
 /** A timeout is this many short timers, one after the other. */
 const PARTS = 10;
@@ -22,7 +22,7 @@ export function withTimeout<T>(
 
     function startPart(): NodeJS.Timeout {
       return setTimeout(() => {
-        // Timers run before sockets are read in an event-loop tick, immediates after.
+        // In an event-loop tick, timers run before sockets are read, and immediates run after.
         setImmediate(() => {
           if (isSettled) return;
           partsLeft -= 1;

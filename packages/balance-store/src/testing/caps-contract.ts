@@ -27,7 +27,7 @@ export function capsContract(part: ContractPart): void {
       settlement(keyId, { overdraft: 'none', ...(requestId === undefined ? {} : { requestId }) }),
     );
   const usedOf = async (keyId: string) => (await subject().store.getKey(keyId))?.used;
-  /** As if the key's last charge had been in the window before. */
+  /** Moves the key's last charge into the previous window. */
   const endWindow = (keyId: string, period: keyof typeof WINDOWS) =>
     subject().tamper(
       `UPDATE api_key SET ${period}_start = ${period}_start - ${String(WINDOWS[period])} ` +
@@ -130,7 +130,7 @@ export function capsContract(part: ContractPart): void {
         [entry.delta, entry.writtenOff, entry.overCap],
         [-5n, amount - 5n, amount - 5n],
       );
-      // The list price counts, so that the loss is not caused again.
+      // The cap counts the list price, so that the loss cannot be caused again.
       assert.deepEqual(await capOf(capped), {
         period: 'month',
         cap: amount + 5n,
@@ -260,7 +260,7 @@ export function capsContract(part: ContractPart): void {
       const [first = '', second = ''] = keyIds;
       const requestId = `req_${randomUUID()}`;
       await place(first, amount, requestId);
-      // The hold was another key's, so it ends and guards nothing.
+      // The hold belonged to another key, so it ends without covering this charge.
       assert.deepEqual(await guarded(second, requestId), {
         outcome: 'settled',
         balance: 0n,

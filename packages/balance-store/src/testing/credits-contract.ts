@@ -1,4 +1,4 @@
-/** The part of the contract about credits that expire or were given. */
+/** The part of the contract about credits that expire or were given for free. */
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -24,7 +24,7 @@ export function eventsContract(part: ContractPart): void {
       by: TESTS,
       ...(expiresAt === undefined ? {} : { expiresAt }),
     });
-  /** Delivers what other tests have left. */
+  /** Delivers the events that other tests have left. */
   async function deliverAll(): Promise<void> {
     const { store } = subject();
     for (;;) {
@@ -211,7 +211,7 @@ export function eventsContract(part: ContractPart): void {
         [third?.type, third?.data],
         ['key.expiring', { expires_at: expiresAt.toISOString() }],
       );
-      // Another expiry is another event.
+      // A new expiry causes another event.
       await store.updateKey(expiring, { expiresAt: new Date(expiresAt.getTime() + 1_000) });
       await store.expire({ keysWithinMs: 11 * HOUR_MS });
       assert.equal((await typesOf(accountId)).filter((type) => type === 'key.expiring').length, 2);

@@ -242,7 +242,7 @@ export function holdsContract({
       const writtenOff = outcomes.map((outcome) =>
         'writtenOff' in outcome ? outcome.writtenOff : -1n,
       );
-      // In the given order; each replay reports the same as the first time.
+      // The outcomes are in the given order. Each replay reports the same as the first call.
       const expected = [0n, 0n, amount - amount / 2n, ...Array<bigint>(27).fill(amount)];
       assert.deepEqual(writtenOff, [...expected, ...expected]);
       assert.equal(await balanceOf(keyId), 0n);

@@ -33,7 +33,8 @@ export function rotationContract({ runner, subject, topUp, settle }: ContractPar
       assert.deepEqual(rotated.record, { ...before, hint: rotated.record.hint });
       assert.ok(rotated.record.hint.startsWith(rotated.credential.slice(0, 7)));
       assert.deepEqual(await store.findKeyByCredential(rotated.credential), rotated.record);
-      // Without a grace period, at once, although the key was looked up a moment ago.
+      // Without a grace period the old credential stops working at once, although the key was
+      // looked up a moment ago.
       assert.equal(await keyOf(credential), undefined);
     });
 
@@ -50,7 +51,7 @@ export function rotationContract({ runner, subject, topUp, settle }: ContractPar
         `UPDATE api_key SET previous_until = ${literal.time(new Date(Date.now() - 1))} ` +
           `WHERE id = '${record.id}'`,
       );
-      // Any change of the key ends what this store has cached of it.
+      // Any change of the key removes it from this store's cache.
       const after = await subject().store.updateKey(record.id, { name: 'later' });
       assert.equal(after?.previousUntil, null);
       assert.equal(await keyOf(credential), undefined);

@@ -51,7 +51,7 @@ export function sealsContract({ runner, subject, newKey, accountOf, settle }: Co
         const { differences: found } = await store.audit({ anchor });
         assert.equal(found.length, report.differences.length + 1);
       }
-      // Nothing new: the chain stays as it is.
+      // There are no new entries, so the chain does not change.
       assert.deepEqual(await store.sealEntries({ all: true }), head);
     });
 
@@ -69,8 +69,8 @@ export function sealsContract({ runner, subject, newKey, accountOf, settle }: Co
       await store.sealEntries({ all: true });
       const before = await differences('seal');
       const [first, second, , last] = charges.map(({ requestId }) => requestId);
-      // No sum shows these changes: an entry's upstream id and time are in no sum, and the newest
-      // entry is deleted together with its effect on the key.
+      // Sums do not show these changes: no sum contains an entry's upstream id or time, and the
+      // newest entry is deleted together with its effect on the key.
       const accountId = await accountOf(keyId);
       const [key, entry] = [await store.getKey(keyId), await store.findEntry(keyId, second ?? '')];
       const { amount } = charges[3] ?? { amount: 0n };

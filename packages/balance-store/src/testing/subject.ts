@@ -8,10 +8,11 @@ export interface StoreUnderTest {
   /** The open store. `tamper` may replace it. */
   readonly store: BalanceStore;
   /**
-   * Runs SQL statements without the store's knowledge, and reopens the store if necessary. The
-   * statements are plain enough for any database.
+   * Runs SQL statements outside of the store, and reopens the store if necessary. The statements
+   * must be valid on every database.
    *
-   * @param fences - `down`: with the triggers disabled that refuse to rewrite the ledger.
+   * @param fences - `down`: runs them while the triggers that refuse to rewrite the ledger are
+   * disabled.
    */
   tamper(sql: string, fences?: 'up' | 'down'): Promise<void>;
   /** Writes values as this database writes them in SQL. */
@@ -50,5 +51,5 @@ export interface ContractPart {
 
 export const USD = 10n ** 14n;
 
-/** Who asks for changes in these tests. */
+/** The actor of all changes in these tests. */
 export const TESTS: Actor = { name: 'tests', address: '192.0.2.0/24' };

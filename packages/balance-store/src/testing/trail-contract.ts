@@ -1,4 +1,4 @@
-/** The part of the contract about the trail, and about the erasure of what names a person. */
+/** The part of the contract about the trail, and about the erasure of personal data. */
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -139,7 +139,7 @@ export function trailContract(part: ContractPart): void {
         Array.from({ length: 40 }, (_, index) => last + 40n - BigInt(index)),
       );
       const [keyId = ''] = keyIds;
-      // Each change starts from the state that the one before it left.
+      // Each change starts from the state that the previous change left.
       const names = (await store.listTrail({ keyId, limit: 4 }))
         .map(({ personal }) => (personal as { name: { before: string; after: string } }).name)
         .reverse();

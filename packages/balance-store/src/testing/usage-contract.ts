@@ -140,7 +140,7 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
   });
 }
 
-/** The sums of these entries, made without the store. */
+/** The sums of these entries, computed without the store. */
 function sumsOf(
   charges: readonly ChargeEntry[],
   by: readonly UsageDimension[],
@@ -203,7 +203,7 @@ function sortedSums(sums: readonly UsageSum[]): readonly UsageSum[] {
   return [...sums].sort((a, b) => (textOf(a) < textOf(b) ? -1 : 1));
 }
 
-/** The same text for the same members in any order. */
+/** A text that does not depend on the order of the members. */
 function textOf(value: object): string {
   return JSON.stringify(
     Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)),

@@ -1,4 +1,4 @@
-/** Reads an event: what a notification has, and what Stripe lists for 30 days. */
+/** Reads an event. A notification contains one, and Stripe lists the events of the last 30 days. */
 
 import * as z from 'zod';
 import type { PaymentFact } from '../provider.js';
@@ -10,7 +10,7 @@ import {
   refundFactOf,
 } from './facts.js';
 
-/** The events to subscribe to. All others are read as being about something else. */
+/** The events to subscribe to. All others are read as events without facts. */
 export const NOTIFIED_EVENTS = [
   'checkout.session.completed',
   'checkout.session.async_payment_succeeded',
@@ -79,7 +79,7 @@ function some(fact: PaymentFact | undefined): readonly PaymentFact[] {
   return fact === undefined ? [] : [fact];
 }
 
-/** Of the text of a notification, whose signature was verified before. */
+/** Parses the text of a notification, whose signature was verified before. */
 export function parseEvent(body: Uint8Array): StripeEvent {
   let value: unknown;
   try {

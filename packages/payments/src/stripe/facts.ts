@@ -11,11 +11,11 @@
 import * as z from 'zod';
 import type { DisputeFact, PaidFact, PaymentFact, PaymentOrigin, RefundFact } from '../provider.js';
 
-/** Names of what the gateway writes into Stripe's objects. */
+/** Names of the metadata that the gateway writes into Stripe's objects. */
 export const METADATA = {
   payment: 'gateway_payment',
   account: 'gateway_account',
-  /** `checkout`: on a page. `saved_method`: without the customer. */
+  /** `checkout`: started on a page. `saved_method`: charged while the customer is absent. */
   by: 'gateway_started_by',
   refund: 'gateway_refund',
 } as const;
@@ -79,7 +79,7 @@ const dispute = z.object({
   status: z.string(),
 });
 
-/** `failed`: the event says that a delayed payment failed, which the object does not. */
+/** `failed`: the event says that a delayed payment failed. The object itself does not show this. */
 export function factsOfSession(object: unknown, event?: 'failed'): readonly PaymentFact[] {
   const session = readAs(checkoutSession, object);
   const paymentId = session.metadata?.[METADATA.payment];
@@ -114,7 +114,8 @@ export function factsOfIntent(object: unknown): readonly PaymentFact[] {
   const paid = paidFactOf(intent);
   if (paid !== undefined) return [paid];
   const origin = originOf(intent.metadata);
-  // On a page, the customer tries again after a failure. Without the customer, it is final.
+  // On a page, the customer can try again after a failure. Without the customer, a failure is
+  // final.
   const isFinal = intent.metadata?.[METADATA.by] === 'saved_method';
   if (origin === undefined || !isFinal || intent.status === 'processing') return [];
   return [{ kind: 'failed', origin, code: intent.last_payment_error?.code ?? intent.status }];
@@ -137,7 +138,10 @@ function paidFactOf(intent: z.output<typeof paymentIntent>): PaidFact | undefine
   };
 }
 
-/** @returns nothing for a refund of a charge that has no payment intent: never a gateway's */
+/**
+ * @returns nothing for a refund of a charge that has no payment intent: a gateway never made such a
+ * charge
+ */
 export function refundFactOf(object: unknown): RefundFact | undefined {
   const { id: refundId, amount, payment_intent, status, ...rest } = readAs(refund, object);
   if (payment_intent === null) return undefined;
@@ -147,7 +151,7 @@ export function refundFactOf(object: unknown): RefundFact | undefined {
     providerPaymentId: payment_intent,
     amountCents: amount,
     currency: rest.currency,
-    // While it is pending, the customer is being paid back already.
+    // A pending refund counts as made, because the money is already on its way to the customer.
     state: status === 'failed' || status === 'canceled' ? 'undone' : 'made',
   };
 }

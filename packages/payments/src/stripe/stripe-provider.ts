@@ -24,9 +24,11 @@ import {
 } from './facts.js';
 
 export interface StripeOptions {
-  /** `sk_test_…`, `sk_live_…`, or a restricted key, `rk_…`. Its mode is the provider's. */
+  /**
+   * `sk_test_…`, `sk_live_…`, or a restricted key, `rk_…`. It determines the mode of the provider.
+   */
   readonly secretKey: string;
-  /** `whsec_…`. Several while one replaces the other. */
+  /** `whsec_…`. Several are allowed while one replaces the other. */
   readonly webhookSecrets: readonly string[];
   /** Origin of the API, for tests and proxies; Stripe's own when absent. */
   readonly apiUrl?: string | undefined;
@@ -42,7 +44,7 @@ const TOLERANCE_SECONDS = 300;
 const REQUEST_TIMEOUT_MS = 20_000;
 const RETRIES = 2;
 const PAGE = 100;
-/** Clocks differ: a search for a charge begins this much earlier. */
+/** Because clocks differ, a search for a charge begins this much earlier. */
 const CLOCK_SKEW_SECONDS = 300;
 const PRODUCT = 'Prepaid credit';
 
@@ -109,13 +111,13 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
               price_data: {
                 currency: 'usd',
                 unit_amount: amountCents,
-                // So that the total is the amount with tax, too.
+                // The total then also equals the amount if tax is computed.
                 tax_behavior: 'inclusive',
                 product_data: { name: PRODUCT },
               },
             },
           ],
-          // Otherwise Stripe may charge in the customer's own currency.
+          // Otherwise Stripe could charge in the customer's own currency.
           adaptive_pricing: { enabled: false },
           automatic_tax: { enabled: automaticTax === 'on' },
           invoice_creation: { enabled: true },
@@ -266,7 +268,7 @@ function chargeOutcomeOf(intent: Stripe.PaymentIntent): ChargeOutcome {
   return { outcome: 'declined', code: intent.last_payment_error?.code ?? intent.status };
 }
 
-/** Stripe forgets the keys of requests after a day, but not its refunds. */
+/** Stripe forgets idempotency keys after a day, but keeps its refunds. */
 async function findRefund(
   stripe: Stripe,
   refundId: string,
@@ -293,8 +295,8 @@ async function findCharge(
 }
 
 /**
- * Objects that were created in the range, and events of the range: these have the changes of older
- * objects, but Stripe keeps them for 30 days only.
+ * Reads objects that were created in the range, and events of the range. Events contain the changes
+ * of older objects, but Stripe keeps events for 30 days only.
  */
 async function* listFacts(
   stripe: Stripe,

@@ -1,4 +1,4 @@
-/** New objects with every member that Stripe sends, as the SDK's types demand. */
+/** Creates objects with every member that Stripe sends and that the SDK's types require. */
 
 import { randomBytes } from 'node:crypto';
 import type Stripe from 'stripe';

@@ -1,4 +1,4 @@
-/** The simulated Stripe: its state, what people do on its pages, and its notifications. */
+/** The simulated Stripe: its state, the actions of people on its pages, and its notifications. */
 
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -10,7 +10,7 @@ import type { Form } from './form.js';
 import { newDispute, newId, newIntent, newRefund, newSession, newSetupIntent } from './objects.js';
 
 export interface StripeSimulatorOptions {
-  /** Its mode is the simulator's: `sk_test_…` or `sk_live_…`. */
+  /** `sk_test_…` or `sk_live_…`. It determines the mode of the simulator. */
   readonly secretKey: string;
   /** Signs notifications. */
   readonly webhookSecret: string;
@@ -28,7 +28,7 @@ export interface SimulatedEvent {
   readonly data: { readonly object: object };
 }
 
-/** What the saved card does when it is charged without its holder. */
+/** How the saved card behaves when it is charged without its holder. */
 export type CardBehavior = 'pays' | 'declines' | 'demands_authentication' | 'pays_later';
 
 export interface StripeSimulator {
@@ -59,10 +59,14 @@ export interface StripeSimulator {
   /** @returns the id of the dispute */
   openDispute(paymentId: string, options?: { readonly isInquiry?: boolean }): string;
   closeDispute(disputeId: string, end: 'won' | 'lost'): void;
-  /** Of the payments that succeeded and were started by a gateway, less refunds and disputes. */
+  /**
+   * The sum of the payments that succeeded and were started by a gateway, minus refunds and
+   * disputes.
+   */
   netCentsOf(accountId: string): number;
   /**
-   * The next request to a path ends without a response: `before` it is carried out, or `after`.
+   * The connection of the next request to a path is closed without a response, `before` or `after`
+   * the request is carried out.
    */
   dropNext(path: string, moment: 'before' | 'after'): void;
   /** Answers every request with an error of the server. */
@@ -77,7 +81,7 @@ interface Answer {
 
 const PAGE_LIFETIME_SECONDS = 86_400;
 
-/** A charge that saved methods refuse, as an error of the API. */
+/** The error code of the API for each way in which a saved method refuses a charge. */
 const DECLINES: Partial<Record<CardBehavior, string>> = {
   declines: 'card_declined',
   demands_authentication: 'authentication_required',
@@ -369,7 +373,7 @@ export async function startStripeSimulator(
     }
   }
 
-  /** The same key has the same answer; with another form it is refused. */
+  /** A repeated key gets the same answer; with a different form it is refused. */
   function answerOnce(key: string | undefined, form: string, work: () => Answer): Answer {
     const known = key === undefined ? undefined : answered.get(key);
     if (known !== undefined) {
@@ -413,7 +417,7 @@ export async function startStripeSimulator(
     res.writeHead(made.status, {
       'content-type': 'application/json',
       'request-id': newId('req'),
-      // So that a test of an outage does not wait for the SDK's retries.
+      // Without retries by the SDK, a test of an outage does not have to wait for them.
       ...(isDown ? { 'stripe-should-retry': 'false' } : {}),
     });
     res.end(JSON.stringify(made.body));

@@ -2,8 +2,8 @@
  * Sends admissions and releases to Redis in batches.
  *
  * Those of one event-loop tick, and those that arrive while a call is pending, share one call of
- * one script. So a busy process pays for one round trip per batch, and an idle one waits for
- * nothing.
+ * one script. A busy process thus makes one round trip per batch, and an idle process does not wait
+ * for a batch.
  */
 
 import type { Policy } from '../policy.js';
@@ -30,7 +30,7 @@ export interface AdmissionReply {
   /** One of `ADMIT_REPLY`. */
   readonly outcome: number;
   readonly waitUs: number;
-  /** Redis knows of fewer leases than this process holds. */
+  /** Redis has fewer leases than this process holds. */
   readonly hasLostLeases: boolean;
 }
 

@@ -19,7 +19,7 @@ export interface AdmissionsOptions {
   readonly newId: () => string;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Called when Redis knows of fewer leases than this process holds. */
+  /** Called when Redis has fewer leases than this process holds. */
   readonly onLostLeases: () => void;
 }
 

@@ -38,8 +38,8 @@ export interface RedisLimiterOptions {
   /** How many replicas share the limits. Without Redis each takes an equal share. Default: 1. */
   readonly replicas?: number;
   /**
-   * Subjects whose permits are remembered for the local limits, and sliding logs kept: the least
-   * recently used are forgotten beyond this many of each. Default: 100,000.
+   * The most subjects whose permits are remembered for the local limits, and the most sliding logs.
+   * Beyond this number of each, the least recently used are forgotten. Default: 100,000.
    */
   readonly maxSubjects?: number;
   /** Called when the limits stop using Redis, and when they use it again. Must not throw. */
@@ -57,13 +57,13 @@ export interface RedisLimiterOptions {
  *
  * - Never over the limit while Redis keeps its data. If it loses them, each process goes on
  *   counting its own leases and puts them back at its next admission or heartbeat: until then at
- *   most twice the concurrency can be in flight over all replicas, and never more than once in a
- *   single one.
+ *   most twice the concurrency can be in flight over all replicas, and never more than the
+ *   concurrency in a single replica.
  * - `admit` and `record` do not reject because of Redis: after `timeoutMs`, or at once while it is
  *   known to be down, they answer from this replica's share of the limits, at least 1.
- * - The local limits begin with what this process has granted already, and Redis does not grant
- *   again what was granted locally. So one process gives no second burst when it loses Redis or
- *   finds it again.
+ * - The local limits count all that this process has granted already, and Redis does not grant a
+ *   second time what was granted locally. One process therefore gives no second burst when it loses
+ *   Redis or reaches it again.
  * - `release` does not wait for Redis. If it gets lost, the lease expires.
  */
 export function createRedisLimiter(options: RedisLimiterOptions): Limiter {

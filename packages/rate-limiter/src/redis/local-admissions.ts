@@ -2,8 +2,8 @@
  * Local admissions: `local.ts` and a map from each subject to the permits that this process has
  * granted.
  *
- * The map is also kept up to date while Redis decides, so that the local limits begin with what was
- * granted.
+ * The map is also kept up to date while Redis decides, so that the local limits include all that
+ * was granted.
  */
 
 import { leaseRetryAfterMs } from '../admission.js';

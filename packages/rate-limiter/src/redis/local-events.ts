@@ -2,8 +2,8 @@
  * Local sliding logs: `local.ts` and a map from each subject to the events that this process has
  * allowed.
  *
- * The map is also kept up to date while Redis decides, so that the local limits begin with what was
- * allowed.
+ * The map is also kept up to date while Redis decides, so that the local limits include all that
+ * was allowed.
  */
 
 import type { Decision } from '../decision.js';

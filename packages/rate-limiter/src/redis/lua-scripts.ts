@@ -7,8 +7,8 @@
  *
  * Per subject there are three keys with one hash tag, so that they share a slot of a Redis Cluster:
  * `…:l`, a sorted set of lease ids by the time they expire; `…:g`, the TAT of the burst limit;
- * `…:r`, a sorted set of the events of the sliding log. Each key expires when its contents have no
- * effect any more.
+ * `…:r`, a sorted set of the events of the sliding log. Each key expires as soon as its contents no
+ * longer have an effect.
  */
 
 import { createHash } from 'node:crypto';

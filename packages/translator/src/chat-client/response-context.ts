@@ -1,7 +1,8 @@
 /**
- * How thinking is returned. With `thinking_blocks`, as native blocks with their signatures: a
- * client that sends them back unchanged keeps the model's reasoning in tool loops. With
- * `reasoning_content`, its text also leaves as it is made, in the member that most clients read.
+ * How thinking is returned. With `thinking_blocks`, it is returned as native blocks with their
+ * signatures: a client that sends them back unchanged keeps the model's reasoning in tool loops.
+ * With `reasoning_content`, its text is also sent while it is generated, in the member that most
+ * clients read.
  */
 export type ReasoningForm = 'thinking_blocks' | 'reasoning_content';
 

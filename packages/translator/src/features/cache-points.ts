@@ -7,13 +7,13 @@ import type { CacheableRequest, CachePointHolder } from '../reading/cache-point.
 
 /**
  * Pass this function to `translateRequest` as its option `cache`. It adds cache points to requests
- * whose client set none, so that each request of a conversation reads the one before from the
- * cache. Writing costs more than reading saves if no request follows.
+ * whose client set none, so that each request of a conversation reads the part that it shares with
+ * the previous request from the cache. Writing costs more than reading saves if no request follows.
  *
  * The points are after the tools and the system prompt, which conversations share, after the
- * messages of the previous request, and at the end, for the next one. The upstream looks for an
- * earlier entry only some twenty blocks back, so a turn with many calls would miss it without the
- * second.
+ * messages of the previous request, and at the end, for the next request. The upstream looks for an
+ * earlier entry only some twenty blocks back. Without the second point, a turn with many calls
+ * would not find it.
  */
 export function cacheConversations(request: CacheableRequest): void {
   const { tools = [], system = tools, messages } = request;

@@ -1,5 +1,5 @@
 /**
- * Carries JSON schemas to the upstream's structured outputs.
+ * Translates JSON schemas to the upstream's structured outputs.
  * https://platform.claude.com/docs/en/build-with-claude/structured-outputs
  */
 
@@ -20,9 +20,10 @@ const LIMITS = [
  * tools, if the model accepts both.
  *
  * A schema is rewritten to the keywords that the upstream guarantees. Constraints that it refuses
- * go into descriptions. If that would lose a case (free member names, tuples, recursion, more than
- * 24 optional members or 16 unions), a strict format is refused, one that is not strict is asked
- * for in the system prompt, and a strict tool is sent as a plain one.
+ * go into descriptions. If a schema cannot be rewritten without losing a case (free member names,
+ * tuples, recursion, more than 24 optional members or 16 unions), a strict format is refused, a
+ * format that is not strict is requested in the system prompt, and a strict tool is sent as a plain
+ * one.
  */
 export function nativeSchemas(): SchemaReader {
   const used = { optional: 0, unions: 0 };
@@ -44,8 +45,8 @@ export function nativeSchemas(): SchemaReader {
 }
 
 /**
- * For a model that guarantees no schema. A strict format is refused, one that is not strict is
- * asked for, and a strict tool is sent as a plain one.
+ * For a model that guarantees no schema. A strict format is refused, a format that is not strict is
+ * requested in the system prompt, and a strict tool is sent as a plain one.
  */
 export function promptedSchemas(): SchemaReader {
   return readerWith(() => ({

@@ -25,13 +25,13 @@ class UnacceptableSchema extends Error {
 const TYPES = /^(object|array|string|integer|number|boolean|null)$/;
 /** Keywords that are sent as they are. */
 const KEPT = /^(type|title|description|default|enum|const|required)$/;
-/** Keywords that are rewritten below, or say nothing about the value. */
+/** Keywords that are rewritten below, or that do not constrain the value. */
 const HANDLED =
   /^(properties|items|anyOf|oneOf|allOf|\$ref|\$defs|definitions|additionalProperties|unevaluatedProperties|discriminator|nullable|examples?|\$schema|\$id|\$comment|deprecated|readOnly|writeOnly|contentMediaType)$/;
 const FORMATS = /^(date-time|time|date|duration|email|hostname|uri|ipv4|ipv6|uuid)$/;
 /** Look-around, named groups, back-references and word boundaries are refused. */
 const REFUSED_IN_PATTERN = /\(\?[^:]|\\[1-9bBk]/;
-/** Keywords that decide which values of an object there are. */
+/** Keywords that decide which members an object may have. */
 const SHAPE = ['properties', 'required', 'additionalProperties', 'type'];
 
 export type SchemaReading =
@@ -50,7 +50,10 @@ export type SchemaReading =
 /** Does not throw on any schema of at most 200 levels, and does not change it. */
 export function strictSchema(root: JsonObject): SchemaReading {
   const definitions: Record<string, unknown> = {};
-  /** Definitions that are being rewritten: one that is reached again contains itself. */
+  /**
+   * Definitions that are being rewritten. A definition that is reached again while it is open
+   * contains itself.
+   */
   const open = new Set<string>();
   let isLoosened = false;
   let optional = 0;
@@ -111,7 +114,7 @@ export function strictSchema(root: JsonObject): SchemaReading {
     return { $ref: `#/$defs/${key}` };
   }
 
-  /** The upstream takes no other keywords beside `anyOf`, so each case gets them. */
+  /** The upstream accepts no other keywords beside `anyOf`, so these are copied into each case. */
   function union(schema: JsonObject, branches: unknown, path: string): JsonObject {
     const { anyOf: _any, oneOf: _one, title, description, ...shared } = schema;
     if (!Array.isArray(branches) || branches.length === 0) {
@@ -207,7 +210,7 @@ function isGuaranteed(name: string, value: unknown): boolean {
   }
 }
 
-/** One schema that says what two say. */
+/** One schema with the constraints of both. */
 function joinedSchemas(a: JsonObject, b: JsonObject, path: string): JsonObject {
   const joined: Record<string, unknown> = { ...a };
   for (const [name, value] of Object.entries(b)) {

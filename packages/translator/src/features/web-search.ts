@@ -13,7 +13,8 @@ const NAME = 'web_search';
  * the Responses API with a tool of type `web_search`. Pass the result to `translateRequest` or
  * `translateResponsesRequest` as the option `webSearch`. Searches cost more than tokens.
  *
- * @param options.maxUses - The most searches of one request. Default: the upstream decides.
+ * @param options.maxUses - The maximum number of searches of one request. Default: the upstream
+ * decides.
  */
 export function webSearch({ maxUses }: { readonly maxUses?: number } = {}): ReadWebSearch {
   return (options: JsonObject, tools) => {

@@ -1,5 +1,5 @@
 /**
- * What Anthropic's current models accept, as their pages say in November 2026.
+ * The options that Anthropic's current models accept, according to their pages in November 2026.
  * https://platform.claude.com/docs/en/about-claude/models/overview
  */
 
@@ -16,7 +16,7 @@ export interface ModelOptions {
 const ALL: readonly EffortLevel[] = ['low', 'medium', 'high', 'xhigh', 'max'];
 const WITHOUT_XHIGH: readonly EffortLevel[] = ['low', 'medium', 'high', 'max'];
 
-/** Thinks always. */
+/** Thinking cannot be turned off. */
 const ALWAYS: ModelTraits = {
   sampling: 'refused',
   forcedToolChoice: 'accepted',

@@ -3,7 +3,8 @@ export interface MessageContext {
   /** The model as the client wrote it, echoed in the message. */
   readonly model: string;
   /**
-   * The request's own. They identify the sequence that ended the message, if the upstream names it.
+   * The stop sequences of the request. They identify the sequence that ended the message, if the
+   * upstream names it.
    */
   readonly stopSequences: readonly string[];
 }

@@ -1,14 +1,14 @@
 import { ByteQueue, NO_BYTES, part } from '../wire/bytes.js';
 
 /**
- * Sorts the bytes of a stream into those that leave with their chunk and those that are kept back
- * for the end of the stream. Bytes of the current chunk are kept as positions, so that adjacent
- * events leave as one part of the chunk, without a copy.
+ * Separates the bytes of a stream into those that are sent with their chunk and those that are kept
+ * back until the end of the stream. Bytes of the current chunk are kept as positions, so that
+ * adjacent events are sent as one part of the chunk, without a copy.
  */
 export class ByteGate {
   readonly #held = new ByteQueue();
   #chunk: Uint8Array = NO_BYTES;
-  /** An event that an earlier chunk began: it leaves before the part of this chunk. */
+  /** An event that began in an earlier chunk. It is sent before the part of this chunk. */
   #begunEarlier: Uint8Array = NO_BYTES;
   #readyFrom = 0;
   #readyTo = 0;
@@ -29,7 +29,9 @@ export class ByteGate {
     this.#chunk = chunk;
   }
 
-  /** Lets an event leave: a part of the chunk, or bytes of its own if an earlier chunk began it. */
+  /**
+   * Releases an event: a part of the chunk, or bytes of its own if it began in an earlier chunk.
+   */
   pass(bytes: Uint8Array, from: number, to: number): void {
     if (bytes !== this.#chunk) {
       this.#begunEarlier = bytes;
@@ -49,7 +51,7 @@ export class ByteGate {
     this.#heldTo = to;
   }
 
-  /** Ends the chunk. @returns the bytes that leave, in order */
+  /** Ends the chunk. @returns the bytes to send, in order */
   takeReady(): readonly Uint8Array[] {
     const first = this.#begunEarlier;
     const own = this.#readyTo === 0 ? NO_BYTES : part(this.#chunk, this.#readyFrom, this.#readyTo);

@@ -1,6 +1,6 @@
 /**
- * The tap in a native stream: its bytes pass untouched on their way to a native client, the usage
- * is read from them, and the bytes that carry the final usage are kept back.
+ * The tap in a native stream. It passes the bytes on to a native client unchanged, reads the usage
+ * from them, and keeps back the bytes that carry the final usage.
  */
 
 import { joined, part } from '../wire/bytes.js';
@@ -13,16 +13,16 @@ import { MessageWatch } from './message-watch.js';
 
 export interface TapOptions {
   /**
-   * A larger event ends the stream as failed, and so do more bytes than this that are kept back.
+   * The stream fails if an event is larger than this, or if more bytes than this are kept back.
    * Default: 32 MiB.
    */
   readonly maxEventBytes?: number;
 }
 
 /**
- * Passes a native stream on, event by whole event. The first `message_delta` that carries usage,
- * and everything after it, is kept back. For a complete stream, the bytes that {@link
- * StreamPipe.push} returned and the final `tail` are together exactly the bytes that came in.
+ * Passes a native stream on in whole events. The first `message_delta` that carries usage, and
+ * everything after it, is kept back. For a complete stream, the bytes that {@link StreamPipe.push}
+ * returned and the final `tail` are together exactly the bytes that came in.
  */
 export function createMessageStreamTap(options?: TapOptions): StreamPipe {
   return tapOf(options, joined);
@@ -84,7 +84,7 @@ function tapOf<Out>(
       gate.begin(chunk);
       const isWithinBounds = splitter.push(chunk, onEvent, passContent);
       if (!isWithinBounds) watch.fail('too_large');
-      // After a CR, the LF of the same line break may still come, and must not be lost.
+      // After a CR, the LF of the same line break may still arrive, and must not be lost.
       pipe.isFinished = watch.hasFailed || (watch.isFinished && !splitter.awaitsLineFeed);
       return written(gate.takeReady());
     },
@@ -99,7 +99,8 @@ function tapOf<Out>(
 
   function tailOf(end: MessageEnd): Uint8Array {
     if (end.outcome === 'complete') return gate.takeHeld();
-    // The bytes kept back carry a usage that will not be charged, so they must not leave.
+    // The bytes that are kept back carry a usage that will not be charged, so they must not be
+    // sent.
     return end.cause === 'error_event' ? watch.errorEvent : messageErrorEvent(end.error);
   }
 
@@ -122,9 +123,9 @@ function endOfContent(bytes: Uint8Array, from: number): number {
 }
 
 /**
- * Content events and pings are the bulk of a stream and say nothing about the message as a whole,
- * so their first bytes decide. Every other event is read, and so is one that does not begin with
- * its name.
+ * Most events of a stream are content events and pings, which contain nothing about the message as
+ * a whole. They are recognised by their first bytes and not read. Every other event is read, also
+ * one that does not begin with its name.
  */
 function isContentOrPing(bytes: Uint8Array, from: number, to: number): boolean {
   // `event: `, then `c` and `_` of content_block_…, or `pi` of ping.

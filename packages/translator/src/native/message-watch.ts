@@ -15,7 +15,7 @@ export class MessageWatch {
   isHolding = false;
   /** `message_stop` has arrived, or the stream has failed. */
   isFinished = false;
-  /** An event with data came. */
+  /** Whether an event with data has arrived. */
   hasEvents = false;
   /** The upstream's own error event, in the form that SDKs read. */
   errorEvent: Uint8Array = NO_BYTES;

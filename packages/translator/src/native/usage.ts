@@ -1,7 +1,7 @@
 /**
- * Reads the usage of a native answer. A native request can ask for work that a chat cannot: parts
- * of it are separate model runs, listed in `iterations`, and the message's counts do not include
- * all of them.
+ * Reads the usage of a native answer. A native request can ask for work that a chat request cannot
+ * ask for. Parts of this work are separate model runs. They are listed in `iterations`, and the
+ * message's counts do not include all of them.
  * https://platform.claude.com/docs/en/build-with-claude/compaction (SDK: `BetaUsage.iterations`)
  */
 
@@ -21,7 +21,7 @@ const COUNTED: readonly unknown[] = ['message', 'fallback_message'];
  * A compaction runs on the message's own model, so its tokens are added to the message's counts.
  */
 const ADDED = 'compaction';
-/** An advisor is another model, so its tokens have another price. */
+/** An advisor is another model, so its tokens have another price and are listed separately. */
 const APART = 'advisor_message';
 
 /**

@@ -43,7 +43,9 @@ export type {
   SummaryPart,
 } from '../responses-client/answer/response-object.js';
 
-/** A value as JSON text has it: without undefined members, and to be changed at will. */
+/**
+ * The type of a value after writing and reading it as JSON: no undefined members, and not readonly.
+ */
 type Written<Value> = Value extends JsonText
   ? Record<string, unknown>
   : Value extends readonly (infer Item)[]

@@ -1,4 +1,4 @@
-/** Reads `cache_control`, which both formats spell alike. */
+/** Reads `cache_control`, which has the same form in both formats. */
 
 import type { CacheControl } from './cache-point.js';
 import type { Place } from './place.js';

@@ -67,8 +67,8 @@ export class Place {
   }
 
   /**
-   * The newer of two members with the same meaning, else the older one. Notes an older one beside
-   * it.
+   * The newer of two members with the same meaning, or else the older one. If both are given, the
+   * older one is noted.
    */
   givenEither(newer: string, older: string): Place | undefined {
     const preferred = this.given(newer);

@@ -2,7 +2,7 @@
  * Reports a mistake of the caller, who may write JavaScript.
  *
  * @param options - The options that the caller must give, by name.
- * @throws {TypeError} unless all are there. The message names the first that is not.
+ * @throws {TypeError} unless all are given. The message names the first missing one.
  */
 export function requireOptions(options: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(options)) {

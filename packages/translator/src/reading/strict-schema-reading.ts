@@ -6,7 +6,7 @@ export type StrictSchema = Readonly<Record<string, unknown>>;
 
 /** Where the client wrote a schema. */
 export interface SchemaPlace {
-  /** Says what became of the schema. */
+  /** Reports how the schema was translated. */
   note(reason: Note['reason'], detail: string): void;
   /** Refuses the request. */
   refuse(complaint: string, code: 'unsupported_value'): never;
@@ -20,7 +20,7 @@ export interface SchemaReader {
    */
   tool(schema: Readonly<Record<string, unknown>>, place: SchemaPlace): StrictSchema | undefined;
   /**
-   * Reads a format with its `schema`, `description` and `strict`. Refuses one that is strict and
+   * Reads a format with its `schema`, `description` and `strict`. Refuses a strict format that
    * cannot be guaranteed.
    */
   answer(format: Readonly<Record<string, unknown>>, place: SchemaPlace): AnswerSchema;
@@ -28,5 +28,5 @@ export interface SchemaReader {
 
 export type AnswerSchema =
   | { readonly schema: StrictSchema; readonly instruction?: undefined }
-  /** A sentence for the system prompt that asks for a schema that cannot be guaranteed. */
+  /** If the schema cannot be guaranteed: a sentence for the system prompt that asks for it. */
   | { readonly schema?: undefined; readonly instruction: string };

@@ -23,7 +23,9 @@ export function toAllowedToken(text: string): string {
   return `${readable}_${fnv1a(text)}`;
 }
 
-/** FNV-1a, 32 bits, over UTF-16 code units. It only has to be stable, not to protect a secret. */
+/**
+ * FNV-1a, 32 bits, over UTF-16 code units. It only has to be stable; it does not protect a secret.
+ */
 function fnv1a(text: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i += 1) {

@@ -1,7 +1,6 @@
 /**
  * Turns a {@link StreamPipe} into an async iterable or a web stream. Both apply back-pressure: they
- * read from their source only as fast as they are read themselves. They buffer nothing beyond the
- * pipe.
+ * read from their source only as fast as their own output is read. The pipe is their only buffer.
  */
 
 import type { StreamEnd, StreamPipe } from '../wire/stream-pipe.js';
@@ -11,9 +10,9 @@ export type PieceOf<Out> = Out extends readonly (infer Item)[] ? Item : Out;
 
 export interface PipeThroughOptions<Out> {
   /**
-   * Called with the end of the stream and awaited before its last bytes leave, so that usage can be
-   * made durable before the client sees it. If it throws, the stream throws the same error and
-   * those bytes do not leave.
+   * Called with the end of the stream and awaited before its last bytes are sent, so that usage can
+   * be made durable before the client sees it. If it throws, the stream throws the same error and
+   * those bytes are not sent.
    */
   readonly onEnd?: (end: StreamEnd<Out>) => void | Promise<void>;
 }

@@ -1,5 +1,6 @@
 /**
- * Turns data URLs and base64, as clients really write them, into the one form the upstream accepts.
+ * Turns the forms of data URLs and base64 that clients send into the one form that the upstream
+ * accepts.
  */
 
 import { decodeStrictly, encodeUtf8 } from './bytes.js';
@@ -16,7 +17,7 @@ const MAX_HEADER_LENGTH = 1000;
 /** Long texts are read in pieces of this length. */
 const PIECE_LENGTH = 0x8000;
 
-/** Takes a `data:` URL apart; undefined when the text is not a data URL. */
+/** Splits a `data:` URL into its parts; undefined if the text is not a data URL. */
 export function parseDataUrl(url: string): DataUrl | undefined {
   const comma = url.indexOf(',');
   // A media type and its parameters are short, so a longer text before the comma is not a header.
@@ -78,8 +79,8 @@ const SIGNATURES = [
 ] as const;
 
 /**
- * Detects the media type from the first bytes of canonical base64. Undefined when the upstream
- * reads no such type.
+ * Detects the media type from the first bytes of canonical base64. Undefined if the upstream does
+ * not read the type.
  */
 export function sniffType(base64: string): (typeof SIGNATURES)[number][1] | undefined {
   const bytes = atob(base64.slice(0, 24));

@@ -9,7 +9,8 @@ import { isEventStream, readEvent, readEventText } from './sse.js';
 import type { FailureCause, MessageEnd, StreamPipe } from './stream-pipe.js';
 
 /**
- * Events that belong to the message: if one is unreadable, the stream fails. Others are ignored.
+ * Events that belong to the message. If one of them is unreadable, the stream fails; other
+ * unreadable events are ignored.
  */
 const KNOWN_EVENT = /^(message_|content_block_|error$)/;
 
@@ -30,7 +31,7 @@ export interface EventWriter {
   isFinished(): boolean;
   /** The text that was written since the last call. */
   take(): string;
-  /** Call once. The tail is what was written at the end. */
+  /** Call once. The tail is the text that was written at the end. */
   end(): MessageEnd & { readonly tail: string };
 }
 
@@ -54,7 +55,10 @@ export function eventPipe<Out>(
     else if (name === '' || KNOWN_EVENT.test(name)) writer.fail('malformed');
   }
 
-  /** Reads the bytes after the last whole event. One that only lacks its blank line counts. */
+  /**
+   * Reads the bytes after the last whole event. An event that lacks only its blank line is read
+   * like a whole one.
+   */
   function judgeRest(rest: Uint8Array): void {
     if (parseObject(readEvent(rest).data)) onEvent(rest, 0, rest.length);
     else if (!hasEvents && !isEventStream(rest)) writer.fail('malformed');

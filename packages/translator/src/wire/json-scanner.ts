@@ -3,7 +3,7 @@
  * building values, and reports the position of each top-level member and the values that a caller
  * asks for.
  *
- * A gateway needs it to know a few members of a body that it forwards untouched. `JSON.parse` would
+ * A gateway needs it to read a few members of a body that it forwards unchanged. `JSON.parse` would
  * not report duplicate members, and it limits neither depth nor width nor memory.
  */
 
@@ -17,9 +17,9 @@ export interface JsonSpan {
 }
 
 /**
- * Says which parts of a value a caller wants to know. A value without a shape is validated and
- * skipped. `member` is called for every member, so a shape may refer to itself. An object that has
- * a shape may have at most 1,000 members.
+ * Describes the parts of a value that a caller wants to read. A value without a shape is validated
+ * and skipped. `member` is called for every member, so a shape may refer to itself. An object that
+ * has a shape may have at most 1,000 members.
  */
 export interface JsonShape {
   /** Returns the shape of a member's value, or undefined to skip it. Names are unescaped. */

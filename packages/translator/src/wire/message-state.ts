@@ -25,7 +25,7 @@ export class MessageState {
     this.messageId = stringOf(id) || undefined;
     this.#usage = overlayUsage({}, usage);
     this.#readStop(message);
-    // A message that comes whole in `message_start` has its final counts there.
+    // If `message_start` contains the whole message, it also has the final counts.
     this.#hasFinalUsage = this.stopReason !== undefined && isJsonObject(usage);
     return true;
   }

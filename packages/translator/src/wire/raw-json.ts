@@ -1,8 +1,8 @@
 /**
  * JSON text that is passed on as text, and careful reading of parsed JSON.
  *
- * Arguments that a model once wrote go back to it digit for digit and key by key. A parsed copy
- * would round integers beyond 2^53 and could change the prompt's cached prefix.
+ * Arguments that a model wrote earlier are sent back to it with every digit and key unchanged. A
+ * parsed copy would round integers beyond 2^53 and could change the prompt's cached prefix.
  */
 
 import { isObjectText } from './object-text.js';

@@ -1,6 +1,6 @@
 /**
- * The common interface of everything between an upstream's event stream and a client: the native
- * tap and the translators, for bytes and for objects. A caller pumps a stream through it without
+ * The common interface of the native tap and the translators, for bytes and for objects. They stand
+ * between an upstream's event stream and a client. A caller pumps a stream through it without
  * knowing the format.
  */
 
@@ -13,7 +13,7 @@ import type { UsageReading } from './usage.js';
 /** `Out` is bytes or text, or a list of the objects that those bytes would carry. */
 export interface StreamPipe<In = Uint8Array, Out = Uint8Array> {
   /**
-   * Takes upstream bytes, split anywhere, and returns the bytes that may leave at once: possibly
+   * Takes upstream bytes, split anywhere, and returns the bytes that may be sent at once: possibly
    * none (`length` 0), possibly the chunk itself. The bytes that carry the final usage, and all
    * bytes after them, are kept back for {@link StreamPipe.end}.
    */
@@ -30,7 +30,8 @@ export interface StreamPipe<In = Uint8Array, Out = Uint8Array> {
 }
 
 /**
- * The end of a stream. The `tail` of a failed one ends with an error event in the client's format.
+ * The end of a stream. The `tail` of a failed stream ends with an error event in the client's
+ * format.
  */
 export type StreamEnd<Out = Uint8Array> = MessageEnd & {
   /** The bytes that were kept back. Send those of a complete stream after the usage is durable. */
@@ -47,7 +48,7 @@ export type MessageEnd =
     }
   | {
       /**
-       * An error event came, or the stream ended before its message did. There is no final usage.
+       * An error event arrived, or the stream ended before its message. There is no final usage.
        */
       readonly outcome: 'failed';
       readonly error: StreamError;

@@ -1,8 +1,9 @@
 /**
  * Reads the token counts of one request from the upstream's usage objects.
  *
- * A stream reports usage more than once, and cumulatively: the first event has the input counts,
- * later events replace the counts that they name, and nothing is ever added.
+ * A stream reports usage more than once. The first event has the input counts, and later events
+ * replace the counts that they name. Counts are never added, because each one is already
+ * cumulative.
  * https://platform.claude.com/docs/en/build-with-claude/streaming (SDK: `Usage`,
  * `MessageDeltaUsage`)
  */
@@ -64,9 +65,9 @@ export function isTokenCount(value: unknown): value is number {
  * present, and the cache counts may be absent or null, which means 0. A count that is not an
  * integer from 0 to 2^31-1 makes the whole reading invalid, because a charge must not be guessed.
  *
- * Details only divide a count. A detail that is unknown, unreadable or larger than its count is
- * limited to that count and named in `remarks`: the answer is complete, and its price hardly
- * depends on it.
+ * Details only divide a count into parts. A detail that is unknown, unreadable or larger than its
+ * count is limited to that count and named in `remarks`: the answer is complete, and its price
+ * hardly depends on it.
  */
 export function readUsage(native: unknown): UsageReading {
   if (!isJsonObject(native)) return { outcome: 'invalid', reason: 'usage is missing' };
@@ -143,14 +144,15 @@ function shown(value: unknown): string {
 
 /**
  * Overlays a later usage object on an earlier one, member by member. A member that is present and
- * not null replaces the earlier one; nothing is added. A 0 replaces, a null does not.
+ * not null replaces the earlier one; nothing is added. A 0 replaces the earlier value, a null does
+ * not.
  */
 export function overlayUsage(earlier: JsonObject, later: unknown): JsonObject {
   const update = objectOf(later);
   const merged: Record<string, unknown> = { ...earlier };
   for (const name of Object.keys(update)) merged[name] = update[name] ?? merged[name];
-  // Later events do not repeat the split by lifetime, so an earlier split is void if the total
-  // changed.
+  // Later events do not repeat the split by lifetime, so an earlier split is no longer valid if the
+  // total changed.
   const isSplitVoid = merged[WRITTEN] !== earlier[WRITTEN] && update['cache_creation'] == null;
   if (isSplitVoid) delete merged['cache_creation'];
   return merged;

@@ -15,7 +15,7 @@ const traits: ChatTraits = {
   effort: ['none', 'minimal', 'low', 'medium', 'high'],
   files: 'pdf', // what `file` parts may hold
   toolResults: 'text', // images in results follow in a user message
-  thinking: 'dropped', // of past turns
+  thinking: 'dropped', // thinking of past turns
   cacheControl: 'dropped',
 };
 const json = { 'content-type': 'application/json' };
@@ -28,7 +28,7 @@ async function chatFetch(_url: unknown, init?: RequestInit): Promise<Response> {
   if (request.outcome === 'refused') {
     return failure({ type: 'invalid_request_error', message: request.problem.message });
   }
-  // request.notes lists the parts that could not be carried: [{path, reason, detail}]
+  // request.notes lists the parts that could not be translated: [{path, reason, detail}]
   const answer = await fetch('https://api.openai.com/v1/chat/completions', {
     method: 'POST',
     headers: { ...json, authorization: 'Bearer sk-…' },

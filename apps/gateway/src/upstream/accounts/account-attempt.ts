@@ -1,13 +1,13 @@
 /**
- * One attempt to have a request served by one account. Everything passes to the exchange as it
- * comes, except a refusal of the account: that is read whole, so that another account can be asked.
+ * One attempt to have a request served by one account. Everything is passed to the exchange as it
+ * arrives. Only a refusal of the account is read whole first, so that another account can be tried.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 
 export type AttemptOutcome =
-  /** The account took the request: from here on it is the exchange's. */
+  /** The account accepted the request. From now on the exchange handles the response. */
   | { readonly outcome: 'accepted'; readonly status: number }
   /** The upstream refused the request as a whole. Nothing of it was accepted. */
   | ({ readonly outcome: 'refused' } & RefusedResponse)
@@ -20,7 +20,7 @@ export interface RefusedResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Passes the refusal to the exchange, as if it came now. */
+  /** Passes the refusal to the exchange, as if it arrived now. */
   readonly replay: () => void;
 }
 

@@ -37,7 +37,7 @@ interface Member extends PooledAccount {
   readonly ceiling: FairCeiling;
 }
 
-/** Bytes of a prompt per token, to guess its tokens before the upstream counts them. */
+/** Bytes of a prompt per token, to estimate its tokens before the upstream counts them. */
 const BYTES_PER_TOKEN = 4;
 
 export function createAccountPool(
@@ -60,7 +60,7 @@ export function createAccountPool(
     });
   }
 
-  /** @param rest - Accounts that have not been asked, in the order of the key. */
+  /** @param rest - Accounts that have not been tried, in the order of the key. */
   async function attempt(
     rest: readonly Member[],
     call: UpstreamCall,
@@ -93,7 +93,9 @@ export function createAccountPool(
     }
   }
 
-  /** No account is left: the last answer is passed on, or the wait until one cools down. */
+  /**
+   * No account is left. Passes on the last answer, or the time until an account can be used again.
+   */
   function giveUp(
     rest: readonly Member[],
     handler: Dispatcher.DispatchHandler,
@@ -150,8 +152,8 @@ function concernsAccount(
 }
 
 /**
- * Rendezvous hashing: each key has an order of accounts of its own. Adding or removing an account
- * moves only the keys that gain or lose it.
+ * Rendezvous hashing: each key has its own order of accounts. If an account is added or removed,
+ * only keys that begin or cease to use it move.
  */
 function inOrderFor(members: readonly Member[], keyId: string): readonly Member[] {
   return members

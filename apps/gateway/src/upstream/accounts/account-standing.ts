@@ -1,4 +1,4 @@
-/** Whether an upstream account takes requests now, as its last answers say. */
+/** Whether an upstream account accepts requests now, according to its latest answers. */
 
 import type { UpstreamFailure } from '../upstream.js';
 

@@ -1,12 +1,12 @@
 /**
  * A ceiling for requests and tokens per minute that keys share fairly: while several keys wait,
- * each gets an equal share, however many requests one of them has waiting. A key that was idle has
- * saved up nothing, and pays nothing for what it used while nobody waited.
+ * each gets an equal share, however many requests one of them has waiting. A key gains no larger
+ * share by having been idle, and gets no smaller one for requests that it made while nobody waited.
  *
- * Two buckets fill continuously. A request passes while both are above zero, and may take the
- * bucket of tokens below it, so that one large request is never impossible. Keys that wait are
- * served in the order of their virtual time, as in start-time fair queueing: a request moves its
- * key's time on by the part of a minute's ceiling that it uses.
+ * Two buckets fill continuously. A request passes while both are above zero. It may take the bucket
+ * of tokens below zero; otherwise one large request could be impossible for ever. Keys that wait
+ * are served in the order of their virtual time, as in start-time fair queueing: a request moves
+ * its key's time on by the part of a minute's ceiling that it uses.
  */
 
 export interface CeilingLimits {
@@ -16,16 +16,16 @@ export interface CeilingLimits {
 
 export type Passage =
   | { readonly outcome: 'passed' }
-  /** It waited as long as it may. */
+  /** The request has waited for the maximum time. */
   | { readonly outcome: 'late'; readonly retryAfterMs: number };
 
 export interface FairCeiling {
   /**
-   * @param tokens - What the request is expected to use.
+   * @param tokens - The tokens that the request is expected to use.
    * @returns at once if nobody waits and there is room
    */
   pass(key: string, tokens: number): Passage | Promise<Passage>;
-  /** Corrects the expectation when the usage is known. May be negative. */
+  /** Adds the difference from the expected tokens when the usage is known. It may be negative. */
   correct(tokens: number): void;
   /** Requests that wait. */
   readonly waiting: number;
@@ -55,7 +55,7 @@ export function createFairCeiling(
   const tokens = createBucket(tokensPerMinute, now);
   /** Keys that wait, each with its requests in order. */
   const queues = new Map<string, Waiter[]>();
-  /** The virtual time at which each key's next request may start. Old ones are dropped. */
+  /** The virtual time at which each key's next request may start. Times in the past are dropped. */
   const starts = new Map<string, number>();
   let virtualNow = 0;
   let waiting = 0;

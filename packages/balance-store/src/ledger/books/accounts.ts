@@ -1,4 +1,7 @@
-/** Creates, changes and erases accounts and keys. Of it, only a first credit changes a balance. */
+/**
+ * Creates, changes and erases accounts and keys. Only the first credit of a creation changes a
+ * balance.
+ */
 
 import type { AccountChange, AccountRecord, Actor, Creation } from '../../account.js';
 import { CAP_PERIODS } from '../../key.js';
@@ -8,7 +11,7 @@ import { credit } from './bookings.js';
 import { recordChange } from './trail.js';
 import type { KeyCredential, LedgerTransaction } from './transaction.js';
 
-/** A creation with all that is random in it, made by the store. */
+/** A creation with the random parts that the store has added to it. */
 export interface PreparedCreation {
   readonly creation: Creation;
   readonly accountId: string;

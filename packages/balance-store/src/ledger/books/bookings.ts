@@ -30,7 +30,7 @@ interface Booking {
   readonly note?: string | undefined;
 }
 
-/** Adds one entry to a locked account, and writes the events of what it causes. */
+/** Adds one entry to a locked account, and writes the events that the entry causes. */
 async function book(
   transaction: LedgerTransaction,
   account: AccountState,
@@ -96,7 +96,7 @@ async function tellOfLowBalance(
   }
 }
 
-/** Ids of entries that are no charges, which must never equal a request id. */
+/** Ids of entries that are not charges. They must never equal a request id. */
 const entryId = {
   topUp: (id: string) => `topup:${id}`,
   adjustment: (id: string) => `adjustment:${id}`,
@@ -168,7 +168,7 @@ export async function credit(
 ): Promise<void> {
   const { id, source, expiresAt } = given;
   const isLot = source === 'promotional' || expiresAt !== undefined;
-  // What was spent before came from the lots that were there.
+  // Earlier spending is taken from the lots that existed before this one.
   if (isLot) await allotSpending(transaction, account);
   await book(transaction, account, { ...given, kind: 'top_up', delta: amount });
   if (isLot) {
@@ -178,7 +178,7 @@ export async function credit(
       accountId: account.id,
       source,
       expiresAt: expiresAt ?? null,
-      // A debt uses up the credit that pays it.
+      // If there was a debt, the part of the credit that pays it counts as used.
       remaining: amount < covered ? amount : covered,
     });
   }
@@ -299,8 +299,8 @@ export interface ExpiryProgress {
 }
 
 /**
- * Takes back what is left of the expired credits of a few accounts. A transaction locks only those
- * few, so that charges do not wait for all of them.
+ * Takes back the unspent part of the expired credits of a few accounts. A transaction locks only
+ * those few, so that charges do not wait for all of them.
  *
  * @param after - Only accounts whose ids are greater.
  */
@@ -345,13 +345,14 @@ async function expireLots(
   at: Date,
 ): Promise<number> {
   const lots = await allotSpending(transaction, account);
-  // Also when nothing is taken: the lots have changed.
+  // The account is saved even if nothing is taken, because the lots have changed.
   await transaction.saveAccount(account);
   const held = await transaction.heldBy(account.id);
   let done = 0;
   for (const lot of lots) {
     if (lot.expiresAt === null || lot.expiresAt > at) continue;
-    // What is held for requests in flight may still be charged. A later call takes the rest.
+    // The amount that is held for requests in flight may still be charged. A later call takes the
+    // rest.
     const free = account.balance - held;
     const taken = free < lot.remaining ? free : lot.remaining;
     if (taken <= 0n) continue;

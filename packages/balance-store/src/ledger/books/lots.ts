@@ -1,19 +1,20 @@
 /**
- * Credits that expire or were given, and what is left of each.
+ * Lots: credits that expire or were given for free, with the unspent part of each.
  *
  * Charges take from the credit that expires first, then from given credits that do not expire, then
- * from all other money. Charges do not touch the lots: what was spent since the last time is taken
- * from them before another booking reads or changes them. Between two such moments the lots and
- * their order do not change, so the result is the same.
+ * from all other money. Charges do not change the rows of lots. The spending since the last time is
+ * taken from the lots before another booking reads or changes them. Between two such moments the
+ * lots and their order do not change, so the result is the same.
  *
- * All other entries take from other money first. The lots never exceed the balance: a debt uses up
- * the credit that pays it, so that its expiry cannot take money that was paid later.
+ * All other entries take from other money first. The lots never exceed the balance: the part of a
+ * credit that pays a debt counts as used, so that the expiry of the credit cannot take money that
+ * was paid later.
  */
 
 import type { UnspentCredit } from '../../account.js';
 import type { AccountState, LedgerTransaction, Lot } from './transaction.js';
 
-/** Takes from the lots what was spent since the last time. @returns those with something left */
+/** Takes the spending since the last time from the lots. @returns the lots with an unspent part */
 export async function allotSpending(
   transaction: LedgerTransaction,
   account: AccountState,
@@ -24,7 +25,7 @@ export async function allotSpending(
   return takeFromLots(transaction, lots, unallotted);
 }
 
-/** Takes from the lots what the balance no longer covers. */
+/** Reduces the lots to the amount that the balance covers. */
 export async function fitLotsToBalance(
   transaction: LedgerTransaction,
   account: AccountState,

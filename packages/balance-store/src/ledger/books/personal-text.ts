@@ -1,6 +1,6 @@
 /**
  * Texts that may be about a person. A sealed row contains only the digest of such a text and of a
- * random salt. Text and salt can be erased; then nobody can recover the text from the digest.
+ * random salt. After text and salt were erased, the text cannot be recovered from the digest.
  */
 
 import { hash, randomBytes } from 'node:crypto';

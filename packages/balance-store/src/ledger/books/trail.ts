@@ -13,11 +13,11 @@ export interface Change {
   readonly at: Date;
   /** Values before and after. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** The same for what may be about a person. */
+  /** The same for values that may be about a person. */
   readonly personal?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** To be called last in a transaction: it locks the trail. */
+/** Must be called last in a transaction, because it locks the trail. */
 export async function recordChange(transaction: LedgerTransaction, change: Change): Promise<void> {
   const { action, accountId, keyId, by, at, details, personal } = change;
   const isPersonal = personal !== undefined && Object.keys(personal).length > 0;

@@ -1,6 +1,6 @@
 /**
- * What the operations in `books` need from a database: one transaction over the ledger's tables.
- * Either all of its writes happen, or none. Amounts are in units of 10^-14 USD.
+ * The database operations that the functions in `books` need: one transaction over the ledger's
+ * tables. Either all of its writes happen, or none. Amounts are in units of 10^-14 USD.
  */
 
 import type { AccountRecord, AdjustmentReason, CreditSource } from '../../account.js';
@@ -16,7 +16,10 @@ export interface LedgerTransaction {
    * write.
    */
   lockAccounts(accountIds: readonly string[]): Promise<ReadonlyMap<string, AccountState>>;
-  /** The database's clock. Taken after the locks, so that an account's entries are in order. */
+  /**
+   * The time of the database's clock. Must be read after the locks are taken, so that an account's
+   * entries are in order of time.
+   */
   now(): Promise<Date>;
   saveAccount(account: AccountState): Promise<void>;
   /** The sum of the account's live holds. */
@@ -57,11 +60,13 @@ export interface LedgerTransaction {
    */
   takeExpiringKeys(accountIds: readonly string[], before: Date): Promise<readonly ExpiringKey[]>;
 
-  /** An event whose id is known already is left as it is. */
+  /** If an event with this id exists already, it is not changed. */
   insertEvent(event: NewEvent): Promise<void>;
-  /** @returns whether it was written: not if the document has another version than was read. */
+  /**
+   * @returns whether it was written; false if the document no longer has the version that was read.
+   */
   writeDocument(write: DocumentWrite): Promise<boolean>;
-  /** Locks the trail until the transaction ends: to be called last. */
+  /** Must be called last, because it locks the trail until the transaction ends. */
   appendTrail(entry: TrailRow): Promise<void>;
   insertPersonalText(text: PersonalText): Promise<void>;
   erasePersonalTexts(accountId: string): Promise<void>;

@@ -12,8 +12,8 @@ export interface ChatAnnotation {
 }
 
 /**
- * The annotations of one text block. The native format cites a block as a whole, so each covers all
- * of it. Citations of documents have no address and are left out.
+ * The annotations of one text block. The native format cites a block as a whole, so each annotation
+ * covers the whole block. Citations of documents have no address and are left out.
  *
  * @param start - Where the block begins in the text of the message.
  */

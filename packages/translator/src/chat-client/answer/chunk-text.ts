@@ -1,6 +1,6 @@
 /**
- * Writes the JSON text of the chunks of one chat completion. All chunks begin alike, so the text of
- * their beginning is made once.
+ * Writes the JSON text of the chunks of one chat completion. All chunks begin with the same text,
+ * so that text is made once.
  *
  * https://platform.openai.com/docs/api-reference/chat-streaming/streaming
  */
@@ -62,7 +62,7 @@ export class ChunkText {
     const name = call ? `"name":${JSON.stringify(call.name)},` : '';
     const functionDelta = `{${name}"arguments":${JSON.stringify(text)}}`;
     if (this.#context.legacyFunctions) {
-      // `function_call` holds a single call.
+      // `function_call` can contain only one call.
       if (index === 0) this.delta(`{"function_call":${functionDelta}}`);
       return;
     }

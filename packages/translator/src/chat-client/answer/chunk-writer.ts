@@ -1,6 +1,6 @@
 /**
- * Translates native events to the JSON text of a chat completion's chunks. Bytes and framing are
- * the caller's.
+ * Translates native events to the JSON text of a chat completion's chunks. The caller decodes the
+ * bytes and frames the chunks.
  *
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */
@@ -30,11 +30,13 @@ type OpenBlock =
   | {
       readonly kind: 'call';
       readonly toolIndex: number;
-      /** Set for a call of a custom tool, which leaves whole when its block ends. */
+      /** Set for a call of a custom tool, which is sent whole when its block ends. */
       readonly custom: CalledTool | undefined;
-      /** The arguments at the start of the block. They count if no deltas follow. */
+      /** The arguments at the start of the block. They are used if no deltas follow. */
       readonly input: string;
-      /** The arguments that came in deltas: all of a custom call, otherwise the last. */
+      /**
+       * The arguments from the deltas: all of them for a custom call, otherwise only the latest.
+       */
       json: string;
     }
   | { readonly kind: 'thinking'; readonly block: ThinkingBlock }
@@ -60,7 +62,7 @@ export interface ChunkWriter {
   textFrame(index: number): readonly [before: string, after: string] | undefined;
   /** Ends an unfinished message as failed. `reported` is the `error` that the upstream sent. */
   fail(cause: FailureCause, reported?: unknown): void;
-  /** Whether `message_stop` came, or a failure. */
+  /** Whether the message has ended, by `message_stop` or by a failure. */
   isFinished(): boolean;
   /** Call once. For a complete message it writes the last chunks. */
   end(): MessageEnd;
@@ -119,7 +121,7 @@ export function createChunkWriter(
     }
   }
 
-  /** Some messages come with content in `message_start`, without events of its own. */
+  /** Some messages have their content in `message_start`, without events for the content. */
   function begin(event: JsonObject, source: string | undefined): void {
     if (!state.start(event)) {
       fail('malformed');

@@ -13,7 +13,7 @@ export function chatErrorText(error: StreamError, requestId?: string): string {
   return `data: ${JSON.stringify({ ...chatStreamError(error), request_id: requestId })}\n\n`;
 }
 
-/** The object that a failed chat stream ends with, in place of further chunks. */
+/** The last object of a failed chat stream. No chunks follow it. */
 export interface ChatStreamError {
   readonly error: {
     readonly message: string;

@@ -40,7 +40,8 @@ export type ResponseTranslation =
  * unknown stop reason counts as `stop`. The content is null if there are calls and no text;
  * otherwise it is a string.
  *
- * A body is `malformed` if it is not a message, or if a call has no id or name that is a text.
+ * A body is `malformed` if it is not a message, or if a call's id or name is missing or not a
+ * string.
  */
 export function translateResponse(
   nativeBody: string | Uint8Array,
@@ -104,7 +105,9 @@ export type ChatToolCall =
   | { id: string; type: 'function'; function: { name: string; arguments: string } }
   | { id: string; type: 'custom'; custom: { name: string; input: string } };
 
-/** Undefined when a call has no id or name that is a text: no client could answer it. */
+/**
+ * Undefined if a call's id or name is missing or not a string: no client could answer such a call.
+ */
 function callsOf(
   blocks: readonly JsonObject[],
   json: string,

@@ -1,6 +1,5 @@
 /**
- * The tier that served a request, in OpenAI's words; undefined when the upstream names none that
- * OpenAI has.
+ * The tier that served a request, in OpenAI's words; undefined if OpenAI has no such tier.
  * https://platform.claude.com/docs/en/api/service-tiers
  */
 export function chatServiceTier(tier: unknown): 'default' | 'priority' | undefined {

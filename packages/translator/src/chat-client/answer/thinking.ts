@@ -6,7 +6,10 @@ export type ThinkingBlock =
   | { type: 'thinking'; thinking: string; signature: string }
   | { type: 'redacted_thinking'; data: string };
 
-/** A thinking block with the members that have to come back; undefined for any other block. */
+/**
+ * A thinking block with the members that the client has to send back; undefined for any other
+ * block.
+ */
 export function thinkingBlock(block: JsonObject): ThinkingBlock | undefined {
   const { type, thinking, signature, data } = block;
   if (type === 'redacted_thinking') return { type, data: stringOf(data) };

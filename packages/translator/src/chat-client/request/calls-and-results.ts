@@ -1,7 +1,7 @@
 /**
  * Translates the calls and results in a chat history to `tool_use` and `tool_result` blocks that
- * the upstream accepts: ids are unique and of allowed characters, and each call is answered once,
- * in the next user turn.
+ * the upstream accepts: ids are unique and contain only allowed characters, and each call is
+ * answered once, in the next user turn.
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
@@ -63,7 +63,7 @@ function readCall(place: Place, generatedId: string, allocateId: AllocateId): Ca
   const wanted = place.at('id').string('');
   const id = allocateId(wanted || generatedId);
   if (id !== wanted) place.at('id').note('rewritten', `sent as ${id}`);
-  // The index of the call in stream chunks. Clients that assemble chunks often leave it in.
+  // The index of the call in stream chunks. Clients that assemble chunks often keep it.
   place.at('index');
   const block = toolUse(place.at(kind === 'custom' ? kind : 'function'), id);
   block.cache_control = readCacheControl(place);
@@ -74,7 +74,7 @@ function readCall(place: Place, generatedId: string, allocateId: AllocateId): Ca
 function toolUse(called: Place, id: string): ToolUseBlock {
   const name = called.object().at('name');
   const written = name.nonEmptyString();
-  // The name of a past call only has to be readable for the model. Nothing maps it back.
+  // The name of a past call only has to be readable for the model. It is never translated back.
   const sent = toAllowedToken(written);
   if (sent !== written) name.note('rewritten', `sent as ${sent}`);
   const custom = called.given('input');
@@ -87,8 +87,8 @@ function toolUse(called: Place, id: string): ToolUseBlock {
 }
 
 /**
- * The arguments of a past call. The client replays them as the model wrote them, so none are
- * refused.
+ * The arguments of a past call. The client repeats the arguments as the model wrote them, so none
+ * are refused.
  */
 export function readArguments(place: Place): JsonText {
   if (isJsonObject(place.value)) {
@@ -112,8 +112,8 @@ export function readResult(place: Place, role: 'tool' | 'function'): Result {
 
 /**
  * Pairs the calls of one assistant turn with the results of the next user turn. Returns one block
- * per call, in the order of the calls. Equal keys pair in order. If a key has more results than
- * calls, the last call gets the remaining ones.
+ * per call, in the order of the calls. Calls and results with equal keys are paired in order. If a
+ * key has more results than calls, the last call gets the remaining results.
  *
  * If one call and one result are left over and one of the two has no id, they belong together.
  */

@@ -17,7 +17,7 @@ interface PartBlocks {
 
 export type PartType = keyof PartBlocks;
 
-/** A part holds its value in the member that has the name of its type. */
+/** The value of a part is in the member that is named like its type. */
 const READERS: {
   readonly [Type in PartType]: (value: Place) => PartBlocks[Type] | undefined;
 } = { text: textBlock, refusal: textBlock, image_url: imageBlock, file: fileBlock };

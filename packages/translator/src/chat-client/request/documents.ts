@@ -21,8 +21,8 @@ const UNTYPED = ['', 'application/octet-stream'];
 export function fileBlock(file: Place): DocumentBlock | ImageBlock | undefined {
   const id = file.object().given('file_id');
   const data = file.at('file_data');
-  // Ids name files in another store. An id of the upstream's would name a file of the operator's
-  // account.
+  // The client's ids name files in another provider's store. An id of the upstream would name a
+  // file of the operator's account.
   if (data.value == null) id?.refuse('send the file as file_data', 'unsupported_value');
   id?.note('ignored', 'file_data is used');
   const name = file.at('filename').string('');
@@ -56,7 +56,7 @@ function readData(place: Place, filename: string): DocumentBlock | ImageBlock | 
 }
 
 /**
- * Guesses a type that the client did not name from the first bytes, or else from the file's name.
+ * If the client did not name a type, guesses it from the first bytes, or else from the file's name.
  */
 function guessType({ payload }: DataUrl, filename: string): string {
   // The first 24 digits are 18 bytes, enough for every signature. The rest allows for line breaks.

@@ -34,7 +34,8 @@ export function isWebUrl(url: string): boolean {
 
 /**
  * The block for image data. Its bytes decide the media type: the upstream refuses an image with a
- * wrong declared type, but chat upstreams accept it, so clients do not always get it right.
+ * wrong declared type, but chat upstreams accept it, so clients do not always declare the right
+ * one.
  */
 export function base64Image(place: Place, { payload, mediaType: declared }: DataUrl): ImageBlock {
   const data = base64Data(place, payload);

@@ -1,9 +1,9 @@
 /**
  * Translates the messages of a chat to native turns and system blocks.
  *
- * The chat format is a loose list. The native one alternates between user and assistant, starts and
- * ends with the user, wants the results of a turn's calls at the start of the next user turn, and
- * allows no empty text.
+ * The chat format is a loose list. The native format alternates between user and assistant, starts
+ * and ends with the user, requires the results of a turn's calls at the start of the next user
+ * turn, and allows no empty text.
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
@@ -31,18 +31,21 @@ export interface Conversation {
   readonly calledTools: ReadonlySet<string>;
 }
 
-/** Consecutive messages of one side. The user has results; the assistant has thinking and calls. */
+/**
+ * Consecutive messages of one side. Only a user turn has results; only an assistant turn has
+ * thinking and calls.
+ */
 interface Turn {
   readonly role: 'user' | 'assistant';
   readonly results: Result[];
   readonly thinking: ThinkingBlock[];
   readonly content: ContentBlock[];
   readonly calls: Call[];
-  /** What the operator said between the user and the next answer. */
+  /** System messages between the user's messages and the next answer. */
   readonly system: TextBlock[];
 }
 
-/** The text of user turns that the native format demands and the chat does not have. */
+/** The text of the user turns that the native format requires and that the chat does not have. */
 export const OPENING = 'Continue the conversation.';
 export const CLOSING = 'Continue.';
 const WITHOUT_CONTENT = 'a message without content';
@@ -51,9 +54,9 @@ const WITHOUT_CONTENT = 'a message without content';
  * Refuses a list without any content, and a list whose calls and results do not match.
  *
  * System messages before the first answer go into `system`, where they stay as the conversation
- * grows. A later one must not: it would change the beginning of every request that follows, and
- * void the cached prompt. It is sent after the turn of the user, or within it if the model accepts
- * no such messages.
+ * grows. A later system message must not go there: it would change the beginning of every request
+ * that follows, and invalidate the cached prompt. It is sent as a message after the user's turn, or
+ * as text within that turn if the model accepts no such messages.
  * https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
  */
 export function translateMessages(list: Place, { systemMessages }: ModelTraits): Conversation {
@@ -91,12 +94,12 @@ export function translateMessages(list: Place, { systemMessages }: ModelTraits):
   if (turns.length === 0) append(turnOf('user').content, lastOf(system, list));
   for (const { results, content, system: said } of turns) {
     if (said.length === 0 || results.length + content.length > 0) continue;
-    // A system message must follow one of the user.
+    // A system message must follow a user message.
     content.push({ type: 'text', text: CLOSING });
     list.note('rewritten', 'a user turn was put in');
   }
-  // Older models continue a final assistant turn, and newer ones refuse it. In the chat format it
-  // is history, and the model writes a new message.
+  // Older models continue a final assistant turn, and newer ones refuse it. In the chat format that
+  // turn is history, and the model writes a new message.
   if (turns.at(-1)?.role === 'assistant') sayForUser(CLOSING, 'last');
 
   function turnOf(role: Turn['role']): Turn {
@@ -176,7 +179,7 @@ function lastOf(system: TextBlock[][], list: Place): TextBlock[] {
   return blocks;
 }
 
-/** Marks what the operator says among the words of the user. */
+/** Marks the operator's text within a user turn. */
 export function inUserTurn(text: string): string {
   return `<system_message>\n${text}\n</system_message>`;
 }

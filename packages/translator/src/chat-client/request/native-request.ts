@@ -59,7 +59,10 @@ export type InputSchema = JsonObject & { readonly type: 'object' };
 
 export type NativeMessage =
   | { role: 'user' | 'assistant'; content: Block[] }
-  /** Only right after a user message, and only before an assistant message or last. */
+  /**
+   * Allowed only directly after a user message, and only as the last message or before an assistant
+   * message.
+   */
   | { role: 'system'; content: TextBlock[] };
 
 export type Block = ContentBlock | ToolResultBlock | ThinkingBlock | ToolUseBlock;
@@ -114,8 +117,8 @@ export interface ToolResultBlock {
  * Writes the body that is sent upstream.
  *
  * The order of members is fixed: `model` and `max_tokens`, then `tools`, `system` and `messages`,
- * as the upstream orders its cached prefixes, then the rest. Two requests that begin alike
- * therefore begin with the same bytes, which caches keyed by the text of the body depend on.
+ * as the upstream orders its cached prefixes, then the rest. Two requests with the same beginning
+ * therefore begin with the same bytes. Caches keyed by the text of the body depend on that.
  */
 export function writeNativeRequest(request: NativeRequest): string {
   const { model, max_tokens, tools, system, messages, ...rest } = request;

@@ -19,7 +19,7 @@ export interface Reasoning {
   readonly isHidden?: boolean | undefined;
 }
 
-/** What the client asks for. A level counts more than a budget. */
+/** The reasoning that the client asks for. A level takes precedence over a budget. */
 export interface ReasoningWish {
   /** Where the client wrote it. */
   readonly field: Place | undefined;
@@ -64,7 +64,7 @@ export function translateReasoning(
   if (isAsked && !limits.isForced) {
     return { effort, isHidden, thinking: { type: 'adaptive', display } };
   }
-  // Thinking with a budget is not turned on: it wants signed thinking before each call.
+  // Thinking with a budget is not turned on, because it requires signed thinking before each call.
   if (thinkingOn !== 'default' && isWanted && (thinkingOn || level === undefined)) {
     field?.note('dropped', 'no thinking in this request');
   }

@@ -37,8 +37,9 @@ export interface TranslateRequestOptions {
   /** The most tokens that the model can generate: the default limit, and the highest. */
   readonly maxOutputTokens: number;
   /**
-   * Makes the opaque `metadata.user_id` from the client's `safety_identifier` or `user`. Return a
-   * keyed hash, because these often are e-mail addresses. Without this function they are ignored.
+   * Makes the opaque `metadata.user_id` from the client's `safety_identifier` or `user`. It should
+   * return a keyed hash, because these identifiers often are e-mail addresses. Without this
+   * function they are ignored.
    */
   readonly endUserId?: ((value: string) => string) | undefined;
   /**
@@ -132,12 +133,14 @@ function translate(body: unknown, options: TranslateRequestOptions): RequestTran
   const includeUsage = readIncludeUsage(chat.given('stream_options'), stream);
   const { system, messages, calledTools } = translateMessages(chat.at('messages'), traits);
   const schemas = traits.structuredOutputs === 'accepted' ? options.jsonSchema?.() : undefined;
-  // The format first: a strict tool that exceeds the limits is still a tool.
+  // The format is read first, because formats and strict tools share the limits. A strict tool that
+  // exceeds the limits is still sent as a plain tool.
   const format = translateFormat(chat.given('response_format'), schemas);
   const toolUse = translateTools(chat, { traits, calledTools, schemas });
   const { tools, toolChoice, isLegacy, customTools } = toolUse;
   const search = searchTool(chat.given('web_search_options'), options.webSearch, toolUse);
-  // After the client's own blocks, so that a prefix that the client caches stays the same.
+  // The instructions come after the client's own blocks, so that a prefix that the client caches
+  // stays the same.
   for (const text of [toolUse.instruction, format.instruction]) {
     if (text) system.push({ type: 'text', text });
   }

@@ -1,5 +1,5 @@
 /**
- * Makes the schema of a tool acceptable to the upstream, which wants an object at the root and
+ * Makes the schema of a tool acceptable to the upstream, which requires an object at the root and
  * refuses `anyOf`, `oneOf` and `allOf` there.
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
@@ -9,7 +9,7 @@ import { definition } from '../../reading/schema-definition.js';
 import { type JsonObject, objectOf, objectsOf, stringOf } from '../../wire/raw-json.js';
 import type { InputSchema } from './native-request.js';
 
-/** What a schema says about an object. */
+/** The constraints of a schema on an object. */
 interface ObjectForm {
   readonly properties: Readonly<Record<string, unknown>>;
   readonly required: readonly unknown[];
@@ -19,9 +19,9 @@ const UNIONS = ['anyOf', 'oneOf'] as const;
 const COMBINATIONS = [...UNIONS, 'allOf', '$ref'] as const;
 
 /**
- * The client's schema, its keys in order. A union or a combination at its root becomes one object
- * that allows every case: it has the properties of all cases, and requires those that every case
- * requires. The description then lists the cases. Refuses a schema that allows no object.
+ * The client's schema, with its keys in order. A union or a combination at its root becomes one
+ * object that allows every case: it has the properties of all cases, and requires those that every
+ * case requires. The description then lists the cases. Refuses a schema that allows no object.
  */
 export function inputSchema(parameters: Place | undefined): InputSchema {
   if (!parameters) return emptySchema();

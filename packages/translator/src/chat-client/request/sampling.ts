@@ -14,7 +14,8 @@ export interface Sampling {
 }
 
 /**
- * Caps a temperature outside 0 to 1 instead of refusing it, because the chat format allows up to 2.
+ * Limits a temperature outside 0 to 1 instead of refusing it, because the chat format allows up to
+ * 2.
  */
 export function translateSampling(
   chat: Place,

@@ -11,9 +11,9 @@ import type { ThinkingBlock } from './native-request.js';
 const UNSIGNED = 'not signed by upstream';
 
 /**
- * The thinking blocks of an assistant message, unchanged and in order. The signature decides, not
- * the text: a signed block with empty text is kept. An unsigned block does not come from the
- * upstream and is dropped.
+ * The thinking blocks of an assistant message, unchanged and in order. A block is kept if it is
+ * signed, even if its text is empty. An unsigned block does not come from the upstream and is
+ * dropped.
  */
 export function readThinking(message: Place): ThinkingBlock[] {
   const blocks = message.given('thinking_blocks');

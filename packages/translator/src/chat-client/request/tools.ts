@@ -20,7 +20,7 @@ export interface ToolUse {
   readonly tools: OfferedTool[];
   readonly toolChoice?: NativeToolChoice | undefined;
   /**
-   * A sentence for the system prompt, when the model refuses the `tool_choice` that would say it.
+   * A sentence for the system prompt, if the model refuses the `tool_choice` with the same meaning.
    */
   readonly instruction?: string;
   /** Whether the tools came as `functions`. Calls then go back as `function_call`. */
@@ -83,8 +83,8 @@ export function chooseTools(
   if (forcedToolChoice === 'accepted' || !isForced(toolChoice)) {
     return { tools, toolChoice: withSerial(toolChoice, isSerial), isLegacy };
   }
-  // The model refuses a forced choice. Offer only the demanded tool and ask for it: likely, not
-  // certain.
+  // The model refuses a forced choice. Offer only the demanded tool and ask for it. The model then
+  // probably calls it, but this is not certain.
   field?.note('rewritten', 'the model is asked, not forced');
   const { name } = toolChoice;
   return {
@@ -198,7 +198,9 @@ export function isForced(
   return choice?.type === 'any' || choice?.type === 'tool';
 }
 
-/** The upstream wants definitions of the tools in past calls, even if no tool may be called now. */
+/**
+ * The upstream requires definitions of the tools in past calls, even if no tool may be called now.
+ */
 function historyOnly(field: Place, calledTools: ReadonlySet<string>): ToolUse {
   if (calledTools.size === 0) return { tools: [], isLegacy: false };
   field.note('rewritten', 'defined for past calls only');

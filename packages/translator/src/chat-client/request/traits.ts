@@ -10,7 +10,8 @@ export interface ModelTraits {
   /** The levels of `output_config.effort`; empty when the model has no effort control. */
   readonly effort: readonly EffortLevel[];
   /**
-   * How to turn thinking off: omit it, send `thinking: {type: "disabled"}`, or it cannot be done.
+   * How to turn thinking off: omit the member, or send `thinking: {type: "disabled"}`; or thinking
+   * cannot be turned off.
    */
   readonly thinkingOff: 'omit' | 'disabled' | 'never';
   /**

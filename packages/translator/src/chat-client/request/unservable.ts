@@ -3,8 +3,8 @@
 import type { Place } from '../../reading/place.js';
 
 /**
- * Refuses a request for audio alone, and a moderation policy that is to block. A client that relies
- * on either must not get an answer without it.
+ * Refuses a request for audio only, and a moderation policy that asks for blocking. A client that
+ * relies on either must not get an answer without it.
  */
 export function refuseUnservable(chat: Place): void {
   const modalities = chat.at('modalities');

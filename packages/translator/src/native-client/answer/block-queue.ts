@@ -1,12 +1,12 @@
 /**
- * Puts the deltas of a chat answer into native order: one block open at a time, and indexes without
- * gaps.
+ * Puts the deltas of a chat answer into native order: only one block is open at a time, and indexes
+ * have no gaps.
  *
  * A chat stream may interleave calls by their index. The first unfinished block is open, and its
- * deltas leave at once. Deltas of later blocks are held until the blocks before them are finished.
- * Text and thinking are finished when a delta of another block follows, a call when its arguments
- * are a complete object. Arguments that do not begin with `{` are held until the end of their
- * block, because the object that wraps them can only be written then.
+ * deltas are sent at once. Deltas of later blocks are held until the blocks before them are
+ * finished. Text and thinking are finished when a delta of another block follows, a call when its
+ * arguments are a complete object. Arguments that do not begin with `{` are held until the end of
+ * their block, because the object that wraps them can only be written then.
  */
 
 import { inputText } from '../../wire/raw-json.js';
@@ -21,11 +21,11 @@ import {
 import { ObjectProgress } from './object-progress.js';
 import type { Piece } from './pieces.js';
 
-/** A call whose block is open, waiting or finished. */
+/** A call. Its block is open, waiting or finished. */
 export interface StreamedCall {
   readonly kind: 'call';
   readonly id: string;
-  /** Empty until the upstream sends it. The block cannot open before. */
+  /** Empty until the upstream sends it. Without a name, the block cannot be opened. */
   name: string;
   readonly progress: ObjectProgress;
   held: string;
@@ -93,8 +93,8 @@ export class BlockQueue {
   }
 
   addArguments(call: StreamedCall, text: string): void {
-    // Text after a complete object is white space, or the whole object again: some servers repeat a
-    // call when it ends.
+    // Text after a complete object is white space, or the whole object again, because some servers
+    // repeat a call when it ends.
     if (call.progress.stage !== 'complete') {
       call.progress.append(text);
       this.#hold(call, text);
@@ -139,7 +139,9 @@ export class BlockQueue {
     }
   }
 
-  /** Opens the first block, if it can be opened, and writes the deltas of it that may leave. */
+  /**
+   * Opens the first block, if it can be opened, and writes those of its deltas that can be sent.
+   */
   #flush(segment: Segment): void {
     if (!this.#isOpen) {
       if (segment.kind === 'call' && segment.name === '') return;

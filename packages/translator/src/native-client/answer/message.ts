@@ -52,7 +52,7 @@ export type StopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use
 export interface RefusalDetails {
   type: 'refusal';
   category: null;
-  /** The upstream's own `refusal` text. */
+  /** The text of the upstream's `refusal`. */
   explanation: string | null;
 }
 

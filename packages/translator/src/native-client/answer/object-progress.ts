@@ -6,7 +6,7 @@ const BLANKS = /^[ \t\n\r]*/;
 
 /**
  * Counts brackets outside of strings. Text that begins with `{` is complete when its brackets
- * balance. Its reader has to validate the JSON.
+ * balance. The code that reads the text has to validate the JSON.
  */
 export class ObjectProgress {
   #depth = 0;

@@ -16,7 +16,7 @@ import type { NativeEvent } from './message.js';
 
 export interface MessageStreamOptions {
   /**
-   * A larger event ends the stream as failed, and so do more characters than this that wait for an
+   * The stream fails if an event is larger than this, or if more characters than this wait for an
    * earlier block to end. Default: 32 MiB.
    */
   readonly maxEventBytes?: number;
@@ -30,9 +30,9 @@ const COLON = 0x3a;
  *
  * `message_start` comes with the first chunk that has a choice. Unless the upstream has reported
  * usage by then, `input_tokens` is 0 and the other counts are null. Blocks come one after the
- * other. Thinking and text leave as they arrive. The first call streams, and calls that interleave
- * with it are held until its arguments are complete, see `BlockQueue`. Comments become `ping`, even
- * before `message_start`.
+ * other. Thinking and text are sent as they arrive. The deltas of the first call are also sent at
+ * once, and calls that interleave with it are held until its arguments are complete, see
+ * `BlockQueue`. Comments become `ping`, even before `message_start`.
  *
  * The `tail` is `message_delta`, with the stop reason and all counts, and `message_stop`. A stream
  * with a finish reason is complete, with or without `[DONE]`; a stream without one is `truncated`.
@@ -72,7 +72,10 @@ export function createMessageStream(
     else writer.onChunk(chunk);
   }
 
-  /** Reads the bytes after the last whole event. One that only lacks its blank line counts. */
+  /**
+   * Reads the bytes after the last whole event. An event that lacks only its blank line is read
+   * like a whole one.
+   */
   function judgeRest(rest: Uint8Array): void {
     const { data } = readEvent(rest);
     if (data.trim() === '[DONE]' || parseObject(data) !== undefined) onEvent(rest);

@@ -2,7 +2,7 @@
  * Translates the usage of a chat completion to native counts.
  *
  * `prompt_tokens` counts the whole prompt, and the native `input_tokens` only its uncached part.
- * Some servers count reasoning beside the completion instead of in it; `total_tokens` shows which.
+ * Some servers do not include reasoning in the count of the completion; `total_tokens` shows which.
  */
 
 import { isJsonObject, objectOf } from '../../wire/raw-json.js';
@@ -79,7 +79,7 @@ export function deltaUsage(reading: UsageReading): DeltaUsage {
   };
 }
 
-/** The tier of a completion in the native words; null when it names none that they have. */
+/** The tier of a completion in the native vocabulary; null if the native API has no such tier. */
 export function nativeServiceTier(tier: unknown): NativeUsage['service_tier'] {
   if (tier === 'default') return 'standard';
   return tier === 'priority' ? tier : null;

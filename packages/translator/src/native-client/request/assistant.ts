@@ -19,8 +19,8 @@ export interface AssistantTurn {
 }
 
 /**
- * A chat message has thinking first, then text, then calls. Blocks that are moved for that are
- * noted.
+ * A chat message has thinking first, then text, then calls. A note reports each block that is moved
+ * into this order.
  */
 export function assistantTurn(t: NativeTranslation, blocks: readonly Place[]): AssistantTurn {
   const thinking: JsonObject[] = [];
@@ -70,7 +70,7 @@ function noteOrder(block: Place): void {
   block.note('rewritten', 'moved to its place in a chat message');
 }
 
-/** Thinking goes back unchanged or not at all. `thinking_blocks` carries only signed blocks. */
+/** Thinking is sent back unchanged or not at all. `thinking_blocks` carries only signed blocks. */
 function keptThinking({ traits }: NativeTranslation, block: Place): JsonObject[] {
   const isText = block.at('type').value === 'thinking';
   block.at(isText ? 'thinking' : 'data').string();

@@ -5,7 +5,7 @@ import { textDataUrl } from '../../wire/data-url.js';
 import type { ChatPart, TextPart } from './chat-request.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
 
-/** Blocks that only have a meaning with the provider's own tools and stores. */
+/** Blocks that only make sense with the provider's own tools and stores. */
 const SERVER_BLOCK =
   /^(server_tool_use|.+_tool_result|tool_reference|browser_state|container_upload|mcp_tool_use|mcp_tool_listing)$/;
 

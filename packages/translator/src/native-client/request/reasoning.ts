@@ -19,10 +19,10 @@ const BUDGET_LEVELS: readonly (readonly [maxTokens: number, level: ChatEffort])[
 ];
 
 /**
- * Disabled thinking becomes `none`. Otherwise a given effort counts, or else the budget: up to
- * 4,096 tokens are `low`, up to 16,384 `medium`, and more are `high`. The result is the nearest
- * level that the model has, preferably one not above the wanted level. Adaptive thinking without an
- * effort leaves the choice to the model.
+ * Disabled thinking becomes `none`. Otherwise the effort decides if it is given, or else the
+ * budget: up to 4,096 tokens are `low`, up to 16,384 `medium`, and more are `high`. The result is
+ * the nearest level that the model has, preferably one not above the wanted level. Adaptive
+ * thinking without an effort leaves the choice to the model.
  */
 export function translateThinking(
   native: Place,
@@ -42,7 +42,7 @@ export function translateThinking(
   if (effort !== undefined && thinking.level !== undefined) {
     thinkingField.at('budget_tokens').note('ignored', 'output_config.effort is used');
   }
-  // `none` turns thinking off, so it is not near to any other level.
+  // `none` turns thinking off, so it never counts as the nearest level.
   const levels = traits.effort.filter((level) => wanted === 'none' || level !== 'none');
   const sent = nearest(LEVELS, wanted, levels);
   if (sent === undefined) {

@@ -157,7 +157,7 @@ function sampling(
   return sent;
 }
 
-/** The chat format wants a name for every schema, and the native format has none. */
+/** The chat format requires a name for every schema, and the native format has none. */
 const SCHEMA_NAME = 'answer';
 
 function outputFormat(

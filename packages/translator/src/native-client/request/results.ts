@@ -22,7 +22,7 @@ const FAILED = 'Error:';
  * Translates one result. The chat format cannot mark a result as an error, so its text begins with
  * a line `Error:`, and a note says so.
  *
- * @param open - The calls that wait for a result. The answered one is removed.
+ * @param open - The calls that wait for a result. The call that is answered is removed.
  */
 export function resultMessage(
   t: NativeTranslation,

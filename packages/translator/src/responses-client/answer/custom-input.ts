@@ -7,7 +7,10 @@ import { customInput } from '../../chat-client/answer/called-tool.js';
 import { parseJson, stringOf } from '../../wire/raw-json.js';
 
 const BEGINNING = /^\s*\{\s*"input"\s*:\s*"/;
-/** If the text has not begun by then, the object is another one, and it is read at its end. */
+/**
+ * If the text has not begun within this length, the object has another form, and it is read when it
+ * is complete.
+ */
 const MAX_BEGINNING = 64;
 /** Half a character, whose other half may follow. */
 const HALF_CHARACTER = /\\ud[89ab]..$/i;
@@ -28,7 +31,8 @@ export class CustomInputReader {
     const start = this.#at;
     const { end, isClosed } = this.#scan(start);
     const read: unknown = parseJson(`"${this.#json.slice(start, end)}"`);
-    // An unescaped line break, for instance. The whole is checked at the end.
+    // This text may be invalid, for instance because of an unescaped line break. The whole text is
+    // checked at the end.
     const isReadable = typeof read === 'string';
     this.#at = isReadable && !isClosed ? end : undefined;
     const text = stringOf(read);

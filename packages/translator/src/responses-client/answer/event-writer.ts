@@ -37,7 +37,7 @@ import type { TranslateMessageContext } from './response-text.js';
 
 /** A content block while its deltas arrive; undefined for a block that is left out. */
 type OpenBlock =
-  /** The part begins with the first character, because empty text is left out. */
+  /** The part is created when the first character arrives, because empty text is left out. */
   | { readonly kind: 'text'; part: StreamedPart | undefined; readonly citations: unknown[] }
   | { readonly kind: 'search'; readonly id: unknown; readonly input: unknown; json: string }
   | {
@@ -49,7 +49,7 @@ type OpenBlock =
       readonly kind: 'call';
       readonly streamed: StreamedItem<CallItem>;
       readonly custom: CustomInputReader | undefined;
-      /** The input at the start of the block. It counts if no deltas follow. */
+      /** The input at the start of the block. It is used if no deltas follow. */
       readonly input: string;
       hasJson: boolean;
     }
@@ -74,7 +74,7 @@ export interface ResponseEventWriter {
   onText(index: number, json: string): boolean;
   /** Ends an unfinished message as failed. */
   fail(cause: FailureCause): void;
-  /** Whether `message_stop` came, or a failure. */
+  /** Whether the message has ended, by `message_stop` or by a failure. */
   isFinished(): boolean;
   /** Call once. Writes the last events. */
   end(): MessageEnd;
@@ -90,7 +90,7 @@ export function createResponseEventWriter(
   const state = new MessageState();
   const events = new ItemEvents(context, write);
   const blocks = new Map<unknown, OpenBlock>();
-  /** Searches whose result has not come yet, by their native id. */
+  /** Searches whose result has not arrived yet, by their native id. */
   const searches = new Map<unknown, StreamedItem<SearchItem>>();
   let isFinished = false;
   let failure: StreamFailure | undefined;
@@ -134,7 +134,7 @@ export function createResponseEventWriter(
     }
   }
 
-  /** Some messages come with content in `message_start`, without events of its own. */
+  /** Some messages have their content in `message_start`, without events for the content. */
   function begin(event: JsonObject, source: () => string): void {
     if (!state.start(event)) {
       fail('malformed');
@@ -194,7 +194,7 @@ export function createResponseEventWriter(
   function openCall(index: unknown, block: JsonObject, inputText: () => string | undefined): void {
     const called = calledTool(block);
     if (!called) {
-      // No client could answer it.
+      // No client could answer this call.
       fail('malformed');
       return;
     }

@@ -32,7 +32,7 @@ import {
 export interface StreamedItem<Item extends OutputItem = OutputItem> {
   readonly item: Item;
   readonly index: number;
-  /** How many native blocks are still adding to it. */
+  /** How many native blocks are still adding to this item. */
   openBlocks: number;
   status: ItemStatus;
 }

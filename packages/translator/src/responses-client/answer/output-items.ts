@@ -1,7 +1,7 @@
 /**
  * Writes the JSON text of a response's output items. Texts are kept as the content of JSON strings,
  * without the quotes, so that the text of a stream is escaped once, or not at all if the upstream's
- * own bytes pass.
+ * bytes are used unchanged.
  *
  * https://platform.openai.com/docs/api-reference/responses/object
  */
@@ -64,7 +64,7 @@ export interface SearchItem {
   readonly type: 'web_search_call';
   readonly id: string;
   readonly query: string;
-  /** Failed until its result comes. */
+  /** `failed` until the result of the search has arrived. */
   outcome: 'completed' | 'failed';
 }
 

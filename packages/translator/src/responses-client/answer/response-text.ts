@@ -75,7 +75,10 @@ export function responseUsage({
   };
 }
 
-/** The error of a failed response. Of OpenAI's codes, three fit errors of this upstream. */
+/**
+ * The error of a failed response. Only three of OpenAI's codes have a counterpart among the errors
+ * of this upstream.
+ */
 export function responseError({ type, message }: StreamError): ResponseError {
   switch (type) {
     case 'rate_limit_error':

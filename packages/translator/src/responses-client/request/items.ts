@@ -26,7 +26,7 @@ export interface Conversation {
   readonly addedTools: readonly Place[];
 }
 
-/** Members of items that only say how the item came to be. */
+/** Members of items that only describe how the item was created. */
 const BOOKKEEPING = ['id', 'status', 'phase'];
 const WITHOUT_CONTENT = 'a message without content';
 
@@ -77,7 +77,7 @@ export function translateInput(
         addedTools.push(item.at('tools'));
         item.noteUnread();
         return;
-      // The upstream's own results are not in the item. What the model found is in its answer.
+      // The upstream's own results are not in the item. The model's findings are in its answer.
       case 'web_search_call':
         item.note('dropped', 'past searches are not sent');
         return;
@@ -101,7 +101,8 @@ export function translateInput(
         const blocks = readParts(content, TEXT_PARTS);
         finishReading(item, blocks.at(-1));
         if (blocks.length === 0) return;
-        // An earlier one stays first as the conversation grows.
+        // A system message before the first answer stays at the beginning as the conversation
+        // grows.
         if (turns.hasAnswer) turns.instruct(blocks, item);
         else system.push(blocks);
         return;
@@ -125,7 +126,7 @@ export function translateInput(
     }
   }
 
-  /** The signed block decides. The summary is a copy of its text, for people. */
+  /** Only the signed block is read. The summary is a copy of its text, for people. */
   function addReasoning(item: Place): void {
     item.at('summary');
     item.at('content');

@@ -78,8 +78,8 @@ function readInputFile(part: Place): DocumentBlock | ImageBlock | undefined {
 }
 
 /**
- * Ids name files in another store. An id of the upstream's would name a file of the operator's
- * account.
+ * The client's ids name files in another provider's store. An id of the upstream would name a file
+ * of the operator's account.
  */
 function refuseStoredFile(part: Place, member: string, sent: unknown): void {
   const id = part.given('file_id');

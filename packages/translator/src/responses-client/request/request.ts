@@ -38,8 +38,8 @@ import { translateTextFormat } from './text-format.js';
 import { repeatedChoice, translateResponsesTools } from './tools.js';
 
 /**
- * The options of chat requests, except those for what the Responses API has by nature: schemas are
- * always guaranteed if the model can, and thinking always comes back.
+ * The options of chat requests, except for two that the Responses API does not need: schemas are
+ * always guaranteed if the model can guarantee them, and thinking is always returned.
  */
 export type TranslateResponsesOptions = Omit<TranslateRequestOptions, 'jsonSchema' | 'reasoning'>;
 
@@ -66,8 +66,8 @@ export type ResponsesRequestTranslation =
 /**
  * Translates the body of a `POST /v1/responses` request, given as `JSON.parse` returns it.
  *
- * Does not throw on any request, does not change it, and opens no URL. `store: true` is noted
- * and not done. References to something stored (`previous_response_id`, `conversation`, an
+ * Does not throw on any request, does not change it, and opens no URL. `store: true` is noted, but
+ * nothing is stored. References to something stored (`previous_response_id`, `conversation`, an
  * `item_reference`, a file id), `background` and tools that only OpenAI runs are refused by name.
  * Other members without an equivalent are ignored and noted.
  *
@@ -118,10 +118,12 @@ function translate(
   readInclude(request.given('include'));
   const conversation = translateInput(request.at('input'), request.given('instructions'), traits);
   const schemas = traits.structuredOutputs === 'accepted' ? nativeSchemas() : promptedSchemas();
-  // The format first: a strict tool that exceeds the limits is still a tool.
+  // The format is read first, because formats and strict tools share the limits. A strict tool that
+  // exceeds the limits is still sent as a plain tool.
   const text = translateTextFormat(request.given('text'), schemas);
   const toolUse = translateResponsesTools(request, { traits, schemas, webSearch }, conversation);
-  // After the client's own blocks, so that a prefix that the client caches stays the same.
+  // The instructions come after the client's own blocks, so that a prefix that the client caches
+  // stays the same.
   const { system } = conversation;
   for (const added of [toolUse.instruction, text.instruction]) {
     if (added) system.push({ type: 'text', text: added });

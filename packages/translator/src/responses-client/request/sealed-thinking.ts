@@ -10,7 +10,7 @@ export function readSealed(text: string): JsonObject | undefined {
   return isFlat(text) ? parseObject(text) : undefined;
 }
 
-/** Whether there is no bracket outside of strings but those of one object. */
+/** Whether the only brackets outside of strings are those of one object. */
 function isFlat(text: string): boolean {
   if (!text.startsWith('{')) return false;
   for (let at = 1; ;) {

@@ -1,5 +1,6 @@
 /**
- * Translates `text.format`. A schema is native: the upstream makes the answer satisfy it.
+ * Translates `text.format`. A schema becomes a native structured output: the upstream makes the
+ * answer satisfy it.
  * https://platform.claude.com/docs/en/build-with-claude/structured-outputs
  */
 

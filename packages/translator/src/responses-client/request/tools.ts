@@ -1,6 +1,6 @@
 /**
  * Translates the tools of a Responses request, and the choice among them. A custom tool becomes a
- * function of one text, and a namespace becomes a prefix of its tools' names.
+ * function with one text as its argument, and a namespace becomes a prefix of its tools' names.
  */
 
 import { finishReading } from '../../chat-client/request/cache-points.js';
@@ -63,7 +63,7 @@ export function translateResponsesTools(
       readTool(item.object(), offer);
     });
   }
-  // After all others, because one of them can have its name.
+  // The search is added after all other tools, because one of them can have its name.
   const search = readSearches(offer, webSearch);
   const choice = request.given('tool_choice');
   const upstream = choice && upstreamChoice(choice.value, offer, search);
@@ -85,8 +85,9 @@ function readTool(item: Place, offer: Offer): void {
 }
 
 /**
- * Makes the native tool of the first search. The others, and those that cannot be carried, are left
- * out: the model can answer without them, and clients such as Codex offer one in every request.
+ * Makes the native tool of the first search. The others, and searches that cannot be translated,
+ * are left out: the model can answer without them, and clients such as Codex offer one in every
+ * request.
  */
 function readSearches(
   { searches, names }: Offer,

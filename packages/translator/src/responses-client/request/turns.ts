@@ -21,13 +21,13 @@ import type { ModelTraits } from '../../chat-client/request/traits.js';
 import { type Place, quote } from '../../reading/place.js';
 import { append } from '../../wire/lists.js';
 
-/** Consecutive items of one side. Outputs of calls are no blocks of a turn: see {@link Call}. */
+/** Consecutive items of one side. Outputs of calls are not blocks of a turn: see {@link Call}. */
 interface Turn {
   readonly role: 'user' | 'assistant';
   /** In the order of the items. */
   readonly blocks: Block[];
   readonly calls: Call[];
-  /** What the operator said between the user and the next answer. */
+  /** System messages between the user's items and the next answer. */
   readonly system: TextBlock[];
   /** Where the client wrote the thinking that the turn ends with so far. */
   lastThinking: Place[];
@@ -36,7 +36,7 @@ interface Turn {
 /** The calls with one id, in order. */
 interface EqualCalls {
   readonly calls: { readonly call: Call; readonly turn: Turn }[];
-  /** The call that gets the next output; the last one gets all that are left over. */
+  /** The call that gets the next output. The last call gets all outputs that are left over. */
   next: number;
 }
 
@@ -69,7 +69,8 @@ export class Turns {
 
   /**
    * Adds a system message after an answer, where it does not change the cached beginning of the
-   * conversation: after the turn of the user, or within it if the model accepts no such messages.
+   * conversation: as a message after the user's turn, or as text within that turn if the model
+   * accepts no such messages.
    */
   instruct(blocks: readonly TextBlock[], place: Place): void {
     const turn = this.#turnOf('user');
@@ -114,15 +115,15 @@ export class Turns {
     equal.next = index + 1;
     const answered = equal.calls[index];
     answered?.call.results.push(result);
-    // What follows is no longer part of the turn with the call.
+    // The items that follow are no longer part of the turn with the call.
     if (answered?.turn === this.#turns.at(-1)) this.#turnOf('user');
   }
 
   /** The native turns. Refuses a call without an output. */
   finish(): NativeMessage[] {
     this.#dropLastThinking();
-    // Older models continue a final assistant turn, and newer ones refuse it. Here it is history,
-    // and the model writes a new message.
+    // Older models continue a final assistant turn, and newer ones refuse it. Here that turn is
+    // history, and the model writes a new message.
     if (this.#turns.at(-1)?.role === 'assistant') this.#speakForUser(CLOSING, 'last');
     let pending: readonly Call[] = [];
     return this.#turns.flatMap(({ role, blocks, calls, system }): NativeMessage[] => {
@@ -130,7 +131,7 @@ export class Turns {
       pending = calls;
       if (system.length === 0) return [{ role, content }];
       if (content.length === 0) {
-        // A system message must follow one of the user.
+        // A system message must follow a user message.
         content.push({ type: 'text', text: CLOSING });
         this.#input.note('rewritten', 'a user turn was put in');
       }
