@@ -236,8 +236,11 @@ function histogram(
     ...{ name, help, enableExemplars },
     labelNames: ['endpoint'],
     buckets: DURATION_BUCKETS,
-    registers: [registry],
+    // Registered below: the constructor would refuse exemplars in a registry of the classic form,
+    // which leaves them out when it is written.
+    registers: [],
   });
+  registry.registerMetric(made);
   if (!enableExemplars) {
     return (endpoint, value) => {
       made.observe({ endpoint }, value);
