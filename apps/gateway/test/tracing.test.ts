@@ -281,7 +281,10 @@ it('counting tokens has a trace of its own operation, without a charge', async (
   const { model, messages } = userMessage('Hello');
   const response = await fetch(`${gateway.url}/v1/messages/count_tokens`, {
     method: 'POST',
-    headers: { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' },
+    headers: {
+      ...{ 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' },
+      'content-type': 'application/json',
+    },
     body: JSON.stringify({ model, messages }),
   });
   expect(response.status).toBe(200);

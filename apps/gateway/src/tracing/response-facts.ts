@@ -62,7 +62,8 @@ function observedPipe(
 
 /** @returns the text so far, as long as the event `message_start` may be incomplete */
 function readStart(text: string, facts: ResponseFacts): string | undefined {
-  const [, data] = /^data: ?(\{.*message_start.*\})\r?$/m.exec(text) ?? [];
+  // Only a line with its end: a partial one would be parsed again with each chunk.
+  const [, data] = /^data:([^\r\n]*)[\r\n]/m.exec(text) ?? [];
   const event = data === undefined ? undefined : parsed(data);
   if (isObject(event) && isObject(event['message'])) {
     facts.model = nameOf(event['message']['model']);
