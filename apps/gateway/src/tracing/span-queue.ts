@@ -12,9 +12,9 @@ import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { errorCode } from '../error-code.js';
 
-/** Spans that wait for a batch. A span takes about 4 KB. */
+/** Spans that wait for a batch. */
 export const MAX_WAITING_SPANS = 2_048;
-/** Small, because a batch is serialized at one go: 128 spans take about a millisecond. */
+/** Small, because a batch is serialized in one event-loop tick. */
 const BATCH_SPANS = 128;
 const BATCH_DELAY_MS = 1_000;
 
