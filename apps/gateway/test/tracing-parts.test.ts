@@ -83,6 +83,7 @@ describe('the variables of tracing', () => {
 
   it.each([
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://user:secret-canary@collector'],
     ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
     ['OTEL_EXPORTER_OTLP_HEADERS', 'secret-canary'],

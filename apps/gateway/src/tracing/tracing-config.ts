@@ -6,7 +6,7 @@
 import { z } from 'zod';
 
 const endpoint = z
-  .url({ protocol: /^https?$/, error: 'must be an http(s):// URL' })
+  .url({ protocol: /^https?$/, error: 'must be an http(s):// URL', abort: true })
   .refine((url) => {
     const { username, password } = new URL(url);
     return username === '' && password === '';
