@@ -27,6 +27,7 @@ import type { Refusal } from './refusal.js';
 import { newRequestId } from './request-id.js';
 import type { Reloader } from './settings/reloader.js';
 import type { Settings } from './settings/settings.js';
+import { OPEN_METRICS_TYPE, wantsOpenMetrics } from './telemetry/open-metrics.js';
 import { settingsRoutes } from './settings/settings-routes.js';
 import { livenessRoute, readinessRoute } from './routes/health.js';
 import { openApiRoute } from './routes/openapi.js';
@@ -37,6 +38,8 @@ export interface AdminServices extends Omit<OperationContext, 'by'>, SessionServ
   readonly settings: () => Pick<Settings, 'metricsToken'>;
   readonly reloader: Reloader;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
+  /** The same in the OpenMetrics form, which has exemplars; `undefined` without traces. */
+  readonly openMetrics: (() => Promise<string>) | undefined;
   readonly activity: Pick<Activity, 'isStopping'>;
   /** The console; `undefined` if there is none. */
   readonly consolePage: PageFiles | undefined;
@@ -57,9 +60,15 @@ export function createAdminApp(services: AdminServices): Express {
     '/metrics',
     requireToken('METRICS_TOKEN', () => services.settings().metricsToken),
   );
-  app.get('/metrics', async (_req, res) => {
-    res.setHeader('content-type', services.metrics.contentType);
-    res.end(await services.metrics.metrics());
+  app.get('/metrics', async (req, res) => {
+    const { metrics, openMetrics } = services;
+    if (openMetrics !== undefined && wantsOpenMetrics(req)) {
+      res.setHeader('content-type', OPEN_METRICS_TYPE);
+      res.end(await openMetrics());
+      return;
+    }
+    res.setHeader('content-type', metrics.contentType);
+    res.end(await metrics.metrics());
   });
   app.use('/console', inviteToSend);
   addConsoleSession(app, services, refuse);

@@ -26,6 +26,7 @@ import { createAccountMetrics } from './telemetry/account-metrics.js';
 import { createMetrics } from './telemetry/metrics.js';
 import type { Metrics } from './telemetry/metrics.js';
 import { createTelemetry } from './telemetry/telemetry.js';
+import { openTracing } from './tracing/tracing.js';
 import type { AccountState } from './upstream/accounts/account-standing.js';
 import { openUpstream } from './upstream/open-upstream.js';
 import type { Settings } from './settings/settings.js';
@@ -84,8 +85,10 @@ export async function startClientServer(
     running: () => activity.running,
     pendingSettlements: () => store.pendingSettlements(),
     reservedBytes: () => memory.reservedBytes,
+    exemplars: config.tracing === undefined ? 'none' : 'traces',
   });
   const limiter = await parts.openLimiter(metrics);
+  const tracing = await openTracing(config.tracing, { registry, log, now: Date.now });
   const accountMetrics = createAccountMetrics(registry);
   const upstreamOptions = {
     proxies: config.proxies,
@@ -127,6 +130,7 @@ export async function startClientServer(
     upstream: openUpstream(settings.upstream, upstreamOptions),
     patience: RELAY_PATIENCE,
     telemetry: withRefusalEvents(createTelemetry(log, metrics, parts.writeLine), store, log),
+    tracing,
     log,
     activity,
     maxBodyBytes: config.maxBodyBytes,
@@ -147,6 +151,7 @@ export async function startClientServer(
     await services.upstream.close();
     await services.preparer.close();
     await limiter.close();
+    await tracing?.close();
   }
   const server = createHttpServer(createApp(services));
   try {

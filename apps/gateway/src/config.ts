@@ -11,6 +11,8 @@ import { parseUsd } from '@gateway/billing';
 import { TOKEN_RIGHTS } from './admin-tokens.js';
 import type { AdminToken } from './admin-tokens.js';
 import { centsFromUnits } from './payments/cents.js';
+import { tracingConfigOf, tracingVariables } from './tracing/tracing-config.js';
+import type { TracingConfig } from './tracing/tracing-config.js';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 /** Stripe's limit for one payment in USD. */
@@ -190,6 +192,7 @@ const environment = z.object({
   CHAT_REASONING: z.enum(['none', 'thinking_blocks', 'reasoning_content']).default('none'),
   CHAT_CACHE: z.enum(['client', 'auto']).default('client'),
   ALLOW_FEATURES: list.pipe(z.array(z.enum(PRICED_FEATURES))),
+  ...tracingVariables,
 });
 
 export type PricedFeature = (typeof PRICED_FEATURES)[number];
@@ -284,6 +287,8 @@ export interface Config {
    */
   readonly overdraft: 'bounded' | 'none';
   readonly chat: ChatConfig;
+  /** `undefined`: no traces are made. */
+  readonly tracing: TracingConfig | undefined;
 }
 
 /** Features for chat clients that go beyond the specification. */
@@ -432,6 +437,7 @@ export function readConfig(env: Environment): Config {
     allowedFeatures: new Set(v.ALLOW_FEATURES),
     overdraft: v.OVERDRAFT,
     chat: { jsonSchema: v.CHAT_JSON_SCHEMA, reasoning: v.CHAT_REASONING, cache: v.CHAT_CACHE },
+    tracing: tracingConfigOf(v),
   };
 }
 

@@ -14,6 +14,7 @@ import type { Payments } from './payments/payments.js';
 import type { RelayPatience } from './relay/relay.js';
 import type { Charge } from './relay/settle-charge.js';
 import type { Telemetry } from './telemetry/telemetry.js';
+import type { Tracing } from './tracing/tracing.js';
 import type { UpstreamClient } from './upstream/client.js';
 
 export interface Services {
@@ -28,6 +29,8 @@ export interface Services {
   readonly upstream: UpstreamClient;
   readonly patience: RelayPatience;
   readonly telemetry: Telemetry;
+  /** `undefined`: no traces are made. */
+  readonly tracing: Tracing | undefined;
   readonly log: Logger;
   readonly activity: Activity;
   readonly maxBodyBytes: number;

@@ -27,6 +27,7 @@ import { addSettingsMetrics } from './telemetry/settings-metrics.js';
 import { startNotifications } from './notifications/notifications.js';
 import { loadPage } from './pages/page-files.js';
 import { createAuditJobs } from './operations/audit-jobs.js';
+import { openMetricsOf } from './telemetry/open-metrics.js';
 import { createTrafficReader } from './telemetry/traffic-today.js';
 import type { WorkerMetrics } from './workers/rpc-interfaces.js';
 import { createReadLinks } from './read-links.js';
@@ -144,6 +145,10 @@ export async function openSharedParts(
       const server = createHttpServer(
         createAdminApp({
           ...services,
+          openMetrics:
+            config.tracing === undefined
+              ? undefined
+              : async () => openMetricsOf(await readMetrics()),
           store,
           prices,
           get defaultLimits() {

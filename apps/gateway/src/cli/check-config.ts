@@ -26,7 +26,17 @@ export function checkConfig(): string {
     `  Limits:    ${config.redisUrls.length === 0 ? 'in memory' : 'Redis'}`,
     `  Models:    ${String(schedule.at(now).list().length)}`,
     `  Prices:    ${next === Infinity ? 'no change scheduled' : `change at ${new Date(next).toISOString()}`}`,
+    `  Traces:    ${tracesOf(config)}`,
   ].join('\n');
+}
+
+/** Without the path of the address, which may be a secret. */
+function tracesOf({ tracing }: Config): string {
+  if (tracing === undefined) return 'off';
+  const { ratio, followsParent } = tracing.sampling;
+  const share = ratio === 1 ? 'all requests' : `${String(ratio * 100)} % of requests`;
+  const chosen = followsParent ? ', unless the client left them out' : '';
+  return `to ${new URL(tracing.url).origin}: ${share}${chosen}`;
 }
 
 function problemsOf(read: () => unknown): readonly string[] {

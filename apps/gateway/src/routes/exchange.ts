@@ -23,6 +23,7 @@ import type { Charge } from '../relay/settle-charge.js';
 import { newRequestId } from '../request-id.js';
 import type { Services } from '../services.js';
 import type { FinishedRequest } from '../telemetry/finished-request.js';
+import type { RequestTrace, Tracing } from '../tracing/tracing.js';
 import { RequestBody } from '../upstream/request-body.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 
@@ -53,7 +54,17 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
     // These are read once, because a reload changes them only for requests that begin later.
     const { prices, preparer, upstream } = services;
     try {
-      const exchange = { route, services, prices, preparer, upstream, requestId, req, res };
+      const exchange = {
+        route,
+        services,
+        prices,
+        preparer,
+        upstream,
+        requestId,
+        startedAt,
+        req,
+        res,
+      };
       const result = await answer(exchange);
       services.telemetry.requestFinished({
         requestId,
@@ -72,8 +83,11 @@ interface Exchange extends Pick<Services, 'prices' | 'preparer' | 'upstream'> {
   readonly route: ExchangeRoute;
   readonly services: Services;
   readonly requestId: string;
+  readonly startedAt: number;
   readonly req: Request;
   readonly res: Response;
+  /** Only while tracing is on, and once the limits of the key have admitted the request. */
+  readonly trace?: RequestTrace;
 }
 
 type Result = Omit<FinishedRequest, 'requestId' | 'endpoint' | 'durationMs'>;
@@ -98,11 +112,34 @@ async function admit(exchange: Exchange, key: KnownKey): Promise<Result> {
   if (admission.outcome === 'refused') return refuseAdmission(exchange, admission);
   const memory = services.memory.open(key.id);
   try {
-    return await serve(exchange, key, memory);
+    const { tracing } = services;
+    if (tracing === undefined) return await serve(exchange, key, memory);
+    return await serveTraced(exchange, tracing, key, memory);
   } finally {
     memory.release();
     admission.lease.release();
   }
+}
+
+/** {@link serve}, in a span that ends with it. */
+async function serveTraced(
+  exchange: Exchange,
+  tracing: Tracing,
+  key: KnownKey,
+  memory: ByteReservation,
+): Promise<Result> {
+  const { route, req, requestId, startedAt } = exchange;
+  const { endpoint } = route;
+  const trace = tracing.begin({ requestId, endpoint, key, headers: req.headers, startedAt });
+  let result: Result;
+  try {
+    result = await serve({ ...exchange, trace }, key, memory);
+  } catch (error) {
+    trace.fail();
+    throw error;
+  }
+  trace.end(result);
+  return { ...result, trace: trace.ids };
 }
 
 async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation): Promise<Result> {
@@ -125,7 +162,10 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
         : undefined;
   if (refused !== undefined) return { model, ...refuseAdmission(exchange, refused) };
 
-  const call = callTo(exchange, { key, preparation, memory });
+  let call = callTo(exchange, { key, preparation, memory });
+  let format = exchange.route.formatOf(preparation.translation, exchange.res);
+  if (exchange.trace !== undefined)
+    ({ call, format } = exchange.trace.toUpstream({ call, format }));
   const report = await relay(
     {
       requestId,
@@ -134,7 +174,7 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
       prices: exchange.prices,
       upstream: exchange.upstream,
       call,
-      format: exchange.route.formatOf(preparation.translation, exchange.res),
+      format,
       res: exchange.res,
     },
     services,

@@ -1,6 +1,7 @@
 /** The facts of a finished request that logs and metrics report. */
 
 import type { ExchangeReport } from '../relay/relay.js';
+import type { TraceIds } from '../tracing/trace-ids.js';
 
 /** The limits that can refuse an authenticated request. */
 export const LIMIT_NAMES = ['concurrency', 'rate', 'balance', 'cap'] as const;
@@ -19,4 +20,6 @@ export interface FinishedRequest {
   readonly report?: ExchangeReport;
   /** Which of several upstream accounts answered. */
   readonly account?: string | undefined;
+  /** Its span, if it has one. */
+  readonly trace?: TraceIds | undefined;
 }

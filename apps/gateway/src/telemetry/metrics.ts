@@ -12,6 +12,7 @@ import type { ExchangeReport } from '../relay/relay.js';
 import { LIMIT_NAMES } from './finished-request.js';
 import type { FinishedRequest } from './finished-request.js';
 import { addGauge, approximateUsd } from './registry.js';
+import type { TraceIds } from '../tracing/trace-ids.js';
 
 export interface Metrics {
   observe(request: FinishedRequest): void;
@@ -28,7 +29,11 @@ export interface RequestFigures {
   readonly pendingSettlements: () => number;
   /** Bytes of request bodies and unread responses. */
   readonly reservedBytes: () => number;
+  /** Whether buckets of durations name the trace of a request that fell into them. */
+  readonly exemplars: Exemplars;
 }
+
+type Exemplars = 'none' | 'traces';
 
 const ENDPOINTS = [
   ...['messages', 'count_tokens', 'chat.completions', 'responses'],
@@ -41,8 +46,8 @@ const TOKEN_CLASSES = ['input', 'output', 'cache_read', 'cache_creation'];
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 export function createMetrics(registry: Registry, figures: RequestFigures): Metrics {
-  const observeRequest = countRequests(registry);
-  const observeUpstream = countUpstream(registry);
+  const observeRequest = countRequests(registry, figures.exemplars);
+  const observeUpstream = countUpstream(registry, figures.exemplars);
   const charges = countCharges(registry, figures.models);
   const losses = counter(registry, {
     name: 'gateway_unbilled_total',
@@ -81,7 +86,7 @@ export function createMetrics(registry: Registry, figures: RequestFigures): Metr
       observeRequest(request);
       const { report, model, endpoint } = request;
       if (report === undefined) return;
-      observeUpstream(endpoint, report);
+      observeUpstream(endpoint, report, request.trace);
       if (report.loss !== undefined) losses.inc({ reason: report.loss });
       if (report.charged !== undefined && model !== undefined)
         charges.observe(model, report.charged);
@@ -89,49 +94,55 @@ export function createMetrics(registry: Registry, figures: RequestFigures): Metr
   };
 }
 
-function countRequests(registry: Registry): (request: FinishedRequest) => void {
+function countRequests(
+  registry: Registry,
+  exemplars: Exemplars,
+): (request: FinishedRequest) => void {
   const requests = counter(registry, {
     name: 'gateway_requests_total',
     help: 'Requests answered, by endpoint and status',
     labels: { endpoint: ENDPOINTS, status: STATUSES.map(String) },
   });
-  const durations = histogram(
-    registry,
-    'gateway_request_duration_seconds',
-    'From the request head to the last byte handed to the socket',
-  );
+  const observeDuration = histogram(registry, {
+    name: 'gateway_request_duration_seconds',
+    help: 'From the request head to the last byte handed to the socket',
+    exemplars,
+  });
   const limited = counter(registry, {
     name: 'gateway_rate_limited_total',
     help: 'Requests refused by a limit of their key, or because its balance is too low (OVERDRAFT=none)',
     labels: { limit: LIMIT_NAMES },
   });
-  return ({ endpoint, status, durationMs, limited: limit }) => {
+  return ({ endpoint, status, durationMs, limited: limit, trace }) => {
     requests.inc({ endpoint, status });
-    durations.observe({ endpoint }, durationMs / 1000);
+    observeDuration(endpoint, durationMs / 1000, trace);
     if (limit !== undefined) limited.inc({ limit });
   };
 }
 
-function countUpstream(registry: Registry): (endpoint: string, report: ExchangeReport) => void {
+function countUpstream(
+  registry: Registry,
+  exemplars: Exemplars,
+): (endpoint: string, report: ExchangeReport, trace: TraceIds | undefined) => void {
   const responses = counter(registry, {
     name: 'gateway_upstream_responses_total',
     help: 'Responses of the upstream by status; none: the connection failed before one came',
     labels: { status: [...UPSTREAM_STATUSES.map(String), 'none'] },
   });
-  const firstBytes = histogram(
-    registry,
-    'gateway_upstream_first_byte_seconds',
-    'From sending a request upstream to the first byte of its response body',
-  );
+  const observeFirstByte = histogram(registry, {
+    name: 'gateway_upstream_first_byte_seconds',
+    help: 'From sending a request upstream to the first byte of its response body',
+    exemplars,
+  });
   const refused = counter(registry, {
     name: 'gateway_upstream_account_refused_total',
     help: "Responses in which the upstream refused the operator's own credential or account",
     labels: {},
   });
-  return (endpoint, { upstreamStatus, upstreamFirstByteMs, operatorMustAct }) => {
+  return (endpoint, { upstreamStatus, upstreamFirstByteMs, operatorMustAct }, trace) => {
     responses.inc({ status: upstreamStatus ?? 'none' });
     if (upstreamFirstByteMs !== undefined) {
-      firstBytes.observe({ endpoint }, upstreamFirstByteMs / 1000);
+      observeFirstByte(endpoint, upstreamFirstByteMs / 1000, trace);
     }
     if (operatorMustAct) refused.inc();
   };
@@ -214,12 +225,30 @@ function counter<Label extends string>(
   return made;
 }
 
-function histogram(registry: Registry, name: string, help: string): Histogram<'endpoint'> {
-  return new Histogram({
-    name,
-    help,
+type ObserveSeconds = (endpoint: string, seconds: number, trace: TraceIds | undefined) => void;
+
+function histogram(
+  registry: Registry,
+  { name, help, exemplars }: { readonly name: string; readonly help: string; exemplars: Exemplars },
+): ObserveSeconds {
+  const enableExemplars = exemplars === 'traces';
+  const made = new Histogram<'endpoint' | 'trace_id' | 'span_id'>({
+    ...{ name, help, enableExemplars },
     labelNames: ['endpoint'],
     buckets: DURATION_BUCKETS,
-    registers: [registry],
+    // Registered below: the constructor would refuse exemplars in a registry of the classic form,
+    // which leaves them out when it is written.
+    registers: [],
   });
+  registry.registerMetric(made);
+  if (!enableExemplars) {
+    return (endpoint, value) => {
+      made.observe({ endpoint }, value);
+    };
+  }
+  return (endpoint, value, trace) => {
+    const exemplarLabels =
+      trace === undefined ? {} : { trace_id: trace.traceId, span_id: trace.spanId };
+    made.observe({ labels: { endpoint }, value, exemplarLabels });
+  };
 }

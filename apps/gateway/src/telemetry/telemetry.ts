@@ -63,9 +63,11 @@ function fieldsOf({
   fault,
   report,
   account,
+  trace,
 }: FinishedRequest) {
   return {
     request_id: requestId,
+    trace_id: trace?.traceId,
     endpoint,
     status,
     duration_ms: durationMs,

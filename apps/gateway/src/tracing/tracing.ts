@@ -1,0 +1,75 @@
+/**
+ * Traces of requests, as the routes see them. `start-tracing.ts` implements them with OpenTelemetry
+ * and is only imported if tracing is on (docs/decisions/0034).
+ */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import type { KeyRecord } from '@gateway/balance-store';
+import type { Registry } from 'prom-client';
+import type { Logger } from 'pino';
+import type { PreparationJob } from '../preparation/prepare-request.js';
+import type { ResponseFormat } from '../relay/format.js';
+import type { FinishedRequest } from '../telemetry/finished-request.js';
+import type { UpstreamCall } from '../upstream/upstream.js';
+import type { TraceIds } from './trace-ids.js';
+import type { TracingConfig } from './tracing-config.js';
+
+export interface Tracing {
+  /** Begins the trace of a request that the limits of its key admitted. */
+  begin(request: AdmittedRequest): RequestTrace;
+  /** Sends what is waiting, for at most some seconds. Call it after the last request has ended. */
+  close(): Promise<void>;
+}
+
+export interface AdmittedRequest {
+  readonly requestId: string;
+  readonly endpoint: PreparationJob['format'];
+  readonly key: Pick<KeyRecord, 'id' | 'accountId' | 'hint'>;
+  /** Of the client. They may name the trace that the request belongs to. */
+  readonly headers: IncomingHttpHeaders;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+}
+
+/** Call either {@link RequestTrace.end} or {@link RequestTrace.fail}, once. */
+export interface RequestTrace {
+  /** `undefined` if the request is not sampled. */
+  readonly ids: TraceIds | undefined;
+  /**
+   * Begins the part of the upstream.
+   *
+   * @returns the call with the headers that name its span, and the format with a reader for the
+   * facts of the response that only the span needs
+   */
+  toUpstream(sent: Sent): Sent;
+  end(result: RequestResult): void;
+  /** The gateway itself failed. */
+  fail(): void;
+}
+
+export interface Sent {
+  readonly call: UpstreamCall;
+  readonly format: ResponseFormat;
+}
+
+export type RequestResult = Pick<
+  FinishedRequest,
+  'status' | 'model' | 'fault' | 'report' | 'account'
+>;
+
+export interface TracingParts {
+  readonly registry: Registry;
+  readonly log: Logger;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** @param config - `undefined`: tracing is off. None of its code is loaded. */
+export async function openTracing(
+  config: TracingConfig | undefined,
+  parts: TracingParts,
+): Promise<Tracing | undefined> {
+  if (config === undefined) return undefined;
+  const { startTracing } = await import('./start-tracing.js');
+  return startTracing(config, parts);
+}
