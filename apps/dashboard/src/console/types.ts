@@ -163,6 +163,23 @@ export interface TodaySummary {
   } | null;
 }
 
+export interface TableModel {
+  readonly id: string;
+  readonly display_name: string;
+  readonly rates: Rates;
+  readonly next_change: { readonly effective_from: string; readonly rates: Rates } | null;
+  readonly is_deprecated: boolean;
+  readonly max_output_tokens: number;
+  readonly context_window: number;
+}
+
+export interface ModelComparison {
+  /** Ids of the table that the upstream does not offer. */
+  readonly gone: readonly string[];
+  /** Entries for the price table. */
+  readonly missing: readonly { readonly id: string }[];
+}
+
 export interface AuditReport {
   readonly is_sound: boolean;
   readonly accounts: number;

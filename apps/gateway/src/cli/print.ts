@@ -376,6 +376,18 @@ export function printModels({ data }: OperationOutput<'listModels'>): string {
   );
 }
 
+/** The entries as JSON, ready to paste into the price table. */
+export function printModelsDiff({ missing, gone }: OperationOutput<'compareModels'>): string {
+  const lines = [
+    missing.length === 0
+      ? 'The table has every model that the upstream offers.'
+      : `${String(missing.length)} models of the upstream are not in the table. Paste what you offer, and fill in each null:`,
+    ...missing.map((entry) => `${JSON.stringify(entry, null, 2)},`),
+  ];
+  if (gone.length > 0) lines.push(`Not offered by the upstream (any more): ${gone.join(', ')}`);
+  return lines.join('\n');
+}
+
 function stateOf(key: { readonly state: string; readonly is_active: boolean }): string {
   return key.state === 'active' && !key.is_active ? 'inactive (spent or expired)' : key.state;
 }

@@ -13,7 +13,6 @@ import { addAccounts } from './account-commands.js';
 import { auditWithProgress } from './audit-command.js';
 import { checkConfig } from './check-config.js';
 import { addKeys } from './key-commands.js';
-import { diffModels, printModelsDiff } from './models-diff.js';
 import { integer, run, show, withFormats, withJson } from './output.js';
 import type { OutputOptions } from './output.js';
 import { addPayments, addPromoCodes } from './payment-commands.js';
@@ -25,6 +24,7 @@ import {
   printHolds,
   printLedger,
   printModels,
+  printModelsDiff,
   printRecharge,
   printTrail,
   printUsage,
@@ -86,9 +86,9 @@ export function createProgram(): Command {
     .command('diff')
     .description('name the models that the upstream offers and the price table lacks')
     .option('--json', 'print JSON')
-    .action(async (options: OutputOptions) => {
-      show(options, await diffModels(), printModelsDiff);
-    });
+    .action((options: OutputOptions) =>
+      run(options, (call) => call('compareModels', {}), printModelsDiff),
+    );
   models
     .command('list')
     .description('list models and rates')

@@ -375,6 +375,7 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   createPromoCode: 'A code that customers exchange for credit',
   listPromoCodes: 'Promotional codes, newest first',
   listModels: 'The price table',
+  compareModels: 'How the price table differs from what the upstream offers',
 };
 
 function operationEndpoint(name: OperationName): Endpoint {

@@ -3,13 +3,14 @@
  * calls it, directly or over that API.
  */
 
-import { z } from 'zod';
+import type { z } from 'zod';
 import { accountOperations } from './accounts.js';
 import { auditOperations } from './audits.js';
 import { keyOperations } from './keys.js';
 import { ledgerOperations } from './ledger.js';
+import { modelOperations } from './models.js';
 import { paymentOperations } from './payments.js';
-import { OperationError, list, operation } from './operation.js';
+import { OperationError } from './operation.js';
 import type { Operation, OperationContext } from './operation.js';
 import { todayOperations } from './today.js';
 
@@ -20,28 +21,7 @@ export const operations = {
   ...auditOperations,
   ...todayOperations,
   ...paymentOperations,
-
-  listModels: operation({
-    method: 'GET',
-    path: '/admin/models',
-    right: 'read',
-    input: z.strictObject({}),
-    run: (_input, { prices }) =>
-      Promise.resolve(
-        list(
-          prices.list().map((price) => ({
-            object: 'model' as const,
-            id: price.id,
-            display_name: price.displayName,
-            rate_in: price.rateIn,
-            rate_out: price.rateOut,
-            max_output_tokens: price.maxOutputTokens,
-            context_window: price.contextWindow,
-          })),
-          undefined,
-        ),
-      ),
-  }),
+  ...modelOperations,
 } as const;
 
 export type OperationName = keyof typeof operations;
