@@ -60,7 +60,7 @@ describe('the prices of the console', () => {
     const prices = await row(MODEL).locator('td').allInnerTexts();
     expect(prices.slice(0, 5)).toEqual(['3', '15', '0.3', '3.75', '6']);
     const heading = await row(MODEL).locator('th').innerText();
-    expect(heading).toContain('offered by the upstream');
+    expect(heading).toContain('\noffered\n');
     expect(heading).toMatch(
       /From .*2099.*: Input 4; Cache read 0\.4; Cache write, 5 min 5; Cache write, 1 h 8/,
     );

@@ -19,7 +19,9 @@ export function Prices() {
     <div class="stack">
       <section class="card" aria-label="Prices">
         <h2>Prices in force</h2>
-        <p class="quiet">As new requests are charged.</p>
+        <p class="quiet">
+          As new requests are charged. “Offered” and “not offered” say what the upstream offers.
+        </p>
         <UpstreamState of={comparison} />
         <Loaded of={models} what="the prices">
           {({ data }) => (
@@ -89,9 +91,9 @@ function Offer(props: { readonly id: string; readonly comparison: ModelCompariso
   const { id, comparison } = props;
   if (comparison === undefined) return <Badge tone="plain">not compared</Badge>;
   return comparison.gone.includes(id) ? (
-    <Badge tone="bad">not offered by the upstream</Badge>
+    <Badge tone="bad">not offered</Badge>
   ) : (
-    <Badge tone="good">offered by the upstream</Badge>
+    <Badge tone="good">offered</Badge>
   );
 }
 
@@ -101,7 +103,7 @@ function NextChange({ of }: { readonly of: TableModel | undefined }) {
   const { effective_from, rates } = of.next_change;
   const changed = CLASSES.filter(([name]) => rates[name] !== of.rates[name]);
   return (
-    <span class="when">
+    <span class="when wraps">
       From <Time iso={effective_from} />:{' '}
       {changed.map(([name, label]) => `${label} ${rates[name]}`).join('; ')}
     </span>
