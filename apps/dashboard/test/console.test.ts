@@ -203,6 +203,34 @@ describe('the console', () => {
     await context.close();
   });
 
+  it('sorts accounts and keys, and keeps the order in the address', async () => {
+    const { page, context, problems } = await openConsole();
+    const rows = (part: string) =>
+      page
+        .locator(`tr[data-${part}]`)
+        .evaluateAll((all, name) => all.map((row) => row.getAttribute(`data-${name}`) ?? ''), part);
+    for (const [part, list, row] of [
+      ['accounts', 'listAccounts', 'account'],
+      ['keys', 'listKeys', 'key'],
+    ] as const) {
+      await openPart(page, part);
+      for (const order of ['spent', 'balance', 'last_charged'] as const) {
+        await page.getByLabel('Order').selectOption(order);
+        await page.waitForFunction((name) => location.hash.includes(`order=${name}`), order);
+        await loaded(page);
+        const { data } = await gateway.call(list, { order });
+        const expected = data.map(({ id }) => id);
+        expect(await rows(row)).toEqual(expected);
+        await page.reload();
+        await page.getByRole('navigation').waitFor();
+        await loaded(page);
+        expect(await rows(row)).toEqual(expected);
+      }
+    }
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
   it('settles a dispute: what was charged, and whether that was received', async () => {
     const { page, context, problems } = await openConsole();
     const { data } = await gateway.call('listLedger', { kind: 'charge', limit: 1 });

@@ -192,7 +192,7 @@ export interface BalanceStore {
    */
   findKeyByCredential(credential: string): Promise<KeyRecord | undefined>;
   getKey(keyId: string): Promise<KeyRecord | undefined>;
-  /** Newest first. */
+  /** @throws {RangeError} when `after` does not belong to a list in this order. */
   listKeys(filter: KeyFilter): Promise<readonly KeyRecord[]>;
   suspendKey(keyId: string, by?: Actor): Promise<KeyRecord | undefined>;
   /** Lifts a suspension. A revoked key stays revoked. */
@@ -213,7 +213,7 @@ export interface BalanceStore {
   ): Promise<RotationOutcome>;
 
   getAccount(accountId: string): Promise<AccountRecord | undefined>;
-  /** Newest first. */
+  /** @throws {RangeError} when `after` does not belong to a list in this order. */
   listAccounts(filter: AccountFilter): Promise<readonly AccountRecord[]>;
   /** @throws {ExternalIdTakenError} */
   updateAccount(

@@ -334,7 +334,7 @@ const session: readonly Endpoint[] = [
 
 const SUMMARIES: Readonly<Record<OperationName, string>> = {
   createKey: 'A new key, with an account of its own or of one that exists',
-  listKeys: 'Keys, newest first',
+  listKeys: 'Keys, in the order that is asked for',
   showKey: 'One key',
   findKey: 'The key of a credential',
   updateKey: 'Changes a key',
@@ -346,7 +346,7 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   topUp: 'Credits the account of a key, once per top_up_id',
   topUpAccount: 'Credits an account, once per top_up_id',
   createAccount: 'A new account without keys',
-  listAccounts: 'Accounts, newest first',
+  listAccounts: 'Accounts, in the order that is asked for',
   showAccount: 'One account, with what is left of each credit',
   updateAccount: 'Changes an account',
   adjustBalance: 'Corrects a balance by an entry, once per adjustment_id',

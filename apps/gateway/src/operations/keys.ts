@@ -1,11 +1,12 @@
 /** Operations on keys. */
 
 import { z } from 'zod';
-import { ExternalIdTakenError } from '@gateway/balance-store';
-import type { CreationOutcome, KeyRecord } from '@gateway/balance-store';
+import { ExternalIdTakenError, listCursorOf } from '@gateway/balance-store';
+import type { CreationOutcome, KeyRecord, ListOrder } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import {
   accountId,
+  after,
   amountUsd,
   bookingId,
   capsOf,
@@ -14,6 +15,7 @@ import {
   keyRules,
   limitsOf,
   linkSeconds,
+  listOrder,
   metadata,
   metadataQuery,
   name,
@@ -109,22 +111,22 @@ export const keyOperations = {
     right: 'read',
     input: z.strictObject({
       limit: pageSize,
-      after: keyId.optional(),
+      order: listOrder,
+      after: after.optional(),
       account_id: accountId.optional(),
       name: name.optional(),
       external_id: externalId.optional(),
       metadata: metadataQuery.optional(),
     }),
-    async run({ limit, after, account_id, name: part, external_id, metadata: pairs }, { store }) {
+    async run({ account_id, name: part, external_id, metadata: pairs, ...page }, { store }) {
       const keys = await store.listKeys({
-        limit,
-        after,
+        ...page,
         accountId: account_id,
         name: part,
         externalId: external_id,
         metadata: pairs,
       });
-      return list(keys.map(keyView), keys.length === limit ? keys.at(-1)?.id : undefined);
+      return list(keys.map(keyView), cursorBehind(keys, page));
     },
   }),
 
@@ -367,6 +369,15 @@ export async function refusingTakenIds<Result>(change: () => Promise<Result>): P
   } catch (error) {
     throw error instanceof ExternalIdTakenError ? externalIdTaken('external_id') : error;
   }
+}
+
+/** @returns `undefined` for the last page */
+export function cursorBehind(
+  records: readonly Parameters<typeof listCursorOf>[1][],
+  { limit, order }: { readonly limit: number; readonly order: ListOrder },
+): string | undefined {
+  const last = records.at(-1);
+  return last === undefined || records.length < limit ? undefined : listCursorOf(order, last);
 }
 
 export async function found(key: Promise<KeyRecord | undefined>): Promise<KeyRecord> {

@@ -55,7 +55,8 @@ export async function runOperation(
   const parsed = chosen.input.safeParse(input);
   if (parsed.success) {
     const running = chosen.run(parsed.data, context);
-    return hasCursor(parsed.data) ? running.catch(refuseBadCursor) : running;
+    const cursor = cursorFieldOf(parsed.data);
+    return cursor === undefined ? running : running.catch(refusingCursor(cursor));
   }
   const [issue] = parsed.error.issues;
   const field =
@@ -67,14 +68,15 @@ export async function runOperation(
   );
 }
 
-function hasCursor(input: unknown): boolean {
-  return typeof input === 'object' && input !== null && 'cursor' in input;
+function cursorFieldOf(input: unknown): string | undefined {
+  if (typeof input !== 'object' || input === null) return undefined;
+  return ['cursor', 'after'].find((field) => field in input);
 }
 
 /** Only the store can check a cursor, because it made it. */
-function refuseBadCursor(error: unknown): never {
-  if (error instanceof RangeError) {
-    throw new OperationError(400, 'invalid_request_error', `cursor: ${error.message}`);
-  }
-  throw error;
+function refusingCursor(field: string): (error: unknown) => never {
+  return function refuse(error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new OperationError(400, 'invalid_request_error', `${field}: ${error.message}`);
+  };
 }
