@@ -172,8 +172,8 @@ describe('the console', () => {
     await openPart(page, `accounts/${accountId}`);
     await page.getByRole('button', { name: 'Rotate: member' }).click();
     await page.getByLabel('Hours').fill('0');
-    await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByRole('button', { name: 'Rotate the key' }).click();
+    await page.getByRole('button', { name: 'Continue' }).dblclick();
+    await page.getByRole('button', { name: 'Rotate the key' }).dblclick();
     const credential = await page.getByLabel('the new credential', { exact: true }).innerText();
     await page.getByRole('button', { name: 'Close' }).click();
     await openPart(page, 'keys');
@@ -292,6 +292,19 @@ describe('the console', () => {
     await page.reload();
     await page.getByLabel('Admin token').waitFor();
     expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('asks to sign in again when another window has signed out', async () => {
+    const { page, context } = await openConsole();
+    const second = await context.newPage();
+    await second.goto(consoleUrl);
+    await second.getByRole('navigation').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Admin token').waitFor();
+    await openPart(second, 'keys');
+    await second.getByText('Your session has ended. Sign in again.').waitFor();
+    expect(await second.locator('tr[data-key]').count()).toBe(0);
     await context.close();
   });
 

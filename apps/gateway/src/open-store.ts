@@ -14,7 +14,7 @@ type LedgerRead = 'findEntry' | 'listEntries' | 'readUsage' | 'readBalanceAt' | 
 
 /** What a key with the scope `manage` may do with the keys of its account. */
 type KeyManagement =
-  'listKeys' | 'create' | 'updateKey' | 'suspendKey' | 'resumeKey' | 'revokeKey' | 'rotateKey';
+  'listKeys' | 'create' | 'updateKey' | 'suspendKey' | 'resumeKey' | 'revokeKey' | 'rotateKey' | 'recordLink';
 
 /** What payments need: see `payments/payment-ledger.ts`. */
 type PaymentAccess = (typeof PAYMENT_LEDGER)[number];
@@ -33,6 +33,7 @@ export const FORWARDED = [
   'resumeKey',
   'revokeKey',
   'rotateKey',
+  'recordLink',
   'quarantine',
   'recordEvent',
   'topUp',

@@ -123,5 +123,9 @@ export type RotationOutcome =
       /** Not stored anywhere, and cannot be shown again. */
       readonly credential: string;
     }
+  /** A rotation with this id was done before. Nothing changed. */
+  | { readonly outcome: 'replayed'; readonly record: KeyRecord }
+  /** The id was used before for something else. */
+  | { readonly outcome: 'conflict' }
   | { readonly outcome: 'revoked' }
   | { readonly outcome: 'unknown_key' };

@@ -24,6 +24,7 @@ export function printLink({ path, expires_at }: OperationOutput<'createLink'>): 
 }
 
 export function printRotatedKey(key: OperationOutput<'rotateKey'>): string {
+  if (key.api_key === null) return `${printKey(key)}\n\nRotated before: nothing changed.`;
   const until = key.previous_credential_until;
   const old = until === null ? 'no longer works' : `works until ${until}`;
   return `${printKey(key)}\n\nThe old credential ${old}.\nAPI key (shown this once): ${key.api_key}`;

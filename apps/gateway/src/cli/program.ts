@@ -30,6 +30,7 @@ import {
   printUsage,
 } from './print.js';
 import { showProgress } from './progress.js';
+import { printAudits, printToday } from './print-overview.js';
 import { printReloads, reloadReplicas } from './reload.js';
 import { serve } from './serve.js';
 import { compareWithFile, rechargeFromFile } from './witness-commands.js';
@@ -154,6 +155,12 @@ function addReports(program: Command): void {
         printUsage,
       ),
     );
+  withJson(program.command('today').description('spend, balances and requests at a glance')).action(
+    (options: OutputOptions) => run(options, (call) => call('showToday', {}), printToday),
+  );
+  withFormats(
+    program.command('audits').description('list audits of the running gateway, newest first'),
+  ).action((options: OutputOptions) => run(options, (call) => call('listAudits', {}), printAudits));
   withFormats(program.command('events').description('list events and their delivery, oldest first'))
     .option('--state <state>', 'pending, delivered or undelivered')
     .option('--account <account_id>', 'of one account')

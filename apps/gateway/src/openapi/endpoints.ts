@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { sessionInput } from '../console/session-routes.js';
-import { operations } from '../operations/operations.js';
+import { isRepeatable, operations } from '../operations/operations.js';
 import type { OperationName } from '../operations/operations.js';
 import { changedKey, listQuery, newKey, rotation } from '../routes/keys.js';
 import { linkInput } from '../routes/links.js';
@@ -211,6 +211,7 @@ const dashboard: readonly Endpoint[] = [
     summary: 'Gives a key of the account a new credential',
     body: rotation,
     result: schema.rotatedKey,
+    isRepeatable: true,
   },
   ...(['suspend', 'resume', 'revoke'] as const).map((act): Endpoint => ({
     ...{ method: 'post', path: `/v1/dashboard/keys/:key_id/${act}`, id: `${act}Key` },
@@ -388,7 +389,7 @@ function operationEndpoint(name: OperationName): Endpoint {
     credential: 'console',
     ...(method === 'GET' ? { query: input } : { body: input }),
     result: operationOutputs[name],
-    ...(name === 'createKey' || name === 'createAccount' ? { isRepeatable: true } : {}),
+    ...(isRepeatable(name) ? { isRepeatable: true } : {}),
   };
 }
 

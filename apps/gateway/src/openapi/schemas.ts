@@ -68,7 +68,9 @@ export const newHolderKey = holderKey
   .extend({ api_key: orNull(text) })
   .meta({ id: 'NewHolderKey', description: 'api_key: shown this once' });
 export const key = z.strictObject({ ...keyMembers, external_id: orNull(text) }).meta({ id: 'Key' });
-export const rotatedKey = key.extend({ api_key: text }).meta({ id: 'RotatedKey' });
+export const rotatedKey = key
+  .extend({ replayed: z.boolean(), api_key: orNull(text) })
+  .meta({ id: 'RotatedKey', description: 'api_key: null if this rotation was done before' });
 
 export const account = z
   .strictObject({

@@ -194,9 +194,10 @@ export const keyOperations = {
         .min(0)
         .max(30 * 86_400)
         .default(0),
+      idempotency_key: bookingId.optional(),
     }),
-    run: ({ key_id, grace_seconds }, context) =>
-      rotated(key_id, { graceMs: grace_seconds * 1_000 }, context),
+    run: ({ key_id, grace_seconds, idempotency_key }, context) =>
+      rotated(key_id, { graceMs: grace_seconds * 1_000, rotationId: idempotency_key }, context),
   }),
 
   suspendKey: operation({
@@ -232,10 +233,11 @@ export const keyOperations = {
     path: '/admin/keys/:key_id/links',
     right: 'change',
     input: z.strictObject({ key_id: keyId, expires_in_seconds: linkSeconds }),
-    async run({ key_id, expires_in_seconds }, { store, readLinks, now }) {
+    async run({ key_id, expires_in_seconds }, { store, readLinks, now, by }) {
       const key = await found(store.getKey(key_id));
       if (key.state === 'revoked') throw conflict('key_id', 'this key is revoked for good');
       const expiresAt = new Date(now() + expires_in_seconds * 1_000);
+      await store.recordLink(key_id, { expiresAt, by });
       return linkView(readLinks.create(key, expiresAt), key.id, expiresAt);
     },
   }),
@@ -327,7 +329,7 @@ async function toppedUp(
 /** @throws {OperationError} */
 export async function rotated(
   id: string,
-  { graceMs }: { readonly graceMs: number },
+  options: { readonly graceMs: number; readonly rotationId: string | undefined },
   {
     store,
     by,
@@ -335,14 +337,18 @@ export async function rotated(
     readonly store: Pick<OperationContext['store'], 'rotateKey'>;
   },
 ) {
-  const result = await store.rotateKey(id, { graceMs, by });
+  const result = await store.rotateKey(id, { ...options, by });
   switch (result.outcome) {
     case 'unknown_key':
       throw unknownKey();
     case 'revoked':
       throw conflict('key_id', 'this key is revoked for good');
+    case 'conflict':
+      throw conflict('idempotency_key', 'was used before for something else');
     case 'rotated':
-      return { ...keyView(result.record), api_key: result.credential };
+      return { ...keyView(result.record), replayed: false, api_key: result.credential };
+    case 'replayed':
+      return { ...keyView(result.record), replayed: true, api_key: null };
   }
 }
 

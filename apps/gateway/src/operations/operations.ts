@@ -32,6 +32,11 @@ export type OperationOutput<Name extends OperationName> = Awaited<
   ReturnType<(typeof operations)[Name]['run']>
 >;
 
+/** Whether its input may have an `idempotency_key`, with which a repetition changes nothing. */
+export function isRepeatable(name: OperationName): boolean {
+  return name === 'createKey' || name === 'createAccount' || name === 'rotateKey';
+}
+
 /** Calls an operation by name, wherever it runs. */
 export type CallOperation = <Name extends OperationName>(
   name: Name,

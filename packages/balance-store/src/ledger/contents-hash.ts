@@ -33,6 +33,10 @@ export function bookingHash(...contents: readonly (string | bigint | Date | null
   return hashOf(contents.map((part) => (typeof part === 'bigint' ? part.toString() : part)));
 }
 
+export function rotationHash(keyId: string, graceMs: number): string {
+  return hashOf(['rotation', keyId, graceMs]);
+}
+
 /** The hash of everything that a creation is made from. In hexadecimal. */
 export function creationHash({ account, key, credit }: Creation): string {
   return hashOf([
