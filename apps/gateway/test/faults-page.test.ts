@@ -14,9 +14,9 @@ const paths = new Map(
 const proofs = page.split(/^- (?=F\d+$)/m).slice(1);
 
 it('docs/faults.md has a row and a proof for each case', () => {
-  const cases = Array.from({ length: 113 }, (_, n) => `F${String(n + 1)}`).filter(
-    (name) => name !== 'F25',
-  );
+  const cases = Array.from({ length: 131 }, (_, n) => n + 1)
+    .filter((number) => number !== 25 && !(number > 113 && number < 124))
+    .map((number) => `F${String(number)}`);
   expect([...page.matchAll(/^\| (F\d+) +\|/gm)].map(([, name]) => name)).toEqual(cases);
   expect(proofs.map((proof) => proof.split('\n')[0])).toEqual(cases);
   for (const proof of proofs) expect(proof).toMatch(/^ {2}- [\w-]+: ["`]/m);
