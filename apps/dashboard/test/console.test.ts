@@ -172,8 +172,8 @@ describe('the console', () => {
     await openPart(page, `accounts/${accountId}`);
     await page.getByRole('button', { name: 'Rotate: member' }).click();
     await page.getByLabel('Hours').fill('0');
-    await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByRole('button', { name: 'Rotate the key' }).click();
+    await page.getByRole('button', { name: 'Continue' }).dblclick();
+    await page.getByRole('button', { name: 'Rotate the key' }).dblclick();
     const credential = await page.getByLabel('the new credential', { exact: true }).innerText();
     await page.getByRole('button', { name: 'Close' }).click();
     await openPart(page, 'keys');
@@ -199,6 +199,34 @@ describe('the console', () => {
     await loaded(page);
     expect(page.url()).toBe(address);
     expect(await page.locator('tr[data-entry]').count()).toBe(data.length);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('sorts accounts and keys, and keeps the order in the address', async () => {
+    const { page, context, problems } = await openConsole();
+    const rows = (part: string) =>
+      page
+        .locator(`tr[data-${part}]`)
+        .evaluateAll((all, name) => all.map((row) => row.getAttribute(`data-${name}`) ?? ''), part);
+    for (const [part, list, row] of [
+      ['accounts', 'listAccounts', 'account'],
+      ['keys', 'listKeys', 'key'],
+    ] as const) {
+      await openPart(page, part);
+      for (const order of ['spent', 'balance', 'last_charged'] as const) {
+        await page.getByLabel('Order').selectOption(order);
+        await page.waitForFunction((name) => location.hash.includes(`order=${name}`), order);
+        await loaded(page);
+        const { data } = await gateway.call(list, { order });
+        const expected = data.map(({ id }) => id);
+        expect(await rows(row)).toEqual(expected);
+        await page.reload();
+        await page.getByRole('navigation').waitFor();
+        await loaded(page);
+        expect(await rows(row)).toEqual(expected);
+      }
+    }
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -264,6 +292,19 @@ describe('the console', () => {
     await page.reload();
     await page.getByLabel('Admin token').waitFor();
     expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('asks to sign in again when another window has signed out', async () => {
+    const { page, context } = await openConsole();
+    const second = await context.newPage();
+    await second.goto(consoleUrl);
+    await second.getByRole('navigation').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Admin token').waitFor();
+    await openPart(second, 'keys');
+    await second.getByText('Your session has ended. Sign in again.').waitFor();
+    expect(await second.locator('tr[data-key]').count()).toBe(0);
     await context.close();
   });
 

@@ -338,7 +338,7 @@ describe('payments on the pages', () => {
     await context.close();
   });
 
-  it('the console shows what the ledger could not take', async () => {
+  it('the console shows what the ledger could not take, and credits it once', async () => {
     const { id } = await gateway.call('createAccount', { name: 'twice', balance_usd: '1' });
     await pay(id, '19');
     await deliver();
@@ -354,6 +354,18 @@ describe('payments on the pages', () => {
     const row = page.getByRole('row', { name: /second payment/ });
     expect(await row.innerText()).toContain('pi_second0123456789');
     expect(await row.locator('data').getAttribute('value')).toBe('19');
+    for (const after of ['39', '39']) {
+      await row.getByRole('button', { name: 'Credit' }).click();
+      await page.getByLabel('Account id').fill(id);
+      await page.getByRole('button', { name: 'Continue' }).dblclick();
+      await page.getByRole('button', { name: 'Credit 19 USD' }).dblclick();
+      await page.getByText('The balance is now').waitFor();
+      expect(await balanceOf(id)).toBe(after);
+      await page.getByRole('button', { name: 'Close' }).click();
+    }
+    const range = { from: '2020-01-01T00:00:00Z', until: '2099-01-01T00:00:00Z' };
+    const { missing } = await gateway.call('reconcilePayments', range);
+    expect(missing.map(({ reference }) => reference)).not.toContain('pi_second0123456789');
     expect(problems).toEqual([]);
     await context.close();
   });

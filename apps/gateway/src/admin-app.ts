@@ -15,7 +15,7 @@ import { addConsoleSession, requireAdmin } from './console/session-routes.js';
 import type { SessionServices } from './console/session-routes.js';
 import { OperationError } from './operations/operation.js';
 import type { OperationContext, Right } from './operations/operation.js';
-import { operations, runOperation } from './operations/operations.js';
+import { isRepeatable, operations, runOperation } from './operations/operations.js';
 import type { OperationName } from './operations/operations.js';
 import { inviteBody } from './http-server.js';
 import { allowHeader, methodNotAllowed } from './no-endpoint.js';
@@ -178,8 +178,7 @@ function idempotencyKeyOf(
   name: OperationName,
   header: string | string[] | undefined,
 ): { readonly idempotency_key?: string } {
-  const isCreation = name === 'createKey' || name === 'createAccount';
-  return isCreation && typeof header === 'string' ? { idempotency_key: header } : {};
+  return isRepeatable(name) && typeof header === 'string' ? { idempotency_key: header } : {};
 }
 
 const inviteToSend: RequestHandler = (req, res, next) => {

@@ -14,7 +14,14 @@ type LedgerRead = 'findEntry' | 'listEntries' | 'readUsage' | 'readBalanceAt' | 
 
 /** The operations of a key with the scope `manage` on the keys of its account. */
 type KeyManagement =
-  'listKeys' | 'create' | 'updateKey' | 'suspendKey' | 'resumeKey' | 'revokeKey' | 'rotateKey';
+  | 'listKeys'
+  | 'create'
+  | 'updateKey'
+  | 'suspendKey'
+  | 'resumeKey'
+  | 'revokeKey'
+  | 'rotateKey'
+  | 'recordLink';
 
 /** The methods that payments need: see `payments/payment-ledger.ts`. */
 type PaymentAccess = (typeof PAYMENT_LEDGER)[number];
@@ -33,6 +40,7 @@ export const FORWARDED = [
   'resumeKey',
   'revokeKey',
   'rotateKey',
+  'recordLink',
   'quarantine',
   'recordEvent',
   'topUp',

@@ -34,6 +34,7 @@ import { createReadLinks } from './read-links.js';
 import { openPayments } from './payments/open-payments.js';
 import { startPaymentUpkeep } from './payments/payment-upkeep.js';
 import type { Payments } from './payments/payments.js';
+import { listUpstreamModels } from './upstream/list-models.js';
 
 export interface SharedParts {
   readonly store: BalanceStore;
@@ -151,6 +152,7 @@ export async function openSharedParts(
               : async () => openMetricsOf(await readMetrics()),
           store,
           prices,
+          upstreamModels: () => listUpstreamModels(settings.upstream, config.proxies),
           get defaultLimits() {
             return settings.keyLimits;
           },

@@ -262,6 +262,7 @@ describe('what the gateway answers', () => {
     await call('listEvents', {});
     await call('listTrail', {});
     await call('listModels', {});
+    await call('compareModels', {});
     const started = await call('startPayment', { account_id, amount_usd: '20', request_id: 'o-5' });
     expect((await pay(started.url)).status).toBe(200);
     const payment_id = started.id;

@@ -161,7 +161,7 @@ describe('a link for reading', () => {
     const rotated = await gateway.call('rotateKey', { key_id: id, grace_seconds: 3_600 });
     const ended = await ask(link, 'dashboard/balance');
     expect([ended.status, bodyOf(ended).error?.code]).toEqual([401, 'link_ended']);
-    const next = await linkOf(rotated.api_key);
+    const next = await linkOf(rotated.api_key ?? '');
     expect((await ask(next, 'dashboard/balance')).status).toBe(200);
     await gateway.call('revokeKey', { key_id: id });
     expect((await ask(next, 'dashboard/balance')).status).toBe(401);

@@ -326,17 +326,33 @@ describe('gateway models diff', () => {
     const upstream = await startUpstreamSimulator({ models: ['claude-opus-5', 'claude-next-6'] });
     cleanUps.push(() => upstream.close());
     const env = { UPSTREAM_URL: upstream.url };
-    const { code, out } = await cli(setup, ['models', 'diff', '--json'], env);
+    const own = await cli(setup, ['models', 'diff', '--json'], { ...env, ADMIN_URL: '' });
+    setup.configure(env);
+    expect(await reloadStatus(setup, TOKEN)).toBe(200);
+    const { code, out } = await cli(setup, ['models', 'diff', '--json']);
+    expect(own).toEqual({ code, out });
     expect(code).toBe(0);
     const { missing, gone } = JSON.parse(out);
     expect(missing).toHaveLength(1);
     expect(missing[0]).toMatchObject({ id: 'claude-next-6', rate_in: null, rate_out: null });
     expect(gone).toContain(MODEL);
     expect(gone).not.toContain('claude-opus-5');
+    const text = await cli(setup, ['models', 'diff']);
+    expect(text.out).toContain(JSON.stringify(missing[0], null, 2));
     const filled = { ...missing[0], rate_in: '1', rate_out: '2' };
     for (const [name, value] of Object.entries(filled)) filled[name] = value ?? 1000;
     const models = [...defaultPriceTableJson.models, filled];
     writeFileSync(join(setup.folder, 'prices.json'), JSON.stringify({ models }));
     expect(await cli(setup, ['check-config'])).toMatchObject({ code: 0 });
+  });
+
+  it('says that the upstream cannot be asked, and why', async () => {
+    const setup = await start('1');
+    await setup.simulator.close();
+    const { code, out } = await cli(setup, ['models', 'diff']);
+    expect(code).toBe(3);
+    expect(out).toBe(
+      'gateway: the upstream cannot be asked for its models: it cannot be reached (ECONNREFUSED)\n',
+    );
   });
 });

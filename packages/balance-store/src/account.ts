@@ -1,6 +1,7 @@
 /** An account owns money. Every key belongs to one account, whose keys share its balance. */
 
 import type { KeyRecord, NewKey } from './key.js';
+import type { ListOrder } from './list-order.js';
 import type { Metadata } from './metadata.js';
 
 export interface AccountRecord {
@@ -93,7 +94,9 @@ export type CreationOutcome =
 
 export interface AccountFilter {
   readonly limit: number;
-  /** The id of the last account of the previous page. */
+  /** `newest` when absent. */
+  readonly order?: ListOrder | undefined;
+  /** The {@link listCursorOf} of the last account of the previous page. */
   readonly after?: string | undefined;
   /** Part of the name. Upper and lower case are the same. */
   readonly name?: string | undefined;

@@ -62,6 +62,8 @@ export type {
   SettledRates,
   SettledUsage,
 } from './ledger-entry.js';
+export { listCursorOf } from './list-order.js';
+export type { ListOrder } from './list-order.js';
 export { StoreUnavailableError } from './store.js';
 export type {
   BalanceAfter,

@@ -2,6 +2,7 @@
  * API keys as they are stored. The form and the hash of their credentials are in `credential.ts`.
  */
 
+import type { ListOrder } from './list-order.js';
 import type { Metadata } from './metadata.js';
 
 export interface KeyLimits {
@@ -103,7 +104,9 @@ export interface KeyChange {
 
 export interface KeyFilter {
   readonly limit: number;
-  /** The id of the last key of the previous page. */
+  /** `newest` when absent. By `balance`: that of the key's account. */
+  readonly order?: ListOrder | undefined;
+  /** The {@link listCursorOf} of the last key of the previous page. */
   readonly after?: string | undefined;
   readonly accountId?: string | undefined;
   /** Part of the name or of the hint. Upper and lower case are the same. */
@@ -120,5 +123,9 @@ export type RotationOutcome =
       /** Not stored anywhere, and cannot be shown again. */
       readonly credential: string;
     }
+  /** A rotation with this id was done before. Nothing changed. */
+  | { readonly outcome: 'replayed'; readonly record: KeyRecord }
+  /** The id was used before for something else. */
+  | { readonly outcome: 'conflict' }
   | { readonly outcome: 'revoked' }
   | { readonly outcome: 'unknown_key' };

@@ -194,7 +194,7 @@ export interface BalanceStore {
    */
   findKeyByCredential(credential: string): Promise<KeyRecord | undefined>;
   getKey(keyId: string): Promise<KeyRecord | undefined>;
-  /** Newest first. */
+  /** @throws {RangeError} when `after` does not belong to a list in this order. */
   listKeys(filter: KeyFilter): Promise<readonly KeyRecord[]>;
   suspendKey(keyId: string, by?: Actor): Promise<KeyRecord | undefined>;
   /** Lifts a suspension. A revoked key stays revoked. */
@@ -208,14 +208,29 @@ export interface BalanceStore {
    *
    * @param options.graceMs - How long the old credential still works; 0 when absent. A credential
    * that is still in its grace period from an earlier rotation ends at once.
+   * @param options.rotationId - Chosen by the caller; a replay with the same id changes nothing.
+   * Rotations and creations must not have the same ids.
    */
   rotateKey(
     keyId: string,
-    options: { readonly graceMs?: number | undefined; readonly by: Actor },
+    options: {
+      readonly graceMs?: number | undefined;
+      readonly rotationId?: string | undefined;
+      readonly by: Actor;
+    },
   ): Promise<RotationOutcome>;
+  /**
+   * Writes into the trail that a link was made with which others may read what this key may read.
+   *
+   * @returns `undefined`, and nothing is written, if there is no such key.
+   */
+  recordLink(
+    keyId: string,
+    link: { readonly expiresAt: Date; readonly by: Actor },
+  ): Promise<KeyRecord | undefined>;
 
   getAccount(accountId: string): Promise<AccountRecord | undefined>;
-  /** Newest first. */
+  /** @throws {RangeError} when `after` does not belong to a list in this order. */
   listAccounts(filter: AccountFilter): Promise<readonly AccountRecord[]>;
   /** @throws {ExternalIdTakenError} */
   updateAccount(

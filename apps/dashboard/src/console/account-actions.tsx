@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
-import { Choice, Money, TextField } from '../shared/parts.js';
+import { AmountField, Choice, Money, TextField } from '../shared/parts.js';
 import { isoOfLocal } from '../shared/times.js';
 import { formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { call } from './session.js';
@@ -36,13 +36,7 @@ export function Credit({ account, ...ends }: ActionProps) {
       title={`Credit ${account.name}`}
       fields={
         <>
-          <TextField
-            label="Amount, USD"
-            required
-            inputMode="decimal"
-            value={text}
-            onValue={setText}
-          />
+          <AmountField value={text} onValue={setText} />
           <Choice label="Source" value={source} options={SOURCES} onValue={setSource} />
           <TextField
             label="Reference"
@@ -169,13 +163,7 @@ export function Transfer({ account, ...ends }: ActionProps) {
             value={target}
             onValue={setTarget}
           />
-          <TextField
-            label="Amount, USD"
-            required
-            inputMode="decimal"
-            value={text}
-            onValue={setText}
-          />
+          <AmountField value={text} onValue={setText} />
           <TextField
             label="Note"
             value={note}

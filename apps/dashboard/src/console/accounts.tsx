@@ -5,14 +5,13 @@ import { ActionDialog } from '../shared/actions.js';
 import type { Page } from '../shared/api.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
-import { Badge, Choice, Count, Money, TextField, Time } from '../shared/parts.js';
-import { changeQuery, route, to } from '../shared/router.js';
+import { Badge, Count, Money, TextField, Time } from '../shared/parts.js';
+import { route, to } from '../shared/router.js';
 import { parseUsd, readTypedUsd } from '../shared/usd.js';
 import { FindKey } from './find-key.js';
+import { OrderChoice, orderNow } from './order.js';
 import { SearchField } from './search.js';
 import { call, may } from './session.js';
-import { ORDERS, sorted } from './sorting.js';
-import type { Order } from './sorting.js';
 import type { Account } from './types.js';
 
 const COLUMNS = [
@@ -24,9 +23,9 @@ const COLUMNS = [
 ] as const;
 
 export function Accounts() {
-  const { name = '', external_id = '', sort = 'newest' } = route.value.query;
+  const { name = '', external_id = '' } = route.value.query;
   const [isCreating, setIsCreating] = useState(false);
-  const query = { name, external_id, limit: 200 };
+  const query = { name, external_id, order: orderNow(), limit: 200 };
   const list = usePages<Account>(JSON.stringify(query), (after, signal) =>
     call<Page<Account>>('accounts', { query: { ...query, after }, signal }),
   );
@@ -51,23 +50,10 @@ export function Accounts() {
         <div class="row">
           <SearchField name="name" label="Name contains" />
           <SearchField name="external_id" label="External id" />
-          <Choice
-            label="Order"
-            value={sort as Order}
-            options={ORDERS}
-            onValue={(value) => {
-              changeQuery({ sort: value });
-            }}
-          />
+          <OrderChoice />
         </div>
-        {sort !== 'newest' && list.hasMore && (
-          <p class="note plain">Only what is loaded is in order. There are more accounts.</p>
-        )}
         <PagedTable
-          list={{
-            ...list,
-            items: list.items === undefined ? undefined : sorted(list.items, sort as Order),
-          }}
+          list={list}
           what="the accounts"
           columns={COLUMNS}
           empty="No account fits. Create one, or change the search."

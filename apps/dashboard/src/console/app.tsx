@@ -4,7 +4,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Failure } from '../shared/api.js';
 import { Badge, DigitsSwitch, FailureNote, SkipLink } from '../shared/parts.js';
-import { route, to } from '../shared/router.js';
+import { route } from '../shared/router.js';
+import { Tabs } from '../shared/tabs.js';
 import { AccountPage } from './account.js';
 import { Accounts } from './accounts.js';
 import { Audit } from './audit.js';
@@ -103,23 +104,10 @@ const TABS: readonly Tab[] = [
 function SignedIn() {
   const [first = 'today', ...rest] = route.value.path;
   const current = TABS.find(({ path }) => path === first) ?? TABS[0];
-  useEffect(() => {
-    document.title = `${current?.label ?? ''} · Console`;
-  }, [current]);
   return (
     <>
       <h1 class="hidden">Operator's console</h1>
-      <nav class="tabs" aria-label="Parts of the console">
-        {TABS.map(({ path, label }) => (
-          <a
-            key={path}
-            href={to([path])}
-            aria-current={path === current?.path ? 'page' : undefined}
-          >
-            {label}
-          </a>
-        ))}
-      </nav>
+      <Tabs label="Parts of the console" tabs={TABS} current={current} page="Console" />
       {current?.content(rest)}
     </>
   );

@@ -5,11 +5,11 @@
 
 import { useState } from 'preact/hooks';
 import type { Failure } from '../shared/api.js';
-import { Badge, FailureNote, Loaded, Money } from '../shared/parts.js';
+import { Badge, Facts, FailureNote, Loaded, Money } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { readReceived } from '../shared/received-usage.js';
 import { changeQuery, route, to } from '../shared/router.js';
-import { EntryDetails, Facts } from './ledger.js';
+import { EntryDetails } from './ledger.js';
 import { SearchField } from './search.js';
 import { call } from './session.js';
 import type { RequestFacts } from './types.js';

@@ -3,8 +3,8 @@
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { KeyActionEnds } from '../shared/key-actions.js';
-import { DateOf, TextField } from '../shared/parts.js';
-import { ReadLink, daysProblem, linkChanges, secondsOf } from '../shared/read-link.js';
+import { TextField } from '../shared/parts.js';
+import { LinkDialog } from '../shared/read-link.js';
 import type { Link } from '../shared/read-link.js';
 import type { Key } from './types.js';
 
@@ -65,37 +65,17 @@ export function EditLimits({ of, send, ...ends }: KeyActionEnds & { readonly of:
 
 /** A read-only link for the customer. */
 export function ShareKey({ of, send, ...ends }: KeyActionEnds & { readonly of: Key }) {
-  const [days, setDays] = useState('30');
   return (
-    <ActionDialog<Link>
+    <LinkDialog
       title={`Read-only link for "${of.name}"`}
-      fields={
-        <TextField
-          label="Days for which it works"
-          inputMode="numeric"
-          value={days}
-          onValue={setDays}
-          hint="1 to 366. It ends earlier when the key is rotated or revoked."
-        />
-      }
-      problem={daysProblem(days)}
-      changes={() => linkChanges(days)}
-      confirm="Make the link"
-      run={() =>
+      whose="the key"
+      clientUrl=""
+      make={(seconds) =>
         send<Link>(`keys/${of.id}/links`, {
           method: 'POST',
-          body: { expires_in_seconds: secondsOf(days) },
+          body: { expires_in_seconds: seconds },
         })
       }
-      done={(link) => (
-        <>
-          <ReadLink link={link} clientUrl="" />
-          <p>
-            It is on the port for clients, not on this one, and works until{' '}
-            <DateOf iso={link.expires_at} />.
-          </p>
-        </>
-      )}
       {...ends}
     />
   );

@@ -4,13 +4,12 @@ import type { Page } from '../shared/api.js';
 import { KeyCaps, KeyState } from '../shared/key-parts.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
-import { Choice, Money, Time } from '../shared/parts.js';
-import { changeQuery, route, to } from '../shared/router.js';
+import { Money, Time } from '../shared/parts.js';
+import { route, to } from '../shared/router.js';
 import { FindKey } from './find-key.js';
+import { OrderChoice, orderNow } from './order.js';
 import { SearchField } from './search.js';
 import { call } from './session.js';
-import { ORDERS, sorted } from './sorting.js';
-import type { Order } from './sorting.js';
 import type { Key } from './types.js';
 
 const COLUMNS = [
@@ -23,8 +22,8 @@ const COLUMNS = [
 ] as const;
 
 export function Keys() {
-  const { name = '', external_id = '', sort = 'newest' } = route.value.query;
-  const query = { name, external_id, limit: 200 };
+  const { name = '', external_id = '' } = route.value.query;
+  const query = { name, external_id, order: orderNow(), limit: 200 };
   const list = usePages<Key>(JSON.stringify(query), (after, signal) =>
     call<Page<Key>>('keys', { query: { ...query, after }, signal }),
   );
@@ -36,23 +35,10 @@ export function Keys() {
         <div class="row">
           <SearchField name="name" label="Name contains" />
           <SearchField name="external_id" label="External id" />
-          <Choice
-            label="Order"
-            value={sort as Order}
-            options={ORDERS}
-            onValue={(value) => {
-              changeQuery({ sort: value });
-            }}
-          />
+          <OrderChoice />
         </div>
-        {sort !== 'newest' && list.hasMore && (
-          <p class="note plain">Only what is loaded is in order. There are more keys.</p>
-        )}
         <PagedTable
-          list={{
-            ...list,
-            items: list.items === undefined ? undefined : sorted(list.items, sort as Order),
-          }}
+          list={list}
           what="the keys"
           columns={COLUMNS}
           empty="No key fits. Keys are created on the page of their account."

@@ -2,14 +2,15 @@
 
 import { useState } from 'preact/hooks';
 import type { Page } from '../shared/api.js';
-import { ChargeDetails } from '../shared/charge.js';
+import { BOOKING_NAMES, OpenedCharge } from '../shared/charge.js';
+import { OpeningRow } from '../shared/opening-row.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
-import { Choice, Money, TextField, Time } from '../shared/parts.js';
+import { Choice, Facts, Money, TextField, Time } from '../shared/parts.js';
 import { changeQuery, route, to } from '../shared/router.js';
 import { dayAfter } from '../shared/times.js';
 import { call } from './session.js';
-import type { ChargeEntry, Entry } from './types.js';
+import type { Entry } from './types.js';
 
 const KINDS = [
   ['', 'Everything'],
@@ -131,59 +132,45 @@ export function EntryList(props: { readonly filters: EntryFilters; readonly isOf
   );
 }
 
-const NAMES = { top_up: 'Credit', adjustment: 'Correction', expiry: 'Credit expired' } as const;
-
 function Row({ entry, isOfOne }: { readonly entry: Entry; readonly isOfOne: boolean }) {
-  const [isOpen, setIsOpen] = useState(false);
   return (
-    <>
-      <tr data-entry={entry.id}>
+    <OpeningRow
+      data={{ 'data-entry': entry.id }}
+      what={`entry ${entry.id}`}
+      columns={isOfOne ? COLUMNS.length - 1 : COLUMNS.length}
+      details={() => <EntryDetails entry={entry} />}
+    >
+      <td>
+        {entry.kind === 'charge' ? entry.model : BOOKING_NAMES[entry.kind]}
+        <span class="when">
+          <Time iso={entry.created_at} />
+        </span>
+      </td>
+      <td class="n">
+        <Money usd={entry.amount_usd} />
+      </td>
+      <td class="n">
+        <Money usd={entry.balance_after_usd} />
+      </td>
+      {!isOfOne && (
         <td>
-          {entry.kind === 'charge' ? entry.model : NAMES[entry.kind]}
-          <span class="when">
-            <Time iso={entry.created_at} />
-          </span>
+          <a class="id" href={to(['accounts', entry.account_id])}>
+            {entry.account_id}
+          </a>
         </td>
-        <td class="n">
-          <Money usd={entry.amount_usd} />
-        </td>
-        <td class="n">
-          <Money usd={entry.balance_after_usd} />
-        </td>
-        {!isOfOne && (
-          <td>
-            <a class="id" href={to(['accounts', entry.account_id])}>
-              {entry.account_id}
-            </a>
-          </td>
-        )}
-        <td>
-          <button
-            type="button"
-            class="small"
-            aria-expanded={isOpen}
-            aria-label={`${isOpen ? 'Close' : 'Open'} entry ${entry.id}`}
-            onClick={() => {
-              setIsOpen(!isOpen);
-            }}
-          >
-            {isOpen ? 'Close' : 'Open'}
-          </button>
-        </td>
-      </tr>
-      {isOpen && (
-        <tr class="detail">
-          <td colSpan={isOfOne ? 4 : 5}>
-            <EntryDetails entry={entry} />
-          </td>
-        </tr>
       )}
-    </>
+    </OpeningRow>
   );
 }
 
 export function EntryDetails({ entry }: { readonly entry: Entry }) {
-  if (entry.kind === 'charge') return <ChargeOpened charge={entry} />;
+  if (entry.kind === 'charge') {
+    const more = [
+      ['Upstream account', entry.upstream_account],
+      ['Key', entry.key_id],
+    ] as const;
+    return <OpenedCharge charge={entry} requestId={entry.id} more={more} />;
+  }
   const facts = [
     ['Id', entry.id],
     ['Source', entry.source],
@@ -194,43 +181,4 @@ export function EntryDetails({ entry }: { readonly entry: Entry }) {
     ['Expires', entry.expires_at],
   ] as const;
   return <Facts facts={facts} />;
-}
-
-function ChargeOpened({ charge }: { readonly charge: ChargeEntry }) {
-  return (
-    <div class="stack">
-      <ChargeDetails
-        usage={charge.usage}
-        rates={charge.rates}
-        writtenOffUsd={charge.written_off_usd}
-      />
-      <Facts
-        facts={[
-          ['Request', charge.id],
-          ['Message of the upstream', charge.upstream_id],
-          ['Upstream account', charge.upstream_account],
-          ['Key', charge.key_id],
-          ['Endpoint', `${charge.endpoint}, ${charge.streamed ? 'streamed' : 'in one piece'}`],
-        ]}
-      />
-    </div>
-  );
-}
-
-export function Facts(props: {
-  readonly facts: readonly (readonly [name: string, value: string | null])[];
-}) {
-  return (
-    <dl class="facts">
-      {props.facts.map(
-        ([name, value]) =>
-          value !== null && (
-            <>
-              <dt key={`${name} name`}>{name}</dt>
-              <dd key={name}>{value}</dd>
-            </>
-          ),
-      )}
-    </dl>
-  );
 }

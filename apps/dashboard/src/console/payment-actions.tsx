@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
-import { CodeBlock, Money, TextField, Time } from '../shared/parts.js';
+import { AmountField, CodeBlock, Money, Time } from '../shared/parts.js';
 import { formatUsd, parseUsd } from '../shared/usd.js';
 import { AMOUNT_PROBLEM, balanceChange, positive } from './account-actions.js';
 import { call } from './session.js';
@@ -20,10 +20,7 @@ export function SendPaymentLink({ account, ...ends }: Ends & { readonly account:
     <ActionDialog<Payment>
       title={`Payment link for ${account.name}`}
       fields={
-        <TextField
-          label="Amount, USD"
-          required
-          inputMode="decimal"
+        <AmountField
           value={text}
           onValue={setText}
           hint="In whole cents. Nothing is charged before the customer pays on the page."
@@ -69,10 +66,7 @@ export function RefundPayment(
     <ActionDialog<Refund>
       title={`Refund ${of.id}`}
       fields={
-        <TextField
-          label="Amount, USD"
-          required
-          inputMode="decimal"
+        <AmountField
           value={text}
           onValue={setText}
           hint={`At most ${of.refundable_usd}. The account has not spent ${of.unspent_usd} of it.`}

@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import type { Answer, Page } from '../shared/api.js';
+import { OpeningRow } from '../shared/opening-row.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import type { Paged } from '../shared/pages.js';
@@ -74,52 +75,34 @@ function Row(props: {
   readonly changed: () => void;
 }) {
   const { of, isOfOne, changed } = props;
-  const [isOpen, setIsOpen] = useState(false);
   return (
-    <>
-      <tr data-payment={of.id}>
+    <OpeningRow
+      data={{ 'data-payment': of.id }}
+      what={`payment ${of.id}`}
+      columns={isOfOne ? COLUMNS.length - 1 : COLUMNS.length}
+      details={() => <Details of={of} changed={changed} />}
+    >
+      <td>
+        {PAYER_NAMES[of.by]}
+        <span class="when">
+          <Time iso={of.created_at} />
+        </span>
+      </td>
+      <td class="n">
+        <Money usd={of.amount_usd} />
+      </td>
+      <td>
+        <PaymentState state={of.state} />
+        <span class="when">{of.failure_code}</span>
+      </td>
+      {!isOfOne && (
         <td>
-          {PAYER_NAMES[of.by]}
-          <span class="when">
-            <Time iso={of.created_at} />
-          </span>
+          <a class="id" href={to(['accounts', of.account_id])}>
+            {of.account_id}
+          </a>
         </td>
-        <td class="n">
-          <Money usd={of.amount_usd} />
-        </td>
-        <td>
-          <PaymentState state={of.state} />
-          <span class="when">{of.failure_code}</span>
-        </td>
-        {!isOfOne && (
-          <td>
-            <a class="id" href={to(['accounts', of.account_id])}>
-              {of.account_id}
-            </a>
-          </td>
-        )}
-        <td>
-          <button
-            type="button"
-            class="small"
-            aria-expanded={isOpen}
-            aria-label={`${isOpen ? 'Close' : 'Open'} payment ${of.id}`}
-            onClick={() => {
-              setIsOpen(!isOpen);
-            }}
-          >
-            {isOpen ? 'Close' : 'Open'}
-          </button>
-        </td>
-      </tr>
-      {isOpen && (
-        <tr class="detail">
-          <td colSpan={isOfOne ? COLUMNS.length - 1 : COLUMNS.length}>
-            <Details of={of} changed={changed} />
-          </td>
-        </tr>
       )}
-    </>
+    </OpeningRow>
   );
 }
 

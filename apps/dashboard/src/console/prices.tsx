@@ -1,70 +1,130 @@
-/** The price table in force. */
+/** The price table in force, beside what the upstream offers. */
 
-import { Count, Loaded, TableFrame } from '../shared/parts.js';
+import { CLASSES, PriceTable } from '../shared/price-table.js';
+import type { Price } from '../shared/price-table.js';
+import { Badge, CodeBlock, FailureNote, Loaded, Time, sentence } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
+import type { Resource } from '../shared/resource.js';
 import { call } from './session.js';
-
-interface Model {
-  readonly id: string;
-  readonly display_name: string;
-  readonly rate_in: string;
-  readonly rate_out: string;
-  readonly max_output_tokens: number;
-  readonly context_window: number;
-}
+import type { ModelComparison, TableModel } from './types.js';
 
 export function Prices() {
   const models = useResource('models', (signal) =>
-    call<{ readonly data: readonly Model[] }>('models', { signal }),
+    call<{ readonly data: readonly TableModel[] }>('models', { signal }),
+  );
+  const comparison = useResource('models/upstream', (signal) =>
+    call<ModelComparison>('models/upstream', { signal }),
   );
   return (
-    <section class="card" aria-label="Prices">
-      <h2>Prices in force</h2>
-      <p class="quiet">USD per million tokens, as new requests are charged.</p>
-      <Loaded of={models} what="the prices">
-        {({ data }) => (
-          <TableFrame label="Prices by model">
-            <table>
-              <caption class="hidden">Prices by model</caption>
-              <thead>
-                <tr>
-                  <th scope="col">Model</th>
-                  <th scope="col" class="n">
-                    Input
-                  </th>
-                  <th scope="col" class="n">
-                    Output
-                  </th>
-                  <th scope="col" class="n">
-                    Context
-                  </th>
-                  <th scope="col" class="n">
-                    Longest output
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {data.map((model) => (
-                  <tr key={model.id}>
-                    <th scope="row">
-                      {model.display_name}
-                      <span class="when id">{model.id}</span>
-                    </th>
-                    <td class="n">{model.rate_in}</td>
-                    <td class="n">{model.rate_out}</td>
-                    <td class="n">
-                      <Count of={model.context_window} />
-                    </td>
-                    <td class="n">
-                      <Count of={model.max_output_tokens} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </TableFrame>
-        )}
-      </Loaded>
+    <div class="stack">
+      <section class="card" aria-label="Prices">
+        <h2>Prices in force</h2>
+        <p class="quiet">
+          As new requests are charged. “Offered” and “not offered” say what the upstream offers.
+        </p>
+        <UpstreamState of={comparison} />
+        <Loaded of={models} what="the prices">
+          {({ data }) => (
+            <PriceTable
+              prices={data.map(priceOf)}
+              note={({ model }) => (
+                <>
+                  <Offer id={model} comparison={comparison.value} />
+                  <NextChange of={data.find(({ id }) => id === model)} />
+                </>
+              )}
+            />
+          )}
+        </Loaded>
+      </section>
+      {comparison.value !== undefined && comparison.value.missing.length > 0 && (
+        <Missing entries={comparison.value.missing} />
+      )}
+    </div>
+  );
+}
+
+function priceOf({ id, context_window, ...rest }: TableModel): Price {
+  return { ...rest, model: id, max_input_tokens: context_window };
+}
+
+/** Whether the table could be compared with the upstream, and if so how they differ. */
+function UpstreamState({ of }: { readonly of: Resource<ModelComparison> }) {
+  const { value, failure, reload } = of;
+  if (failure !== undefined) {
+    if (!('message' in failure)) return <FailureNote failure={failure} what="the comparison" />;
+    return (
+      <div class="note warning" role="status">
+        <p>
+          <strong>Not compared with the upstream:</strong> {sentence(failure.message)} The prices
+          below are in force all the same.
+        </p>
+        <button type="button" onClick={reload}>
+          Ask again
+        </button>
+      </div>
+    );
+  }
+  if (value === undefined) {
+    return (
+      <p class="loading" role="status">
+        Asking the upstream for its models…
+      </p>
+    );
+  }
+  const { missing, gone } = value;
+  return (
+    <p role="status">
+      {missing.length === 0
+        ? 'The table has every model that the upstream offers.'
+        : `The table lacks ${modelCount(missing.length)} that the upstream offers. See below.`}{' '}
+      {gone.length > 0 && `The upstream does not offer ${modelCount(gone.length)} of the table.`}
+    </p>
+  );
+}
+
+function modelCount(count: number): string {
+  return `${String(count)} ${count === 1 ? 'model' : 'models'}`;
+}
+
+function Offer(props: { readonly id: string; readonly comparison: ModelComparison | undefined }) {
+  const { id, comparison } = props;
+  if (comparison === undefined) return <Badge tone="plain">not compared</Badge>;
+  return comparison.gone.includes(id) ? (
+    <Badge tone="bad">not offered</Badge>
+  ) : (
+    <Badge tone="good">offered</Badge>
+  );
+}
+
+/** Names only the rates that change. */
+function NextChange({ of }: { readonly of: TableModel | undefined }) {
+  if (of === undefined || of.next_change === null) return null;
+  const { effective_from, rates } = of.next_change;
+  const changed = CLASSES.filter(([name]) => rates[name] !== of.rates[name]);
+  return (
+    <span class="when wraps">
+      From <Time iso={effective_from} />:{' '}
+      {changed.map(([name, label]) => `${label} ${rates[name]}`).join('; ')}
+    </span>
+  );
+}
+
+function Missing({ entries }: { readonly entries: ModelComparison['missing'] }) {
+  return (
+    <section class="card" aria-label="Models that the table lacks">
+      <h2>Models that the table lacks</h2>
+      <p>
+        Paste what you want to offer into the price table, fill in each null, check the traits, and
+        reload the settings.
+      </p>
+      {entries.map((entry) => (
+        <CodeBlock
+          key={entry.id}
+          text={`${JSON.stringify(entry, null, 2)},`}
+          what={`the entry of ${entry.id}`}
+        />
+      ))}
     </section>
   );
 }

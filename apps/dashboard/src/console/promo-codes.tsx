@@ -5,7 +5,7 @@ import { ActionDialog } from '../shared/actions.js';
 import type { Page } from '../shared/api.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
-import { Count, Empty, Money, TextField, Time } from '../shared/parts.js';
+import { AmountField, Count, Empty, Money, TextField, Time } from '../shared/parts.js';
 import { isoOfLocal } from '../shared/times.js';
 import { formatUsd, parseUsd } from '../shared/usd.js';
 import { AMOUNT_PROBLEM, positive } from './account-actions.js';
@@ -108,13 +108,7 @@ function CreateCode(ends: { readonly onDone: () => void; readonly onClose: () =>
             onValue={setCode}
             hint="8 to 40 letters, digits and hyphens. Who knows it can redeem it."
           />
-          <TextField
-            label="Amount, USD"
-            required
-            inputMode="decimal"
-            value={text}
-            onValue={setText}
-          />
+          <AmountField value={text} onValue={setText} />
           <TextField
             label="Accounts that can redeem it"
             required

@@ -1,7 +1,7 @@
 /** What the admin API sends. Amounts are exact decimal texts. */
 
-import type { Rates, TokenCounts } from '../shared/charge.js';
-import type { Caps } from '../shared/key-parts.js';
+import type { BookingFacts, ChargeFacts, Rates, TokenCounts } from '../shared/charge.js';
+import type { KeyFacts } from '../shared/key-parts.js';
 
 export interface Account {
   readonly id: string;
@@ -32,27 +32,15 @@ export interface AccountWithLots extends Account {
   };
 }
 
-export interface Key {
-  readonly id: string;
+export interface Key extends KeyFacts {
   readonly account_id: string;
-  readonly name: string;
   readonly external_id: string | null;
-  readonly hint: string;
-  readonly state: 'active' | 'suspended' | 'revoked';
-  readonly is_active: boolean;
-  readonly scope: 'use' | 'manage';
-  readonly models: readonly string[] | null;
   readonly balance_usd: string;
-  readonly spent_usd: string;
   readonly limits: {
     readonly concurrency: number;
     readonly burst: number;
     readonly requests_per_minute: number;
   };
-  readonly caps: Caps;
-  readonly expires_at: string | null;
-  readonly created_at: string;
-  readonly last_charged_at: string | null;
 }
 
 export type NewKey = Key & { readonly api_key: string | null };
@@ -61,30 +49,16 @@ interface EntryCommon {
   readonly id: string;
   readonly account_id: string;
   readonly amount_usd: string;
-  readonly balance_after_usd: string;
-  readonly created_at: string;
 }
 
-export interface ChargeEntry extends EntryCommon {
+export interface ChargeEntry extends EntryCommon, ChargeFacts {
   readonly kind: 'charge';
   readonly key_id: string;
-  readonly model: string;
-  readonly endpoint: string;
-  readonly streamed: boolean;
-  readonly upstream_id: string | null;
   readonly upstream_account: string | null;
-  readonly usage: TokenCounts;
-  readonly rates: Rates;
-  readonly written_off_usd: string;
   readonly over_cap_usd: string;
 }
 
-export interface BookingEntry extends EntryCommon {
-  readonly kind: 'top_up' | 'adjustment' | 'expiry';
-  readonly source: string | null;
-  readonly reason: string | null;
-  readonly reference: string | null;
-  readonly expires_at: string | null;
+export interface BookingEntry extends EntryCommon, BookingFacts {
   readonly actor: string | null;
   readonly note: string | null;
 }
@@ -162,6 +136,23 @@ export interface TodaySummary {
       readonly account_refused: number;
     };
   } | null;
+}
+
+export interface TableModel {
+  readonly id: string;
+  readonly display_name: string;
+  readonly rates: Rates;
+  readonly next_change: { readonly effective_from: string; readonly rates: Rates } | null;
+  readonly is_deprecated: boolean;
+  readonly max_output_tokens: number;
+  readonly context_window: number;
+}
+
+export interface ModelComparison {
+  /** Ids of the table that the upstream does not offer. */
+  readonly gone: readonly string[];
+  /** Entries for the price table. */
+  readonly missing: readonly { readonly id: string }[];
 }
 
 export interface AuditReport {

@@ -1,13 +1,15 @@
 /** Money that the provider reported and the ledger could not take. */
 
+import { useState } from 'preact/hooks';
 import type { Page } from '../shared/api.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Money, Time } from '../shared/parts.js';
 import { to } from '../shared/router.js';
-import { formatUsd } from '../shared/usd.js';
+import { usdOfCents } from '../shared/usd.js';
 import { NotConfigured, isNotConfigured } from './payment-list.js';
-import { call } from './session.js';
+import { CreditUnbooked } from './credit-unbooked.js';
+import { call, may } from './session.js';
 import type { UnbookedPayment } from './types.js';
 
 const COLUMNS = [
@@ -16,20 +18,21 @@ const COLUMNS = [
   { label: 'Why' },
   { label: 'Account' },
   { label: "Provider's id" },
+  { label: 'Actions' },
 ] as const;
 
 export function Unbooked() {
   const list = usePages<UnbookedPayment>('unbooked', (cursor, signal) =>
     call<Page<UnbookedPayment>>('payments/unbooked', { query: { limit: 50, cursor }, signal }),
   );
+  const [crediting, setCrediting] = useState<UnbookedPayment>();
   if (isNotConfigured(list)) return <NotConfigured />;
   return (
     <>
       <p>
         Money that the provider has and the ledger has not, because it differs from what was
-        started. Pay it back in the provider's dashboard, or credit it under its own id, so that a
-        later comparison finds it booked:{' '}
-        <code>gateway accounts top-up acct_… 20 --id stripe:pi_…</code>
+        started. Pay it back in the provider's dashboard, or credit it here: under its own id, so
+        that it is credited once, and a later comparison finds it booked.
       </p>
       <PagedTable
         list={list}
@@ -52,14 +55,35 @@ export function Unbooked() {
               <AccountLink id={entry.account_id} />
             </td>
             <td class="id">{entry.reference}</td>
+            <td>
+              {may('credit') && entry.fact === 'paid' && entry.currency === 'usd' && (
+                <button
+                  type="button"
+                  class="small"
+                  aria-label={`Credit ${entry.reference}`}
+                  onClick={() => {
+                    setCrediting(entry);
+                  }}
+                >
+                  Credit
+                </button>
+              )}
+            </td>
           </tr>
         )}
       />
+      {crediting !== undefined && (
+        <CreditUnbooked
+          of={crediting}
+          onDone={list.reload}
+          onClose={() => {
+            setCrediting(undefined);
+          }}
+        />
+      )}
     </>
   );
 }
-
-const CENT_UNITS = 10n ** 12n;
 
 /** Another currency than USD has no place in the ledger, and is shown as it was reported. */
 export function Cents({
@@ -68,7 +92,7 @@ export function Cents({
   readonly of: { readonly amount_cents: number; readonly currency: string };
 }) {
   return of.currency === 'usd' ? (
-    <Money usd={formatUsd(BigInt(of.amount_cents) * CENT_UNITS)} />
+    <Money usd={usdOfCents(of.amount_cents)} />
   ) : (
     <>
       {String(of.amount_cents)} {of.currency}, smallest unit

@@ -1,11 +1,11 @@
 /** The customer's page: signed out, or the head and one of its parts. */
 
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
 import type { Page } from '../shared/api.js';
 import { DigitsSwitch, SkipLink } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
-import { route, to } from '../shared/router.js';
+import { route } from '../shared/router.js';
+import { Tabs } from '../shared/tabs.js';
 import { CheckUsage } from './check.js';
 import { Connect } from './connect.js';
 import { Keys } from './keys.js';
@@ -82,9 +82,6 @@ function SignedIn() {
       : [{ path: 'payments', label: 'Payments', content: () => <Payments known={known} /> }]),
   ];
   const current = tabs.find(({ path }) => path === first) ?? tabs[0];
-  useEffect(() => {
-    document.title = `${current?.label ?? ''} · Usage and balance`;
-  }, [current?.label]);
   // What is shown first depends on it, and it is known after one request.
   if (isManager === undefined) {
     return (
@@ -97,17 +94,7 @@ function SignedIn() {
     <>
       <h1 class="hidden">Usage and balance</h1>
       <StandingCard isManager={isManager} payments={payments} />
-      <nav class="tabs" aria-label="Parts of this page">
-        {tabs.map(({ path, label }) => (
-          <a
-            key={path}
-            href={to([path])}
-            aria-current={path === current?.path ? 'page' : undefined}
-          >
-            {label}
-          </a>
-        ))}
-      </nav>
+      <Tabs label="Parts of this page" tabs={tabs} current={current} page="Usage and balance" />
       {current?.content(isManager)}
     </>
   );

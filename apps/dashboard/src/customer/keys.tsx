@@ -3,31 +3,20 @@
 import { useState } from 'preact/hooks';
 import { usePages } from '../shared/pages.js';
 import type { Page } from '../shared/api.js';
-import { ChangeCaps, ChangeState, CreateKey, RotateKey } from '../shared/key-actions.js';
-import { KeyCaps, KeyState } from '../shared/key-parts.js';
+import { CreateKey } from '../shared/key-actions.js';
+import { KEY_COLUMNS, KeyDialog, KeyRow } from '../shared/key-list.js';
+import type { ActingOn } from '../shared/key-list.js';
 import { PagedTable } from '../shared/paged-table.js';
-import { Money, Time } from '../shared/parts.js';
 import { change, get } from './session.js';
 import type { Key } from './types.js';
 
-const COLUMNS = [
-  { label: 'Key' },
-  { label: 'State' },
-  { label: 'Spent', isNumber: true },
-  { label: 'Caps' },
-  { label: 'Last charge' },
-  { label: 'Actions' },
-] as const;
-
-type Acting =
-  | { readonly action: 'create' }
-  | { readonly action: 'rotate' | 'suspend' | 'resume' | 'revoke' | 'caps'; readonly key: Key };
+const COLUMNS = [...KEY_COLUMNS, { label: 'Actions' }] as const;
 
 export function Keys() {
   const list = usePages<Key>('keys', (after, signal) =>
     get<Page<Key>>('keys', { query: { limit: 100, after }, signal }),
   );
-  const [acting, setActing] = useState<Acting>();
+  const [acting, setActing] = useState<'create' | ActingOn<Key>>();
   const close = () => {
     setActing(undefined);
   };
@@ -40,7 +29,7 @@ export function Keys() {
           type="button"
           class="main"
           onClick={() => {
-            setActing({ action: 'create' });
+            setActing('create');
           }}
         >
           Create a key
@@ -51,71 +40,17 @@ export function Keys() {
         what="the keys"
         columns={COLUMNS}
         empty="There are no keys."
-        row={(key) => <Row key={key.id} of={key} act={setActing} />}
+        row={(key) => (
+          <KeyRow
+            key={key.id}
+            of={key}
+            about={<span class="when id">{key.hint}</span>}
+            act={setActing}
+          />
+        )}
       />
-      {acting?.action === 'create' && <CreateKey given={{}} {...ends} />}
-      {acting?.action === 'caps' && <ChangeCaps of={acting.key} {...ends} />}
-      {acting?.action === 'rotate' && <RotateKey of={acting.key} {...ends} />}
-      {(acting?.action === 'suspend' ||
-        acting?.action === 'resume' ||
-        acting?.action === 'revoke') && (
-        <ChangeState action={acting.action} of={acting.key} {...ends} />
-      )}
+      {acting === 'create' && <CreateKey given={{}} {...ends} />}
+      {acting !== undefined && acting !== 'create' && <KeyDialog acting={acting} {...ends} />}
     </section>
   );
 }
-
-function Row({ of, act }: { readonly of: Key; readonly act: (acting: Acting) => void }) {
-  const actions = [
-    ...(of.state === 'revoked' ? [] : (['caps', 'rotate'] as const)),
-    ...(of.state === 'suspended' ? (['resume'] as const) : []),
-    ...(of.state === 'active' ? (['suspend'] as const) : []),
-    ...(of.state === 'revoked' ? [] : (['revoke'] as const)),
-  ];
-  return (
-    <tr data-key={of.id}>
-      <td>
-        {of.name}
-        <br />
-        <span class="id quiet">{of.hint}</span>
-      </td>
-      <td>
-        <KeyState of={of} />
-      </td>
-      <td class="n">
-        <Money usd={of.spent_usd} />
-      </td>
-      <td>
-        <KeyCaps caps={of.caps} />
-      </td>
-      <td>
-        <Time iso={of.last_charged_at} />
-      </td>
-      <td>
-        <div class="row">
-          {actions.map((action) => (
-            <button
-              key={action}
-              type="button"
-              class={`small ${action === 'revoke' ? 'danger' : ''}`}
-              aria-label={`${LABELS[action]}: ${of.name}`}
-              onClick={() => {
-                act({ action, key: of });
-              }}
-            >
-              {LABELS[action]}
-            </button>
-          ))}
-        </div>
-      </td>
-    </tr>
-  );
-}
-
-const LABELS = {
-  caps: 'Caps',
-  rotate: 'Rotate',
-  suspend: 'Suspend',
-  resume: 'Resume',
-  revoke: 'Revoke',
-} as const;

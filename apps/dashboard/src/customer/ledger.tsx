@@ -1,14 +1,15 @@
 /** The ledger of the key: charges, credits and corrections, the newest first. */
 
 import { useState } from 'preact/hooks';
-import { ChargeDetails } from '../shared/charge.js';
+import { BOOKING_NAMES, OpenedCharge } from '../shared/charge.js';
+import { OpeningRow } from '../shared/opening-row.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Choice, Money, TextField, Time } from '../shared/parts.js';
 import type { Page } from '../shared/api.js';
 import { changeQuery, route } from '../shared/router.js';
 import { get } from './session.js';
-import type { Charge, Credit, Entry } from './types.js';
+import type { Credit, Entry } from './types.js';
 
 const KINDS = [
   ['all', 'Everything'],
@@ -92,83 +93,37 @@ function idOf(entry: Entry): string {
 }
 
 function Row({ entry }: { readonly entry: Entry }) {
-  const [isOpen, setIsOpen] = useState(false);
   const isCharge = entry.object === 'usage';
   return (
-    <>
-      <tr data-entry={idOf(entry)}>
-        <td>
-          {isCharge ? entry.model : <CreditText credit={entry} />}
-          <span class="when">
-            <Time iso={entry.created_at} />
-          </span>
-        </td>
-        <td class="n">
-          <Money usd={isCharge ? negated(entry.charge_usd) : entry.amount_usd} />
-        </td>
-        <td class="n">
-          <Money usd={entry.balance_after_usd} />
-        </td>
-        <td>
-          {isCharge && (
-            <button
-              type="button"
-              class="small"
-              aria-expanded={isOpen}
-              aria-label={`${isOpen ? 'Close' : 'Open'} charge ${entry.request_id}`}
-              onClick={() => {
-                setIsOpen(!isOpen);
-              }}
-            >
-              {isOpen ? 'Close' : 'Open'}
-            </button>
-          )}
-        </td>
-      </tr>
-      {isOpen && isCharge && (
-        <tr class="detail">
-          <td colSpan={4}>
-            <ChargeOpened charge={entry} />
-          </td>
-        </tr>
-      )}
-    </>
+    <OpeningRow
+      data={{ 'data-entry': idOf(entry) }}
+      what={`charge ${idOf(entry)}`}
+      columns={COLUMNS.length}
+      details={
+        isCharge ? () => <OpenedCharge charge={entry} requestId={entry.request_id} /> : undefined
+      }
+    >
+      <td>
+        {isCharge ? entry.model : <CreditText credit={entry} />}
+        <span class="when">
+          <Time iso={entry.created_at} />
+        </span>
+      </td>
+      <td class="n">
+        <Money usd={isCharge ? negated(entry.charge_usd) : entry.amount_usd} />
+      </td>
+      <td class="n">
+        <Money usd={entry.balance_after_usd} />
+      </td>
+    </OpeningRow>
   );
 }
-
-function ChargeOpened({ charge }: { readonly charge: Charge }) {
-  return (
-    <div class="stack">
-      <ChargeDetails
-        usage={charge.usage}
-        rates={charge.rates}
-        writtenOffUsd={charge.written_off_usd}
-      />
-      <dl class="facts">
-        <dt>Request</dt>
-        <dd class="id">{charge.request_id}</dd>
-        <dt>Message of the model</dt>
-        <dd class="id">{charge.upstream_id ?? 'none'}</dd>
-        <dt>Endpoint</dt>
-        <dd>
-          {charge.endpoint}, {charge.streamed ? 'streamed' : 'in one piece'}
-        </dd>
-      </dl>
-    </div>
-  );
-}
-
-const CREDIT_NAMES = {
-  top_up: 'Credit',
-  adjustment: 'Correction',
-  expiry: 'Credit expired',
-} as const;
 
 export function CreditText({ credit }: { readonly credit: Credit }) {
   const details = [credit.source, credit.reason?.replaceAll('_', ' '), credit.reference];
   return (
     <>
-      {CREDIT_NAMES[credit.kind]}
+      {BOOKING_NAMES[credit.kind]}
       <span class="quiet"> {details.filter(Boolean).join(', ')}</span>
     </>
   );

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { ActionDialog, ignoreSecondClick } from '../shared/actions.js';
-import { Money, Segments, TextField, sentence } from '../shared/parts.js';
+import { AmountField, Money, Segments, sentence } from '../shared/parts.js';
 import { formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { leaveToPay, payingId, returned } from './paying.js';
 import { change, isKeptForTab, keepForTab } from './session.js';
@@ -63,10 +63,7 @@ function TopUpDialog(props: {
               onValue={setText}
             />
           )}
-          <TextField
-            label="Amount, USD"
-            required
-            inputMode="decimal"
+          <AmountField
             value={text}
             onValue={setText}
             hint={

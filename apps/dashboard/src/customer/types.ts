@@ -1,6 +1,7 @@
 /** What the gateway sends to the holder of a key. Amounts are exact decimal texts. */
 
-import type { Rates, TokenCounts } from '../shared/charge.js';
+import type { BookingFacts, ChargeFacts, TokenCounts } from '../shared/charge.js';
+import type { KeyFacts } from '../shared/key-parts.js';
 
 export interface Balance {
   readonly balance_usd: number;
@@ -9,33 +10,17 @@ export interface Balance {
   readonly last_synced_at: string;
 }
 
-export interface Charge {
+export interface Charge extends ChargeFacts {
   readonly object: 'usage';
   readonly kind: 'charge';
   readonly request_id: string;
-  readonly created_at: string;
   readonly charge_usd: string;
-  readonly balance_after_usd: string;
-  readonly written_off_usd: string;
-  readonly model: string;
-  readonly endpoint: string;
-  readonly streamed: boolean;
-  readonly upstream_id: string | null;
-  readonly usage: TokenCounts;
-  readonly rates: Rates;
 }
 
-export interface Credit {
+export interface Credit extends BookingFacts {
   readonly object: 'credit';
-  readonly kind: 'top_up' | 'adjustment' | 'expiry';
   readonly id: string;
-  readonly created_at: string;
   readonly amount_usd: string;
-  readonly balance_after_usd: string;
-  readonly source: string | null;
-  readonly reason: string | null;
-  readonly reference: string | null;
-  readonly expires_at: string | null;
 }
 
 export type Entry = Charge | Credit;
@@ -69,30 +54,7 @@ export interface Statement {
   }[];
 }
 
-export interface Cap {
-  readonly cap_usd: string | null;
-  readonly used_usd: string;
-}
-
-export interface Key {
-  readonly id: string;
-  readonly name: string;
-  readonly hint: string;
-  readonly state: 'active' | 'suspended' | 'revoked';
-  readonly is_active: boolean;
-  readonly scope: 'use' | 'manage';
-  readonly models: readonly string[] | null;
-  readonly spent_usd: string;
-  readonly caps: {
-    readonly day: Cap;
-    readonly week: Cap;
-    readonly month: Cap;
-    readonly total: Cap;
-  };
-  readonly expires_at: string | null;
-  readonly created_at: string;
-  readonly last_charged_at: string | null;
-}
+export type Key = KeyFacts;
 
 export interface Payment {
   readonly id: string;

@@ -1,6 +1,7 @@
 /** How a charge comes about: tokens x rate = amount, line by line. */
 
-import { Count, Money, TableFrame } from './parts.js';
+import { Count, Facts, Money, TableFrame } from './parts.js';
+import type { Fact } from './parts.js';
 import { formatUsd, parseUsd } from './usd.js';
 
 export interface TokenCounts {
@@ -19,6 +20,36 @@ export interface Rates {
   readonly cache_write_5m: string;
   readonly cache_write_1h: string;
 }
+
+/** What both pages get of a charge. */
+export interface ChargeFacts {
+  readonly created_at: string;
+  readonly balance_after_usd: string;
+  readonly written_off_usd: string;
+  readonly model: string;
+  readonly endpoint: string;
+  readonly streamed: boolean;
+  readonly upstream_id: string | null;
+  readonly usage: TokenCounts;
+  readonly rates: Rates;
+}
+
+/** What both pages get of any other entry. */
+export interface BookingFacts {
+  readonly kind: 'top_up' | 'adjustment' | 'expiry';
+  readonly created_at: string;
+  readonly balance_after_usd: string;
+  readonly source: string | null;
+  readonly reason: string | null;
+  readonly reference: string | null;
+  readonly expires_at: string | null;
+}
+
+export const BOOKING_NAMES = {
+  top_up: 'Credit',
+  adjustment: 'Correction',
+  expiry: 'Credit expired',
+} as const;
 
 export interface ChargeLine {
   readonly name: string;
@@ -49,13 +80,31 @@ export function chargeLines(usage: TokenCounts, rates: Rates): readonly ChargeLi
     }));
 }
 
-export function ChargeDetails(props: {
-  readonly usage: TokenCounts;
-  readonly rates: Rates;
-  readonly writtenOffUsd: string;
+/** A charge that was opened: its arithmetic, and what else is known about its request. */
+export function OpenedCharge(props: {
+  readonly charge: ChargeFacts;
+  readonly requestId: string;
+  readonly more?: readonly Fact[];
 }) {
-  const lines = chargeLines(props.usage, props.rates);
-  const writtenOff = parseUsd(props.writtenOffUsd);
+  const { charge, requestId, more = [] } = props;
+  return (
+    <div class="stack">
+      <ChargeDetails charge={charge} />
+      <Facts
+        facts={[
+          ['Request', requestId],
+          ['Message of the upstream', charge.upstream_id],
+          ...more,
+          ['Endpoint', `${charge.endpoint}, ${charge.streamed ? 'streamed' : 'in one piece'}`],
+        ]}
+      />
+    </div>
+  );
+}
+
+function ChargeDetails({ charge }: { readonly charge: ChargeFacts }) {
+  const lines = chargeLines(charge.usage, charge.rates);
+  const writtenOff = parseUsd(charge.written_off_usd);
   const total = lines.reduce((sum, { amount }) => sum + amount, 0n) - writtenOff;
   return (
     <TableFrame label="How the charge is calculated">

@@ -79,7 +79,7 @@ export function CreateKey({
 
 function NewCredential({ of }: { readonly of: Created }) {
   return of.api_key === null ? (
-    <p>This key was created before. Rotate it to get a new credential.</p>
+    <p>This was done before, once. Rotate the key to get a credential that you can read.</p>
   ) : (
     <>
       <p>
@@ -118,9 +118,10 @@ export function RotateKey({ of, send, ...ends }: KeyActionEnds & { readonly of: 
         },
       ]}
       confirm="Rotate the key"
-      run={() =>
+      run={(actionId) =>
         send<Created>(`keys/${of.id}/rotate`, {
           method: 'POST',
+          headers: { 'idempotency-key': actionId },
           body: { grace_seconds: count * 3_600 },
         })
       }

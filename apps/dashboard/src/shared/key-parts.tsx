@@ -18,6 +18,22 @@ export interface Caps {
   readonly total: Cap;
 }
 
+/** What both pages get of a key. */
+export interface KeyFacts {
+  readonly id: string;
+  readonly name: string;
+  readonly hint: string;
+  readonly state: 'active' | 'suspended' | 'revoked';
+  readonly is_active: boolean;
+  readonly scope: 'use' | 'manage';
+  readonly models: readonly string[] | null;
+  readonly spent_usd: string;
+  readonly caps: Caps;
+  readonly expires_at: string | null;
+  readonly created_at: string;
+  readonly last_charged_at: string | null;
+}
+
 const PERIODS = ['day', 'week', 'month', 'total'] as const;
 type Period = (typeof PERIODS)[number];
 /** As typed; empty is no cap. */

@@ -227,6 +227,10 @@ export function TextField(props: TextFieldProps) {
   );
 }
 
+export function AmountField(props: Pick<TextFieldProps, 'value' | 'onValue' | 'hint'>) {
+  return <TextField label="Amount, USD" required inputMode="decimal" {...props} />;
+}
+
 /** The browser neither completes nor corrects what is typed: it may be a secret or an id. */
 function Input({ id, onValue, ...props }: TextFieldProps & { readonly id: string }) {
   const common = {
@@ -320,6 +324,25 @@ export function TableFrame({
     <div class="table-frame" role="region" aria-label={label} tabIndex={0}>
       {children}
     </div>
+  );
+}
+
+export type Fact = readonly [name: string, value: string | null];
+
+/** Names with their values; those without a value are left out. */
+export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
+  return (
+    <dl class="facts">
+      {facts.map(
+        ([name, value]) =>
+          value !== null && (
+            <>
+              <dt key={`${name} name`}>{name}</dt>
+              <dd key={name}>{value}</dd>
+            </>
+          ),
+      )}
+    </dl>
   );
 }
 

@@ -1,5 +1,6 @@
 /** What a million tokens of each model costs, by class. */
 
+import type { ComponentChildren } from 'preact';
 import type { Rates } from './charge.js';
 import { Badge, Count, TableFrame } from './parts.js';
 
@@ -13,7 +14,8 @@ export interface Price {
   readonly max_output_tokens: number;
 }
 
-const CLASSES = [
+/** The classes of tokens, in the order in which prices are shown. */
+export const CLASSES = [
   ['input', 'Input'],
   ['output', 'Output'],
   ['cache_read', 'Cache read'],
@@ -21,7 +23,11 @@ const CLASSES = [
   ['cache_write_1h', 'Cache write, 1 h'],
 ] as const satisfies readonly (readonly [keyof Rates, string])[];
 
-export function PriceTable({ prices }: { readonly prices: readonly Price[] }) {
+export function PriceTable(props: {
+  readonly prices: readonly Price[];
+  /** What else is said about a model, below its name. */
+  readonly note?: (price: Price) => ComponentChildren;
+}) {
   return (
     <TableFrame label="Prices by model">
       <table>
@@ -43,12 +49,13 @@ export function PriceTable({ prices }: { readonly prices: readonly Price[] }) {
           </tr>
         </thead>
         <tbody>
-          {prices.map((price) => (
+          {props.prices.map((price) => (
             <tr key={price.model}>
               <th scope="row">
                 {price.display_name}
                 <span class="when id">{price.model}</span>
                 {price.is_deprecated && <Badge tone="warning">deprecated</Badge>}
+                {props.note?.(price)}
               </th>
               {CLASSES.map(([name]) => (
                 <td key={name} class="n">

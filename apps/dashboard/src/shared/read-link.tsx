@@ -1,7 +1,10 @@
 /** Read-only links to the customer's page: the same on both pages. */
 
+import { useState } from 'preact/hooks';
+import { ActionDialog } from './actions.js';
 import type { Change } from './actions.js';
-import { CodeBlock } from './parts.js';
+import type { Answer } from './api.js';
+import { CodeBlock, DateOf, TextField } from './parts.js';
 
 export interface Link {
   readonly link: string;
@@ -14,17 +17,13 @@ const MOST_DAYS = 366;
 const DAY_SECONDS = 86_400;
 
 /** @param days - As typed. */
-export function daysProblem(days: string): string | undefined {
+function daysProblem(days: string): string | undefined {
   const count = Number(days);
   const isValid = Number.isInteger(count) && count >= 1 && count <= MOST_DAYS;
   return isValid ? undefined : `Days: a whole number from 1 to ${String(MOST_DAYS)}.`;
 }
 
-export function secondsOf(days: string): number {
-  return Number(days) * DAY_SECONDS;
-}
-
-export function linkChanges(days: string): readonly Change[] {
+function linkChanges(days: string): readonly Change[] {
   return [
     {
       what: 'Who sees the balance, the usage and the ledger of this key',
@@ -34,11 +33,45 @@ export function linkChanges(days: string): readonly Change[] {
   ];
 }
 
-export function ReadLink({ link, clientUrl }: { readonly link: Link; readonly clientUrl: string }) {
+export function LinkDialog(props: {
+  readonly title: string;
+  /** Which key it is about, as in "this key". */
+  readonly whose: string;
+  /** The address before the path of the link; empty if this page does not know it. */
+  readonly clientUrl: string;
+  readonly make: (expiresInSeconds: number, actionId: string) => Promise<Answer<Link>>;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}) {
+  const { title, whose, clientUrl, make, ...ends } = props;
+  const [days, setDays] = useState('30');
   return (
-    <>
-      <p>Who opens this link can read, and neither spend nor change anything.</p>
-      <CodeBlock text={`${clientUrl}${link.path}`} what="the read-only link" />
-    </>
+    <ActionDialog<Link>
+      title={title}
+      fields={
+        <TextField
+          label="Days for which it works"
+          inputMode="numeric"
+          value={days}
+          onValue={setDays}
+          hint={`1 to 366. It ends earlier when ${whose} is rotated or revoked.`}
+        />
+      }
+      problem={daysProblem(days)}
+      changes={() => linkChanges(days)}
+      confirm="Make the link"
+      run={(actionId) => make(Number(days) * DAY_SECONDS, actionId)}
+      done={(link) => (
+        <>
+          <p>Who opens this link can read, and neither spend nor change anything.</p>
+          <CodeBlock text={`${clientUrl}${link.path}`} what="the read-only link" />
+          {clientUrl === '' && <p>It is on the port for clients, not on this one.</p>}
+          <p>
+            It works until <DateOf iso={link.expires_at} />.
+          </p>
+        </>
+      )}
+      {...ends}
+    />
   );
 }

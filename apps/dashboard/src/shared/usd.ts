@@ -68,3 +68,9 @@ function decimalText(amount: bigint, decimals: number): string {
   const digits = magnitude.toString().padStart(decimals + 1, '0');
   return `${amount < 0n ? '-' : ''}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
 }
+
+const CENT_UNITS = 10n ** 12n;
+
+export function usdOfCents(cents: number): string {
+  return formatUsd(BigInt(cents) * CENT_UNITS);
+}

@@ -2,8 +2,18 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
+import type { ListOrder } from '@gateway/balance-store';
 import { topUpOf, withTopUp } from './key-commands.js';
-import { integer, metadataText, orNone, pair, run, withFormats, withJson } from './output.js';
+import {
+  integer,
+  metadataText,
+  orNone,
+  orderOption,
+  pair,
+  run,
+  withFormats,
+  withJson,
+} from './output.js';
 import type { OutputOptions } from './output.js';
 import {
   printAccount,
@@ -36,6 +46,7 @@ interface UpdateOptions extends OutputOptions {
 
 interface ListOptions extends OutputOptions {
   readonly limit: number;
+  readonly order: ListOrder;
   readonly after?: string;
   readonly name?: string;
   readonly externalId?: string;
@@ -51,9 +62,10 @@ interface AdjustOptions extends OutputOptions {
 
 export function addAccounts(accounts: Command): void {
   addCreation(accounts);
-  withFormats(accounts.command('list').description('list accounts, newest first'))
+  withFormats(accounts.command('list').description('list accounts'))
     .option('--limit <n>', 'at most this many', integer, 100)
-    .option('--after <account_id>', 'continue after this account')
+    .addOption(orderOption())
+    .option('--after <cursor>', 'continue after the previous page')
     .option('--name <text>', 'only accounts whose name contains this text')
     .option('--external-id <id>', 'only the account with this id of your own')
     .option('--metadata <name=value>', 'only accounts with this metadata pair', pair)
@@ -63,6 +75,7 @@ export function addAccounts(accounts: Command): void {
         (call) =>
           call('listAccounts', {
             limit: options.limit,
+            order: options.order,
             after: options.after,
             name: options.name,
             external_id: options.externalId,

@@ -2,11 +2,13 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
+import type { ListOrder } from '@gateway/balance-store';
 import {
   integer,
   metadataText,
   names,
   orNone,
+  orderOption,
   pair,
   run,
   withFormats,
@@ -58,6 +60,7 @@ interface UpdateOptions extends KeyOptions {
 
 interface ListOptions extends OutputOptions {
   readonly limit: number;
+  readonly order: ListOrder;
   readonly after?: string;
   readonly account?: string;
   readonly name?: string;
@@ -109,9 +112,10 @@ function rulesOf(options: KeyOptions) {
 
 export function addKeys(keys: Command): void {
   addCreation(keys);
-  withFormats(keys.command('list').description('list keys, newest first'))
+  withFormats(keys.command('list').description('list keys'))
     .option('--limit <n>', 'at most this many', integer, 100)
-    .option('--after <key_id>', 'continue after this key')
+    .addOption(orderOption())
+    .option('--after <cursor>', 'continue after the previous page')
     .option('--account <account_id>', 'of one account')
     .option('--name <text>', 'only keys whose name or hint contains this text')
     .option('--external-id <id>', 'only keys with this id of your own')
@@ -122,6 +126,7 @@ export function addKeys(keys: Command): void {
         (call) =>
           call('listKeys', {
             limit: options.limit,
+            order: options.order,
             after: options.after,
             account_id: options.account,
             name: options.name,

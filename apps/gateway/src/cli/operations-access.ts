@@ -16,6 +16,8 @@ import { openPayments } from '../payments/open-payments.js';
 import { showEntries } from './progress.js';
 import { createLivePrices } from '../settings/live-prices.js';
 import { readPriceTable } from '../settings/settings.js';
+import { readUpstreams } from '../settings/upstreams-file.js';
+import { listUpstreamModels } from '../upstream/list-models.js';
 
 export async function withOperations<Result>(
   operate: (call: CallOperation) => Promise<Result>,
@@ -26,6 +28,10 @@ export async function withOperations<Result>(
   }
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
   const prices = createLivePrices({ priceTable: readPriceTable(config.priceTablePath) });
+  const target =
+    config.upstreamsPath === undefined
+      ? config.upstream
+      : { accounts: readUpstreams(config.upstreamsPath) };
   const store = await openStore(config, dataDir, 'command').catch((error: unknown) => {
     if (!(error instanceof SchemaTooOldError)) throw error;
     throw new SchemaTooOldError(
@@ -43,6 +49,8 @@ export async function withOperations<Result>(
       createLocalCaller({
         store,
         prices,
+        upstreamModels:
+          target === undefined ? undefined : () => listUpstreamModels(target, config.proxies),
         defaultLimits: config.keyLimits,
         lowBalance: config.lowBalance,
         payments,

@@ -1,6 +1,6 @@
 /** Runs an operation and prints its result: for people, as JSON, or as CSV. */
 
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import { csvOf } from '../operations/csv.js';
 import type { CallOperation } from '../operations/operations.js';
@@ -62,6 +62,13 @@ export function withJson(command: Command): Command {
 /** Adds the options of a command that prints a list. */
 export function withFormats(command: Command): Command {
   return withJson(command).option('--csv', 'print CSV');
+}
+
+/** The option of lists of accounts and keys. */
+export function orderOption(): Option {
+  return new Option('--order <order>', 'newest, most spent, lowest balance or last charge first')
+    .choices(['newest', 'spent', 'balance', 'last_charged'])
+    .default('newest');
 }
 
 export function integer(text: string): number {

@@ -24,6 +24,7 @@ export function printLink({ path, expires_at }: OperationOutput<'createLink'>): 
 }
 
 export function printRotatedKey(key: OperationOutput<'rotateKey'>): string {
+  if (key.api_key === null) return `${printKey(key)}\n\nRotated before: nothing changed.`;
   const until = key.previous_credential_until;
   const old = until === null ? 'no longer works' : `works until ${until}`;
   return `${printKey(key)}\n\nThe old credential ${old}.\nAPI key (shown this once): ${key.api_key}`;
@@ -377,6 +378,18 @@ export function printModels({ data }: OperationOutput<'listModels'>): string {
     ['model', '>in (USD/M tokens)', '>out (USD/M tokens)', '>max output', '>context'],
     rows,
   );
+}
+
+/** The entries as JSON, ready to paste into the price table. */
+export function printModelsDiff({ missing, gone }: OperationOutput<'compareModels'>): string {
+  const lines = [
+    missing.length === 0
+      ? 'The table has every model that the upstream offers.'
+      : `${String(missing.length)} models of the upstream are not in the table. Paste what you offer, and fill in each null:`,
+    ...missing.map((entry) => `${JSON.stringify(entry, null, 2)},`),
+  ];
+  if (gone.length > 0) lines.push(`Not offered by the upstream (any more): ${gone.join(', ')}`);
+  return lines.join('\n');
 }
 
 function stateOf(key: { readonly state: string; readonly is_active: boolean }): string {

@@ -13,7 +13,6 @@ import { addAccounts } from './account-commands.js';
 import { auditWithProgress } from './audit-command.js';
 import { checkConfig } from './check-config.js';
 import { addKeys } from './key-commands.js';
-import { diffModels, printModelsDiff } from './models-diff.js';
 import { integer, run, show, withFormats, withJson } from './output.js';
 import type { OutputOptions } from './output.js';
 import { addPayments, addPromoCodes } from './payment-commands.js';
@@ -25,11 +24,13 @@ import {
   printHolds,
   printLedger,
   printModels,
+  printModelsDiff,
   printRecharge,
   printTrail,
   printUsage,
 } from './print.js';
 import { showProgress } from './progress.js';
+import { printAudits, printToday } from './print-overview.js';
 import { printReloads, reloadReplicas } from './reload.js';
 import { serve } from './serve.js';
 import { compareWithFile, rechargeFromFile } from './witness-commands.js';
@@ -86,9 +87,9 @@ export function createProgram(): Command {
     .command('diff')
     .description('name the models that the upstream offers and the price table lacks')
     .option('--json', 'print JSON')
-    .action(async (options: OutputOptions) => {
-      show(options, await diffModels(), printModelsDiff);
-    });
+    .action((options: OutputOptions) =>
+      run(options, (call) => call('compareModels', {}), printModelsDiff),
+    );
   models
     .command('list')
     .description('list models and rates')
@@ -158,6 +159,12 @@ function addReports(program: Command): void {
         printUsage,
       ),
     );
+  withJson(program.command('today').description('spend, balances and requests at a glance')).action(
+    (options: OutputOptions) => run(options, (call) => call('showToday', {}), printToday),
+  );
+  withFormats(
+    program.command('audits').description('list audits of the running gateway, newest first'),
+  ).action((options: OutputOptions) => run(options, (call) => call('listAudits', {}), printAudits));
   withFormats(program.command('events').description('list events and their delivery, oldest first'))
     .option('--state <state>', 'pending, delivered or undelivered')
     .option('--account <account_id>', 'of one account')

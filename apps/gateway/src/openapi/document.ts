@@ -140,7 +140,7 @@ function operationOf(
       : [
           {
             ...{ name: 'Idempotency-Key', in: 'header', required: false },
-            description: 'Repeating the request with the same value creates nothing',
+            description: 'Repeating the request with the same value changes nothing',
             schema: { type: 'string' },
           },
         ]),

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { sessionInput } from '../console/session-routes.js';
-import { operations } from '../operations/operations.js';
+import { isRepeatable, operations } from '../operations/operations.js';
 import type { OperationName } from '../operations/operations.js';
 import { changedKey, listQuery, newKey, rotation } from '../routes/keys.js';
 import { linkInput } from '../routes/links.js';
@@ -211,6 +211,7 @@ const dashboard: readonly Endpoint[] = [
     summary: 'Gives a key of the account a new credential',
     body: rotation,
     result: schema.rotatedKey,
+    isRepeatable: true,
   },
   ...(['suspend', 'resume', 'revoke'] as const).map((act): Endpoint => ({
     ...{ method: 'post', path: `/v1/dashboard/keys/:key_id/${act}`, id: `${act}Key` },
@@ -334,7 +335,7 @@ const session: readonly Endpoint[] = [
 
 const SUMMARIES: Readonly<Record<OperationName, string>> = {
   createKey: 'A new key, with an account of its own or of one that exists',
-  listKeys: 'Keys, newest first',
+  listKeys: 'Keys, in the order that is asked for',
   showKey: 'One key',
   findKey: 'The key of a credential',
   updateKey: 'Changes a key',
@@ -346,7 +347,7 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   topUp: 'Credits the account of a key, once per top_up_id',
   topUpAccount: 'Credits an account, once per top_up_id',
   createAccount: 'A new account without keys',
-  listAccounts: 'Accounts, newest first',
+  listAccounts: 'Accounts, in the order that is asked for',
   showAccount: 'One account, with what is left of each credit',
   updateAccount: 'Changes an account',
   adjustBalance: 'Corrects a balance by an entry, once per adjustment_id',
@@ -375,6 +376,7 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   createPromoCode: 'A code that customers exchange for credit',
   listPromoCodes: 'Promotional codes, newest first',
   listModels: 'The price table',
+  compareModels: 'How the price table differs from what the upstream offers',
 };
 
 function operationEndpoint(name: OperationName): Endpoint {
@@ -387,7 +389,7 @@ function operationEndpoint(name: OperationName): Endpoint {
     credential: 'console',
     ...(method === 'GET' ? { query: input } : { body: input }),
     result: operationOutputs[name],
-    ...(name === 'createKey' || name === 'createAccount' ? { isRepeatable: true } : {}),
+    ...(isRepeatable(name) ? { isRepeatable: true } : {}),
   };
 }
 

@@ -47,4 +47,5 @@ export const operationOutputs = {
   createPromoCode: schema.promoCode,
   listPromoCodes: schema.listOf(schema.promoCode),
   listModels: schema.listOf(schema.adminModel),
+  compareModels: schema.modelComparison,
 } satisfies { readonly [Name in OperationName]: z.ZodType<OperationOutput<Name>> };

@@ -68,7 +68,9 @@ export const newHolderKey = holderKey
   .extend({ api_key: orNull(text) })
   .meta({ id: 'NewHolderKey', description: 'api_key: shown this once' });
 export const key = z.strictObject({ ...keyMembers, external_id: orNull(text) }).meta({ id: 'Key' });
-export const rotatedKey = key.extend({ api_key: text }).meta({ id: 'RotatedKey' });
+export const rotatedKey = key
+  .extend({ replayed: z.boolean(), api_key: orNull(text) })
+  .meta({ id: 'RotatedKey', description: 'api_key: null if this rotation was done before' });
 
 export const account = z
   .strictObject({
@@ -408,10 +410,42 @@ export const adminModel = z
     display_name: text,
     rate_in: text,
     rate_out: text,
+    rates,
+    next_change: orNull(z.strictObject({ effective_from: time, rates })).meta({
+      description: 'the next scheduled change of these rates',
+    }),
+    is_deprecated: z.boolean(),
     max_output_tokens: count,
     context_window: count,
   })
   .meta({ id: 'OfferedModel' });
+
+const priceEntry = z
+  .strictObject({
+    id: text,
+    display_name: text,
+    created_at: text.optional(),
+    rate_in: z.null(),
+    rate_out: z.null(),
+    max_output_tokens: orNull(z.int()),
+    context_window: orNull(z.int()),
+    traits: z.strictObject({
+      sampling: orNull(text),
+      forced_tool_choice: orNull(text),
+      effort: orNull(z.array(text)),
+      thinking_off: orNull(text),
+    }),
+  })
+  .meta({ id: 'PriceEntry', description: 'for the price table, when each null is filled in' });
+
+export const modelComparison = z
+  .strictObject({
+    object: z.literal('model_comparison'),
+    offered: z.array(text),
+    gone: z.array(text),
+    missing: z.array(priceEntry),
+  })
+  .meta({ id: 'ModelComparison' });
 
 export const price = z
   .strictObject({

@@ -5,9 +5,11 @@ import type { AccountRecord } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import {
   accountId,
+  after,
   amountUsd,
   bookingId,
   externalId,
+  listOrder,
   metadata,
   metadataQuery,
   month,
@@ -18,7 +20,7 @@ import {
   signedAmountUsd,
   time,
 } from './fields.js';
-import { createdOf, refusingTakenIds } from './keys.js';
+import { createdOf, cursorBehind, refusingTakenIds } from './keys.js';
 import { OperationError, conflict, list, notFound, operation } from './operation.js';
 import { readStatement, statementView } from './statement.js';
 import { accountView, unspentView } from './views.js';
@@ -72,21 +74,20 @@ export const accountOperations = {
     right: 'read',
     input: z.strictObject({
       limit: pageSize,
-      after: accountId.optional(),
+      order: listOrder,
+      after: after.optional(),
       name: name.optional(),
       external_id: externalId.optional(),
       metadata: metadataQuery.optional(),
     }),
-    async run({ limit, after, name: part, external_id, metadata: pairs }, { store }) {
+    async run({ name: part, external_id, metadata: pairs, ...page }, { store }) {
       const accounts = await store.listAccounts({
-        limit,
-        after,
+        ...page,
         name: part,
         externalId: external_id,
         metadata: pairs,
       });
-      const next = accounts.length === limit ? accounts.at(-1)?.id : undefined;
-      return list(accounts.map(accountView), next);
+      return list(accounts.map(accountView), cursorBehind(accounts, page));
     },
   }),
 

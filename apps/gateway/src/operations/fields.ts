@@ -90,6 +90,11 @@ export const metadataQuery = z
 
 export const pageSize = z.coerce.number().int().min(1).max(1000).default(100);
 
+/** Of accounts or keys: the newest, the most spent, the lowest balance or the last charge first. */
+export const listOrder = z.enum(['newest', 'spent', 'balance', 'last_charged']).default('newest');
+/** `next_cursor` of the page before. Only the store can check it. */
+export const after = line.min(1).max(300);
+
 const DAY_SECONDS = 86_400;
 
 /** How long a link for reading is good. */

@@ -1,11 +1,12 @@
 /** Operations on keys. */
 
 import { z } from 'zod';
-import { ExternalIdTakenError } from '@gateway/balance-store';
-import type { CreationOutcome, KeyRecord } from '@gateway/balance-store';
+import { ExternalIdTakenError, listCursorOf } from '@gateway/balance-store';
+import type { CreationOutcome, KeyRecord, ListOrder } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import {
   accountId,
+  after,
   amountUsd,
   bookingId,
   capsOf,
@@ -14,6 +15,7 @@ import {
   keyRules,
   limitsOf,
   linkSeconds,
+  listOrder,
   metadata,
   metadataQuery,
   name,
@@ -109,22 +111,22 @@ export const keyOperations = {
     right: 'read',
     input: z.strictObject({
       limit: pageSize,
-      after: keyId.optional(),
+      order: listOrder,
+      after: after.optional(),
       account_id: accountId.optional(),
       name: name.optional(),
       external_id: externalId.optional(),
       metadata: metadataQuery.optional(),
     }),
-    async run({ limit, after, account_id, name: part, external_id, metadata: pairs }, { store }) {
+    async run({ account_id, name: part, external_id, metadata: pairs, ...page }, { store }) {
       const keys = await store.listKeys({
-        limit,
-        after,
+        ...page,
         accountId: account_id,
         name: part,
         externalId: external_id,
         metadata: pairs,
       });
-      return list(keys.map(keyView), keys.length === limit ? keys.at(-1)?.id : undefined);
+      return list(keys.map(keyView), cursorBehind(keys, page));
     },
   }),
 
@@ -192,9 +194,10 @@ export const keyOperations = {
         .min(0)
         .max(30 * 86_400)
         .default(0),
+      idempotency_key: bookingId.optional(),
     }),
-    run: ({ key_id, grace_seconds }, context) =>
-      rotated(key_id, { graceMs: grace_seconds * 1_000 }, context),
+    run: ({ key_id, grace_seconds, idempotency_key }, context) =>
+      rotated(key_id, { graceMs: grace_seconds * 1_000, rotationId: idempotency_key }, context),
   }),
 
   suspendKey: operation({
@@ -230,10 +233,11 @@ export const keyOperations = {
     path: '/admin/keys/:key_id/links',
     right: 'change',
     input: z.strictObject({ key_id: keyId, expires_in_seconds: linkSeconds }),
-    async run({ key_id, expires_in_seconds }, { store, readLinks, now }) {
+    async run({ key_id, expires_in_seconds }, { store, readLinks, now, by }) {
       const key = await found(store.getKey(key_id));
       if (key.state === 'revoked') throw conflict('key_id', 'this key is revoked for good');
       const expiresAt = new Date(now() + expires_in_seconds * 1_000);
+      await store.recordLink(key_id, { expiresAt, by });
       return linkView(readLinks.create(key, expiresAt), key.id, expiresAt);
     },
   }),
@@ -325,7 +329,7 @@ async function toppedUp(
 /** @throws {OperationError} */
 export async function rotated(
   id: string,
-  { graceMs }: { readonly graceMs: number },
+  options: { readonly graceMs: number; readonly rotationId: string | undefined },
   {
     store,
     by,
@@ -333,14 +337,18 @@ export async function rotated(
     readonly store: Pick<OperationContext['store'], 'rotateKey'>;
   },
 ) {
-  const result = await store.rotateKey(id, { graceMs, by });
+  const result = await store.rotateKey(id, { ...options, by });
   switch (result.outcome) {
     case 'unknown_key':
       throw unknownKey();
     case 'revoked':
       throw conflict('key_id', 'this key is revoked for good');
+    case 'conflict':
+      throw conflict('idempotency_key', 'was used before for something else');
     case 'rotated':
-      return { ...keyView(result.record), api_key: result.credential };
+      return { ...keyView(result.record), replayed: false, api_key: result.credential };
+    case 'replayed':
+      return { ...keyView(result.record), replayed: true, api_key: null };
   }
 }
 
@@ -367,6 +375,15 @@ export async function refusingTakenIds<Result>(change: () => Promise<Result>): P
   } catch (error) {
     throw error instanceof ExternalIdTakenError ? externalIdTaken('external_id') : error;
   }
+}
+
+/** @returns `undefined` for the last page */
+export function cursorBehind(
+  records: readonly Parameters<typeof listCursorOf>[1][],
+  { limit, order }: { readonly limit: number; readonly order: ListOrder },
+): string | undefined {
+  const last = records.at(-1);
+  return last === undefined || records.length < limit ? undefined : listCursorOf(order, last);
 }
 
 export async function found(key: Promise<KeyRecord | undefined>): Promise<KeyRecord> {

@@ -2,15 +2,18 @@
 
 import type { z } from 'zod';
 import type { Actor, BalanceStore, KeyRecord, Settlement } from '@gateway/balance-store';
-import type { PriceTable } from '@gateway/billing';
+import type { PriceSchedule, PriceTable } from '@gateway/billing';
 import type { LiveGateway } from './live.js';
 import type { ReadLinks } from '../read-links.js';
 import type { Payments } from '../payments/payments.js';
+import type { UpstreamModelsReading } from './upstream-models.js';
 
 export interface OperationContext {
   readonly store: BalanceStore;
   /** The table of now, and that of another time: milliseconds since the epoch. */
-  readonly prices: PriceTable & { readonly at: (atMs: number) => PriceTable };
+  readonly prices: PriceTable & Pick<PriceSchedule, 'at' | 'nextChange'>;
+  /** `undefined` in the command line if no upstream is configured. */
+  readonly upstreamModels: (() => Promise<UpstreamModelsReading>) | undefined;
   readonly overdraft: Settlement['overdraft'];
   readonly defaultLimits: KeyRecord['limits'];
   /** `balance.low` is written when the balance of a new account falls to this, in 10^-14 USD. */

@@ -3,13 +3,14 @@
  * calls it, directly or over that API.
  */
 
-import { z } from 'zod';
+import type { z } from 'zod';
 import { accountOperations } from './accounts.js';
 import { auditOperations } from './audits.js';
 import { keyOperations } from './keys.js';
 import { ledgerOperations } from './ledger.js';
+import { modelOperations } from './models.js';
 import { paymentOperations } from './payments.js';
-import { OperationError, list, operation } from './operation.js';
+import { OperationError } from './operation.js';
 import type { Operation, OperationContext } from './operation.js';
 import { todayOperations } from './today.js';
 
@@ -20,28 +21,7 @@ export const operations = {
   ...auditOperations,
   ...todayOperations,
   ...paymentOperations,
-
-  listModels: operation({
-    method: 'GET',
-    path: '/admin/models',
-    right: 'read',
-    input: z.strictObject({}),
-    run: (_input, { prices }) =>
-      Promise.resolve(
-        list(
-          prices.list().map((price) => ({
-            object: 'model' as const,
-            id: price.id,
-            display_name: price.displayName,
-            rate_in: price.rateIn,
-            rate_out: price.rateOut,
-            max_output_tokens: price.maxOutputTokens,
-            context_window: price.contextWindow,
-          })),
-          undefined,
-        ),
-      ),
-  }),
+  ...modelOperations,
 } as const;
 
 export type OperationName = keyof typeof operations;
@@ -51,6 +31,11 @@ export type OperationInput<Name extends OperationName> = z.input<
 export type OperationOutput<Name extends OperationName> = Awaited<
   ReturnType<(typeof operations)[Name]['run']>
 >;
+
+/** Whether its input may have an `idempotency_key`, with which a repetition changes nothing. */
+export function isRepeatable(name: OperationName): boolean {
+  return name === 'createKey' || name === 'createAccount' || name === 'rotateKey';
+}
 
 /** Calls an operation by name, wherever it runs. */
 export type CallOperation = <Name extends OperationName>(
@@ -75,7 +60,8 @@ export async function runOperation(
   const parsed = chosen.input.safeParse(input);
   if (parsed.success) {
     const running = chosen.run(parsed.data, context);
-    return hasCursor(parsed.data) ? running.catch(refuseBadCursor) : running;
+    const cursor = cursorFieldOf(parsed.data);
+    return cursor === undefined ? running : running.catch(refusingCursor(cursor));
   }
   const [issue] = parsed.error.issues;
   const field =
@@ -87,14 +73,15 @@ export async function runOperation(
   );
 }
 
-function hasCursor(input: unknown): boolean {
-  return typeof input === 'object' && input !== null && 'cursor' in input;
+function cursorFieldOf(input: unknown): string | undefined {
+  if (typeof input !== 'object' || input === null) return undefined;
+  return ['cursor', 'after'].find((field) => field in input);
 }
 
 /** Only the store can check a cursor, because it made it. */
-function refuseBadCursor(error: unknown): never {
-  if (error instanceof RangeError) {
-    throw new OperationError(400, 'invalid_request_error', `cursor: ${error.message}`);
-  }
-  throw error;
+function refusingCursor(field: string): (error: unknown) => never {
+  return function refuse(error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new OperationError(400, 'invalid_request_error', `${field}: ${error.message}`);
+  };
 }

@@ -112,14 +112,11 @@ export function addKeyManagement(app: Express, services: Services): void {
           refusal: badRequest('keys: this account already has the maximum number of keys', 'keys'),
         };
       }
-      const repeated = bookingId.optional().safeParse(req.headers['idempotency-key']);
-      if (!repeated.success) {
-        return { refusal: badRequest('idempotency-key: cannot be used', 'idempotency-key') };
-      }
+      const repeated = repetitionOf(req, key);
+      if ('refusal' in repeated) return repeated;
       const { expires_at, models, ...given } = input.data;
       const created = await store.create({
-        // Includes the account, because other accounts may use the same id.
-        creationId: repeated.data === undefined ? undefined : `${accountId}:${repeated.data}`,
+        creationId: repeated.id,
         account: { id: accountId },
         key: {
           name: given.name,
@@ -176,8 +173,12 @@ export function addKeyManagement(app: Express, services: Services): void {
       if (!input.success) return { refusal: refusalOfQuery(input.error) };
       const target = await targetOf(services, key, req);
       if ('refusal' in target) return target;
+      const repeated = repetitionOf(req, key);
+      if ('refusal' in repeated) return repeated;
       const graceMs = input.data.grace_seconds * 1_000;
-      return { json: await rotated(target.id, { graceMs }, { store, by }) };
+      return {
+        json: await rotated(target.id, { graceMs, rotationId: repeated.id }, { store, by }),
+      };
     }),
   );
   app.post('/v1/dashboard/keys/:key_id/suspend', change('suspendKey'));
@@ -216,6 +217,18 @@ async function targetOf(
   const target = id.success ? await store.getKey(id.data) : undefined;
   if (target?.accountId === accountId) return target;
   return { refusal: unknownKeyOfAccount() };
+}
+
+/** The id with which a repetition changes nothing. Other accounts may use the same words. */
+function repetitionOf(
+  req: Request,
+  { accountId }: KeyRecord,
+): { readonly id: string | undefined } | { readonly refusal: Refusal } {
+  const given = bookingId.optional().safeParse(req.headers['idempotency-key']);
+  if (!given.success) {
+    return { refusal: badRequest('idempotency-key: cannot be used', 'idempotency-key') };
+  }
+  return { id: given.data === undefined ? undefined : `${accountId}:${given.data}` };
 }
 
 function ownKey(): Refusal {

@@ -2,6 +2,7 @@
 
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
+import { addressGroup } from '../client-address.js';
 import { keyId, linkSeconds } from '../operations/fields.js';
 import { linkView } from '../read-links.js';
 import { badRequest } from '../refusal.js';
@@ -39,6 +40,8 @@ export function createLinkRoute(services: Services): RequestHandler {
         return { refusal: unknownKeyOfAccount() };
       }
       const expiresAt = new Date(services.now() + expires_in_seconds * 1_000);
+      const by = { name: key.id, address: addressGroup(req.ip) };
+      await services.store.recordLink(target.id, { expiresAt, by });
       const link = services.readLinks.create(target, expiresAt);
       return { json: linkView(link, target.id, expiresAt) };
     },

@@ -7,6 +7,8 @@ import type { Settings } from './settings.js';
 export interface LivePrices extends PriceTable {
   /** The table of another time (milliseconds since the epoch), by the current schedule. */
   at(atMs: number): PriceTable;
+  /** As {@link PriceSchedule.nextChange}, by the schedule of now. */
+  nextChange(afterMs: number): number;
   replace(settings: Pick<Settings, 'priceTable'>): void;
 }
 
@@ -20,6 +22,7 @@ export function createLivePrices(
     find: (id) => schedule.at(now()).find(id),
     list: () => schedule.at(now()).list(),
     at: (atMs) => schedule.at(atMs),
+    nextChange: (afterMs) => schedule.nextChange(afterMs),
     replace(next) {
       schedule = parsePriceSchedule(next.priceTable);
     },

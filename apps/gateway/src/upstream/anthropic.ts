@@ -12,8 +12,7 @@ const PATHS = { messages: '/v1/messages', count_tokens: '/v1/messages/count_toke
 
 /** @param target.url - Base address, with or without `/v1`. */
 export function anthropicUpstream({ url, apiKey }: AnthropicTarget): Upstream {
-  const { origin, pathname } = new URL(url);
-  const prefix = pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
+  const { origin, prefix } = addressOf(url);
   return {
     origin,
     request: ({ operation, query, headers, body }) => ({
@@ -25,6 +24,12 @@ export function anthropicUpstream({ url, apiKey }: AnthropicTarget): Upstream {
       headers['content-type']?.startsWith('text/event-stream') === true ? unframed : undefined,
     readFailure: readAnthropicFailure,
   };
+}
+
+/** @param url - Base address, with or without `/v1`, which the prefix does not have. */
+export function addressOf(url: string): { readonly origin: string; readonly prefix: string } {
+  const { origin, pathname } = new URL(url);
+  return { origin, prefix: pathname.replace(/\/+$/, '').replace(/\/v1$/, '') };
 }
 
 /** Its chunks are bytes of the event stream itself. */

@@ -50,10 +50,7 @@ export function createUpstreamClient(
     connect: { timeout: CONNECT_TIMEOUT_MS },
   };
   const { origin } = upstream;
-  const pool =
-    proxies.httpsProxy === undefined && proxies.httpProxy === undefined
-      ? new Pool(origin, options)
-      : new EnvHttpProxyAgent({ ...options, ...given(proxies) });
+  const pool = openProxyAgent(proxies, options) ?? new Pool(origin, options);
   return {
     openStream: (headers) => upstream.openStream(headers),
     readFailure: (...response) => upstream.readFailure(...response),
@@ -85,6 +82,16 @@ export interface ProxyVariables {
   readonly httpsProxy?: string | undefined;
   readonly httpProxy?: string | undefined;
   readonly noProxy?: string | undefined;
+}
+
+/** @returns `undefined` if the environment names no proxy */
+export function openProxyAgent(
+  proxies: ProxyVariables,
+  options: EnvHttpProxyAgent.Options,
+): EnvHttpProxyAgent | undefined {
+  return proxies.httpsProxy === undefined && proxies.httpProxy === undefined
+    ? undefined
+    : new EnvHttpProxyAgent({ ...options, ...given(proxies) });
 }
 
 /** If a variable were undefined, undici would read it from the process's environment. */

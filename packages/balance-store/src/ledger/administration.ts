@@ -6,7 +6,13 @@ import { generateCredential, hashCredential, hintOf, pepperIdOf } from '../crede
 import { ExternalIdTakenError } from '../errors.js';
 import type { KeyRecord, KeyState } from '../key.js';
 import type { BalanceStore } from '../store.js';
-import { assertAccount, assertActor, assertCreation, assertKey } from './argument-checks.js';
+import {
+  assertAccount,
+  assertActor,
+  assertCreation,
+  assertId,
+  assertKey,
+} from './argument-checks.js';
 import type { KeyCredential } from './books/transaction.js';
 import type { LedgerDatabase } from './ledger-database.js';
 
@@ -21,6 +27,7 @@ type Administration = Pick<
   | 'revokeKey'
   | 'updateKey'
   | 'rotateKey'
+  | 'recordLink'
   | 'getAccount'
   | 'listAccounts'
   | 'updateAccount'
@@ -111,17 +118,23 @@ export function createAdministration({
       return unlessTaken(record);
     },
 
-    async rotateKey(keyId, { graceMs = 0, by }) {
+    async rotateKey(keyId, { graceMs = 0, rotationId, by }) {
       if (!Number.isInteger(graceMs) || graceMs < 0 || graceMs > MAX_GRACE_MS) {
         throw new RangeError(`graceMs is ${String(graceMs)}, not an integer from 0 to a year`);
       }
+      if (rotationId !== undefined) assertId('rotationId', rotationId);
       assertActor(by);
       const { credential, row } = newCredential();
-      const record = await book('rotateKey', keyId, row, { graceMs, by });
+      const result = await book('rotateKey', keyId, row, { graceMs, rotationId, by });
       onKeyChange(keyId);
-      if (record === undefined) return { outcome: 'unknown_key' };
-      if (record === 'revoked') return { outcome: 'revoked' };
-      return { outcome: 'rotated', record, credential };
+      return result.outcome === 'rotated'
+        ? { outcome: 'rotated', record: result.record, credential }
+        : result;
+    },
+
+    recordLink(keyId, { expiresAt, by }) {
+      assertActor(by);
+      return book('recordLink', keyId, { expiresAt, by });
     },
 
     getAccount: (accountId) => accounts.get(accountId),

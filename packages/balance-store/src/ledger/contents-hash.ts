@@ -39,6 +39,10 @@ export function bookingHash(...contents: readonly (string | bigint | Date | null
   return hashOf(contents.map((part) => (typeof part === 'bigint' ? part.toString() : part)));
 }
 
+export function rotationHash(keyId: string, graceMs: number): string {
+  return hashOf(['rotation', keyId, graceMs]);
+}
+
 /** The hash of all contents of a creation. In hexadecimal. */
 export function creationHash({ account, key, credit }: Creation): string {
   return hashOf([

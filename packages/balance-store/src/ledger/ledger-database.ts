@@ -47,7 +47,7 @@ export interface LedgerDatabase {
 
 export interface AccountTable {
   get(accountId: string): Promise<AccountRecord | undefined>;
-  /** Newest first. */
+  /** @throws {RangeError} when `after` does not belong to a list in this order. */
   list(filter: AccountFilter): Promise<readonly AccountRecord[]>;
   /** The account's row with its lots, as of one moment. */
   readLots(accountId: string): Promise<
@@ -62,7 +62,7 @@ export interface AccountTable {
 
 export interface KeyTable {
   get(keyId: string): Promise<KeyRecord | undefined>;
-  /** Newest first. */
+  /** @throws {RangeError} when `after` does not belong to a list in this order. */
   list(filter: KeyFilter): Promise<readonly KeyRecord[]>;
   /** Finds a key by its credential, or by its previous one while that still works. */
   find(credentialHmac: Buffer): Promise<KeyRecord | undefined>;

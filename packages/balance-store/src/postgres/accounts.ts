@@ -1,17 +1,19 @@
 /** Reads accounts: their rows, their lots, and their balances at a time. */
 
 import type { Pool } from 'pg';
-import type { AccountFilter, CreditSource } from '../account.js';
+import type { CreditSource } from '../account.js';
 import type { Prisma, PrismaClient } from '../generated/client.js';
 import { balanceBefore } from '../ledger/balance-before.js';
 import type { Lot } from '../ledger/books/transaction.js';
 import type { AccountTable } from '../ledger/ledger-database.js';
+import { containing } from '../ledger/search.js';
 import { accountRecordOf } from '../ledger/stored-account.js';
+import type { StoredAccount } from '../ledger/stored-account.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { unitsFromDecimal } from './decimal.js';
+import { metadataConditions, readList, sourceOf } from './list-parts.js';
 import { throughPrisma } from './prisma-faults.js';
 import { WRITE_TIMEOUT_MS, inTransaction, queryRows, reachingDatabase } from './query.js';
-import { containing, metadataConditions } from './search.js';
 import type { TransactionQueries } from './query.js';
 
 export function createAccountTable(prisma: PrismaClient, pool: Pool): AccountTable {
@@ -23,16 +25,13 @@ export function createAccountTable(prisma: PrismaClient, pool: Pool): AccountTab
       return row === null ? undefined : recordOf(row);
     },
 
-    async list(filter) {
-      const rows = await throughPrisma(() =>
-        prisma.account.findMany({
-          where: conditionsOf(filter),
-          orderBy: { id: 'desc' },
-          take: filter.limit,
-          include: countOfUsableKeys(new Date()),
-        }),
-      );
-      return rows.map(recordOf);
+    async list({ name, externalId, metadata, ...page }) {
+      const rows = await readList<StoredAccount<string>>(pool, ACCOUNTS, page, [
+        ['name ILIKE ?', containing(name)],
+        ['external_id = ?', externalId],
+        ...metadataConditions(metadata),
+      ]);
+      return rows.map((row) => accountRecordOf(row, unitsFromNumeric));
     },
 
     readLots: (accountId) =>
@@ -85,6 +84,17 @@ export function createAccountTable(prisma: PrismaClient, pool: Pool): AccountTab
   };
 }
 
+const ACCOUNTS = sourceOf({
+  select:
+    'SELECT id, name, external_id AS "externalId", metadata, low_balance::text AS "lowBalance", ' +
+    'balance::text, spent::text, credited::text, adjusted::text, expired::text, ' +
+    'written_off::text AS "writtenOff", uncovered::text, created_at AS "createdAt", ' +
+    'last_charged_at AS "lastChargedAt", (SELECT count(*)::int FROM api_key ' +
+    "WHERE account_id = account.id AND state = 'active' " +
+    'AND (expires_at IS NULL OR expires_at > now())) AS "usableKeys" FROM account',
+  from: 'account',
+});
+
 function countOfUsableKeys(now: Date) {
   return {
     _count: {
@@ -101,20 +111,6 @@ type AccountRow = Prisma.AccountGetPayload<{ include: ReturnType<typeof countOfU
 
 function recordOf({ _count, ...row }: AccountRow) {
   return accountRecordOf({ ...row, usableKeys: _count.keys }, unitsFromDecimal);
-}
-
-function conditionsOf({
-  after,
-  name,
-  externalId,
-  metadata,
-}: AccountFilter): Prisma.AccountWhereInput {
-  return {
-    ...(after === undefined ? {} : { id: { lt: after } }),
-    ...(name === undefined ? {} : { name: containing(name) }),
-    ...(externalId === undefined ? {} : { externalId }),
-    AND: metadataConditions(metadata),
-  };
 }
 
 /** In the order in which they are used. */

@@ -1,33 +1,33 @@
-/** Reads keys through Prisma, except for the look-up before each admission. */
+/** Reads keys. */
 
 import type { Pool } from 'pg';
-import type { Prisma, PrismaClient } from '../generated/client.js';
-import type { KeyFilter } from '../key.js';
+import type { PrismaClient } from '../generated/client.js';
 import type { KeyTable } from '../ledger/ledger-database.js';
+import { containing } from '../ledger/search.js';
 import { keyRecordOf } from '../ledger/stored-key.js';
 import type { StoredKey } from '../ledger/stored-key.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { unitsFromDecimal } from './decimal.js';
+import { metadataConditions, readList, sourceOf } from './list-parts.js';
 import { throughPrisma } from './prisma-faults.js';
 import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
-import { containing, metadataConditions } from './search.js';
 
-export function createKeyTable(prisma: PrismaClient, hot: Pool): KeyTable {
+export function createKeyTable(prisma: PrismaClient, hot: Pool, admin: Pool): KeyTable {
   return {
     async get(id) {
       const row = await throughPrisma(() => prisma.keyStanding.findUnique({ where: { id } }));
       return row === null ? undefined : keyRecordOf(row, unitsFromDecimal, new Date());
     },
 
-    async list(filter) {
-      const rows = await throughPrisma(() =>
-        prisma.keyStanding.findMany({
-          where: conditionsOf(filter),
-          orderBy: { id: 'desc' },
-          take: filter.limit,
-        }),
-      );
-      return rows.map((row) => keyRecordOf(row, unitsFromDecimal, new Date()));
+    async list({ accountId, name, externalId, metadata, ...page }) {
+      const pattern = containing(name);
+      const rows = await readList<StoredKey<string>>(admin, KEYS, page, [
+        ['account_id = ?', accountId],
+        ['(name ILIKE ? OR hint ILIKE ?)', pattern, pattern],
+        ['external_id = ?', externalId],
+        ...metadataConditions(metadata),
+      ]);
+      return rows.map((row) => keyRecordOf(row, unitsFromNumeric, new Date()));
     },
 
     async find(credentialHmac) {
@@ -36,30 +36,6 @@ export function createKeyTable(prisma: PrismaClient, hot: Pool): KeyTable {
       );
       return row === undefined ? undefined : keyRecordOf(row, unitsFromNumeric, new Date());
     },
-  };
-}
-
-function conditionsOf({
-  after,
-  accountId,
-  name,
-  externalId,
-  metadata,
-}: KeyFilter): Prisma.KeyStandingWhereInput {
-  return {
-    ...(accountId === undefined ? {} : { accountId }),
-    ...(externalId === undefined ? {} : { externalId }),
-    AND: [
-      ...(after === undefined ? [] : [{ id: { lt: after } }]),
-      ...metadataConditions(metadata),
-      ...(name === undefined
-        ? []
-        : [
-            {
-              OR: [{ name: containing(name) }, { hint: containing(name) }],
-            },
-          ]),
-    ],
   };
 }
 
@@ -73,6 +49,8 @@ export const KEY_COLUMNS =
   'day_base::text AS "dayBase", week_start AS "weekStart", week_base::text AS "weekBase", ' +
   'month_start AS "monthStart", month_base::text AS "monthBase", balance::text, ' +
   'credited::text, created_at AS "createdAt", last_charged_at AS "lastChargedAt", standing';
+
+const KEYS = sourceOf({ select: `SELECT ${KEY_COLUMNS} FROM key_standing`, from: 'key_standing' });
 
 const FIND_KEY = {
   name: 'find_key',

@@ -25,6 +25,7 @@ import { documentsContract } from './documents-contract.js';
 import { eventPruningContract } from './event-pruning-contract.js';
 import { eventsContract } from './events-contract.js';
 import { holdsContract } from './holds-contract.js';
+import { listOrderContract } from './list-order-contract.js';
 import { rotationContract } from './rotation-contract.js';
 import { sampleLimits, settlement } from './samples.js';
 import { sealsContract } from './seals-contract.js';
@@ -518,6 +519,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     correctionsContract(part);
     creditsContract(part);
     capsContract(part);
+    listOrderContract(part);
     usageContract(part);
     documentsContract(part);
     eventsContract(part);

@@ -1,6 +1,7 @@
 /** The part of the contract about the rotation of keys. */
 
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { sampleLimits, settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';
@@ -56,6 +57,27 @@ export function rotationContract({ runner, subject, topUp, settle }: ContractPar
       assert.equal(after?.previousUntil, null);
       assert.equal(await keyOf(credential), undefined);
       assert.equal(await keyOf(rotated.credential), record.id);
+    });
+
+    it('rotates once under one id, so that a repetition does not end the grace period', async () => {
+      const { store } = subject();
+      const { record, credential } = await newKey();
+      const options = { graceMs: HOUR_MS, rotationId: randomUUID(), by: TESTS };
+      const [first, second] = await Promise.all([
+        store.rotateKey(record.id, options),
+        store.rotateKey(record.id, options),
+      ]);
+      assert.deepEqual([first.outcome, second.outcome].sort(), ['replayed', 'rotated']);
+      assert.equal(await keyOf(credential), record.id);
+      const trail = await store.listTrail({ keyId: record.id, limit: 10 });
+      assert.equal(trail.filter(({ action }) => action === 'key.rotate').length, 1);
+      const other = await newKey();
+      assert.deepEqual(await store.rotateKey(other.record.id, options), { outcome: 'conflict' });
+      assert.deepEqual(await store.rotateKey(record.id, { ...options, graceMs: 0 }), {
+        outcome: 'conflict',
+      });
+      await store.revokeKey(record.id);
+      assert.equal((await store.rotateKey(record.id, options)).outcome, 'replayed');
     });
 
     it('ends an earlier grace period: only the last two credentials can work', async () => {

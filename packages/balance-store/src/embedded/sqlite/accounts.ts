@@ -5,9 +5,12 @@ import type { AccountState, Lot } from '../../ledger/books/transaction.js';
 import { accountRecordOf } from '../../ledger/stored-account.js';
 import type { StoredAccount } from '../../ledger/stored-account.js';
 import { balanceBefore } from '../../ledger/balance-before.js';
+import { listQuery } from '../../ledger/list-query.js';
+import type { ListSource } from '../../ledger/list-query.js';
+import { containing } from '../../ledger/search.js';
 import type { Connection } from './connection.js';
 import { ZERO, unitsOf } from './money.js';
-import { containing, matching, metadataConditions } from './search.js';
+import { byAmount, byTime, metadataConditions } from './list-parts.js';
 import { dateOf } from './time.js';
 
 interface AccountRow extends Omit<
@@ -32,25 +35,27 @@ export function getAccount(connection: Connection, accountId: string): AccountRe
   return row === undefined ? undefined : recordOf(row);
 }
 
-/** Newest first. */
+const ACCOUNTS: ListSource = {
+  select: SELECT_ACCOUNT,
+  from: 'account',
+  id: 'id',
+  sorts: {
+    spent: { ...byAmount('spent'), direction: 'DESC' },
+    balance: { ...byAmount('balance'), direction: 'ASC' },
+    last_charged: { ...byTime('last_charged_at'), direction: 'DESC' },
+  },
+};
+
 export function listAccounts(
   connection: Connection,
-  { limit, after, name, externalId, metadata }: AccountFilter,
+  { name, externalId, metadata, ...page }: AccountFilter,
 ): readonly AccountRecord[] {
-  const { where, values } = matching(
-    ['id < ?', after],
+  const { text, values } = listQuery(ACCOUNTS, page, [
     ["name LIKE ? ESCAPE '\\'", containing(name)],
     ['external_id = ?', externalId],
     ...metadataConditions('metadata', metadata),
-  );
-  return connection
-    .all<AccountRow>(
-      `${SELECT_ACCOUNT} ${where} ORDER BY id DESC LIMIT ?`,
-      Date.now(),
-      ...values,
-      limit,
-    )
-    .map(recordOf);
+  ]);
+  return connection.all<AccountRow>(text, Date.now(), ...values).map(recordOf);
 }
 
 function recordOf(row: AccountRow): AccountRecord {

@@ -2,13 +2,16 @@
 
 import type { KeyFilter, KeyRecord, KeyState } from '../../key.js';
 import { capUses, windowStartsAt } from '../../ledger/cap-windows.js';
+import { listQuery } from '../../ledger/list-query.js';
+import type { ListSource } from '../../ledger/list-query.js';
 import type { PepperUse } from '../../ledger/pepper.js';
+import { containing } from '../../ledger/search.js';
 import { capsOf, keyRecordOf } from '../../ledger/stored-key.js';
 import type { StoredCaps, StoredKey } from '../../ledger/stored-key.js';
 import type { Standing } from '../../store.js';
 import type { Connection } from './connection.js';
 import { unitsOf } from './money.js';
-import { containing, matching, metadataConditions } from './search.js';
+import { byAmount, byTime, metadataConditions } from './list-parts.js';
 import { dateOf } from './time.js';
 import { standingOf } from './standing.js';
 
@@ -65,22 +68,29 @@ export function findKey(connection: Connection, credentialHmac: Uint8Array): Key
   return recordOf(row);
 }
 
-/** Newest first. */
+const KEYS: ListSource = {
+  select: SELECT_KEY,
+  from: 'api_key JOIN account ON account.id = account_id',
+  id: 'api_key.id',
+  sorts: {
+    spent: { ...byAmount('api_key.spent'), direction: 'DESC' },
+    balance: { ...byAmount('balance'), direction: 'ASC' },
+    last_charged: { ...byTime('api_key.last_charged_at'), direction: 'DESC' },
+  },
+};
+
 export function listKeys(
   connection: Connection,
-  { limit, after, accountId, name, externalId, metadata }: KeyFilter,
+  { accountId, name, externalId, metadata, ...page }: KeyFilter,
 ): readonly KeyRecord[] {
   const pattern = containing(name);
-  const { where, values } = matching(
-    ['api_key.id < ?', after],
+  const { text, values } = listQuery(KEYS, page, [
     ['account_id = ?', accountId],
     ["(api_key.name LIKE ? ESCAPE '\\' OR hint LIKE ? ESCAPE '\\')", pattern, pattern],
     ['api_key.external_id = ?', externalId],
     ...metadataConditions('api_key.metadata', metadata),
-  );
-  return connection
-    .all<KeyRow>(`${SELECT_KEY} ${where} ORDER BY api_key.id DESC LIMIT ?`, ...values, limit)
-    .map((row) => recordOf(row));
+  ]);
+  return connection.all<KeyRow>(text, ...values).map((row) => recordOf(row));
 }
 
 function recordOf(row: KeyRow): KeyRecord;

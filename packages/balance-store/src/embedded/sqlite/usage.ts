@@ -6,7 +6,7 @@ import type { StoredSum } from '../../ledger/stored-usage.js';
 import type { UsageQuery, UsageSum } from '../../usage.js';
 import type { Connection } from './connection.js';
 import { ZERO, unitsOf } from './money.js';
-import { matching } from './search.js';
+import { matching } from '../../ledger/search.js';
 
 const RATE_COLUMNS =
   'input_rate AS inputRate, output_rate AS outputRate, cache_read_rate AS cacheReadRate, ' +

@@ -6,7 +6,7 @@
 import type { AccountChange, AccountRecord, Actor, Creation } from '../../account.js';
 import { CAP_PERIODS } from '../../key.js';
 import type { KeyChange, KeyRecord, KeyState } from '../../key.js';
-import { bookingHash, creationHash } from '../contents-hash.js';
+import { bookingHash, creationHash, rotationHash } from '../contents-hash.js';
 import { credit } from './bookings.js';
 import { recordChange } from './trail.js';
 import type { KeyCredential, LedgerTransaction } from './transaction.js';
@@ -256,15 +256,35 @@ export async function setKeyState(
 
 const ACTIONS = { active: 'key.resume', suspended: 'key.suspend', revoked: 'key.revoke' } as const;
 
+interface Rotation {
+  readonly graceMs: number;
+  readonly rotationId: string | undefined;
+  readonly by: Actor;
+}
+
+type RotationResult =
+  | { readonly outcome: 'rotated'; readonly record: KeyRecord }
+  | { readonly outcome: 'replayed'; readonly record: KeyRecord }
+  | { readonly outcome: 'conflict' | 'revoked' | 'unknown_key' };
+
 export async function rotateKey(
   transaction: LedgerTransaction,
   keyId: string,
   credential: KeyCredential,
-  { graceMs, by }: { readonly graceMs: number; readonly by: Actor },
-): Promise<KeyRecord | 'revoked' | undefined> {
+  { graceMs, rotationId, by }: Rotation,
+): Promise<RotationResult> {
   const before = await lockKey(transaction, keyId);
-  if (before === undefined) return undefined;
-  if (before.state === 'revoked') return 'revoked';
+  if (before === undefined) return { outcome: 'unknown_key' };
+  const hash = rotationHash(keyId, graceMs);
+  const known = rotationId === undefined ? undefined : await transaction.findCreation(rotationId);
+  if (known !== undefined) {
+    return known.hash === hash ? { outcome: 'replayed', record: before } : { outcome: 'conflict' };
+  }
+  if (before.state === 'revoked') return { outcome: 'revoked' };
+  if (rotationId !== undefined) {
+    const { accountId } = before;
+    await transaction.insertCreation(rotationId, { hash, accountId, keyId });
+  }
   const at = await transaction.now();
   const previousUntil = graceMs > 0 ? new Date(at.getTime() + graceMs) : null;
   await transaction.replaceCredential(keyId, credential, previousUntil);
@@ -286,7 +306,27 @@ export async function rotateKey(
       previous_until: previousUntil,
     },
   });
-  return transaction.keyRecord(keyId);
+  const record = await transaction.keyRecord(keyId);
+  if (record === undefined) throw new Error(`key ${keyId} was rotated and is not there`);
+  return { outcome: 'rotated', record };
+}
+
+export async function recordLink(
+  transaction: LedgerTransaction,
+  keyId: string,
+  { expiresAt, by }: { readonly expiresAt: Date; readonly by: Actor },
+): Promise<KeyRecord | undefined> {
+  const key = await transaction.keyRecord(keyId);
+  if (key === undefined) return undefined;
+  await recordChange(transaction, {
+    action: 'key.link',
+    accountId: key.accountId,
+    keyId,
+    by,
+    at: await transaction.now(),
+    details: { expires_at: expiresAt },
+  });
+  return key;
 }
 
 const ERASED = '(erased)';

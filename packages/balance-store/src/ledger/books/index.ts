@@ -6,6 +6,7 @@ import type { LedgerTransaction } from './transaction.js';
 import {
   create,
   eraseAccount,
+  recordLink,
   rotateKey,
   setKeyState,
   updateAccount,
@@ -20,6 +21,7 @@ export const books = {
   updateKey,
   setKeyState,
   rotateKey,
+  recordLink,
   eraseAccount,
   topUp,
   adjust,

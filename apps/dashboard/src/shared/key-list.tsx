@@ -1,0 +1,110 @@
+/** The rows of a list of keys with what can be done to each, and the dialogs for it. */
+
+import type { ComponentChildren } from 'preact';
+import { ChangeCaps, ChangeState, RotateKey } from './key-actions.js';
+import type { KeyActionEnds } from './key-actions.js';
+import { KeyCaps, KeyState } from './key-parts.js';
+import type { KeyFacts } from './key-parts.js';
+import { Money, Time } from './parts.js';
+
+export const KEY_COLUMNS = [
+  { label: 'Key' },
+  { label: 'State' },
+  { label: 'Spent', isNumber: true },
+  { label: 'Caps' },
+  { label: 'Last charge' },
+] as const;
+
+const LABELS = {
+  caps: 'Caps',
+  limits: 'Limits',
+  link: 'Link',
+  rotate: 'Rotate',
+  suspend: 'Suspend',
+  resume: 'Resume',
+  revoke: 'Revoke',
+} as const;
+export type KeyAction = keyof typeof LABELS;
+
+export interface ActingOn<Key> {
+  readonly action: KeyAction;
+  readonly key: Key;
+}
+
+/** @param props.more - Of `limits` and `link`, those that this page has dialogs for. */
+export function KeyRow<Key extends KeyFacts>(props: {
+  readonly of: Key;
+  /** Below the name. */
+  readonly about: ComponentChildren;
+  readonly more?: readonly KeyAction[];
+  /** `undefined` for someone who may only read. */
+  readonly act: ((acting: ActingOn<Key>) => void) | undefined;
+}) {
+  const { of, about, more = [], act } = props;
+  return (
+    <tr data-key={of.id}>
+      <td>
+        {of.name}
+        {about}
+      </td>
+      <td>
+        <KeyState of={of} />
+        {of.scope === 'manage' && <span class="when">may manage</span>}
+      </td>
+      <td class="n">
+        <Money usd={of.spent_usd} />
+      </td>
+      <td>
+        <KeyCaps caps={of.caps} />
+      </td>
+      <td>
+        <Time iso={of.last_charged_at} />
+      </td>
+      {act !== undefined && (
+        <td>
+          <div class="row actions">
+            {actionsOn(of, more).map((action) => (
+              <button
+                key={action}
+                type="button"
+                class={`small ${action === 'revoke' ? 'danger' : ''}`}
+                aria-label={`${LABELS[action]}: ${of.name}`}
+                onClick={() => {
+                  act({ action, key: of });
+                }}
+              >
+                {LABELS[action]}
+              </button>
+            ))}
+          </div>
+        </td>
+      )}
+    </tr>
+  );
+}
+
+function actionsOn({ state }: KeyFacts, more: readonly KeyAction[]): readonly KeyAction[] {
+  if (state === 'revoked') return [];
+  return ['caps', ...more, 'rotate', state === 'suspended' ? 'resume' : 'suspend', 'revoke'];
+}
+
+/** The dialogs that both pages have. */
+export function KeyDialog({
+  acting,
+  ...ends
+}: KeyActionEnds & { readonly acting: ActingOn<KeyFacts> }) {
+  const { action, key } = acting;
+  switch (action) {
+    case 'caps':
+      return <ChangeCaps of={key} {...ends} />;
+    case 'rotate':
+      return <RotateKey of={key} {...ends} />;
+    case 'suspend':
+    case 'resume':
+    case 'revoke':
+      return <ChangeState action={action} of={key} {...ends} />;
+    case 'limits':
+    case 'link':
+      return null;
+  }
+}

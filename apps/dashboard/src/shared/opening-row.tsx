@@ -1,0 +1,47 @@
+/** A row of a table with a button that opens the details below it. */
+
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+
+export function OpeningRow(props: {
+  /** Of the row, for tests: `{ 'data-entry': id }`. */
+  readonly data: Readonly<Record<`data-${string}`, string>>;
+  /** What is opened, for those who do not see the row. */
+  readonly what: string;
+  /** The `<td>` before the button. */
+  readonly children: ComponentChildren;
+  /** Of the whole table. */
+  readonly columns: number;
+  /** `undefined` if there are none, so nothing can be opened. */
+  readonly details: (() => ComponentChildren) | undefined;
+}) {
+  const { data, what, children, columns, details } = props;
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <>
+      <tr {...data}>
+        {children}
+        <td>
+          {details !== undefined && (
+            <button
+              type="button"
+              class="small"
+              aria-expanded={isOpen}
+              aria-label={`${isOpen ? 'Close' : 'Open'} ${what}`}
+              onClick={() => {
+                setIsOpen(!isOpen);
+              }}
+            >
+              {isOpen ? 'Close' : 'Open'}
+            </button>
+          )}
+        </td>
+      </tr>
+      {isOpen && details !== undefined && (
+        <tr class="detail">
+          <td colSpan={columns}>{details()}</td>
+        </tr>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,102 @@
+/** The console's prices beside what the upstream offers, in a browser. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { defaultPriceTableJson } from '@gateway/billing';
+import { startUpstreamSimulator } from '@gateway/upstream-simulator';
+import type { UpstreamSimulator } from '@gateway/upstream-simulator';
+import type { Browser } from 'playwright-core';
+import type { TestGateway } from '../../gateway/test/support/gateway.js';
+import {
+  LOOKS,
+  axeFindings,
+  consoleCookie,
+  openBrowser,
+  openPage,
+  openPart,
+  overflow,
+} from './support/browser.js';
+import { READ_TOKEN, startPages } from './support/traffic.js';
+
+const MODEL = 'claude-sonnet-4-6';
+
+let browser: Browser;
+let gateway: TestGateway;
+let upstream: UpstreamSimulator;
+let folder: string;
+let cookie: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gateway-prices-'));
+  upstream = await startUpstreamSimulator({ models: [MODEL, 'claude-next-6'] });
+  const change = { effective_from: '2099-01-01T00:00:00Z', rate_in: '4.00', rate_out: '15.00' };
+  const models = defaultPriceTableJson.models.map((model) =>
+    model.id === MODEL ? { ...model, cache_write_1h: '2', price_changes: [change] } : model,
+  );
+  writeFileSync(join(folder, 'prices.json'), JSON.stringify({ models }));
+  browser = await openBrowser();
+  gateway = await startPages({
+    UPSTREAM_URL: upstream.url,
+    PRICE_TABLE: join(folder, 'prices.json'),
+  });
+  cookie = await consoleCookie(`${gateway.adminUrl}/console/`, READ_TOKEN);
+});
+afterAll(async () => {
+  await browser.close();
+  await gateway.stop();
+  await upstream.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('the prices of the console', () => {
+  it('have every class, the next change, and what the upstream offers', async () => {
+    const url = `${gateway.adminUrl}/console/`;
+    const { page, context, problems } = await openPage(browser, url, {
+      ...{ width: 1280, theme: 'light', cookie },
+    });
+    await openPart(page, 'prices');
+    const row = (id: string) => page.locator('tr', { has: page.getByText(id, { exact: true }) });
+    const prices = await row(MODEL).locator('td').allInnerTexts();
+    expect(prices.slice(0, 5)).toEqual(['3', '15', '0.3', '3.75', '6']);
+    const heading = await row(MODEL).locator('th').innerText();
+    expect(heading).toContain('\noffered\n');
+    expect(heading).toMatch(
+      /From .*2099.*: Input 4; Cache read 0\.4; Cache write, 5 min 5; Cache write, 1 h 8/,
+    );
+    expect(await row('claude-opus-5').locator('th').innerText()).toContain('not offered');
+    const entry = await page.getByLabel('the entry of claude-next-6', { exact: true }).innerText();
+    expect(JSON.parse(entry.replace(/,\s*$/, ''))).toMatchObject({
+      id: 'claude-next-6',
+      rate_in: null,
+    });
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it.each(LOOKS)('have nothing that axe finds, at $width px in $theme', async (look) => {
+    const url = `${gateway.adminUrl}/console/`;
+    const watched = await openPage(browser, url, { ...look, cookie });
+    await openPart(watched.page, 'prices');
+    await watched.page.getByText('The table lacks 1 model').waitFor();
+    expect([await axeFindings(watched), await overflow(watched.page)]).toEqual([[], 0]);
+    await watched.context.close();
+  });
+
+  // Last, because the upstream does not come back.
+  it('are shown with a plain sentence when the upstream cannot be asked', async () => {
+    await upstream.close();
+    const url = `${gateway.adminUrl}/console/`;
+    const watched = await openPage(browser, url, { width: 390, theme: 'dark', cookie });
+    const { page, context, problems } = watched;
+    await openPart(page, 'prices');
+    const note = page.locator('.note', { hasText: 'Not compared with the upstream' });
+    expect(await note.innerText()).toContain('it cannot be reached (ECONNREFUSED).');
+    expect(await page.getByText('not compared', { exact: true }).count()).toBeGreaterThan(10);
+    expect([await axeFindings(watched), await overflow(page)]).toEqual([[], 0]);
+    await page.getByRole('button', { name: 'Ask again' }).click();
+    await note.waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+});

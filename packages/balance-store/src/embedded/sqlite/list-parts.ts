@@ -1,0 +1,43 @@
+/** How SQLite sorts and searches lists of accounts and keys. */
+
+import type { Sort } from '../../ledger/list-query.js';
+import type { Condition } from '../../ledger/search.js';
+import type { Metadata } from '../../metadata.js';
+
+const UNITS_PER_USD = 10n ** 14n;
+/** The largest integer of SQLite, at which it also reads longer texts. */
+const LARGEST = 2n ** 63n - 1n;
+
+/**
+ * Amounts are decimal text, whose order is not that of the amounts. So rows are sorted by whole
+ * USD, then by the 14 decimals, both with the amount's sign. Exact below 9 * 10^18 USD.
+ */
+export function byAmount(column: string): Omit<Sort, 'direction'> {
+  const decimals = `CAST(substr(${column}, -14) AS INTEGER)`;
+  return {
+    by: [
+      `CAST(${column} AS INTEGER)`,
+      `CASE WHEN ${column} GLOB '-*' THEN -${decimals} ELSE ${decimals} END`,
+    ],
+    valuesAt: (units) => [storable(units / UNITS_PER_USD), units % UNITS_PER_USD],
+  };
+}
+
+function storable(usd: bigint): bigint {
+  if (usd > LARGEST) return LARGEST;
+  return usd < -LARGEST - 1n ? -LARGEST - 1n : usd;
+}
+
+/** By a time, with rows that have none before all others. */
+export function byTime(column: string): Omit<Sort, 'direction'> {
+  return { by: [`coalesce(${column}, -1)`], valuesAt: (ms) => [ms] };
+}
+
+/** One condition for each pair. */
+export function metadataConditions(column: string, metadata: Metadata = {}): readonly Condition[] {
+  return Object.entries(metadata).map(([name, value]) => [
+    `EXISTS (SELECT 1 FROM json_each(${column}) AS pair WHERE pair.key = ? AND pair.value = ?)`,
+    name,
+    value,
+  ]);
+}

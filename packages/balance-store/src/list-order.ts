@@ -1,0 +1,71 @@
+/** The orders of lists of accounts and keys, and the cursors of their pages. */
+
+/**
+ * `newest`: created last. `spent`: most spent. `balance`: the lowest balance. `last_charged`:
+ * charged last; those never charged come at the end. Records that are equal are ordered by id.
+ */
+export type ListOrder = 'newest' | 'spent' | 'balance' | 'last_charged';
+
+interface Listed {
+  readonly id: string;
+  readonly spent: bigint;
+  readonly balance: bigint;
+  readonly lastChargedAt: Date | null;
+}
+
+/**
+ * The cursor of the page that begins after this record. It has the record's place in the order, so
+ * that the next page does not depend on how the record changes meanwhile. A record that moves in
+ * the order between two pages may be on both or on neither.
+ */
+export function listCursorOf(order: ListOrder, last: Listed): string {
+  if (order === 'newest') return last.id;
+  const place = `${order}:${placeOf(order, last).toString()}:${last.id}`;
+  return Buffer.from(place).toString('base64url');
+}
+
+function placeOf(order: Exclude<ListOrder, 'newest'>, last: Listed): bigint {
+  switch (order) {
+    case 'spent':
+      return last.spent;
+    case 'balance':
+      return last.balance;
+    case 'last_charged':
+      return last.lastChargedAt === null ? NEVER : BigInt(last.lastChargedAt.getTime());
+  }
+}
+
+/** The place of records that were never charged: before every time. */
+export const NEVER = -1n;
+
+export interface ListPosition {
+  /**
+   * An amount in units of 10^-14 USD, or milliseconds since the epoch. Not used with `newest`: ids
+   * are in the order of creation.
+   */
+  readonly place: bigint;
+  readonly id: string;
+}
+
+const ID = /^(acct|key)_[\w-]{1,64}$/;
+/** 9999-12-31, the last day that both databases can store. */
+const LAST_TIME = 253_402_300_799_999n;
+
+/** @throws {RangeError} when the cursor was not returned for a list in this order. */
+export function listPositionOf(order: ListOrder, cursor: string): ListPosition {
+  if (order === 'newest') {
+    if (ID.test(cursor)) return { place: 0n, id: cursor };
+    throw new RangeError('must be next_cursor of the page before');
+  }
+  const text = Buffer.from(cursor, 'base64url').toString();
+  const [, of, place = '', id = ''] = /^([a-z_]+):(-?\d{1,38}):([^]+)$/.exec(text) ?? [];
+  const isTime = order === 'last_charged';
+  if (of !== order || !ID.test(id) || (isTime && !isTimeOrNever(BigInt(place)))) {
+    throw new RangeError('must be next_cursor of the page before, in the same order');
+  }
+  return { place: BigInt(place), id };
+}
+
+function isTimeOrNever(ms: bigint): boolean {
+  return ms >= NEVER && ms <= LAST_TIME;
+}
