@@ -40,6 +40,8 @@ const list = z
       .filter((item) => item !== ''),
   );
 
+const pepper = text.min(16, 'must have at least 16 characters');
+
 /** A secret that travels in a header, after a space. */
 const headerToken = text
   .min(16, 'must have at least 16 characters')
@@ -127,7 +129,8 @@ const environment = z.object({
   HTTP_PROXY: proxyUrl.optional(),
   NO_PROXY: text.optional(),
   PRICE_TABLE: text.optional(),
-  KEY_PEPPER: text.min(16, 'must have at least 16 characters').optional(),
+  KEY_PEPPER: pepper.optional(),
+  KEY_PEPPER_PREVIOUS: pepper.optional(),
   WEBHOOK_URL: z.url({ protocol: /^https?$/, error: 'must be an https:// URL' }).optional(),
   WEBHOOK_SECRET: text
     .transform((secrets) => secrets.split(/\s+/))
@@ -255,6 +258,8 @@ export interface Config {
   readonly topUpCents: { readonly minCents: number; readonly maxCents: number };
   readonly priceTablePath: string | undefined;
   readonly keyPepper: string | undefined;
+  /** Accepted as well, while a new pepper replaces it. */
+  readonly previousKeyPepper: string | undefined;
   /** Number of reverse proxies in front, whose `X-Forwarded-For` entries are believed. */
   readonly trustedProxies: number;
   readonly maxBodyBytes: number;
@@ -348,6 +353,9 @@ export function readConfig(env: Environment): Config {
   if (v.DATABASE_URL !== undefined && v.KEY_PEPPER === undefined) {
     problems.push('KEY_PEPPER: is needed with DATABASE_URL, the same on every replica');
   }
+  if (v.KEY_PEPPER_PREVIOUS !== undefined && v.KEY_PEPPER_PREVIOUS === v.KEY_PEPPER) {
+    problems.push('KEY_PEPPER_PREVIOUS: must differ from KEY_PEPPER');
+  }
   if (v.ADMIN_URL !== undefined && v.ADMIN_TOKEN === undefined) {
     problems.push('ADMIN_TOKEN: is needed when ADMIN_URL is set');
   }
@@ -413,6 +421,7 @@ export function readConfig(env: Environment): Config {
     topUpCents: { minCents: v.TOP_UP_MIN_USD, maxCents: v.TOP_UP_MAX_USD },
     priceTablePath: v.PRICE_TABLE,
     keyPepper: v.KEY_PEPPER,
+    previousKeyPepper: v.KEY_PEPPER_PREVIOUS,
     trustedProxies: v.TRUST_PROXY,
     maxBodyBytes: v.MAX_BODY_BYTES,
     bodyMemoryBytes: v.BODY_MEMORY_BYTES ?? defaultBodyMemory(v.MAX_BODY_BYTES, v.WORKERS),

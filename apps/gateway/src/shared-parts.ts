@@ -13,7 +13,7 @@ import type { Config } from './config.js';
 import { openDataDir } from './data-dir.js';
 import type { DataDir } from './data-dir.js';
 import { createHttpServer, drain, listen, urlOf } from './http-server.js';
-import { openStoreWhenReachable, pepperOf } from './open-store.js';
+import { openStoreWhenReachable, peppersOf } from './open-store.js';
 import type { Log } from './log.js';
 import { addLedgerMetrics } from './telemetry/ledger-metrics.js';
 import { startLedgerUpkeep } from './ledger-upkeep.js';
@@ -87,7 +87,7 @@ export async function openSharedParts(
       simulator === undefined
         ? undefined
         : { url: simulator.url, apiKey: SIMULATOR_KEY, isLocal: true },
-    pepper: config.keyPepper ?? dataDir?.secret('key-pepper') ?? '',
+    pepper: peppersOf(config).pepper,
   };
   const initial = readSettings(config, defaults);
   let settings = initial;
@@ -153,7 +153,7 @@ export async function openSharedParts(
           payments,
           overdraft: config.overdraft,
           settings: () => settings,
-          readLinks: createReadLinks(pepperOf(config)),
+          readLinks: createReadLinks(peppersOf(config)),
           get adminTokens() {
             return settings.adminTokens;
           },

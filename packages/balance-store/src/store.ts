@@ -153,6 +153,8 @@ export interface QuarantinedUsage {
 export interface LedgerSummary {
   /** Number of keys by standing. */
   readonly keys: Readonly<Record<Exclude<Standing['standing'], 'unknown'>, number>>;
+  /** Number of keys that need the previous pepper: see {@link KeyFilter.pepper}. */
+  readonly keysUnderPreviousPepper: number;
   readonly accounts: number;
   /** Money that customers have and did not use: the sum of all balances above zero. */
   readonly unspent: bigint;
@@ -185,6 +187,9 @@ export interface BalanceStore {
   /**
    * Finds the key of a credential. `undefined` for a text that was never issued as one, and for the
    * former credential of a rotated key once its grace period is over.
+   *
+   * If the credential is stored under the previous pepper, this stores it under the current one,
+   * once. A fault of that leaves it for the next look-up.
    *
    * The record is cached for up to one second. Changes made through this store show at once, except
    * those of the balance. Use {@link BalanceStore.readStanding} to decide whether the key may make

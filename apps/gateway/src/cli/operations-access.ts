@@ -8,7 +8,7 @@ import { Registry } from 'prom-client';
 import { SchemaTooOldError } from '@gateway/balance-store';
 import { readConfig } from '../config.js';
 import { openDataDir } from '../data-dir.js';
-import { openStore, pepperOf } from '../open-store.js';
+import { openStore, peppersOf } from '../open-store.js';
 import { createLocalCaller, createRemoteCaller } from '../operations/callers.js';
 import type { CallOperation } from '../operations/operations.js';
 import { createReadLinks } from '../read-links.js';
@@ -47,7 +47,7 @@ export async function withOperations<Result>(
         lowBalance: config.lowBalance,
         payments,
         overdraft: config.overdraft,
-        readLinks: createReadLinks(pepperOf(config)),
+        readLinks: createReadLinks(peppersOf(config)),
         live: undefined,
         now: Date.now,
         onProgress: showEntries,

@@ -114,8 +114,11 @@ export const keyOperations = {
       name: name.optional(),
       external_id: externalId.optional(),
       metadata: metadataQuery.optional(),
+      /** `previous`: only keys, not revoked, that the pepper before `KEY_PEPPER` finds. */
+      pepper: z.enum(['previous']).optional(),
     }),
-    async run({ limit, after, account_id, name: part, external_id, metadata: pairs }, { store }) {
+    async run({ name: part, ...input }, { store }) {
+      const { limit, after, account_id, external_id, metadata: pairs, pepper } = input;
       const keys = await store.listKeys({
         limit,
         after,
@@ -123,6 +126,7 @@ export const keyOperations = {
         name: part,
         externalId: external_id,
         metadata: pairs,
+        pepper,
       });
       return list(keys.map(keyView), keys.length === limit ? keys.at(-1)?.id : undefined);
     },

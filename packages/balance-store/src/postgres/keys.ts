@@ -9,7 +9,7 @@ import type { StoredKey } from '../ledger/stored-key.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { unitsFromDecimal } from './decimal.js';
 import { throughPrisma } from './prisma-faults.js';
-import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
+import { READ_TIMEOUT_MS, WRITE_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 import { containing, metadataConditions } from './search.js';
 
 export function createKeyTable(prisma: PrismaClient, hot: Pool): KeyTable {
@@ -19,10 +19,10 @@ export function createKeyTable(prisma: PrismaClient, hot: Pool): KeyTable {
       return row === null ? undefined : keyRecordOf(row, unitsFromDecimal, new Date());
     },
 
-    async list(filter) {
+    async list(filter, pepperId) {
       const rows = await throughPrisma(() =>
         prisma.keyStanding.findMany({
-          where: conditionsOf(filter),
+          where: conditionsOf(filter, pepperId),
           orderBy: { id: 'desc' },
           take: filter.limit,
         }),
@@ -30,28 +30,42 @@ export function createKeyTable(prisma: PrismaClient, hot: Pool): KeyTable {
       return rows.map((row) => keyRecordOf(row, unitsFromDecimal, new Date()));
     },
 
-    async find(credentialHmac) {
+    async find({ hash, oldHash }) {
       const [row] = await reachingDatabase(() =>
-        queryRows<StoredKey<string>>(hot, { ...FIND_KEY, values: [credentialHmac] }),
+        queryRows<FoundRow>(hot, { ...FIND_KEY, values: [bytesOf(hash), bytesOf(oldHash)] }),
       );
-      return row === undefined ? undefined : keyRecordOf(row, unitsFromNumeric, new Date());
+      if (row === undefined) return undefined;
+      const record = keyRecordOf(row, unitsFromNumeric, new Date());
+      return { record, hasOldHash: row.hasOldHash };
+    },
+
+    async renewHash({ hash, oldHash, pepperId }) {
+      await reachingDatabase(() =>
+        queryRows(hot, { ...RENEW_HASH, values: [bytesOf(oldHash), bytesOf(hash), pepperId] }),
+      );
     },
   };
 }
 
-function conditionsOf({
-  after,
-  accountId,
-  name,
-  externalId,
-  metadata,
-}: KeyFilter): Prisma.KeyStandingWhereInput {
+interface FoundRow extends StoredKey<string> {
+  readonly hasOldHash: boolean;
+}
+
+function bytesOf(hash: Uint8Array | null): Buffer | null {
+  return hash === null ? null : Buffer.from(hash);
+}
+
+function conditionsOf(
+  { after, accountId, name, externalId, metadata, pepper }: KeyFilter,
+  pepperId: string,
+): Prisma.KeyStandingWhereInput {
   return {
     ...(accountId === undefined ? {} : { accountId }),
     ...(externalId === undefined ? {} : { externalId }),
     AND: [
       ...(after === undefined ? [] : [{ id: { lt: after } }]),
       ...metadataConditions(metadata),
+      ...(pepper === undefined ? [] : [underPreviousPepper(pepperId)]),
       ...(name === undefined
         ? []
         : [
@@ -60,6 +74,14 @@ function conditionsOf({
             },
           ]),
     ],
+  };
+}
+
+function underPreviousPepper(pepperId: string): Prisma.KeyStandingWhereInput {
+  const other = { not: pepperId };
+  return {
+    state: { not: 'revoked' },
+    OR: [{ pepperId: other }, { previousPepperId: other, previousUntil: { gt: new Date() } }],
   };
 }
 
@@ -77,9 +99,21 @@ export const KEY_COLUMNS =
 const FIND_KEY = {
   name: 'find_key',
   text:
-    `SELECT ${KEY_COLUMNS} FROM key_standing WHERE credential_hmac = $1 ` +
+    `SELECT ${KEY_COLUMNS}, credential_hmac IS NOT DISTINCT FROM $2 AS "hasOldHash" ` +
+    'FROM key_standing WHERE credential_hmac IN ($1, $2) ' +
     'UNION ALL ' +
-    `SELECT ${KEY_COLUMNS} FROM key_standing ` +
-    'WHERE previous_hmac = $1 AND previous_until > clock_timestamp()',
+    `SELECT ${KEY_COLUMNS}, previous_hmac IS NOT DISTINCT FROM $2 FROM key_standing ` +
+    'WHERE previous_hmac IN ($1, $2) AND previous_until > clock_timestamp()',
   timeoutMs: READ_TIMEOUT_MS,
+} as const;
+
+const RENEW_HASH = {
+  text:
+    'UPDATE api_key SET ' +
+    'credential_hmac = CASE WHEN credential_hmac = $1 THEN $2 ELSE credential_hmac END, ' +
+    'pepper_id = CASE WHEN credential_hmac = $1 THEN $3 ELSE pepper_id END, ' +
+    'previous_hmac = CASE WHEN previous_hmac = $1 THEN $2 ELSE previous_hmac END, ' +
+    'previous_pepper_id = CASE WHEN previous_hmac = $1 THEN $3 ELSE previous_pepper_id END ' +
+    'WHERE credential_hmac = $1 OR previous_hmac = $1',
+  timeoutMs: WRITE_TIMEOUT_MS,
 } as const;

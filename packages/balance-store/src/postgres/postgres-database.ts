@@ -41,7 +41,7 @@ export function createPostgresDatabase(hot: Pool, admin: Pool): LedgerDatabase {
     readUsage: (query) => reachingDatabase(() => readUsage(admin, query)),
     listTrail: (filter) => listTrail(prisma, filter),
     quarantine: (usage) => reachingDatabase(() => insertQuarantine(hot, usage, null)),
-    summarize: () => reachingDatabase(() => summarizeLedger(admin)),
+    summarize: (pepperId) => reachingDatabase(() => summarizeLedger(admin, pepperId)),
     audit: (options) => reachingDatabase(() => auditLedger(createAuditSource(admin), options)),
     ping: () =>
       reachingDatabase(async () => {

@@ -25,6 +25,7 @@ import { documentsContract } from './documents-contract.js';
 import { eventPruningContract } from './event-pruning-contract.js';
 import { eventsContract } from './events-contract.js';
 import { holdsContract } from './holds-contract.js';
+import { peppersContract } from './peppers-contract.js';
 import { rotationContract } from './rotation-contract.js';
 import { sampleLimits, settlement } from './samples.js';
 import { sealsContract } from './seals-contract.js';
@@ -512,6 +513,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     eventPruningContract(part);
     holdsContract(part);
     accountsContract(part);
+    peppersContract(part);
     rotationContract(part);
     correctionsContract(part);
     creditsContract(part);
