@@ -113,7 +113,9 @@ export interface Peppers {
 export function peppersOf({ keyPepper, previousKeyPepper, ...config }: Config): Peppers {
   const pepper = keyPepper ?? ownPepper(config);
   if (pepper === previousKeyPepper) {
-    throw new ConfigError(['KEY_PEPPER_PREVIOUS: is the pepper in use; set KEY_PEPPER to a new one']);
+    throw new ConfigError([
+      'KEY_PEPPER_PREVIOUS: is the pepper in use; set KEY_PEPPER to a new one',
+    ]);
   }
   return { pepper, previousPepper: previousKeyPepper };
 }

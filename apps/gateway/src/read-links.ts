@@ -47,8 +47,7 @@ export function isReadLink(credential: string): boolean {
  */
 export function createReadLinks({ pepper, previousPepper }: Peppers): ReadLinks {
   const signer = signerOf(pepper);
-  const signers =
-    previousPepper === undefined ? [signer] : [signer, signerOf(previousPepper)];
+  const signers = previousPepper === undefined ? [signer] : [signer, signerOf(previousPepper)];
 
   return {
     create(key, expiresAt) {
