@@ -68,6 +68,8 @@ export type {
   BalanceStore,
   Charged,
   LedgerSummary,
+  QuarantineFilter,
+  QuarantineRecord,
   QuarantinedUsage,
   Settlement,
   SettleOutcome,

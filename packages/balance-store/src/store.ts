@@ -149,6 +149,18 @@ export interface QuarantinedUsage {
   readonly reason: string;
 }
 
+export interface QuarantineRecord extends QuarantinedUsage {
+  readonly createdAt: Date;
+}
+
+export interface QuarantineFilter {
+  /** Inclusive. */
+  readonly from: Date;
+  /** Exclusive. */
+  readonly until: Date;
+  readonly limit: number;
+}
+
 /** Amounts are in units of 10^-14 USD. */
 export interface LedgerSummary {
   /** Number of keys by standing. */
@@ -277,6 +289,8 @@ export interface BalanceStore {
   countHolds(state: HoldState): Promise<number>;
   /** Sets aside a usage object that cannot be trusted. Never charges. */
   quarantine(usage: QuarantinedUsage): Promise<void>;
+  /** Oldest first. */
+  listQuarantined(filter: QuarantineFilter): Promise<readonly QuarantineRecord[]>;
   topUp(topUp: TopUp): Promise<TopUpOutcome>;
   adjust(adjustment: Adjustment): Promise<AdjustmentOutcome>;
   /** Moves money between two accounts: two entries in one transaction. */

@@ -94,6 +94,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     readUsage: (query) => read('readUsage', query),
     listTrail: (filter) => read('listTrail', filter),
     quarantine: (usage) => write('insertQuarantine', usage),
+    listQuarantined: (filter) => read('listQuarantined', filter),
     summarize: (pepperId) => read('summarize', pepperId),
     // No timeout: an audit reads page by page and takes as long as the ledger is large.
     audit: ({ anchor }) => reading.call('audit', [{ anchor }], undefined),

@@ -87,6 +87,11 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
       return holds.placeHold(hold);
     },
     quarantine: (usage) => database.quarantine(usage),
+    async listQuarantined(filter) {
+      assertTime('from', filter.from);
+      assertTime('until', filter.until);
+      return database.listQuarantined(filter);
+    },
     async topUp(topUp) {
       assertPositive('a top-up', topUp.amount);
       assertId('topUpId', topUp.topUpId);

@@ -13,7 +13,13 @@ import type { EventState, StoredEvent } from '../event.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../hold.js';
 import type { KeyFilter, KeyRecord } from '../key.js';
 import type { EntryFilter, LedgerEntry } from '../ledger-entry.js';
-import type { LedgerSummary, QuarantinedUsage, Standing } from '../store.js';
+import type {
+  LedgerSummary,
+  QuarantineFilter,
+  QuarantineRecord,
+  QuarantinedUsage,
+  Standing,
+} from '../store.js';
 import type { TrailEntry, TrailFilter } from '../trail.js';
 import type { UsageQuery, UsageSum } from '../usage.js';
 import type { RunBook } from './books/index.js';
@@ -38,6 +44,8 @@ export interface LedgerDatabase {
   readonly book: RunBook;
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
   quarantine(usage: QuarantinedUsage): Promise<void>;
+  /** Oldest first. */
+  listQuarantined(filter: QuarantineFilter): Promise<readonly QuarantineRecord[]>;
   /** Newest first. */
   listTrail(filter: TrailFilter): Promise<readonly TrailEntry[]>;
   /** @param pepperId - Keys with hashes under another pepper are counted. */

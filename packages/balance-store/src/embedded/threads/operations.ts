@@ -15,6 +15,7 @@ import { finishEvent, listEvents, pruneEvents, takeDueEvents } from '../sqlite/e
 import { findEntries, findEntry, listEntries } from '../sqlite/entries.js';
 import { countHolds, listHolds, placeHolds, releaseHolds, renewHolds } from '../sqlite/holds.js';
 import { listKeys, renewHash } from '../sqlite/keys.js';
+import { listQuarantined } from '../sqlite/quarantine.js';
 import { sealBlock, unsealedAccountIds } from '../sqlite/seals.js';
 import { insertQuarantine, quarantineSettlement, settleBatch } from '../sqlite/settle.js';
 import { summarizeLedger } from '../sqlite/summary.js';
@@ -88,6 +89,7 @@ export function createReadOperations(connection: Connection) {
     listEntries: on(connection, listEntries),
     unsealedAccountIds: on(connection, unsealedAccountIds),
     readHead: on(connection, readHead),
+    listQuarantined: on(connection, listQuarantined),
     summarize: on(connection, summarizeLedger),
     audit: (options: AuditOptions) => auditLedger(createAuditSource(connection), options),
   };
