@@ -18,6 +18,8 @@ const MAX_CENTS = 99_999_999;
 const positive = z.coerce.number().int().min(1);
 const text = z.string().trim().min(1);
 
+const PROVIDER_URL = 'https://api.anthropic.com';
+
 const PRICED_FEATURES = [
   'web_search',
   'code_execution',
@@ -125,6 +127,10 @@ const environment = z.object({
   UPSTREAM_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' }).optional(),
   UPSTREAM_API_KEY: text.optional(),
   UPSTREAMS: text.optional(),
+  ANTHROPIC_ADMIN_KEY: text.regex(/^sk-ant-admin[\x21-\x7e]+$/, 'must be sk-ant-admin…').optional(),
+  ANTHROPIC_ADMIN_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http(s):// URL' })
+    .default(PROVIDER_URL),
   HTTPS_PROXY: proxyUrl.optional(),
   HTTP_PROXY: proxyUrl.optional(),
   NO_PROXY: text.optional(),
@@ -227,6 +233,8 @@ export interface Config {
   readonly upstream: { readonly url: string; readonly apiKey: string } | undefined;
   /** A file with several accounts, in place of `upstream`. */
   readonly upstreamsPath: string | undefined;
+  /** The Admin API of the upstream's provider; `undefined`: its reports cannot be read. */
+  readonly providerAdmin: { readonly url: string; readonly key: string } | undefined;
   /** The proxies between the gateway and the upstream. */
   readonly proxies: {
     readonly httpsProxy: string | undefined;
@@ -299,8 +307,6 @@ export interface ChatConfig {
   /** With `auto`, the gateway adds cache points to requests without any. */
   readonly cache: 'client' | 'auto';
 }
-
-const PROVIDER_URL = 'https://api.anthropic.com';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -399,6 +405,10 @@ export function readConfig(env: Environment): Config {
         ? undefined
         : { url: v.UPSTREAM_URL ?? PROVIDER_URL, apiKey: v.UPSTREAM_API_KEY },
     upstreamsPath: v.UPSTREAMS,
+    providerAdmin:
+      v.ANTHROPIC_ADMIN_KEY === undefined
+        ? undefined
+        : { url: v.ANTHROPIC_ADMIN_URL, key: v.ANTHROPIC_ADMIN_KEY },
     proxies: { httpsProxy: v.HTTPS_PROXY, httpProxy: v.HTTP_PROXY, noProxy: v.NO_PROXY },
     webhook:
       v.WEBHOOK_URL === undefined || v.WEBHOOK_SECRET === undefined

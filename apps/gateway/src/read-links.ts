@@ -8,7 +8,6 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyRecord } from '@gateway/balance-store';
-import type { Peppers } from './open-store.js';
 import { CUSTOMER_PAGE } from './pages/addresses.js';
 
 export interface ReadLinks {
@@ -42,10 +41,16 @@ export function isReadLink(credential: string): boolean {
 }
 
 /**
- * @param peppers - Those of the keys' credentials, the same on every replica. Links are signed under
- * the current pepper; those that were signed under the previous one stay good while it is accepted.
+ * Links are signed under the current pepper. Those that were signed under the previous one stay
+ * good while it is accepted.
+ *
+ * @param peppers - Those of the keys' credentials, the same on every replica.
  */
-export function createReadLinks({ pepper, previousPepper }: Peppers): ReadLinks {
+export function createReadLinks(peppers: {
+  readonly pepper: string;
+  readonly previousPepper: string | undefined;
+}): ReadLinks {
+  const { pepper, previousPepper } = peppers;
   const signer = signerOf(pepper);
   const signers = previousPepper === undefined ? [signer] : [signer, signerOf(previousPepper)];
 

@@ -31,6 +31,7 @@ import { createTrafficReader } from './telemetry/traffic-today.js';
 import type { WorkerMetrics } from './workers/rpc-interfaces.js';
 import { createReadLinks } from './read-links.js';
 import { openPayments } from './payments/open-payments.js';
+import { openProviderReports } from './provider-reports/open-provider-reports.js';
 import { startPaymentUpkeep } from './payments/payment-upkeep.js';
 import type { Payments } from './payments/payments.js';
 
@@ -151,6 +152,7 @@ export async function openSharedParts(
           },
           lowBalance: config.lowBalance,
           payments,
+          reports: openProviderReports(config),
           overdraft: config.overdraft,
           settings: () => settings,
           readLinks: createReadLinks(peppersOf(config)),

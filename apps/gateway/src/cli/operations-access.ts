@@ -13,6 +13,7 @@ import { createLocalCaller, createRemoteCaller } from '../operations/callers.js'
 import type { CallOperation } from '../operations/operations.js';
 import { createReadLinks } from '../read-links.js';
 import { openPayments } from '../payments/open-payments.js';
+import { openProviderReports } from '../provider-reports/open-provider-reports.js';
 import { showEntries } from './progress.js';
 import { createLivePrices } from '../settings/live-prices.js';
 import { readPriceTable } from '../settings/settings.js';
@@ -46,6 +47,7 @@ export async function withOperations<Result>(
         defaultLimits: config.keyLimits,
         lowBalance: config.lowBalance,
         payments,
+        reports: openProviderReports(config),
         overdraft: config.overdraft,
         readLinks: createReadLinks(peppersOf(config)),
         live: undefined,

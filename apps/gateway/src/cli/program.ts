@@ -30,6 +30,7 @@ import {
   printUsage,
 } from './print.js';
 import { showProgress } from './progress.js';
+import { addReconcile } from './reconcile-command.js';
 import { printReloads, reloadReplicas } from './reload.js';
 import { serve } from './serve.js';
 import { compareWithFile, rechargeFromFile } from './witness-commands.js';
@@ -80,6 +81,7 @@ export function createProgram(): Command {
   addPayments(program.command('payments').description('payments by the payment provider'));
   addPromoCodes(program.command('promo-codes').description('codes for promotional credit'));
   addReports(program);
+  addReconcile(program.command('reconcile'));
   addLedger(program.command('ledger').description('the record of every charge and top-up'));
   const models = program.command('models').description('what is offered, and at what price');
   models

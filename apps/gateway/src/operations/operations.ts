@@ -11,6 +11,7 @@ import { ledgerOperations } from './ledger.js';
 import { paymentOperations } from './payments.js';
 import { OperationError, list, operation } from './operation.js';
 import type { Operation, OperationContext } from './operation.js';
+import { reconciliationOperations } from './reconciliation.js';
 import { todayOperations } from './today.js';
 
 export const operations = {
@@ -20,6 +21,7 @@ export const operations = {
   ...auditOperations,
   ...todayOperations,
   ...paymentOperations,
+  ...reconciliationOperations,
 
   listModels: operation({
     method: 'GET',

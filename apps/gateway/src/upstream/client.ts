@@ -50,10 +50,11 @@ export function createUpstreamClient(
     connect: { timeout: CONNECT_TIMEOUT_MS },
   };
   const { origin } = upstream;
+  const proxy = proxyOptions(proxies);
   const pool =
-    proxies.httpsProxy === undefined && proxies.httpProxy === undefined
+    proxy === undefined
       ? new Pool(origin, options)
-      : new EnvHttpProxyAgent({ ...options, ...given(proxies) });
+      : new EnvHttpProxyAgent({ ...options, ...proxy });
   return {
     openStream: (headers) => upstream.openStream(headers),
     readFailure: (...response) => upstream.readFailure(...response),
@@ -87,9 +88,13 @@ export interface ProxyVariables {
   readonly noProxy?: string | undefined;
 }
 
-/** undici would read the process's environment in place of a variable that is undefined. */
-function given({ httpsProxy = '', httpProxy = '', noProxy = '' }: ProxyVariables) {
-  return { httpsProxy, httpProxy, noProxy };
+/**
+ * The options of undici's proxy agent; `undefined` without a proxy. undici would read the process's
+ * environment in place of a variable that is undefined.
+ */
+export function proxyOptions({ httpsProxy, httpProxy, noProxy = '' }: ProxyVariables) {
+  if (httpsProxy === undefined && httpProxy === undefined) return undefined;
+  return { httpsProxy: httpsProxy ?? '', httpProxy: httpProxy ?? '', noProxy };
 }
 
 /** undici documents iterables as bodies, but its types do not list them. */

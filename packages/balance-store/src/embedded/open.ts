@@ -29,8 +29,8 @@ export interface EmbeddedStoreOptions {
   /** Secret under which credentials are hashed. Keep it apart from the directory. */
   readonly pepper: string;
   /**
-   * The secret that `pepper` replaces. A credential that is stored under it still finds its key, and
-   * is stored under `pepper` from then on.
+   * The secret that `pepper` replaces. A credential that is stored under it still finds its key,
+   * and is stored under `pepper` from then on.
    */
   readonly previousPepper?: string | undefined;
   /** How long a hold outlives its process; 5 minutes when absent. */

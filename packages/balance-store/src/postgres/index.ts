@@ -16,8 +16,8 @@ export interface PostgresStoreOptions {
   /** Secret that credentials are hashed with. Not in the database; the same for all replicas. */
   readonly pepper: string;
   /**
-   * The secret that `pepper` replaces. A credential that is stored under it still finds its key, and
-   * is stored under `pepper` from then on.
+   * The secret that `pepper` replaces. A credential that is stored under it still finds its key,
+   * and is stored under `pepper` from then on.
    */
   readonly previousPepper?: string | undefined;
   /** Sizes of the two connection pools: 6 for requests and 2 for operators when absent. */

@@ -6,7 +6,7 @@ import { PepperMismatchError } from '../errors.js';
 import type { BalanceStore } from '../store.js';
 import { sampleLimits } from './samples.js';
 import { TESTS } from './subject.js';
-import type { ContractPart } from './subject.js';
+import type { ContractPart, StoreUnderTest } from './subject.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -132,7 +132,9 @@ export function peppersContract({ runner, subject }: ContractPart): void {
     });
 
     it('is refused if no key was issued under it or under the previous one', async () => {
-      const { openBeside, pepper: old } = subject();
+      const { pepper: old } = subject();
+      const openBeside = (peppers: Parameters<StoreUnderTest['openBeside']>[0]) =>
+        subject().openBeside(peppers);
       await newKey();
       const [pepper, previousPepper] = [newPepper(), newPepper()];
       await assert.rejects(openBeside({ pepper, previousPepper }), PepperMismatchError);
