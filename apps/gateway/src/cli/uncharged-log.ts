@@ -1,4 +1,4 @@
-/** Finds in the gateway's log the requests that the upstream answered and nobody was charged for. */
+/** Finds requests in the gateway's log that the upstream answered and that were not charged. */
 
 import { z } from 'zod';
 import { WITNESS_BATCH } from '../operations/ledger.js';
@@ -13,19 +13,26 @@ export interface LoggedRequest extends ExplainingRequest {
   readonly model: string;
 }
 
-/** Of a response that was not charged. */
-const unchargedLine = z.looseObject({
-  time: z.iso.datetime(),
-  request_id: z.string().min(1),
-  key_id: z.string(),
-  model: z.string(),
-  loss: z.string(),
-});
+/**
+ * Of a response that was not charged, or of a request whose connection to the upstream failed: the
+ * upstream may have answered it.
+ */
+const unchargedLine = z
+  .looseObject({
+    time: z.iso.datetime(),
+    request_id: z.string().min(1),
+    key_id: z.string(),
+    model: z.string(),
+    loss: z.string().optional(),
+    fault: z.string().optional(),
+    charge_usd: z.undefined().optional(),
+  })
+  .refine(({ loss, fault }) => loss !== undefined || fault !== undefined);
 
 /**
  * Reads the lines of this range of time.
  *
- * @throws {OperationError} The file cannot be read, or a line is not one of the log.
+ * @throws {OperationError} The file cannot be read, or is not a log.
  */
 export async function findUncharged(
   file: string,
@@ -34,20 +41,20 @@ export async function findUncharged(
 ): Promise<readonly LoggedRequest[]> {
   const found: LoggedRequest[] = [];
   let charged: LoggedCharge[] = [];
+  let hasLogLine = false;
   const isInRange = (time: string) => {
     const at = Date.parse(time);
     return at >= range.from.getTime() && at < range.until.getTime();
   };
   for await (const { place, json } of readJsonLines(file)) {
-    if (!isLogLine(json)) {
-      const message = `${place}: is not a line of the gateway's log`;
-      throw new OperationError(400, 'invalid_request_error', message);
-    }
+    // The gateway also prints its addresses when it starts.
+    if (!isLogLine(json)) continue;
+    hasLogLine = true;
     const uncharged = unchargedLine.safeParse(json);
     if (uncharged.success) {
-      const { time, request_id, key_id, model, loss } = uncharged.data;
+      const { time, request_id, key_id, model, loss, fault = '' } = uncharged.data;
       const request = { cause: 'not_charged' as const, request_id, key_id, model };
-      if (isInRange(time)) found.push({ ...request, at: time, detail: loss });
+      if (isInRange(time)) found.push({ ...request, at: time, detail: loss ?? fault });
       continue;
     }
     const charge = chargedOf(json, place);
@@ -59,6 +66,10 @@ export async function findUncharged(
     if (charged.length < WITNESS_BATCH) continue;
     found.push(...(await missingOf(charged, call)));
     charged = [];
+  }
+  if (!hasLogLine) {
+    const message = `${file}: has no line of the gateway's log`;
+    throw new OperationError(400, 'invalid_request_error', message);
   }
   if (charged.length > 0) found.push(...(await missingOf(charged, call)));
   return found;
