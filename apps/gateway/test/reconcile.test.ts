@@ -522,6 +522,18 @@ describe.each([
     expect(ran.out).toBe('');
   });
 
+  it.each([
+    [{ from: 'x', until: '2026-11-02' }, /^from: must be a day/],
+    [{ from: '2026-11-01', until: '2026-11-31' }, /^until: must be a day/],
+    [{ from: '2026-11-02', until: '2026-11-01' }, /^until: must be after from/],
+    [{ from: '2026-11-01', until: '2026-11-02', tolerance_usd: '-1' }, /^tolerance_usd: /],
+  ])('refuses over the admin API, naming the field: %j', async (input, message) => {
+    await expect(call('reconcileProvider', input)).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringMatching(message),
+    });
+  });
+
   it('needs a key for the reports', async () => {
     const { ANTHROPIC_ADMIN_KEY: _key, ...without } = env;
     const ran = await gatewayCommand(['reconcile', ...RANGE], without);

@@ -64,7 +64,8 @@ export const time = z.iso
 
 /** `2026-11-01`: its start in UTC. */
 export const day = z.iso
-  .date('must be a day such as 2026-11-01')
+  // Aborts, so that rules about two days see days only.
+  .date({ error: 'must be a day such as 2026-11-01', abort: true })
   .transform((text) => new Date(`${text}T00:00:00Z`))
   .refine(isStorableTime, STORABLE_TIME_RULE);
 
