@@ -12,7 +12,7 @@ import type { Config } from './config.js';
 import { enableMinorCollections, freeMemoryOfStart, freeMemoryWhenIdle } from './heap-tuning.js';
 import { connectionsOn, createHttpServer, drain, listen, urlOf } from './http-server.js';
 import { withRefusalEvents } from './notifications/upstream-refused.js';
-import { pepperOf } from './open-store.js';
+import { peppersOf } from './open-store.js';
 import type { RequestLedger } from './open-store.js';
 import type { Log } from './log.js';
 import type { Payments } from './payments/payments.js';
@@ -141,7 +141,7 @@ export async function startClientServer(
     trustedProxies: config.trustedProxies,
     corsOrigins: config.corsOrigins,
     overdraft: config.overdraft,
-    readLinks: createReadLinks(pepperOf(config)),
+    readLinks: createReadLinks(peppersOf(config)),
     topUpUrl: config.topUpUrl,
     customerPage: loadPage('customer', config.pagesDir, log),
     now: Date.now,

@@ -20,6 +20,8 @@ const MAX_CENTS = 99_999_999;
 const positive = z.coerce.number().int().min(1);
 const text = z.string().trim().min(1);
 
+const PROVIDER_URL = 'https://api.anthropic.com';
+
 const PRICED_FEATURES = [
   'web_search',
   'code_execution',
@@ -41,6 +43,8 @@ const list = z
       .map((item) => item.trim())
       .filter((item) => item !== ''),
   );
+
+const pepper = text.min(16, 'must have at least 16 characters');
 
 /** A secret that is sent in a header, after a space. */
 const headerToken = text
@@ -126,11 +130,16 @@ const environment = z.object({
   UPSTREAM_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' }).optional(),
   UPSTREAM_API_KEY: text.optional(),
   UPSTREAMS: text.optional(),
+  ANTHROPIC_ADMIN_KEY: text.regex(/^sk-ant-admin[\x21-\x7e]+$/, 'must be sk-ant-admin…').optional(),
+  ANTHROPIC_ADMIN_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http(s):// URL' })
+    .default(PROVIDER_URL),
   HTTPS_PROXY: proxyUrl.optional(),
   HTTP_PROXY: proxyUrl.optional(),
   NO_PROXY: text.optional(),
   PRICE_TABLE: text.optional(),
-  KEY_PEPPER: text.min(16, 'must have at least 16 characters').optional(),
+  KEY_PEPPER: pepper.optional(),
+  KEY_PEPPER_PREVIOUS: pepper.optional(),
   WEBHOOK_URL: z.url({ protocol: /^https?$/, error: 'must be an https:// URL' }).optional(),
   WEBHOOK_SECRET: text
     .transform((secrets) => secrets.split(/\s+/))
@@ -228,6 +237,8 @@ export interface Config {
   readonly upstream: { readonly url: string; readonly apiKey: string } | undefined;
   /** A file with several accounts, in place of `upstream`. */
   readonly upstreamsPath: string | undefined;
+  /** The Admin API of the upstream's provider; `undefined`: its reports cannot be read. */
+  readonly providerAdmin: { readonly url: string; readonly key: string } | undefined;
   /** The proxies between the gateway and the upstream. */
   readonly proxies: {
     readonly httpsProxy: string | undefined;
@@ -259,6 +270,8 @@ export interface Config {
   readonly topUpCents: { readonly minCents: number; readonly maxCents: number };
   readonly priceTablePath: string | undefined;
   readonly keyPepper: string | undefined;
+  /** Accepted as well, while a new pepper replaces it. */
+  readonly previousKeyPepper: string | undefined;
   /** Number of reverse proxies in front, whose `X-Forwarded-For` entries are believed. */
   readonly trustedProxies: number;
   readonly maxBodyBytes: number;
@@ -300,8 +313,6 @@ export interface ChatConfig {
   /** With `auto`, the gateway adds cache points to requests without any. */
   readonly cache: 'client' | 'auto';
 }
-
-const PROVIDER_URL = 'https://api.anthropic.com';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -355,6 +366,9 @@ export function readConfig(env: Environment): Config {
   if (v.DATABASE_URL !== undefined && v.KEY_PEPPER === undefined) {
     problems.push('KEY_PEPPER: is needed with DATABASE_URL, the same on every replica');
   }
+  if (v.KEY_PEPPER_PREVIOUS !== undefined && v.KEY_PEPPER_PREVIOUS === v.KEY_PEPPER) {
+    problems.push('KEY_PEPPER_PREVIOUS: must differ from KEY_PEPPER');
+  }
   if (v.ADMIN_URL !== undefined && v.ADMIN_TOKEN === undefined) {
     problems.push('ADMIN_TOKEN: is needed when ADMIN_URL is set');
   }
@@ -398,6 +412,10 @@ export function readConfig(env: Environment): Config {
         ? undefined
         : { url: v.UPSTREAM_URL ?? PROVIDER_URL, apiKey: v.UPSTREAM_API_KEY },
     upstreamsPath: v.UPSTREAMS,
+    providerAdmin:
+      v.ANTHROPIC_ADMIN_KEY === undefined
+        ? undefined
+        : { url: v.ANTHROPIC_ADMIN_URL, key: v.ANTHROPIC_ADMIN_KEY },
     proxies: { httpsProxy: v.HTTPS_PROXY, httpProxy: v.HTTP_PROXY, noProxy: v.NO_PROXY },
     webhook:
       v.WEBHOOK_URL === undefined || v.WEBHOOK_SECRET === undefined
@@ -420,6 +438,7 @@ export function readConfig(env: Environment): Config {
     topUpCents: { minCents: v.TOP_UP_MIN_USD, maxCents: v.TOP_UP_MAX_USD },
     priceTablePath: v.PRICE_TABLE,
     keyPepper: v.KEY_PEPPER,
+    previousKeyPepper: v.KEY_PEPPER_PREVIOUS,
     trustedProxies: v.TRUST_PROXY,
     maxBodyBytes: v.MAX_BODY_BYTES,
     bodyMemoryBytes: v.BODY_MEMORY_BYTES ?? defaultBodyMemory(v.MAX_BODY_BYTES, v.WORKERS),

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { BalanceStore } from '@gateway/balance-store';
+import { ConfigError } from './config.js';
 import type { Config } from './config.js';
 import { openDataDir } from './data-dir.js';
 import type { DataDir } from './data-dir.js';
@@ -96,21 +97,41 @@ export async function openStore(
   const { openPostgresStore } = await import('@gateway/balance-store/postgres');
   return openPostgresStore({
     connectionString: config.databaseUrl ?? '',
-    pepper: config.keyPepper ?? '',
+    ...peppersOf(config),
     migrate,
   });
 }
 
 export function embeddedLedger(
-  { keyPepper }: Config,
+  config: Config,
   dataDir: DataDir,
-): { readonly dataDir: string; readonly pepper: string } {
-  return { dataDir: dataDir.path, pepper: keyPepper ?? dataDir.secret('key-pepper') };
+): { readonly dataDir: string } & Peppers {
+  return { dataDir: dataDir.path, ...peppersOf(config) };
 }
 
-/** The secret that credentials are hashed with. The embedded default makes it on first use. */
-export function pepperOf({ keyPepper, dataDir }: Config): string {
-  return keyPepper ?? openDataDir(dataDir).secret('key-pepper');
+export interface Peppers {
+  readonly pepper: string;
+  readonly previousPepper: string | undefined;
+}
+
+/**
+ * The secret that credentials are hashed with, and the one that it replaces.
+ *
+ * @throws {ConfigError} Both are the same: the file of the embedded ledger still has the old one.
+ */
+export function peppersOf({ keyPepper, previousKeyPepper, ...config }: Config): Peppers {
+  const pepper = keyPepper ?? ownPepper(config);
+  if (pepper === previousKeyPepper) {
+    throw new ConfigError([
+      'KEY_PEPPER_PREVIOUS: is the pepper in use; set KEY_PEPPER to a new one',
+    ]);
+  }
+  return { pepper, previousPepper: previousKeyPepper };
+}
+
+/** The embedded ledger makes its pepper on first use. */
+function ownPepper({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): string {
+  return databaseUrl === undefined ? openDataDir(dataDir).secret('key-pepper') : '';
 }
 
 /** Opens the ledger to serve, and waits up to a minute for a database that is still starting. */

@@ -40,34 +40,56 @@ export function isReadLink(credential: string): boolean {
   return credential.startsWith(PREFIX);
 }
 
-/** @param pepper - The pepper with which credentials are hashed, the same on every replica. */
-export function createReadLinks(pepper: string): ReadLinks {
-  const secret = createHmac('sha256', pepper).update(PURPOSE).digest();
-  const sign = (text: string): string =>
-    createHmac('sha256', secret).update(text).digest('base64url');
-  // Of its credential, a key's record has only the hint, which changes when the key is rotated.
-  const markOf = ({ id, hint }: Pick<KeyRecord, 'id' | 'hint'>): string =>
-    sign(`credential ${id} ${hint}`).slice(0, MARK_LENGTH);
+/**
+ * Links are signed under the current pepper. Those that were signed under the previous one stay
+ * good while it is accepted.
+ *
+ * @param peppers - Those of the keys' credentials, the same on every replica.
+ */
+export function createReadLinks(peppers: {
+  readonly pepper: string;
+  readonly previousPepper: string | undefined;
+}): ReadLinks {
+  const { pepper, previousPepper } = peppers;
+  const signer = signerOf(pepper);
+  const signers = previousPepper === undefined ? [signer] : [signer, signerOf(previousPepper)];
 
   return {
     create(key, expiresAt) {
       const seconds = Math.floor(expiresAt.getTime() / 1000);
       const id = key.id.slice(KEY_PREFIX.length);
-      const signed = `${PREFIX}${id}.${String(seconds)}.${markOf(key)}`;
-      return `${signed}.${sign(signed)}`;
+      const signed = `${PREFIX}${id}.${String(seconds)}.${markOf(key, signer)}`;
+      return `${signed}.${signer(signed)}`;
     },
     read(link) {
       const [, id = '', seconds = '', mark = '', signature = ''] = FORM.exec(link) ?? [];
-      const expected = Buffer.from(sign(`${PREFIX}${id}.${seconds}.${mark}`));
-      const presented = Buffer.from(signature);
-      if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) {
-        return undefined;
-      }
+      const signed = `${PREFIX}${id}.${seconds}.${mark}`;
+      const isSigned = signers.map((sign) => isSame(sign(signed), signature)).includes(true);
+      if (!isSigned) return undefined;
       return { keyId: KEY_PREFIX + id, expiresAt: new Date(Number(seconds) * 1000), mark };
     },
     isGood: ({ expiresAt, mark }, key, now) =>
-      key.state !== 'revoked' && mark === markOf(key) && now < expiresAt.getTime(),
+      key.state !== 'revoked' &&
+      signers.some((sign) => mark === markOf(key, sign)) &&
+      now < expiresAt.getTime(),
   };
+}
+
+type Signer = (text: string) => string;
+
+function signerOf(pepper: string): Signer {
+  const secret = createHmac('sha256', pepper).update(PURPOSE).digest();
+  return (text) => createHmac('sha256', secret).update(text).digest('base64url');
+}
+
+/** A key's record has no more of its credential than the hint, which rotating changes. */
+function markOf({ id, hint }: Pick<KeyRecord, 'id' | 'hint'>, sign: Signer): string {
+  return sign(`credential ${id} ${hint}`).slice(0, MARK_LENGTH);
+}
+
+function isSame(expected: string, presented: string): boolean {
+  const [left, right] = [Buffer.from(expected), Buffer.from(presented)];
+  return left.length === right.length && timingSafeEqual(left, right);
 }
 
 /** @param link - Made for this key just now. */

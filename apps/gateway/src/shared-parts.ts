@@ -13,7 +13,7 @@ import type { Config } from './config.js';
 import { openDataDir } from './data-dir.js';
 import type { DataDir } from './data-dir.js';
 import { createHttpServer, drain, listen, urlOf } from './http-server.js';
-import { openStoreWhenReachable, pepperOf } from './open-store.js';
+import { openStoreWhenReachable, peppersOf } from './open-store.js';
 import type { Log } from './log.js';
 import { addLedgerMetrics } from './telemetry/ledger-metrics.js';
 import { startLedgerUpkeep } from './ledger-upkeep.js';
@@ -32,6 +32,7 @@ import { createTrafficReader } from './telemetry/traffic-today.js';
 import type { WorkerMetrics } from './workers/rpc-interfaces.js';
 import { createReadLinks } from './read-links.js';
 import { openPayments } from './payments/open-payments.js';
+import { openProviderReports } from './provider-reports/open-provider-reports.js';
 import { startPaymentUpkeep } from './payments/payment-upkeep.js';
 import type { Payments } from './payments/payments.js';
 import { listUpstreamModels } from './upstream/list-models.js';
@@ -89,7 +90,7 @@ export async function openSharedParts(
       simulator === undefined
         ? undefined
         : { url: simulator.url, apiKey: SIMULATOR_KEY, isLocal: true },
-    pepper: config.keyPepper ?? dataDir?.secret('key-pepper') ?? '',
+    pepper: peppersOf(config).pepper,
   };
   const initial = readSettings(config, defaults);
   let settings = initial;
@@ -158,9 +159,10 @@ export async function openSharedParts(
           },
           lowBalance: config.lowBalance,
           payments,
+          reports: openProviderReports(config),
           overdraft: config.overdraft,
           settings: () => settings,
-          readLinks: createReadLinks(pepperOf(config)),
+          readLinks: createReadLinks(peppersOf(config)),
           get adminTokens() {
             return settings.adminTokens;
           },

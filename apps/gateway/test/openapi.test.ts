@@ -11,6 +11,8 @@ import { openApiDocument } from '../src/openapi/document.js';
 import { adminEndpoints, clientEndpoints } from '../src/openapi/endpoints.js';
 import type { Endpoint } from '../src/openapi/endpoints.js';
 import { operationOutputs } from '../src/openapi/outputs.js';
+import { startUpstreamSimulator } from '@gateway/upstream-simulator';
+import type { UpstreamSimulator } from '@gateway/upstream-simulator';
 import { error, settings } from '../src/openapi/schemas.js';
 import { operations } from '../src/operations/operations.js';
 import type { OperationInput, OperationName } from '../src/operations/operations.js';
@@ -28,9 +30,12 @@ const ADMIN_TOKEN = 'admin-token-of-the-tests';
 
 let gateway: TestGateway;
 let stripe: StripeSimulator;
+/** Has served nothing, so that its reports differ from the ledger. */
+let provider: UpstreamSimulator;
 beforeAll(async () => {
   const [secretKey, webhookSecret] = ['sk_test_of_the_document', 'whsec_of_the_document'];
   stripe = await startStripeSimulator({ secretKey, webhookSecret });
+  provider = await startUpstreamSimulator();
   gateway = await startTestGateway({
     env: {
       ADMIN_TOKEN,
@@ -38,12 +43,15 @@ beforeAll(async () => {
       STRIPE_WEBHOOK_SECRET: webhookSecret,
       STRIPE_API_URL: stripe.url,
       PUBLIC_URL: 'https://gateway.example',
+      ANTHROPIC_ADMIN_KEY: 'sk-ant-admin-of-the-document',
+      ANTHROPIC_ADMIN_URL: provider.url,
     },
   });
 });
 afterAll(async () => {
   await gateway.stop();
   await stripe.close();
+  await provider.close();
 });
 
 /** Pays on the page of a payment, and notifies the gateway. */
@@ -292,6 +300,10 @@ describe('what the gateway answers', () => {
     await call('eraseAccount', { account_id });
     await call('listTrail', {});
     await call('listLedger', {});
+    const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+    const days = { from: day(Date.now()), until: day(Date.now() + 86_400_000) };
+    const { differences } = await call('reconcileProvider', days);
+    expect(differences).not.toEqual([]);
     expect([...seen].sort()).toEqual(Object.keys(operations).sort());
   });
 

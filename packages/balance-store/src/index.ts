@@ -70,6 +70,8 @@ export type {
   BalanceStore,
   Charged,
   LedgerSummary,
+  QuarantineFilter,
+  QuarantineRecord,
   QuarantinedUsage,
   Settlement,
   SettleOutcome,

@@ -114,6 +114,11 @@ export interface KeyFilter {
   readonly externalId?: string | undefined;
   /** Only records that have all of these pairs. */
   readonly metadata?: Metadata | undefined;
+  /**
+   * `previous`: only keys, not revoked, with a credential that is still stored under another pepper
+   * than the current one. Without that pepper the credential finds no key.
+   */
+  readonly pepper?: 'previous' | undefined;
 }
 
 export type RotationOutcome =

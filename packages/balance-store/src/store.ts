@@ -151,10 +151,24 @@ export interface QuarantinedUsage {
   readonly reason: string;
 }
 
+export interface QuarantineRecord extends QuarantinedUsage {
+  readonly createdAt: Date;
+}
+
+export interface QuarantineFilter {
+  /** Inclusive. */
+  readonly from: Date;
+  /** Exclusive. */
+  readonly until: Date;
+  readonly limit: number;
+}
+
 /** Amounts are in units of 10^-14 USD. */
 export interface LedgerSummary {
   /** Number of keys by standing. */
   readonly keys: Readonly<Record<Exclude<Standing['standing'], 'unknown'>, number>>;
+  /** Number of keys that need the previous pepper: see {@link KeyFilter.pepper}. */
+  readonly keysUnderPreviousPepper: number;
   readonly accounts: number;
   /** Money that customers have and did not use: the sum of all balances above zero. */
   readonly unspent: bigint;
@@ -187,6 +201,9 @@ export interface BalanceStore {
   /**
    * Finds the key of a credential. `undefined` for a text that was never issued as one, and for the
    * former credential of a rotated key once its grace period is over.
+   *
+   * If the credential is stored under the previous pepper, this stores it under the current one,
+   * once. A fault of that leaves it for the next look-up.
    *
    * The record is cached for up to one second. Changes made through this store show at once, except
    * those of the balance. Use {@link BalanceStore.readStanding} to decide whether the key may make
@@ -289,6 +306,8 @@ export interface BalanceStore {
   countHolds(state: HoldState): Promise<number>;
   /** Sets aside a usage object that cannot be trusted. Never charges. */
   quarantine(usage: QuarantinedUsage): Promise<void>;
+  /** Oldest first. */
+  listQuarantined(filter: QuarantineFilter): Promise<readonly QuarantineRecord[]>;
   topUp(topUp: TopUp): Promise<TopUpOutcome>;
   adjust(adjustment: Adjustment): Promise<AdjustmentOutcome>;
   /** Moves money between two accounts: two entries in one transaction. */

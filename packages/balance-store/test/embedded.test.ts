@@ -123,6 +123,8 @@ balanceStoreContract({
           database.close();
         }
       },
+      pepper: PEPPER,
+      openBeside: (peppers) => openEmbeddedStore({ dataDir, access: 'guest', ...peppers }),
       literal: {
         time: (time) => String(time.getTime()),
         bytes: (bytes) => `x'${bytes.toString('hex')}'`,

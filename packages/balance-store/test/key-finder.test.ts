@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { generateCredential } from '../src/credential.js';
+import { StoreUnavailableError } from '../src/index.js';
 import type { KeyRecord } from '../src/index.js';
 import { createKeyFinder } from '../src/ledger/key-finder.js';
 
@@ -40,11 +41,51 @@ it.each([
     let lookUps = 0;
     const find = () => {
       lookUps += 1;
-      return Promise.resolve(record);
+      return Promise.resolve(record === undefined ? undefined : { record, hasOldHash: false });
     };
-    const finder = createKeyFinder({ find }, 'pepper', () => 0);
+    const finder = createKeyFinder({
+      keys: { find },
+      peppers: { pepper: 'pepper' },
+      renew: () => Promise.resolve(),
+      now: () => 0,
+    });
     const credential = generateCredential();
     for (let i = 0; i < 3; i += 1) await finder.find(credential);
     expect(lookUps).toBe(asked);
   },
 );
+
+it.each([
+  ['the ledger cannot be written', new StoreUnavailableError('read-only'), 'found'],
+  ['the renewal has a bug', new TypeError('bug'), 'failed'],
+])('finds a key although its hash is not renewed, because %s', async (_, fault, outcome) => {
+  const finder = createKeyFinder({
+    keys: { find: () => Promise.resolve({ record: RECORD, hasOldHash: true }) },
+    peppers: { pepper: 'pepper', previousPepper: 'previous' },
+    renew: () => Promise.reject(fault),
+    now: () => 0,
+  });
+  const found = finder.find(generateCredential());
+  if (outcome === 'found') expect(await found).toBe(RECORD);
+  else await expect(found).rejects.toBe(fault);
+});
+
+it('has a hash renewed once, and never that of a revoked key', async () => {
+  const renewed: string[] = [];
+  const finderOf = (record: KeyRecord) =>
+    createKeyFinder({
+      keys: { find: () => Promise.resolve({ record, hasOldHash: true }) },
+      peppers: { pepper: 'pepper', previousPepper: 'previous' },
+      renew(credential) {
+        renewed.push(credential);
+        return Promise.resolve();
+      },
+      now: () => 0,
+    });
+  const credential = generateCredential();
+  const finder = finderOf(RECORD);
+  await Promise.all([finder.find(credential), finder.find(credential)]);
+  await finder.find(credential);
+  await finderOf({ ...RECORD, state: 'revoked', isActive: false }).find(generateCredential());
+  expect(renewed).toEqual([credential]);
+});

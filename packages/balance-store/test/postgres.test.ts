@@ -44,6 +44,8 @@ balanceStoreContract({
           fences === 'up' ? sql : `${alter('DISABLE')} ${sql}; ${alter('ENABLE')}`,
         );
       },
+      pepper: PEPPER,
+      openBeside: (peppers) => openPostgresStore({ connectionString, ...peppers }),
       literal: {
         time: (time) => `'${time.toISOString()}'::timestamptz`,
         bytes: (bytes) => `'\\x${bytes.toString('hex')}'::bytea`,

@@ -5,6 +5,7 @@
  */
 
 import { appendFileSync } from 'node:fs';
+import type { BilledUsage } from './billed-usage.js';
 
 export interface JournaledRequest {
   readonly id: string;
@@ -32,6 +33,11 @@ export interface ServedUsage {
 }
 
 export interface Journal {
+  /**
+   * What the provider bills: each message that was made, even if its response was cut off. The
+   * usage report and the cost report count these.
+   */
+  billed(): readonly BilledUsage[];
   requests(): readonly JournaledRequest[];
   usages(): readonly ServedUsage[];
 }
@@ -39,6 +45,7 @@ export interface Journal {
 export interface JournalWriter extends Journal {
   addRequest(request: JournaledRequest): void;
   addUsage(usage: ServedUsage): void;
+  addBilled(usage: BilledUsage): void;
   clear(): void;
 }
 
@@ -48,6 +55,7 @@ export function createJournal(options: {
 }): JournalWriter {
   const requests: JournaledRequest[] = [];
   const usages: ServedUsage[] = [];
+  const billed: BilledUsage[] = [];
 
   function keep<Entry>(list: Entry[], entry: Entry): void {
     list.push(entry);
@@ -63,6 +71,7 @@ export function createJournal(options: {
   return {
     requests: () => requests.slice(-options.maxEntries),
     usages: () => usages.slice(-options.maxEntries),
+    billed: () => billed.slice(-options.maxEntries),
     addRequest(request) {
       keep(requests, request);
       append('request', { ...request, body: request.body?.toString('base64') });
@@ -71,9 +80,13 @@ export function createJournal(options: {
       keep(usages, usage);
       append('usage', usage);
     },
+    addBilled(usage) {
+      keep(billed, usage);
+    },
     clear() {
       requests.length = 0;
       usages.length = 0;
+      billed.length = 0;
     },
   };
 }

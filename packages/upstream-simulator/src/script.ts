@@ -1,5 +1,6 @@
 /** Scripts: replies and faults that a test puts in place of the simulator's own reply. */
 
+import type { TokenCounts } from './billed-usage.js';
 import type { ContentBlock, JsonObject } from './message.js';
 
 export type ErrorType =
@@ -39,6 +40,11 @@ export interface ScriptedReply {
   readonly stopDetails?: JsonObject | null;
   /** Replaces members of `usage`; `undefined` removes a member. Any JSON is sent as given. */
   readonly usage?: Readonly<Record<string, unknown>>;
+  /**
+   * Replaces counts in the usage report and the cost report; `null`: the reports leave the message
+   * out.
+   */
+  readonly billed?: Partial<TokenCounts> | null;
   /** Sends a message without `usage`. */
   readonly withoutUsage?: boolean;
   /** Exact events instead of those of the message. The journal keeps the usage of the message. */

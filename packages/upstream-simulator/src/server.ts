@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { billedTokens } from './billed-usage.js';
 import {
   INVALID_JSON,
   headersWithoutCredentials,
@@ -17,39 +18,19 @@ import type { Journal, JournalWriter } from './journal.js';
 import { isObject } from './message.js';
 import type { JsonObject } from './message.js';
 import { MODEL_IDS, inferenceGeo, modelInfo } from './models.js';
+import type { UpstreamSimulatorOptions } from './options.js';
 import { createPromptCache } from './prompt-cache.js';
 import type { PromptCache } from './prompt-cache.js';
 import { composeReply, idOf } from './reply.js';
+import type { Reply } from './reply.js';
+import { isReport, serveReport } from './reports.js';
+import type { ScriptedReport } from './reports.js';
 import { JSON_HEADERS, sendError, sendJson, sendParts, sendStream } from './responses.js';
 import type { SentMessage } from './responses.js';
 import { createScriptChoice } from './script-choice.js';
 import type { ScriptChoice } from './script-choice.js';
 import { resolveScript } from './script.js';
 import type { ScriptedReply } from './script.js';
-
-export interface UpstreamSimulatorOptions {
-  readonly host?: string;
-  /** Default: 0, which takes a free port. */
-  readonly port?: number;
-  /** The expected credential, in `x-api-key` or `authorization`. Without it any is accepted. */
-  readonly apiKey?: string;
-  /** Ids of the known models. Default: all current ones. Other models get a 404. */
-  readonly models?: readonly string[];
-  /** Delay before each response. */
-  readonly latencyMs?: number;
-  /** Delay between two events of a stream. */
-  readonly eventDelayMs?: number;
-  /** Reads a {@link ScriptedReply} as JSON from the header `x-simulator-script`. */
-  readonly allowScriptHeader?: boolean;
-  /** Reads a script from a user's text that begins with `[[script:{…}]]`. */
-  readonly allowScriptText?: boolean;
-  /** Whether the journal keeps the bytes of request bodies. Default: true. */
-  readonly keepBodies?: boolean;
-  /** Number of requests, and of usages, that the journal keeps in memory. Default: 200,000. */
-  readonly maxJournalEntries?: number;
-  /** Path of a file that receives every journal entry as a line of JSON. */
-  readonly journalFile?: string;
-}
 
 export interface UpstreamSimulator {
   /** Without a path: `http://127.0.0.1:<port>`. */
@@ -60,6 +41,8 @@ export interface UpstreamSimulator {
   script(reply: ScriptedReply): void;
   /** Uses this reply for all requests that match `when`, until {@link UpstreamSimulator.reset}. */
   scriptWhen(when: (request: JsonObject) => boolean, reply: ScriptedReply): void;
+  /** Uses this reply for the next request for a report. Each call adds one to the queue. */
+  scriptReport(reply: ScriptedReport): void;
   /** Clears the scripts, the journal and the prompt cache. */
   reset(): void;
   close(): Promise<void>;
@@ -74,6 +57,7 @@ interface Simulation {
   readonly journal: JournalWriter;
   readonly cache: PromptCache;
   readonly scripts: ScriptChoice;
+  readonly reportScripts: ScriptedReport[];
   requestCount: number;
 }
 
@@ -95,7 +79,11 @@ export async function startUpstreamSimulator(
   const cache = createPromptCache();
   const scripts = createScriptChoice(options);
   const models = new Set(options.models ?? MODEL_IDS);
-  const simulation = { options, models, journal, cache, scripts, requestCount: 0 };
+  const reportScripts: ScriptedReport[] = [];
+  const simulation = {
+    ...{ options, models, journal, cache, scripts, reportScripts },
+    requestCount: 0,
+  };
 
   const server = createServer((req, res) => {
     serve(simulation, req, res).catch((error: unknown) => {
@@ -117,8 +105,12 @@ export async function startUpstreamSimulator(
     scriptWhen(when, reply) {
       scripts.addRule(when, reply);
     },
+    scriptReport(reply) {
+      reportScripts.push(reply);
+    },
     reset() {
       scripts.clear();
+      reportScripts.length = 0;
       journal.clear();
       cache.clear();
     },
@@ -156,6 +148,11 @@ async function serve(
   res.setHeader('request-id', requestId);
   if (body === undefined) {
     res.writeHead(413, { 'content-type': 'text/html' }).end('<html>413 Payload Too Large</html>');
+    return;
+  }
+  if (req.method === 'GET' && isReport(pathname)) {
+    const script = simulation.reportScripts.shift();
+    await serveReport({ req, res, requestId }, journal.billed(), { options, script });
     return;
   }
   if (!isAuthorized(req, options.apiKey)) {
@@ -215,7 +212,17 @@ async function serveMessage(
     sendError(res, requestId, problem ?? INVALID_JSON);
     return;
   }
-  const message = composeMessage(request, script, { requestId, cache });
+  const reply = composeReply(request, cache);
+  const message = composeMessage(request, script, { requestId, reply });
+  const tokens = billedTokens(message.usage, reply.usage, script);
+  // Before the bytes are sent, so that a client that has them finds the message in the reports.
+  if (tokens !== undefined) {
+    journal.addBilled({
+      atMs: (options.now ?? Date.now)(),
+      model: String(message['model']),
+      tokens,
+    });
+  }
   const isStream = request['stream'] === true;
   const isComplete = isStream
     ? await sendStream(res, message, script)
@@ -234,9 +241,8 @@ async function serveMessage(
 function composeMessage(
   request: JsonObject,
   script: ScriptedReply,
-  { requestId, cache }: { readonly requestId: string; readonly cache: PromptCache },
+  { requestId, reply }: { readonly requestId: string; readonly reply: Reply },
 ): SentMessage {
-  const reply = composeReply(request, cache);
   const usage = {
     ...reply.usage,
     service_tier: 'standard',

@@ -66,6 +66,7 @@ interface ListOptions extends OutputOptions {
   readonly name?: string;
   readonly externalId?: string;
   readonly metadata?: Pairs;
+  readonly pepper?: 'previous';
 }
 
 interface TopUpOptions extends OutputOptions {
@@ -120,6 +121,7 @@ export function addKeys(keys: Command): void {
     .option('--name <text>', 'only keys whose name or hint contains this text')
     .option('--external-id <id>', 'only keys with this id of your own')
     .option('--metadata <name=value>', 'only keys with this metadata pair', pair)
+    .option('--pepper <which>', 'previous: only keys that need KEY_PEPPER_PREVIOUS')
     .action((options: ListOptions) =>
       run(
         options,
@@ -132,6 +134,7 @@ export function addKeys(keys: Command): void {
             name: options.name,
             external_id: options.externalId,
             metadata: metadataText(options.metadata),
+            pepper: options.pepper,
           }),
         printKeys,
       ),

@@ -8,11 +8,12 @@ import { Registry } from 'prom-client';
 import { SchemaTooOldError } from '@gateway/balance-store';
 import { readConfig } from '../config.js';
 import { openDataDir } from '../data-dir.js';
-import { openStore, pepperOf } from '../open-store.js';
+import { openStore, peppersOf } from '../open-store.js';
 import { createLocalCaller, createRemoteCaller } from '../operations/callers.js';
 import type { CallOperation } from '../operations/operations.js';
 import { createReadLinks } from '../read-links.js';
 import { openPayments } from '../payments/open-payments.js';
+import { openProviderReports } from '../provider-reports/open-provider-reports.js';
 import { showEntries } from './progress.js';
 import { createLivePrices } from '../settings/live-prices.js';
 import { readPriceTable } from '../settings/settings.js';
@@ -54,8 +55,9 @@ export async function withOperations<Result>(
         defaultLimits: config.keyLimits,
         lowBalance: config.lowBalance,
         payments,
+        reports: openProviderReports(config),
         overdraft: config.overdraft,
-        readLinks: createReadLinks(pepperOf(config)),
+        readLinks: createReadLinks(peppersOf(config)),
         live: undefined,
         now: Date.now,
         onProgress: showEntries,

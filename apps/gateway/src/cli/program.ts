@@ -31,6 +31,7 @@ import {
 } from './print.js';
 import { showProgress } from './progress.js';
 import { printAudits, printToday } from './print-overview.js';
+import { addReconcile } from './reconcile-command.js';
 import { printReloads, reloadReplicas } from './reload.js';
 import { serve } from './serve.js';
 import { compareWithFile, rechargeFromFile } from './witness-commands.js';
@@ -81,6 +82,7 @@ export function createProgram(): Command {
   addPayments(program.command('payments').description('payments by the payment provider'));
   addPromoCodes(program.command('promo-codes').description('codes for promotional credit'));
   addReports(program);
+  addReconcile(program.command('reconcile'));
   addLedger(program.command('ledger').description('the record of every charge and top-up'));
   const models = program.command('models').description('the offered models and their prices');
   models

@@ -4,12 +4,12 @@
  * requests are read.
  */
 
-import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { OperationError } from '../operations/operation.js';
 import type { LostChargeInput } from '../operations/recharge.js';
 import type { WitnessedUsage } from '../operations/witness.js';
+import { isLogLine, readJsonLines } from './json-lines.js';
+import type { JsonLine } from './json-lines.js';
 
 const count = z.int().min(0).nullish();
 
@@ -118,21 +118,14 @@ const chargedLogLine = z.looseObject({
  * @throws {OperationError} names the first line that cannot be used.
  */
 export async function* readWitnessFile(path: string): AsyncGenerator<WitnessLine, undefined> {
-  let number = 0;
-  for await (const text of createInterface({
-    input: createReadStream(path),
-    crlfDelay: Infinity,
-  })) {
-    number += 1;
-    if (text.trim() === '') continue;
-    const witnessed = witnessedOf(text, `${path}:${String(number)}`);
+  for await (const json of readJsonLines(path)) {
+    const witnessed = witnessedOf(json);
     if (witnessed !== undefined) yield witnessed;
   }
   return undefined;
 }
 
-function witnessedOf(text: string, place: string): WitnessLine | undefined {
-  const json = jsonOf(text);
+function witnessedOf({ json, place }: JsonLine): WitnessLine | undefined {
   if (isLogLine(json)) return chargedOf(json, place);
   const parsed = line.safeParse(json);
   if (!parsed.success) {
@@ -154,12 +147,8 @@ function witnessedOf(text: string, place: string): WitnessLine | undefined {
   };
 }
 
-function isLogLine(json: unknown): boolean {
-  return typeof json === 'object' && json !== null && 'level' in json && 'msg' in json;
-}
-
 /** @returns nothing for a line that is not about a charge */
-function chargedOf(json: unknown, place: string): WitnessLine | undefined {
+export function chargedOf(json: unknown, place: string): WitnessLine | undefined {
   const parsed = chargedLogLine.safeParse(json);
   if (!parsed.success) return undefined;
   const { data } = parsed;
@@ -184,12 +173,4 @@ function chargedOf(json: unknown, place: string): WitnessLine | undefined {
       ...(data.written_off_usd === undefined ? {} : { written_off_usd: data.written_off_usd }),
     },
   };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -370,6 +370,8 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   listPayments: 'Payments, newest first',
   listUnbookedPayments: 'Money that the provider has and no account could get',
   reconcilePayments: "Compares the provider's list with the ledger, and books what is missing",
+  reconcileProvider:
+    "Compares the ledger with the provider's usage and cost reports, by day and model",
   showPayment: 'One payment, and what is left of it',
   startPayment: 'Starts a payment for an account: a link to send to the customer',
   refundPayment: 'Pays back a payment, or a part of it',

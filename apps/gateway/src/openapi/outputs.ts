@@ -41,6 +41,7 @@ export const operationOutputs = {
   listPayments: schema.listOf(schema.payment),
   listUnbookedPayments: schema.listOf(schema.unbookedPayment),
   reconcilePayments: schema.reconciliation,
+  reconcileProvider: schema.providerReconciliation,
   showPayment: schema.paymentMoney,
   startPayment: schema.payment,
   refundPayment: schema.refund,

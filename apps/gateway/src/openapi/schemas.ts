@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { EVENT_TYPES } from '@gateway/balance-store';
 import { TOKEN_RIGHTS } from '../admin-tokens.js';
 import { FACT_OUTCOMES } from '../payments/book-facts.js';
+import { CAUSES } from '../reconciliation/explain-difference.js';
 
 /** Of the provider, as `PaymentFact` names them. */
 const FACT_KINDS = [
@@ -655,6 +656,53 @@ export const reconciliation = z
     ),
   })
   .meta({ id: 'Reconciliation' });
+
+const day = z.string().meta({ format: 'date', description: 'UTC' });
+
+export const providerReconciliation = z
+  .strictObject({
+    object: z.literal('provider_reconciliation'),
+    from: day,
+    until: day,
+    tolerance_usd: usd,
+    is_within_tolerance: z.boolean(),
+    compared: count,
+    provider_usd: usd,
+    ledger_usd: usd,
+    difference_usd: usd,
+    differences: z.array(
+      z.strictObject({
+        day,
+        model: orNull(text),
+        difference_usd: usd,
+        items: z.array(
+          z.strictObject({
+            item: text.meta({
+              description: 'a class of tokens, written_off, or another cost of the provider',
+            }),
+            provider_tokens: orNull(count),
+            ledger_tokens: orNull(count),
+            provider_usd: usd,
+            ledger_usd: usd,
+            difference_usd: orNull(usd),
+          }),
+        ),
+        requests: z
+          .array(
+            z.strictObject({
+              cause: z.enum(CAUSES),
+              request_id: text,
+              key_id: text,
+              at: time,
+              detail: text,
+            }),
+          )
+          .meta({ description: 'that may explain the difference' }),
+        has_more: z.boolean(),
+      }),
+    ),
+  })
+  .meta({ id: 'ProviderReconciliation' });
 
 export const refund = z
   .strictObject({ object: z.literal('refund'), id: text, amount_usd: usd, payment: paymentMoney })

@@ -32,6 +32,13 @@ export const signedAmountUsd = usd.refine(
   { error: 'must not be 0, and at most 1000000000 either way' },
 );
 
+/** What a difference may be worth. */
+export const toleranceUsd = usd
+  .refine((amount) => amount >= 0n && amount <= MAX_AMOUNT, {
+    error: 'must be at least 0 and at most 1000000000',
+  })
+  .default(0n);
+
 const capUsd = usd.refine((amount) => amount >= 0n && amount <= MAX_AMOUNT, {
   error: 'must be at least 0 and at most 1000000000',
 });
@@ -53,6 +60,13 @@ export const limits = {
 export const time = z.iso
   .datetime({ offset: true, error: 'must be a time such as 2026-12-31T23:59:59Z' })
   .transform((text) => new Date(text))
+  .refine(isStorableTime, STORABLE_TIME_RULE);
+
+/** `2026-11-01`: its start in UTC. */
+export const day = z.iso
+  // Aborts, so that rules about two days see days only.
+  .date({ error: 'must be a day such as 2026-11-01', abort: true })
+  .transform((text) => new Date(`${text}T00:00:00Z`))
   .refine(isStorableTime, STORABLE_TIME_RULE);
 
 export const name = line.trim().min(1).max(200);

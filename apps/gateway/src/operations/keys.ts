@@ -117,14 +117,18 @@ export const keyOperations = {
       name: name.optional(),
       external_id: externalId.optional(),
       metadata: metadataQuery.optional(),
+      /** `previous`: only keys, not revoked, that the pepper before `KEY_PEPPER` finds. */
+      pepper: z.enum(['previous']).optional(),
     }),
-    async run({ account_id, name: part, external_id, metadata: pairs, ...page }, { store }) {
+    async run({ account_id, name: part, external_id, ...input }, { store }) {
+      const { metadata: pairs, pepper, ...page } = input;
       const keys = await store.listKeys({
         ...page,
         accountId: account_id,
         name: part,
         externalId: external_id,
         metadata: pairs,
+        pepper,
       });
       return list(keys.map(keyView), cursorBehind(keys, page));
     },

@@ -12,6 +12,7 @@ import { modelOperations } from './models.js';
 import { paymentOperations } from './payments.js';
 import { OperationError } from './operation.js';
 import type { Operation, OperationContext } from './operation.js';
+import { reconciliationOperations } from './reconciliation.js';
 import { todayOperations } from './today.js';
 
 export const operations = {
@@ -22,6 +23,7 @@ export const operations = {
   ...todayOperations,
   ...paymentOperations,
   ...modelOperations,
+  ...reconciliationOperations,
 } as const;
 
 export type OperationName = keyof typeof operations;

@@ -35,6 +35,11 @@ export function addLedgerMetrics(registry: Registry, figures: LedgerFigures): vo
     ({ conflicts }) => conflicts,
   );
   gauge(
+    'gateway_keys_previous_pepper',
+    'Keys that only the pepper before KEY_PEPPER can find; at 0 it can be dropped',
+    ({ keysUnderPreviousPepper }) => keysUnderPreviousPepper,
+  );
+  gauge(
     'gateway_unspent_usd',
     'Sum of all balances above zero: what customers have paid and not used; approximate',
     ({ unspent }) => approximateUsd(unspent),

@@ -38,6 +38,10 @@ export function shareLedger(store: BalanceStore) {
           (...args: readonly unknown[]) =>
             callOf(store, name)(...args),
       ),
+      /** Finding a key that is stored under the previous pepper stores it under the current one. */
+      async renewHash(credential: string) {
+        await store.findKeyByCredential(credential);
+      },
       async placeHold(...[hold]: Parameters<BalanceStore['placeHold']>) {
         const placed = await store.placeHold(hold);
         if (placed.outcome === 'held') holds.add(hold.requestId);

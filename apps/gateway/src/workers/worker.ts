@@ -16,7 +16,7 @@ import { openLog } from '../log.js';
 import { openPayments } from '../payments/open-payments.js';
 import { createRegistry } from '../telemetry/registry.js';
 import type { PrimaryCalls, WorkerCalls, WorkerMetrics } from './rpc-interfaces.js';
-import { closeRpc, openRpc } from './rpc.js';
+import { closeRpc, openRpc, reach } from './rpc.js';
 import type { RpcTo } from './rpc.js';
 import { remoteLedger } from './shared-ledger.js';
 import { remoteLimiter } from './shared-limits.js';
@@ -140,7 +140,10 @@ async function openLedger(
     return { store, close: () => store.close() };
   }
   const { openEmbeddedReader } = await import('@gateway/balance-store/embedded');
-  const reader = openEmbeddedReader(embeddedLedger(config, openDataDir(config.dataDir)));
+  const reader = openEmbeddedReader({
+    ...embeddedLedger(config, openDataDir(config.dataDir)),
+    renew: (credential) => reach(primary, () => primary.renewHash(credential)),
+  });
   return {
     store: remoteLedger(primary, reader),
     close: () => {

@@ -39,6 +39,7 @@ CREATE TABLE api_key (
   previous_hmac BLOB,
   previous_until INTEGER,
   pepper_id TEXT NOT NULL,
+  previous_pepper_id TEXT,
   state TEXT NOT NULL DEFAULT 'active' CHECK (state IN ('active', 'suspended', 'revoked')),
   scope TEXT NOT NULL DEFAULT 'use' CHECK (scope IN ('use', 'manage')),
   models TEXT,

@@ -57,6 +57,7 @@ const TABLES: readonly TableCopy[] = [
       previous_hmac: 'bytes',
       previous_until: 'time',
       pepper_id: 'text',
+      previous_pepper_id: 'text',
       state: 'text',
       scope: 'text',
       models: 'json',

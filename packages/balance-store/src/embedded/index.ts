@@ -13,7 +13,7 @@ export { moveEmbeddedLedger } from './move.js';
 export type { LedgerMove, LedgerMoveReport } from './move.js';
 export type { EmbeddedStoreOptions } from './open.js';
 export { openEmbeddedReader } from './reader.js';
-export type { EmbeddedReader } from './reader.js';
+export type { EmbeddedReader, EmbeddedReaderOptions } from './reader.js';
 
 /**
  * Opens the store, creating or migrating its file first.
@@ -24,7 +24,7 @@ export type { EmbeddedReader } from './reader.js';
  * @throws {SchemaTooOldError} when a migration is missing and `migrate` is false.
  * @throws {SchemaMismatchError} when a migration differs from this version's.
  * @throws {LedgerMovedError} when the ledger was moved to PostgreSQL.
- * @throws {PepperMismatchError} when all of its keys were issued under another pepper.
+ * @throws {PepperMismatchError} when all of its keys were issued under other peppers.
  */
 export function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<BalanceStore> {
   return openEmbedded(options);

@@ -16,6 +16,8 @@ export interface LedgerMove {
   readonly dataDir: string;
   /** The pepper under which the ledger's keys were issued. The new ledger keeps it. */
   readonly pepper: string;
+  /** Accepted as well, while `pepper` replaces it. */
+  readonly previousPepper?: string | undefined;
   /**
    * The database to move to. It must be empty, or hold this same ledger from an interrupted move.
    */
@@ -39,8 +41,8 @@ export interface LedgerMoveReport {
  * @throws {EmbeddedStoreLockedError} @throws {StoreUnavailableError}
  */
 export async function moveEmbeddedLedger(move: LedgerMove): Promise<LedgerMoveReport> {
-  const { dataDir, pepper, connectionString } = move;
-  const source = await openEmbedded({ dataDir, pepper });
+  const { dataDir, pepper, previousPepper, connectionString } = move;
+  const source = await openEmbedded({ dataDir, pepper, previousPepper });
   try {
     const before = await source.audit();
     if (!before.isSound) {
@@ -49,7 +51,7 @@ export async function moveEmbeddedLedger(move: LedgerMove): Promise<LedgerMoveRe
       );
     }
     const { openPostgresStore } = await import('../postgres/index.js');
-    const target = await openPostgresStore({ connectionString, pepper });
+    const target = await openPostgresStore({ connectionString, pepper, previousPepper });
     try {
       const rows = await copyFile(dataDir, connectionString);
       const audit = await target.audit();

@@ -2,10 +2,10 @@
 
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { pepperIdOf } from '../credential.js';
 import { LedgerFileError } from '../errors.js';
 import { createBalanceStore } from '../ledger/balance-store.js';
-import { assertPepper, assertPepperFits } from '../ledger/pepper.js';
+import { assertPepperFits, assertPeppers, pepperIdsOf } from '../ledger/pepper.js';
+import type { Peppers } from '../ledger/pepper.js';
 import { unavailable } from '../ledger/reaching-database.js';
 import type { BalanceStore } from '../store.js';
 import { assertLocalFileSystem } from './file-system.js';
@@ -28,6 +28,11 @@ export interface EmbeddedStoreOptions {
   readonly dataDir: string;
   /** Secret under which credentials are hashed. Keep it apart from the directory. */
   readonly pepper: string;
+  /**
+   * The secret that `pepper` replaces. A credential that is stored under it still finds its key,
+   * and is stored under `pepper` from then on.
+   */
+  readonly previousPepper?: string | undefined;
   /** How long a hold outlives its process; 5 minutes when absent. */
   readonly holdLifetimeMs?: number;
   /**
@@ -49,9 +54,10 @@ const READING_IDLE_MS = 10_000;
 const START_TIMEOUT_MS = 60_000;
 
 export async function openEmbedded(options: EmbeddedStoreOptions): Promise<BalanceStore> {
-  const { dataDir, pepper, holdLifetimeMs } = options;
+  const { dataDir, pepper, previousPepper, holdLifetimeMs } = options;
+  const peppers = { pepper, previousPepper };
   const isOwner = options.access !== 'guest';
-  assertPepper(pepper);
+  assertPeppers(peppers);
   mkdirSync(dataDir, { recursive: true });
   assertNotMoved(dataDir);
   assertLocalFileSystem(dataDir);
@@ -65,7 +71,7 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
   );
   let reader: Connection | undefined;
   try {
-    reader = prepareFile(file, pepper, { lock, migrates: options.migrate !== false });
+    reader = prepareFile(file, peppers, { lock, migrates: options.migrate !== false });
     await writing.call('ping', [], START_TIMEOUT_MS);
     const database = createSqliteDatabase({
       reader,
@@ -75,7 +81,7 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
     });
     return createBalanceStore({
       database,
-      pepper,
+      peppers,
       lanes: LANES,
       maxBatchRows: MAX_BATCH_ROWS,
       holdLifetimeMs,
@@ -100,7 +106,7 @@ export function ledgerFile(dataDir: string): string {
  */
 function prepareFile(
   file: string,
-  pepper: string,
+  peppers: Peppers,
   { lock, migrates }: { readonly lock: OwnerLock | undefined; readonly migrates: boolean },
 ): Connection {
   let connection: Connection | undefined;
@@ -114,7 +120,7 @@ function prepareFile(
     assertLedger(file, connection);
     if (migrates) migrate(connection);
     else assertMigrated(connection);
-    assertPepperFits(readPepperUse(connection, pepperIdOf(pepper)));
+    assertPepperFits(readPepperUse(connection, pepperIdsOf(peppers)));
     if (lock !== undefined) markFile(connection, lock);
     // A power cut can lose a new file whose contents are on disk but whose directory entry is not.
     syncToDisk(dirname(file));

@@ -14,17 +14,30 @@ export interface EmbeddedReader extends Pick<
   close(): void;
 }
 
+export interface EmbeddedReaderOptions {
+  readonly dataDir: string;
+  readonly pepper: string;
+  /** Accepted as well, while `pepper` replaces it. */
+  readonly previousPepper?: string | undefined;
+  /**
+   * Has the owner of the ledger find the key of a credential that is stored under the previous
+   * pepper, because the owner then stores it under `pepper`. Absent: it stays as it is.
+   */
+  readonly renew?: ((credential: string) => Promise<void>) | undefined;
+}
+
 /**
  * Opens a ledger that another process has open. A read sees every charge that was acknowledged
  * before it.
  */
-export function openEmbeddedReader(options: {
-  readonly dataDir: string;
-  readonly pepper: string;
-}): EmbeddedReader {
+export function openEmbeddedReader(options: EmbeddedReaderOptions): EmbeddedReader {
   const reader = openReader(ledgerFile(options.dataDir));
-  const find = (credentialHmac: Buffer) => readHere(() => findKey(reader, credentialHmac));
-  const finder = createKeyFinder({ find }, options.pepper, () => performance.now());
+  const finder = createKeyFinder({
+    keys: { find: (hashes) => readHere(() => findKey(reader, hashes)) },
+    peppers: options,
+    renew: options.renew ?? (() => Promise.resolve()),
+    now: () => performance.now(),
+  });
   return {
     findKeyByCredential: finder.find,
     getKey: (keyId) => readHere(() => getKey(reader, keyId)),

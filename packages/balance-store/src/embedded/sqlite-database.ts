@@ -50,8 +50,9 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     },
     keys: {
       get: (keyId) => readHere(() => getKey(reader, keyId)),
-      list: (filter) => read('listKeys', filter),
-      find: (credentialHmac) => readHere(() => findKey(reader, credentialHmac)),
+      list: (filter, pepperId) => read('listKeys', filter, pepperId),
+      find: (hashes) => readHere(() => findKey(reader, hashes)),
+      renewHash: (renewal) => write('renewHash', renewal),
     },
     holds: {
       place: (holds, lifetimeMs) => write('placeHolds', holds, lifetimeMs),
@@ -93,7 +94,8 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     readUsage: (query) => read('readUsage', query),
     listTrail: (filter) => read('listTrail', filter),
     quarantine: (usage) => write('insertQuarantine', usage),
-    summarize: () => read('summarize'),
+    listQuarantined: (filter) => read('listQuarantined', filter),
+    summarize: (pepperId) => read('summarize', pepperId),
     // No timeout: an audit reads page by page and takes as long as the ledger is large.
     audit: ({ anchor }) => reading.call('audit', [{ anchor }], undefined),
     ping: () => write('ping'),

@@ -54,6 +54,7 @@ export function createAdministration({
 }: AdministrationOptions): Administration {
   const { accounts, keys, book } = database;
   const newId = createIds(Date.now);
+  const pepperId = pepperIdOf(pepper);
 
   function newCredential(): { readonly credential: string; readonly row: KeyCredential } {
     const credential = generateCredential();
@@ -62,7 +63,7 @@ export function createAdministration({
       row: {
         hint: hintOf(credential),
         credentialHmac: new Uint8Array(hashCredential(credential, pepper)),
-        pepperId: pepperIdOf(pepper),
+        pepperId,
       },
     };
   }
@@ -103,7 +104,7 @@ export function createAdministration({
     },
 
     getKey: (keyId) => keys.get(keyId),
-    listKeys: (filter) => keys.list(filter),
+    listKeys: (filter) => keys.list(filter, pepperId),
     suspendKey: (keyId, by = SOMEBODY) =>
       setState(keyId, { state: 'suspended', onlyInState: 'active' }, by),
     resumeKey: (keyId, by = SOMEBODY) =>

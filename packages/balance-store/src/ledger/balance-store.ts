@@ -2,6 +2,7 @@
 
 import { types } from 'node:util';
 import type { SealHead } from '../audit.js';
+import { pepperIdOf } from '../credential.js';
 import type { EntryPage } from '../ledger-entry.js';
 import {
   assertActor,
@@ -22,10 +23,12 @@ import { createHoldKeeper } from './hold-keeper.js';
 import { createAdministration } from './administration.js';
 import { createKeyFinder } from './key-finder.js';
 import type { LedgerDatabase, SealTable } from './ledger-database.js';
+import { hashesOf } from './pepper.js';
+import type { Peppers } from './pepper.js';
 
 export interface BalanceStoreOptions {
   readonly database: LedgerDatabase;
-  readonly pepper: string;
+  readonly peppers: Peppers;
   /** Batches of settlements in flight at once. */
   readonly lanes: number;
   readonly maxBatchRows?: number;
@@ -41,12 +44,18 @@ const ENTRIES_PER_BLOCK = 1_000;
 const EVENTS_PER_PRUNING = 1_000;
 
 export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
-  const { database, pepper, lanes, maxBatchRows, holdLifetimeMs } = options;
+  const { database, peppers, lanes, maxBatchRows, holdLifetimeMs } = options;
+  const pepperId = pepperIdOf(peppers.pepper);
   const committer = new Committer({ driver: database.settling, lanes, maxBatchRows });
-  const finder = createKeyFinder(database.keys, pepper, () => performance.now());
+  const finder = createKeyFinder({
+    keys: database.keys,
+    peppers,
+    renew: (credential) => database.keys.renewHash({ ...hashesOf(credential, peppers), pepperId }),
+    now: () => performance.now(),
+  });
   const administration = createAdministration({
     database,
-    pepper,
+    pepper: peppers.pepper,
     onKeyChange: finder.forget,
     onEveryKeyChange: finder.forgetAll,
   });
@@ -81,6 +90,11 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
       return holds.placeHold(hold);
     },
     quarantine: (usage) => database.quarantine(usage),
+    async listQuarantined(filter) {
+      assertTime('from', filter.from);
+      assertTime('until', filter.until);
+      return database.listQuarantined(filter);
+    },
     async topUp(topUp) {
       assertPositive('a top-up', topUp.amount);
       assertId('topUpId', topUp.topUpId);
@@ -163,7 +177,7 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
       return { entries, next: cursorOf(filter, last) };
     },
     sealEntries: ({ all = false } = {}) => sealEntries(database.seals, all),
-    summarize: () => database.summarize(),
+    summarize: () => database.summarize(pepperId),
     audit: (auditOptions = {}) => database.audit(auditOptions),
     ping: () => database.ping(),
     pendingSettlements: () => committer.pending,

@@ -1,8 +1,11 @@
 /** Finds the key of a credential: the step before every admission. */
 
-import { hashCredential, isWellFormedCredential } from '../credential.js';
+import { isWellFormedCredential } from '../credential.js';
 import type { KeyRecord } from '../key.js';
+import { StoreUnavailableError } from '../store.js';
 import type { KeyTable } from './ledger-database.js';
+import { hashesOf } from './pepper.js';
+import type { Peppers } from './pepper.js';
 
 const MAX_CACHED_KEYS = 10_000;
 /**
@@ -18,17 +21,20 @@ export interface KeyFinder {
   readonly forgetAll: () => void;
 }
 
+export interface KeyFinderOptions {
+  readonly keys: Pick<KeyTable, 'find'>;
+  readonly peppers: Peppers;
+  /** Stores the hash of this credential under the new pepper, in place of the old hash. */
+  readonly renew: (credential: string) => Promise<void>;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
 /**
  * Caches found keys for up to one second, so that a busy key costs one look-up per second. Unknown
  * and revoked credentials are not cached, so they cannot fill the memory.
- *
- * @param now - Monotonic milliseconds.
  */
-export function createKeyFinder(
-  keys: Pick<KeyTable, 'find'>,
-  pepper: string,
-  now: () => number,
-): KeyFinder {
+export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions): KeyFinder {
   // Ordered by last look-up: the first is dropped when the cache is full.
   const cache = new Map<string, { readonly record: KeyRecord; readonly readAt: number }>();
   const running = new Map<string, Promise<KeyRecord | undefined>>();
@@ -37,7 +43,12 @@ export function createKeyFinder(
 
   async function lookUp(credential: string): Promise<KeyRecord | undefined> {
     const [readAt, readEpoch] = [now(), epoch];
-    const record = await keys.find(hashCredential(credential, pepper));
+    const found = await keys.find(hashesOf(credential, peppers));
+    const record = found?.record;
+    // A revoked key is refused like an unknown one, and in the same time.
+    if (found?.hasOldHash === true && found.record.state !== 'revoked') {
+      await renewIfPossible(credential);
+    }
     if (readEpoch !== epoch) return record;
     cache.delete(credential);
     // If revoked keys were cached, they would be refused faster than unknown ones, and the time
@@ -49,6 +60,15 @@ export function createKeyFinder(
       cache.delete(oldest);
     }
     return record;
+  }
+
+  /** The key was found, so it may be used even if its hash cannot be renewed yet. */
+  async function renewIfPossible(credential: string): Promise<void> {
+    try {
+      await renew(credential);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    }
   }
 
   return {

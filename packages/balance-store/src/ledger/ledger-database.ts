@@ -13,13 +13,20 @@ import type { EventState, StoredEvent } from '../event.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../hold.js';
 import type { KeyFilter, KeyRecord } from '../key.js';
 import type { EntryFilter, LedgerEntry } from '../ledger-entry.js';
-import type { LedgerSummary, QuarantinedUsage, Standing } from '../store.js';
+import type {
+  LedgerSummary,
+  QuarantineFilter,
+  QuarantineRecord,
+  QuarantinedUsage,
+  Standing,
+} from '../store.js';
 import type { TrailEntry, TrailFilter } from '../trail.js';
 import type { UsageQuery, UsageSum } from '../usage.js';
 import type { RunBook } from './books/index.js';
 import type { AccountState, Lot } from './books/transaction.js';
 import type { SettleDriver } from './committer.js';
 import type { EntryPosition } from './entry-cursor.js';
+import type { CredentialHashes } from './pepper.js';
 
 export interface LedgerDatabase {
   readonly accounts: AccountTable;
@@ -37,12 +44,26 @@ export interface LedgerDatabase {
   readonly book: RunBook;
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
   quarantine(usage: QuarantinedUsage): Promise<void>;
+  /** Oldest first. */
+  listQuarantined(filter: QuarantineFilter): Promise<readonly QuarantineRecord[]>;
   /** Newest first. */
   listTrail(filter: TrailFilter): Promise<readonly TrailEntry[]>;
-  summarize(): Promise<LedgerSummary>;
+  /** @param pepperId - Keys with hashes under another pepper are counted. */
+  summarize(pepperId: string): Promise<LedgerSummary>;
   audit(options: AuditOptions): Promise<AuditReport>;
   ping(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface FoundKey {
+  readonly record: KeyRecord;
+  /** Whether the credential is still stored under the previous pepper. */
+  readonly hasOldHash: boolean;
+}
+
+export interface HashRenewal extends CredentialHashes {
+  /** Of the pepper of `hash`. */
+  readonly pepperId: string;
 }
 
 export interface AccountTable {
@@ -62,10 +83,18 @@ export interface AccountTable {
 
 export interface KeyTable {
   get(keyId: string): Promise<KeyRecord | undefined>;
-  /** @throws {RangeError} when `after` does not belong to a list in this order. */
-  list(filter: KeyFilter): Promise<readonly KeyRecord[]>;
-  /** Finds a key by its credential, or by its previous one while that still works. */
-  find(credentialHmac: Buffer): Promise<KeyRecord | undefined>;
+  /**
+   * @param pepperId - Of the current pepper.
+   * @throws {RangeError} when `after` does not belong to a list in this order.
+   */
+  list(filter: KeyFilter, pepperId: string): Promise<readonly KeyRecord[]>;
+  /**
+   * Finds a key by its credential, or by its previous one while that still works. One statement
+   * compares both hashes, so that a renewal in between cannot hide the key.
+   */
+  find(hashes: CredentialHashes): Promise<FoundKey | undefined>;
+  /** Replaces the old hash, in one statement. Does nothing if another call has replaced it. */
+  renewHash(renewal: HashRenewal): Promise<void>;
 }
 
 export interface EventTable {

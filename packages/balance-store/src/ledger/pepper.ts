@@ -3,17 +3,50 @@
  * found.
  */
 
+import { hashCredential, pepperIdOf } from '../credential.js';
 import { PepperMismatchError } from '../errors.js';
+
+export interface Peppers {
+  readonly pepper: string;
+  /** Accepted as well, while `pepper` replaces it. */
+  readonly previousPepper?: string | undefined;
+}
+
+/** The hashes that a credential may be stored under. */
+export interface CredentialHashes {
+  readonly hash: Uint8Array;
+  /** Under the previous pepper; `null` if there is none. */
+  readonly oldHash: Uint8Array | null;
+}
 
 export interface PepperUse {
   readonly hasKeys: boolean;
-  /** Whether any key was issued under the given pepper. */
+  /** Whether any key was issued under one of the given peppers. */
   readonly hasOwnKeys: boolean;
 }
 
 /** @throws {RangeError} */
-export function assertPepper(pepper: string): void {
+export function assertPeppers({ pepper, previousPepper }: Peppers): void {
   if (pepper === '') throw new RangeError('the pepper is empty');
+  if (previousPepper === '') throw new RangeError('the previous pepper is empty');
+  if (previousPepper === pepper) throw new RangeError('the previous pepper is the pepper itself');
+}
+
+/** The ids of all peppers whose keys can be found. */
+export function pepperIdsOf({ pepper, previousPepper }: Peppers): readonly string[] {
+  return [pepper, previousPepper].filter((secret) => secret !== undefined).map(pepperIdOf);
+}
+
+export function hashesOf(
+  credential: string,
+  { pepper, previousPepper }: Peppers,
+): CredentialHashes {
+  // Copies, because the buffer of a digest cannot be sent to a thread.
+  const hashWith = (secret: string) => new Uint8Array(hashCredential(credential, secret));
+  return {
+    hash: hashWith(pepper),
+    oldHash: previousPepper === undefined ? null : hashWith(previousPepper),
+  };
 }
 
 /** @throws {PepperMismatchError} */

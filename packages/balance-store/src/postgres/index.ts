@@ -2,9 +2,8 @@
 
 import { Pool } from 'pg';
 import type { PoolConfig } from 'pg';
-import { pepperIdOf } from '../credential.js';
 import { createBalanceStore } from '../ledger/balance-store.js';
-import { assertPepperFits, assertPepper } from '../ledger/pepper.js';
+import { assertPepperFits, assertPeppers, pepperIdsOf } from '../ledger/pepper.js';
 import type { PepperUse } from '../ledger/pepper.js';
 import type { BalanceStore } from '../store.js';
 import { assertMigrated, migrate } from './migrate.js';
@@ -16,6 +15,11 @@ export interface PostgresStoreOptions {
   readonly connectionString: string;
   /** Secret that credentials are hashed with. Not in the database; the same for all replicas. */
   readonly pepper: string;
+  /**
+   * The secret that `pepper` replaces. A credential that is stored under it still finds its key,
+   * and is stored under `pepper` from then on.
+   */
+  readonly previousPepper?: string | undefined;
   /** Sizes of the two connection pools: 6 for requests and 2 for operators when absent. */
   readonly poolSizes?: { readonly hot?: number; readonly admin?: number };
   /** How long a hold lives after its process has died; 5 minutes when absent. */
@@ -38,11 +42,12 @@ const LANES = 2;
  * @throws {SchemaTooNewError} when a newer version has migrated it.
  * @throws {SchemaTooOldError} when a migration is missing and `migrate` is false.
  * @throws {SchemaMismatchError} when a migration failed earlier, or differs from this version's.
- * @throws {PepperMismatchError} when all its keys were issued under another pepper.
+ * @throws {PepperMismatchError} when all its keys were issued under other peppers.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<BalanceStore> {
-  const { connectionString, pepper, poolSizes, holdLifetimeMs } = options;
-  assertPepper(pepper);
+  const { connectionString, pepper, previousPepper, poolSizes, holdLifetimeMs } = options;
+  const peppers = { pepper, previousPepper };
+  assertPeppers(peppers);
   const common: PoolConfig = {
     connectionString,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -67,22 +72,22 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   try {
     await reachingDatabase(async () => {
       await (options.migrate === false ? assertMigrated(admin) : migrate(admin));
-      assertPepperFits(await readPepperUse(admin, pepperIdOf(pepper)));
+      assertPepperFits(await readPepperUse(admin, pepperIdsOf(peppers)));
     });
   } catch (error) {
     await Promise.all([hot.end(), admin.end()]);
     throw error;
   }
   const database = createPostgresDatabase(hot, admin);
-  return createBalanceStore({ database, pepper, lanes: LANES, holdLifetimeMs });
+  return createBalanceStore({ database, peppers, lanes: LANES, holdLifetimeMs });
 }
 
-async function readPepperUse(pool: Pool, pepperId: string): Promise<PepperUse> {
+async function readPepperUse(pool: Pool, pepperIds: readonly string[]): Promise<PepperUse> {
   const [found] = await queryRows<{ hasKeys: boolean; hasOwnKeys: boolean }>(pool, {
     text:
       'SELECT EXISTS (SELECT FROM api_key) AS "hasKeys", ' +
-      'EXISTS (SELECT FROM api_key WHERE pepper_id = $1) AS "hasOwnKeys"',
-    values: [pepperId],
+      'EXISTS (SELECT FROM api_key WHERE pepper_id = ANY($1)) AS "hasOwnKeys"',
+    values: [pepperIds],
     timeoutMs: WRITE_TIMEOUT_MS,
   });
   return found ?? { hasKeys: false, hasOwnKeys: false };

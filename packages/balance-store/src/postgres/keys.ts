@@ -10,7 +10,7 @@ import { unitsFromNumeric } from '../numeric.js';
 import { unitsFromDecimal } from './decimal.js';
 import { metadataConditions, readList, sourceOf } from './list-parts.js';
 import { throughPrisma } from './prisma-faults.js';
-import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
+import { READ_TIMEOUT_MS, WRITE_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 
 export function createKeyTable(prisma: PrismaClient, hot: Pool, admin: Pool): KeyTable {
   return {
@@ -19,25 +19,48 @@ export function createKeyTable(prisma: PrismaClient, hot: Pool, admin: Pool): Ke
       return row === null ? undefined : keyRecordOf(row, unitsFromDecimal, new Date());
     },
 
-    async list({ accountId, name, externalId, metadata, ...page }) {
+    async list({ accountId, name, externalId, metadata, pepper, ...page }, pepperId) {
       const pattern = containing(name);
+      const previous = pepper === undefined ? undefined : pepperId;
       const rows = await readList<StoredKey<string>>(admin, KEYS, page, [
         ['account_id = ?', accountId],
         ['(name ILIKE ? OR hint ILIKE ?)', pattern, pattern],
         ['external_id = ?', externalId],
+        [UNDER_PREVIOUS_PEPPER, previous, previous],
         ...metadataConditions(metadata),
       ]);
       return rows.map((row) => keyRecordOf(row, unitsFromNumeric, new Date()));
     },
 
-    async find(credentialHmac) {
+    async find({ hash, oldHash }) {
       const [row] = await reachingDatabase(() =>
-        queryRows<StoredKey<string>>(hot, { ...FIND_KEY, values: [credentialHmac] }),
+        queryRows<FoundRow>(hot, { ...FIND_KEY, values: [bytesOf(hash), bytesOf(oldHash)] }),
       );
-      return row === undefined ? undefined : keyRecordOf(row, unitsFromNumeric, new Date());
+      if (row === undefined) return undefined;
+      const record = keyRecordOf(row, unitsFromNumeric, new Date());
+      return { record, hasOldHash: row.hasOldHash };
+    },
+
+    async renewHash({ hash, oldHash, pepperId }) {
+      await reachingDatabase(() =>
+        queryRows(hot, { ...RENEW_HASH, values: [bytesOf(oldHash), bytesOf(hash), pepperId] }),
+      );
     },
   };
 }
+
+interface FoundRow extends StoredKey<string> {
+  readonly hasOldHash: boolean;
+}
+
+function bytesOf(hash: Uint8Array | null): Buffer | null {
+  return hash === null ? null : Buffer.from(hash);
+}
+
+/** Keys that only the pepper before this one can find, now or while a previous credential works. */
+const UNDER_PREVIOUS_PEPPER =
+  "(state <> 'revoked' AND " +
+  '(pepper_id <> ? OR (previous_pepper_id <> ? AND previous_until > now())))';
 
 /** The columns of {@link StoredKey}. */
 export const KEY_COLUMNS =
@@ -55,9 +78,21 @@ const KEYS = sourceOf({ select: `SELECT ${KEY_COLUMNS} FROM key_standing`, from:
 const FIND_KEY = {
   name: 'find_key',
   text:
-    `SELECT ${KEY_COLUMNS} FROM key_standing WHERE credential_hmac = $1 ` +
+    `SELECT ${KEY_COLUMNS}, credential_hmac IS NOT DISTINCT FROM $2 AS "hasOldHash" ` +
+    'FROM key_standing WHERE credential_hmac IN ($1, $2) ' +
     'UNION ALL ' +
-    `SELECT ${KEY_COLUMNS} FROM key_standing ` +
-    'WHERE previous_hmac = $1 AND previous_until > clock_timestamp()',
+    `SELECT ${KEY_COLUMNS}, previous_hmac IS NOT DISTINCT FROM $2 FROM key_standing ` +
+    'WHERE previous_hmac IN ($1, $2) AND previous_until > clock_timestamp()',
   timeoutMs: READ_TIMEOUT_MS,
+} as const;
+
+const RENEW_HASH = {
+  text:
+    'UPDATE api_key SET ' +
+    'credential_hmac = CASE WHEN credential_hmac = $1 THEN $2 ELSE credential_hmac END, ' +
+    'pepper_id = CASE WHEN credential_hmac = $1 THEN $3 ELSE pepper_id END, ' +
+    'previous_hmac = CASE WHEN previous_hmac = $1 THEN $2 ELSE previous_hmac END, ' +
+    'previous_pepper_id = CASE WHEN previous_hmac = $1 THEN $3 ELSE previous_pepper_id END ' +
+    'WHERE credential_hmac = $1 OR previous_hmac = $1',
+  timeoutMs: WRITE_TIMEOUT_MS,
 } as const;

@@ -12,6 +12,7 @@ import { createEntryTable } from './entries.js';
 import { createEventTable } from './events.js';
 import { createHoldTable } from './holds.js';
 import { createKeyTable } from './keys.js';
+import { listQuarantined } from './quarantine.js';
 import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 import { createSealTable } from './seals.js';
 import { createSettleDriver, insertQuarantine } from './settle.js';
@@ -41,7 +42,8 @@ export function createPostgresDatabase(hot: Pool, admin: Pool): LedgerDatabase {
     readUsage: (query) => reachingDatabase(() => readUsage(admin, query)),
     listTrail: (filter) => listTrail(prisma, filter),
     quarantine: (usage) => reachingDatabase(() => insertQuarantine(hot, usage, null)),
-    summarize: () => reachingDatabase(() => summarizeLedger(admin)),
+    listQuarantined: (filter) => reachingDatabase(() => listQuarantined(admin, filter)),
+    summarize: (pepperId) => reachingDatabase(() => summarizeLedger(admin, pepperId)),
     audit: (options) => reachingDatabase(() => auditLedger(createAuditSource(admin), options)),
     ping: () =>
       reachingDatabase(async () => {

@@ -19,6 +19,7 @@ interface MoneyRow {
 }
 
 interface CountsRow {
+  readonly keysUnderPreviousPepper: number;
   readonly quarantined: number;
   readonly conflicts: number;
   readonly orphanedHolds: number;
@@ -29,7 +30,7 @@ interface CountsRow {
 
 const NO_KEYS = { active: 0, exhausted: 0, suspended: 0, revoked: 0, expired: 0 };
 
-export async function summarizeLedger(pool: Pool): Promise<LedgerSummary> {
+export async function summarizeLedger(pool: Pool, pepperId: string): Promise<LedgerSummary> {
   const standings = await queryRows<StandingRow>(pool, {
     text: 'SELECT standing, count(*)::int4 AS keys FROM key_standing GROUP BY standing',
     timeoutMs: WRITE_TIMEOUT_MS,
@@ -45,13 +46,17 @@ export async function summarizeLedger(pool: Pool): Promise<LedgerSummary> {
   });
   const [counts] = await queryRows<CountsRow>(pool, {
     text:
-      'SELECT (SELECT count(*)::int4 FROM quarantine) AS quarantined, ' +
+      "SELECT (SELECT count(*)::int4 FROM api_key WHERE state <> 'revoked' AND " +
+      '(pepper_id <> $1 OR (previous_pepper_id <> $1 AND previous_until > clock_timestamp()))) ' +
+      'AS "keysUnderPreviousPepper", ' +
+      '(SELECT count(*)::int4 FROM quarantine) AS quarantined, ' +
       '(SELECT count(*)::int4 FROM settle_conflict) AS conflicts, ' +
       '(SELECT count(*)::int4 FROM hold WHERE orphaned_at IS NOT NULL) AS "orphanedHolds", ' +
       '(SELECT count(*)::int4 FROM event WHERE due_at IS NULL AND delivered_at IS NULL) ' +
       'AS "undeliveredEvents", ' +
       '(SELECT min(created_at) FROM event WHERE due_at IS NOT NULL) AS "oldestPendingEventAt", ' +
       '(SELECT max(sealed_at) FROM ledger_block) AS "lastSealAt"',
+    values: [pepperId],
     timeoutMs: WRITE_TIMEOUT_MS,
   });
   if (counts === undefined || money === undefined) throw new Error('the ledger was not counted');

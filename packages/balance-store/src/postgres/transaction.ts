@@ -248,6 +248,7 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
       run(
         'UPDATE api_key SET ' +
           'previous_hmac = CASE WHEN $2::timestamptz IS NOT NULL THEN credential_hmac END, ' +
+          'previous_pepper_id = CASE WHEN $2::timestamptz IS NOT NULL THEN pepper_id END, ' +
           'previous_until = $2, hint = $3, credential_hmac = $4, pepper_id = $5 WHERE id = $1',
         [keyId, previousUntil, hint, Buffer.from(credentialHmac), pepperId],
       ),

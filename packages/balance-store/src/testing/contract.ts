@@ -26,6 +26,7 @@ import { eventPruningContract } from './event-pruning-contract.js';
 import { eventsContract } from './events-contract.js';
 import { holdsContract } from './holds-contract.js';
 import { listOrderContract } from './list-order-contract.js';
+import { peppersContract } from './peppers-contract.js';
 import { rotationContract } from './rotation-contract.js';
 import { sampleLimits, settlement } from './samples.js';
 import { sealsContract } from './seals-contract.js';
@@ -457,6 +458,36 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await subject.store.audit()).quarantined, before + 1);
         assert.equal((await subject.store.getKey(keyId))?.balance, USD);
       });
+
+      it('lists what was set aside in a range of time, oldest first', async () => {
+        const { store } = subject;
+        const keyId = await newKey();
+        const [first, second] = [1, 2].map((number) => ({
+          ...{ requestId: randomUUID(), keyId, model: 'm' },
+          reason: `reason ${String(number)}`,
+        }));
+        assert.ok(first !== undefined && second !== undefined);
+        await store.quarantine(first);
+        await store.quarantine(second);
+        const moment = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms);
+        const { time } = subject.literal;
+        for (const [usage, ms] of [[first, 2] as const, [second, 1] as const]) {
+          await subject.tamper(
+            `UPDATE quarantine SET created_at = ${time(moment(ms))} ` +
+              `WHERE request_id = '${usage.requestId}'`,
+          );
+        }
+        const list = (from: number, until: number, limit = 10) =>
+          store.listQuarantined({ from: moment(from), until: moment(until), limit });
+        const listed = [
+          { ...second, createdAt: moment(1) },
+          { ...first, createdAt: moment(2) },
+        ];
+        assert.deepEqual(await list(1, 3), listed);
+        assert.deepEqual(await list(1, 2), listed.slice(0, 1));
+        assert.deepEqual(await list(2, 3), listed.slice(1));
+        assert.deepEqual(await list(0, 9, 1), listed.slice(0, 1));
+      });
     });
 
     describe('topUp', () => {
@@ -515,6 +546,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     eventPruningContract(part);
     holdsContract(part);
     accountsContract(part);
+    peppersContract(part);
     rotationContract(part);
     correctionsContract(part);
     creditsContract(part);

@@ -20,6 +20,13 @@ export interface StoreUnderTest {
     readonly time: (time: Date) => string;
     readonly bytes: (bytes: Buffer) => string;
   };
+  /** The pepper of `store`. */
+  readonly pepper: string;
+  /** Opens the same ledger once more, with other peppers, as another process would. */
+  openBeside(peppers: {
+    readonly pepper: string;
+    readonly previousPepper?: string;
+  }): Promise<BalanceStore>;
   /** The digests of an account's entries as they are now: those of a seal from entry 1 on. */
   digestsOf(accountId: string): Promise<Buffer>;
   close(): Promise<void>;

@@ -45,7 +45,9 @@ CREATE TABLE "api_key" (
   -- The credential before the last rotation works until then.
   "previous_hmac" BYTEA,
   "previous_until" TIMESTAMPTZ(3),
+  -- The peppers under which the credential and the previous one are hashed.
   "pepper_id" TEXT NOT NULL,
+  "previous_pepper_id" TEXT,
   "state" TEXT NOT NULL DEFAULT 'active',
   "scope" TEXT NOT NULL DEFAULT 'use',
   -- The models that it may use; all if NULL.

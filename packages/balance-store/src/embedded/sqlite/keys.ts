@@ -2,9 +2,10 @@
 
 import type { KeyFilter, KeyRecord, KeyState } from '../../key.js';
 import { capUses, windowStartsAt } from '../../ledger/cap-windows.js';
+import type { FoundKey, HashRenewal } from '../../ledger/ledger-database.js';
 import { listQuery } from '../../ledger/list-query.js';
 import type { ListSource } from '../../ledger/list-query.js';
-import type { PepperUse } from '../../ledger/pepper.js';
+import type { CredentialHashes, PepperUse } from '../../ledger/pepper.js';
 import { containing } from '../../ledger/search.js';
 import { capsOf, keyRecordOf } from '../../ledger/stored-key.js';
 import type { StoredCaps, StoredKey } from '../../ledger/stored-key.js';
@@ -44,29 +45,72 @@ export const CAP_COLUMNS =
   'day_base AS dayBase, week_start AS weekStart, week_base AS weekBase, ' +
   'month_start AS monthStart, month_base AS monthBase';
 
-const SELECT_KEY =
-  'SELECT api_key.id, account_id AS accountId, api_key.name, ' +
+const KEY_COLUMNS =
+  'api_key.id, account_id AS accountId, api_key.name, ' +
   'api_key.external_id AS externalId, api_key.metadata, hint, state, scope, models, ' +
   'expires_at AS expiresAt, previous_until AS previousUntil, concurrency, burst, ' +
   `requests_per_minute AS requestsPerMinute, ${CAP_COLUMNS}, balance, credited, uncovered, ` +
-  'api_key.created_at AS createdAt, api_key.last_charged_at AS lastChargedAt ' +
-  'FROM api_key JOIN account ON account.id = account_id';
+  'api_key.created_at AS createdAt, api_key.last_charged_at AS lastChargedAt';
+const FROM_KEY = 'FROM api_key JOIN account ON account.id = account_id';
+const SELECT_KEY = `SELECT ${KEY_COLUMNS} ${FROM_KEY}`;
 
 export function getKey(connection: Connection, keyId: string): KeyRecord | undefined {
   return recordOf(connection.get<KeyRow>(`${SELECT_KEY} WHERE api_key.id = ?`, keyId));
 }
 
-/** Finds a key by its credential, or by its previous one while that still works. */
-export function findKey(connection: Connection, credentialHmac: Uint8Array): KeyRecord | undefined {
+/**
+ * Finds a key by its credential, or by its previous one while that still works. Looks for the
+ * credential first: a rotation in between makes it the previous one, never the reverse.
+ */
+export function findKey(
+  connection: Connection,
+  { hash, oldHash }: CredentialHashes,
+): FoundKey | undefined {
   const row =
-    connection.get<KeyRow>(`${SELECT_KEY} WHERE credential_hmac = ?`, credentialHmac) ??
-    connection.get<KeyRow>(
-      `${SELECT_KEY} WHERE previous_hmac = ? AND previous_until > ?`,
-      credentialHmac,
+    connection.get<FoundRow>(findBy('credential_hmac'), hash, oldHash) ??
+    connection.get<FoundRow>(
+      `${findBy('previous_hmac')} AND previous_until > ?3`,
+      hash,
+      oldHash,
       Date.now(),
     );
-  return recordOf(row);
+  return row === undefined
+    ? undefined
+    : { record: recordOf(row), hasOldHash: row.hasOldHash === 1 };
 }
+
+interface FoundRow extends KeyRow {
+  readonly hasOldHash: 0 | 1;
+}
+
+function findBy(column: 'credential_hmac' | 'previous_hmac'): string {
+  return `SELECT ${KEY_COLUMNS}, ${column} IS ?2 AS hasOldHash ${FROM_KEY} WHERE ${column} IN (?1, ?2)`;
+}
+
+export function renewHash(connection: Connection, { hash, oldHash, pepperId }: HashRenewal): void {
+  connection.write(() => {
+    connection.run(
+      'UPDATE api_key SET ' +
+        'credential_hmac = CASE WHEN credential_hmac = ?1 THEN ?2 ELSE credential_hmac END, ' +
+        'pepper_id = CASE WHEN credential_hmac = ?1 THEN ?3 ELSE pepper_id END, ' +
+        'previous_hmac = CASE WHEN previous_hmac = ?1 THEN ?2 ELSE previous_hmac END, ' +
+        'previous_pepper_id = ' +
+        'CASE WHEN previous_hmac = ?1 THEN ?3 ELSE previous_pepper_id END ' +
+        'WHERE credential_hmac = ?1 OR previous_hmac = ?1',
+      oldHash,
+      hash,
+      pepperId,
+    );
+  });
+}
+
+/**
+ * Keys that only the pepper before the one of the first parameter can find, now (the second
+ * parameter) or while the previous credential works.
+ */
+export const UNDER_PREVIOUS_PEPPER =
+  "(state <> 'revoked' AND " +
+  '(pepper_id <> ? OR (previous_pepper_id <> ? AND previous_until > ?)))';
 
 const KEYS: ListSource = {
   select: SELECT_KEY,
@@ -81,13 +125,16 @@ const KEYS: ListSource = {
 
 export function listKeys(
   connection: Connection,
-  { accountId, name, externalId, metadata, ...page }: KeyFilter,
+  { accountId, name, externalId, metadata, pepper, ...page }: KeyFilter,
+  pepperId: string,
 ): readonly KeyRecord[] {
   const pattern = containing(name);
+  const previous = pepper === undefined ? undefined : pepperId;
   const { text, values } = listQuery(KEYS, page, [
     ['account_id = ?', accountId],
     ["(api_key.name LIKE ? ESCAPE '\\' OR hint LIKE ? ESCAPE '\\')", pattern, pattern],
     ['api_key.external_id = ?', externalId],
+    [UNDER_PREVIOUS_PEPPER, previous, previous, Date.now()],
     ...metadataConditions('api_key.metadata', metadata),
   ]);
   return connection.all<KeyRow>(text, ...values).map((row) => recordOf(row));
@@ -142,11 +189,13 @@ export function standingOfRow({ state, expiresAt, ...row }: StandingColumns, now
   return { standing, balance, uncovered };
 }
 
-export function readPepperUse(connection: Connection, pepperId: string): PepperUse {
+export function readPepperUse(connection: Connection, pepperIds: readonly string[]): PepperUse {
   const isThere = (sql: string, ...values: string[]) =>
     connection.get(sql, ...values) !== undefined;
   return {
     hasKeys: isThere('SELECT 1 FROM api_key LIMIT 1'),
-    hasOwnKeys: isThere('SELECT 1 FROM api_key WHERE pepper_id = ? LIMIT 1', pepperId),
+    hasOwnKeys: pepperIds.some((pepperId) =>
+      isThere('SELECT 1 FROM api_key WHERE pepper_id = ? LIMIT 1', pepperId),
+    ),
   };
 }

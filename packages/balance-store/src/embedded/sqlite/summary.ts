@@ -2,12 +2,12 @@
 
 import type { LedgerSummary } from '../../store.js';
 import type { Connection } from './connection.js';
-import { standingOfRow } from './keys.js';
+import { UNDER_PREVIOUS_PEPPER, standingOfRow } from './keys.js';
 import type { StandingColumns } from './keys.js';
 import { unitsOf } from './money.js';
 import { dateOf } from './time.js';
 
-export function summarizeLedger(connection: Connection): LedgerSummary {
+export function summarizeLedger(connection: Connection, pepperId: string): LedgerSummary {
   const now = Date.now();
   const keys = { active: 0, exhausted: 0, suspended: 0, revoked: 0, expired: 0 };
   const rows = connection.all<StandingColumns>(
@@ -29,6 +29,7 @@ export function summarizeLedger(connection: Connection): LedgerSummary {
     writtenOff += unitsOf(account.written_off);
   }
   const counts = connection.get<{
+    readonly keysUnderPreviousPepper: number;
     readonly quarantined: number;
     readonly conflicts: number;
     readonly orphanedHolds: number;
@@ -36,13 +37,18 @@ export function summarizeLedger(connection: Connection): LedgerSummary {
     readonly oldestPendingEventAt: number | null;
     readonly lastSealAt: number | null;
   }>(
-    'SELECT (SELECT count(*) FROM quarantine) AS quarantined, ' +
+    `SELECT (SELECT count(*) FROM api_key WHERE ${UNDER_PREVIOUS_PEPPER}) ` +
+      'AS keysUnderPreviousPepper, ' +
+      '(SELECT count(*) FROM quarantine) AS quarantined, ' +
       '(SELECT count(*) FROM settle_conflict) AS conflicts, ' +
       '(SELECT count(*) FROM hold WHERE orphaned_at IS NOT NULL) AS orphanedHolds, ' +
       '(SELECT count(*) FROM event WHERE due_at IS NULL AND delivered_at IS NULL) ' +
       'AS undeliveredEvents, ' +
       '(SELECT min(created_at) FROM event WHERE due_at IS NOT NULL) AS oldestPendingEventAt, ' +
       '(SELECT max(sealed_at) FROM ledger_block) AS lastSealAt',
+    pepperId,
+    pepperId,
+    now,
   );
   if (counts === undefined) throw new Error('the ledger was not counted');
   return {

@@ -190,6 +190,7 @@ export function createTransaction(connection: Connection): LedgerTransaction {
     replaceCredential: (keyId, { hint, credentialHmac, pepperId }, previousUntil) =>
       run(
         'UPDATE api_key SET previous_hmac = CASE WHEN ?1 IS NULL THEN NULL ELSE credential_hmac END, ' +
+          'previous_pepper_id = CASE WHEN ?1 IS NULL THEN NULL ELSE pepper_id END, ' +
           'previous_until = ?1, hint = ?2, credential_hmac = ?3, pepper_id = ?4 WHERE id = ?5',
         previousUntil?.getTime() ?? null,
         hint,

@@ -14,7 +14,8 @@ import { getDocument, listDocuments } from '../sqlite/documents.js';
 import { finishEvent, listEvents, pruneEvents, takeDueEvents } from '../sqlite/events.js';
 import { findEntries, findEntry, listEntries } from '../sqlite/entries.js';
 import { countHolds, listHolds, placeHolds, releaseHolds, renewHolds } from '../sqlite/holds.js';
-import { listKeys } from '../sqlite/keys.js';
+import { listKeys, renewHash } from '../sqlite/keys.js';
+import { listQuarantined } from '../sqlite/quarantine.js';
 import { sealBlock, unsealedAccountIds } from '../sqlite/seals.js';
 import { insertQuarantine, quarantineSettlement, settleBatch } from '../sqlite/settle.js';
 import { summarizeLedger } from '../sqlite/summary.js';
@@ -55,6 +56,7 @@ export function createWriteOperations(connection: Connection, assertInPlace: () 
     insertQuarantine: on(guarded, insertQuarantine),
     book: <Name extends BookName>(name: Name, ...args: BookArgs<Name>) =>
       guarded.writeAsync(() => callBook(createTransaction(guarded), name, args)),
+    renewHash: on(guarded, renewHash),
     takeDueEvents: on(guarded, takeDueEvents),
     finishEvent: on(guarded, finishEvent),
     pruneEvents: on(guarded, pruneEvents),
@@ -87,6 +89,7 @@ export function createReadOperations(connection: Connection) {
     listEntries: on(connection, listEntries),
     unsealedAccountIds: on(connection, unsealedAccountIds),
     readHead: on(connection, readHead),
+    listQuarantined: on(connection, listQuarantined),
     summarize: on(connection, summarizeLedger),
     audit: (options: AuditOptions) => auditLedger(createAuditSource(connection), options),
   };

@@ -1,0 +1,53 @@
+/** Reads a file of JSON lines; empty lines are skipped. */
+
+import { createReadStream } from 'node:fs';
+import { OperationError } from '../operations/operation.js';
+
+export interface JsonLine {
+  /** For messages: the file and the number of the line. */
+  readonly place: string;
+  /** `undefined` for a line that is not JSON. */
+  readonly json: unknown;
+}
+
+/** @throws {OperationError} The file cannot be read. */
+export async function* readJsonLines(path: string): AsyncGenerator<JsonLine, undefined> {
+  let number = 0;
+  for await (const text of readLines(path)) {
+    number += 1;
+    if (text.trim() === '') continue;
+    yield { place: `${path}:${String(number)}`, json: jsonOf(text) };
+  }
+  return undefined;
+}
+
+/** Whether a line is one of the gateway's log. */
+export function isLogLine(json: unknown): boolean {
+  return typeof json === 'object' && json !== null && 'level' in json && 'msg' in json;
+}
+
+/** Not by `readline`, which does not report that a file cannot be read. */
+async function* readLines(path: string): AsyncGenerator<string, undefined> {
+  let rest = '';
+  const chunks = createReadStream(path, 'utf8')[Symbol.asyncIterator]() as AsyncIterator<string>;
+  for (;;) {
+    const chunk = await chunks.next().catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : 'cannot be read';
+      throw new OperationError(400, 'invalid_request_error', `${path}: ${reason}`);
+    });
+    if (chunk.done === true) break;
+    const lines = (rest + chunk.value).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  yield rest;
+  return undefined;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

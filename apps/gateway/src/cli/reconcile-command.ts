@@ -1,0 +1,99 @@
+/** `gateway reconcile`: the comparison of the ledger with the provider's reports, and of a log. */
+
+import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import { EXIT, reportFailure } from '../exit-codes.js';
+import { day, toleranceUsd } from '../operations/fields.js';
+import { OperationError } from '../operations/operation.js';
+import type { CallOperation, OperationOutput } from '../operations/operations.js';
+import { IN_FLIGHT_MS } from '../reconciliation/explain-difference.js';
+import { run, withJson } from './output.js';
+import type { OutputOptions } from './output.js';
+import { printProviderReconciliation } from './print-reconciliation.js';
+import { findUncharged } from './uncharged-log.js';
+import type { LoggedRequest } from './uncharged-log.js';
+
+interface ReconcileOptions extends OutputOptions {
+  readonly from: string;
+  readonly until: string;
+  readonly tolerance: string;
+  readonly log?: string;
+}
+
+type Reconciliation = OperationOutput<'reconcileProvider'>;
+type Difference = Reconciliation['differences'][number];
+
+export function addReconcile(command: Command): void {
+  withJson(
+    command.description(
+      "compare the ledger with the provider's usage and cost reports; exits with 1 on a difference",
+    ),
+  )
+    .requiredOption('--from <day>', 'from this UTC day on, such as 2026-11-01', checkedBy(day))
+    .requiredOption('--until <day>', 'before this UTC day', checkedBy(day))
+    .option(
+      '--tolerance <usd>',
+      'what all differences together may be worth',
+      checkedBy(toleranceUsd),
+      '0',
+    )
+    .option('--log <file>', "the gateway's log, to name requests that were not charged")
+    .action(async (options: ReconcileOptions) => {
+      try {
+        await run(options, (call) => reconcile(options, call), printProviderReconciliation);
+      } catch (error) {
+        if (!isBadInput(error)) throw error;
+        reportFailure(error);
+        process.exitCode = EXIT.usage;
+      }
+    });
+}
+
+async function reconcile(
+  { from, until, tolerance, log }: ReconcileOptions,
+  call: CallOperation,
+): Promise<Reconciliation> {
+  const report = await call('reconcileProvider', { from, until, tolerance_usd: tolerance });
+  if (!report.is_within_tolerance) process.exitCode = EXIT.refused;
+  if (log === undefined) return report;
+  const range = {
+    from: new Date(from),
+    until: new Date(new Date(until).getTime() + IN_FLIGHT_MS),
+  };
+  const logged = await findUncharged(log, range, call);
+  return {
+    ...report,
+    differences: report.differences.map((difference) => withLogged(difference, logged)),
+  };
+}
+
+/** Adds the requests of the log that the provider may have counted on this day. */
+function withLogged(difference: Difference, logged: readonly LoggedRequest[]): Difference {
+  const start = new Date(difference.day).getTime();
+  const known = new Set(difference.requests.map(({ request_id }) => request_id));
+  const added = logged
+    .filter(({ request_id, model, at }) => {
+      const time = Date.parse(at);
+      const isOfDay = time >= start && time < start + DAY_MS + IN_FLIGHT_MS;
+      return isOfDay && model === difference.model && !known.has(request_id);
+    })
+    .map(({ model: _model, ...request }) => request);
+  return { ...difference, requests: [...difference.requests, ...added] };
+}
+
+const DAY_MS = 86_400_000;
+
+/** Checks an argument, and leaves it as it was written. */
+function checkedBy(schema: z.ZodType): (text: string) => string {
+  return (text) => {
+    const parsed = schema.safeParse(text);
+    if (parsed.success) return text;
+    throw new InvalidArgumentError(parsed.error.issues[0]?.message ?? 'cannot be used');
+  };
+}
+
+/** Of the command or of the configuration, in contrast to a difference. */
+function isBadInput(error: unknown): boolean {
+  return error instanceof OperationError && (error.status === 400 || error.status === 404);
+}

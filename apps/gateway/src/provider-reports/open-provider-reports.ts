@@ -1,0 +1,106 @@
+/**
+ * Reads the usage report and the cost report of Anthropic's Admin API.
+ *
+ * https://platform.claude.com/docs/manage-claude/usage-cost-api
+ */
+
+import { z } from 'zod';
+import { parseUsd } from '@gateway/billing';
+import type { Config } from '../config.js';
+import { createReportReader } from './report-pages.js';
+import type { ProviderReports, TokenClass } from './reports.js';
+
+const count = z.int().min(0).transform(BigInt);
+
+const usageResult = z.object({
+  model: z.string().min(1),
+  uncached_input_tokens: count,
+  output_tokens: count,
+  cache_read_input_tokens: count,
+  cache_creation: z.object({
+    ephemeral_5m_input_tokens: count,
+    ephemeral_1h_input_tokens: count,
+  }),
+});
+
+/** A decimal of cents, of which the ledger's unit is 10^-12. */
+const cents = z.string().transform((text, context) => {
+  try {
+    const amount = parseUsd(text);
+    if (amount % 100n === 0n) return amount / 100n;
+    context.addIssue('must have at most 12 decimals of a cent');
+  } catch {
+    context.addIssue('must be a decimal amount of cents');
+  }
+  return z.NEVER;
+});
+
+const costResult = z
+  .object({
+    amount: cents,
+    currency: z.literal('USD'),
+    cost_type: z.string().nullish(),
+    token_type: z.string().nullish(),
+    model: z.string().min(1).nullish(),
+  })
+  .refine(({ cost_type, model }) => cost_type !== 'tokens' || typeof model === 'string', {
+    path: ['model'],
+    error: 'is missing for tokens',
+  });
+
+/** By the names of the cost report. */
+const CLASS_OF: Readonly<Record<string, TokenClass>> = {
+  uncached_input_tokens: 'input',
+  output_tokens: 'output',
+  cache_read_input_tokens: 'cache_read',
+  'cache_creation.ephemeral_5m_input_tokens': 'cache_write_5m',
+  'cache_creation.ephemeral_1h_input_tokens': 'cache_write_1h',
+};
+
+/** @returns `undefined` unless the configuration has a key for them */
+export function openProviderReports({
+  providerAdmin,
+  proxies,
+}: Pick<Config, 'providerAdmin' | 'proxies'>): ProviderReports | undefined {
+  if (providerAdmin === undefined) return undefined;
+  const read = createReportReader(providerAdmin, proxies);
+  return {
+    async readUsage(range) {
+      const report = {
+        name: 'usage report',
+        path: '/v1/organizations/usage_report/messages',
+        groupBy: 'model',
+      };
+      const days = await read(report, usageResult, range);
+      return days.flatMap(({ day, results }) =>
+        results.map(({ model, ...result }) => ({
+          day,
+          model,
+          tokens: {
+            input: result.uncached_input_tokens,
+            output: result.output_tokens,
+            cache_read: result.cache_read_input_tokens,
+            cache_write_5m: result.cache_creation.ephemeral_5m_input_tokens,
+            cache_write_1h: result.cache_creation.ephemeral_1h_input_tokens,
+          },
+        })),
+      );
+    },
+    async readCosts(range) {
+      const report = {
+        name: 'cost report',
+        path: '/v1/organizations/cost_report',
+        groupBy: 'description',
+      };
+      const days = await read(report, costResult, range);
+      return days.flatMap(({ day, results }) =>
+        results.map(({ model, token_type, cost_type, amount }) => ({
+          day,
+          model: model ?? null,
+          item: CLASS_OF[token_type ?? ''] ?? token_type ?? cost_type ?? 'other',
+          amount,
+        })),
+      );
+    },
+  };
+}

@@ -1,0 +1,44 @@
+/** What the provider counted and what it costs, by UTC day and model. */
+
+export interface ReportRange {
+  /** 00:00 UTC of the first day. */
+  readonly from: Date;
+  /** 00:00 UTC of the day after the last. */
+  readonly until: Date;
+}
+
+/** The classes of tokens that have a price of their own. */
+export const TOKEN_CLASSES = [
+  'input',
+  'output',
+  'cache_read',
+  'cache_write_5m',
+  'cache_write_1h',
+] as const;
+export type TokenClass = (typeof TOKEN_CLASSES)[number];
+
+export interface ReportedUsage {
+  readonly day: string;
+  readonly model: string;
+  readonly tokens: Readonly<Record<TokenClass, bigint>>;
+}
+
+export interface ReportedCost {
+  readonly day: string;
+  /** `null` for costs that belong to no model. */
+  readonly model: string | null;
+  /** A {@link TokenClass}, or the provider's word for something else, such as `web_search`. */
+  readonly item: string;
+  /** In units of 10^-14 USD. */
+  readonly amount: bigint;
+}
+
+export interface ProviderReports {
+  readUsage(range: ReportRange): Promise<readonly ReportedUsage[]>;
+  readCosts(range: ReportRange): Promise<readonly ReportedCost[]>;
+}
+
+/** The reports could not be read. The message says why, and never contains the key. */
+export class ProviderReportError extends Error {
+  override readonly name = 'ProviderReportError';
+}

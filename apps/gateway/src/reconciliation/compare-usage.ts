@@ -1,0 +1,144 @@
+/** Compares what the provider reports with sums of the ledger, by UTC day, model and item. */
+
+import type { SettledRates, UsageSum } from '@gateway/balance-store';
+import { TOKEN_CLASSES } from '../provider-reports/reports.js';
+import type { ReportedCost, ReportedUsage, TokenClass } from '../provider-reports/reports.js';
+
+/** What both sides have of one item. Amounts are in units of 10^-14 USD. */
+export interface ComparedItem {
+  /** A {@link TokenClass}, {@link WRITTEN_OFF}, or the provider's word for another cost. */
+  readonly item: string;
+  readonly providerTokens: bigint;
+  readonly ledgerTokens: bigint;
+  readonly providerCost: bigint;
+  readonly ledgerCost: bigint;
+  /**
+   * What the difference is worth: that of the costs or that of the tokens, whichever is larger.
+   * `undefined` for tokens of a model without a price.
+   */
+  readonly worth: bigint | undefined;
+}
+
+export interface ComparedModel {
+  readonly day: string;
+  /** `null` for costs that belong to no model. */
+  readonly model: string | null;
+  /** Those that differ. */
+  readonly differences: readonly ComparedItem[];
+}
+
+export interface UsageComparison {
+  /** How many items of a day and a model were compared. */
+  readonly compared: number;
+  readonly providerCost: bigint;
+  /** What was charged: without what was written off. */
+  readonly ledgerCost: bigint;
+  /** By day and model. */
+  readonly models: readonly ComparedModel[];
+}
+
+/** The part of the ledger's charges that no balance covered. The provider bills it all the same. */
+export const WRITTEN_OFF = 'written_off';
+
+export interface ComparedSources {
+  readonly usage: readonly ReportedUsage[];
+  readonly costs: readonly ReportedCost[];
+  /** By day, model and rates. */
+  readonly ledger: readonly UsageSum[];
+  /** The name that the ledger has for a model, which may be known under several. */
+  readonly nameOf: (model: string) => string;
+  /** The rates at the end of a day, for tokens that the ledger does not have. */
+  readonly ratesOf: (model: string, day: string) => SettledRates | undefined;
+}
+
+type Sums = {
+  -readonly [Name in 'providerTokens' | 'ledgerTokens' | 'providerCost' | 'ledgerCost']: bigint;
+};
+
+export function compareUsage(sources: ComparedSources): UsageComparison {
+  const { usage, costs, ledger, nameOf, ratesOf } = sources;
+  const models = new Map<
+    string,
+    { readonly day: string; readonly model: string | null; readonly items: Map<string, Sums> }
+  >();
+
+  function add(day: string, model: string | null, item: string, more: Partial<Sums>): void {
+    const name = model === null ? null : nameOf(model);
+    const id = JSON.stringify([day, name]);
+    const found = models.get(id) ?? { day, model: name, items: new Map<string, Sums>() };
+    models.set(id, found);
+    const sums = found.items.get(item) ?? nothing();
+    found.items.set(item, sums);
+    for (const part of Object.keys(more) as (keyof Sums)[]) sums[part] += more[part] ?? 0n;
+  }
+
+  for (const { day, model, tokens } of usage) {
+    for (const item of TOKEN_CLASSES) add(day, model, item, { providerTokens: tokens[item] });
+  }
+  for (const { day, model, item, amount } of costs) add(day, model, item, { providerCost: amount });
+  for (const { start, model = '', rates, usage: sums, writtenOff } of ledger) {
+    const day = start?.toISOString().slice(0, 10) ?? '';
+    for (const [item, tokens] of Object.entries(classesOf(sums))) {
+      const price = rates === undefined ? 0n : RATE_OF[item as TokenClass](rates);
+      add(day, model, item, { ledgerTokens: tokens, ledgerCost: tokens * price });
+    }
+    if (writtenOff > 0n) add(day, model, WRITTEN_OFF, { ledgerCost: -writtenOff });
+  }
+
+  let [compared, providerCost, ledgerCost] = [0, 0n, 0n];
+  const result: ComparedModel[] = [];
+  for (const { day, model, items } of models.values()) {
+    const differences: ComparedItem[] = [];
+    for (const [item, sums] of items) {
+      compared += 1;
+      providerCost += sums.providerCost;
+      ledgerCost += sums.ledgerCost;
+      const isSame =
+        sums.providerTokens === sums.ledgerTokens && sums.providerCost === sums.ledgerCost;
+      if (isSame) continue;
+      const rates = model === null ? undefined : ratesOf(model, day);
+      differences.push({ item, ...sums, worth: worthOf(item, sums, rates) });
+    }
+    if (differences.length > 0) result.push({ day, model, differences });
+  }
+  return { compared, providerCost, ledgerCost, models: result.sort(byDayAndModel) };
+}
+
+function nothing(): Sums {
+  return { providerTokens: 0n, ledgerTokens: 0n, providerCost: 0n, ledgerCost: 0n };
+}
+
+const RATE_OF: Readonly<Record<TokenClass, (rates: SettledRates) => bigint>> = {
+  input: (rates) => rates.inputPerToken,
+  output: (rates) => rates.outputPerToken,
+  cache_read: (rates) => rates.cacheReadPerToken,
+  cache_write_5m: (rates) => rates.cacheWrite5mPerToken,
+  cache_write_1h: (rates) => rates.cacheWrite1hPerToken,
+};
+
+function classesOf(usage: UsageSum['usage']): Readonly<Record<TokenClass, bigint>> {
+  return {
+    input: usage.inputTokens,
+    output: usage.outputTokens,
+    cache_read: usage.cacheReadInputTokens,
+    cache_write_5m: usage.cacheCreationInputTokens - usage.cacheCreation1hInputTokens,
+    cache_write_1h: usage.cacheCreation1hInputTokens,
+  };
+}
+
+function worthOf(item: string, sums: Sums, rates: SettledRates | undefined): bigint | undefined {
+  const cost = absolute(sums.providerCost - sums.ledgerCost);
+  const tokens = absolute(sums.providerTokens - sums.ledgerTokens);
+  if (tokens === 0n) return cost;
+  if (rates === undefined) return cost === 0n ? undefined : cost;
+  const value = tokens * RATE_OF[item as TokenClass](rates);
+  return value > cost ? value : cost;
+}
+
+function absolute(amount: bigint): bigint {
+  return amount < 0n ? -amount : amount;
+}
+
+function byDayAndModel(a: ComparedModel, b: ComparedModel): number {
+  return a.day.localeCompare(b.day) || (a.model ?? '').localeCompare(b.model ?? '');
+}

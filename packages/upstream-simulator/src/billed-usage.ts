@@ -1,0 +1,59 @@
+/** What the provider bills for a message, which need not be what its client received. */
+
+import { asObject } from './message.js';
+import type { JsonObject, MessageUsage } from './message.js';
+
+/** The classes of tokens, by their names in the cost report. */
+export const TOKEN_TYPES = [
+  'uncached_input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation.ephemeral_5m_input_tokens',
+  'cache_creation.ephemeral_1h_input_tokens',
+] as const;
+export type TokenType = (typeof TOKEN_TYPES)[number];
+
+export type TokenCounts = Readonly<Record<TokenType, number>>;
+
+export interface BilledUsage {
+  /** When the message was made, in milliseconds since the epoch. */
+  readonly atMs: number;
+  readonly model: string;
+  readonly tokens: TokenCounts;
+}
+
+/**
+ * What the reports count of a message; `undefined` for nothing. A stream that ends with an error is
+ * not billed; one whose connection breaks is.
+ *
+ * @param sent - The usage as it is sent. What a script made unreadable is taken from `own`.
+ * @param own - The simulator's own usage.
+ */
+export function billedTokens(
+  sent: JsonObject | undefined,
+  own: MessageUsage,
+  {
+    billed,
+    streamError,
+  }: { readonly billed?: Partial<TokenCounts> | null; readonly streamError?: object },
+): TokenCounts | undefined {
+  if (billed === null || streamError !== undefined) return undefined;
+  const usage = asObject(sent);
+  const count = (name: keyof MessageUsage): number =>
+    countOf(usage[name]) ?? countOf(own[name]) ?? 0;
+  const written = count('cache_creation_input_tokens');
+  const lifetimes = asObject(usage['cache_creation']);
+  const writtenFor1h = Math.min(written, countOf(lifetimes['ephemeral_1h_input_tokens']) ?? 0);
+  return {
+    uncached_input_tokens: count('input_tokens'),
+    output_tokens: count('output_tokens'),
+    cache_read_input_tokens: count('cache_read_input_tokens'),
+    'cache_creation.ephemeral_5m_input_tokens': written - writtenFor1h,
+    'cache_creation.ephemeral_1h_input_tokens': writtenFor1h,
+    ...billed,
+  };
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
