@@ -19,7 +19,7 @@ import { isDamaged, isNotWritable, isUnavailable } from './sqlite/faults.js';
 import { readPepperUse } from './sqlite/keys.js';
 import { assertMigrated, migrate } from './sqlite/migrate.js';
 import { createSqliteDatabase } from './sqlite-database.js';
-import { syncToDisk } from './sync-to-disk.js';
+import { syncToDisk } from '../ledger/sync-to-disk.js';
 import type { ReadOperations, WriteOperations } from './threads/operations.js';
 import { createLedgerThread } from './threads/thread-client.js';
 
@@ -68,6 +68,7 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
     reader = prepareFile(file, pepper, { lock, migrates: options.migrate !== false });
     await writing.call('ping', [], START_TIMEOUT_MS);
     const database = createSqliteDatabase({
+      dataDir,
       reader,
       writing,
       reading,

@@ -16,6 +16,7 @@ import type { EntryFilter, LedgerEntry } from '../ledger-entry.js';
 import type { LedgerSummary, QuarantinedUsage, Standing } from '../store.js';
 import type { TrailEntry, TrailFilter } from '../trail.js';
 import type { UsageQuery, UsageSum } from '../usage.js';
+import type { AuditSource } from './audit-source.js';
 import type { RunBook } from './books/index.js';
 import type { AccountState, Lot } from './books/transaction.js';
 import type { SettleDriver } from './committer.js';
@@ -29,6 +30,7 @@ export interface LedgerDatabase {
   readonly events: EventTable;
   readonly documents: DocumentTable;
   readonly seals: SealTable;
+  readonly archives: ArchiveTables;
   readonly settling: SettleDriver;
 
   /** Reads a key's standing from committed rows. Never cached. */
@@ -152,6 +154,30 @@ export interface SealTable {
    * @returns how many; 0 also while another process is sealing.
    */
   sealBlock(accountIds: readonly string[], maxEntries: number): Promise<number>;
+}
+
+export interface ArchiveTables {
+  /**
+   * Keeps other processes from archiving, until it is released or this process ends.
+   *
+   * @returns how to release it; `undefined` if another process has it.
+   */
+  lock(): Promise<(() => Promise<void>) | undefined>;
+  readonly source: AuditSource;
+  /**
+   * Deletes the charges of these ranges in one transaction. The database refuses it for charges
+   * that no archive carries.
+   *
+   * @returns how many there were
+   */
+  deleteCharges(ranges: readonly SeqRange[]): Promise<number>;
+}
+
+/** A range of an account's entries; both ends belong to it. */
+export interface SeqRange {
+  readonly accountId: string;
+  readonly from: bigint;
+  readonly to: bigint;
 }
 
 /** Used in place of an account's id for the trail. */

@@ -5,9 +5,11 @@
 
 import type { AuditOptions } from '../../audit.js';
 import { auditLedger } from '../../ledger/audit-ledger.js';
+import type { AuditSource } from '../../ledger/audit-source.js';
 import { callBook } from '../../ledger/books/index.js';
 import type { BookArgs, BookName } from '../../ledger/books/index.js';
 import { listAccounts, readBalanceAt, readLots } from '../sqlite/accounts.js';
+import { deleteCharges } from '../sqlite/archives.js';
 import { createAuditSource, readHead } from '../sqlite/audit-source.js';
 import type { Connection } from '../sqlite/connection.js';
 import { getDocument, listDocuments } from '../sqlite/documents.js';
@@ -62,6 +64,7 @@ export function createWriteOperations(connection: Connection, assertInPlace: () 
     renewHolds: on(guarded, renewHolds),
     releaseHolds: on(guarded, releaseHolds),
     sealBlock: on(guarded, sealBlock),
+    deleteCharges: on(guarded, deleteCharges),
     ping(): void {
       assertInPlace();
       connection.get('SELECT 1');
@@ -70,6 +73,7 @@ export function createWriteOperations(connection: Connection, assertInPlace: () 
 }
 
 export function createReadOperations(connection: Connection) {
+  const source = createAuditSource(connection);
   return {
     listAccounts: on(connection, listAccounts),
     readLots: on(connection, readLots),
@@ -88,6 +92,9 @@ export function createReadOperations(connection: Connection) {
     unsealedAccountIds: on(connection, unsealedAccountIds),
     readHead: on(connection, readHead),
     summarize: on(connection, summarizeLedger),
-    audit: (options: AuditOptions) => auditLedger(createAuditSource(connection), options),
+    audit: (options: AuditOptions) => auditLedger(source, options),
+    /** One page of what an archive reads. */
+    readSource: <Name extends keyof AuditSource>(name: Name, args: Parameters<AuditSource[Name]>) =>
+      (source[name] as (...given: Parameters<AuditSource[Name]>) => unknown)(...args),
   };
 }

@@ -4,10 +4,12 @@
  */
 
 import type { AccountRecord, AdjustmentReason, CreditSource } from '../../account.js';
+import type { LedgerArchive } from '../../archive.js';
 import type { Metadata } from '../../metadata.js';
 import type { DocumentWrite } from '../../document.js';
 import type { NewEvent } from '../../event.js';
 import type { CapPeriod, KeyLimits, KeyRecord, KeyScope, KeyState } from '../../key.js';
+import type { CarryRow } from '../archive/carry.js';
 
 export interface LedgerTransaction {
   /**
@@ -61,6 +63,10 @@ export interface LedgerTransaction {
   insertEvent(event: NewEvent): Promise<void>;
   /** @returns whether it was written: not if the document has another version than was read. */
   writeDocument(write: DocumentWrite): Promise<boolean>;
+  /** The number of the last archive; 0 without any. */
+  lastArchive(): Promise<number>;
+  insertArchive(archive: LedgerArchive): Promise<void>;
+  insertCarries(carries: readonly CarryRow[]): Promise<void>;
   /** Locks the trail until the transaction ends: to be called last. */
   appendTrail(entry: TrailRow): Promise<void>;
   insertPersonalText(text: PersonalText): Promise<void>;
