@@ -144,8 +144,8 @@ export function deleteCharges(pool: Pool, ranges: readonly SeqRange[]): Promise<
   });
 }
 
-/** Any number that nothing else uses. */
-const ARCHIVE_LOCK = 72_707_371;
+/** The advisory lock held while an archive is made. No other lock has this number. */
+const ARCHIVE_LOCK = 72_707_379;
 
 /**
  * Keeps other processes from archiving, until it is released or this process ends.
