@@ -19,12 +19,7 @@ import type {
   TransferOutcome,
   UnspentCredit,
 } from './account.js';
-import type {
-  ArchiveComparison,
-  ArchiveOptions,
-  ArchiveReport,
-  LedgerArchive,
-} from './archive.js';
+import type { ArchiveComparison, ArchiveOptions, ArchiveReport, LedgerArchive } from './archive.js';
 import type { DocumentFilter, DocumentOutcome, DocumentWrite, StoredDocument } from './document.js';
 import type { EventState, NewEvent, StoredEvent } from './event.js';
 import type { CapUse, KeyChange, KeyFilter, KeyRecord, NewKey, RotationOutcome } from './key.js';
@@ -389,10 +384,7 @@ export interface BalanceStore {
    *
    * @throws {LedgerArchiveError} The file is not sound by itself.
    */
-  compareArchive(
-    file: string,
-    onProgress?: (charges: number) => void,
-  ): Promise<ArchiveComparison>;
+  compareArchive(file: string, onProgress?: (charges: number) => void): Promise<ArchiveComparison>;
   /** Recomputes the whole ledger. Reads it page by page, so memory stays bounded. */
   audit(options?: AuditOptions): Promise<AuditReport>;
 

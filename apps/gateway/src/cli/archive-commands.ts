@@ -51,7 +51,7 @@ export function addArchive(ledger: Command): void {
     ledger
       .command('verify-archive')
       .argument('<file>', 'a file that ledger archive wrote')
-      .description('prove the file of an archive, and that it is this ledger\'s'),
+      .description("prove the file of an archive, and that it is this ledger's"),
   )
     .option('--alone', 'prove the file without its ledger')
     .action(async (file: string, options: VerifyOptions) => {

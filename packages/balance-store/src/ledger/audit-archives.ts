@@ -120,7 +120,11 @@ export function createArchiveAudit(
       for (const row of rows) {
         const of = audited[row.archive - 1];
         if (of === undefined) {
-          differ(`archive ${String(row.archive)}, which entry ${String(from)} names`, 'none', accountId);
+          differ(
+            `archive ${String(row.archive)}, which entry ${String(from)} names`,
+            'none',
+            accountId,
+          );
         }
         of?.carries.add(row);
       }

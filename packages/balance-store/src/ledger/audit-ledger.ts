@@ -157,11 +157,7 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
   const complain = (found: AuditDifference) => {
     report(tally, found);
   };
-  const seals = createSealCheck(
-    source,
-    { after, last, block: head?.block ?? 0n },
-    complain,
-  );
+  const seals = createSealCheck(source, { after, last, block: head?.block ?? 0n }, complain);
   const usage = createUsageAudit(
     source,
     { after, last, openHour, open: page.usage, archives },

@@ -27,7 +27,12 @@ export interface BlockLine {
   readonly entries: number;
   readonly sealed_at_ms: string;
   /** Account or trail, first and last number, digests in hexadecimal. */
-  readonly seals: readonly (readonly [account: string, from: string, to: string, digests: string])[];
+  readonly seals: readonly (readonly [
+    account: string,
+    from: string,
+    to: string,
+    digests: string,
+  ])[];
 }
 
 export interface ChargeLine {

@@ -118,7 +118,9 @@ function createFileReader() {
     };
     for (const name of Object.keys(found) as (keyof typeof found)[]) {
       if (end[name] !== found[name]) {
-        throw problem(`${name}: the line says ${String(end[name])}, the file has ${String(found[name])}`);
+        throw problem(
+          `${name}: the line says ${String(end[name])}, the file has ${String(found[name])}`,
+        );
       }
     }
     if (block === undefined || firstBlock === undefined) throw problem('the file has no block');
