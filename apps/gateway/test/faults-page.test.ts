@@ -14,8 +14,9 @@ const paths = new Map(
 const proofs = page.split(/^- (?=F\d+$)/m).slice(1);
 
 it('docs/faults.md has a row and a proof for each case', () => {
-  const cases = Array.from({ length: 113 }, (_, n) => `F${String(n + 1)}`).filter(
-    (name) => name !== 'F25',
+  const missing = ['F25', 'F114', 'F115', 'F116', 'F117'];
+  const cases = Array.from({ length: 123 }, (_, n) => `F${String(n + 1)}`).filter(
+    (name) => !missing.includes(name),
   );
   expect([...page.matchAll(/^\| (F\d+) +\|/gm)].map(([, name]) => name)).toEqual(cases);
   expect(proofs.map((proof) => proof.split('\n')[0])).toEqual(cases);
