@@ -129,7 +129,7 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
     await ask(gateway.url);
     const account = created.account_id as string;
     const month = new Date(Date.now() - AGE_DAYS * DAY_MS).toISOString().slice(0, 7);
-    const statement = ['accounts', 'statement', account, '--month', month];
+    const statement = ['accounts', 'statement', account, month];
     const before = await json(...statement);
     expect(before.charges.length).toBeGreaterThan(0);
 

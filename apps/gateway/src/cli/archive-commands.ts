@@ -18,6 +18,7 @@ import { ConfigError, readConfig } from '../config.js';
 import { openDataDir } from '../data-dir.js';
 import { EXIT } from '../exit-codes.js';
 import { openStore } from '../open-store.js';
+import { OperationError } from '../operations/operation.js';
 import { show, withJson } from './output.js';
 import type { OutputOptions } from './output.js';
 import { pairs } from './print.js';
@@ -76,6 +77,10 @@ async function withStore<Result>(work: (store: BalanceStore) => Promise<Result>)
   const store = await openStore(config, dataDir, 'command');
   try {
     return await work(store);
+  } catch (error) {
+    // The store refuses an argument: the command line does so without a stack trace.
+    if (!(error instanceof RangeError)) throw error;
+    throw new OperationError(400, 'invalid_request_error', error.message);
   } finally {
     await store.close();
   }

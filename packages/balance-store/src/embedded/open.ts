@@ -69,6 +69,7 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
     await writing.call('ping', [], START_TIMEOUT_MS);
     const database = createSqliteDatabase({
       dataDir,
+      file,
       reader,
       writing,
       reading,

@@ -9,6 +9,7 @@ import type { LedgerDatabase } from '../ledger/ledger-database.js';
 import { pagesOf } from '../ledger/pages.js';
 import type { BookResult } from '../ledger/books/index.js';
 import { takeArchiveLock } from './archive-lock.js';
+import { keepLogSmall } from './keep-log-small.js';
 import { readHere } from './read-here.js';
 import { getAccount } from './sqlite/accounts.js';
 import type { Connection } from './sqlite/connection.js';
@@ -26,6 +27,7 @@ const ACCOUNTS_PER_PAGE = 1_000;
 
 export interface SqliteDatabaseParts {
   readonly dataDir: string;
+  readonly file: string;
   readonly reader: Connection;
   readonly writing: LedgerThread<WriteOperations>;
   readonly reading: LedgerThread<ReadOperations>;
@@ -34,7 +36,7 @@ export interface SqliteDatabaseParts {
 }
 
 export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase {
-  const { dataDir, reader, writing, reading, onClosed } = parts;
+  const { dataDir, file, reader, writing, reading, onClosed } = parts;
   const write = <Name extends keyof WriteOperations>(
     name: Name,
     ...args: Parameters<WriteOperations[Name]>
@@ -88,7 +90,11 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     archives: {
       lock: () => readHere(() => takeArchiveLock(dataDir)),
       source: createThreadSource(reading),
-      deleteCharges: (ranges) => write('deleteCharges', ranges),
+      async deleteCharges(ranges) {
+        const deleted = await write('deleteCharges', ranges);
+        await keepLogSmall({ dataDir, file }, () => write('emptyLog'));
+        return deleted;
+      },
     },
     settling: {
       settleBatch: async (batch) => decodeOutcomes(await write('settleBatch', encodeBatch(batch))),

@@ -16,6 +16,7 @@ import { getDocument, listDocuments } from '../sqlite/documents.js';
 import { finishEvent, listEvents, pruneEvents, takeDueEvents } from '../sqlite/events.js';
 import { findEntries, findEntry, listEntries } from '../sqlite/entries.js';
 import { countHolds, listHolds, placeHolds, releaseHolds, renewHolds } from '../sqlite/holds.js';
+import { emptyLog } from '../sqlite/log.js';
 import { listKeys } from '../sqlite/keys.js';
 import { sealBlock, unsealedAccountIds } from '../sqlite/seals.js';
 import { insertQuarantine, quarantineSettlement, settleBatch } from '../sqlite/settle.js';
@@ -65,6 +66,7 @@ export function createWriteOperations(connection: Connection, assertInPlace: () 
     releaseHolds: on(guarded, releaseHolds),
     sealBlock: on(guarded, sealBlock),
     deleteCharges: on(guarded, deleteCharges),
+    emptyLog: on(connection, emptyLog),
     ping(): void {
       assertInPlace();
       connection.get('SELECT 1');
