@@ -153,7 +153,7 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
     const made = await json(...archive, day);
     expect(made).toMatchObject({ number: 1, until: until.toISOString(), charges: 5, deleted: 5 });
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect((await cli([...archive, day])).out).toContain('deleted now       0');
+    expect((await cli([...archive, day])).out).toContain('deleted now        0');
     const proved = await cli(['ledger', 'verify-archive', file]);
     expect([proved.code, proved.out]).toEqual([
       0,
