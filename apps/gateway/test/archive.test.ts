@@ -41,7 +41,7 @@ afterAll(async () => {
 interface Ledger {
   readonly env: Readonly<Record<string, string>>;
   /** Makes all entries forty days old, and removes their seals. */
-  age(): Promise<void>;
+  readonly age: () => Promise<void>;
 }
 
 const REMOVE_SEALS =

@@ -32,7 +32,7 @@ interface Place {
   readonly at: string;
   readonly store: BalanceStore;
   /** Runs SQL with the triggers down that refuse to rewrite the ledger. */
-  rewrite(statements: readonly string[]): Promise<void>;
+  readonly rewrite: (statements: readonly string[]) => Promise<void>;
 }
 
 let server: PostgresServer;
@@ -137,7 +137,7 @@ async function oldLedger(kind: Place['kind']) {
     file: join(newDirectory(), 'archive.jsonl'),
     keyId: record.id,
     /** The ledger has lost nothing, and counts nothing twice. */
-    async expectSame() {
+    expectSame: async () => {
       const { head: anchor } = before;
       expect(figuresOf(await store.audit({ anchor }))).toEqual(figuresOf(before));
     },

@@ -48,8 +48,8 @@ const CLOCK_MARGIN_MS = 600_000;
 
 /**
  * Charges each request that the ledger does not have, at the rates of its time. One that the ledger
- * has is left as it is, so repeating changes nothing. One that may be archived is refused: the ledger
- * would no longer recognise it.
+ * has is left as it is, so repeating changes nothing. One that may be archived is refused: the
+ * ledger would no longer recognise it.
  */
 export async function recharge(charges: readonly LostCharge[], context: OperationContext) {
   const { store } = context;

@@ -6,7 +6,7 @@
 import type { LedgerArchive } from '../archive.js';
 import type { AuditDifference } from '../audit.js';
 import { createCarryDigest, createUsageDigest } from './archive/carry.js';
-import type { CarryPosition, CarryRow } from './archive/carry.js';
+import type { CarryPosition, CarryRow } from './archive/carry-row.js';
 import { ARCHIVED, markDetailsOf } from './archive/mark.js';
 import type { AuditSource, TrailFields, UsageFields } from './audit-source.js';
 import { MAX_SEQ } from './audit-source.js';

@@ -2,7 +2,7 @@
 
 import type { LedgerArchive } from '../archive.js';
 import type { SealHead } from '../audit.js';
-import type { CarryPosition, CarryRow } from './archive/carry.js';
+import type { CarryPosition, CarryRow } from './archive/carry-row.js';
 
 export interface AuditSource {
   head(): Promise<SealHead | undefined>;

@@ -2,7 +2,7 @@
 
 import type { Pool } from 'pg';
 import type { LedgerArchive } from '../archive.js';
-import type { CarryPosition, CarryRow } from '../ledger/archive/carry.js';
+import type { CarryPosition, CarryRow } from '../ledger/archive/carry-row.js';
 import type { SeqRange } from '../ledger/ledger-database.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import { LONG_TIMEOUT_MS, inTransaction, queryRows } from './query.js';

@@ -1,4 +1,4 @@
-/** The part of the contract about archives: charges leave, and everything that is computed stays. */
+/** The part of the contract about archives: charges leave, and what is computed of them stays. */
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -32,15 +32,15 @@ export function archiveContract(part: ContractPart): void {
     return (await subject().store.listEntries({ accountId, limit: 1_000 })).entries;
   }
 
-  /** Moves the entries of an account to the day before `until`, at the same time of the day. */
+  /** Moves an account's entries to the day before `until`, at the same time of the day. */
   async function backdate(accountId: string, until: Date): Promise<void> {
     const days = Math.ceil((Date.now() - until.getTime()) / DAY_MS);
-    const { tamper, literal } = subject();
+    const { literal } = subject();
     const updates = (await entriesOf(accountId)).map(({ id, createdAt }) => {
       const time = literal.time(new Date(createdAt.getTime() - days * DAY_MS));
       return `UPDATE ledger SET created_at = ${time} WHERE id = '${id}'`;
     });
-    await tamper(
+    await subject().tamper(
       [
         ...updates,
         `UPDATE usage_hour SET hour = hour - ${String(days * 24)} WHERE account_id = '${accountId}'`,
@@ -49,7 +49,7 @@ export function archiveContract(part: ContractPart): void {
     );
   }
 
-  /** An account with charges of two keys between credits, all before the end of the next archive. */
+  /** An account with charges of two keys between credits, all before the next archive ends. */
   async function oldAccount() {
     const { store } = subject();
     const { accountId, keyIds } = await newAccount(USD, {}, {});
@@ -333,7 +333,7 @@ export function archiveContract(part: ContractPart): void {
   /** Changes rows beside the ledger's own, and puts them back. */
   async function withChange(sql: string, check: () => Promise<void>): Promise<void> {
     const tables = ['ledger_carry', 'ledger_archive', 'usage_hour'];
-    const { tamper } = subject();
+    const tamper = (statements: string, fences?: 'down') => subject().tamper(statements, fences);
     await tamper(tables.map((one) => `CREATE TABLE kept_${one} AS SELECT * FROM ${one}`).join(';'));
     await tamper(sql, 'down');
     await check();

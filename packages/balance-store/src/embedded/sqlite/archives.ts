@@ -1,7 +1,7 @@
 /** Archives, and the sums that they carry. */
 
 import type { LedgerArchive } from '../../archive.js';
-import type { CarryPosition, CarryRow } from '../../ledger/archive/carry.js';
+import type { CarryPosition, CarryRow } from '../../ledger/archive/carry-row.js';
 import type { SeqRange } from '../../ledger/ledger-database.js';
 import type { Connection } from './connection.js';
 import { textOf, unitsOf } from './money.js';

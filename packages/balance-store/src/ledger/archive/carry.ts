@@ -4,28 +4,7 @@ import { createHash } from 'node:crypto';
 import { numericFromUnits } from '../../numeric.js';
 import type { UsageFields } from '../audit-source.js';
 import { sealedField } from '../sealed-field.js';
-
-/**
- * The charges of one key in one run. A run is a range of an account's numbers without any other
- * entry between them, so the credits between two runs keep their place.
- */
-export interface CarryRow {
-  readonly accountId: string;
-  readonly from: bigint;
-  readonly to: bigint;
-  readonly keyId: string;
-  readonly archive: number;
-  readonly charges: number;
-  readonly charged: bigint;
-  readonly writtenOff: bigint;
-  readonly overCap: bigint;
-  readonly firstAt: Date;
-  readonly lastAt: Date;
-  /** The account's balance after the last charge of the run. */
-  readonly balanceAfter: bigint;
-}
-
-export type CarryPosition = Pick<CarryRow, 'accountId' | 'from' | 'keyId'>;
+import type { CarryRow } from './carry-row.js';
 
 /** A charge as the sums need it. */
 export interface CarriedCharge {

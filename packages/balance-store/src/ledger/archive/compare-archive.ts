@@ -3,7 +3,7 @@
 import type { ArchiveComparison } from '../../archive.js';
 import { numericFromUnits } from '../../numeric.js';
 import type { AuditSource } from '../audit-source.js';
-import type { CarryRow } from './carry.js';
+import type { CarryRow } from './carry-row.js';
 import type { ArchivePlan } from './plan.js';
 import { verifyArchiveFile } from './verify-file.js';
 import type { VerifiedFile } from './verify-file.js';

@@ -14,15 +14,15 @@ const PAUSE = 1;
 
 /** @returns how many it deleted */
 export async function deleteCarriedCharges(
-  { source, deleteCharges }: ArchiveTables,
+  tables: ArchiveTables,
   { number }: LedgerArchive,
   onProgress: (deleted: number) => void,
 ): Promise<number> {
   let deleted = 0;
   onProgress(deleted);
-  for await (const step of stepsOf(readRangesOf(source, number))) {
+  for await (const step of stepsOf(readRangesOf(tables.source, number))) {
     const startMs = performance.now();
-    const here = await deleteCharges(step);
+    const here = await tables.deleteCharges(step);
     deleted += here;
     onProgress(deleted);
     if (here > 0) await sleep((performance.now() - startMs) * PAUSE);

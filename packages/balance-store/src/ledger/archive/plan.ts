@@ -5,7 +5,7 @@ import type { AuditSource, UsagePosition } from '../audit-source.js';
 import { MAX_SEQ } from '../audit-source.js';
 import { carriedChargeOf } from './archived-charge.js';
 import { createCarrySums, createUsageDigest } from './carry.js';
-import type { CarryRow } from './carry.js';
+import type { CarryRow } from './carry-row.js';
 
 const HOUR_MS = 3_600_000;
 const ROWS_PER_PAGE = 1_000;

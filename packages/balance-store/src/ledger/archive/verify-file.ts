@@ -16,7 +16,7 @@ import type { BlockFields, EntryFields } from '../audit-source.js';
 import { DIGEST_BYTES, digestOfEntry, hashOfBlock } from '../seal-chain.js';
 import { carriedChargeOf } from './archived-charge.js';
 import { carryDigestOf, createCarrySums } from './carry.js';
-import type { CarryRow } from './carry.js';
+import type { CarryRow } from './carry-row.js';
 import { FORMAT, FORMAT_VERSION, blockOfLine } from './file-lines.js';
 import type { BlockLine, ChargeLine, EndLine, HeaderLine } from './file-lines.js';
 

@@ -2,7 +2,7 @@
 
 import type { Actor } from '../../account.js';
 import type { LedgerArchive } from '../../archive.js';
-import type { CarryRow } from '../archive/carry.js';
+import type { CarryRow } from '../archive/carry-row.js';
 import { ARCHIVED, markDetailsOf } from '../archive/mark.js';
 import { recordChange } from './trail.js';
 import type { LedgerTransaction } from './transaction.js';

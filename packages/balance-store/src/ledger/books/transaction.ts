@@ -9,7 +9,7 @@ import type { Metadata } from '../../metadata.js';
 import type { DocumentWrite } from '../../document.js';
 import type { NewEvent } from '../../event.js';
 import type { CapPeriod, KeyLimits, KeyRecord, KeyScope, KeyState } from '../../key.js';
-import type { CarryRow } from '../archive/carry.js';
+import type { CarryRow } from '../archive/carry-row.js';
 
 export interface LedgerTransaction {
   /**
