@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
 import {
@@ -16,6 +16,7 @@ import {
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import { postMessages, userMessage } from './support/gateway.js';
 import { MAIN, spawnGateway } from './support/gateway-process.js';
+import type { GatewayProcess } from './support/gateway-process.js';
 
 const UPSTREAM_KEY = 'upstream-credential-canary';
 const ADMIN_TOKEN = 'admin-token-of-the-tests';
@@ -27,10 +28,14 @@ const day = until.toISOString().slice(0, 10);
 let simulator: UpstreamSimulator;
 let server: PostgresServer;
 let directory: string;
+const running: GatewayProcess[] = [];
 beforeAll(async () => {
   simulator = await startUpstreamSimulator({ apiKey: UPSTREAM_KEY });
   server = await usePostgresServer();
   directory = mkdtempSync(join(tmpdir(), 'gateway-archive-'));
+});
+afterEach(() => {
+  for (const gateway of running.splice(0)) gateway.send('SIGKILL');
 });
 afterAll(async () => {
   await simulator.close();
@@ -112,7 +117,12 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
       return JSON.parse(out);
     };
 
-    const first = await spawnGateway(serving);
+    const serve = async () => {
+      const started = await spawnGateway(serving);
+      running.push(started);
+      return started;
+    };
+    const first = await serve();
     const created = await json('keys', 'create', '--name', 'k', '--balance', '5');
     const ids: string[] = [];
     const ask = async (url: string) => {
@@ -125,7 +135,7 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
     first.send('SIGTERM');
     await first.exited;
     await age();
-    const gateway = await spawnGateway(serving);
+    const gateway = await serve();
     await ask(gateway.url);
     const account = created.account_id as string;
     const month = new Date(Date.now() - AGE_DAYS * DAY_MS).toISOString().slice(0, 7);
