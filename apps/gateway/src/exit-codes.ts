@@ -2,6 +2,7 @@
 
 import {
   EmbeddedStoreLockedError,
+  LedgerArchiveError,
   LedgerFileError,
   LedgerMoveError,
   LedgerMovedError,
@@ -53,6 +54,7 @@ export function failureText(error: unknown): string {
   const isExpected =
     error instanceof ConfigError ||
     error instanceof OperationError ||
+    error instanceof LedgerArchiveError ||
     error instanceof LedgerMoveError ||
     error instanceof WorkerStartError ||
     exitCodeOf(error) === EXIT.unavailable;

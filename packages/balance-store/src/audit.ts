@@ -15,6 +15,8 @@ export interface AuditDifference {
     | 'credit_left'
     /** A sum of usage is not the sum of its charges. */
     | 'usage'
+    /** What an archive carries, or its mark, differs from what was archived. */
+    | 'archive'
     /** The entry differs from the one that was sealed. */
     | 'seal'
     /** A block does not follow from the previous block or from the entries it lists. */
@@ -51,6 +53,8 @@ export interface AuditReport {
   readonly accounts: number;
   readonly keys: number;
   readonly entries: number;
+  /** Charges that left for archives. Their sums are in the amounts below. */
+  readonly archived: number;
   /** Units of 10^-14 USD. */
   readonly credited: bigint;
   readonly adjusted: bigint;

@@ -52,3 +52,8 @@ export class PepperMismatchError extends Error {
 export class SchemaMismatchError extends Error {
   override readonly name = 'SchemaMismatchError';
 }
+
+/** An archive cannot be made, or its file is not what it should be. The message says why. */
+export class LedgerArchiveError extends Error {
+  override readonly name = 'LedgerArchiveError';
+}

@@ -15,12 +15,22 @@ export type {
   TransferOutcome,
   UnspentCredit,
 } from './account.js';
+export type {
+  ArchiveComparison,
+  ArchiveFileSummary,
+  ArchiveOptions,
+  ArchiveProgress,
+  ArchiveReport,
+  LedgerArchive,
+} from './archive.js';
+export { verifyArchive } from './ledger/archive/verify-archive.js';
 export type { Metadata } from './metadata.js';
 export type { AuditDifference, AuditOptions, AuditReport, SealHead } from './audit.js';
 export { isWellFormedCredential } from './credential.js';
 export {
   EmbeddedStoreLockedError,
   ExternalIdTakenError,
+  LedgerArchiveError,
   LedgerFileError,
   LedgerMoveError,
   LedgerMovedError,

@@ -116,4 +116,6 @@ export interface EntryPage {
   readonly entries: readonly LedgerEntry[];
   /** Absent on the last page. */
   readonly next?: string;
+  /** If given, charges before this time are archived: the page lacks those that it asked for. */
+  readonly archivedUntil?: Date;
 }

@@ -19,6 +19,7 @@ import type {
   TransferOutcome,
   UnspentCredit,
 } from './account.js';
+import type { ArchiveComparison, ArchiveOptions, ArchiveReport, LedgerArchive } from './archive.js';
 import type { DocumentFilter, DocumentOutcome, DocumentWrite, StoredDocument } from './document.js';
 import type { EventState, NewEvent, StoredEvent } from './event.js';
 import type { CapUse, KeyChange, KeyFilter, KeyRecord, NewKey, RotationOutcome } from './key.js';
@@ -324,7 +325,12 @@ export interface BalanceStore {
 
   /** Sums of charges, in the order of the dimensions asked for. */
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
-  /** The balance of an account before the first entry at or after this time. */
+  /**
+   * The balance of an account before the first entry at or after this time.
+   *
+   * @throws {RangeError} The time is in an archived period and not a whole hour, so the balance is
+   * not known.
+   */
   readBalanceAt(accountId: string, time: Date): Promise<bigint>;
 
   /** Writes an event that no change of the ledger causes. With an `id`, once. */
@@ -395,6 +401,26 @@ export interface BalanceStore {
   sealEntries(options?: { readonly all?: boolean }): Promise<SealHead | undefined>;
   /** Figures of the ledger as a whole, for an operator's monitoring. Reads every row of keys. */
   summarize(): Promise<LedgerSummary>;
+  /**
+   * Moves the charges before a day into a file; their sums stay. Charges, audits and reads go on
+   * meanwhile. After a crash, the same call continues.
+   *
+   * Sums of usage, balances and statements of the archived time stay exact. Its charges are no
+   * longer found by their ids: charging one of them again is the caller's to prevent.
+   *
+   * @throws {RangeError} `until` is not a day, or less than three days ago.
+   * @throws {LedgerArchiveError} The ledger is not sound, another archive is being made, or the
+   * file cannot be written or belongs to something else. Nothing was deleted.
+   */
+  archive(options: ArchiveOptions): Promise<ArchiveReport>;
+  /** Oldest first. */
+  listArchives(): Promise<readonly LedgerArchive[]>;
+  /**
+   * Verifies the file of an archive, and that the ledger carries its sums.
+   *
+   * @throws {LedgerArchiveError} The file is not sound by itself.
+   */
+  compareArchive(file: string, onProgress?: (charges: number) => void): Promise<ArchiveComparison>;
   /** Recomputes the whole ledger. Reads it page by page, so memory stays bounded. */
   audit(options?: AuditOptions): Promise<AuditReport>;
 

@@ -347,7 +347,7 @@ describe('embedded: the file', () => {
     await settleMany(store, await newKey(store), 2_000);
     await store.close();
     const bytes = readFileSync(fileOf(dataDir));
-    for (let offset = 40 * 4096; offset < bytes.length; offset += 7 * 4096)
+    for (let offset = 60 * 4096; offset < bytes.length; offset += 7 * 4096)
       bytes.fill(0xa5, offset, offset + 4096);
     writeFileSync(fileOf(dataDir), bytes);
     const damaged = await open(dataDir);

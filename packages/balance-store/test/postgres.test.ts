@@ -36,7 +36,7 @@ balanceStoreContract({
       store,
       tamper: async (sql, fences = 'up') => {
         const alter = (how: string) =>
-          ['ledger', 'trail', 'ledger_seal', 'ledger_block']
+          ['ledger', 'trail', 'ledger_seal', 'ledger_block', 'ledger_carry', 'ledger_archive']
             .map((table) => `ALTER TABLE ${table} ${how} TRIGGER USER;`)
             .join('');
         await querySql(

@@ -233,8 +233,14 @@ export function printTrail({ data, next_cursor }: OperationOutput<'listTrail'>):
   return table(['time', 'who', 'did', 'to', 'what'], rows) + more(next_cursor, '--cursor');
 }
 
-export function printLedger({ data, next_cursor }: OperationOutput<'listLedger'>): string {
-  if (data.length === 0) return 'No entries.';
+export function printLedger({
+  data,
+  next_cursor,
+  archived_until,
+}: OperationOutput<'listLedger'>): string {
+  const archived =
+    archived_until === null ? '' : `\nCharges before ${archived_until} are archived.`;
+  if (data.length === 0) return `No entries.${archived}`;
   const rows = data.map((entry) => [
     entry.created_at,
     entry.kind === 'charge' ? entry.key_id : entry.account_id,
@@ -258,7 +264,9 @@ export function printLedger({ data, next_cursor }: OperationOutput<'listLedger'>
         '>balance (USD)',
       ],
       rows,
-    ) + more(next_cursor, '--cursor')
+    ) +
+    more(next_cursor, '--cursor') +
+    archived
   );
 }
 
@@ -303,6 +311,7 @@ export function printAudit(
     accounts: String(audit.accounts),
     keys: String(audit.keys),
     entries: String(audit.entries),
+    ...(audit.archived === 0 ? {} : { archived: `${String(audit.archived)} charges` }),
     'credited (USD)': audit.credited_usd,
     'adjusted (USD)': audit.adjusted_usd,
     'expired (USD)': audit.expired_usd,

@@ -10,6 +10,7 @@ import { EXIT } from '../exit-codes.js';
 import type { Port } from '../openapi/document.js';
 import { embeddedLedger, openStore } from '../open-store.js';
 import { addAccounts } from './account-commands.js';
+import { addArchive } from './archive-commands.js';
 import { auditWithProgress } from './audit-command.js';
 import { checkConfig } from './check-config.js';
 import { addKeys } from './key-commands.js';
@@ -313,6 +314,7 @@ function addLedger(ledger: Command): void {
     .action(async ({ to }: { readonly to: string }) => {
       process.stdout.write(`${await backUpLedger(to)}\n`);
     });
+  addArchive(ledger);
   ledger
     .command('holds')
     .description('list amounts held for requests (OVERDRAFT=none), newest first')

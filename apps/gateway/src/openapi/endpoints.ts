@@ -146,7 +146,7 @@ const dashboard: readonly Endpoint[] = [
     ...{ method: 'get', path: '/v1/dashboard/usage', id: 'listUsage', credential: 'link' },
     summary: 'Charges of the key, and credits and corrections of its account, newest first',
     query: usageQuery,
-    result: schema.listOf(schema.holderEntry),
+    result: schema.listOf(schema.holderEntry).extend({ archived_until: schema.time.nullable() }),
     alsoAs: ['text/csv'],
   },
   {

@@ -25,7 +25,7 @@ export const operationOutputs = {
   transfer: schema.transfer,
   eraseAccount: schema.account,
   showStatement: schema.statement,
-  listLedger: schema.listOf(schema.entry),
+  listLedger: schema.listOf(schema.entry).extend({ archived_until: schema.time.nullable() }),
   listUsage: schema.listOf(schema.usageSum),
   auditLedger: schema.audit,
   compareWitness: schema.witnessComparison,

@@ -24,7 +24,7 @@ const usd = z
   .string()
   .regex(/^-?\d+(\.\d{1,14})?$/)
   .meta({ id: 'Usd', description: 'USD, exact to 14 decimals', examples: ['12.5'] });
-const time = z.string().meta({ id: 'Time', format: 'date-time', description: 'UTC' });
+export const time = z.string().meta({ id: 'Time', format: 'date-time', description: 'UTC' });
 const text = z.string();
 const count = z.int().min(0);
 const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable();
@@ -307,6 +307,7 @@ export const audit = z
     accounts: count,
     keys: count,
     entries: count,
+    archived: count,
     credited_usd: usd,
     adjusted_usd: usd,
     expired_usd: usd,
@@ -325,7 +326,8 @@ export const audit = z
       z.strictObject({
         check: z.enum([
           ...(['amount', 'sequence', 'running_balance', 'balance', 'account_totals'] as const),
-          ...(['key_totals', 'total', 'expiry', 'credit_left', 'usage', 'seal', 'block'] as const),
+          ...(['key_totals', 'total', 'expiry', 'credit_left', 'usage', 'archive'] as const),
+          ...(['seal', 'block'] as const),
         ]),
         account_id: orNull(text),
         key_id: orNull(text),

@@ -63,7 +63,11 @@ export const auditOperations = {
       const hold = [...live, ...orphaned].find(({ requestId }) => requestId === request_id);
       const keyId = entry?.kind === 'charge' ? entry.keyId : hold?.keyId;
       const key = keyId === undefined ? undefined : await store.getKey(keyId);
-      if (key === undefined) throw notFound('request_id', 'charge or hold');
+      if (key === undefined) {
+        const archived = (await store.listArchives()).at(-1)?.until.toISOString();
+        const since = archived === undefined ? '' : `; charges before ${archived} are archived`;
+        throw notFound('request_id', `charge or hold${since}`);
+      }
       const account = await store.getAccount(key.accountId);
       const charge = entry?.kind === 'charge' ? entry : undefined;
       return {

@@ -79,7 +79,11 @@ export const ledgerOperations = {
         ...(until === undefined ? {} : { until }),
         ...(cursor === undefined ? {} : { cursor }),
       });
-      return list(page.entries.map(entryView), page.next);
+      return {
+        ...list(page.entries.map(entryView), page.next),
+        /** Charges before this time are in an archive, and the range of this list reaches there. */
+        archived_until: page.archivedUntil?.toISOString() ?? null,
+      };
     },
   }),
 

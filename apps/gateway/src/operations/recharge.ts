@@ -45,15 +45,19 @@ export interface RefusedCharge {
 }
 
 const SETTLE_DEADLINE_MS = 30_000;
+/** The clock of the record may be behind that of the ledger by this much. */
+const CLOCK_MARGIN_MS = 600_000;
 
 /**
  * Charges each request that the ledger does not have, at the rates of its time. One that the ledger
- * has is left as it is, so repeating changes nothing.
+ * has is left as it is, so repeating changes nothing. One that may be archived is refused: the
+ * ledger would no longer recognise it.
  */
 export async function recharge(charges: readonly LostCharge[], context: OperationContext) {
   const { store } = context;
   const entries = await store.findEntries([...new Set(charges.map((lost) => lost.request_id))]);
   const known = new Map(entries.map((entry) => [entry.id, entry]));
+  const archived = (await store.listArchives()).at(-1)?.until;
   const refused: RefusedCharge[] = [];
   let [present, booked, charged] = [0, 0, 0n];
   // One after the other: a request that is named twice is found at the second time.
@@ -61,7 +65,9 @@ export async function recharge(charges: readonly LostCharge[], context: Operatio
     const { request_id } = lost;
     const entry = known.get(request_id);
     const outcome =
-      entry === undefined ? await book(lost, context) : { problem: differenceFrom(entry, lost) };
+      entry === undefined
+        ? await bookUnlessArchived(lost, archived, context)
+        : { problem: differenceFrom(entry, lost) };
     if ('entry' in outcome) {
       known.set(request_id, outcome.entry);
       booked += 1;
@@ -79,6 +85,26 @@ export async function recharge(charges: readonly LostCharge[], context: Operatio
     already_charged: present,
     refused,
   };
+}
+
+function bookUnlessArchived(
+  lost: LostCharge,
+  archived: Date | undefined,
+  context: OperationContext,
+): ReturnType<typeof book> {
+  if (archived === undefined) return book(lost, context);
+  const until = archived.toISOString();
+  if (lost.at === undefined) {
+    return Promise.resolve({
+      problem: `at: is missing, and charges before ${until} are archived: it may be one of them`,
+    });
+  }
+  if (lost.at.getTime() < archived.getTime() + CLOCK_MARGIN_MS) {
+    return Promise.resolve({
+      problem: `at: charges before ${until} are archived, and this may be one of them`,
+    });
+  }
+  return book(lost, context);
 }
 
 async function book(

@@ -288,6 +288,7 @@ export function auditView(report: AuditReport) {
     accounts: report.accounts,
     keys: report.keys,
     entries: report.entries,
+    archived: report.archived,
     credited_usd: formatUsd(report.credited),
     adjusted_usd: formatUsd(report.adjusted),
     expired_usd: formatUsd(report.expired),

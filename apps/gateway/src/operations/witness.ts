@@ -31,10 +31,15 @@ export interface WitnessDifference {
 export async function compareWithWitness(usages: readonly WitnessedUsage[], store: BalanceStore) {
   const entries = await store.findEntries([...new Set(usages.map((usage) => usage.request_id))]);
   const found = new Map(entries.map((entry) => [entry.id, entry]));
+  const archived = (await store.listArchives()).at(-1)?.until;
   const differences: WitnessDifference[] = [];
   for (const usage of usages) {
     const wanted = textOf(usage);
-    const ledger = ledgerText(found.get(usage.request_id), usage.charge_usd !== undefined);
+    const entry = found.get(usage.request_id);
+    const ledger =
+      entry === undefined && archived !== undefined
+        ? `no charge; those before ${archived.toISOString()} are archived`
+        : ledgerText(entry, usage.charge_usd !== undefined);
     if (ledger !== wanted) {
       differences.push({ request_id: usage.request_id, expected: wanted, found: ledger });
     }

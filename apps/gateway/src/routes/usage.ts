@@ -74,6 +74,7 @@ export function listUsageRoute(services: Services): RequestHandler {
         data: page.entries.map(holderEntryView),
         has_more: page.next !== undefined,
         next_cursor: page.next ?? null,
+        archived_until: page.archivedUntil?.toISOString() ?? null,
       },
     };
   });

@@ -295,10 +295,48 @@ CREATE TABLE ledger_seal (
 
 CREATE INDEX ledger_seal_block_id_idx ON ledger_seal (block_id);
 
+-- One archive: what "gateway ledger archive" took out of the ledger, in order from 1.
+CREATE TABLE ledger_archive (
+  id INTEGER NOT NULL PRIMARY KEY,
+  until_at INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  charges INTEGER NOT NULL,
+  charged TEXT NOT NULL,
+  written_off TEXT NOT NULL,
+  last_block INTEGER NOT NULL,
+  last_hash TEXT NOT NULL,
+  carry_digest TEXT NOT NULL,
+  usage_digest TEXT NOT NULL,
+  file_digest TEXT NOT NULL
+) STRICT;
+
+-- What stays of archived charges: one row for each key of each run of charges.
+CREATE TABLE ledger_carry (
+  account_id TEXT NOT NULL,
+  from_seq INTEGER NOT NULL,
+  to_seq INTEGER NOT NULL,
+  key_id TEXT NOT NULL,
+  archive_id INTEGER NOT NULL,
+  charges INTEGER NOT NULL,
+  charged TEXT NOT NULL,
+  written_off TEXT NOT NULL,
+  over_cap TEXT NOT NULL,
+  first_at INTEGER NOT NULL,
+  last_at INTEGER NOT NULL,
+  balance_after TEXT NOT NULL,
+  PRIMARY KEY (account_id, from_seq, key_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX ledger_carry_archive_id_idx ON ledger_carry (archive_id, account_id, from_seq);
+
 -- Corrections are new entries.
 CREATE TRIGGER ledger_fence_update BEFORE UPDATE ON ledger
 BEGIN SELECT raise(ABORT, 'UPDATE on ledger is refused: corrections are new entries'); END;
+-- Only charges that are carried in ledger_carry may be deleted.
 CREATE TRIGGER ledger_fence_delete BEFORE DELETE ON ledger
+WHEN OLD.kind <> 'charge' OR OLD.seq > coalesce(
+  (SELECT to_seq FROM ledger_carry WHERE account_id = OLD.account_id AND from_seq <= OLD.seq
+    ORDER BY from_seq DESC LIMIT 1), 0)
 BEGIN SELECT raise(ABORT, 'DELETE on ledger is refused: corrections are new entries'); END;
 CREATE TRIGGER trail_fence_update BEFORE UPDATE ON trail
 BEGIN SELECT raise(ABORT, 'UPDATE on trail is refused: what was done stays on record'); END;
@@ -316,3 +354,11 @@ CREATE TRIGGER ledger_seal_fence_update BEFORE UPDATE ON ledger_seal
 BEGIN SELECT raise(ABORT, 'UPDATE on ledger_seal is refused: the chain only grows'); END;
 CREATE TRIGGER ledger_seal_fence_delete BEFORE DELETE ON ledger_seal
 BEGIN SELECT raise(ABORT, 'DELETE on ledger_seal is refused: the chain only grows'); END;
+CREATE TRIGGER ledger_archive_fence_update BEFORE UPDATE ON ledger_archive
+BEGIN SELECT raise(ABORT, 'UPDATE on ledger_archive is refused: an archive is final'); END;
+CREATE TRIGGER ledger_archive_fence_delete BEFORE DELETE ON ledger_archive
+BEGIN SELECT raise(ABORT, 'DELETE on ledger_archive is refused: an archive is final'); END;
+CREATE TRIGGER ledger_carry_fence_update BEFORE UPDATE ON ledger_carry
+BEGIN SELECT raise(ABORT, 'UPDATE on ledger_carry is refused: an archive is final'); END;
+CREATE TRIGGER ledger_carry_fence_delete BEFORE DELETE ON ledger_carry
+BEGIN SELECT raise(ABORT, 'DELETE on ledger_carry is refused: an archive is final'); END;

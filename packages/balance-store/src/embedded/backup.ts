@@ -6,7 +6,7 @@ import { LedgerFileError } from '../errors.js';
 import { newMark } from './generation.js';
 import { ledgerFile } from './open.js';
 import { DatabaseSync, backup } from './sqlite/node-sqlite.js';
-import { syncToDisk } from './sync-to-disk.js';
+import { syncToDisk } from '../ledger/sync-to-disk.js';
 
 export interface LedgerBackup {
   readonly dataDir: string;

@@ -19,7 +19,7 @@ import { isDamaged, isNotWritable, isUnavailable } from './sqlite/faults.js';
 import { readPepperUse } from './sqlite/keys.js';
 import { assertMigrated, migrate } from './sqlite/migrate.js';
 import { createSqliteDatabase } from './sqlite-database.js';
-import { syncToDisk } from './sync-to-disk.js';
+import { syncToDisk } from '../ledger/sync-to-disk.js';
 import type { ReadOperations, WriteOperations } from './threads/operations.js';
 import { createLedgerThread } from './threads/thread-client.js';
 
@@ -74,6 +74,8 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
     reader = prepareFile(file, peppers, { lock, migrates: options.migrate !== false });
     await writing.call('ping', [], START_TIMEOUT_MS);
     const database = createSqliteDatabase({
+      dataDir,
+      file,
       reader,
       writing,
       reading,

@@ -4,9 +4,12 @@
  * runs in one thread, and everything that may take long in another.
  */
 
+import type { AuditSource } from '../ledger/audit-source.js';
 import type { LedgerDatabase } from '../ledger/ledger-database.js';
 import { pagesOf } from '../ledger/pages.js';
 import type { BookResult } from '../ledger/books/index.js';
+import { takeArchiveLock } from './archive-lock.js';
+import { keepLogSmall } from './keep-log-small.js';
 import { readHere } from './read-here.js';
 import { getAccount } from './sqlite/accounts.js';
 import type { Connection } from './sqlite/connection.js';
@@ -23,6 +26,8 @@ const READ_TIMEOUT_MS = 30_000;
 const ACCOUNTS_PER_PAGE = 1_000;
 
 export interface SqliteDatabaseParts {
+  readonly dataDir: string;
+  readonly file: string;
   readonly reader: Connection;
   readonly writing: LedgerThread<WriteOperations>;
   readonly reading: LedgerThread<ReadOperations>;
@@ -31,7 +36,7 @@ export interface SqliteDatabaseParts {
 }
 
 export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase {
-  const { reader, writing, reading, onClosed } = parts;
+  const { dataDir, file, reader, writing, reading, onClosed } = parts;
   const write = <Name extends keyof WriteOperations>(
     name: Name,
     ...args: Parameters<WriteOperations[Name]>
@@ -83,6 +88,15 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       },
       sealBlock: (accountIds, maxEntries) => write('sealBlock', accountIds, maxEntries),
     },
+    archives: {
+      lock: () => readHere(() => takeArchiveLock(dataDir)),
+      source: createThreadSource(reading),
+      async deleteCharges(ranges) {
+        const deleted = await write('deleteCharges', ranges);
+        await keepLogSmall({ dataDir, file }, () => write('emptyLog'));
+        return deleted;
+      },
+    },
     settling: {
       settleBatch: async (batch) => decodeOutcomes(await write('settleBatch', encodeBatch(batch))),
       quarantine: (settlement, reason) => write('quarantineSettlement', settlement, reason),
@@ -107,5 +121,29 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       await writing.stop();
       onClosed();
     },
+  };
+}
+
+/** Reads the pages of an archive in the reading thread. */
+function createThreadSource(reading: LedgerThread<ReadOperations>): AuditSource {
+  const page =
+    <Name extends keyof AuditSource>(name: Name) =>
+    (...args: Parameters<AuditSource[Name]>) =>
+      reading.call('readSource', [name, args], READ_TIMEOUT_MS) as ReturnType<AuditSource[Name]>;
+  return {
+    head: page('head'),
+    accountsAfter: page('accountsAfter'),
+    seqOf: page('seqOf'),
+    entriesAfter: page('entriesAfter'),
+    usageAfter: page('usageAfter'),
+    sealsAfter: page('sealsAfter'),
+    blocksAfter: page('blocksAfter'),
+    trailAfter: page('trailAfter'),
+    counts: page('counts'),
+    archives: page('archives'),
+    carriesAfter: page('carriesAfter'),
+    blockOf: page('blockOf'),
+    chargesOf: page('chargesOf'),
+    hasCarriedCharges: page('hasCarriedCharges'),
   };
 }

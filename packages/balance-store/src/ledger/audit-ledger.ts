@@ -5,11 +5,16 @@
  * all entries and the trail.
  *
  * The audit takes no locks. It reads an account's row first; the entries that this row counts are
- * final, because entries are numbered without gaps and never change.
+ * final, because entries are numbered without gaps and never change. Only an archive takes charges
+ * out, and its sums take their place; if one was made meanwhile, the audit begins again.
  */
 
+import type { LedgerArchive } from '../archive.js';
 import type { AuditDifference, AuditOptions, AuditReport, SealHead } from '../audit.js';
 import { unitsFromNumeric } from '../numeric.js';
+import { createArchiveAudit, createRunCursor, readRuns } from './audit-archives.js';
+import type { ArchiveAudit, CarriedRun } from './audit-archives.js';
+import { listPriceOf } from './audit-list-price.js';
 import { createLotAudit } from './audit-lots.js';
 import { MAX_SEQ } from './audit-source.js';
 import type {
@@ -26,6 +31,8 @@ import { checkChain, createSealCheck, digestOfEntry } from './seal-chain.js';
 const ACCOUNTS_PER_PAGE = 500;
 const ENTRIES_PER_PAGE = 1_000;
 const MAX_DIFFERENCES = 1_000;
+/** Sorts after every id. */
+const AFTER_ALL_IDS = '\u{10ffff}';
 
 /** Running totals over the entries of one account. */
 interface Fold {
@@ -47,6 +54,7 @@ interface Tally {
   accounts: number;
   keys: number;
   entries: number;
+  archived: number;
   credited: bigint;
   adjusted: bigint;
   expired: bigint;
@@ -61,12 +69,25 @@ interface Tally {
 
 export async function auditLedger(
   source: AuditSource,
+  options: AuditOptions,
+): Promise<AuditReport> {
+  for (;;) {
+    const archives = await source.archives();
+    const report = await auditOnce(source, archives, options);
+    if ((await source.archives()).length === archives.length) return report;
+  }
+}
+
+async function auditOnce(
+  source: AuditSource,
+  archives: readonly LedgerArchive[],
   { anchor, onProgress }: AuditOptions,
 ): Promise<AuditReport> {
   const tally: Tally = {
     accounts: 0,
     keys: 0,
     entries: 0,
+    archived: 0,
     credited: 0n,
     adjusted: 0n,
     expired: 0n,
@@ -78,25 +99,30 @@ export async function auditLedger(
     sealedTrail: 0,
     differences: [],
   };
-  const head = await source.head();
-  await checkChain(source, { head, anchor }, (found) => {
+  const complain = (found: AuditDifference) => {
     report(tally, found);
-  });
+  };
+  const head = await source.head();
+  const ends = archives.map(({ lastBlock, lastHash }) => ({ block: lastBlock, hash: lastHash }));
+  const anchors = anchor === undefined ? ends : [...ends, anchor];
+  await checkChain(source, { head, anchors }, complain);
+  const archiveAudit = createArchiveAudit(archives, complain);
   let after = '';
   for (;;) {
     const openHour = openHourOf(Date.now());
     const page = await source.accountsAfter(after, ACCOUNTS_PER_PAGE, openHour);
-    await auditAccounts(source, { after, page, head, tally, openHour });
+    await auditAccounts(source, { after, page, head, tally, openHour, archives: archiveAudit });
     onProgress?.({ entries: tally.entries });
     const last = page.accounts.at(-1);
     if (last === undefined) break;
     after = last.id;
   }
+  archiveAudit.finish();
   const { credited, adjusted, expired, charged, balances } = tally;
   const expected = credited + adjusted - expired - charged;
   const gap = expected - balances;
   if (gap !== 0n) {
-    report(tally, {
+    complain({
       check: 'total',
       accountId: undefined,
       keyId: undefined,
@@ -120,27 +146,51 @@ interface Page {
   readonly head: SealHead | undefined;
   readonly tally: Tally;
   readonly openHour: number;
+  readonly archives: ArchiveAudit;
 }
 
 /**
  * Audits all entries whose account id is greater than `after` and at most the last id of the page.
  */
 async function auditAccounts(source: AuditSource, audited: Page): Promise<void> {
-  const { after, page, head, tally, openHour } = audited;
+  const { after, page, head, tally, openHour, archives } = audited;
   const { accounts, keys } = page;
   const last = accounts.at(-1)?.id;
   const complain = (found: AuditDifference) => {
     report(tally, found);
   };
   const seals = createSealCheck(source, { after, last, block: head?.block ?? 0n }, complain);
-  const usage = createUsageAudit(source, { after, last, openHour, open: page.usage }, complain);
+  const usage = createUsageAudit(
+    source,
+    { after, last, openHour, open: page.usage, archives },
+    complain,
+  );
+  const runs = createRunCursor(readRuns(source, after, last));
   const folds = new Map<string, Fold>(accounts.map(({ id }) => [id, emptyFold()]));
   const spentByKey = new Map<string, KeyFold>();
   const counted = new Map(accounts.map((account) => [account.id, account.seq]));
   const strangers = new Map<string, string>();
 
+  /** Adds the sums of what was archived before this entry. */
+  async function addRunsBefore(accountId: string, seq: bigint): Promise<void> {
+    let run = await runs.takeBefore(accountId, seq);
+    for (; run !== undefined; run = await runs.takeBefore(accountId, seq)) {
+      archives.addRun(run);
+      const fold = folds.get(run.accountId);
+      if (fold === undefined) strangers.set(run.accountId, `carried ${String(run.from)}`);
+      else auditRun(run, fold, tally);
+      for (const row of run.rows) {
+        addToKey(spentByKey, row, { delta: -row.charged, writtenOff: row.writtenOff });
+      }
+    }
+  }
+
   for await (const entry of readEntries(source, after, last)) {
-    if (await seals.compare(entry)) tally.sealed += 1;
+    const isSealed = await seals.compare(entry);
+    await addRunsBefore(entry.accountId, entry.seq);
+    // The archive has its sum already, and has not deleted it yet.
+    if (entry.charge !== undefined && (await runs.carries(entry.accountId, entry.seq))) continue;
+    if (isSealed) tally.sealed += 1;
     const fold = folds.get(entry.accountId);
     if (fold === undefined) {
       strangers.set(entry.accountId, entry.id);
@@ -154,9 +204,11 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
       }
     }
   }
+  await addRunsBefore(last ?? AFTER_ALL_IDS, MAX_SEQ);
   if (last === undefined) {
     for await (const row of readTrail(source)) {
       tally.trail += 1;
+      archives.addTrail(row.fields);
       if (await seals.compare(row)) tally.sealedTrail += 1;
     }
   }
@@ -224,7 +276,7 @@ interface KeyFold {
 function addToKey(
   spentByKey: Map<string, KeyFold>,
   { keyId }: { readonly keyId: string },
-  { delta, writtenOff }: AuditedEntry,
+  { delta, writtenOff }: Pick<AuditedEntry, 'delta' | 'writtenOff'>,
 ): void {
   const fold = spentByKey.get(keyId);
   if (fold === undefined) {
@@ -282,28 +334,16 @@ async function* readTrail(source: AuditSource) {
     const rows = await source.trailAfter(seq, ENTRIES_PER_PAGE);
     for (const row of rows) {
       seq = BigInt(row[0]);
-      yield { id: `${TRAIL}:${row[0]}`, accountId: TRAIL, seq, digest: digestOfEntry(row) };
+      const id = `${TRAIL}:${row[0]}`;
+      yield { id, accountId: TRAIL, seq, digest: digestOfEntry(row), fields: row };
     }
     if (rows.length < ENTRIES_PER_PAGE) return;
   }
 }
 
-/**
- * Computes the charge with a formula of its own, not with `chargeOf` of `@gateway/billing`: an
- * audit with the same code would repeat that code's errors.
- */
 function auditedEntryOf(row: EntryFields): AuditedEntry {
   const [id, accountId, seq, kind, delta, balanceAfter, writtenOff, overCap] = row;
-  const [input, output, read, write, write1h] = row.slice(12, 17).map((text) => BigInt(text ?? 0));
-  const rates = row.slice(17, 22).map((text) => unitsFromNumeric(text ?? '0'));
-  const [inputRate = 0n, outputRate = 0n, readRate = 0n, write5mRate = 0n, write1hRate = 0n] =
-    rates;
-  const listPrice =
-    (input ?? 0n) * inputRate +
-    (output ?? 0n) * outputRate +
-    (read ?? 0n) * readRate +
-    ((write ?? 0n) - (write1h ?? 0n)) * write5mRate +
-    (write1h ?? 0n) * write1hRate;
+  const listPrice = listPriceOf(row);
   return {
     id,
     accountId,
@@ -365,6 +405,34 @@ function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): void {
       if (problem !== undefined) complain('expiry', problem.expected, problem.found);
     }
   }
+}
+
+/** Adds the sums of a run as its charges would have been added. */
+function auditRun({ accountId, from, to, rows }: CarriedRun, fold: Fold, tally: Tally): void {
+  const complain = (check: AuditDifference['check'], expected: bigint, found: bigint) => {
+    if (expected === found) return;
+    report(tally, {
+      check,
+      accountId,
+      keyId: undefined,
+      entryId: undefined,
+      expected: `${expected.toString()}, carried from entry ${from.toString()} on`,
+      found: found.toString(),
+    });
+  };
+  complain('sequence', fold.seq + 1n, from);
+  fold.seq = to;
+  for (const { charges, charged, writtenOff, overCap } of rows) {
+    fold.balance -= charged;
+    fold.spent += charged;
+    fold.writtenOff += writtenOff;
+    fold.uncovered += writtenOff - overCap;
+    fold.lots.spend(charged);
+    tally.archived += charges;
+    tally.charged += charged;
+    tally.writtenOff += writtenOff;
+  }
+  for (const { balanceAfter } of rows) complain('running_balance', fold.balance, balanceAfter);
 }
 
 function auditAccount(account: AccountTotals, fold: Fold, tally: Tally): void {

@@ -1,6 +1,8 @@
 /** The rows that an audit reads, page by page. */
 
+import type { LedgerArchive } from '../archive.js';
 import type { SealHead } from '../audit.js';
+import type { CarryPosition, CarryRow } from './archive/carry-row.js';
 
 export interface AuditSource {
   head(): Promise<SealHead | undefined>;
@@ -37,6 +39,20 @@ export interface AuditSource {
   /** The trail in the order of its numbers, from `seq` on, exclusive. */
   trailAfter(seq: bigint, limit: number): Promise<readonly TrailFields[]>;
   counts(): Promise<AuditCounts>;
+  /** Oldest first. */
+  archives(): Promise<readonly LedgerArchive[]>;
+  /** In the order of account, number and key, from `position` on, exclusive. */
+  carriesAfter(
+    position: CarryPosition,
+    lastAccountId: string | undefined,
+    limit: number,
+  ): Promise<readonly CarryRow[]>;
+  /** The number of the block that seals this entry. */
+  blockOf(position: LedgerPosition): Promise<bigint | undefined>;
+  /** The charges that a block seals and that are still in the ledger, by account and number. */
+  chargesOf(block: bigint): Promise<readonly EntryFields[]>;
+  /** Whether charges that this archive carries are still in the ledger. */
+  hasCarriedCharges(archive: number): Promise<boolean>;
 }
 
 export interface LedgerPosition {

@@ -1,6 +1,7 @@
 /** Compares the sums of usage with the entries that they sum up. */
 
 import type { AuditDifference } from '../audit.js';
+import type { ArchiveAudit } from './audit-archives.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { hash } from 'node:crypto';
 import type { AuditSource, EntryFields, UsageFields, UsagePosition } from './audit-source.js';
@@ -46,16 +47,21 @@ export function createUsageAudit(
     readonly openHour: number;
     /** The sums of `openHour` and later. */
     readonly open: readonly UsageFields[];
+    readonly archives: Pick<ArchiveAudit, 'closedHour' | 'addUsage'>;
   },
   complain: (found: AuditDifference) => void,
 ): UsageAudit {
-  const { after, last, openHour } = range;
+  const { after, last, openHour, archives } = range;
   const residues = new Map<string, Residue>();
   const sums = last === undefined ? undefined : readSums(source, after, last, openHour);
   let next: UsageFields | undefined;
   let isStarted = false;
 
   function subtract(sum: UsageFields): void {
+    if (sum.hour < archives.closedHour) {
+      archives.addUsage(sum);
+      return;
+    }
     const residue = residueOf(sum, sum.rates.map(unitsFromNumeric).join(','));
     [sum.requests, ...sum.counts, sum.writtenOff].forEach((figure, index) => {
       residue.figures[index] = (residue.figures[index] ?? 0n) - figure;
@@ -110,6 +116,7 @@ export function createUsageAudit(
       const counts = charge.slice(12, 17).map((text) => BigInt(text ?? 0));
       const rates = charge.slice(17, 22).map((text) => unitsFromNumeric(text ?? '0'));
       const hour = Math.floor(Number(createdAtMs) / HOUR_MS);
+      if (hour < archives.closedHour) return;
       if (accountId !== current.accountId || hour > current.hour) {
         current = { accountId, hour };
         await readUntil(accountId, hour);

@@ -3,16 +3,40 @@
  * an account are in order of time.
  */
 
+const HOUR_MS = 3_600_000;
+
 export interface EntryLookUp {
   /** The number of the account's last entry; 0 without any. */
   lastSeq(): Promise<number>;
   entry(seq: number): Promise<{ readonly createdAt: Date; readonly balanceAfter: bigint }>;
+  /** The last run of the account's charges that was archived; `undefined` without any. */
+  lastArchived(): Promise<ArchivedRun | undefined>;
+  /** The account's entries before a whole hour that are not charges, less its sums of usage. */
+  sumBefore(time: Date): Promise<bigint>;
 }
 
-/** @returns the balance after the last entry before `time`; 0 if there is none */
+export interface ArchivedRun {
+  readonly to: number;
+  readonly balanceAfter: bigint;
+  /** The end of its archive. */
+  readonly until: Date;
+}
+
+/**
+ * @returns the balance after the last entry before `time`; 0 if there is none
+ * @throws {RangeError} The time is archived, and its sums are known for whole hours only.
+ */
 export async function balanceBefore(time: Date, look: EntryLookUp): Promise<bigint> {
-  let [low, high] = [0, await look.lastSeq()];
-  let balance = 0n;
+  const archived = await look.lastArchived();
+  if (archived !== undefined && time < archived.until) {
+    if (time.getTime() % HOUR_MS === 0) return look.sumBefore(time);
+    throw new RangeError(
+      `charges before ${archived.until.toISOString()} are archived: there, balances are known at ` +
+        'whole hours only',
+    );
+  }
+  let [low, high] = [archived?.to ?? 0, await look.lastSeq()];
+  let balance = archived?.balanceAfter ?? 0n;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
     const { createdAt, balanceAfter } = await look.entry(middle);

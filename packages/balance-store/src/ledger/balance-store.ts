@@ -3,7 +3,9 @@
 import { types } from 'node:util';
 import type { SealHead } from '../audit.js';
 import { pepperIdOf } from '../credential.js';
-import type { EntryPage } from '../ledger-entry.js';
+import type { EntryFilter, EntryPage } from '../ledger-entry.js';
+import { archiveLedger } from './archive/archive-ledger.js';
+import { compareArchive } from './archive/compare-archive.js';
 import {
   assertActor,
   assertAmount,
@@ -172,11 +174,21 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
       // One entry more than the page holds, to know whether there is a next page.
       const found = await database.entries.list({ ...filter, limit: limit + 1 }, before);
       const entries = found.slice(0, limit);
+      const archivedUntil = await archivedUntilOf(filter, database);
+      const page = { entries, ...(archivedUntil === undefined ? {} : { archivedUntil }) };
       const last = entries.at(-1);
-      if (found.length <= limit || last === undefined) return { entries };
-      return { entries, next: cursorOf(filter, last) };
+      if (found.length <= limit || last === undefined) return page;
+      return { ...page, next: cursorOf(filter, last) };
     },
     sealEntries: ({ all = false } = {}) => sealEntries(database.seals, all),
+    async archive(archiveOptions) {
+      assertTime('until', archiveOptions.until);
+      assertActor(archiveOptions.by);
+      return archiveLedger(database, () => sealEntries(database.seals, true), archiveOptions);
+    },
+    listArchives: () => database.archives.source.archives(),
+    compareArchive: (file, onProgress) =>
+      compareArchive(database.archives.source, file, onProgress),
     summarize: () => database.summarize(pepperId),
     audit: (auditOptions = {}) => database.audit(auditOptions),
     ping: () => database.ping(),
@@ -189,6 +201,16 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
       return closing;
     },
   };
+}
+
+/** The end of the last archive, if the page asks for charges before it. */
+async function archivedUntilOf(
+  { kind = 'charge', withoutCharges = false, from }: EntryFilter,
+  { archives }: LedgerDatabase,
+): Promise<Date | undefined> {
+  if (kind !== 'charge' || withoutCharges) return undefined;
+  const until = (await archives.source.archives()).at(-1)?.until;
+  return until === undefined || (from !== undefined && from >= until) ? undefined : until;
 }
 
 /** @returns the total of `done` over all calls */

@@ -22,6 +22,7 @@ import type {
 } from '../store.js';
 import type { TrailEntry, TrailFilter } from '../trail.js';
 import type { UsageQuery, UsageSum } from '../usage.js';
+import type { AuditSource } from './audit-source.js';
 import type { RunBook } from './books/index.js';
 import type { AccountState, Lot } from './books/transaction.js';
 import type { SettleDriver } from './committer.js';
@@ -36,6 +37,7 @@ export interface LedgerDatabase {
   readonly events: EventTable;
   readonly documents: DocumentTable;
   readonly seals: SealTable;
+  readonly archives: ArchiveTables;
   readonly settling: SettleDriver;
 
   /** Reads a key's standing from committed rows. Never cached. */
@@ -181,6 +183,30 @@ export interface SealTable {
    * @returns how many entries were sealed; also 0 while another process is sealing.
    */
   sealBlock(accountIds: readonly string[], maxEntries: number): Promise<number>;
+}
+
+export interface ArchiveTables {
+  /**
+   * Keeps other processes from archiving, until it is released or this process ends.
+   *
+   * @returns how to release it; `undefined` if another process has it.
+   */
+  lock(): Promise<(() => Promise<void>) | undefined>;
+  readonly source: AuditSource;
+  /**
+   * Deletes the charges of these ranges in one transaction. The database refuses it for charges
+   * that no archive carries.
+   *
+   * @returns how many there were
+   */
+  deleteCharges(ranges: readonly SeqRange[]): Promise<number>;
+}
+
+/** A range of an account's entries; both ends belong to it. */
+export interface SeqRange {
+  readonly accountId: string;
+  readonly from: bigint;
+  readonly to: bigint;
 }
 
 /** Used in place of an account's id for the trail. */

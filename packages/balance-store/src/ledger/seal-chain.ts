@@ -5,22 +5,16 @@
 
 import { createHash } from 'node:crypto';
 import type { AuditDifference, SealHead } from '../audit.js';
+import { createRunCursor, readRuns } from './audit-archives.js';
 import { MAX_SEQ } from './audit-source.js';
 import type { AuditSource, BlockFields } from './audit-source.js';
+import { sealedField } from './sealed-field.js';
 
 export const DIGEST_BYTES = 16;
 const SEALS_PER_PAGE = 200;
 const BLOCKS_PER_PAGE = 50;
 
 type Report = (difference: AuditDifference) => void;
-
-/**
- * One field of a hashed text. Its length in bytes precedes it, so that the boundaries between
- * fields are clear.
- */
-function sealedField(text: string | null): string {
-  return text === null ? '-,' : `${String(Buffer.byteLength(text))}:${text},`;
-}
 
 /** @param fields - All columns of an entry as text, in the order of `entry_digest`. */
 export function digestOfEntry(fields: readonly (string | null)[]): Buffer {
@@ -58,6 +52,7 @@ export function createSealCheck(
   report: Report,
 ): SealCheck {
   const seals = readSealedEntries(source, range, report);
+  const archived = createRunCursor(readRuns(source, range.after, range.last));
   let next: SealedEntry | undefined;
   let isStarted = false;
 
@@ -72,7 +67,8 @@ export function createSealCheck(
     next !== undefined &&
     (next.accountId < accountId || (next.accountId === accountId && next.seq < seq));
 
-  function reportMissing({ accountId, seq, block }: SealedEntry): void {
+  async function reportMissing({ accountId, seq, block }: SealedEntry): Promise<void> {
+    if (await archived.carries(accountId, seq)) return;
     report({
       check: 'seal',
       accountId,
@@ -87,7 +83,7 @@ export function createSealCheck(
     async compare({ id, accountId, seq, digest }) {
       if (!isStarted) await advance();
       while (next !== undefined && isMissing(accountId, seq)) {
-        reportMissing(next);
+        await reportMissing(next);
         await advance();
       }
       if (next === undefined || next.accountId !== accountId || next.seq !== seq) return false;
@@ -107,7 +103,7 @@ export function createSealCheck(
     },
     async finish() {
       if (!isStarted) await advance();
-      for (; next !== undefined; await advance()) reportMissing(next);
+      for (; next !== undefined; await advance()) await reportMissing(next);
     },
   };
 }
@@ -148,17 +144,17 @@ async function* readSealedEntries(
 }
 
 /**
- * Checks the chain from its first block to its end, and that it still contains the anchor's block.
+ * Checks the chain from its first block to its end, and that it still contains the anchors' blocks.
  */
 export async function checkChain(
   source: AuditSource,
-  { head, anchor }: { readonly head: SealHead | undefined; readonly anchor: SealHead | undefined },
+  { head, anchors }: { readonly head: SealHead | undefined; readonly anchors: readonly SealHead[] },
   report: Report,
 ): Promise<void> {
   const end = head?.block ?? 0n;
   let previous = '';
   let expected = 1n;
-  let anchored: string | undefined;
+  const anchored = new Map<bigint, string | undefined>();
   for (let after = 0n; after < end; after += BigInt(BLOCKS_PER_PAGE)) {
     for (const fields of await source.blocksAfter(after, end, BLOCKS_PER_PAGE)) {
       const { block, entries, seals } = fields;
@@ -179,7 +175,7 @@ export async function checkChain(
       if (found !== entries) complain('entries', String(entries), String(found));
       const hash = hex(hashOfBlock(fields));
       if (hash !== storedHash) complain('hash', hash, storedHash ?? '');
-      if (block === anchor?.block) anchored = storedHash;
+      if (anchors.some((anchor) => anchor.block === block)) anchored.set(block, storedHash);
       previous = storedHash ?? '';
       expected = block + 1n;
     }
@@ -197,8 +193,9 @@ export async function checkChain(
   if (expected !== end + 1n) {
     complain(`blocks up to ${String(end)}`, `blocks up to ${String(expected - 1n)}`);
   }
-  if (anchor !== undefined && anchored !== anchor.hash) {
-    complain(`block ${String(anchor.block)}: anchored hash ${anchor.hash}`, anchored ?? 'none');
+  for (const { block, hash } of anchors) {
+    const found = anchored.get(block);
+    if (found !== hash) complain(`block ${String(block)}: anchored hash ${hash}`, found ?? 'none');
   }
 }
 

@@ -79,6 +79,27 @@ export function createAccountTable(prisma: PrismaClient, pool: Pool): AccountTab
               balanceAfter: unitsFromNumeric(row.balanceAfter),
             };
           },
+          async lastArchived() {
+            const [row] = await queryRows<{ to: string; balanceAfter: string; until: Date }>(pool, {
+              text:
+                'SELECT to_seq::text AS "to", balance_after::text AS "balanceAfter", ' +
+                'until_at AS until FROM ledger_carry JOIN ledger_archive ON id = archive_id ' +
+                'WHERE account_id = $1 ORDER BY from_seq DESC LIMIT 1',
+              values: [accountId],
+              timeoutMs: WRITE_TIMEOUT_MS,
+            });
+            if (row === undefined) return undefined;
+            const { to, balanceAfter, until } = row;
+            return { to: Number(to), balanceAfter: unitsFromNumeric(balanceAfter), until };
+          },
+          async sumBefore(hour) {
+            const [row] = await queryRows<{ balance: string }>(pool, {
+              text: SUM_BEFORE,
+              values: [accountId, hour],
+              timeoutMs: WRITE_TIMEOUT_MS,
+            });
+            return unitsFromNumeric(row?.balance ?? '0');
+          },
         }),
       ),
   };
@@ -94,6 +115,14 @@ const ACCOUNTS = sourceOf({
     'AND (expires_at IS NULL OR expires_at > now())) AS "usableKeys" FROM account',
   from: 'account',
 });
+const SUM_BEFORE =
+  'SELECT ((SELECT coalesce(sum(delta), 0) FROM ledger ' +
+  "WHERE account_id = $1 AND kind <> 'charge' AND created_at < $2::timestamptz) " +
+  '- (SELECT coalesce(sum(input_tokens * input_rate + output_tokens * output_rate ' +
+  '+ cache_read_input_tokens * cache_read_rate ' +
+  '+ (cache_creation_input_tokens - cache_creation_1h_input_tokens) * cache_write_5m_rate ' +
+  '+ cache_creation_1h_input_tokens * cache_write_1h_rate - written_off), 0) FROM usage_hour ' +
+  'WHERE account_id = $1 AND hour < hour_of($2::timestamptz)))::text AS balance';
 
 function countOfUsableKeys(now: Date) {
   return {

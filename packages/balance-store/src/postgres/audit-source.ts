@@ -16,6 +16,7 @@ import type {
   UsagePosition,
 } from '../ledger/audit-source.js';
 import { unitsFromNumeric } from '../numeric.js';
+import { listArchives, listCarries } from './archives.js';
 import { LONG_TIMEOUT_MS, inTransaction, queryArrays, queryRows } from './query.js';
 import type { TransactionQueries } from './query.js';
 import { readHead } from './seals.js';
@@ -112,10 +113,48 @@ export function createAuditSource(pool: Pool): AuditSource {
       if (counts === undefined) throw new Error('the ledger was not counted');
       return counts;
     },
+
+    archives: () => listArchives(pool),
+    carriesAfter: (position, lastAccountId, limit) =>
+      listCarries(pool, position, lastAccountId, limit),
+
+    async blockOf({ accountId, seq }) {
+      const [row] = await queryRows<{ block: string; isSealed: boolean }>(pool, {
+        text:
+          'SELECT block_id::text AS block, to_seq >= $2::int8 AS "isSealed" FROM ledger_seal ' +
+          'WHERE account_id = $1 AND from_seq <= $2::int8 ORDER BY from_seq DESC LIMIT 1',
+        values: [accountId, seq.toString()],
+        timeoutMs,
+      });
+      return row?.isSealed === true ? BigInt(row.block) : undefined;
+    },
+
+    chargesOf: (block) =>
+      queryArrays<EntryFields>(pool, {
+        text:
+          `${SELECT_ENTRIES} JOIN (SELECT account_id AS of, from_seq, to_seq FROM ledger_seal ` +
+          'WHERE block_id = $1::int8) s ON ledger.account_id = s.of ' +
+          'AND ledger.seq BETWEEN s.from_seq AND s.to_seq ' +
+          "WHERE kind = 'charge' ORDER BY account_id, ledger.seq",
+        values: [block.toString()],
+        timeoutMs,
+      }),
+
+    async hasCarriedCharges(archive) {
+      const rows = await queryRows(pool, {
+        text:
+          'SELECT FROM ledger_carry c CROSS JOIN LATERAL (SELECT FROM ledger l ' +
+          'WHERE l.account_id = c.account_id AND l.seq BETWEEN c.from_seq AND c.to_seq ' +
+          "AND l.kind = 'charge' LIMIT 1) l WHERE c.archive_id = $1 LIMIT 1",
+        values: [archive],
+        timeoutMs,
+      });
+      return rows.length > 0;
+    },
   };
 }
 
-const READ_ENTRIES =
+const SELECT_ENTRIES =
   'SELECT id, account_id, seq::text, kind, delta::text, balance_after::text, ' +
   'written_off::text, over_cap::text, ' +
   "encode(input_hash, 'hex'), " +
@@ -124,7 +163,10 @@ const READ_ENTRIES =
   'cache_creation_1h_input_tokens::text, input_rate::text, output_rate::text, ' +
   'cache_read_rate::text, cache_write_5m_rate::text, cache_write_1h_rate::text, endpoint, ' +
   'streamed::text, upstream_id, upstream_account, remarks, actor, source, ' +
-  '(extract(epoch FROM expires_at) * 1000)::bigint::text, reason, reference, note_id FROM ledger ' +
+  '(extract(epoch FROM expires_at) * 1000)::bigint::text, reason, reference, note_id FROM ledger';
+
+const READ_ENTRIES =
+  `${SELECT_ENTRIES} ` +
   'WHERE (account_id, ledger.seq) > ($1, $2::int8) AND ($3::text IS NULL OR account_id <= $3) ' +
   'ORDER BY account_id, ledger.seq LIMIT $4';
 

@@ -6,6 +6,7 @@ import { PrismaClient } from '../generated/client.js';
 import { auditLedger } from '../ledger/audit-ledger.js';
 import type { LedgerDatabase } from '../ledger/ledger-database.js';
 import { createAccountTable } from './accounts.js';
+import { deleteCharges, takeArchiveLock } from './archives.js';
 import { createAuditSource } from './audit-source.js';
 import { createDocumentTable } from './documents.js';
 import { createEntryTable } from './entries.js';
@@ -36,6 +37,11 @@ export function createPostgresDatabase(hot: Pool, admin: Pool): LedgerDatabase {
     events: createEventTable(admin),
     documents: createDocumentTable(admin),
     seals: createSealTable(admin),
+    archives: {
+      lock: () => reachingDatabase(() => takeArchiveLock(admin)),
+      source: createAuditSource(admin),
+      deleteCharges: (ranges) => reachingDatabase(() => deleteCharges(admin, ranges)),
+    },
     settling: createSettleDriver(hot),
     readStanding: createStandingReader(hot),
     book: createBookRunner(hot),

@@ -16,6 +16,7 @@ import { keyRecordOf } from '../ledger/stored-key.js';
 import type { StoredKey } from '../ledger/stored-key.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import { lotsOf } from './accounts.js';
+import { insertArchive, insertCarries } from './archives.js';
 import { KEY_COLUMNS } from './keys.js';
 import { inTransaction, isUniqueViolation, reachingDatabase } from './query.js';
 import type { TransactionQueries } from './query.js';
@@ -294,6 +295,14 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
             );
       return written.length === 1;
     },
+    async lastArchive() {
+      const [row] = await rows<{ last: number }>(
+        'SELECT coalesce(max(id), 0) AS last FROM ledger_archive',
+      );
+      return row?.last ?? 0;
+    },
+    insertArchive: (archive) => insertArchive(queries, archive),
+    insertCarries: (carries) => insertCarries(queries, carries),
     async appendTrail(entry) {
       // Not LOCK TABLE, which would wait for a VACUUM of the table.
       await run('SELECT pg_advisory_xact_lock($1)', [TRAIL_LOCK]);

@@ -18,6 +18,7 @@ import type { LedgerEntry, SettledRates } from '../ledger-entry.js';
 import { StoreUnavailableError } from '../store.js';
 import type { BalanceStore, Settlement } from '../store.js';
 import { accountsContract } from './accounts-contract.js';
+import { archiveContract } from './archive-contract.js';
 import { capsContract } from './caps-contract.js';
 import { correctionsContract } from './corrections-contract.js';
 import { creditsContract } from './credits-contract.js';
@@ -556,6 +557,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
     documentsContract(part);
     eventsContract(part);
     trailContract(part);
+    archiveContract(part);
 
     describe('entries', () => {
       it('findEntry finds a charge only for the key that made it', async () => {

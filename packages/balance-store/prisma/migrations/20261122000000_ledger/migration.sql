@@ -347,6 +347,48 @@ CREATE TABLE "ledger_seal" (
 
 CREATE INDEX "ledger_seal_block_id_idx" ON "ledger_seal" ("block_id");
 
+-- One archive: what "gateway ledger archive" took out of the ledger, in order from 1. The trail has the same
+-- figures in a sealed row, so a changed mark is noticed.
+CREATE TABLE "ledger_archive" (
+  "id" INTEGER NOT NULL,
+  -- Charges before this time have left, 00:00 UTC of a day.
+  "until_at" TIMESTAMPTZ(3) NOT NULL,
+  "created_at" TIMESTAMPTZ(3) NOT NULL,
+  "charges" BIGINT NOT NULL,
+  "charged" NUMERIC(38,14) NOT NULL,
+  "written_off" NUMERIC(38,14) NOT NULL,
+  -- The last block that seals one of these charges.
+  "last_block" BIGINT NOT NULL,
+  "last_hash" TEXT NOT NULL,
+  -- SHA-256, in hexadecimal: of the archive's rows in "ledger_carry", of the rows in "usage_hour" from the
+  -- end of the previous archive to the end of this one, and of the file.
+  "carry_digest" TEXT NOT NULL,
+  "usage_digest" TEXT NOT NULL,
+  "file_digest" TEXT NOT NULL,
+  CONSTRAINT "ledger_archive_pkey" PRIMARY KEY ("id")
+);
+
+-- What stays of archived charges: one row for each key of each run of charges. A run is a range of an
+-- account's numbers without any other entry between them.
+CREATE TABLE "ledger_carry" (
+  "account_id" TEXT COLLATE "C" NOT NULL,
+  "from_seq" BIGINT NOT NULL,
+  "to_seq" BIGINT NOT NULL,
+  "key_id" TEXT COLLATE "C" NOT NULL,
+  "archive_id" INTEGER NOT NULL,
+  "charges" BIGINT NOT NULL,
+  "charged" NUMERIC(38,14) NOT NULL,
+  "written_off" NUMERIC(38,14) NOT NULL,
+  "over_cap" NUMERIC(38,14) NOT NULL,
+  "first_at" TIMESTAMPTZ(3) NOT NULL,
+  "last_at" TIMESTAMPTZ(3) NOT NULL,
+  -- The account's balance after the last charge of the run.
+  "balance_after" NUMERIC(38,14) NOT NULL,
+  CONSTRAINT "ledger_carry_pkey" PRIMARY KEY ("account_id", "from_seq", "key_id")
+);
+
+CREATE INDEX "ledger_carry_archive_id_idx" ON "ledger_carry" ("archive_id", "account_id", "from_seq");
+
 -- Trigger of every append-only table: corrections are new entries.
 CREATE OR REPLACE FUNCTION "refuse_rewrite"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -355,7 +397,28 @@ BEGIN
 END
 $$;
 
-CREATE TRIGGER "ledger_fence" BEFORE UPDATE OR DELETE OR TRUNCATE ON "ledger"
+-- Lets only those charges be deleted that are carried in "ledger_carry".
+CREATE OR REPLACE FUNCTION "refuse_uncarried"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD."kind" = 'charge' AND OLD."seq" <= (
+    SELECT c."to_seq" FROM "ledger_carry" c
+    WHERE c."account_id" = OLD."account_id" AND c."from_seq" <= OLD."seq"
+    ORDER BY c."from_seq" DESC LIMIT 1
+  ) THEN
+    RETURN OLD;
+  END IF;
+  RAISE EXCEPTION '% on % is refused: corrections are new entries', TG_OP, TG_TABLE_NAME
+    USING ERRCODE = 'insufficient_privilege';
+END
+$$;
+
+CREATE TRIGGER "ledger_fence" BEFORE UPDATE OR TRUNCATE ON "ledger"
+  FOR EACH STATEMENT EXECUTE FUNCTION "refuse_rewrite"();
+CREATE TRIGGER "ledger_delete_fence" BEFORE DELETE ON "ledger"
+  FOR EACH ROW EXECUTE FUNCTION "refuse_uncarried"();
+CREATE TRIGGER "ledger_archive_fence" BEFORE UPDATE OR DELETE OR TRUNCATE ON "ledger_archive"
+  FOR EACH STATEMENT EXECUTE FUNCTION "refuse_rewrite"();
+CREATE TRIGGER "ledger_carry_fence" BEFORE UPDATE OR DELETE OR TRUNCATE ON "ledger_carry"
   FOR EACH STATEMENT EXECUTE FUNCTION "refuse_rewrite"();
 CREATE TRIGGER "trail_fence" BEFORE UPDATE OR DELETE OR TRUNCATE ON "trail"
   FOR EACH STATEMENT EXECUTE FUNCTION "refuse_rewrite"();

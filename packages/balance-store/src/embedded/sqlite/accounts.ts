@@ -12,6 +12,7 @@ import type { Connection } from './connection.js';
 import { ZERO, unitsOf } from './money.js';
 import { byAmount, byTime, metadataConditions } from './list-parts.js';
 import { dateOf } from './time.js';
+import { sumUsage } from './usage.js';
 
 interface AccountRow extends Omit<
   StoredAccount<string>,
@@ -139,5 +140,41 @@ export function readBalanceAt(
         balanceAfter: unitsOf(row.balance_after),
       });
     },
+    lastArchived: () => {
+      const row = connection.get<{
+        readonly to_seq: number;
+        readonly balance_after: string;
+        readonly until_at: number;
+      }>(
+        'SELECT to_seq, balance_after, until_at FROM ledger_carry ' +
+          'JOIN ledger_archive ON id = archive_id WHERE account_id = ? ' +
+          'ORDER BY from_seq DESC LIMIT 1',
+        accountId,
+      );
+      return Promise.resolve(
+        row === undefined
+          ? undefined
+          : {
+              to: row.to_seq,
+              balanceAfter: unitsOf(row.balance_after),
+              until: new Date(row.until_at),
+            },
+      );
+    },
+    sumBefore: (hour) => Promise.resolve(sumBefore(connection, accountId, hour)),
+  });
+}
+
+function sumBefore(connection: Connection, accountId: string, hour: Date): bigint {
+  return connection.read(() => {
+    const booked = connection
+      .all<{ readonly delta: string }>(
+        "SELECT delta FROM ledger WHERE account_id = ? AND kind <> 'charge' AND created_at < ?",
+        accountId,
+        hour.getTime(),
+      )
+      .reduce((sum, { delta }) => sum + unitsOf(delta), 0n);
+    const used = sumUsage(connection, { by: [], from: new Date(0), until: hour, accountId });
+    return used.reduce((sum, { listPrice, writtenOff }) => sum - listPrice + writtenOff, booked);
   });
 }

@@ -11,6 +11,7 @@ import type {
   UsageFields,
   UsagePosition,
 } from '../../ledger/audit-source.js';
+import { listArchives, listCarries } from './archives.js';
 import type { Connection } from './connection.js';
 import { SELECT_ENTRIES, isStreamed } from './entries.js';
 import type { EntryRow } from './entries.js';
@@ -140,6 +141,46 @@ export function createAuditSource(connection: Connection): AuditSource {
       );
       if (counts === undefined) throw new Error('the ledger was not counted');
       return { ...counts };
+    },
+
+    async archives() {
+      await setImmediate();
+      return listArchives(connection);
+    },
+
+    async carriesAfter(position, lastAccountId, limit) {
+      await setImmediate();
+      return listCarries(connection, position, lastAccountId, limit);
+    },
+
+    async blockOf({ accountId, seq }) {
+      const [row] = await page<{ readonly block_id: number; readonly to_seq: number }>(
+        'SELECT block_id, to_seq FROM ledger_seal WHERE account_id = ? AND from_seq <= ? ' +
+          'ORDER BY from_seq DESC LIMIT 1',
+        accountId,
+        seq,
+      );
+      return row === undefined || row.to_seq < seq ? undefined : BigInt(row.block_id);
+    },
+
+    async chargesOf(block) {
+      const rows = await page<EntryRow>(
+        `SELECT l.* FROM ledger_seal s CROSS JOIN (${SELECT_ENTRIES}) l ` +
+          'ON l.accountId = s.account_id AND l.seq BETWEEN s.from_seq AND s.to_seq ' +
+          "WHERE s.block_id = ? AND l.kind = 'charge' ORDER BY l.accountId, l.seq",
+        block,
+      );
+      return rows.map(fieldsOf);
+    },
+
+    async hasCarriedCharges(archive) {
+      const rows = await page<object>(
+        'SELECT 1 FROM ledger_carry c CROSS JOIN ledger l ON l.account_id = c.account_id ' +
+          "AND l.seq BETWEEN c.from_seq AND c.to_seq WHERE c.archive_id = ? AND l.kind = 'charge' " +
+          'LIMIT 1',
+        archive,
+      );
+      return rows.length > 0;
     },
   };
 }

@@ -35,6 +35,8 @@ export interface Connection {
   write<Result>(work: () => Result): Result;
   /** The same for work that returns a promise, and waits for none that is not settled already. */
   writeAsync<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Runs `work`, whose statements fail at once if another connection is in their way. */
+  withoutPatience(work: () => void): void;
   /** Runs `work`, all of whose reads see the same moment. */
   read<Result>(work: () => Result): Result;
   close(): void;
@@ -125,6 +127,14 @@ function connectionOf(database: Database, file: string): Connection {
       } catch (error) {
         rollBack();
         throw error;
+      }
+    },
+    withoutPatience(work) {
+      database.exec('PRAGMA busy_timeout = 0');
+      try {
+        work();
+      } finally {
+        database.exec(`PRAGMA busy_timeout = ${String(WRITE_PATIENCE_MS)}`);
       }
     },
     read(work) {

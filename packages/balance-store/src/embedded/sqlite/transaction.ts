@@ -12,6 +12,7 @@ import type {
   Lot,
 } from '../../ledger/books/transaction.js';
 import { getAccount, lotsOf } from './accounts.js';
+import { insertArchive, insertCarries } from './archives.js';
 import type { Connection } from './connection.js';
 import { writeDocument } from './documents.js';
 import { insertEvent } from './events.js';
@@ -229,6 +230,20 @@ export function createTransaction(connection: Connection): LedgerTransaction {
       return Promise.resolve();
     },
     writeDocument: (write) => Promise.resolve(writeDocument(connection, write, now)),
+    lastArchive() {
+      const row = connection.get<{ readonly last: number | null }>(
+        'SELECT max(id) AS last FROM ledger_archive',
+      );
+      return Promise.resolve(row?.last ?? 0);
+    },
+    insertArchive(archive) {
+      insertArchive(connection, archive);
+      return Promise.resolve();
+    },
+    insertCarries(carries) {
+      insertCarries(connection, carries);
+      return Promise.resolve();
+    },
     appendTrail: (entry) =>
       run(
         'INSERT INTO trail (seq, created_at, actor, address, action, account_id, key_id, ' +

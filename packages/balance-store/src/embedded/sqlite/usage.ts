@@ -29,6 +29,11 @@ interface CountsRow extends SumRow {
 }
 
 export function readUsage(connection: Connection, query: UsageQuery): readonly UsageSum[] {
+  return connection.read(() => sumUsage(connection, query));
+}
+
+/** To be called within a read. */
+export function sumUsage(connection: Connection, query: UsageQuery): readonly UsageSum[] {
   const { by, accountId, keyId, model } = query;
   const [from, until] = hoursOf(query);
   const columns = by.map((dimension) => DIMENSION_COLUMNS[dimension]);
@@ -41,30 +46,28 @@ export function readUsage(connection: Connection, query: UsageQuery): readonly U
     ['model = ?', model],
   );
   const groups = [...columns.map(([sql]) => sql), 'rates_id'].join(', ');
-  return connection.read(() => {
-    const counts = connection.all<CountsRow>(
-      `SELECT ${selected}${RATE_COLUMNS}, sum(requests) AS requests, ` +
-        'sum(input_tokens) AS inputTokens, sum(output_tokens) AS outputTokens, ' +
-        'sum(cache_read_input_tokens) AS cacheReadInputTokens, ' +
-        'sum(cache_creation_input_tokens) AS cacheCreationInputTokens, ' +
-        'sum(cache_creation_1h_input_tokens) AS cacheCreation1hInputTokens ' +
-        `FROM usage_hour ${where} GROUP BY ${groups}`,
-      ...values,
-    );
-    // SQLite cannot add decimal text. Write-offs are rare.
-    const writeOffs = connection.all<SumRow & { readonly writtenOff: string }>(
-      `SELECT ${selected}${RATE_COLUMNS}, 0 AS requests, written_off AS writtenOff ` +
-        `FROM usage_hour ${where} AND written_off <> '${ZERO}'`,
-      ...values,
-    );
-    return usageSumsOf(
-      [
-        ...counts.map((row) => storedSum(row, row, 0n)),
-        ...writeOffs.map((row) => storedSum(row, undefined, unitsOf(row.writtenOff))),
-      ],
-      query,
-    );
-  });
+  const counts = connection.all<CountsRow>(
+    `SELECT ${selected}${RATE_COLUMNS}, sum(requests) AS requests, ` +
+      'sum(input_tokens) AS inputTokens, sum(output_tokens) AS outputTokens, ' +
+      'sum(cache_read_input_tokens) AS cacheReadInputTokens, ' +
+      'sum(cache_creation_input_tokens) AS cacheCreationInputTokens, ' +
+      'sum(cache_creation_1h_input_tokens) AS cacheCreation1hInputTokens ' +
+      `FROM usage_hour ${where} GROUP BY ${groups}`,
+    ...values,
+  );
+  // SQLite cannot add decimal text. Write-offs are rare.
+  const writeOffs = connection.all<SumRow & { readonly writtenOff: string }>(
+    `SELECT ${selected}${RATE_COLUMNS}, 0 AS requests, written_off AS writtenOff ` +
+      `FROM usage_hour ${where} AND written_off <> '${ZERO}'`,
+    ...values,
+  );
+  return usageSumsOf(
+    [
+      ...counts.map((row) => storedSum(row, row, 0n)),
+      ...writeOffs.map((row) => storedSum(row, undefined, unitsOf(row.writtenOff))),
+    ],
+    query,
+  );
 }
 
 function storedSum(

@@ -8,6 +8,7 @@ import { statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openReader, openWriter } from '../sqlite/connection.js';
 import { faultOf } from '../sqlite/faults.js';
+import { emptyLog, isLogLarge } from '../sqlite/log.js';
 import { decode, encode } from './codec.js';
 import { STOP } from './messages.js';
 import type { Answer, Request, ThreadData } from './messages.js';
@@ -27,6 +28,13 @@ function assertInPlace(): void {
   throw Object.assign(new Error(`the file ${file} was replaced or deleted: restart the gateway`), {
     code: 'ENOENT',
   });
+}
+
+const LOG_CHECK_MS = 500;
+if (role === 'write' && checkpoints) {
+  setInterval(() => {
+    if (isLogLarge(file)) emptyLog(connection);
+  }, LOG_CHECK_MS).unref();
 }
 
 const operations = (

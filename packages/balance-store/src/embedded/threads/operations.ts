@@ -5,9 +5,11 @@
 
 import type { AuditOptions } from '../../audit.js';
 import { auditLedger } from '../../ledger/audit-ledger.js';
+import type { AuditSource } from '../../ledger/audit-source.js';
 import { callBook } from '../../ledger/books/index.js';
 import type { BookArgs, BookName } from '../../ledger/books/index.js';
 import { listAccounts, readBalanceAt, readLots } from '../sqlite/accounts.js';
+import { deleteCharges } from '../sqlite/archives.js';
 import { createAuditSource, readHead } from '../sqlite/audit-source.js';
 import type { Connection } from '../sqlite/connection.js';
 import { getDocument, listDocuments } from '../sqlite/documents.js';
@@ -16,6 +18,7 @@ import { findEntries, findEntry, listEntries } from '../sqlite/entries.js';
 import { countHolds, listHolds, placeHolds, releaseHolds, renewHolds } from '../sqlite/holds.js';
 import { listKeys, renewHash } from '../sqlite/keys.js';
 import { listQuarantined } from '../sqlite/quarantine.js';
+import { emptyLog } from '../sqlite/log.js';
 import { sealBlock, unsealedAccountIds } from '../sqlite/seals.js';
 import { insertQuarantine, quarantineSettlement, settleBatch } from '../sqlite/settle.js';
 import { summarizeLedger } from '../sqlite/summary.js';
@@ -64,6 +67,8 @@ export function createWriteOperations(connection: Connection, assertInPlace: () 
     renewHolds: on(guarded, renewHolds),
     releaseHolds: on(guarded, releaseHolds),
     sealBlock: on(guarded, sealBlock),
+    deleteCharges: on(guarded, deleteCharges),
+    emptyLog: on(connection, emptyLog),
     ping(): void {
       assertInPlace();
       connection.get('SELECT 1');
@@ -72,6 +77,7 @@ export function createWriteOperations(connection: Connection, assertInPlace: () 
 }
 
 export function createReadOperations(connection: Connection) {
+  const source = createAuditSource(connection);
   return {
     listAccounts: on(connection, listAccounts),
     readLots: on(connection, readLots),
@@ -91,6 +97,9 @@ export function createReadOperations(connection: Connection) {
     readHead: on(connection, readHead),
     listQuarantined: on(connection, listQuarantined),
     summarize: on(connection, summarizeLedger),
-    audit: (options: AuditOptions) => auditLedger(createAuditSource(connection), options),
+    audit: (options: AuditOptions) => auditLedger(source, options),
+    /** One page of what an archive reads. */
+    readSource: <Name extends keyof AuditSource>(name: Name, args: Parameters<AuditSource[Name]>) =>
+      (source[name] as (...given: Parameters<AuditSource[Name]>) => unknown)(...args),
   };
 }

@@ -12,6 +12,7 @@ import {
   updateAccount,
   updateKey,
 } from './accounts.js';
+import { recordArchive } from './archives.js';
 import { adjust, announceExpiringKeys, expireCredits, topUp, transfer } from './bookings.js';
 
 /** Each runs in one transaction. */
@@ -28,6 +29,7 @@ export const books = {
   transfer,
   expireCredits,
   announceExpiringKeys,
+  recordArchive,
   async recordEvent(
     transaction: LedgerTransaction,
     event: Parameters<LedgerTransaction['insertEvent']>[0],

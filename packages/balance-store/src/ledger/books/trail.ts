@@ -28,17 +28,17 @@ export async function recordChange(transaction: LedgerTransaction, change: Chang
     action,
     accountId,
     keyId: keyId ?? null,
-    details: textOf(details),
+    details: detailsText(details),
     personalId: await recordPersonalText(
       transaction,
       accountId,
-      isPersonal ? textOf(personal) : undefined,
+      isPersonal ? detailsText(personal) : undefined,
     ),
   });
 }
 
 /** Amounts become decimal text in USD. */
-function textOf(values: Readonly<Record<string, unknown>>): string {
+export function detailsText(values: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(values, (_name, value: unknown) =>
     typeof value === 'bigint' ? numericFromUnits(value) : value,
   );

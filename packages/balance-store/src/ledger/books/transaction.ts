@@ -4,10 +4,12 @@
  */
 
 import type { AccountRecord, AdjustmentReason, CreditSource } from '../../account.js';
+import type { LedgerArchive } from '../../archive.js';
 import type { Metadata } from '../../metadata.js';
 import type { DocumentWrite } from '../../document.js';
 import type { NewEvent } from '../../event.js';
 import type { CapPeriod, KeyLimits, KeyRecord, KeyScope, KeyState } from '../../key.js';
+import type { CarryRow } from '../archive/carry-row.js';
 
 export interface LedgerTransaction {
   /**
@@ -66,6 +68,10 @@ export interface LedgerTransaction {
    * @returns whether it was written; false if the document no longer has the version that was read.
    */
   writeDocument(write: DocumentWrite): Promise<boolean>;
+  /** The number of the last archive; 0 without any. */
+  lastArchive(): Promise<number>;
+  insertArchive(archive: LedgerArchive): Promise<void>;
+  insertCarries(carries: readonly CarryRow[]): Promise<void>;
   /** Must be called last, because it locks the trail until the transaction ends. */
   appendTrail(entry: TrailRow): Promise<void>;
   insertPersonalText(text: PersonalText): Promise<void>;

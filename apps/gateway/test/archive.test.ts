@@ -1,0 +1,236 @@
+/** `gateway ledger archive` and `verify-archive`, beside the built gateway on both ledgers. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startUpstreamSimulator } from '@gateway/upstream-simulator';
+import type { UpstreamSimulator } from '@gateway/upstream-simulator';
+import {
+  querySql,
+  usePostgresServer,
+} from '../../../packages/balance-store/test/postgres-server.js';
+import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
+import { postMessages, userMessage } from './support/gateway.js';
+import { MAIN, spawnGateway } from './support/gateway-process.js';
+import type { GatewayProcess } from './support/gateway-process.js';
+
+const UPSTREAM_KEY = 'upstream-credential-canary';
+const ADMIN_TOKEN = 'admin-token-of-the-tests';
+const DAY_MS = 86_400_000;
+const AGE_DAYS = 40;
+const until = new Date((Math.floor(Date.now() / DAY_MS) - 10) * DAY_MS);
+const day = until.toISOString().slice(0, 10);
+
+let simulator: UpstreamSimulator;
+let server: PostgresServer;
+let directory: string;
+const running: GatewayProcess[] = [];
+beforeAll(async () => {
+  simulator = await startUpstreamSimulator({ apiKey: UPSTREAM_KEY });
+  server = await usePostgresServer();
+  directory = mkdtempSync(join(tmpdir(), 'gateway-archive-'));
+});
+afterEach(() => {
+  for (const gateway of running.splice(0)) gateway.send('SIGKILL');
+});
+afterAll(async () => {
+  await simulator.close();
+  await server.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+interface Ledger {
+  readonly env: Readonly<Record<string, string>>;
+  /** Makes all entries forty days old, and removes their seals. */
+  readonly age: () => Promise<void>;
+}
+
+const REMOVE_SEALS =
+  'DELETE FROM ledger_seal; DELETE FROM ledger_block; ' +
+  `UPDATE usage_hour SET hour = hour - ${String(AGE_DAYS * 24)}; UPDATE ledger SET created_at = `;
+
+const ledgers: Readonly<Record<string, () => Promise<Ledger>>> = {
+  embedded() {
+    const dataDir = join(directory, 'embedded');
+    return Promise.resolve({
+      env: { DATA_DIR: dataDir, ADMIN_TOKEN },
+      age() {
+        const database = new DatabaseSync(join(dataDir, 'ledger.db'));
+        const triggers = database
+          .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+          .all();
+        for (const { name } of triggers) database.exec(`DROP TRIGGER ${String(name)}`);
+        database.exec(`${REMOVE_SEALS} created_at - ${String(AGE_DAYS * DAY_MS)}`);
+        for (const { sql } of triggers) database.exec(String(sql));
+        database.close();
+        return Promise.resolve();
+      },
+    });
+  },
+  async postgres() {
+    const database = await server.createDatabase();
+    const alter = (how: string) =>
+      ['ledger', 'ledger_seal', 'ledger_block']
+        .map((table) => `ALTER TABLE ${table} ${how} TRIGGER USER;`)
+        .join('');
+    return {
+      env: {
+        DATA_DIR: join(directory, 'postgres'),
+        DATABASE_URL: database,
+        KEY_PEPPER: 'pepper of the tests of the archive',
+        ADMIN_TOKEN,
+      },
+      age: async () => {
+        await querySql(
+          database,
+          `${alter('DISABLE')} ${REMOVE_SEALS} created_at - interval '${String(AGE_DAYS)} days'; ` +
+            alter('ENABLE'),
+        );
+      },
+    };
+  },
+};
+
+describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => {
+  it('moves old charges into a file beside a running gateway, and says so in every read', async () => {
+    const { env, age } = await ledgers[kind]!();
+    const serving = { ...env, UPSTREAM_URL: simulator.url, UPSTREAM_API_KEY: UPSTREAM_KEY };
+    const file = join(directory, `${kind}.jsonl`);
+    const cli = async (args: readonly string[], extra: Readonly<Record<string, string>> = {}) => {
+      const child = spawn(process.execPath, [MAIN, ...args], {
+        env: { PATH: process.env['PATH'], ...env, ...extra },
+        stdio: 'pipe',
+      });
+      let [out, err] = ['', ''];
+      child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+      child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
+      const [code] = (await once(child, 'close')) as [number];
+      return { code, out, err };
+    };
+    const json = async (...args: readonly string[]) => {
+      const { out, err } = await cli([...args, '--json']);
+      if (out === '') throw new Error(err);
+      return JSON.parse(out);
+    };
+
+    const serve = async () => {
+      const started = await spawnGateway(serving);
+      running.push(started);
+      return started;
+    };
+    const first = await serve();
+    const created = await json('keys', 'create', '--name', 'k', '--balance', '5');
+    const ids: string[] = [];
+    const ask = async (url: string) => {
+      const response = await postMessages({ url }, created.api_key, userMessage('Hello'));
+      expect(response.status).toBe(200);
+      ids.push(response.headers.get('x-gateway-request-id') ?? '');
+      await response.text();
+    };
+    for (let count = 0; count < 5; count += 1) await ask(first.url);
+    first.send('SIGTERM');
+    await first.exited;
+    await age();
+    const gateway = await serve();
+    await ask(gateway.url);
+    const account = created.account_id as string;
+    const month = new Date(Date.now() - AGE_DAYS * DAY_MS).toISOString().slice(0, 7);
+    const statement = ['accounts', 'statement', account, month];
+    const before = await json(...statement);
+    expect(before.charges.length).toBeGreaterThan(0);
+
+    // What cannot be done is refused, and nothing is written.
+    const archive = ['ledger', 'archive', '--to', file, '--until'];
+    expect(await cli([...archive, 'yesterday'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('must be a day'),
+    });
+    const today = new Date().toISOString().slice(0, 10);
+    expect(await cli([...archive, today])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^gateway: until: must be at least 3 days ago\n$/),
+    });
+    expect(await cli([...archive, day], { ADMIN_URL: gateway.adminUrl })).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('ADMIN_URL: is set'),
+    });
+    expect(existsSync(file)).toBe(false);
+
+    const made = await json(...archive, day);
+    expect(made).toMatchObject({ number: 1, until: until.toISOString(), charges: 5, deleted: 5 });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await cli([...archive, day])).out).toContain('deleted now        0');
+    const proved = await cli(['ledger', 'verify-archive', file]);
+    expect([proved.code, proved.out]).toEqual([
+      0,
+      expect.stringContaining("The file is sound, and it is this ledger's."),
+    ]);
+    const alone = await cli(['ledger', 'verify-archive', file, '--alone']);
+    expect(alone.out).toContain('The file is sound by itself.');
+
+    await ask(gateway.url);
+    expect(await json('ledger', 'audit')).toMatchObject({ is_sound: true, archived: 5 });
+    expect(await json(...statement)).toEqual(before);
+    const listed = await json('ledger', 'list', '--account', account);
+    expect(listed).toMatchObject({ archived_until: until.toISOString() });
+    expect(listed.data).toHaveLength(3);
+    expect((await cli(['ledger', 'list'])).out).toContain(
+      `Charges before ${until.toISOString()} are archived.`,
+    );
+    const usage = await fetch(`${gateway.url}/v1/dashboard/usage`, {
+      headers: { authorization: `Bearer ${String(created.api_key)}` },
+    });
+    expect(await usage.json()).toMatchObject({ archived_until: until.toISOString() });
+
+    // A charge that is archived is not charged again, whatever a record says of its time.
+    const [archived = ''] = ids;
+    const usageOf = (request_id: string, more: object) =>
+      JSON.stringify({
+        ...{ request_id, key_id: created.id, model: 'claude-sonnet-4-6' },
+        usage: { input_tokens: 10, output_tokens: 10 },
+        ...more,
+      });
+    const witness = join(directory, `${kind}-witness.jsonl`);
+    writeFileSync(witness, usageOf(archived, {}));
+    expect(await json('ledger', 'recharge', '--witness', witness)).toMatchObject({
+      booked: 0,
+      refused: [{ request_id: archived, reason: expect.stringMatching(/^at: is missing, and/) }],
+    });
+    const recharge = async (request_id: string, at: number) => {
+      const response = await fetch(`${gateway.adminUrl}/admin/ledger/recharge`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          charges: [
+            {
+              ...{ request_id, key_id: created.id, model: 'claude-sonnet-4-6' },
+              ...{ input_tokens: 10, output_tokens: 10 },
+              ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+              at: new Date(at).toISOString(),
+            },
+          ],
+        }),
+      });
+      return (await response.json()) as object;
+    };
+    const end = until.getTime();
+    expect(await recharge(archived, end + 599_999)).toMatchObject({
+      booked: 0,
+      refused: [{ reason: expect.stringMatching(/^at: charges before .* are archived/) }],
+    });
+    expect(await recharge('req_lost', end + 600_000)).toMatchObject({ booked: 1, refused: [] });
+    writeFileSync(witness, usageOf(archived, {}));
+    const compared = await json('ledger', 'audit', '--witness', witness);
+    expect(compared.witness.differences).toMatchObject([
+      { found: `no charge; those before ${until.toISOString()} are archived` },
+    ]);
+
+    gateway.send('SIGTERM');
+    expect(await gateway.exited).toBe(0);
+    expect(await json('ledger', 'audit')).toMatchObject({ is_sound: true, archived: 5 });
+  }, 120_000);
+});

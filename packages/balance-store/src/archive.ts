@@ -1,0 +1,75 @@
+/** Archives: charges before a day leave the ledger for a file, and their sums stay. */
+
+import type { Actor } from './account.js';
+
+export interface ArchiveOptions {
+  /** Charges before this time leave the ledger: 00:00 UTC of a day, at least three days ago. */
+  readonly until: Date;
+  /** The file to write. If it exists, it must be that of the same archive, interrupted earlier. */
+  readonly file: string;
+  readonly by: Actor;
+  readonly onProgress?: ((progress: ArchiveProgress) => void) | undefined;
+}
+
+/**
+ * `audit`: recomputes the ledger. `write`: writes the file, and `verify` reads it again. `mark`:
+ * records sums and marks. `delete`: deletes the charges.
+ */
+export interface ArchiveProgress {
+  readonly stage: 'audit' | 'write' | 'verify' | 'mark' | 'delete';
+  /** Entries, or charges, so far. */
+  readonly done: number;
+  /** `undefined` while it is not known. */
+  readonly total: number | undefined;
+}
+
+/** One archive, as the ledger knows it. Amounts are in units of 10^-14 USD. */
+export interface LedgerArchive {
+  /** From 1, without gaps. */
+  readonly number: number;
+  readonly until: Date;
+  readonly createdAt: Date;
+  readonly charges: number;
+  readonly charged: bigint;
+  readonly writtenOff: bigint;
+  /** The last block of the hash chain that seals one of the charges. */
+  readonly lastBlock: bigint;
+  readonly lastHash: string;
+  /** SHA-256, in hexadecimal, of the rows that carry the sums. */
+  readonly carryDigest: string;
+  /** The same of the sums of usage of the archived time. */
+  readonly usageDigest: string;
+  /** The same of the file up to its last line, which states it. */
+  readonly fileDigest: string;
+}
+
+export interface ArchiveReport {
+  readonly archive: LedgerArchive;
+  /** Charges that this call deleted. Less than those of the archive if an earlier call began. */
+  readonly deleted: number;
+}
+
+/** What a file says of itself, after everything in it was recomputed. */
+export interface ArchiveFileSummary {
+  readonly number: number;
+  /** The hash of the first block of the ledger's chain, which identifies the ledger. */
+  readonly ledger: string;
+  /** The end of the archive before; `undefined` for the first. */
+  readonly after: Date | undefined;
+  readonly until: Date;
+  readonly accounts: number;
+  readonly charges: number;
+  readonly charged: bigint;
+  readonly writtenOff: bigint;
+  readonly firstBlock: bigint;
+  readonly lastBlock: bigint;
+  readonly lastHash: string;
+  readonly carryDigest: string;
+  readonly digest: string;
+}
+
+export interface ArchiveComparison {
+  readonly file: ArchiveFileSummary;
+  /** In what the ledger differs from the file. Empty if the file is the ledger's. */
+  readonly differences: readonly { readonly expected: string; readonly found: string }[];
+}

@@ -1,0 +1,25 @@
+/** The write-ahead log, which grows until its pages are copied into the file. */
+
+import { statSync } from 'node:fs';
+import type { Connection } from './connection.js';
+
+/** Of the owner's own charges the log never has as much. */
+const LARGE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Whether guests have written so much that the log should be emptied now. The owner empties it by
+ * itself only with its own commits, and an idle gateway makes none.
+ */
+export function isLogLarge(file: string): boolean {
+  return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > LARGE_BYTES;
+}
+
+/**
+ * Copies the log into the file and empties it, unless somebody reads or writes just now. Only for
+ * the owner of the ledger: see `WriterOptions`.
+ */
+export function emptyLog(connection: Connection): void {
+  connection.withoutPatience(() => {
+    connection.get('PRAGMA wal_checkpoint(TRUNCATE)');
+  });
+}

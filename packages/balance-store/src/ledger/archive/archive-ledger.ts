@@ -1,0 +1,167 @@
+/**
+ * Makes an archive. The order of the steps decides what a crash can leave behind: a file without a
+ * mark, which the same command checks and uses, or a mark without all deletions, which the same
+ * command continues. Charges are deleted only after the file was read again and the sums and the
+ * mark are in the ledger.
+ */
+
+import { existsSync } from 'node:fs';
+import type {
+  ArchiveOptions,
+  ArchiveProgress,
+  ArchiveReport,
+  LedgerArchive,
+} from '../../archive.js';
+import { LedgerArchiveError } from '../../errors.js';
+import type { LedgerDatabase } from '../ledger-database.js';
+import { differencesFromChain, differencesFromPlan } from './compare-archive.js';
+import { deleteCarriedCharges } from './delete-charges.js';
+import { planArchive, usageDigestOf } from './plan.js';
+import { verifyArchiveFile } from './verify-file.js';
+import type { VerifiedFile } from './verify-file.js';
+import { writeArchiveFile } from './write-file.js';
+
+const DAY_MS = 86_400_000;
+const MIN_AGE_DAYS = 3;
+
+export async function archiveLedger(
+  database: Pick<LedgerDatabase, 'archives' | 'audit' | 'book'>,
+  seal: () => Promise<unknown>,
+  options: ArchiveOptions,
+): Promise<ArchiveReport> {
+  assertDay(options.until);
+  const release = await database.archives.lock();
+  if (release === undefined) {
+    throw new LedgerArchiveError('another archive of this ledger is being made: wait for its end');
+  }
+  try {
+    const { source } = database.archives;
+    const last = (await source.archives()).at(-1);
+    const archive =
+      last === undefined || last.until < options.until
+        ? await makeArchive(database, seal, last, options)
+        : await resumeArchive(last, options);
+    const deleted = await deleteCarriedCharges(database.archives, archive, (done) => {
+      options.onProgress?.({ stage: 'delete', done, total: archive.charges });
+    });
+    return { archive, deleted };
+  } finally {
+    await release();
+  }
+}
+
+/** @throws {LedgerArchiveError} unless the file is that of this archive. */
+async function resumeArchive(
+  last: LedgerArchive,
+  { until, file, onProgress }: ArchiveOptions,
+): Promise<LedgerArchive> {
+  const what = `charges before ${dayOf(last.until)} are archived`;
+  if (last.until > until) throw new LedgerArchiveError(`until: ${what} already`);
+  if (!existsSync(file)) {
+    throw new LedgerArchiveError(`until: ${what} already, in another file than ${file}`);
+  }
+  const { digest } = await verified(file, last.charges, onProgress);
+  if (digest === last.fileDigest) return last;
+  throw new LedgerArchiveError(`${file} is not the file in which ${what}: nothing was changed`);
+}
+
+async function makeArchive(
+  database: Pick<LedgerDatabase, 'archives' | 'audit' | 'book'>,
+  seal: () => Promise<unknown>,
+  last: LedgerArchive | undefined,
+  { until, file, by, onProgress }: ArchiveOptions,
+): Promise<LedgerArchive> {
+  const { source } = database.archives;
+  const progress = (stage: ArchiveProgress['stage'], done: number, total?: number) => {
+    onProgress?.({ stage, done, total });
+  };
+  if (last !== undefined && (await source.hasCarriedCharges(last.number))) {
+    throw new LedgerArchiveError(
+      `the archive until ${dayOf(last.until)} was interrupted: repeat its command first`,
+    );
+  }
+  await seal();
+  progress('audit', 0);
+  const audit = await database.audit({
+    onProgress: ({ entries }) => {
+      progress('audit', entries);
+    },
+  });
+  if (!audit.isSound) {
+    throw new LedgerArchiveError('the ledger is not sound: audit it first; nothing was changed');
+  }
+  const number = (last?.number ?? 0) + 1;
+  const plan = await planArchive(source, { number, until }, (charges) => {
+    progress('write', 0, charges);
+  });
+  if (plan === undefined) {
+    throw new LedgerArchiveError(`until: no charge before ${dayOf(until)} is left to archive`);
+  }
+  if (!existsSync(file)) {
+    await writeArchiveFile({ source, plan, number, until, after: last?.until, file }, (done) => {
+      progress('write', done, plan.charges);
+    });
+  }
+  const written = await verified(file, plan.charges, onProgress);
+  const [difference] = [
+    ...differencesFromPlan(written, plan),
+    ...(await differencesFromChain(written, source)),
+  ];
+  if (difference !== undefined) {
+    throw new LedgerArchiveError(
+      `${file} is not a file of this archive: it has ${difference.found}, the ledger ` +
+        `${difference.expected}; nothing was changed, and nothing is overwritten`,
+    );
+  }
+  const usageDigest = await usageDigestOf(source, { after: last?.until, until });
+  progress('mark', 0);
+  const { charges, charged, writtenOff, lastBlock } = plan;
+  const archive = await database.book(
+    'recordArchive',
+    {
+      number,
+      until,
+      charges,
+      charged,
+      writtenOff,
+      lastBlock,
+      lastHash: written.lastHash,
+      carryDigest: written.carryDigest,
+      usageDigest,
+      fileDigest: written.digest,
+    },
+    plan.carries,
+    by,
+  );
+  if (archive === undefined) {
+    throw new LedgerArchiveError('another archive was made meanwhile: nothing was deleted');
+  }
+  progress('mark', 1, 1);
+  return archive;
+}
+
+async function verified(
+  file: string,
+  charges: number,
+  onProgress: ArchiveOptions['onProgress'],
+): Promise<VerifiedFile> {
+  onProgress?.({ stage: 'verify', done: 0, total: charges });
+  return verifyArchiveFile(file, (done) => {
+    onProgress?.({ stage: 'verify', done, total: charges });
+  });
+}
+
+/** @throws {RangeError} */
+function assertDay(until: Date): void {
+  const time = until.getTime();
+  if (Number.isNaN(time) || time % DAY_MS !== 0) {
+    throw new RangeError('until: must be a day, such as 2026-01-31');
+  }
+  if (time > Date.now() - MIN_AGE_DAYS * DAY_MS) {
+    throw new RangeError(`until: must be at least ${String(MIN_AGE_DAYS)} days ago`);
+  }
+}
+
+function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
+}

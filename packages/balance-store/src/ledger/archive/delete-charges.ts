@@ -1,0 +1,59 @@
+/**
+ * Deletes the charges that an archive carries, in many small transactions: on the embedded ledger
+ * charges wait for one of them, on PostgreSQL for none. Repeating it deletes what is left.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LedgerArchive } from '../../archive.js';
+import { readRuns } from '../audit-archives.js';
+import type { ArchiveTables, SeqRange } from '../ledger-database.js';
+
+const CHARGES_PER_STEP = 2_000;
+/** Between two steps, as a multiple of the time of a step: others get most of the database. */
+const PAUSE = 1;
+
+/** @returns how many it deleted */
+export async function deleteCarriedCharges(
+  tables: ArchiveTables,
+  { number }: LedgerArchive,
+  onProgress: (deleted: number) => void,
+): Promise<number> {
+  let deleted = 0;
+  onProgress(deleted);
+  for await (const step of stepsOf(readRangesOf(tables.source, number))) {
+    const startMs = performance.now();
+    const here = await tables.deleteCharges(step);
+    deleted += here;
+    onProgress(deleted);
+    if (here > 0) await sleep((performance.now() - startMs) * PAUSE);
+  }
+  return deleted;
+}
+
+async function* readRangesOf(
+  source: ArchiveTables['source'],
+  number: number,
+): AsyncGenerator<SeqRange> {
+  for await (const { accountId, from, to, rows } of readRuns(source, '', undefined)) {
+    if (rows[0]?.archive === number) yield { accountId, from, to };
+  }
+}
+
+/** Groups ranges, and divides long ones, into steps of at most {@link CHARGES_PER_STEP} charges. */
+async function* stepsOf(ranges: AsyncIterable<SeqRange>): AsyncGenerator<readonly SeqRange[]> {
+  let step: SeqRange[] = [];
+  let room = BigInt(CHARGES_PER_STEP);
+  for await (const { accountId, from, to } of ranges) {
+    for (let start = from; start <= to;) {
+      const end = to < start + room - 1n ? to : start + room - 1n;
+      step.push({ accountId, from: start, to: end });
+      room -= end - start + 1n;
+      start = end + 1n;
+      if (room > 0n) continue;
+      yield step;
+      step = [];
+      room = BigInt(CHARGES_PER_STEP);
+    }
+  }
+  if (step.length > 0) yield step;
+}

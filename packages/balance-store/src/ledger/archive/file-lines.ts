@@ -1,0 +1,88 @@
+/**
+ * The lines of an archive's file, one JSON object each: a header, each block of the chain followed
+ * by the archived charges that it seals, and an end. Amounts are decimal text in USD, times ISO
+ * 8601. A charge is the list of its columns as they are sealed, so that a digest proves all of it.
+ */
+
+import type { BlockFields, EntryFields } from '../audit-source.js';
+
+export const FORMAT = 'gateway-ledger-archive';
+export const FORMAT_VERSION = 1;
+
+export interface HeaderLine {
+  readonly format: typeof FORMAT;
+  readonly version: typeof FORMAT_VERSION;
+  /** The hash of the first block of the ledger's chain, which identifies the ledger. */
+  readonly ledger: string;
+  readonly number: number;
+  /** The end of the archive before. */
+  readonly after: string | null;
+  readonly until: string;
+}
+
+export interface BlockLine {
+  readonly block: string;
+  readonly previous_hash: string;
+  readonly hash: string;
+  readonly entries: number;
+  readonly sealed_at_ms: string;
+  /** Account or trail, first and last number, digests in hexadecimal. */
+  readonly seals: readonly (readonly [
+    account: string,
+    from: string,
+    to: string,
+    digests: string,
+  ])[];
+}
+
+export interface ChargeLine {
+  readonly charge: EntryFields;
+}
+
+export interface EndLine {
+  readonly end: {
+    readonly accounts: number;
+    readonly charges: number;
+    readonly charged_usd: string;
+    readonly written_off_usd: string;
+    readonly carry_digest: string;
+    /** SHA-256 of all lines before this one, with their line ends. */
+    readonly digest: string;
+  };
+}
+
+export function blockLineOf(block: BlockFields): BlockLine {
+  return {
+    block: block.block.toString(),
+    previous_hash: hex(block.previousHash),
+    hash: hex(block.hash),
+    entries: block.entries,
+    sealed_at_ms: block.sealedAtMs,
+    seals: block.seals.map(({ accountId, from, to, digests }) => [
+      accountId,
+      from.toString(),
+      to.toString(),
+      hex(digests),
+    ]),
+  };
+}
+
+export function blockOfLine(line: BlockLine): BlockFields {
+  return {
+    block: BigInt(line.block),
+    previousHash: Buffer.from(line.previous_hash, 'hex'),
+    hash: Buffer.from(line.hash, 'hex'),
+    entries: line.entries,
+    sealedAtMs: line.sealed_at_ms,
+    seals: line.seals.map(([accountId, from, to, digests]) => ({
+      accountId,
+      from: BigInt(from),
+      to: BigInt(to),
+      digests: Buffer.from(digests, 'hex'),
+    })),
+  };
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
+}

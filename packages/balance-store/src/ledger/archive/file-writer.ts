@@ -1,0 +1,84 @@
+/** Writes an archive's file: readable by its owner only, and on disk before it has its name. */
+
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { LedgerArchiveError } from '../../errors.js';
+import { syncToDisk } from '../sync-to-disk.js';
+
+const BUFFER_BYTES = 1024 * 1024;
+
+export interface ArchiveFileWriter {
+  /** Writes an object as one line. */
+  write(line: object): void;
+  /** SHA-256 of all lines so far, in hexadecimal. */
+  digest(): string;
+  /** Returns when the file is on disk under its name. */
+  finish(): void;
+  /** Removes what was written. */
+  abort(): void;
+}
+
+/** @throws {LedgerArchiveError} when the file exists or cannot be written. */
+export function createArchiveFile(file: string): ArchiveFileWriter {
+  const unfinished = `${file}.unfinished`;
+  const hash = createHash('sha256');
+  let buffer = '';
+  let size = 0;
+  let isOpen = true;
+  const descriptor = writing(file, () => {
+    // Left behind by a process that was killed.
+    rmSync(unfinished, { force: true });
+    return openSync(unfinished, 'wx', 0o600);
+  });
+  function flush(): void {
+    const bytes = Buffer.from(buffer);
+    buffer = '';
+    size = 0;
+    for (let written = 0; written < bytes.length;) {
+      written += writing(file, () => writeSync(descriptor, bytes, written));
+    }
+  }
+  function close(): void {
+    if (isOpen) closeSync(descriptor);
+    isOpen = false;
+  }
+  return {
+    write(line) {
+      const text = `${JSON.stringify(line)}\n`;
+      hash.update(text);
+      buffer += text;
+      size += text.length;
+      if (size >= BUFFER_BYTES) flush();
+    },
+    digest: () => hash.copy().digest('hex'),
+    finish() {
+      flush();
+      close();
+      writing(file, () => {
+        syncToDisk(unfinished);
+      });
+      if (existsSync(file)) throw new LedgerArchiveError(`${file} exists: nothing is overwritten`);
+      writing(file, () => {
+        renameSync(unfinished, file);
+        syncToDisk(dirname(file));
+      });
+    },
+    abort() {
+      close();
+      rmSync(unfinished, { force: true });
+    },
+  };
+}
+
+/** @throws {LedgerArchiveError} with the reason of the file system. */
+function writing<Result>(file: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new LedgerArchiveError(`${file} cannot be written (${reason}); nothing was changed`, {
+      cause: error,
+    });
+  }
+}

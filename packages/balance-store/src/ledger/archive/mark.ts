@@ -1,0 +1,24 @@
+/** The mark of an archive: a sealed row of the trail with the figures of its row in the ledger. */
+
+import type { LedgerArchive } from '../../archive.js';
+
+/** `action` of the row. */
+export const ARCHIVED = 'ledger.archive';
+
+/** `details` of the row, from which the audit computes its text again. */
+export function markDetailsOf(
+  archive: Omit<LedgerArchive, 'createdAt'>,
+): Readonly<Record<string, unknown>> {
+  return {
+    archive: archive.number,
+    until: archive.until.toISOString(),
+    charges: archive.charges,
+    charged: archive.charged,
+    written_off: archive.writtenOff,
+    last_block: archive.lastBlock.toString(),
+    last_hash: archive.lastHash,
+    carry_digest: archive.carryDigest,
+    usage_digest: archive.usageDigest,
+    file_digest: archive.fileDigest,
+  };
+}

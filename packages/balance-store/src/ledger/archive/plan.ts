@@ -1,0 +1,116 @@
+/** Finds out what an archive takes: which charges, in which blocks, and their sums. */
+
+import { LedgerArchiveError } from '../../errors.js';
+import type { AuditSource, UsagePosition } from '../audit-source.js';
+import { MAX_SEQ } from '../audit-source.js';
+import { carriedChargeOf } from './archived-charge.js';
+import { createCarrySums, createUsageDigest } from './carry.js';
+import type { CarryRow } from './carry-row.js';
+
+const HOUR_MS = 3_600_000;
+const ROWS_PER_PAGE = 1_000;
+/** Sorts after every id. */
+const AFTER_ALL_IDS = '\u{10ffff}';
+
+export interface ArchivePlan {
+  readonly carries: readonly CarryRow[];
+  readonly charges: number;
+  readonly charged: bigint;
+  readonly writtenOff: bigint;
+  /** The first and the last block that seal one of the charges. */
+  readonly firstBlock: bigint;
+  readonly lastBlock: bigint;
+  /** For each account the last number that leaves. */
+  readonly lastSeqs: ReadonlyMap<string, bigint>;
+}
+
+/**
+ * Takes the charges of each account up to its first entry at or after `until`. So they are a range
+ * of numbers even if the clock was once set back.
+ *
+ * @returns `undefined` if there are none.
+ */
+export async function planArchive(
+  source: AuditSource,
+  { number, until }: { readonly number: number; readonly until: Date },
+  onProgress: (entries: number) => void,
+): Promise<ArchivePlan | undefined> {
+  const sums = createCarrySums(number);
+  const firstSeqs = new Map<string, bigint>();
+  const lastSeqs = new Map<string, bigint>();
+  const totals = { charges: 0, charged: 0n, writtenOff: 0n };
+  let position = { accountId: '', seq: 0n };
+  for (;;) {
+    const page = await source.entriesAfter(position, undefined, ROWS_PER_PAGE);
+    let isSkipping = false;
+    for (const fields of page) {
+      const charge = carriedChargeOf(fields);
+      const { accountId, seq } = charge;
+      if (isSkipping && accountId === position.accountId) continue;
+      isSkipping = charge.createdAtMs >= until.getTime();
+      position = { accountId, seq: isSkipping ? MAX_SEQ : seq };
+      if (isSkipping || fields[3] !== 'charge') continue;
+      sums.add(charge);
+      if (!firstSeqs.has(accountId)) firstSeqs.set(accountId, seq);
+      lastSeqs.set(accountId, seq);
+      totals.charges += 1;
+      totals.charged -= charge.delta;
+      totals.writtenOff += charge.writtenOff;
+    }
+    onProgress(totals.charges);
+    if (page.length < ROWS_PER_PAGE) break;
+  }
+  if (totals.charges === 0) return undefined;
+  const firsts = await blocksOf(source, firstSeqs);
+  const lasts = await blocksOf(source, lastSeqs);
+  return {
+    carries: sums.rows(),
+    ...totals,
+    firstBlock: firsts.reduce((least, block) => (block < least ? block : least)),
+    lastBlock: lasts.reduce((most, block) => (block > most ? block : most)),
+    lastSeqs,
+  };
+}
+
+async function blocksOf(
+  source: AuditSource,
+  seqs: ReadonlyMap<string, bigint>,
+): Promise<readonly bigint[]> {
+  const blocks: bigint[] = [];
+  for (const [accountId, seq] of seqs) {
+    const block = await source.blockOf({ accountId, seq });
+    if (block === undefined) {
+      throw new LedgerArchiveError(
+        `entry ${String(seq)} of ${accountId} is not sealed yet: wait a minute and try again`,
+      );
+    }
+    blocks.push(block);
+  }
+  return blocks;
+}
+
+/** The digest of the sums of usage from the end of the archive before until the end of this one. */
+export async function usageDigestOf(
+  source: AuditSource,
+  { after, until }: { readonly after: Date | undefined; readonly until: Date },
+): Promise<string> {
+  const digest = createUsageDigest();
+  const fromHour = (after?.getTime() ?? 0) / HOUR_MS;
+  const range = { lastAccountId: AFTER_ALL_IDS, hour: until.getTime() / HOUR_MS };
+  let position: UsagePosition = {
+    accountId: '',
+    hour: 0,
+    keyId: '',
+    model: '',
+    endpoint: '',
+    upstreamAccount: '',
+    ratesId: '',
+  };
+  for (;;) {
+    const page = await source.usageAfter(position, range, ROWS_PER_PAGE);
+    for (const row of page) if (row.hour >= fromHour) digest.add(row);
+    const end = page.at(-1);
+    if (end === undefined || page.length < ROWS_PER_PAGE) return digest.hex();
+    position = end;
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * The part of the audit about archives: what they carry takes the place of the charges that left,
+ * and neither it nor their marks may change.
+ */
+
+import type { LedgerArchive } from '../archive.js';
+import type { AuditDifference } from '../audit.js';
+import { createCarryDigest, createUsageDigest } from './archive/carry.js';
+import type { CarryPosition, CarryRow } from './archive/carry-row.js';
+import { ARCHIVED, markDetailsOf } from './archive/mark.js';
+import type { AuditSource, TrailFields, UsageFields } from './audit-source.js';
+import { MAX_SEQ } from './audit-source.js';
+import { detailsText } from './books/trail.js';
+
+const HOUR_MS = 3_600_000;
+const CARRIES_PER_PAGE = 1_000;
+
+/** The sums of one run, by key. */
+export interface CarriedRun {
+  readonly accountId: string;
+  readonly from: bigint;
+  readonly to: bigint;
+  readonly rows: readonly CarryRow[];
+}
+
+/** Runs in the order of account and number, of accounts above `after` and not above `last`. */
+export async function* readRuns(
+  source: AuditSource,
+  after: string,
+  last: string | undefined,
+): AsyncGenerator<CarriedRun, undefined> {
+  let position: CarryPosition = { accountId: after, from: MAX_SEQ, keyId: '' };
+  let rows: CarryRow[] = [];
+  for (;;) {
+    const page = await source.carriesAfter(position, last, CARRIES_PER_PAGE);
+    for (const row of page) {
+      const [first] = rows;
+      if (first !== undefined && (first.accountId !== row.accountId || first.from !== row.from)) {
+        yield runOf(rows, first);
+        rows = [];
+      }
+      rows.push(row);
+    }
+    const end = page.at(-1);
+    if (end === undefined || page.length < CARRIES_PER_PAGE) break;
+    position = end;
+  }
+  const [first] = rows;
+  if (first !== undefined) yield runOf(rows, first);
+  return undefined;
+}
+
+function runOf(rows: readonly CarryRow[], { accountId, from, to }: CarryRow): CarriedRun {
+  return { accountId, from, to, rows };
+}
+
+/** Looks runs up. The questions must come in the order of account and number. */
+export interface RunCursor {
+  /** The next run that begins before this entry; each run is returned once. */
+  takeBefore(accountId: string, seq: bigint): Promise<CarriedRun | undefined>;
+  /** Whether a run carries this entry. Only of runs that were not taken, or taken last. */
+  carries(accountId: string, seq: bigint): Promise<boolean>;
+}
+
+export function createRunCursor(runs: AsyncGenerator<CarriedRun, undefined>): RunCursor {
+  let next: CarriedRun | undefined;
+  let last: CarriedRun | undefined;
+  let isStarted = false;
+  async function advance(): Promise<void> {
+    last = next;
+    const step = await runs.next();
+    next = step.done === true ? undefined : step.value;
+    isStarted = true;
+  }
+  async function takeBefore(accountId: string, seq: bigint): Promise<CarriedRun | undefined> {
+    if (!isStarted) await advance();
+    const isBefore =
+      next !== undefined &&
+      (next.accountId < accountId || (next.accountId === accountId && next.from <= seq));
+    if (!isBefore) return undefined;
+    await advance();
+    return last;
+  }
+  return {
+    takeBefore,
+    async carries(accountId, seq) {
+      while ((await takeBefore(accountId, seq)) !== undefined);
+      return last?.accountId === accountId && seq >= last.from && seq <= last.to;
+    },
+  };
+}
+
+/** Collects what archives carry over a whole audit, and compares it with their marks. */
+export function createArchiveAudit(
+  archives: readonly LedgerArchive[],
+  complain: (found: AuditDifference) => void,
+) {
+  const marks = new Map<string, number>();
+  const audited = archives.map((archive) => ({
+    archive,
+    untilHour: archive.until.getTime() / HOUR_MS,
+    carries: createCarryDigest(),
+    usage: createUsageDigest(),
+  }));
+  const closedHour = audited.at(-1)?.untilHour ?? 0;
+  const differ = (expected: string, found: string, accountId?: string) => {
+    complain({
+      check: 'archive',
+      accountId,
+      keyId: undefined,
+      entryId: undefined,
+      expected,
+      found,
+    });
+  };
+  return {
+    /** Sums of earlier hours are compared with digests, because their charges may have left. */
+    closedHour,
+    addRun({ accountId, from, to, rows }: CarriedRun): void {
+      for (const row of rows) {
+        const of = audited[row.archive - 1];
+        if (of === undefined) {
+          differ(
+            `archive ${String(row.archive)}, which entry ${String(from)} names`,
+            'none',
+            accountId,
+          );
+        }
+        of?.carries.add(row);
+      }
+      const charges = rows.reduce((sum, row) => sum + BigInt(row.charges), 0n);
+      if (charges !== to - from + 1n) {
+        differ(
+          `${String(to - from + 1n)} charges carried from entry ${String(from)} on`,
+          String(charges),
+          accountId,
+        );
+      }
+    },
+    addUsage(sum: UsageFields): void {
+      audited.find(({ untilHour }) => sum.hour < untilHour)?.usage.add(sum);
+    },
+    addTrail([, , , , action, , , details]: TrailFields): void {
+      if (action === ARCHIVED) marks.set(details, (marks.get(details) ?? 0) + 1);
+    },
+    finish(): void {
+      audited.forEach(({ archive, carries, usage }, index) => {
+        const name = `archive ${String(archive.number)}`;
+        if (archive.number !== index + 1) differ(`archive ${String(index + 1)}`, name);
+        const expect = (what: string, expected: string, found: string) => {
+          if (expected !== found) differ(`${name}: ${what} ${expected}`, found);
+        };
+        expect('carried sums with the digest', archive.carryDigest, carries.hex());
+        expect('sums of usage with the digest', archive.usageDigest, usage.hex());
+        const details = detailsText(markDetailsOf(archive));
+        if (marks.get(details) !== 1) differ(`${name}: its figures in the trail`, 'others or none');
+        marks.delete(details);
+      });
+      for (const details of marks.keys()) differ(`the archive of the trail: ${details}`, 'none');
+    },
+  };
+}
+
+export type ArchiveAudit = ReturnType<typeof createArchiveAudit>;

@@ -1,0 +1,346 @@
+/** The part of the contract about archives: charges leave, and what is computed of them stays. */
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { verifyArchive } from '../ledger/archive/verify-archive.js';
+import type { LedgerEntry } from '../ledger-entry.js';
+import { settlement } from './samples.js';
+import { TESTS, USD } from './subject.js';
+import type { ContractPart } from './subject.js';
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** Long enough ago that nothing else in the ledger is older. */
+const AGE_DAYS = 400;
+
+/** Leaves the ledger sound, with archives of charges that these tests made. */
+export function archiveContract(part: ContractPart): void {
+  const { runner, subject, newAccount, settle } = part;
+  const { describe, it, beforeAll, afterAll } = runner;
+  let directory: string;
+  /** Each archive ends two days after the one before. */
+  let archives = 0;
+  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+  const dayOf = (number: number) => new Date(today - (AGE_DAYS - 2 * number) * DAY_MS);
+  const archive = (file: string, until: Date) =>
+    subject().store.archive({ until, file: join(directory, file), by: TESTS });
+
+  async function entriesOf(accountId: string): Promise<readonly LedgerEntry[]> {
+    return (await subject().store.listEntries({ accountId, limit: 1_000 })).entries;
+  }
+
+  /** Moves an account's entries to the day before `until`, at the same time of the day. */
+  async function backdate(accountId: string, until: Date): Promise<void> {
+    const days = Math.ceil((Date.now() - until.getTime()) / DAY_MS);
+    const { literal } = subject();
+    const updates = (await entriesOf(accountId)).map(({ id, createdAt }) => {
+      const time = literal.time(new Date(createdAt.getTime() - days * DAY_MS));
+      return `UPDATE ledger SET created_at = ${time} WHERE id = '${id}'`;
+    });
+    await subject().tamper(
+      [
+        ...updates,
+        `UPDATE usage_hour SET hour = hour - ${String(days * 24)} WHERE account_id = '${accountId}'`,
+      ].join('; '),
+      'down',
+    );
+  }
+
+  /** An account with charges of two keys between credits, all before the next archive ends. */
+  async function oldAccount() {
+    const { store } = subject();
+    const { accountId, keyIds } = await newAccount(USD, {}, {});
+    const [first = '', second = ''] = keyIds;
+    const topUp = (amount: bigint, more: object = {}) =>
+      store.topUp({ topUpId: randomUUID(), to: { accountId }, amount, by: TESTS, ...more });
+    const charge = async (keyId: string, parts: Parameters<typeof settlement>[1] = {}) => {
+      const charged = settlement(keyId, parts);
+      assert.equal((await settle(charged)).outcome, 'settled');
+      return charged;
+    };
+    const charges = [await charge(first), await charge(second), await charge(first)];
+    const expiresAt = new Date('2200-01-01T00:00:00.000Z');
+    await topUp(5n * USD, { source: 'promotional', expiresAt });
+    charges.push(await charge(second, { model: 'claude-other', endpoint: 'responses' }));
+    await store.adjust({
+      adjustmentId: randomUUID(),
+      accountId,
+      amount: -USD,
+      reason: 'correction',
+      by: TESTS,
+    });
+    // More than there is: a part of it is written off.
+    const usage = { inputTokens: 2_000_000 };
+    charges.push(await charge(first, { usage, overdraft: 'none' }));
+    await topUp(3n * USD);
+    charges.push(await charge(second));
+    archives += 1;
+    const until = dayOf(archives);
+    await backdate(accountId, until);
+    return { accountId, keyIds, charges, until, charge, file: `${String(archives)}.jsonl` };
+  }
+
+  /** What operators and customers read of an account and its archived time. */
+  async function readsOf(accountId: string, until: Date) {
+    const { store } = subject();
+    const from = new Date(until.getTime() - 3 * DAY_MS);
+    const hours = Array.from({ length: 4 * 24 }, (_, hour) =>
+      store.readBalanceAt(accountId, new Date(from.getTime() + hour * HOUR_MS)),
+    );
+    return {
+      account: await store.getAccount(accountId),
+      unspent: await store.readUnspent(accountId),
+      usage: await store.readUsage({
+        by: ['day', 'model', 'key', 'endpoint'],
+        byRates: true,
+        from,
+        until: new Date(),
+        accountId,
+      }),
+      balances: await Promise.all(hours),
+      now: await store.readBalanceAt(accountId, new Date(Date.now() + DAY_MS)),
+      bookings: (await entriesOf(accountId)).filter(({ kind }) => kind !== 'charge'),
+    };
+  }
+
+  describe('archive', () => {
+    beforeAll(() => {
+      directory = mkdtempSync(join(tmpdir(), 'archive-'));
+      return Promise.resolve();
+    });
+    afterAll(() => {
+      rmSync(directory, { recursive: true, force: true });
+      return Promise.resolve();
+    });
+
+    it('takes charges out, and all sums, balances and credits stay', async () => {
+      const { store } = subject();
+      const { accountId, keyIds, charges, until, charge, file } = await oldAccount();
+      const young = await charge(keyIds[0] ?? '');
+      const anchor = await store.sealEntries({ all: true });
+      const before = await readsOf(accountId, until);
+      const audited = await store.audit();
+      assert.deepEqual(audited.differences, []);
+      const { archive: made, deleted } = await archive(file, until);
+
+      assert.equal(deleted, charges.length);
+      assert.equal(made.charges, charges.length);
+      assert.deepEqual(await readsOf(accountId, until), before);
+      const ids = charges.map(({ requestId }) => requestId);
+      assert.deepEqual(await store.findEntries(ids), []);
+      assert.equal((await store.findEntries([young.requestId])).length, 1);
+      const page = await store.listEntries({ accountId, limit: 1_000 });
+      assert.deepEqual(page.archivedUntil, until);
+      const later = await store.listEntries({ accountId, from: until, limit: 1_000 });
+      assert.equal(later.archivedUntil, undefined);
+
+      const after = await store.audit({ anchor });
+      assert.deepEqual(after.differences, []);
+      assert.equal(after.archived - audited.archived, charges.length);
+      assert.equal(after.entries, audited.entries - charges.length);
+      for (const figure of ['credited', 'adjusted', 'charged', 'writtenOff', 'balances'] as const) {
+        assert.equal(after[figure], audited[figure], figure);
+      }
+      const path = join(directory, file);
+      assert.equal(statSync(path).mode & 0o777, 0o600);
+      const { file: summary, differences } = await store.compareArchive(path);
+      assert.deepEqual(differences, []);
+      assert.deepEqual(summary, await verifyArchive(path));
+      assert.equal(summary.charges, charges.length);
+      assert.equal(summary.charged, made.charged);
+      assert.ok(made.writtenOff > 0n);
+      const text = readFileSync(path, 'utf8');
+      for (const id of ids) assert.ok(text.includes(id));
+
+      // The ledger goes on: charges, seals and audits.
+      await charge(keyIds[1] ?? '');
+      await store.sealEntries({ all: true });
+      assert.deepEqual((await store.audit({ anchor })).differences, []);
+    });
+
+    it('says that a balance inside an archived hour is not known', async () => {
+      const { store } = subject();
+      const { accountId, until, file } = await oldAccount();
+      await archive(file, until);
+      const inside = new Date(until.getTime() - HOUR_MS / 2);
+      await assert.rejects(store.readBalanceAt(accountId, inside), /whole hours only/);
+    });
+
+    it('is made again later for what came since, and leaves the first one alone', async () => {
+      const { store } = subject();
+      const first = await oldAccount();
+      await archive(first.file, first.until);
+      await first.charge(first.keyIds[0] ?? '');
+      const second = await oldAccount();
+      const before = await readsOf(first.accountId, first.until);
+      const made = await archive(second.file, second.until);
+      assert.equal(made.archive.charges, second.charges.length);
+      assert.deepEqual(await readsOf(first.accountId, first.until), before);
+      assert.deepEqual((await store.audit()).differences, []);
+      for (const { file } of [first, second]) {
+        assert.deepEqual((await store.compareArchive(join(directory, file))).differences, []);
+      }
+      assert.deepEqual(
+        (await store.listArchives()).slice(-2).map(({ until }) => until),
+        [first.until, second.until],
+      );
+    });
+
+    it('is refused for what it cannot do, and changes nothing', async () => {
+      const { store } = subject();
+      const { until, file, charges } = await oldAccount();
+      const known = (await store.listArchives()).length;
+      const refused = async (name: string, day: Date, reason: RegExp) => {
+        await assert.rejects(archive(name, day), reason);
+        assert.equal((await store.listArchives()).length, known);
+      };
+      await refused(file, new Date(until.getTime() + 1), /until: must be a day/);
+      await refused(file, new Date(today), /until: must be at least 3 days ago/);
+      await refused('no/such/directory', until, /cannot be written/);
+      assert.equal(existsSync(join(directory, file)), false);
+      writeFileSync(join(directory, file), 'something else\n');
+      await refused(file, until, new RegExp(`${file}:1: `));
+      assert.equal(readFileSync(join(directory, file), 'utf8'), 'something else\n');
+      rmSync(join(directory, file));
+      assert.equal((await archive(file, until)).deleted, charges.length);
+      // Once more: there is nothing to do. Into another file, or up to an earlier day: refused.
+      assert.equal((await archive(file, until)).deleted, 0);
+      await assert.rejects(archive('another', until), /archived already/);
+      await assert.rejects(archive('another', dayOf(0)), /archived already/);
+      archives += 1;
+      await assert.rejects(archive('another', dayOf(archives)), /no charge before/);
+      assert.deepEqual((await store.audit()).differences, []);
+    });
+
+    it('is refused while another one is being made, and charges go on', async () => {
+      const { store } = subject();
+      const { until, file, charge, keyIds, charges } = await oldAccount();
+      let isRunning = true;
+      const writer = (async () => {
+        while (isRunning) await charge(keyIds[0] ?? '', { usage: { inputTokens: 1 } });
+      })();
+      const results = await Promise.allSettled([archive(file, until), archive('other', until)]);
+      isRunning = false;
+      await writer;
+      assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+      const refusal = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult;
+      assert.match(String(refusal.reason), /another archive of this ledger is being made/);
+      const [made] = (await store.listArchives()).slice(-1);
+      assert.equal(made?.charges, charges.length);
+      assert.deepEqual((await store.audit()).differences, []);
+    });
+
+    it('cannot be changed by plain SQL, which deletes no charge that is not carried', async () => {
+      const { accountId, until, file, charge, keyIds } = await oldAccount();
+      await archive(file, until);
+      await charge(keyIds[0] ?? '');
+      for (const sql of [
+        `DELETE FROM ledger WHERE account_id = '${accountId}'`,
+        `DELETE FROM ledger WHERE account_id = '${accountId}' AND kind = 'charge'`,
+        `DELETE FROM ledger WHERE account_id = '${accountId}' AND kind <> 'charge'`,
+        'UPDATE ledger_carry SET charges = 0',
+        'DELETE FROM ledger_carry',
+        'UPDATE ledger_archive SET charges = 0',
+        'DELETE FROM ledger_archive',
+      ]) {
+        await assert.rejects(subject().tamper(sql), /refused/, sql);
+      }
+    });
+
+    it('is named by the audit when what it left was changed', async () => {
+      const { store } = subject();
+      const { accountId, until, file, charges } = await oldAccount();
+      const { archive: made } = await archive(file, until);
+      const path = join(directory, file);
+      const carry = `ledger_carry WHERE account_id = '${accountId}' AND from_seq = 2`;
+      const mark = `ledger_archive WHERE id = ${String(made.number)}`;
+      const usage = `usage_hour WHERE account_id = '${accountId}' AND model = 'claude-other'`;
+      const update = (row: string, column: string, value: string) =>
+        `UPDATE ${row.replace(' WHERE', ` SET ${column} = ${value} WHERE`)}`;
+      const tampering = [
+        ...['charged', 'written_off', 'over_cap', 'balance_after'].map((column) => [
+          update(carry, column, `'0.00000000000009'`),
+        ]),
+        [update(carry, 'charges', 'charges + 1')],
+        [update(carry, 'to_seq', 'to_seq + 1')],
+        [update(carry, 'last_at', 'first_at')],
+        [update(carry, 'key_id', `'key_another' || key_id`)],
+        [`DELETE FROM ${carry}`],
+        ...['carry_digest', 'usage_digest', 'file_digest', 'last_hash'].map((column) => [
+          update(mark, column, `'00'`),
+        ]),
+        [update(mark, 'until_at', 'created_at')],
+        [update(mark, 'charges', 'charges - 1')],
+        [update(mark, 'charged', `'0.00000000000001'`)],
+        [`DELETE FROM ${mark}`],
+        [update(usage, 'requests', 'requests + 1')],
+        [update(usage, 'hour', 'hour - 1')],
+        [`DELETE FROM ${usage}`],
+      ];
+      for (const [sql = ''] of tampering) {
+        await withChange(sql, async () => {
+          const { differences, isSound } = await store.audit();
+          assert.equal(isSound, false, sql);
+          assert.ok(
+            differences.some(({ check }) => check === 'archive'),
+            sql,
+          );
+        });
+        assert.deepEqual((await store.audit()).differences, [], `after ${sql}`);
+      }
+      await withChange(update(carry, 'charged', `'0.00000000000009'`), async () => {
+        const { differences } = await store.compareArchive(path);
+        assert.match(differences[0]?.expected ?? '', /^from entry 2 of acct_/);
+      });
+      assert.ok(charges.length > 0);
+    });
+
+    it('has a file that proves itself', async () => {
+      const { until, file } = await oldAccount();
+      await archive(file, until);
+      const lines = readFileSync(join(directory, file), 'utf8').trimEnd().split('\n');
+      const indexOf = (member: string) => lines.findIndex((one) => one.startsWith(`{"${member}"`));
+      const [block, charge, end] = [indexOf('block'), indexOf('charge'), lines.length - 1];
+      const changed = (index: number, from: RegExp | string, to: string) =>
+        lines.map((one, at) => (at === index ? one.replace(from, to) : one));
+      const forged: readonly (readonly [string[], RegExp])[] = [
+        [changed(0, /"version":1/, '"version":2'), /:1: is not the header/],
+        [changed(0, /"number":\d+/, '"number":77'), /the line says/],
+        [changed(0, /"ledger":"./, '"ledger":"x'), /digest: the line says/],
+        [changed(block, /"entries":(\d+)/, '"entries":9$1'), /the block differs from its hash/],
+        [changed(charge, '"messages"', '"responses"'), /the charge differs from what was sealed/],
+        [lines.filter((_, at) => at !== charge), /the line says/],
+        [[...lines.slice(0, charge), ...lines.slice(charge - 1)], /does not|out of order/],
+        [lines.slice(0, end), /is cut off/],
+        [[...lines, lines[charge] ?? ''], /nothing may follow the last line/],
+        [changed(end, /"charges":(\d+)/, '"charges":1$1'), /charges: the line says/],
+        [changed(end, /"charged_usd":"/, '"charged_usd":"1'), /charged_usd: the line says/],
+        [changed(end, /"digest":"../, '"digest":"zz'), /digest: the line says/],
+        [lines.map((one, at) => (at === charge ? one.slice(0, -9) : one)), /JSON|Unterminated/],
+      ];
+      const path = join(directory, 'forged.jsonl');
+      for (const [text, reason] of forged) {
+        writeFileSync(path, `${text.join('\n')}\n`);
+        await assert.rejects(verifyArchive(path), reason);
+      }
+      await assert.rejects(verifyArchive(join(directory, 'none')), /cannot be read/);
+    });
+  });
+
+  /** Changes rows beside the ledger's own, and puts them back. */
+  async function withChange(sql: string, check: () => Promise<void>): Promise<void> {
+    const tables = ['ledger_carry', 'ledger_archive', 'usage_hour'];
+    const tamper = (statements: string, fences?: 'down') => subject().tamper(statements, fences);
+    await tamper(tables.map((one) => `CREATE TABLE kept_${one} AS SELECT * FROM ${one}`).join(';'));
+    await tamper(sql, 'down');
+    await check();
+    const restore = tables.map(
+      (one) =>
+        `DELETE FROM ${one}; INSERT INTO ${one} SELECT * FROM kept_${one}; DROP TABLE kept_${one}`,
+    );
+    await tamper(restore.join(';'), 'down');
+  }
+}
