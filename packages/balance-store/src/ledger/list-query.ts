@@ -3,8 +3,8 @@
  *
  * Only `newest` has an index. Each charge changes what the other orders sort by, so an index of
  * them would have to change with each charge. Such a list reads one narrow row of each account
- * instead, keeps the best, and reads those in full. With 100,000 accounts and 200,000 keys in
- * PostgreSQL on two busy cores, a page of accounts took 0.1 seconds and one of keys 0.2 to 0.35.
+ * instead, keeps the best, and reads those in full. In a trial with 100,000 accounts and 200,000
+ * keys in PostgreSQL on two busy cores, such queries took up to 0.35 seconds.
  */
 
 import type { ListOrder } from '../list-order.js';
