@@ -115,6 +115,18 @@ export default tseslint.config(
       ],
     },
   },
+  {
+    files: ['packages/balance-store/src/embedded/**/*.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'Literal[value=/\\?[0-9]/], TemplateElement[value.raw=/\\?[0-9]/]',
+          message: 'SQLite of the lowest Node cannot bind numbered parameters by position: use ?.',
+        },
+      ],
+    },
+  },
   ...importFloors('packages/translator/src', TRANSLATOR_FLOORS),
   {
     files: ['{packages,apps}/*/src/**/*.{ts,tsx}'],

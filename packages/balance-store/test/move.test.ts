@@ -151,6 +151,8 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
     hold: 1,
     ledger_block: 2,
     ledger_seal: 4,
+    ledger_archive: 0,
+    ledger_carry: 0,
     quarantine: 1,
     settle_conflict: 1,
   });

@@ -108,7 +108,8 @@ export function createAuditSource(connection: Connection): AuditSource {
     async blocksAfter(after, last, limit) {
       const rows = await page<BlockRow>(
         'SELECT id, previous_hash, hash, entries, sealed_at FROM ledger_block ' +
-          'WHERE id > ?1 AND id <= min(?1 + ?2, ?3) ORDER BY id',
+          'WHERE id > ? AND id <= min(? + ?, ?) ORDER BY id',
+        after,
         after,
         limit,
         last,

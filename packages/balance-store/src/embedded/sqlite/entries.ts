@@ -41,9 +41,10 @@ export function findEntry(
   id: string,
 ): LedgerEntry | undefined {
   const row = connection.get<EntryRow>(
-    `${SELECT_ENTRIES} WHERE id = ?1 AND (key_id = ?2 OR (kind <> 'charge' ` +
-      'AND account_id = (SELECT account_id FROM api_key WHERE id = ?2)))',
+    `${SELECT_ENTRIES} WHERE id = ? AND (key_id = ? OR (kind <> 'charge' ` +
+      'AND account_id = (SELECT account_id FROM api_key WHERE id = ?)))',
     id,
+    keyId,
     keyId,
   );
   return row === undefined ? undefined : entryOf(connection, row);

@@ -67,9 +67,10 @@ export function findKey(
   { hash, oldHash }: CredentialHashes,
 ): FoundKey | undefined {
   const row =
-    connection.get<FoundRow>(findBy('credential_hmac'), hash, oldHash) ??
+    connection.get<FoundRow>(findBy('credential_hmac'), oldHash, hash, oldHash) ??
     connection.get<FoundRow>(
-      `${findBy('previous_hmac')} AND previous_until > ?3`,
+      `${findBy('previous_hmac')} AND previous_until > ?`,
+      oldHash,
       hash,
       oldHash,
       Date.now(),
@@ -83,24 +84,24 @@ interface FoundRow extends KeyRow {
   readonly hasOldHash: 0 | 1;
 }
 
+/** Its parameters: the old hash, the hash, the old hash. */
 function findBy(column: 'credential_hmac' | 'previous_hmac'): string {
-  return `SELECT ${KEY_COLUMNS}, ${column} IS ?2 AS hasOldHash ${FROM_KEY} WHERE ${column} IN (?1, ?2)`;
+  return `SELECT ${KEY_COLUMNS}, ${column} IS ? AS hasOldHash ${FROM_KEY} WHERE ${column} IN (?, ?)`;
 }
 
 export function renewHash(connection: Connection, { hash, oldHash, pepperId }: HashRenewal): void {
   connection.write(() => {
-    connection.run(
-      'UPDATE api_key SET ' +
-        'credential_hmac = CASE WHEN credential_hmac = ?1 THEN ?2 ELSE credential_hmac END, ' +
-        'pepper_id = CASE WHEN credential_hmac = ?1 THEN ?3 ELSE pepper_id END, ' +
-        'previous_hmac = CASE WHEN previous_hmac = ?1 THEN ?2 ELSE previous_hmac END, ' +
-        'previous_pepper_id = ' +
-        'CASE WHEN previous_hmac = ?1 THEN ?3 ELSE previous_pepper_id END ' +
-        'WHERE credential_hmac = ?1 OR previous_hmac = ?1',
-      oldHash,
-      hash,
-      pepperId,
-    );
+    for (const [column, pepperColumn] of [
+      ['credential_hmac', 'pepper_id'],
+      ['previous_hmac', 'previous_pepper_id'],
+    ] as const) {
+      connection.run(
+        `UPDATE api_key SET ${column} = ?, ${pepperColumn} = ? WHERE ${column} = ?`,
+        hash,
+        pepperId,
+        oldHash,
+      );
+    }
   });
 }
 

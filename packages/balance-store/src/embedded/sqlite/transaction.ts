@@ -188,17 +188,21 @@ export function createTransaction(connection: Connection): LedgerTransaction {
       );
       return Promise.resolve(rows.map(({ id }) => id));
     },
-    replaceCredential: (keyId, { hint, credentialHmac, pepperId }, previousUntil) =>
-      run(
-        'UPDATE api_key SET previous_hmac = CASE WHEN ?1 IS NULL THEN NULL ELSE credential_hmac END, ' +
-          'previous_pepper_id = CASE WHEN ?1 IS NULL THEN NULL ELSE pepper_id END, ' +
-          'previous_until = ?1, hint = ?2, credential_hmac = ?3, pepper_id = ?4 WHERE id = ?5',
+    replaceCredential(keyId, { hint, credentialHmac, pepperId }, previousUntil) {
+      const previous =
+        previousUntil === undefined
+          ? 'previous_hmac = NULL, previous_pepper_id = NULL'
+          : 'previous_hmac = credential_hmac, previous_pepper_id = pepper_id';
+      return run(
+        `UPDATE api_key SET ${previous}, previous_until = ?, hint = ?, credential_hmac = ?, ` +
+          'pepper_id = ? WHERE id = ?',
         previousUntil?.getTime() ?? null,
         hint,
         credentialHmac,
         pepperId,
         keyId,
-      ),
+      );
+    },
     accountsWithExpiringKeys(after, before, limit) {
       const rows = connection.all<{ readonly id: string }>(
         `SELECT DISTINCT account_id AS id FROM api_key WHERE ${IS_EXPIRING} ` +
