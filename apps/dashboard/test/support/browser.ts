@@ -49,13 +49,19 @@ export interface Window extends Look {
   readonly leadsTo?: string;
 }
 
-/** A window of its own: it shares nothing with others. */
+let windows = 0;
+
+/** A window of its own: it shares nothing with others, not even the address. */
 export async function openPage(
   browser: Browser,
   url: string,
   { width, theme, cookie, leadsTo }: Window = { width: 1280, theme: 'light' },
 ): Promise<WatchedPage> {
+  windows += 1;
   const context = await browser.newContext({
+    extraHTTPHeaders: {
+      'x-forwarded-for': `10.0.${String(windows >> 8)}.${String(windows & 255)}`,
+    },
     viewport: { width, height: 900 },
     colorScheme: theme,
     reducedMotion: 'reduce',

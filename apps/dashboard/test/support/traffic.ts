@@ -23,6 +23,8 @@ export function startPages(env: Readonly<Record<string, string>> = {}): Promise<
       ADMIN_TOKEN,
       ADMIN_TOKENS: `reader:read:${READ_TOKEN}`,
       KEY_PEPPER: 'pepper of the tests of the pages',
+      // Reads are limited per address, and each window has one of its own.
+      TRUST_PROXY: '1',
       ...env,
     },
   });
