@@ -102,7 +102,7 @@ export async function tortureHttp(options, random, say) {
   });
   if (upstreamAccounts > 0) {
     const { accepted, repeated } = upstreams;
-    const what = `no request is sent again after an account accepted it (${accepted.length} accepted)`;
+    const what = `no request is sent again after an account accepted it (${accepted.size} accepted)`;
     lines.push(lineOf('I11', what, repeated));
   }
   lines.push({

@@ -27,8 +27,8 @@ export const REFUSAL_NAMES = Object.keys(REFUSALS);
  */
 export async function startUpstreams({ accounts, journalEntries }) {
   const names = accounts === 0 ? ['only'] : Array.from({ length: accounts }, (_, i) => `acct-${i}`);
-  /** Questions in the order in which they were accepted. */
-  const accepted = [];
+  /** The questions that an account accepted. */
+  const accepted = new Set();
   /** Requests for questions that an account had accepted before. */
   const repeated = [];
   const members = [];
@@ -42,14 +42,11 @@ export async function startUpstreams({ accounts, journalEntries }) {
   }));
   writeFileSync(file, JSON.stringify({ accounts: list }));
 
-  const known = new Set();
   function note(text, isRefused) {
     const question = /question \d+ /.exec(text)?.[0];
     if (question === undefined) return;
-    if (known.has(question)) repeated.push(question);
-    if (isRefused) return;
-    known.add(question);
-    accepted.push(question);
+    if (accepted.has(question)) repeated.push(question);
+    if (!isRefused) accepted.add(question);
   }
 
   async function startMember(name) {
