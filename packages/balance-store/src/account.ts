@@ -25,7 +25,7 @@ export interface AccountRecord {
   readonly expired: bigint;
   /** Sum of all write-offs: parts of charges that could not be charged. */
   readonly writtenOff: bigint;
-  /** Written off since the last credit because the balance did not cover it. */
+  /** The sum written off since the last credit because the balance did not cover it. */
   readonly uncovered: bigint;
   /** Keys that are neither suspended, revoked nor expired. */
   readonly usableKeys: number;
@@ -81,7 +81,7 @@ export type CreationOutcome =
       /** Not stored anywhere, and cannot be shown again. */
       readonly credential: string | undefined;
     }
-  /** A creation with this id made these records before. Nothing changed. */
+  /** An earlier creation with this id made these records. Nothing changed. */
   | {
       readonly outcome: 'replayed';
       readonly account: AccountRecord;
@@ -155,12 +155,15 @@ export type TransferOutcome =
     }
   | { readonly outcome: 'conflict' }
   | { readonly outcome: 'unknown_account'; readonly accountId: string }
-  /** The balance less what is held for requests in flight does not cover it. */
+  /** The balance minus the holds of requests in flight does not cover the amount. */
   | { readonly outcome: 'short'; readonly free: bigint };
 
-/** Money of an account by where it came from, in units of 10^-14 USD. */
+/** The money of an account by its origin, in units of 10^-14 USD. */
 export interface UnspentCredit {
-  /** What is left of credits that expire or were given, in the order in which they are used. */
+  /**
+   * The rest of each credit that expires or was given for free, in the order in which charges use
+   * them.
+   */
   readonly lots: readonly {
     readonly entryId: string;
     readonly source: CreditSource;

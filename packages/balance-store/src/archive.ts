@@ -12,8 +12,8 @@ export interface ArchiveOptions {
 }
 
 /**
- * `audit`: recomputes the ledger. `write`: writes the file, and `verify` reads it again. `mark`:
- * records sums and marks. `delete`: deletes the charges.
+ * `audit`: recomputes the ledger. `write`: writes the file. `verify`: reads the file again. `mark`:
+ * records the sums and the mark of the archive. `delete`: deletes the charges.
  */
 export interface ArchiveProgress {
   readonly stage: 'audit' | 'write' | 'verify' | 'mark' | 'delete';
@@ -37,19 +37,22 @@ export interface LedgerArchive {
   readonly lastHash: string;
   /** SHA-256, in hexadecimal, of the rows that carry the sums. */
   readonly carryDigest: string;
-  /** The same of the sums of usage of the archived time. */
+  /** The same for the sums of usage of the archived period. */
   readonly usageDigest: string;
-  /** The same of the file up to its last line, which states it. */
+  /** The same for the file up to its last line, which states this digest. */
   readonly fileDigest: string;
 }
 
 export interface ArchiveReport {
   readonly archive: LedgerArchive;
-  /** Charges that this call deleted. Less than those of the archive if an earlier call began. */
+  /**
+   * The number of charges that this call deleted. Lower than that of the archive if an earlier call
+   * deleted some.
+   */
   readonly deleted: number;
 }
 
-/** What a file says of itself, after everything in it was recomputed. */
+/** The facts that a file states about itself, after everything in it was recomputed. */
 export interface ArchiveFileSummary {
   readonly number: number;
   /** The hash of the first block of the ledger's chain, which identifies the ledger. */
@@ -70,6 +73,6 @@ export interface ArchiveFileSummary {
 
 export interface ArchiveComparison {
   readonly file: ArchiveFileSummary;
-  /** In what the ledger differs from the file. Empty if the file is the ledger's. */
+  /** The differences between the ledger and the file. Empty if the file belongs to the ledger. */
   readonly differences: readonly { readonly expected: string; readonly found: string }[];
 }

@@ -15,7 +15,7 @@ export interface AuditDifference {
     | 'credit_left'
     /** A sum of usage is not the sum of its charges. */
     | 'usage'
-    /** What an archive carries, or its mark, differs from what was archived. */
+    /** The sums that an archive carries, or its mark, differ from the archived charges. */
     | 'archive'
     /** The entry differs from the one that was sealed. */
     | 'seal'
@@ -42,7 +42,8 @@ export interface SealHead {
 
 export interface AuditOptions {
   /**
-   * A copy of a former end of the chain, kept elsewhere: the ledger must still contain that block.
+   * A copy of an earlier end of the chain, kept elsewhere. The ledger must still contain that
+   * block.
    */
   readonly anchor?: SealHead | undefined;
   /** Called after each page of accounts. */
@@ -53,7 +54,7 @@ export interface AuditReport {
   readonly accounts: number;
   readonly keys: number;
   readonly entries: number;
-  /** Charges that left for archives. Their sums are in the amounts below. */
+  /** Charges that were moved to archives. Their sums are included in the amounts below. */
   readonly archived: number;
   /** Units of 10^-14 USD. */
   readonly credited: bigint;

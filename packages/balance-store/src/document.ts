@@ -28,7 +28,7 @@ export interface StoredDocument {
 export interface DocumentWrite {
   readonly kind: string;
   readonly id: string;
-  /** Of an existing document, the account that it was created with. */
+  /** For an existing document, this must be the account with which it was created. */
   readonly accountId: string;
   /** The version that was read; 0 to create the document. */
   readonly version: number;
@@ -46,7 +46,7 @@ export interface DocumentWrite {
 
 export type DocumentOutcome =
   | { readonly outcome: 'written'; readonly version: number }
-  /** It has another version by now, or exists already. Nothing was changed. */
+  /** The document has another version by now, or exists already. Nothing was changed. */
   | { readonly outcome: 'conflict' };
 
 export interface DocumentFilter {

@@ -1,6 +1,6 @@
 /**
- * Reasons why a store refuses to open, and one why it refuses a change. Its only fault is
- * `StoreUnavailableError`.
+ * Errors of a store that refuses to open, to change something, or to make an archive. Faults of the
+ * database are a `StoreUnavailableError` instead.
  */
 
 /** The operator's id of an account or a key already belongs to another one. Nothing was changed. */

@@ -23,7 +23,10 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number];
 
 export interface NewEvent {
-  /** `evt_` and a text of the caller's, to write the event once however often it is recorded. */
+  /**
+   * `evt_` and a text that the caller chooses. The event is then written once, however often it is
+   * recorded.
+   */
   readonly id?: string | undefined;
   readonly type: EventType;
   /** Empty for an event of the gateway as a whole. */

@@ -27,7 +27,7 @@ export type HoldOutcome =
       /** The amount that is missing, in units of 10^-14 USD. */
       readonly shortfall: bigint;
     }
-  /** What a cap of the key leaves beside its live holds does not cover the amount. */
+  /** The unused part of a cap of the key, minus the key's live holds, does not cover the amount. */
   | {
       readonly outcome: 'capped';
       readonly cap: CapUse;

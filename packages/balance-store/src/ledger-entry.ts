@@ -41,8 +41,8 @@ export interface SettledRates {
 
 interface EntryCommon {
   /**
-   * The request id of a charge. Of any other entry its kind, a colon and the caller's id: `topup:`,
-   * `adjustment:`, `transfer:`, `expiry:`.
+   * For a charge, the request id. For any other entry, its kind, a colon and the caller's id. The
+   * kinds are `topup:`, `adjustment:`, `transfer:` and `expiry:`.
    */
   readonly id: string;
   readonly accountId: string;
@@ -86,11 +86,14 @@ export type LedgerEntry =
   | (Booked & {
       readonly kind: 'top_up';
       readonly source: CreditSource;
-      /** When what is left of it expires. */
+      /** When the unused part of the credit expires. */
       readonly expiresAt: Date | undefined;
     })
   | (Booked & { readonly kind: 'adjustment'; readonly reason: AdjustmentReason })
-  /** Takes what is left of a credit that has expired: its `reference` is that credit's entry. */
+  /**
+   * Takes the unused part of a credit that has expired. `reference` is the id of that credit's
+   * entry.
+   */
   | (Booked & { readonly kind: 'expiry' });
 
 export interface EntryFilter {
@@ -116,6 +119,9 @@ export interface EntryPage {
   readonly entries: readonly LedgerEntry[];
   /** Absent on the last page. */
   readonly next?: string;
-  /** If given, charges before this time are archived: the page lacks those that it asked for. */
+  /**
+   * If present, charges before this time are archived, and the page lacks those that the filter
+   * asked for.
+   */
   readonly archivedUntil?: Date;
 }

@@ -15,8 +15,8 @@ interface Listed {
 
 /**
  * The cursor of the page that begins after this record. It has the record's place in the order, so
- * that the next page does not depend on how the record changes meanwhile. A record that moves in
- * the order between two pages may be on both or on neither.
+ * that the next page does not depend on later changes of the record. A record that moves in the
+ * order between two pages may be on both or on neither.
  */
 export function listCursorOf(order: ListOrder, last: Listed): string {
   if (order === 'newest') return last.id;

@@ -45,8 +45,8 @@ export interface Settlement {
   /** The charge of the request at its rates, in units of 10^-14 USD. Never negative. */
   readonly amount: bigint;
   /**
-   * `none`: the charge takes at most what the balance and the key's caps leave beside the holds of
-   * other requests, and the rest is written off. A request that has a hold is always charged this
+   * `none`: the charge takes at most the part of the balance and of the key's caps that other
+   * requests do not hold. The rest is written off. A request that has a hold is always charged this
    * way.
    */
   readonly overdraft: 'bounded' | 'none';
@@ -73,9 +73,10 @@ export interface BalanceAfter {
 
 export interface Charged extends BalanceAfter {
   /**
-   * The part of the amount that could not be charged, in units of 10^-14 USD: the charge was the
-   * amount less this. Above zero only for charges without overdraft. It is the operator's loss. If
-   * the balance did not cover it, all keys of the account stay exhausted until the next credit.
+   * The part of the amount that could not be charged, in units of 10^-14 USD. The charge was the
+   * amount minus this part. It is above zero only for charges without overdraft, and is the
+   * operator's loss. If the balance did not cover it, all keys of the account stay exhausted until
+   * the next credit.
    */
   readonly writtenOff: bigint;
 }
@@ -139,7 +140,7 @@ export type Standing =
       readonly balance: bigint;
       /** Written off since the last credit because the balance did not cover it. */
       readonly uncovered: bigint;
-      /** The cap that leaves the least; absent for a key without caps. */
+      /** The cap with the smallest unused part; absent for a key without caps. */
       readonly cap?: CapUse;
     }
   | { readonly standing: 'unknown' };
@@ -171,7 +172,7 @@ export interface LedgerSummary {
   /** Number of keys that need the previous pepper: see {@link KeyFilter.pepper}. */
   readonly keysUnderPreviousPepper: number;
   readonly accounts: number;
-  /** Money that customers have and did not use: the sum of all balances above zero. */
+  /** Money that customers have not used: the sum of all balances above zero. */
   readonly unspent: bigint;
   /** The sum of all balances below zero, as an amount above zero. */
   readonly overdrawn: bigint;
@@ -193,8 +194,8 @@ export interface LedgerSummary {
 
 export interface BalanceStore {
   /**
-   * Creates an account with a first key and a first credit, or a key of an account that exists. All
-   * of it or nothing.
+   * Creates an account with a first key and a first credit, or a key of an account that exists.
+   * Creates all of it or nothing.
    */
   create(creation: Creation): Promise<CreationOutcome>;
   /** Creates a key with an account of its own, under the same name. */
@@ -204,7 +205,7 @@ export interface BalanceStore {
    * former credential of a rotated key once its grace period is over.
    *
    * If the credential is stored under the previous pepper, this stores it under the current one,
-   * once. A fault of that leaves it for the next look-up.
+   * once. If storing it fails, the next look-up tries again.
    *
    * The record is cached for up to one second. Changes made through this store show at once, except
    * those of the balance. Use {@link BalanceStore.readStanding} to decide whether the key may make
@@ -238,7 +239,8 @@ export interface BalanceStore {
     },
   ): Promise<RotationOutcome>;
   /**
-   * Writes into the trail that a link was made with which others may read what this key may read.
+   * Writes into the trail that a link was made. With the link, others may read everything that this
+   * key may read.
    *
    * @returns `undefined`, and nothing is written, if there is no such key.
    */
@@ -257,8 +259,8 @@ export interface BalanceStore {
     by?: Actor,
   ): Promise<AccountRecord | undefined>;
   /**
-   * Erases what may be about a person: names, external ids and metadata of the account and its
-   * keys, and the notes of its entries. The hash chain stays sound.
+   * Erases all texts that may be about a person: names, external ids and metadata of the account
+   * and its keys, and the notes of its entries. The hash chain stays sound.
    */
   eraseAccount(accountId: string, by: Actor): Promise<AccountRecord | undefined>;
   readUnspent(accountId: string): Promise<UnspentCredit | undefined>;
@@ -333,7 +335,7 @@ export interface BalanceStore {
    */
   readBalanceAt(accountId: string, time: Date): Promise<bigint>;
 
-  /** Writes an event that no change of the ledger causes. With an `id`, once. */
+  /** Writes an event that no change of the ledger causes. An event with an `id` is written once. */
   recordEvent(event: NewEvent): Promise<void>;
   /**
    * Creates or changes a document, only if its version is still the one that was read. Of several
@@ -370,10 +372,11 @@ export interface BalanceStore {
   /**
    * Deletes old events, at most 1,000 in one call.
    *
-   * @param options.finishedBefore - Deletes what was written before this time and is delivered or
-   * given up.
+   * @param options.finishedBefore - Deletes events that were written before this time and are
+   * delivered or given up.
    * @param options.giveUpBefore - First gives up pending events that were written before this time
-   * and never tried, at most 1,000. For a process that delivers none; absent: gives up none.
+   * and never tried, at most 1,000. For a process that does not deliver events. When absent, no
+   * event is given up.
    * @returns how many it deleted.
    */
   pruneEvents(options: {
@@ -399,14 +402,24 @@ export interface BalanceStore {
    * @returns the end of the chain, or `undefined` while it is empty.
    */
   sealEntries(options?: { readonly all?: boolean }): Promise<SealHead | undefined>;
+  /**
+   * Adds the sums of past hours to the sums of their days, from which `readUsage` answers quickly.
+   * Call it about once a minute from every replica: one of them does the work. Without it, and for
+   * charges that come late, the answers are the same and only take longer.
+   *
+   * @param options.before - Only hours that end by then; by default those that ended five minutes
+   * ago.
+   * @returns how many sums it added.
+   */
+  rollUpUsage(options?: { readonly before?: Date }): Promise<number>;
   /** Figures of the ledger as a whole, for an operator's monitoring. Reads every row of keys. */
   summarize(): Promise<LedgerSummary>;
   /**
    * Moves the charges before a day into a file; their sums stay. Charges, audits and reads go on
    * meanwhile. After a crash, the same call continues.
    *
-   * Sums of usage, balances and statements of the archived time stay exact. Its charges are no
-   * longer found by their ids: charging one of them again is the caller's to prevent.
+   * Sums of usage, balances and statements of the archived period stay exact. Its charges are no
+   * longer found by their ids, so the caller must not charge one of them again.
    *
    * @throws {RangeError} `until` is not a day, or less than three days ago.
    * @throws {LedgerArchiveError} The ledger is not sound, another archive is being made, or the

@@ -10,7 +10,7 @@ export interface TrailEntry {
   readonly action: string;
   readonly accountId: string | null;
   readonly keyId: string | null;
-  /** What changed, before and after, but for what may be about a person. */
+  /** The changed values, before and after, except those that may be about a person. */
   readonly details: Readonly<Record<string, unknown>>;
   /** Names, notes and metadata, before and after. `erased` if they were erased. */
   readonly personal: Readonly<Record<string, unknown>> | 'erased' | undefined;

@@ -31,7 +31,7 @@ interface Place {
   readonly kind: 'embedded' | 'postgres';
   readonly at: string;
   readonly store: BalanceStore;
-  /** Runs SQL with the triggers down that refuse to rewrite the ledger. */
+  /** Runs SQL while the triggers that refuse to rewrite the ledger are disabled. */
   readonly rewrite: (statements: readonly string[]) => Promise<void>;
 }
 
@@ -193,7 +193,7 @@ describe.each(['embedded', 'postgres'] as const)('archive of a ledger in use: %s
       expect([killAt, existsSync(file)]).toEqual([killAt, hasFile]);
       expect(await store.listArchives()).toHaveLength(archives);
       await expectSame();
-      // The file that was once complete is used, never written again.
+      // Once the file is complete, it is used and never written again.
       if (hasFile) text ??= readFileSync(file, 'utf8');
       if (hasFile) expect(readFileSync(file, 'utf8')).toBe(text);
     }

@@ -313,7 +313,7 @@ describe('embedded: the file', () => {
     await restored.close();
   });
 
-  it('that is empty or missing while its log is still there is refused, and no new one is created', async () => {
+  it('that is empty or missing while its log still exists is refused, and no new one is created', async () => {
     const dataDir = newDirectory();
     await killedLedger(dataDir);
     truncateSync(fileOf(dataDir), 0);
@@ -361,7 +361,7 @@ describe('embedded: the file', () => {
   it('on a read-only disk, or owned by another user, is refused with the reason', async () => {
     const dataDir = newDirectory();
     await (await open(dataDir)).close();
-    // The rights of files do not bind root, so the attempt is made by a user without any.
+    // File permissions do not restrict root, so a user without any rights makes the attempt.
     if (process.getuid?.() === 0) chownSync(dataDir, 0, 0);
     chmodSync(dataDir, 0o555);
     for (const name of ['ledger.db', 'ledger.lock']) chmodSync(join(dataDir, name), 0o444);
@@ -386,7 +386,7 @@ describe('embedded: the file', () => {
 });
 
 describe('embedded: schema', () => {
-  it('is migrated only by those who may; others say that a migration is missing', async () => {
+  it('is migrated only by processes that may do so; others say that a migration is missing', async () => {
     const dataDir = newDirectory();
     await expect(open(dataDir, { migrate: false, access: 'guest' })).rejects.toThrow(
       SchemaTooOldError,

@@ -1,6 +1,6 @@
 /**
- * The store when PostgreSQL or a writer is killed, gone or frozen. The tests start a PostgreSQL
- * server of their own.
+ * The store when PostgreSQL or a writer is killed, unreachable or frozen. The tests start a
+ * PostgreSQL server of their own.
  */
 
 import { connect, createServer } from 'node:net';

@@ -30,6 +30,7 @@ const DEADLINE = { deadlineMs: 20_000 };
 const BY = { name: 'model' };
 const TOKEN = 300_000_000n;
 const FAR_MS = Date.parse('2200-01-01T00:00:00.000Z');
+const ALWAYS = { from: new Date(0), until: new Date(FAR_MS) };
 
 /** Keys of the two accounts. */
 const OWNERS = [0, 0, 1] as const;
@@ -103,7 +104,7 @@ const topUpStep = (key: number, id: number, units: bigint, credit: ModelCredit) 
       const expiresAt = { passing: startMs + id, far: FAR_MS + id }[credit as string];
       const outcome = await store.topUp({
         topUpId,
-        // Of a key or of its account, which is the same.
+        // Crediting a key is the same as crediting its account.
         to: id % 2 === 0 ? { accountId } : { keyId: keyIds[key] ?? '' },
         amount: units,
         source: credit === 'given' ? 'promotional' : 'paid',
@@ -154,10 +155,16 @@ const transferStep = (from: number, id: number, units: bigint) =>
 
 const expireStep = () =>
   step('expire()', async (model, { store, startMs }) => {
-    // By then, the time of all passing credits has come.
+    // Waits until all passing credits have reached their expiry.
     while (Date.now() <= startMs + 10) await new Promise((resolve) => setTimeout(resolve, 2));
     await store.expire({ keysWithinMs: 0 });
     for (const account of model.accounts) expireCredits(model, account);
+  });
+
+// Also of the current hour, so that all later charges come late.
+const rollUpStep = () =>
+  step('rollUp()', async (_model, { store }) => {
+    await store.rollUpUsage({ before: new Date(FAR_MS) });
   });
 
 const capStep = (key: number, cap: bigint | null) =>
@@ -239,6 +246,9 @@ async function expectSame(model: Model, real: Real, index: number): Promise<void
     usableKeys: model.keys.filter((of) => of.account === account && isUsable(of)).length,
   });
   expect(await store.readUnspent(accountId)).toMatchObject(unspentOf(account));
+  const usage = await store.readUsage({ ...ALWAYS, by: [], keyId });
+  const [sum = { listPrice: 0n, writtenOff: 0n }] = usage;
+  expect([sum.listPrice, sum.writtenOff]).toEqual([used, key.writtenOff]);
   const { entries } = await store.listEntries({ accountId, limit: 1 });
   expect(entries[0]?.seq ?? 0n).toBe(BigInt(account.entries));
   const events = await store.listEvents({ accountId, limit: 1_000 });
@@ -261,7 +271,8 @@ const isUsable = ({ state, isExpired }: ModelKey) => state === 'active' && !isEx
 
 const key = fc.integer({ min: 0, max: OWNERS.length - 1 });
 const account = fc.integer({ min: 0, max: 1 });
-// Few ids, so that replays and conflicts are frequent; amounts that cross zero both ways.
+// Few ids, so that replays and conflicts are frequent, and amounts that cross zero in both
+// directions.
 const id = fc.integer({ min: 0, max: 9 });
 const units = fc.constantFrom(1n, TOKEN, 2n * TOKEN);
 const steps = fc.commands(
@@ -283,6 +294,7 @@ const steps = fc.commands(
       .map((of) => adjustStep(...of)),
     fc.tuple(account, id, units).map((of) => transferStep(...of)),
     fc.constant(expireStep()),
+    fc.constant(rollUpStep()),
     fc.tuple(key, fc.constantFrom(null, 0n, TOKEN, 3n * TOKEN)).map((of) => capStep(...of)),
     fc.tuple(key, fc.constantFrom(0, 3_600_000)).map((of) => rotateStep(...of)),
     fc

@@ -3,7 +3,10 @@
  * ids. Written without the store's code. Amounts are units of 10^-14 USD.
  */
 
-/** Paid money; credit that was given; credit that expires now, or in a long time. */
+/**
+ * Paid money; promotional credit; credit that expires almost at once; credit that expires in a long
+ * time.
+ */
 export type ModelCredit = 'paid' | 'given' | 'passing' | 'far';
 
 interface ModelLot {
@@ -100,7 +103,7 @@ const sumOf = (holds: readonly { readonly amount: bigint }[]) =>
 const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
-/** Changes the balance by an entry, and writes the events of what it crosses. */
+/** Changes the balance by an entry, and writes events for the thresholds that it crosses. */
 function book(account: ModelAccount, delta: bigint, uncovered = 0n): void {
   const [before, wasFunded] = [account.balance, isFunded(account)];
   account.balance += delta;
@@ -123,7 +126,7 @@ function useLots(account: ModelAccount, amount: bigint): void {
   account.lots = account.lots.filter(({ remaining }) => remaining > 0n);
 }
 
-/** No more is left of the credits than of the balance. */
+/** Reduces the credits until no more is left of them than of the balance. */
 function fitLots(account: ModelAccount): void {
   const total = account.lots.reduce((sum, { remaining }) => sum + remaining, 0n);
   useLots(account, max(0n, total - max(0n, account.balance)));

@@ -79,6 +79,9 @@ async function fill(store: BalanceStore) {
   );
   await Promise.all(charges.map((charge) => store.settle(charge, DEADLINE)));
   await store.sealEntries({ all: true });
+  // Sums of hours that are rolled up, beside sums of the charges that come later.
+  await store.rollUpUsage({ before: new Date('2200-01-01') });
+  await store.settle(settlement(keyId), DEADLINE);
   await store.settle(settlement(keyId, { model: 'm "x"\n\\' }), DEADLINE);
   await store.settle({ ...charges[0]!, amount: 1n }, DEADLINE);
   await store.quarantine({ requestId: 'q', keyId, model: 'm', reason: 'r' });
@@ -137,11 +140,11 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
   await source.close();
 
   const { rows, audit } = await move();
-  const { usage_hour: sums = 0, ...counts } = Object.fromEntries(rows);
+  const { usage_hour: sums = 0, usage_day: days = 0, ...counts } = Object.fromEntries(rows);
   expect(counts).toEqual({
     account: 2,
     api_key: 2,
-    ledger: 1_206,
+    ledger: 1_207,
     credit_lot: 2,
     creation: 1,
     event: 6,
@@ -156,7 +159,8 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
     quarantine: 1,
     settle_conflict: 1,
   });
-  expect(sums).toBeGreaterThanOrEqual(3);
+  expect(sums).toBeGreaterThanOrEqual(4);
+  expect(days).toBeGreaterThanOrEqual(5);
   expect(audit).toEqual(before.audit);
   await expect(openEmbeddedStore({ dataDir, pepper: PEPPER })).rejects.toThrow(LedgerMovedError);
   await expect(move()).rejects.toThrow(LedgerMovedError);
@@ -171,7 +175,7 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
       "AND tablename <> '_prisma_migrations' ORDER BY tablename",
   );
   expect(tables.map(({ tablename }) => tablename)).toEqual([...rows.keys()].sort());
-  // Events and the trail are numbered on, and the chain continues from the same block.
+  // The numbers of events and of the trail continue, and the chain continues from the same block.
   const next = await target.create({ account: { name: 'n' }, by: { name: 'a' } });
   expect(next.outcome).toBe('created');
   await target.suspendKey(keyId);

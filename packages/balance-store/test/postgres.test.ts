@@ -371,7 +371,7 @@ describe('PostgreSQL: opening', () => {
     );
   });
 
-  it('is migrated only by those who may; others say that a migration is missing', async () => {
+  it('is migrated only by processes that may do so; others say that a migration is missing', async () => {
     const connectionString = await server.createDatabase();
     const openOnly = () => openPostgresStore({ connectionString, pepper: PEPPER, migrate: false });
     await expect(openOnly()).rejects.toThrow(SchemaTooOldError);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { withTimeout } from '../src/ledger/timeout.js';
 
-/** Blocks this process, as other processes that use its core would. */
+/** Blocks this process, as if other processes used its core. */
 function block(ms: number): void {
   const end = performance.now() + ms;
   while (performance.now() < end);

@@ -3,7 +3,8 @@
  *
  * Arguments: `embedded` and a directory, or `postgres` and a connection string; how many
  * settlements to have in flight. Prints the request id and amount of each charge once it is
- * acknowledged. One charge in nine is settled twice at once.
+ * acknowledged. One charge in nine is settled twice at once. Meanwhile the sums of usage are rolled
+ * up.
  */
 
 import { openEmbeddedStore } from '../src/embedded/index.js';
@@ -55,4 +56,12 @@ async function settleForEver(): Promise<never> {
   }
 }
 
-await Promise.all(Array.from({ length: Number(inFlight) }, settleForEver));
+// Also the sums of the current hour, so that all later charges come late.
+async function rollUpForEver(): Promise<never> {
+  for (;;) {
+    await whenReachable(() => store.rollUpUsage({ before: new Date('2200-01-01') }));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+await Promise.all([rollUpForEver(), ...Array.from({ length: Number(inFlight) }, settleForEver)]);

@@ -23,7 +23,7 @@ export const MAX_TOKENS = 2 ** 31 - 1;
 /**
  * The charge of one request, in units of 10^-14 USD.
  *
- * Additive: the charge of two usages added field by field is the sum of their charges.
+ * The charge is additive: two usages that are added field by field cost the sum of their charges.
  *
  * @throws {RangeError} when {@link usageProblem} reports a problem. Call it first for usage that
  * comes from outside.

@@ -1,6 +1,9 @@
 /** Reads decimal strings as scaled integers. Amounts, rates and factors are all read here. */
 
-/** The ledger's `NUMERIC(38,14)` holds amounts below 10^24. Also bounds the work of `BigInt`. */
+/**
+ * The ledger's `NUMERIC(38,14)` holds amounts below 10^24. The limit also bounds the work of
+ * `BigInt`.
+ */
 const MAX_INTEGER_DIGITS = 24;
 
 export type DecimalReading =
@@ -13,7 +16,9 @@ export interface DecimalFormat {
   readonly sign: 'signed' | 'unsigned';
 }
 
-/** Reads `text` exactly or describes its problem. Nothing is rounded, trimmed or assumed. */
+/**
+ * Reads `text` exactly, or describes what is wrong with it. Nothing is rounded, trimmed or assumed.
+ */
 export function readDecimal(text: string, format: DecimalFormat): DecimalReading {
   const match = /^(-?)([0-9]+)(?:\.([0-9]+))?$/.exec(text);
   if (match === null) return { outcome: 'invalid', problem: problemOf(text) };

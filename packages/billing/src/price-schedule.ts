@@ -49,8 +49,7 @@ export type PriceScheduleJson = z.input<typeof priceScheduleJson>;
 /**
  * Checks a price table whose models may have `price_changes`: rates that apply from a time on.
  *
- * A change replaces both rates. Factors of cached tokens that it leaves out stay those of the
- * model.
+ * A change replaces both rates. If it leaves out a factor for cached tokens, the model's applies.
  *
  * @param json - The parsed file: {@link PriceScheduleJson}. A price table without changes is also
  * accepted.

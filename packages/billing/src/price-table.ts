@@ -5,8 +5,8 @@
  * called.
  */
 
-// A namespace import, so that bundlers can drop the unused parts of zod. With `{ z }` they could
-// not.
+// A namespace import, so that bundlers can drop the unused parts of zod. They cannot do so with
+// `import { z }`.
 import * as z from 'zod';
 import { readDecimal } from './decimal.js';
 import type { RateField, Rates } from './rates.js';
@@ -15,7 +15,8 @@ import { FACTOR_DECIMALS, RATE_DECIMALS, readRates, SPECIFIED_FACTORS } from './
 export type EffortLevel = 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
 /**
- * Parameters that one upstream model accepts, as far as the translation of requests depends on it.
+ * Parameters that one upstream model accepts. They are listed only if the translation of requests
+ * depends on them.
  */
 export interface ModelTraits {
   /** Whether `temperature` and `top_p` may be sent. */

@@ -94,7 +94,7 @@ function readRate(
   return undefined;
 }
 
-/** Returns 0 after noting a problem; such rates are never used. */
+/** Notes a problem and returns 0 if the price is not exact. Rates with such a 0 are never used. */
 function priceAtFactor(
   field: keyof CacheFactors,
   text: string,

@@ -76,7 +76,7 @@ describe('a price schedule', () => {
     ]);
   });
 
-  it('is also a table without changes', () => {
+  it('can also be made of a table without changes', () => {
     const plain = parsePriceSchedule(defaultPriceTableJson);
     expect(plain.at(AT_NOON).list()).toEqual(defaultPriceTable().list());
     expect(plain.nextChange(0)).toBe(Infinity);
@@ -114,7 +114,7 @@ it.each<[string, unknown, string]>([
   expect(problems[0]!.slice(0, problem.length)).toBe(problem);
 });
 
-it('a table that is wrong without its changes is refused as such', () => {
+it('a table that is wrong even without its changes is refused like any wrong table', () => {
   expect(problemsOf({ models: [MODEL, MODEL] })).toEqual([
     'models[1].id: "model" is already used by models[0].id',
   ]);

@@ -192,7 +192,8 @@ BEGIN
     WHERE n.is_new
     GROUP BY n."account_id", n."key_id", n."model", n."endpoint",
       coalesce(n."upstream_account", ''), n."rates_id"
-    ON CONFLICT ("account_id", "hour", "key_id", "model", "endpoint", "upstream_account", "rates_id")
+    ON CONFLICT ("account_id", "hour", "key_id", "model", "endpoint", "upstream_account",
+      "rates_id", "rolled_up")
     DO UPDATE
     SET "requests" = usage_hour."requests" + excluded."requests",
       "input_tokens" = usage_hour."input_tokens" + excluded."input_tokens",

@@ -146,6 +146,7 @@ CREATE TABLE usage_hour (
   endpoint TEXT NOT NULL,
   upstream_account TEXT NOT NULL,
   rates_id TEXT NOT NULL,
+  rolled_up INTEGER NOT NULL DEFAULT FALSE,
   requests INTEGER NOT NULL,
   input_tokens INTEGER NOT NULL,
   output_tokens INTEGER NOT NULL,
@@ -158,10 +159,35 @@ CREATE TABLE usage_hour (
   cache_write_5m_rate TEXT NOT NULL,
   cache_write_1h_rate TEXT NOT NULL,
   written_off TEXT NOT NULL,
-  PRIMARY KEY (account_id, hour, key_id, model, endpoint, upstream_account, rates_id)
+  PRIMARY KEY (account_id, hour, key_id, model, endpoint, upstream_account, rates_id, rolled_up)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX usage_hour_hour_idx ON usage_hour (hour);
+CREATE INDEX usage_hour_hour_idx ON usage_hour (rolled_up, hour);
+
+CREATE TABLE usage_day (
+  account_id TEXT NOT NULL,
+  key_id TEXT NOT NULL,
+  day INTEGER NOT NULL,
+  model TEXT NOT NULL,
+  endpoint TEXT NOT NULL,
+  upstream_account TEXT NOT NULL,
+  rates_id TEXT NOT NULL,
+  requests INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cache_read_input_tokens INTEGER NOT NULL,
+  cache_creation_input_tokens INTEGER NOT NULL,
+  cache_creation_1h_input_tokens INTEGER NOT NULL,
+  input_rate TEXT NOT NULL,
+  output_rate TEXT NOT NULL,
+  cache_read_rate TEXT NOT NULL,
+  cache_write_5m_rate TEXT NOT NULL,
+  cache_write_1h_rate TEXT NOT NULL,
+  written_off TEXT NOT NULL,
+  PRIMARY KEY (account_id, key_id, day, model, endpoint, upstream_account, rates_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX usage_day_day_idx ON usage_day (day);
 
 CREATE TABLE credit_lot (
   entry_id TEXT NOT NULL PRIMARY KEY,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isBusy } from './sqlite/faults.js';
 import { DatabaseSync } from './sqlite/node-sqlite.js';
 
-/** @returns how to release it; `undefined` if another process has it. */
+/** @returns a function that releases the lock; `undefined` if another process has it. */
 export function takeArchiveLock(dataDir: string): (() => Promise<void>) | undefined {
   const database = new DatabaseSync(join(dataDir, 'archive.lock'));
   try {

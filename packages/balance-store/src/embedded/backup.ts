@@ -36,7 +36,7 @@ export async function backUpEmbeddedLedger({
   if (existsSync(to)) throw new LedgerFileError(`${to} exists: a backup overwrites nothing`);
   const unfinished = `${to}.unfinished`;
   rmSync(unfinished, { force: true });
-  // Nobody else may read it.
+  // Only this user may read the file.
   closeSync(openSync(unfinished, 'wx', 0o600));
   const source = new DatabaseSync(file, { readOnly: true });
   try {

@@ -1,6 +1,6 @@
 /**
- * Copies every table of an embedded ledger into PostgreSQL, row by row as it is, and compares each
- * page.
+ * Copies every table of an embedded ledger into PostgreSQL, row by row and unchanged, and compares
+ * each page of rows.
  */
 
 import type { ClientBase } from 'pg';
@@ -132,6 +132,7 @@ const TABLES: readonly TableCopy[] = [
       endpoint: 'text',
       upstream_account: 'text',
       rates_id: 'text',
+      rolled_up: 'flag',
       requests: 'integer',
       input_tokens: 'integer',
       output_tokens: 'integer',
@@ -145,7 +146,41 @@ const TABLES: readonly TableCopy[] = [
       cache_write_1h_rate: 'amount',
       written_off: 'amount',
     },
-    order: ['account_id', 'hour', 'key_id', 'model', 'endpoint', 'upstream_account', 'rates_id'],
+    order: [
+      'account_id',
+      'hour',
+      'key_id',
+      'model',
+      'endpoint',
+      'upstream_account',
+      'rates_id',
+      'rolled_up',
+    ],
+  },
+  {
+    table: 'usage_day',
+    columns: {
+      account_id: 'text',
+      key_id: 'text',
+      day: 'integer',
+      model: 'text',
+      endpoint: 'text',
+      upstream_account: 'text',
+      rates_id: 'text',
+      requests: 'integer',
+      input_tokens: 'integer',
+      output_tokens: 'integer',
+      cache_read_input_tokens: 'integer',
+      cache_creation_input_tokens: 'integer',
+      cache_creation_1h_input_tokens: 'integer',
+      input_rate: 'amount',
+      output_rate: 'amount',
+      cache_read_rate: 'amount',
+      cache_write_5m_rate: 'amount',
+      cache_write_1h_rate: 'amount',
+      written_off: 'amount',
+    },
+    order: ['account_id', 'key_id', 'day', 'model', 'endpoint', 'upstream_account', 'rates_id'],
   },
   {
     table: 'credit_lot',
@@ -403,6 +438,7 @@ function textOf(value: SQLOutputValue, kind: Kind): string | null {
 
 function boundValue(text: string, kind: Kind | undefined): SQLInputValue {
   if (kind === 'integer') return BigInt(text);
+  if (kind === 'flag') return text === 'true' ? 1 : 0;
   return kind === 'bytes' ? Buffer.from(text, 'hex') : text;
 }
 
@@ -417,8 +453,8 @@ async function readTargetPage(
   const position = order.map((column, index) =>
     writeAs(`$${String(index + 1)}::text`, columns[column] ?? 'text'),
   );
-  // Column names with their table, because `ORDER BY` would otherwise use the page's converted
-  // columns.
+  // Each column is named with its table, because `ORDER BY` would otherwise use the page's
+  // converted columns.
   const names = order.map((column) => `${table}."${column}"`).join(', ');
   const { rows } = await target.query<Row>(
     `SELECT ${read.join(', ')} FROM ${table} ` +
@@ -490,7 +526,7 @@ function writeAs(text: string, kind: Kind): string {
   }
 }
 
-/** Both databases write numbers and JSON with the same value differently. */
+/** The two databases write equal numbers, and equal JSON values, differently. */
 function canonical(text: string, kind: Kind): string {
   if (kind === 'real') return String(Number(text));
   return kind === 'json' ? JSON.stringify(JSON.parse(text, sortMembers)) : text;

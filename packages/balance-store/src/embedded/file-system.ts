@@ -3,7 +3,7 @@
 import { statfsSync } from 'node:fs';
 import { LedgerFileError } from '../errors.js';
 
-/** Types of file systems on Linux, see statfs(2), on which two machines could own one ledger. */
+/** Linux types of file systems (see statfs(2)) on which two machines could own one ledger. */
 const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -24,7 +24,7 @@ export function assertLocalFileSystem(
   dataDir: string,
   typeOf: (path: string) => number = typeOfFileSystem,
 ): void {
-  // Some types come as negative numbers.
+  // Node reports some types as negative numbers.
   const name = NETWORK_FILE_SYSTEMS.get(typeOf(dataDir) >>> 0);
   if (name === undefined) return;
   throw new LedgerFileError(

@@ -36,7 +36,7 @@ export function assertLogBelongsToFile(file: string, expected: Generations | und
   throw new LedgerFileError(
     `${file} is not the file that ${file}-wal belongs to: it was replaced or emptied while the log ` +
       'of the former one was still there. To use it, move the files ending in -wal and -shm away; ' +
-      'what only they record is lost then. To go on with the former ledger, put its file back',
+      'changes that only they contain are then lost. To keep the former ledger, put its file back',
   );
 }
 
@@ -68,15 +68,15 @@ function markOf(connection: Connection): number {
   );
 }
 
-/** Copies the whole log into the file and empties it. @returns whether nothing prevented it */
+/** Copies the whole log into the file and empties it. @returns whether this succeeded */
 function isLogCopied(connection: Connection): boolean {
   const result = connection.get<{ readonly busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)');
   return result?.busy === 0;
 }
 
 /**
- * Reads the mark from the file alone, as if there were no log. Not with SQLite, which refuses the
- * file of a process that was killed while it copied the log.
+ * Reads the mark from the file alone, as if there were no log. Does not use SQLite, because SQLite
+ * refuses a file whose process was killed while it copied the log.
  */
 function readMark(file: string): number | undefined {
   const header = Buffer.alloc(HEADER_BYTES);

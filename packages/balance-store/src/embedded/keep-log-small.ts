@@ -1,4 +1,4 @@
-/** Waits until the log is small again, for a guest that writes much. */
+/** Makes a guest that writes much wait until the write-ahead log is small again. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedStoreLockedError } from '../errors.js';
@@ -6,7 +6,10 @@ import { takeOwnership } from './owner-lock.js';
 import type { OwnerLock } from './owner-lock.js';
 import { isLogLarge } from './sqlite/log.js';
 
-/** A reader, such as a backup, may keep the log from being emptied for longer: then it grows. */
+/**
+ * The longest wait. If a reader, such as a backup, keeps the log from being emptied for longer, the
+ * log grows.
+ */
 const PATIENCE_MS = 5_000;
 const POLL_MS = 100;
 
@@ -18,7 +21,7 @@ export async function keepLogSmall(
   for (let waitedMs = 0; isLogLarge(file) && waitedMs < PATIENCE_MS; waitedMs += POLL_MS) {
     const lock = ownershipOf(dataDir);
     if (lock === undefined) {
-      // The owner does it.
+      // The owner empties the log.
       await sleep(POLL_MS);
       continue;
     }

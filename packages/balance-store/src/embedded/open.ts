@@ -36,15 +36,17 @@ export interface EmbeddedStoreOptions {
   /** How long a hold outlives its process; 5 minutes when absent. */
   readonly holdLifetimeMs?: number;
   /**
-   * `owner` when absent: one process at a time, a gateway. `guest`: beside the owner or without
-   * one, for operators' commands.
+   * `owner` (also when absent): a gateway, of which only one at a time may own the ledger. `guest`:
+   * an operator's command, with or without an owner beside it.
    */
   readonly access?: 'owner' | 'guest';
   /** Whether to apply missing migrations; true when absent. */
   readonly migrate?: boolean;
 }
 
-/** Batches of settlements in flight. With two, the writing thread finds the next one waiting. */
+/**
+ * Batches of settlements in flight. With two, the next is waiting when the writing thread ends one.
+ */
 const LANES = 2;
 /** Small enough that a few hundred waiting clients fill both lanes. */
 const MAX_BATCH_ROWS = 256;
@@ -103,8 +105,9 @@ export function ledgerFile(dataDir: string): string {
 /**
  * Recovers the file if its process was killed, migrates it, and checks that it may be used.
  *
- * @returns a reader, open before the connection for this work is closed: the last connection to be
- * closed would delete the log, which the writing thread would have to create again.
+ * @returns a reader. It is opened before the connection that did this work is closed. Otherwise
+ * that connection would be the last one, and closing it would delete the log, which the writing
+ * thread would have to create again.
  */
 function prepareFile(
   file: string,

@@ -65,8 +65,8 @@ export function takeOwnership(dataDir: string): OwnerLock {
 }
 
 /**
- * Reads the marks for a guest. `undefined` also while there is an owner: the owner has checked that
- * the files belong together.
+ * Reads the marks for a guest. Returns `undefined` also while there is an owner, because the owner
+ * has checked that the files belong together.
  */
 export function readGenerationsAsGuest(dataDir: string): Generations | undefined {
   const file = lockFile(dataDir);

@@ -20,8 +20,9 @@ export interface EmbeddedReaderOptions {
   /** Accepted as well, while `pepper` replaces it. */
   readonly previousPepper?: string | undefined;
   /**
-   * Has the owner of the ledger find the key of a credential that is stored under the previous
-   * pepper, because the owner then stores it under `pepper`. Absent: it stays as it is.
+   * Asks the owner of the ledger to find the key of a credential that is stored under the previous
+   * pepper, because the owner then stores it under `pepper`. When absent, the credential stays
+   * stored under the previous pepper.
    */
   readonly renew?: ((credential: string) => Promise<void>) | undefined;
 }

@@ -106,6 +106,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     book: (name, ...args) =>
       write('book', ...([name, ...args] as never)) as Promise<BookResult<typeof name>>,
     readUsage: (query) => read('readUsage', query),
+    rollUpUsage: (before, limit) => write('rollUpUsage', before, limit),
     listTrail: (filter) => read('listTrail', filter),
     quarantine: (usage) => write('insertQuarantine', usage),
     listQuarantined: (filter) => read('listQuarantined', filter),
@@ -136,6 +137,7 @@ function createThreadSource(reading: LedgerThread<ReadOperations>): AuditSource 
     seqOf: page('seqOf'),
     entriesAfter: page('entriesAfter'),
     usageAfter: page('usageAfter'),
+    usageDayAfter: page('usageDayAfter'),
     sealsAfter: page('sealsAfter'),
     blocksAfter: page('blocksAfter'),
     trailAfter: page('trailAfter'),

@@ -9,7 +9,7 @@ import { CAP_PERIODS } from '../key.js';
 import type { KeyCaps, KeyChange, KeyLimits, NewKey } from '../key.js';
 import type { Metadata } from '../metadata.js';
 
-/** In units of 10^-14 USD: 10^20 USD. Sums of such amounts fit into NUMERIC(38,14). */
+/** 10^20 USD, in units of 10^-14 USD. Sums of such amounts fit into NUMERIC(38,14). */
 const MAX_AMOUNT = 10n ** 34n;
 const MAX_INTEGER = 2 ** 31 - 1;
 /** Ids are columns of unique indexes, whose entries PostgreSQL limits to some 2,700 bytes. */

@@ -1,6 +1,6 @@
 /**
- * The part of the audit about archives: what they carry takes the place of the charges that left,
- * and neither it nor their marks may change.
+ * The part of the audit about archives. The sums that they carry take the place of the archived
+ * charges, and neither these sums nor the marks of archives may change.
  */
 
 import type { LedgerArchive } from '../archive.js';
@@ -54,11 +54,14 @@ function runOf(rows: readonly CarryRow[], { accountId, from, to }: CarryRow): Ca
   return { accountId, from, to, rows };
 }
 
-/** Looks runs up. The questions must come in the order of account and number. */
+/** Finds runs. Calls must come in the order of account and number. */
 export interface RunCursor {
-  /** The next run that begins before this entry; each run is returned once. */
+  /** The next run that begins at or before this entry. Each run is returned once. */
   takeBefore(accountId: string, seq: bigint): Promise<CarriedRun | undefined>;
-  /** Whether a run carries this entry. Only of runs that were not taken, or taken last. */
+  /**
+   * Whether a run carries this entry. Considers only the run that was taken last, and those not
+   * taken yet.
+   */
   carries(accountId: string, seq: bigint): Promise<boolean>;
 }
 
@@ -90,7 +93,10 @@ export function createRunCursor(runs: AsyncGenerator<CarriedRun, undefined>): Ru
   };
 }
 
-/** Collects what archives carry over a whole audit, and compares it with their marks. */
+/**
+ * Collects the sums that archives carry during a whole audit, and compares them with the archives'
+ * marks.
+ */
 export function createArchiveAudit(
   archives: readonly LedgerArchive[],
   complain: (found: AuditDifference) => void,

@@ -5,8 +5,9 @@
  * all entries and the trail.
  *
  * The audit takes no locks. It reads an account's row first; the entries that this row counts are
- * final, because entries are numbered without gaps and never change. Only an archive takes charges
- * out, and its sums take their place; if one was made meanwhile, the audit begins again.
+ * final, because entries are numbered without gaps and never change. Only an archive removes
+ * charges, and its sums take their place. If an archive was made during the audit, the audit begins
+ * again.
  */
 
 import type { LedgerArchive } from '../archive.js';
@@ -25,6 +26,7 @@ import type {
   LotTotals,
 } from './audit-source.js';
 import { createUsageAudit, openHourOf } from './audit-usage.js';
+import { auditUsageDays } from './audit-usage-days.js';
 import { TRAIL } from './ledger-database.js';
 import { checkChain, createSealCheck, digestOfEntry } from './seal-chain.js';
 
@@ -118,6 +120,7 @@ async function auditOnce(
     after = last.id;
   }
   archiveAudit.finish();
+  await auditUsageDays(source, complain);
   const { credited, adjusted, expired, charged, balances } = tally;
   const expected = credited + adjusted - expired - charged;
   const gap = expected - balances;
@@ -171,7 +174,7 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
   const counted = new Map(accounts.map((account) => [account.id, account.seq]));
   const strangers = new Map<string, string>();
 
-  /** Adds the sums of what was archived before this entry. */
+  /** Adds the sums of the charges that were archived before this entry. */
   async function addRunsBefore(accountId: string, seq: bigint): Promise<void> {
     let run = await runs.takeBefore(accountId, seq);
     for (; run !== undefined; run = await runs.takeBefore(accountId, seq)) {
@@ -188,7 +191,7 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
   for await (const entry of readEntries(source, after, last)) {
     const isSealed = await seals.compare(entry);
     await addRunsBefore(entry.accountId, entry.seq);
-    // The archive has its sum already, and has not deleted it yet.
+    // The sums of an archive include this charge already, but it is not deleted yet.
     if (entry.charge !== undefined && (await runs.carries(entry.accountId, entry.seq))) continue;
     if (isSealed) tally.sealed += 1;
     const fold = folds.get(entry.accountId);
@@ -299,7 +302,7 @@ interface AuditedEntry {
   readonly source: string | null;
   readonly expiresAtMs: string | null;
   readonly reference: string | null;
-  /** Only of a charge. */
+  /** `undefined` unless the entry is a charge. */
   readonly charge:
     | {
         readonly keyId: string;
@@ -407,7 +410,7 @@ function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): void {
   }
 }
 
-/** Adds the sums of a run as its charges would have been added. */
+/** Adds the sums of a run, with the same effect as adding its charges. */
 function auditRun({ accountId, from, to, rows }: CarriedRun, fold: Fold, tally: Tally): void {
   const complain = (check: AuditDifference['check'], expected: bigint, found: bigint) => {
     if (expected === found) return;

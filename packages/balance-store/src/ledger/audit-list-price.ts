@@ -2,8 +2,8 @@ import { unitsFromNumeric } from '../numeric.js';
 import type { EntryFields } from './audit-source.js';
 
 /**
- * The charge of the recorded tokens at the recorded rates. Computed with a formula of its own, not
- * with `chargeOf` of `@gateway/billing`: an audit that shared the code would share its errors.
+ * The charge of the recorded tokens at the recorded rates. Does not use `chargeOf` of
+ * `@gateway/billing`, because an audit that shared its code would share its errors.
  */
 export function listPriceOf(row: EntryFields): bigint {
   const [input = 0n, output = 0n, read = 0n, write = 0n, write1h = 0n] = row

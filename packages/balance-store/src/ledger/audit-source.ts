@@ -3,29 +3,35 @@
 import type { LedgerArchive } from '../archive.js';
 import type { SealHead } from '../audit.js';
 import type { CarryPosition, CarryRow } from './archive/carry-row.js';
+import type { StoredSum } from './stored-usage.js';
 
 export interface AuditSource {
   head(): Promise<SealHead | undefined>;
   /**
    * Accounts in the order of their ids, with their keys, their lots, and the sums of usage from
-   * `fromHour` on. All are read as of one moment, because charges continue meanwhile.
+   * `fromHour` on. All are read in one state of the ledger, because charges continue meanwhile.
    */
   accountsAfter(accountId: string, limit: number, fromHour: number): Promise<AuditedAccounts>;
   /** How many entries the account's row counts. `undefined` if there is no such account. */
   seqOf(accountId: string): Promise<bigint | undefined>;
-  /** In the order of account and number, from `position` on, exclusive. */
+  /** Ordered by account and number, beginning after `position`. */
   entriesAfter(
     position: LedgerPosition,
     lastAccountId: string | undefined,
     limit: number,
   ): Promise<readonly EntryFields[]>;
-  /** Sums of usage before an hour, in the order of their keys, from `position` on, exclusive. */
+  /**
+   * Sums of usage before an hour, ordered by their keys, beginning after `position`. At most
+   * `limit`; none only after the last.
+   */
   usageAfter(
     position: UsagePosition,
     until: { readonly lastAccountId: string; readonly hour: number },
     limit: number,
   ): Promise<readonly UsageFields[]>;
-  /** In the order of account and number, from `position` on, exclusive. */
+  /** The first day after this one that has hours that are rolled up, or sums of days. */
+  usageDayAfter(day: number): Promise<UsageDay | undefined>;
+  /** Ordered by account and number, beginning after `position`. */
   sealsAfter(
     position: LedgerPosition,
     until: { readonly lastAccountId: string | undefined; readonly block: bigint },
@@ -36,12 +42,12 @@ export interface AuditSource {
    * with its seals by account.
    */
   blocksAfter(after: bigint, last: bigint, limit: number): Promise<readonly BlockFields[]>;
-  /** The trail in the order of its numbers, from `seq` on, exclusive. */
+  /** The trail in the order of its numbers, beginning after `seq`. */
   trailAfter(seq: bigint, limit: number): Promise<readonly TrailFields[]>;
   counts(): Promise<AuditCounts>;
   /** Oldest first. */
   archives(): Promise<readonly LedgerArchive[]>;
-  /** In the order of account, number and key, from `position` on, exclusive. */
+  /** Ordered by account, number and key, beginning after `position`. */
   carriesAfter(
     position: CarryPosition,
     lastAccountId: string | undefined,
@@ -112,13 +118,23 @@ export interface UsageFields extends UsagePosition {
   readonly writtenOff: bigint;
 }
 
+/** The sums of one day, by account, key, model, endpoint, upstream account and rates. */
+export interface UsageDay {
+  /** Days since 1970-01-01. */
+  readonly day: number;
+  /** Computed from the hours that are rolled up. */
+  readonly hours: readonly StoredSum[];
+  /** As stored: of keys, of accounts with an empty `keyId`, and of everything with both empty. */
+  readonly sums: readonly StoredSum[];
+}
+
 export interface AuditCounts {
   readonly quarantined: number;
   readonly conflicts: number;
   readonly orphanedHolds: number;
 }
 
-/** Every column as text, in the order in which they are sealed. Hashes are hexadecimal. */
+/** Every column as text, in the order in which the columns are sealed. Hashes are hexadecimal. */
 export type EntryFields = [
   id: string,
   accountId: string,

@@ -181,7 +181,7 @@ async function* readSums(
     const page = await source.usageAfter(position, { lastAccountId, hour }, SUMS_PER_PAGE);
     yield* page;
     const end = page.at(-1);
-    if (end === undefined || page.length < SUMS_PER_PAGE) return undefined;
+    if (end === undefined) return undefined;
     position = end;
   }
 }

@@ -6,12 +6,15 @@
 const HOUR_MS = 3_600_000;
 
 export interface EntryLookUp {
-  /** The number of the account's last entry; 0 without any. */
+  /** The number of the account's last entry; 0 if it has none. */
   lastSeq(): Promise<number>;
   entry(seq: number): Promise<{ readonly createdAt: Date; readonly balanceAfter: bigint }>;
-  /** The last run of the account's charges that was archived; `undefined` without any. */
+  /** The last run of the account's charges that was archived; `undefined` if there is none. */
   lastArchived(): Promise<ArchivedRun | undefined>;
-  /** The account's entries before a whole hour that are not charges, less its sums of usage. */
+  /**
+   * The sum of the account's entries before a whole hour that are not charges, minus its sums of
+   * usage.
+   */
   sumBefore(time: Date): Promise<bigint>;
 }
 
@@ -23,7 +26,7 @@ export interface ArchivedRun {
 }
 
 /**
- * @returns the balance after the last entry before `time`; 0 if there is none
+ * @returns the balance after the last entry before `time`; 0 if there is no such entry
  * @throws {RangeError} The time is archived, and its sums are known for whole hours only.
  */
 export async function balanceBefore(time: Date, look: EntryLookUp): Promise<bigint> {

@@ -44,6 +44,11 @@ export interface BalanceStoreOptions {
 const SETTLE_GRACE_MS = 2_000;
 const ENTRIES_PER_BLOCK = 1_000;
 const EVENTS_PER_PRUNING = 1_000;
+const HOUR_MS = 3_600_000;
+/** Charges of an hour may still be on their way to the database when it ends. */
+const ROLL_UP_DELAY_MS = 5 * 60_000;
+/** A small number, because charges of the embedded ledger wait during each roll-up. */
+const SUMS_PER_ROLL_UP = 500;
 
 export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
   const { database, peppers, lanes, maxBatchRows, holdLifetimeMs } = options;
@@ -179,6 +184,15 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
       const last = entries.at(-1);
       if (found.length <= limit || last === undefined) return page;
       return { ...page, next: cursorOf(filter, last) };
+    },
+    async rollUpUsage({ before = new Date(Date.now() - ROLL_UP_DELAY_MS) } = {}) {
+      assertTime('before', before);
+      const hour = Math.floor(before.getTime() / HOUR_MS);
+      for (let total = 0; ;) {
+        const sums = await database.rollUpUsage(hour, SUMS_PER_ROLL_UP);
+        total += sums;
+        if (sums < SUMS_PER_ROLL_UP) return total;
+      }
     },
     sealEntries: ({ all = false } = {}) => sealEntries(database.seals, all),
     async archive(archiveOptions) {

@@ -45,6 +45,13 @@ export interface LedgerDatabase {
   /** Runs one of `books`, the operations that change the ledger, in a transaction. */
   readonly book: RunBook;
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
+  /**
+   * Adds at most `limit` sums of hours before this one, counted from 1970-01-01, to the sums of
+   * their days.
+   *
+   * @returns how many they were; also 0 while another process does so.
+   */
+  rollUpUsage(before: number, limit: number): Promise<number>;
   quarantine(usage: QuarantinedUsage): Promise<void>;
   /** Oldest first. */
   listQuarantined(filter: QuarantineFilter): Promise<readonly QuarantineRecord[]>;
@@ -64,7 +71,7 @@ export interface FoundKey {
 }
 
 export interface HashRenewal extends CredentialHashes {
-  /** Of the pepper of `hash`. */
+  /** The id of the pepper of `hash`. */
   readonly pepperId: string;
 }
 
@@ -72,7 +79,7 @@ export interface AccountTable {
   get(accountId: string): Promise<AccountRecord | undefined>;
   /** @throws {RangeError} when `after` does not belong to a list in this order. */
   list(filter: AccountFilter): Promise<readonly AccountRecord[]>;
-  /** The account's row with its lots, as of one moment. */
+  /** The account's row with its lots, read in one state of the ledger. */
   readLots(accountId: string): Promise<
     | {
         readonly account: Pick<AccountState, 'balance' | 'spent' | 'allotted'>;
@@ -86,7 +93,7 @@ export interface AccountTable {
 export interface KeyTable {
   get(keyId: string): Promise<KeyRecord | undefined>;
   /**
-   * @param pepperId - Of the current pepper.
+   * @param pepperId - The id of the current pepper.
    * @throws {RangeError} when `after` does not belong to a list in this order.
    */
   list(filter: KeyFilter, pepperId: string): Promise<readonly KeyRecord[]>;
@@ -173,8 +180,8 @@ export interface EntryTable {
 export interface SealTable {
   head(): Promise<SealHead | undefined>;
   /**
-   * Pages of account ids, and {@link TRAIL}. `changed`: only the accounts with entries since two
-   * minutes before the last block.
+   * Pages with the ids of accounts, and {@link TRAIL}. With `changed`, only the accounts with
+   * entries since two minutes before the last block.
    */
   accountIds(which: 'all' | 'changed'): AsyncIterable<readonly string[]>;
   /**
@@ -189,15 +196,15 @@ export interface ArchiveTables {
   /**
    * Keeps other processes from archiving, until it is released or this process ends.
    *
-   * @returns how to release it; `undefined` if another process has it.
+   * @returns a function that releases the lock; `undefined` if another process has it.
    */
   lock(): Promise<(() => Promise<void>) | undefined>;
   readonly source: AuditSource;
   /**
-   * Deletes the charges of these ranges in one transaction. The database refuses it for charges
+   * Deletes the charges of these ranges in one transaction. The database refuses to delete charges
    * that no archive carries.
    *
-   * @returns how many there were
+   * @returns how many charges it deleted
    */
   deleteCharges(ranges: readonly SeqRange[]): Promise<number>;
 }

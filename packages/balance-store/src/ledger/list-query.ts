@@ -1,10 +1,10 @@
 /**
  * Queries of lists of accounts and keys, in any order and page by page.
  *
- * Only `newest` has an index. Each charge changes what the other orders sort by, so an index of
- * them would have to change with each charge. Such a list reads one narrow row of each account
- * instead, keeps the best, and reads those in full. In a trial with 100,000 accounts and 200,000
- * keys in PostgreSQL on two busy cores, such queries took up to 0.35 seconds.
+ * Only `newest` has an index. The other orders sort by values that each charge changes, so each
+ * charge would have to change their indexes, too. Instead, such a list reads one narrow row of each
+ * account, keeps the first ones, and reads those in full. In a trial with 100,000 accounts and
+ * 200,000 keys in PostgreSQL on two busy cores, such queries took up to 0.35 seconds.
  */
 
 import type { ListOrder } from '../list-order.js';
@@ -12,7 +12,7 @@ import { listPositionOf } from '../list-order.js';
 import { matching } from './search.js';
 import type { Condition, Value } from './search.js';
 
-/** How a database sorts by one order: by these expressions, then by id. */
+/** How a database sorts in one order: by the expressions in `by`, then by id. */
 export interface Sort {
   readonly by: readonly string[];
   readonly direction: 'ASC' | 'DESC';

@@ -62,7 +62,9 @@ export function createSealCheck(
     isStarted = true;
   }
 
-  /** Whether the next sealed entry comes before this position, which means the ledger lacks it. */
+  /**
+   * Whether the next sealed entry comes before this position. If so, it is missing from the ledger.
+   */
   const isMissing = (accountId: string, seq: bigint): boolean =>
     next !== undefined &&
     (next.accountId < accountId || (next.accountId === accountId && next.seq < seq));

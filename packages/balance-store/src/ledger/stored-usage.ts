@@ -3,9 +3,9 @@
 import type { SettledRates, SettledUsage } from '../ledger-entry.js';
 import type { UsageDimension, UsageQuery, UsageSum } from '../usage.js';
 import { rateTextsOf } from './rate-texts.js';
+import { HOURS_PER_DAY } from './usage-source.js';
 
 const HOUR_MS = 3_600_000;
-const HOURS_PER_DAY = 24;
 
 /** The sum of charges that have the same rates and are equal in all requested dimensions. */
 export interface StoredSum {
@@ -22,12 +22,10 @@ export interface StoredSum {
   readonly writtenOff: bigint;
 }
 
-/** Hours since 1970-01-01: from the first, inclusive, until the second, exclusive. */
-export function hoursOf({ from, until }: UsageQuery): readonly [from: number, until: number] {
-  return [Math.floor(from.getTime() / HOUR_MS), Math.floor(until.getTime() / HOUR_MS)];
-}
-
-/** How the columns of `usage_hour` answer each dimension, as the names of {@link StoredSum}. */
+/**
+ * For each dimension, its expression over the columns of `usage_hour`, and its name in
+ * {@link StoredSum}.
+ */
 export const DIMENSION_COLUMNS: Readonly<
   Record<UsageDimension, readonly [sql: string, name: keyof StoredSum]>
 > = {

@@ -15,6 +15,7 @@ import { metadataConditions, readList, sourceOf } from './list-parts.js';
 import { throughPrisma } from './prisma-faults.js';
 import { WRITE_TIMEOUT_MS, inTransaction, queryRows, reachingDatabase } from './query.js';
 import type { TransactionQueries } from './query.js';
+import { readUsage } from './usage.js';
 
 export function createAccountTable(prisma: PrismaClient, pool: Pool): AccountTable {
   return {
@@ -93,12 +94,21 @@ export function createAccountTable(prisma: PrismaClient, pool: Pool): AccountTab
             return { to: Number(to), balanceAfter: unitsFromNumeric(balanceAfter), until };
           },
           async sumBefore(hour) {
-            const [row] = await queryRows<{ balance: string }>(pool, {
-              text: SUM_BEFORE,
+            const [row] = await queryRows<{ booked: string }>(pool, {
+              text: BOOKED_BEFORE,
               values: [accountId, hour],
               timeoutMs: WRITE_TIMEOUT_MS,
             });
-            return unitsFromNumeric(row?.balance ?? '0');
+            const used = await readUsage(pool, {
+              by: [],
+              from: new Date(0),
+              until: hour,
+              accountId,
+            });
+            return used.reduce(
+              (sum, { listPrice, writtenOff }) => sum - listPrice + writtenOff,
+              unitsFromNumeric(row?.booked ?? '0'),
+            );
           },
         }),
       ),
@@ -115,14 +125,9 @@ const ACCOUNTS = sourceOf({
     'AND (expires_at IS NULL OR expires_at > now())) AS "usableKeys" FROM account',
   from: 'account',
 });
-const SUM_BEFORE =
-  'SELECT ((SELECT coalesce(sum(delta), 0) FROM ledger ' +
-  "WHERE account_id = $1 AND kind <> 'charge' AND created_at < $2::timestamptz) " +
-  '- (SELECT coalesce(sum(input_tokens * input_rate + output_tokens * output_rate ' +
-  '+ cache_read_input_tokens * cache_read_rate ' +
-  '+ (cache_creation_input_tokens - cache_creation_1h_input_tokens) * cache_write_5m_rate ' +
-  '+ cache_creation_1h_input_tokens * cache_write_1h_rate - written_off), 0) FROM usage_hour ' +
-  'WHERE account_id = $1 AND hour < hour_of($2::timestamptz)))::text AS balance';
+const BOOKED_BEFORE =
+  'SELECT coalesce(sum(delta), 0)::text AS booked FROM ledger ' +
+  "WHERE account_id = $1 AND kind <> 'charge' AND created_at < $2::timestamptz";
 
 function countOfUsableKeys(now: Date) {
   return {
@@ -142,7 +147,7 @@ function recordOf({ _count, ...row }: AccountRow) {
   return accountRecordOf({ ...row, usableKeys: _count.keys }, unitsFromDecimal);
 }
 
-/** In the order in which they are used. */
+/** The account's credits, in the order in which charges use them. */
 export async function lotsOf(
   { rows }: TransactionQueries,
   accountId: string,

@@ -39,7 +39,7 @@ type StoredCarry = Readonly<
 > &
   Pick<CarryRow, 'accountId' | 'keyId' | 'archive' | 'firstAt' | 'lastAt'>;
 
-/** In the order of account, number and key, from `position` on, exclusive. */
+/** Ordered by account, number and key, and beginning after `position`. */
 export async function listCarries(
   pool: Pool,
   { accountId, from, keyId }: CarryPosition,
@@ -122,9 +122,9 @@ export async function insertCarries(
 }
 
 /**
- * Deletes charges through the index of account and number, without a lock that a charge waits for.
+ * Deletes charges through the index of account and number. Takes no lock that delays new charges.
  *
- * @returns how many there were
+ * @returns how many charges it deleted
  */
 export function deleteCharges(pool: Pool, ranges: readonly SeqRange[]): Promise<number> {
   return inTransaction(pool, 'write', async ({ rows }) => {
@@ -150,7 +150,7 @@ const ARCHIVE_LOCK = 72_707_379;
 /**
  * Keeps other processes from archiving, until it is released or this process ends.
  *
- * @returns how to release it; `undefined` if another process has it.
+ * @returns a function that releases the lock; `undefined` if another process has it.
  */
 export async function takeArchiveLock(pool: Pool): Promise<(() => Promise<void>) | undefined> {
   const client = await pool.connect();

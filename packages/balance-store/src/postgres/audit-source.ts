@@ -12,14 +12,18 @@ import type {
   LotTotals,
   SealFields,
   TrailFields,
+  UsageDay,
   UsageFields,
   UsagePosition,
 } from '../ledger/audit-source.js';
+import { NEXT_USAGE_DAY, OF_DAY, wholeSums } from '../ledger/audit-usage-rows.js';
+import { HOURS_PER_DAY, rolledUpHoursOf, sumsOfDay } from '../ledger/usage-source.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { listArchives, listCarries } from './archives.js';
-import { LONG_TIMEOUT_MS, inTransaction, queryArrays, queryRows } from './query.js';
+import { LONG_TIMEOUT_MS, inTransaction, numbered, queryArrays, queryRows } from './query.js';
 import type { TransactionQueries } from './query.js';
 import { readHead } from './seals.js';
+import { readSums } from './usage.js';
 
 const timeoutMs = LONG_TIMEOUT_MS;
 
@@ -57,12 +61,15 @@ export function createAuditSource(pool: Pool): AuditSource {
           ratesId,
           lastAccountId,
           hour,
-          limit,
+          limit + 1,
         ],
         timeoutMs,
       });
-      return rows.map(usageOf);
+      return wholeSums(rows.map(usageOf), limit);
     },
+
+    usageDayAfter: (day) =>
+      inTransaction(pool, 'snapshot', (queries) => readUsageDay(queries, day)),
 
     trailAfter: (seq, limit) =>
       queryArrays<TrailFields>(pool, {
@@ -192,6 +199,22 @@ function usageOf({ requests, counts, writtenOff, ...row }: UsageRow): UsageField
     requests: BigInt(requests),
     counts: counts.map(BigInt),
     writtenOff: unitsFromNumeric(writtenOff),
+  };
+}
+
+async function readUsageDay(
+  queries: TransactionQueries,
+  after: number,
+): Promise<UsageDay | undefined> {
+  const [{ day } = { day: null }] = await queries.rows<{ day: number | null }>(
+    numbered(NEXT_USAGE_DAY),
+    [after, (after + 1) * HOURS_PER_DAY],
+  );
+  if (day === null) return undefined;
+  return {
+    day,
+    hours: await readSums(queries, rolledUpHoursOf(day), OF_DAY),
+    sums: await readSums(queries, sumsOfDay(day), OF_DAY),
   };
 }
 

@@ -1,4 +1,4 @@
-/** Documents: read and listed. */
+/** Reads and lists documents. */
 
 import type { Pool } from 'pg';
 import type { StoredDocument } from '../document.js';

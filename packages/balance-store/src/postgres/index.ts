@@ -13,7 +13,7 @@ import { WRITE_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, or any form that `pg` reads. */
   readonly connectionString: string;
-  /** Secret that credentials are hashed with. Not in the database; the same for all replicas. */
+  /** The secret that credentials are hashed with. The database lacks it; all replicas share it. */
   readonly pepper: string;
   /**
    * The secret that `pepper` replaces. A credential that is stored under it still finds its key,

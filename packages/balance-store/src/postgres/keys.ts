@@ -57,7 +57,10 @@ function bytesOf(hash: Uint8Array | null): Buffer | null {
   return hash === null ? null : Buffer.from(hash);
 }
 
-/** Keys that only the pepper before this one can find, now or while a previous credential works. */
+/**
+ * Condition for keys that still need the previous pepper, either for their credential or for a
+ * previous credential that still works. Its parameters: the id of the current pepper, twice.
+ */
 const UNDER_PREVIOUS_PEPPER =
   "(state <> 'revoked' AND " +
   '(pepper_id <> ? OR (previous_pepper_id <> ? AND previous_until > now())))';

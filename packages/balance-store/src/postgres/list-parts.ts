@@ -7,11 +7,11 @@ import type { Condition } from '../ledger/search.js';
 import { NEVER } from '../list-order.js';
 import type { Metadata } from '../metadata.js';
 import { numericFromUnits } from '../numeric.js';
-import { READ_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
+import { READ_TIMEOUT_MS, numbered, queryRows, reachingDatabase } from './query.js';
 
 /**
- * Sorts by columns of the table, named with it: a bare name in ORDER BY would mean the selected
- * column of that name, which is an amount as text.
+ * Sorts by the columns of the table. Each is named with its table, because a bare name in ORDER BY
+ * would mean the selected column of that name, which is an amount as text.
  *
  * @param source.from - A table or view with these columns.
  */
@@ -36,7 +36,7 @@ export function sourceOf(source: Pick<ListSource, 'select' | 'from'>): ListSourc
   };
 }
 
-/** One condition for each pair. */
+/** One condition for each pair of the metadata. */
 export function metadataConditions(metadata: Metadata = {}): readonly Condition[] {
   return Object.entries(metadata).map(([name, value]) => [
     'metadata @> ?::jsonb',
@@ -51,12 +51,7 @@ export function readList<Row extends QueryResultRow>(
   conditions: readonly Condition[],
 ): Promise<readonly Row[]> {
   const { text, values } = listQuery(source, page, conditions);
-  let count = 0;
-  const numbered = text.replace(/\?/g, () => {
-    count += 1;
-    return `$${String(count)}`;
-  });
   return reachingDatabase(() =>
-    queryRows<Row>(pool, { text: numbered, values, timeoutMs: READ_TIMEOUT_MS }),
+    queryRows<Row>(pool, { text: numbered(text), values, timeoutMs: READ_TIMEOUT_MS }),
   );
 }

@@ -41,8 +41,9 @@ export async function migrate(pool: Pool): Promise<void> {
 }
 
 /**
- * @throws {SchemaTooOldError} when a migration is missing. @throws {SchemaTooNewError}
- * @throws {SchemaMismatchError}
+ * @throws {SchemaTooOldError} when a migration is missing.
+ * @throws {SchemaTooNewError} when a newer version has migrated the database.
+ * @throws {SchemaMismatchError} when a migration failed earlier, or differs from this version's.
  */
 export async function assertMigrated(pool: Pool): Promise<void> {
   const client = await pool.connect();

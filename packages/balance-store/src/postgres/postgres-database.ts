@@ -21,7 +21,7 @@ import { createStandingReader } from './standing-reader.js';
 import { summarizeLedger } from './summary.js';
 import { listTrail } from './trail.js';
 import { createBookRunner } from './transaction.js';
-import { readUsage } from './usage.js';
+import { readUsage, rollUpUsage } from './usage.js';
 
 /**
  * @param hot - For requests: admission reads, settlements, bookings.
@@ -46,6 +46,7 @@ export function createPostgresDatabase(hot: Pool, admin: Pool): LedgerDatabase {
     readStanding: createStandingReader(hot),
     book: createBookRunner(hot),
     readUsage: (query) => reachingDatabase(() => readUsage(admin, query)),
+    rollUpUsage: (before, limit) => reachingDatabase(() => rollUpUsage(admin, before, limit)),
     listTrail: (filter) => listTrail(prisma, filter),
     quarantine: (usage) => reachingDatabase(() => insertQuarantine(hot, usage, null)),
     listQuarantined: (filter) => reachingDatabase(() => listQuarantined(admin, filter)),

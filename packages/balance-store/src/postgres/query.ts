@@ -66,9 +66,10 @@ export interface TransactionQueries {
 }
 
 /**
- * Runs `work` in a transaction, on disk when this resolves. If `work` throws, nothing happens.
+ * Runs `work` in a transaction that is on disk when this resolves. If `work` throws, nothing is
+ * changed.
  *
- * @param isolation - `snapshot`: all reads see the same moment, and nothing is written.
+ * @param isolation - `snapshot`: all reads see the same state, and nothing is written.
  */
 export function inTransaction<Result>(
   pool: Pool,
@@ -95,10 +96,19 @@ export function inTransaction<Result>(
       await client.query('COMMIT');
       return result;
     } catch (error) {
-      // A lost connection has rolled back by itself.
+      // If the connection was lost, the server has rolled back by itself.
       await client.query('ROLLBACK').catch(() => undefined);
       throw error;
     }
+  });
+}
+
+/** Numbers the values of a text that has a `?` for each of them. */
+export function numbered(text: string): string {
+  let count = 0;
+  return text.replace(/\?/g, () => {
+    count += 1;
+    return `$${String(count)}`;
   });
 }
 
@@ -109,7 +119,8 @@ function configOf({ text, values = [], name }: Query) {
   return {
     text,
     values: [...values],
-    // The pool's own timeout is for Prisma. It would blame the database when this process is late.
+    // Turns off the pool's own timeout, which is meant for Prisma: it would report a fault of the
+    // database when this process itself is late.
     query_timeout: NEVER_MS,
     ...(name === undefined ? {} : { name }),
   };
@@ -137,8 +148,8 @@ export function isUniqueViolation(error: unknown): boolean {
 }
 
 /**
- * Whether the database, not the statement, is at fault: no connection, shut down, out of resources,
- * read-only, lost a deadlock.
+ * Whether the database is at fault and not the statement: it cannot be reached, was shut down, is
+ * out of resources or read-only, or ended the statement because of a deadlock.
  *
  * @param state - PostgreSQL's error code (SQLSTATE).
  */

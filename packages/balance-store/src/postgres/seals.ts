@@ -13,7 +13,7 @@ export function createSealTable(pool: Pool): SealTable {
   return {
     head: () => reachingDatabase(() => readHead(pool)),
     accountIds: async function* (which) {
-      // With the first page, so that one block covers both.
+      // The trail is sealed with the first page of accounts, so that one block covers both.
       let others = [TRAIL];
       for await (const page of which === 'all' ? allAccounts(pool) : changedAccounts(pool)) {
         yield [...page, ...others];

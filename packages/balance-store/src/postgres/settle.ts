@@ -1,5 +1,6 @@
 /**
- * Calls the SQL function `settle_batch`: writes settlements as arguments, reads rows as outcomes.
+ * Calls the SQL function `settle_batch`: turns settlements into its arguments, and its rows into
+ * outcomes.
  */
 
 import type { Pool } from 'pg';

@@ -25,7 +25,7 @@ const READ_STANDINGS =
   'ON num_nonnulls(k.cap_day, k.cap_week, k.cap_month, k.cap_total) > 0 ' +
   'WHERE k.id = ANY ($1)';
 
-/** From the columns of `tightest_cap`: nothing for a key without caps. */
+/** Reads the columns of `tightest_cap`. The result is empty for a key without caps. */
 export function capUseOf([period, cap, used]: readonly [
   CapPeriod | null,
   string | null,

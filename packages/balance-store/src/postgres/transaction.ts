@@ -76,7 +76,7 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
       return new Map(found.map((row) => [row.id, stateOf(row)]));
     },
     async now() {
-      // Rounded as `settle_batch` does: an account's entries are in order of time.
+      // Rounded as in `settle_batch`, so that the times of an account's entries never decrease.
       const [row] = await rows<{ now: Date }>('SELECT clock_timestamp()::timestamptz(3) AS now');
       if (row === undefined) throw new Error('the database returned no time');
       return row.now;

@@ -1,12 +1,15 @@
-/** Reads sums of usage. */
+/** Reads sums of usage, and rolls them up. */
 
 import type { Pool } from 'pg';
 import { ratesOf } from '../ledger/stored-entry.js';
-import { DIMENSION_COLUMNS, hoursOf, usageSumsOf } from '../ledger/stored-usage.js';
+import { DIMENSION_COLUMNS, usageSumsOf } from '../ledger/stored-usage.js';
 import type { StoredSum } from '../ledger/stored-usage.js';
+import { usageSourceOf } from '../ledger/usage-source.js';
+import type { UsageSource } from '../ledger/usage-source.js';
 import { unitsFromNumeric } from '../numeric.js';
 import type { UsageQuery, UsageSum } from '../usage.js';
-import { LONG_TIMEOUT_MS, queryRows } from './query.js';
+import { LONG_TIMEOUT_MS, numbered, queryRows } from './query.js';
+import type { TransactionQueries } from './query.js';
 
 interface SumRow extends Omit<StoredSum, 'rates' | 'usage' | 'requests' | 'writtenOff'> {
   readonly requests: string;
@@ -24,10 +27,20 @@ interface SumRow extends Omit<StoredSum, 'rates' | 'usage' | 'requests' | 'writt
 }
 
 export async function readUsage(pool: Pool, query: UsageQuery): Promise<readonly UsageSum[]> {
-  const columns = query.by.map((dimension) => DIMENSION_COLUMNS[dimension]);
-  const rows = await queryRows<SumRow>(pool, {
-    text:
-      `SELECT ${columns.map(([sql, name]) => `${sql} AS "${name}", `).join('')}` +
+  const read: TransactionQueries = {
+    rows: (text, values = []) => queryRows(pool, { text, values, timeoutMs: LONG_TIMEOUT_MS }),
+  };
+  return usageSumsOf(await readSums(read, usageSourceOf(query), query.by), query);
+}
+
+export async function readSums(
+  { rows }: TransactionQueries,
+  { sql, values }: UsageSource,
+  by: UsageQuery['by'],
+): Promise<readonly StoredSum[]> {
+  const columns = by.map((dimension) => DIMENSION_COLUMNS[dimension]);
+  const found = await rows<SumRow>(
+    `SELECT ${columns.map(([column, name]) => `${column} AS "${name}", `).join('')}` +
       'sum(requests)::text AS requests, sum(input_tokens)::text AS input, ' +
       'sum(output_tokens)::text AS output, sum(cache_read_input_tokens)::text AS "cacheRead", ' +
       'sum(cache_creation_input_tokens)::text AS "cacheWrite", ' +
@@ -36,14 +49,20 @@ export async function readUsage(pool: Pool, query: UsageQuery): Promise<readonly
       'min(cache_read_rate)::text AS "cacheReadRate", ' +
       'min(cache_write_5m_rate)::text AS "cacheWrite5mRate", ' +
       'min(cache_write_1h_rate)::text AS "cacheWrite1hRate", ' +
-      'sum(written_off)::text AS "writtenOff" FROM usage_hour ' +
-      'WHERE hour >= $1 AND hour < $2 AND ($3::text IS NULL OR account_id = $3) ' +
-      'AND ($4::text IS NULL OR key_id = $4) AND ($5::text IS NULL OR model = $5) ' +
-      `GROUP BY ${[...columns.map(([sql]) => sql), 'rates_id'].join(', ')}`,
-    values: [...hoursOf(query), query.accountId ?? null, query.keyId ?? null, query.model ?? null],
+      `sum(written_off)::text AS "writtenOff" FROM (${numbered(sql)}) sums ` +
+      `GROUP BY ${[...columns.map(([column]) => column), 'rates_id'].join(', ')}`,
+    values,
+  );
+  return found.map(storedSum);
+}
+
+export async function rollUpUsage(pool: Pool, before: number, limit: number): Promise<number> {
+  const [row] = await queryRows<{ count: number }>(pool, {
+    text: 'SELECT roll_up_usage($1, $2) AS count',
+    values: [before, limit],
     timeoutMs: LONG_TIMEOUT_MS,
   });
-  return usageSumsOf(rows.map(storedSum), query);
+  return row?.count ?? 0;
 }
 
 function storedSum({

@@ -197,7 +197,7 @@ export function accountsContract(part: ContractPart): void {
       );
     });
 
-    it('of many that ask for one external id at once, one gets it', async () => {
+    it('only one of many simultaneous requests gets the same external id', async () => {
       const externalId = randomUUID();
       const outcomes = await Promise.all(
         Array.from({ length: 8 }, () => create({ account: { name: 'race', externalId } })),

@@ -1,4 +1,7 @@
-/** The part of the contract about archives: charges leave, and what is computed of them stays. */
+/**
+ * The part of the contract about archives: charges leave the ledger, and all figures computed from
+ * them stay.
+ */
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -72,7 +75,7 @@ export function archiveContract(part: ContractPart): void {
       reason: 'correction',
       by: TESTS,
     });
-    // More than there is: a part of it is written off.
+    // Costs more than the balance, so a part of the charge is written off.
     const usage = { inputTokens: 2_000_000 };
     charges.push(await charge(first, { usage, overdraft: 'none' }));
     await topUp(3n * USD);
@@ -83,7 +86,7 @@ export function archiveContract(part: ContractPart): void {
     return { accountId, keyIds, charges, until, charge, file: `${String(archives)}.jsonl` };
   }
 
-  /** What operators and customers read of an account and its archived time. */
+  /** Everything that operators and customers can read about an account and its archived period. */
   async function readsOf(accountId: string, until: Date) {
     const { store } = subject();
     const from = new Date(until.getTime() - 3 * DAY_MS);
@@ -124,6 +127,8 @@ export function archiveContract(part: ContractPart): void {
       const before = await readsOf(accountId, until);
       const audited = await store.audit();
       assert.deepEqual(audited.differences, []);
+      assert.ok((await store.rollUpUsage()) > 0);
+      assert.deepEqual(await readsOf(accountId, until), before);
       const { archive: made, deleted } = await archive(file, until);
 
       assert.equal(deleted, charges.length);
@@ -155,10 +160,20 @@ export function archiveContract(part: ContractPart): void {
       const text = readFileSync(path, 'utf8');
       for (const id of ids) assert.ok(text.includes(id));
 
-      // The ledger goes on: charges, seals and audits.
+      // The ledger continues to take charges, seals and audits.
       await charge(keyIds[1] ?? '');
       await store.sealEntries({ all: true });
       assert.deepEqual((await store.audit({ anchor })).differences, []);
+    });
+
+    it('stays sound when its sums of usage are rolled up later', async () => {
+      const { store } = subject();
+      const { accountId, until, file } = await oldAccount();
+      await archive(file, until);
+      const before = await readsOf(accountId, until);
+      assert.ok((await store.rollUpUsage()) > 0);
+      assert.deepEqual(await readsOf(accountId, until), before);
+      assert.deepEqual((await store.audit()).differences, []);
     });
 
     it('says that a balance inside an archived hour is not known', async () => {
@@ -169,7 +184,7 @@ export function archiveContract(part: ContractPart): void {
       await assert.rejects(store.readBalanceAt(accountId, inside), /whole hours only/);
     });
 
-    it('is made again later for what came since, and leaves the first one alone', async () => {
+    it('can be followed by another one for newer charges, which does not change the first', async () => {
       const { store } = subject();
       const first = await oldAccount();
       await archive(first.file, first.until);
@@ -189,7 +204,7 @@ export function archiveContract(part: ContractPart): void {
       );
     });
 
-    it('is refused for what it cannot do, and changes nothing', async () => {
+    it('is refused for a wrong day, an unusable file or archived charges, and changes nothing', async () => {
       const { store } = subject();
       const { until, file, charges } = await oldAccount();
       const known = (await store.listArchives()).length;
@@ -206,7 +221,7 @@ export function archiveContract(part: ContractPart): void {
       assert.equal(readFileSync(join(directory, file), 'utf8'), 'something else\n');
       rmSync(join(directory, file));
       assert.equal((await archive(file, until)).deleted, charges.length);
-      // Once more: there is nothing to do. Into another file, or up to an earlier day: refused.
+      // The same archive again has nothing to do. Another file, or an earlier day, is refused.
       assert.equal((await archive(file, until)).deleted, 0);
       await assert.rejects(archive('another', until), /archived already/);
       await assert.rejects(archive('another', dayOf(0)), /archived already/);
@@ -233,7 +248,7 @@ export function archiveContract(part: ContractPart): void {
       assert.deepEqual((await store.audit()).differences, []);
     });
 
-    it('cannot be changed by plain SQL, which deletes no charge that is not carried', async () => {
+    it('cannot be changed by plain SQL, nor can charges that it does not carry be deleted', async () => {
       const { accountId, until, file, charge, keyIds } = await oldAccount();
       await archive(file, until);
       await charge(keyIds[0] ?? '');
@@ -250,7 +265,7 @@ export function archiveContract(part: ContractPart): void {
       }
     });
 
-    it('is named by the audit when what it left was changed', async () => {
+    it('is named by the audit when rows that it left in the ledger were changed', async () => {
       const { store } = subject();
       const { accountId, until, file, charges } = await oldAccount();
       const { archive: made } = await archive(file, until);
@@ -298,7 +313,7 @@ export function archiveContract(part: ContractPart): void {
       assert.ok(charges.length > 0);
     });
 
-    it('has a file that proves itself', async () => {
+    it('has a file that is verified without the ledger', async () => {
       const { until, file } = await oldAccount();
       await archive(file, until);
       const lines = readFileSync(join(directory, file), 'utf8').trimEnd().split('\n');
@@ -330,7 +345,7 @@ export function archiveContract(part: ContractPart): void {
     });
   });
 
-  /** Changes rows beside the ledger's own, and puts them back. */
+  /** Changes rows that the ledger keeps beside its entries, runs `check`, and restores the rows. */
   async function withChange(sql: string, check: () => Promise<void>): Promise<void> {
     const tables = ['ledger_carry', 'ledger_archive', 'usage_hour'];
     const tamper = (statements: string, fences?: 'down') => subject().tamper(statements, fences);

@@ -148,7 +148,7 @@ export function capsContract(part: ContractPart): void {
       assert.ok((await store.audit()).isSound);
     });
 
-    it('a write-off that both the balance and the cap cause exhausts the account by its own part', async () => {
+    it('if balance and cap both cause a write-off, only the part of the balance counts as uncovered', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(amount - 3n, {
         caps: { total: amount - 5n },
@@ -204,7 +204,7 @@ export function capsContract(part: ContractPart): void {
       const [first, second] = [settlement(keyId), settlement(keyId)];
       await place(keyId, 1n, first.requestId);
       await place(keyId, amount + 5n, second.requestId);
-      // Of 2, the second request holds 1 and 5 units.
+      // The cap is twice the amount. The second request holds the amount and 5 units of it.
       const one = await settle(first);
       assert.ok(one.outcome === 'settled' && one.writtenOff === 5n);
       const two = await settle(second);
@@ -225,7 +225,7 @@ export function capsContract(part: ContractPart): void {
       assert.equal((await subject().store.getKey(keyId))?.spent, amount + 1n);
     });
 
-    it('without overdraft, no race overshoots a cap, and the other keys keep what is theirs', async () => {
+    it('without overdraft, no race overshoots a cap, and keys without a cap are charged in full', async () => {
       const { store } = subject();
       const cap = 3n * amount + 7n;
       const { accountId, keyIds } = await newAccount(

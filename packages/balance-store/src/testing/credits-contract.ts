@@ -53,7 +53,7 @@ export function creditsContract(part: ContractPart): void {
   const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
 
   describe('credits', () => {
-    it('are used in the order of their expiry, then those that were given, then all other money', async () => {
+    it('are used in the order of their expiry, then promotional ones without an expiry, then all other money', async () => {
       const { accountId, keyIds } = await newAccount(100n, {});
       const [keyId = ''] = keyIds;
       const given = await credit(accountId, 10n, { source: 'promotional' });
@@ -134,7 +134,7 @@ export function creditsContract(part: ContractPart): void {
       assert.equal(await balanceOf(accountId), 5n);
     });
 
-    it('what is left of an expired credit is taken once, by an entry, by one of several replicas', async () => {
+    it('the rest of an expired credit is taken once, by an entry of one of several replicas', async () => {
       const { accountId, keyIds } = await newAccount(10n, {});
       const entryId = await credit(accountId, 7n, { expiresAt: passing() });
       await credit(accountId, 5n, { expiresAt: FAR });
@@ -179,7 +179,7 @@ export function creditsContract(part: ContractPart): void {
       assert.ok((await subject().store.audit()).isSound);
     });
 
-    it('one that was given without an expiry never expires', async () => {
+    it('a promotional credit without an expiry never expires', async () => {
       const { accountId } = await newAccount(0n);
       const entryId = await credit(accountId, 7n, { source: 'promotional' });
       await expire();

@@ -19,7 +19,7 @@ export function documentsContract({ runner, subject, newAccount, newKey, topUp }
   });
 
   describe('documents', () => {
-    it('are read as they were written, and change by the version that was read', async () => {
+    it('are read as they were written, and are changed only by a caller that names the version it read', async () => {
       const { store } = subject();
       const { accountId } = await newAccount(0n);
       const write = written(accountId, { balanceBelow: -5n });
@@ -46,7 +46,7 @@ export function documentsContract({ runner, subject, newAccount, newKey, topUp }
       assert.equal(await store.getDocument('another kind', id), undefined);
     });
 
-    it('of many writers that read the same version, one succeeds', async () => {
+    it('change once when many writers have read the same version', async () => {
       const { store } = subject();
       const write = written('');
       for (const version of [0, 1, 2]) {
@@ -98,7 +98,7 @@ export function documentsContract({ runner, subject, newAccount, newKey, topUp }
       assert.deepEqual(await due(), ['9', '10']);
     });
 
-    it('may leave a change in the trail, in the same transaction', async () => {
+    it('record a change in the trail, in the same transaction', async () => {
       const { store } = subject();
       const { accountId } = await newAccount(0n);
       const write = written(accountId, {
@@ -143,7 +143,7 @@ export function documentsContract({ runner, subject, newAccount, newKey, topUp }
   });
 
   describe('an event with an id of its caller', () => {
-    it('is written once, however often and by however many it is recorded', async () => {
+    it('is written once, however often it is recorded and by however many callers', async () => {
       const { store } = subject();
       const { accountId } = await newAccount(0n);
       const event = {

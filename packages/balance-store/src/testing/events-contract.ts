@@ -227,7 +227,7 @@ export function eventsContract(part: ContractPart): void {
       for (const { accountId } of accounts) assert.equal((await eventsOf(accountId)).length, 2);
     });
 
-    it('are delivered in order of their account, each to one taker, until they are finished', async () => {
+    it('are delivered in order within each account, each to one taker, until they are finished', async () => {
       const { store } = subject();
       await deliverAll();
       const accounts = [`acct_${randomUUID()}`, `acct_${randomUUID()}`];
@@ -261,7 +261,7 @@ export function eventsContract(part: ContractPart): void {
       );
     });
 
-    it('of which no more are taken than asked for, the oldest first', async () => {
+    it('are taken oldest first, and no more than asked for', async () => {
       await deliverAll();
       for (let n = 1; n <= 5; n += 1) await announce(`acct_${randomUUID()}`, n);
       assert.deepEqual(numbersOf(await take(2)), ['1', '2']);
@@ -270,7 +270,7 @@ export function eventsContract(part: ContractPart): void {
       await deliverAll();
     });
 
-    it('that failed are retried when it is time, and given up without a next time', async () => {
+    it('that failed are retried at their next time, and given up when they have none', async () => {
       const { store } = subject();
       await deliverAll();
       const accountId = `acct_${randomUUID()}`;
@@ -305,7 +305,7 @@ export function eventsContract(part: ContractPart): void {
       await deliverAll();
     });
 
-    it('whose lease has passed are taken again; a late success is kept, a late failure after it ignored', async () => {
+    it('whose lease has passed are taken again; a late success is kept, and a late failure after it is ignored', async () => {
       const { store } = subject();
       await deliverAll();
       const accountId = `acct_${randomUUID()}`;

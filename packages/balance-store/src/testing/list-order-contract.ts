@@ -8,7 +8,7 @@ import { sampleLimits, settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';
 
-/** In units of 10^-14 USD: text, length and sign alone would each sort them differently. */
+/** In units of 10^-14 USD. Sorting them by text, by length or by sign alone gives wrong orders. */
 const BALANCES = [
   10n * USD,
   9n * USD,
@@ -50,7 +50,7 @@ export function listOrderContract({ runner, subject, settle }: ContractPart): vo
       const { account, key } = created;
       let charged = 0n;
       if (index % 3 !== 0) {
-        // Some spend the same.
+        // Some of the accounts spend the same amount.
         const charge = settlement(key.id, {
           usage: { inputTokens: (index % 4) * 100, outputTokens: 1 },
         });
@@ -112,7 +112,7 @@ export function listOrderContract({ runner, subject, settle }: ContractPart): vo
       });
     }
 
-    it('continue behind the last record of a page, also when that record has changed', async () => {
+    it('continue after the last record of a page, even when that record has changed', async () => {
       const { store } = subject();
       const name = await someAccounts();
       for (const order of ['balance', 'spent', 'last_charged'] as const) {
@@ -132,7 +132,7 @@ export function listOrderContract({ runner, subject, settle }: ContractPart): vo
       }
     });
 
-    it('refuse a cursor that belongs to another order or to nothing', async () => {
+    it('refuse a cursor of another order, and a text that is not a cursor', async () => {
       const name = await someAccounts();
       const [first] = await subject().store.listAccounts({ name, limit: 1 });
       assert.ok(first !== undefined);

@@ -46,7 +46,7 @@ export function peppersContract({ runner, subject }: ContractPart): void {
         for (const key of found) assert.deepEqual(key, record);
         assert.deepEqual(await during.getKey(record.id), record);
       });
-      // Under the new pepper alone, and no longer under the old one.
+      // The key is found with the new pepper alone, and no longer with the old one.
       await beside({ after: { pepper } }, async ({ after }) => {
         assert.equal(await idOf(after, credential), record.id);
       });

@@ -96,7 +96,7 @@ export function rotationContract({ runner, subject, topUp, settle }: ContractPar
       );
     });
 
-    it('one of many rotations at once is the last, and only its credential works', async () => {
+    it('only the credential of the last of many simultaneous rotations works', async () => {
       const { record, credential } = await newKey();
       const rotations = await Promise.all(Array.from({ length: 6 }, () => rotate(record.id)));
       const found = await Promise.all(

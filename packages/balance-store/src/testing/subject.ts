@@ -27,7 +27,10 @@ export interface StoreUnderTest {
     readonly pepper: string;
     readonly previousPepper?: string;
   }): Promise<BalanceStore>;
-  /** The digests of an account's entries as they are now: those of a seal from entry 1 on. */
+  /**
+   * The digests of an account's entries as they are now, as a seal from entry 1 on would store
+   * them.
+   */
   digestsOf(accountId: string): Promise<Buffer>;
   close(): Promise<void>;
 }

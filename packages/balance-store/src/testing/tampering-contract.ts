@@ -24,7 +24,7 @@ export function tamperingContract(part: ContractPart): void {
       const topUpId = randomUUID();
       const lot = `topup:${topUpId}`;
       await store.topUp({ topUpId, to: { accountId }, amount: 50n, expiresAt, by: TESTS });
-      // One unit each.
+      // Each charge below costs one unit.
       const rates = {
         inputPerToken: 1n,
         outputPerToken: 0n,
@@ -56,7 +56,7 @@ export function tamperingContract(part: ContractPart): void {
         [of.usageOfSecond, 'usage', 'hour', 'hour - 1000', 'hour + 1000'],
         [of.usageOfSecond, 'usage', 'written_off', "'0.00000000000001'", "'0.00000000000000'"],
         [of.lot, 'credit_left', 'remaining', "'0.00000000000051'", "'0.00000000000050'"],
-        // The charges have used two units of it.
+        // The charges have used two units of this credit.
         [of.lot, 'credit_left', 'remaining', "'0.00000000000000'", "'0.00000000000050'"],
         [of.trail, 'seal', 'actor', "'nobody'", `'${TESTS.name}'`],
       ] as const;
@@ -83,6 +83,25 @@ export function tamperingContract(part: ContractPart): void {
           `UPDATE trail SET seq = ${String(to)} WHERE seq = ${String(from)}`,
           'down',
         );
+      await store.rollUpUsage({ before: expiresAt });
+      const ofDays = [
+        [`key_id = '${first}'`, 'requests', accountId, first],
+        [`account_id = '${accountId}' AND key_id = ''`, 'day', accountId, undefined],
+        [`account_id = ''`, 'output_tokens', undefined, undefined],
+      ] as const;
+      for (const [where, column, ofAccount, ofKey] of ofDays) {
+        const add = (difference: string) =>
+          subject().tamper(
+            `UPDATE usage_day SET ${column} = ${column} ${difference} WHERE ${where}`,
+          );
+        await add('- 1000');
+        const found = await newDifferences();
+        await add('+ 1000');
+        assert.ok(found.length > 0, `${where} ${column}`);
+        for (const { check, accountId: account, keyId } of found) {
+          assert.deepEqual([check, account, keyId], ['usage', ofAccount, ofKey]);
+        }
+      }
       const seq = entry?.seq ?? 0n;
       await renumber(seq, seq + 1_000n);
       const missing = await newDifferences();

@@ -59,7 +59,7 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
   }
 
   describe('usage', () => {
-    it('sums by every set of dimensions are those of the entries, also across a change of price', async () => {
+    it('sums by every set of dimensions equal those of the entries, also across a change of price', async () => {
       const [accountA, accountB] = await someCharges();
       const charges = [...(await chargesOf(accountA)), ...(await chargesOf(accountB))];
       assert.equal(charges.length, 12);
@@ -137,7 +137,166 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
       assert.equal(sum?.usage.inputTokens, 9n * (2n ** 31n - 1n));
       assert.equal(sum.listPrice, 9n * (2n ** 31n - 1n) * rates.inputPerToken);
     });
+
+    it('are the same for hours that are rolled up, and for charges that come late', async () => {
+      const { store } = subject();
+      const [accountId] = await someCharges();
+      const [keyId = ''] = (await chargesOf(accountId)).map((charge) => charge.keyId);
+      const expectSame = async () => {
+        const charges = await chargesOf(accountId);
+        const [start, end] = [hourOf(charges.at(-1)), hourOf(charges[0]) + HOUR_MS];
+        for (const by of [
+          [],
+          ['model', 'endpoint'],
+          ['day', 'key'],
+          ['hour', 'upstream'],
+        ] as const) {
+          for (const ofKey of [undefined, keyId]) {
+            const own = charges.filter((charge) => ofKey === undefined || charge.keyId === ofKey);
+            const query = { by, byRates: true, accountId, keyId: ofKey };
+            const expected = sortedSums(sumsOf(own, by, true));
+            assert.deepEqual(sortedSums(await read(query)), expected);
+            // The range ends within a day, before and after the charges.
+            const cut = { ...query, from: new Date(start), until: new Date(end) };
+            assert.deepEqual(sortedSums(await read(cut)), expected);
+            assert.deepEqual(await read({ ...cut, from: new Date(0), until: new Date(start) }), []);
+            assert.deepEqual(await read({ ...cut, from: new Date(end), until: ALWAYS.until }), []);
+          }
+        }
+      };
+      await store.rollUpUsage();
+      await expectSame();
+      assert.ok((await store.rollUpUsage({ before: ALWAYS.until })) > 0);
+      await expectSame();
+      for (const charge of await chargesOf(accountId)) {
+        const { model, rates, upstreamAccount } = charge;
+        await settle(
+          settlement(charge.keyId, { model, rates, upstreamAccount, overdraft: 'none' }),
+        );
+      }
+      await expectSame();
+      assert.ok((await store.rollUpUsage({ before: ALWAYS.until })) > 0);
+      await expectSame();
+      assert.equal(await store.rollUpUsage({ before: ALWAYS.until }), 0);
+      await assert.rejects(store.rollUpUsage({ before: new Date(NaN) }), RangeError);
+    });
+
+    it('stay exact while hours are rolled up and charged at the same time', async () => {
+      const { store } = subject();
+      const owners = await Promise.all([1, 2, 3].map(() => newAccount(USD, {}, {})));
+      const keyIds = owners.flatMap((owner) => owner.keyIds);
+      let isCharging = true;
+      const rollUps = [1, 2].map(async () => {
+        while (isCharging) await store.rollUpUsage({ before: ALWAYS.until });
+      });
+      for (let round = 0; round < 20; round += 1) {
+        await Promise.all(keyIds.map((keyId) => settle(settlement(keyId))));
+      }
+      isCharging = false;
+      await Promise.all(rollUps);
+      for (const { accountId } of owners) {
+        const [sum] = await read({ accountId });
+        assert.equal(sum?.requests, 40);
+        assert.deepEqual([sum], sumsOf(await chargesOf(accountId), [], false));
+      }
+      const { differences } = await store.audit();
+      assert.deepEqual(
+        differences.filter(({ check }) => check === 'usage'),
+        [],
+      );
+    });
+
+    it('are read from whole days where these are complete, whatever the range', async () => {
+      const { store } = subject();
+      const [a, b] = [await newAccount(USD, {}, {}), await newAccount(USD, {})];
+      const owners = [a, b].flatMap(({ accountId, keyIds }) =>
+        keyIds.map((keyId) => [accountId, keyId] as const),
+      );
+      const first = Date.parse('1999-12-30T00:00:00Z') / HOUR_MS;
+      const rows = owners.flatMap(([accountId, keyId], owner) =>
+        [0, 5, 23, 24, 40, 47, 48, 71, 72, 80].map((hour) => ({
+          accountId,
+          keyId,
+          hour: first + hour,
+          model: hour % 2 === 0 ? 'model-a' : 'model-b',
+          requests: 1 + owner + hour,
+        })),
+      );
+      const inserts = rows.map(
+        ({ accountId, keyId, hour, model, requests }) =>
+          'INSERT INTO usage_hour (account_id, hour, key_id, model, endpoint, upstream_account, ' +
+          'rates_id, requests, input_tokens, output_tokens, cache_read_input_tokens, ' +
+          'cache_creation_input_tokens, cache_creation_1h_input_tokens, input_rate, output_rate, ' +
+          'cache_read_rate, cache_write_5m_rate, cache_write_1h_rate, written_off) VALUES (' +
+          `'${accountId}', ${String(hour)}, '${keyId}', '${model}', 'messages', '', 'id', ` +
+          `${String(requests)}, 0, 0, 0, 0, 0, ${"'0.00000000000001', ".repeat(5)}` +
+          "'0.00000000000002')",
+      );
+      const expectSame = async () => {
+        for (const from of [-1, 0, 1, 24, 30]) {
+          for (const until of [5, 24, 25, 48, 60, 72, 81, 96, 100]) {
+            for (const by of [[], ['day'], ['account'], ['model', 'key']] as const) {
+              for (const filter of [{}, { accountId: a.accountId }, { keyId: b.keyIds[0] }]) {
+                const range = [first + from, first + until] as const;
+                const [start, end] = range.map((hour) => new Date(hour * HOUR_MS));
+                const sums = await read({ by, ...filter, from: start!, until: end! });
+                const isGiven = (row: (typeof rows)[number]) =>
+                  row.hour >= range[0] &&
+                  row.hour < range[1] &&
+                  (!('accountId' in filter) || row.accountId === filter.accountId) &&
+                  (!('keyId' in filter) || row.keyId === filter.keyId);
+                const given = rows.filter(isGiven);
+                const groups = new Set(given.map((row) => groupOf(row, by)));
+                const requests = given.reduce((sum, row) => sum + row.requests, 0);
+                assert.equal(sums.length, groups.size, JSON.stringify({ from, until, by, filter }));
+                assert.equal(
+                  sums.reduce((sum, one) => sum + one.requests, 0),
+                  requests,
+                );
+                assert.equal(
+                  sums.reduce((sum, one) => sum + one.writtenOff, 0n),
+                  2n * BigInt(given.length),
+                );
+              }
+            }
+          }
+        }
+      };
+      await subject().tamper(inserts.join('; '));
+      try {
+        await expectSame();
+        await store.rollUpUsage({ before: new Date((first + 41) * HOUR_MS) });
+        await expectSame();
+        await store.rollUpUsage({ before: new Date((first + 72) * HOUR_MS) });
+        await expectSame();
+        await store.rollUpUsage();
+        await expectSame();
+      } finally {
+        await subject().tamper(
+          `DELETE FROM usage_hour WHERE hour < ${String(first + 96)}; ` +
+            `DELETE FROM usage_day WHERE day < ${String(first / 24 + 4)}`,
+        );
+      }
+    });
   });
+}
+
+function hourOf(charge: ChargeEntry | undefined): number {
+  return Math.floor((charge?.createdAt.getTime() ?? 0) / HOUR_MS) * HOUR_MS;
+}
+
+function groupOf(
+  row: {
+    readonly hour: number;
+    readonly accountId: string;
+    readonly keyId: string;
+    readonly model: string;
+  },
+  by: readonly UsageDimension[],
+): string {
+  const { accountId: account, keyId: key, model } = row;
+  const parts = { day: Math.floor(row.hour / 24), account, key, model };
+  return JSON.stringify(by.map((dimension) => parts[dimension as keyof typeof parts]));
 }
 
 /** The sums of these entries, computed without the store. */

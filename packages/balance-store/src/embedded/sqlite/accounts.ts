@@ -23,7 +23,7 @@ interface AccountRow extends Omit<
   readonly lastChargedAt: number | null;
 }
 
-/** Its first value is the time, for keys that have expired. */
+/** Its first parameter is the current time: keys that have expired are not usable. */
 const SELECT_ACCOUNT =
   'SELECT id, name, external_id AS externalId, metadata, low_balance AS lowBalance, balance, ' +
   'spent, credited, adjusted, expired, written_off AS writtenOff, uncovered, ' +
@@ -72,7 +72,7 @@ function recordOf(row: AccountRow): AccountRecord {
   );
 }
 
-/** In the order in which they are used. */
+/** The account's credits, in the order in which charges use them. */
 export function lotsOf(connection: Connection, accountId: string): readonly Lot[] {
   return connection
     .all<Omit<Lot, 'expiresAt' | 'remaining'> & { expiresAt: number | null; remaining: string }>(

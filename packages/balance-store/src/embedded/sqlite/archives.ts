@@ -17,7 +17,7 @@ interface ArchiveRow extends Omit<
   readonly lastBlock: number;
 }
 
-/** Oldest first. */
+/** All archives, the oldest first. */
 export function listArchives(connection: Connection): readonly LedgerArchive[] {
   return connection
     .all<ArchiveRow>(
@@ -55,7 +55,7 @@ const SELECT_CARRIES =
   'archive_id AS archive, charges, charged, written_off AS writtenOff, over_cap AS overCap, ' +
   'first_at AS firstAt, last_at AS lastAt, balance_after AS balanceAfter FROM ledger_carry';
 
-/** In the order of account, number and key, from `position` on, exclusive. */
+/** Carried sums in the order of account, number and key, beginning after the given position. */
 export function listCarries(
   connection: Connection,
   { accountId, from, keyId }: CarryPosition,
@@ -128,7 +128,7 @@ export function insertCarries(connection: Connection, carries: readonly CarryRow
   }
 }
 
-/** @returns how many charges there were */
+/** @returns how many charges it deleted */
 export function deleteCharges(connection: Connection, ranges: readonly SeqRange[]): number {
   return connection.write(() =>
     ranges.reduce(

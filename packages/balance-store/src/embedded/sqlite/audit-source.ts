@@ -8,9 +8,12 @@ import type {
   EntryFields,
   SealFields,
   TrailFields,
+  UsageDay,
   UsageFields,
   UsagePosition,
 } from '../../ledger/audit-source.js';
+import { NEXT_USAGE_DAY, OF_DAY, wholeSums } from '../../ledger/audit-usage-rows.js';
+import { HOURS_PER_DAY, rolledUpHoursOf, sumsOfDay } from '../../ledger/usage-source.js';
 import { listArchives, listCarries } from './archives.js';
 import type { Connection } from './connection.js';
 import { SELECT_ENTRIES, isStreamed } from './entries.js';
@@ -18,6 +21,7 @@ import type { EntryRow } from './entries.js';
 import { unitsOf } from './money.js';
 import { TRAIL_COLUMNS } from './trail.js';
 import type { TrailRow } from './trail.js';
+import { readSums } from './usage.js';
 
 export function createAuditSource(connection: Connection): AuditSource {
   /** Lets other calls of this thread run between two pages. */
@@ -58,9 +62,14 @@ export function createAuditSource(connection: Connection): AuditSource {
         ratesId,
         lastAccountId,
         hour,
-        limit,
+        limit + 1,
       );
-      return rows.map(usageOf);
+      return wholeSums(rows.map(usageOf), limit);
+    },
+
+    async usageDayAfter(day) {
+      await setImmediate();
+      return connection.read(() => readUsageDay(connection, day));
     },
 
     async trailAfter(seq, limit) {
@@ -206,7 +215,7 @@ interface AccountRow {
   readonly allotted: string;
 }
 
-interface UsageRow extends UsagePosition {
+export interface UsageRow extends UsagePosition {
   readonly requests: number;
   readonly input: number;
   readonly output: number;
@@ -223,7 +232,7 @@ interface UsageRow extends UsagePosition {
 
 const USAGE_ORDER = 'account_id, hour, key_id, model, endpoint, upstream_account, rates_id';
 
-const SELECT_USAGE =
+export const SELECT_USAGE =
   'SELECT account_id AS accountId, hour, key_id AS keyId, model, endpoint, ' +
   'upstream_account AS upstreamAccount, rates_id AS ratesId, requests, ' +
   'input_tokens AS input, output_tokens AS output, ' +
@@ -233,7 +242,7 @@ const SELECT_USAGE =
   'cache_write_5m_rate AS cacheWrite5mRate, cache_write_1h_rate AS cacheWrite1hRate, ' +
   'written_off AS writtenOff FROM usage_hour';
 
-function usageOf(row: UsageRow): UsageFields {
+export function usageOf(row: UsageRow): UsageFields {
   const { accountId, hour, keyId, model, endpoint, upstreamAccount, ratesId } = row;
   return {
     accountId,
@@ -253,6 +262,20 @@ function usageOf(row: UsageRow): UsageFields {
     requests: BigInt(row.requests),
     counts: [row.input, row.output, row.cacheRead, row.cacheWrite, row.cacheWrite1h].map(BigInt),
     writtenOff: unitsOf(row.writtenOff),
+  };
+}
+
+function readUsageDay(connection: Connection, after: number): UsageDay | undefined {
+  const [{ day } = { day: null }] = connection.all<{ readonly day: number | null }>(
+    NEXT_USAGE_DAY,
+    after,
+    (after + 1) * HOURS_PER_DAY,
+  );
+  if (day === null) return undefined;
+  return {
+    day,
+    hours: readSums(connection, rolledUpHoursOf(day), OF_DAY),
+    sums: readSums(connection, sumsOfDay(day), OF_DAY),
   };
 }
 
@@ -386,7 +409,7 @@ export function fieldsOf(row: EntryRow): EntryFields {
   ];
 }
 
-/** The same of the trail. */
+/** The same for a row of the trail. */
 export function trailFieldsOf(row: TrailRow): TrailFields {
   return [
     String(row.seq),

@@ -1,4 +1,7 @@
-/** One connection to the ledger's file. All its calls are synchronous: writers run in a thread. */
+/**
+ * One connection to the ledger's file. All its calls are synchronous, so writers run in a thread of
+ * their own.
+ */
 
 import type { DatabaseSync as Database, SQLInputValue, StatementSync } from 'node:sqlite';
 import { DatabaseSync } from './node-sqlite.js';
@@ -29,15 +32,18 @@ export interface Connection {
   /** @returns how many rows it changed */
   run(sql: string, ...values: readonly SQLInputValue[]): number;
   /**
-   * Runs `work` in a transaction that is on disk when this returns. If `work` throws, nothing
-   * happens.
+   * Runs `work` in a transaction that is on disk when this returns. If `work` throws, nothing is
+   * changed.
    */
   write<Result>(work: () => Result): Result;
-  /** The same for work that returns a promise, and waits for none that is not settled already. */
+  /**
+   * The same for work that returns a promise. All promises that the work awaits must be settled
+   * already.
+   */
   writeAsync<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Runs `work`, whose statements fail at once if another connection is in their way. */
+  /** Runs `work`, whose statements fail at once if another connection blocks them. */
   withoutPatience(work: () => void): void;
-  /** Runs `work`, all of whose reads see the same moment. */
+  /** Runs `work`, all of whose reads see the same state of the ledger. */
   read<Result>(work: () => Result): Result;
   close(): void;
 }

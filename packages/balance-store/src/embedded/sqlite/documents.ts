@@ -1,4 +1,4 @@
-/** Documents: written, read and listed. */
+/** Writes, reads and lists documents. */
 
 import type {
   DocumentData,
@@ -26,7 +26,9 @@ const COLUMNS =
   'd.balance_below AS balanceBelow, d.created_at AS createdAt, d.updated_at AS updatedAt';
 
 /**
- * @param now - Milliseconds since the epoch. Within a transaction of the caller's.
+ * To be called within a transaction.
+ *
+ * @param now - Milliseconds since the epoch.
  * @returns whether it was written
  */
 export function writeDocument(
@@ -90,7 +92,7 @@ export function listDocuments(
     kind,
     ...(accountId === undefined ? [] : [accountId]),
     ...(before === undefined ? [] : [before]),
-    // Amounts are texts here, which SQL cannot compare: what is due is chosen below.
+    // Amounts are stored as text, which SQL cannot compare. The due documents are selected below.
     isDue ? -1 : limit,
   );
   return rows

@@ -58,7 +58,7 @@ export function faultOf(error: unknown): Fault {
     return REFUSED.has(code) ? 'refused' : 'mistake';
   }
   if (isSystemError(error) || isClosed(error)) return 'unavailable';
-  // Values that cannot be bound, and amounts out of range.
+  // These errors report values that cannot be bound, or amounts out of range.
   return error instanceof RangeError || error instanceof TypeError ? 'refused' : 'mistake';
 }
 

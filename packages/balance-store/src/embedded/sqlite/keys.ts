@@ -1,4 +1,4 @@
-/** Reads keys: their rows, and what they may do. */
+/** Reads keys and their standing. */
 
 import type { KeyFilter, KeyRecord, KeyState } from '../../key.js';
 import { capUses, windowStartsAt } from '../../ledger/cap-windows.js';
@@ -59,8 +59,9 @@ export function getKey(connection: Connection, keyId: string): KeyRecord | undef
 }
 
 /**
- * Finds a key by its credential, or by its previous one while that still works. Looks for the
- * credential first: a rotation in between makes it the previous one, never the reverse.
+ * Finds a key by its credential, or by its previous one while that still works. Searches the
+ * current credentials first: a rotation between the two look-ups can make a current credential a
+ * previous one, but never the reverse.
  */
 export function findKey(
   connection: Connection,
@@ -106,8 +107,9 @@ export function renewHash(connection: Connection, { hash, oldHash, pepperId }: H
 }
 
 /**
- * Keys that only the pepper before the one of the first parameter can find, now (the second
- * parameter) or while the previous credential works.
+ * Condition for keys that still need the previous pepper, either for their credential or for a
+ * previous credential that still works. Its parameters: the id of the current pepper, twice, and
+ * the current time.
  */
 export const UNDER_PREVIOUS_PEPPER =
   "(state <> 'revoked' AND " +

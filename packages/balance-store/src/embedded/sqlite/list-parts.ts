@@ -5,7 +5,7 @@ import type { Condition } from '../../ledger/search.js';
 import type { Metadata } from '../../metadata.js';
 
 const UNITS_PER_USD = 10n ** 14n;
-/** The largest integer of SQLite, at which it also reads longer texts. */
+/** SQLite's largest integer. SQLite also converts a text with a larger number to this one. */
 const LARGEST = 2n ** 63n - 1n;
 
 /**
@@ -28,12 +28,12 @@ function storable(usd: bigint): bigint {
   return usd < -LARGEST - 1n ? -LARGEST - 1n : usd;
 }
 
-/** By a time, with rows that have none before all others. */
+/** Sorts by a time. Rows that have none come before all others. */
 export function byTime(column: string): Omit<Sort, 'direction'> {
   return { by: [`coalesce(${column}, -1)`], valuesAt: (ms) => [ms] };
 }
 
-/** One condition for each pair. */
+/** One condition for each pair of the metadata. */
 export function metadataConditions(column: string, metadata: Metadata = {}): readonly Condition[] {
   return Object.entries(metadata).map(([name, value]) => [
     `EXISTS (SELECT 1 FROM json_each(${column}) AS pair WHERE pair.key = ? AND pair.value = ?)`,

@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import type { Connection } from './connection.js';
 
-/** Of the owner's own charges the log never has as much. */
+/** The owner's own charges never make the log this large. */
 const LARGE_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -15,8 +15,8 @@ export function isLogLarge(file: string): boolean {
 }
 
 /**
- * Copies the log into the file and empties it, unless somebody reads or writes just now. Only for
- * the owner of the ledger: see `WriterOptions`.
+ * Copies the log into the file and empties it, unless another connection is reading or writing at
+ * this moment. Only for the owner of the ledger: see `WriterOptions`.
  */
 export function emptyLog(connection: Connection): void {
   connection.withoutPatience(() => {

@@ -29,8 +29,9 @@ export function migrate(connection: Connection): void {
 }
 
 /**
- * @throws {SchemaTooOldError} when a migration is missing. @throws {SchemaTooNewError}
- * @throws {SchemaMismatchError}
+ * @throws {SchemaTooOldError} when a migration is missing.
+ * @throws {SchemaTooNewError} when the file has a migration that this version does not know.
+ * @throws {SchemaMismatchError} when a migration differs from this version's.
  */
 export function assertMigrated(connection: Connection): void {
   assertNoneMissing(readMissing(connection));

@@ -12,8 +12,8 @@ import type { TrailRow } from './trail.js';
 const SETTLED_MS = 120_000;
 
 /**
- * The trail, and all accounts or (`changed`) those with entries since two minutes before the last
- * block.
+ * Returns the ids of all accounts or, with `changed`, of those with entries since two minutes
+ * before the last block. The id of the trail comes last.
  */
 export function unsealedAccountIds(
   connection: Connection,

@@ -100,7 +100,7 @@ function createFold(connection: Connection, now: number) {
   const windows = windowStartsAt(now);
   /** Ids that this batch has entered. */
   const entered = new Map<string, Known>();
-  // Usually there are no holds. Then the charges skip the look-up of theirs.
+  // Usually there are no holds at all. The charges then need not look for their own.
   const areHolds = connection.get('SELECT 1 FROM hold LIMIT 1') !== undefined;
 
   function keyOf(keyId: string): KeyFold {
@@ -133,14 +133,15 @@ function createFold(connection: Connection, now: number) {
     const { account } = key;
     account.held ??= heldBy(connection, account.id);
     const ownHold = own?.amount ?? 0n;
-    // Without unguarded charges of the same account, the own hold is always covered by the balance.
+    // The balance always covers the request's own hold, unless the account also has unguarded
+    // charges.
     const byBalance = max(0n, min(account.balance, max(ownHold, account.balance - account.held)));
     const uncovered = max(0n, amount - byBalance);
     const [cap] = capUses(key.caps, key.used);
     if (cap === undefined) return { writtenOff: uncovered, overCap: 0n };
     key.held ??= heldByKey(connection, key);
-    // At least its own hold counts as covered by the cap, even if write-offs of other requests have
-    // used the cap up.
+    // The cap always covers the request's own hold, even if write-offs of other requests have used
+    // the cap up.
     const byCap = max(ownHold, cap.cap - cap.used - key.held);
     const writtenOff = max(uncovered, amount - byCap);
     return { writtenOff, overCap: writtenOff - uncovered };
@@ -207,7 +208,7 @@ function createFold(connection: Connection, now: number) {
 
 interface WriteOff {
   readonly writtenOff: bigint;
-  /** The part of it that the balance would have covered. */
+  /** The part of `writtenOff` that the balance would have covered. */
   readonly overCap: bigint;
 }
 

@@ -12,9 +12,9 @@ export interface StandingParts {
   readonly expiresAt: number | null;
   readonly balance: bigint;
   /**
-   * What responses cost since the last credit beyond what the balance could cover. It is the
-   * operator's loss, and the key stays exhausted until the next credit even if holds that end later
-   * leave it a balance above zero: otherwise the same loss could be caused again and again.
+   * The part of the charges since the last credit that the balance could not cover: the operator's
+   * loss. The key stays exhausted until the next credit, even if holds that end later leave it a
+   * balance above zero. Otherwise the same loss could be caused again and again.
    */
   readonly uncovered: bigint;
 }

@@ -4,8 +4,8 @@ import { rateTextsOf } from '../../ledger/rate-texts.js';
 import { countsOf } from '../../ledger-entry.js';
 import type { SettledRates } from '../../ledger-entry.js';
 import type { Settlement } from '../../store.js';
+import { addToSum } from './add-to-sum.js';
 import type { Connection } from './connection.js';
-import { textOf, unitsOf } from './money.js';
 
 export const HOUR_MS = 3_600_000;
 
@@ -48,50 +48,22 @@ export function createUsageFold(connection: Connection, now: number) {
   };
 }
 
-// The amount is text, which SQLite cannot add: a write-off is rare and adds it by itself.
-const ADD_SUM =
-  'INSERT INTO usage_hour (account_id, hour, key_id, model, endpoint, upstream_account, ' +
-  'rates_id, requests, ' +
-  'input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens, ' +
-  'cache_creation_1h_input_tokens, input_rate, output_rate, cache_read_rate, ' +
-  'cache_write_5m_rate, cache_write_1h_rate, written_off) ' +
-  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '0.00000000000000') " +
-  'ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, ' +
-  'input_tokens = input_tokens + excluded.input_tokens, ' +
-  'output_tokens = output_tokens + excluded.output_tokens, ' +
-  'cache_read_input_tokens = cache_read_input_tokens + excluded.cache_read_input_tokens, ' +
-  'cache_creation_input_tokens = ' +
-  'cache_creation_input_tokens + excluded.cache_creation_input_tokens, ' +
-  'cache_creation_1h_input_tokens = ' +
-  'cache_creation_1h_input_tokens + excluded.cache_creation_1h_input_tokens';
-
-const OF_SUM =
-  'WHERE account_id = ? AND hour = ? AND key_id = ? AND model = ? AND endpoint = ? ' +
-  'AND upstream_account = ? AND rates_id = ?';
+const NOT_ROLLED_UP = 0;
 
 function addSum(connection: Connection, sum: Sum, hour: number): void {
   const { numerics, id: ratesId } = rateTextsOf(sum.rates);
   const { accountId, keyId, model, endpoint, upstreamAccount } = sum;
-  const primary = [accountId, hour, keyId, model, endpoint, upstreamAccount, ratesId];
-  connection.run(
-    ADD_SUM,
-    ...primary,
-    sum.requests,
-    ...sum.counts,
-    numerics.inputPerToken,
-    numerics.outputPerToken,
-    numerics.cacheReadPerToken,
-    numerics.cacheWrite5mPerToken,
-    numerics.cacheWrite1hPerToken,
-  );
-  if (sum.writtenOff === 0n) return;
-  const row = connection.get<{ readonly written_off: string }>(
-    `SELECT written_off FROM usage_hour ${OF_SUM}`,
-    ...primary,
-  );
-  connection.run(
-    `UPDATE usage_hour SET written_off = ? ${OF_SUM}`,
-    textOf(unitsOf(row?.written_off ?? '') + sum.writtenOff),
-    ...primary,
-  );
+  const of = [accountId, hour, keyId, model, endpoint, upstreamAccount, ratesId, NOT_ROLLED_UP];
+  addToSum(connection, 'usage_hour', of, {
+    requests: sum.requests,
+    counts: sum.counts,
+    rates: [
+      numerics.inputPerToken,
+      numerics.outputPerToken,
+      numerics.cacheReadPerToken,
+      numerics.cacheWrite5mPerToken,
+      numerics.cacheWrite1hPerToken,
+    ],
+    writtenOff: sum.writtenOff,
+  });
 }

@@ -1,12 +1,13 @@
 /** Reads sums of usage. */
 
 import { ratesOf } from '../../ledger/stored-entry.js';
-import { DIMENSION_COLUMNS, hoursOf, usageSumsOf } from '../../ledger/stored-usage.js';
+import { DIMENSION_COLUMNS, usageSumsOf } from '../../ledger/stored-usage.js';
 import type { StoredSum } from '../../ledger/stored-usage.js';
+import { usageSourceOf } from '../../ledger/usage-source.js';
+import type { UsageSource } from '../../ledger/usage-source.js';
 import type { UsageQuery, UsageSum } from '../../usage.js';
 import type { Connection } from './connection.js';
 import { ZERO, unitsOf } from './money.js';
-import { matching } from '../../ledger/search.js';
 
 const RATE_COLUMNS =
   'input_rate AS inputRate, output_rate AS outputRate, cache_read_rate AS cacheReadRate, ' +
@@ -34,40 +35,37 @@ export function readUsage(connection: Connection, query: UsageQuery): readonly U
 
 /** To be called within a read. */
 export function sumUsage(connection: Connection, query: UsageQuery): readonly UsageSum[] {
-  const { by, accountId, keyId, model } = query;
-  const [from, until] = hoursOf(query);
+  return usageSumsOf(readSums(connection, usageSourceOf(query), query.by), query);
+}
+
+/** To be called within a read. */
+export function readSums(
+  connection: Connection,
+  { sql, values }: UsageSource,
+  by: UsageQuery['by'],
+): readonly StoredSum[] {
   const columns = by.map((dimension) => DIMENSION_COLUMNS[dimension]);
-  const selected = columns.map(([sql, name]) => `${sql} AS ${name}, `).join('');
-  const { where, values } = matching(
-    ['hour >= ?', from],
-    ['hour < ?', until],
-    ['account_id = ?', accountId],
-    ['key_id = ?', keyId],
-    ['model = ?', model],
-  );
-  const groups = [...columns.map(([sql]) => sql), 'rates_id'].join(', ');
+  const selected = columns.map(([column, name]) => `${column} AS ${name}, `).join('');
+  const groups = [...columns.map(([column]) => column), 'rates_id'].join(', ');
   const counts = connection.all<CountsRow>(
     `SELECT ${selected}${RATE_COLUMNS}, sum(requests) AS requests, ` +
       'sum(input_tokens) AS inputTokens, sum(output_tokens) AS outputTokens, ' +
       'sum(cache_read_input_tokens) AS cacheReadInputTokens, ' +
       'sum(cache_creation_input_tokens) AS cacheCreationInputTokens, ' +
       'sum(cache_creation_1h_input_tokens) AS cacheCreation1hInputTokens ' +
-      `FROM usage_hour ${where} GROUP BY ${groups}`,
+      `FROM (${sql}) GROUP BY ${groups}`,
     ...values,
   );
   // SQLite cannot add decimal text. Write-offs are rare.
   const writeOffs = connection.all<SumRow & { readonly writtenOff: string }>(
     `SELECT ${selected}${RATE_COLUMNS}, 0 AS requests, written_off AS writtenOff ` +
-      `FROM usage_hour ${where} AND written_off <> '${ZERO}'`,
+      `FROM (${sql}) WHERE written_off <> '${ZERO}'`,
     ...values,
   );
-  return usageSumsOf(
-    [
-      ...counts.map((row) => storedSum(row, row, 0n)),
-      ...writeOffs.map((row) => storedSum(row, undefined, unitsOf(row.writtenOff))),
-    ],
-    query,
-  );
+  return [
+    ...counts.map((row) => storedSum(row, row, 0n)),
+    ...writeOffs.map((row) => storedSum(row, undefined, unitsOf(row.writtenOff))),
+  ];
 }
 
 function storedSum(

@@ -12,7 +12,7 @@ export interface ThreadData {
 export interface Request {
   readonly id: number;
   readonly operation: string;
-  /** Each encoded. */
+  /** Each argument is encoded. */
   readonly args: readonly string[];
 }
 

@@ -19,6 +19,7 @@ import { countHolds, listHolds, placeHolds, releaseHolds, renewHolds } from '../
 import { listKeys, renewHash } from '../sqlite/keys.js';
 import { listQuarantined } from '../sqlite/quarantine.js';
 import { emptyLog } from '../sqlite/log.js';
+import { rollUpUsage } from '../sqlite/roll-up.js';
 import { sealBlock, unsealedAccountIds } from '../sqlite/seals.js';
 import { insertQuarantine, quarantineSettlement, settleBatch } from '../sqlite/settle.js';
 import { summarizeLedger } from '../sqlite/summary.js';
@@ -67,6 +68,7 @@ export function createWriteOperations(connection: Connection, assertInPlace: () 
     renewHolds: on(guarded, renewHolds),
     releaseHolds: on(guarded, releaseHolds),
     sealBlock: on(guarded, sealBlock),
+    rollUpUsage: on(guarded, rollUpUsage),
     deleteCharges: on(guarded, deleteCharges),
     emptyLog: on(connection, emptyLog),
     ping(): void {
@@ -98,7 +100,7 @@ export function createReadOperations(connection: Connection) {
     listQuarantined: on(connection, listQuarantined),
     summarize: on(connection, summarizeLedger),
     audit: (options: AuditOptions) => auditLedger(source, options),
-    /** One page of what an archive reads. */
+    /** Reads one page for an archive. */
     readSource: <Name extends keyof AuditSource>(name: Name, args: Parameters<AuditSource[Name]>) =>
       (source[name] as (...given: Parameters<AuditSource[Name]>) => unknown)(...args),
   };

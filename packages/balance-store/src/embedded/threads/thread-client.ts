@@ -9,7 +9,7 @@ import { decode, encode } from './codec.js';
 import { STOP } from './messages.js';
 import type { Answer, Request, ThreadData } from './messages.js';
 
-/** Names and functions. */
+/** The operations of a thread by name. */
 type Operations<All> = { readonly [Name in keyof All]: (...args: never[]) => unknown };
 
 /** A ledger thread. It starts with its first call. If it dies, the next call starts a new one. */
@@ -36,8 +36,8 @@ const THREAD_FILE = new URL(
   import.meta.url,
 );
 /**
- * Many times as much as the largest batch or page needs. A larger young generation only costs
- * memory.
+ * The old generation gets many times as much as the largest batch or page needs. A larger young
+ * generation would only cost memory.
  */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
 

@@ -1,4 +1,7 @@
-/** What stays of archived charges: their sums per run and key, and the digests over those sums. */
+/**
+ * The data that stay in the ledger for archived charges: their sums per run and key, and digests of
+ * those sums.
+ */
 
 import { createHash } from 'node:crypto';
 import { numericFromUnits } from '../../numeric.js';
@@ -95,7 +98,7 @@ function rowsOf({ accountId, from, to, balanceAfter, keys }: Run, archive: numbe
     }));
 }
 
-/** As both databases order ids: by their bytes. */
+/** Compares ids by their bytes, which is how both databases order them. */
 function textBefore(a = '', b = ''): boolean {
   return Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
 }

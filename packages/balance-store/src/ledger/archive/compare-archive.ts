@@ -21,7 +21,10 @@ export function differencesFromPlan(file: VerifiedFile, plan: ArchivePlan): read
   ];
 }
 
-/** Whether the file's blocks are the ledger's: the hash of the last one covers all before it. */
+/**
+ * Whether the file's blocks are the ledger's. The hash of the last block covers all blocks before
+ * it.
+ */
 export async function differencesFromChain(
   { ledger, lastBlock, lastHash }: VerifiedFile,
   source: AuditSource,

@@ -1,6 +1,7 @@
 /**
- * Deletes the charges that an archive carries, in many small transactions: on the embedded ledger
- * charges wait for one of them, on PostgreSQL for none. Repeating it deletes what is left.
+ * Deletes the charges that an archive carries, in many small transactions. On the embedded ledger a
+ * new charge waits for at most one of them, on PostgreSQL for none. A repeated call deletes the
+ * charges that are left.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +10,10 @@ import { readRuns } from '../audit-archives.js';
 import type { ArchiveTables, SeqRange } from '../ledger-database.js';
 
 const CHARGES_PER_STEP = 2_000;
-/** Between two steps, as a multiple of the time of a step: others get most of the database. */
+/**
+ * The pause after a step, as a multiple of the time of the step. It leaves time for other users of
+ * the database.
+ */
 const PAUSE = 1;
 
 /** @returns how many it deleted */

@@ -1,7 +1,8 @@
 /**
  * The lines of an archive's file, one JSON object each: a header, each block of the chain followed
- * by the archived charges that it seals, and an end. Amounts are decimal text in USD, times ISO
- * 8601. A charge is the list of its columns as they are sealed, so that a digest proves all of it.
+ * by the archived charges that it seals, and an end. Amounts are decimal text in USD, and times
+ * are ISO 8601. A charge is the list of its columns in their sealed form, so that a digest covers
+ * all of it.
  */
 
 import type { BlockFields, EntryFields } from '../audit-source.js';
@@ -15,7 +16,7 @@ export interface HeaderLine {
   /** The hash of the first block of the ledger's chain, which identifies the ledger. */
   readonly ledger: string;
   readonly number: number;
-  /** The end of the archive before. */
+  /** The end of the previous archive. */
   readonly after: string | null;
   readonly until: string;
 }

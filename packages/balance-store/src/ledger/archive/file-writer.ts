@@ -1,4 +1,7 @@
-/** Writes an archive's file: readable by its owner only, and on disk before it has its name. */
+/**
+ * Writes the file of an archive. Only its owner can read it, and it gets its name only when it is
+ * on disk.
+ */
 
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -27,7 +30,7 @@ export function createArchiveFile(file: string): ArchiveFileWriter {
   let size = 0;
   let isOpen = true;
   const descriptor = writing(file, () => {
-    // Left behind by a process that was killed.
+    // Removes the file that a killed process has left behind.
     rmSync(unfinished, { force: true });
     return openSync(unfinished, 'wx', 0o600);
   });

@@ -2,10 +2,10 @@
 
 import type { LedgerArchive } from '../../archive.js';
 
-/** `action` of the row. */
+/** The `action` of the mark's row. */
 export const ARCHIVED = 'ledger.archive';
 
-/** `details` of the row, from which the audit computes its text again. */
+/** The `details` of the mark's row. The audit computes them again and compares the texts. */
 export function markDetailsOf(
   archive: Omit<LedgerArchive, 'createdAt'>,
 ): Readonly<Record<string, unknown>> {

@@ -1,4 +1,4 @@
-/** Finds out what an archive takes: which charges, in which blocks, and their sums. */
+/** Determines the contents of an archive: its charges, their blocks, and their sums. */
 
 import { LedgerArchiveError } from '../../errors.js';
 import type { AuditSource, UsagePosition } from '../audit-source.js';
@@ -20,13 +20,13 @@ export interface ArchivePlan {
   /** The first and the last block that seal one of the charges. */
   readonly firstBlock: bigint;
   readonly lastBlock: bigint;
-  /** For each account the last number that leaves. */
+  /** For each account, the number of its last archived entry. */
   readonly lastSeqs: ReadonlyMap<string, bigint>;
 }
 
 /**
- * Takes the charges of each account up to its first entry at or after `until`. So they are a range
- * of numbers even if the clock was once set back.
+ * Takes the charges of each account up to its first entry at or after `until`. They are therefore a
+ * range of numbers, even if the clock was once set back.
  *
  * @returns `undefined` if there are none.
  */
@@ -89,7 +89,7 @@ async function blocksOf(
   return blocks;
 }
 
-/** The digest of the sums of usage from the end of the archive before until the end of this one. */
+/** The digest of the sums of usage from the end of the previous archive to the end of this one. */
 export async function usageDigestOf(
   source: AuditSource,
   { after, until }: { readonly after: Date | undefined; readonly until: Date },
@@ -110,7 +110,7 @@ export async function usageDigestOf(
     const page = await source.usageAfter(position, range, ROWS_PER_PAGE);
     for (const row of page) if (row.hour >= fromHour) digest.add(row);
     const end = page.at(-1);
-    if (end === undefined || page.length < ROWS_PER_PAGE) return digest.hex();
+    if (end === undefined) return digest.hex();
     position = end;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Proves a file of an archive alone: every charge against its digest in the chain, every block
- * against the block before it, the amounts against tokens and rates, and the sums and the digest of
- * the last line.
+ * Verifies the file of an archive without its ledger: every charge against its digest in the chain,
+ * every block against the block before it, the amounts against tokens and rates, and the sums and
+ * the digest of the last line.
  */
 
 import { createHash } from 'node:crypto';

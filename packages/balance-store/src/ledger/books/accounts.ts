@@ -144,7 +144,11 @@ async function recordsOf(
   };
 }
 
-/** The key as it is while its account is locked: changes of one account must not overlap. */
+/**
+ * Locks the key's account, because changes of one account must not overlap.
+ *
+ * @returns the key as it is then
+ */
 async function lockKey(
   transaction: LedgerTransaction,
   keyId: string,

@@ -1,4 +1,4 @@
-/** Records an archive: from then on its sums take the place of its charges. */
+/** Records an archive. From then on, the archive's sums take the place of its charges. */
 
 import type { Actor } from '../../account.js';
 import type { LedgerArchive } from '../../archive.js';

@@ -290,7 +290,7 @@ const ACCOUNTS_PER_CALL = 10;
 /** The store itself books expiries. */
 const STORE = 'expiry';
 
-/** How far a call came. */
+/** The progress of one call. */
 export interface ExpiryProgress {
   /** How many entries or events it wrote. */
   readonly done: number;

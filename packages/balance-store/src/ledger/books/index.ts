@@ -15,7 +15,7 @@ import {
 import { recordArchive } from './archives.js';
 import { adjust, announceExpiringKeys, expireCredits, topUp, transfer } from './bookings.js';
 
-/** Each runs in one transaction. */
+/** Each function runs in one transaction. */
 export const books = {
   create,
   updateAccount,
@@ -64,13 +64,13 @@ type Rest<Args extends unknown[]> = Args extends [LedgerTransaction, ...infer Ot
 export type BookArgs<Name extends BookName> = Rest<Parameters<Books[Name]>>;
 export type BookResult<Name extends BookName> = Awaited<ReturnType<Books[Name]>>;
 
-/** Runs one of them in a transaction of the database. */
+/** Runs one of the books in a transaction of the database. */
 export type RunBook = <Name extends BookName>(
   name: Name,
   ...args: BookArgs<Name>
 ) => Promise<BookResult<Name>>;
 
-/** Calls one of them within a transaction. */
+/** Calls one of the books within a transaction. */
 export function callBook<Name extends BookName>(
   transaction: LedgerTransaction,
   name: Name,

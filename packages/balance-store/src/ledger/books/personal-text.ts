@@ -1,6 +1,6 @@
 /**
  * Texts that may be about a person. A sealed row contains only the digest of such a text and of a
- * random salt. After text and salt were erased, the text cannot be recovered from the digest.
+ * random salt. Once the text and the salt are erased, the text cannot be recovered from the digest.
  */
 
 import { hash, randomBytes } from 'node:crypto';

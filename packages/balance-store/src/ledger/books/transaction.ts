@@ -32,7 +32,7 @@ export interface LedgerTransaction {
   findEntry(id: string): Promise<KnownEntry | undefined>;
   insertEntry(entry: BookedEntry): Promise<void>;
 
-  /** Lots with something left, in the order in which they are used. */
+  /** Lots with an unused part, in the order in which charges use them. */
   lotsOf(accountId: string): Promise<readonly Lot[]>;
   saveLot(lot: Lot): Promise<void>;
   /** Accounts after this id with a lot that has expired by now, in the order of their ids. */
@@ -68,7 +68,7 @@ export interface LedgerTransaction {
    * @returns whether it was written; false if the document no longer has the version that was read.
    */
   writeDocument(write: DocumentWrite): Promise<boolean>;
-  /** The number of the last archive; 0 without any. */
+  /** The number of the last archive; 0 if there is none. */
   lastArchive(): Promise<number>;
   insertArchive(archive: LedgerArchive): Promise<void>;
   insertCarries(carries: readonly CarryRow[]): Promise<void>;

@@ -1,0 +1,85 @@
+/** Adds sums of hours to those of their days. The same rules as `roll_up_usage` on PostgreSQL. */
+
+import type { UsageFields } from '../../ledger/audit-source.js';
+import { HOURS_PER_DAY } from '../../ledger/usage-source.js';
+import { SUM_KEYS, addToSum } from './add-to-sum.js';
+import type { SumFigures } from './add-to-sum.js';
+import { SELECT_USAGE, usageOf } from './audit-source.js';
+import type { UsageRow } from './audit-source.js';
+import type { Connection } from './connection.js';
+
+interface DaySum {
+  readonly primary: readonly (string | number)[];
+  readonly figures: SumFigures;
+}
+
+/**
+ * @param before - Hours since 1970-01-01: only earlier hours.
+ * @returns how many sums were rolled up
+ */
+export function rollUpUsage(connection: Connection, before: number, limit: number): number {
+  return connection.write(() => {
+    const open = connection
+      .all<UsageRow>(
+        `${SELECT_USAGE} WHERE rolled_up = FALSE AND hour < ? ORDER BY hour LIMIT ?`,
+        before,
+        limit,
+      )
+      .map(usageOf);
+    for (const { primary, figures } of daySumsOf(open)) {
+      addToSum(connection, 'usage_day', primary, figures);
+    }
+    for (const row of open) markRolledUp(connection, row);
+    return open.length;
+  });
+}
+
+/** The sums of keys, of accounts and of everything. */
+function daySumsOf(rows: readonly UsageFields[]): Iterable<DaySum> {
+  const sums = new Map<string, DaySum>();
+  for (const row of rows) {
+    const { accountId, keyId, model, endpoint, upstreamAccount, ratesId } = row;
+    const day = Math.floor(row.hour / HOURS_PER_DAY);
+    for (const owner of [
+      [accountId, keyId],
+      [accountId, ''],
+      ['', ''],
+    ]) {
+      const primary = [...owner, day, model, endpoint, upstreamAccount, ratesId];
+      const id = JSON.stringify(primary);
+      sums.set(id, { primary, figures: added(sums.get(id)?.figures, figuresOf(row)) });
+    }
+  }
+  return sums.values();
+}
+
+function figuresOf({ requests, counts, rates, writtenOff }: UsageFields): SumFigures {
+  return { requests: Number(requests), counts: counts.map(Number), rates, writtenOff };
+}
+
+function added(sum: SumFigures | undefined, more: SumFigures): SumFigures {
+  if (sum === undefined) return more;
+  return {
+    ...more,
+    requests: sum.requests + more.requests,
+    counts: more.counts.map((count, index) => count + (sum.counts[index] ?? 0)),
+    writtenOff: sum.writtenOff + more.writtenOff,
+  };
+}
+
+const IS_IT = SUM_KEYS.usage_hour.map((column) => `${column} = ?`).join(' AND ');
+const [OPEN, ROLLED_UP] = [0, 1];
+
+function markRolledUp(connection: Connection, row: UsageFields): void {
+  const { accountId, hour, keyId, model, endpoint, upstreamAccount, ratesId } = row;
+  const position = [accountId, hour, keyId, model, endpoint, upstreamAccount, ratesId];
+  const marked = connection.run(
+    `UPDATE OR IGNORE usage_hour SET rolled_up = TRUE WHERE ${IS_IT}`,
+    ...position,
+    OPEN,
+  );
+  if (marked > 0) return;
+  // It has charges that came after the hour was rolled up.
+  addToSum(connection, 'usage_hour', [...position, ROLLED_UP], figuresOf(row));
+  connection.run(`DELETE FROM usage_hour WHERE ${IS_IT}`, ...position, OPEN);
+}

@@ -1,0 +1,58 @@
+/** What both databases need to read sums of usage for an audit. */
+
+import type { UsageDimension } from '../usage.js';
+import type { UsageFields } from './audit-source.js';
+
+/** The dimensions of a sum of a day; its rates are the last one. */
+export const OF_DAY: readonly UsageDimension[] = [
+  'account',
+  'key',
+  'model',
+  'endpoint',
+  'upstream',
+];
+
+/** The values are a day and the first hour after it. */
+export const NEXT_USAGE_DAY =
+  'SELECT min(day) AS day FROM (SELECT min(day) AS day FROM usage_day WHERE day > ? UNION ALL ' +
+  'SELECT min(hour) / 24 FROM usage_hour WHERE rolled_up = TRUE AND hour >= ?) days';
+
+/**
+ * Charges that came late may have a row beside the one that is rolled up, and the two become one at
+ * any moment. So both must be read by the same statement, and are returned as one sum.
+ *
+ * @param rows - In order. If there are more than `limit`, the last sum may be cut and is left out.
+ */
+export function wholeSums(rows: readonly UsageFields[], limit: number): readonly UsageFields[] {
+  const cut = rows.length > limit ? rows.at(-1) : undefined;
+  const sums: UsageFields[] = [];
+  for (const row of rows) {
+    if (cut !== undefined && isSameSum(row, cut)) break;
+    const last = sums.at(-1);
+    if (last === undefined || !isSameSum(last, row)) sums.push(row);
+    else sums[sums.length - 1] = added(last, row);
+  }
+  return sums;
+}
+
+function isSameSum(a: UsageFields, b: UsageFields): boolean {
+  return (
+    a.accountId === b.accountId &&
+    a.hour === b.hour &&
+    a.keyId === b.keyId &&
+    a.model === b.model &&
+    a.endpoint === b.endpoint &&
+    a.upstreamAccount === b.upstreamAccount &&
+    a.ratesId === b.ratesId &&
+    a.rates.every((rate, index) => rate === b.rates[index])
+  );
+}
+
+function added(a: UsageFields, b: UsageFields): UsageFields {
+  return {
+    ...a,
+    requests: a.requests + b.requests,
+    counts: a.counts.map((count, index) => count + (b.counts[index] ?? 0n)),
+    writtenOff: a.writtenOff + b.writtenOff,
+  };
+}

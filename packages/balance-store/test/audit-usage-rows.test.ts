@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import type { UsageFields } from '../src/ledger/audit-source.js';
+import { wholeSums } from '../src/ledger/audit-usage-rows.js';
+
+const sum = (hour: number, requests: bigint, rate = '1'): UsageFields => ({
+  accountId: 'a',
+  hour,
+  keyId: 'k',
+  model: 'm',
+  endpoint: 'messages',
+  upstreamAccount: '',
+  ratesId: 'r',
+  rates: [rate, '1', '1', '1', '1'],
+  requests,
+  counts: [requests, 0n, 0n, 0n, 1n],
+  writtenOff: 2n,
+});
+
+describe('sums of usage that an audit reads', () => {
+  it('add up a sum that is rolled up and the one of charges that came late', () => {
+    expect(wholeSums([sum(1, 1n), sum(2, 2n), sum(2, 3n), sum(3, 4n)], 4)).toEqual([
+      sum(1, 1n),
+      { ...sum(2, 5n), counts: [5n, 0n, 0n, 0n, 2n], writtenOff: 4n },
+      sum(3, 4n),
+    ]);
+  });
+
+  it('leave out the last one of a page that may be cut in two', () => {
+    expect(wholeSums([sum(1, 1n), sum(2, 2n), sum(2, 3n)], 2)).toEqual([sum(1, 1n)]);
+    expect(wholeSums([sum(1, 1n), sum(2, 2n), sum(3, 3n)], 2)).toEqual([sum(1, 1n), sum(2, 2n)]);
+  });
+
+  it('stay apart when their rates differ, so that the audit reports them', () => {
+    expect(wholeSums([sum(1, 1n), sum(1, 1n, '2')], 9)).toHaveLength(2);
+  });
+});
