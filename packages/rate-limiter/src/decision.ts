@@ -7,6 +7,6 @@ export type Decision =
     }
   | {
       readonly outcome: 'denied';
-      /** The exact wait, rounded up to a whole millisecond: after it the event is allowed. */
+      /** The exact time after which the event is allowed, rounded up to a whole millisecond. */
       readonly retryAfterMs: number;
     };

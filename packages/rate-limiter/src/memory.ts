@@ -41,7 +41,7 @@ interface BusySubject {
 
 interface Log {
   readonly events: readonly number[];
-  /** When the last of them leaves the window. */
+  /** When the last event of the log leaves the window. */
   readonly emptyAtUs: number;
 }
 
@@ -82,7 +82,7 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryL
 
   function giveBack(subject: string): void {
     const state = busy.get(subject);
-    // Absent after close.
+    // After `close`, the subject is not in the map any more.
     if (state === undefined) return;
     state.leases -= 1;
     if (state.leases > 0) return;

@@ -4,7 +4,7 @@
  */
 
 export interface Policy {
-  /** Leases at once. */
+  /** The most leases at the same time. */
   readonly concurrency: number;
   /** Permits that may be taken at once after a pause. */
   readonly burst: number;
@@ -20,7 +20,8 @@ export interface LogPolicy {
 const MICROSECONDS_PER_MINUTE = 60_000_000;
 
 /**
- * Some 31 years. The sum of such a span and a time of any clock is an exact integer in a double.
+ * About 31 years. A double holds the sum of such a span and a time of any clock as an exact
+ * integer.
  */
 const MAX_SPAN_US = 1e15;
 
@@ -65,7 +66,8 @@ function assertCount(name: string, value: number): void {
 }
 
 /**
- * One replica's share of a limit that `replicas` share without communicating; at least 1 of each.
+ * The share of one replica when `replicas` share a policy without communicating. Each limit is at
+ * least 1.
  */
 export function shareOfPolicy(policy: Policy, replicas: number): Policy {
   return {

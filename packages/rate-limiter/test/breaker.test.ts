@@ -17,7 +17,7 @@ function createProbedBreaker() {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('breaker', () => {
-  it('opens after three failures within a second, successes between them or not', () => {
+  it('opens after three failures within a second, with or without successes between them', () => {
     const { breaker, clock, told } = createProbedBreaker();
     for (const pauseMs of [0, 500, 500]) {
       expect(breaker.isClosed()).toBe(true);
@@ -29,7 +29,7 @@ describe('breaker', () => {
     expect(told).toEqual(['local']);
   });
 
-  it('stays closed through failures that are rare', () => {
+  it('stays closed if failures are rare', () => {
     const { breaker, clock, told } = createProbedBreaker();
     for (let n = 0; n < 100; n += 1) {
       breaker.failed(new Error('lost'));

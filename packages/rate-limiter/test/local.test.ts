@@ -117,7 +117,7 @@ describe('permits of one process, granted through Redis or locally', () => {
     const tatUs = boundTatUs(START_US + 600_000_000, START_US, limits);
     const decision = decide({ ...FULL, tatUs }, START_US, whole, count);
     if (decision.outcome !== 'denied' || decision.limit !== 'rate') throw new Error('not denied');
-    // The whole burst, and one permit of the share.
+    // The time until the whole burst and one permit of the share have come back.
     const longestUs = 3_000_000 + count * 1_000_000;
     expect(decision.waitUs).toBeLessThanOrEqual(longestUs);
     expect(decide({ ...FULL, tatUs }, START_US + decision.waitUs, whole, count).outcome).toBe(

@@ -22,7 +22,7 @@ export interface LosingRedisOptions {
   readonly connect: () => Promise<LosableRedis>;
 }
 
-/** In Redis no permit comes back while a test runs. */
+/** A policy with nine permits, none of which comes back in Redis while a test runs. */
 const NINE = { concurrency: 100, burst: 9, requestsPerMinute: 1 / 60 };
 const INTERVAL_MS = 3_600_000;
 const FIVE_LEASES = { concurrency: 5, burst: 1_000, requestsPerMinute: 60 };
@@ -164,7 +164,7 @@ function createGate(client: RedisClient) {
       eval: (...args: Parameters<RedisClient['eval']>) => through(() => client.eval(...args)),
       zrem: (...args: Parameters<RedisClient['zrem']>) => through(() => client.zrem(...args)),
     },
-    /** From now on Redis is asked, but its answers are held back. */
+    /** From now on calls reach Redis, but its answers are held back. */
     withhold: () => void (mode = 'withhold'),
     /** From now on every call fails at once. */
     refuse: () => void (mode = 'refuse'),

@@ -151,7 +151,7 @@ function release(pick: number): Command {
     check: (model) => model.leases.length > 0,
     async run(model, real) {
       const index = pick % model.leases.length;
-      // Sometimes a lease that was released before, which must change nothing.
+      // This is sometimes a lease that was released before. Releasing it again must change nothing.
       real.leases[index]?.release();
       const lease = model.leases[index];
       model.leases[index] = undefined;

@@ -43,7 +43,7 @@ export interface AdmissionCalls {
   flush(): void;
 }
 
-/** If a call takes longer than this, the next batch does not wait for it. */
+/** If a call takes longer than this, the next batch is sent without waiting for it. */
 const PROMPT_MS = 5;
 /** The most steps per call. Redis executes nothing else during a script, some 10 µs per step. */
 const MAX_STEPS = 200;

@@ -12,7 +12,7 @@ import { ADMIT_REPLY } from './lua-scripts.js';
 
 export interface AdmissionsOptions {
   readonly calls: AdmissionCalls;
-  /** Counts every admission, so that it knows what Redis has granted. */
+  /** Counts every admission, so that it knows how much Redis has granted. */
   readonly local: LocalAdmissions;
   readonly registry: LeaseRegistry;
   readonly breaker: Breaker;

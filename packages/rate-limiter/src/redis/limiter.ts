@@ -55,12 +55,12 @@ export interface RedisLimiterOptions {
 /**
  * A {@link Limiter} on Redis 5 or newer, alone or as a cluster.
  *
- * - Never over the limit while Redis keeps its data. If it loses them, each process goes on
- *   counting its own leases and puts them back at its next admission or heartbeat: until then at
- *   most twice the concurrency can be in flight over all replicas, and never more than the
+ * - The limits are never exceeded while Redis keeps its data. If Redis loses its data, each process
+ *   continues to count its own leases and puts them back at its next admission or heartbeat. Until
+ *   then at most twice the concurrency can be in flight over all replicas, and never more than the
  *   concurrency in a single replica.
- * - `admit` and `record` do not reject because of Redis: after `timeoutMs`, or at once while it is
- *   known to be down, they answer from this replica's share of the limits, at least 1.
+ * - `admit` and `record` do not reject because of Redis. After `timeoutMs`, or at once while Redis
+ *   is known to be down, they decide by this replica's share of the limits, which is at least 1.
  * - The local limits count all that this process has granted already, and Redis does not grant a
  *   second time what was granted locally. One process therefore gives no second burst when it loses
  *   Redis or reaches it again.

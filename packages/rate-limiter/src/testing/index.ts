@@ -27,9 +27,9 @@ export interface LimiterContractOptions {
   readonly create: () => LimiterHarness | Promise<LimiterHarness>;
 }
 
-/** One permit a second, and more leases than any test takes. */
+/** A policy with one permit a second, and more leases than any test takes. */
 const SECONDLY: Policy = { concurrency: 10_000, burst: 3, requestsPerMinute: 60 };
-/** More permits than any test takes. */
+/** A policy with two leases, and more permits than any test takes. */
 const TWO_LEASES: Policy = { concurrency: 2, burst: 10_000, requestsPerMinute: 600_000 };
 
 /** Declares the tests. */
