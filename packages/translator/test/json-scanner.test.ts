@@ -8,7 +8,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const scan = (text: string, shape?: JsonShape) =>
   scanTopLevel(encode(text), shape === undefined ? {} : { shape });
 
-/** The reference for the scanner: strict UTF-8, `JSON.parse`, and an object at the root. */
+/** The reference for the scanner: accepts strict UTF-8 that `JSON.parse` reads as an object. */
 function isObjectDocument(bytes: Uint8Array): boolean {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -21,7 +21,7 @@ import {
 import { createChatChunkStream, type ChatChunk } from '../src/streams/index.js';
 import { TRAITS } from './reverse-vectors.js';
 
-/** The compiler has to accept these: our objects, where the SDKs' own are expected. */
+/** The compiler has to accept this package's objects where those of the SDKs are expected. */
 type Accepts<Wide, Narrow extends Wide> = Narrow extends Wide ? true : never;
 export type Fits = [
   Accepts<Anthropic.MessageCreateParams, MessageParams>,

@@ -189,7 +189,7 @@ describe('iterateThrough', () => {
 });
 
 describe('transformThrough', () => {
-  it('gives the output of push for every vector, split anywhere', async () => {
+  it('has the output of push for every vector, split anywhere', async () => {
     for (const [, vector] of STREAM_VECTORS) {
       const bytes = bytesOf(vector);
       await fc.assert(

@@ -274,7 +274,7 @@ describe('REQUEST_FIELDS', () => {
     }
   });
 
-  it('lists all members that are read: others are noted', () => {
+  it('lists all members that are read, and notes all others', () => {
     expect(noted('unheard_of', 1)).toEqual([
       { path: 'unheard_of', detail: 'no upstream equivalent' },
     ]);
@@ -282,12 +282,12 @@ describe('REQUEST_FIELDS', () => {
 });
 
 describe('toAllowedToken', () => {
-  it('leaves text that the upstream accepts', () => {
+  it('does not change text that the upstream accepts', () => {
     expect(toAllowedToken('toolu_01-AZ')).toBe('toolu_01-AZ');
   });
 
   it.each(['', ' ', 'a b', 'ä', 'x'.repeat(65), '\ud83d', 'a\n'])(
-    'makes %j acceptable, always alike',
+    'makes %j acceptable, always in the same way',
     (text) => {
       expect(isAllowedToken(toAllowedToken(text))).toBe(true);
       expect(toAllowedToken(text)).toBe(toAllowedToken(text));

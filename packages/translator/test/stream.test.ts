@@ -185,7 +185,7 @@ describe('createChatStream', () => {
     }
   });
 
-  it('ends as too large when an event exceeds its limit', () => {
+  it('fails as too large when an event exceeds its limit', () => {
     const pipe = createChatStream(
       { model: 'm', created: 1, includeUsage: false, legacyFunctions: false },
       { maxEventBytes: 100 },
@@ -237,7 +237,7 @@ describe('createChatStream', () => {
     ['nothing to escape', 'x'],
     ['escapes only', '\n'],
     ['more than ASCII', 'é'],
-  ])('takes a text delta of megabytes: %s', (_, character) => {
+  ])('accepts a text delta of megabytes: %s', (_, character) => {
     const context = { model: 'm', created: 1, includeUsage: false, legacyFunctions: false };
     const text = character.repeat(8 * 1024 * 1024);
     const pushed = Buffer.from(createChatStream(context).push(upToText(text))).toString();

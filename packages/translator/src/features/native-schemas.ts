@@ -45,8 +45,8 @@ export function nativeSchemas(): SchemaReader {
 }
 
 /**
- * For a model that guarantees no schema. A strict format is refused, a format that is not strict is
- * requested in the system prompt, and a strict tool is sent as a plain one.
+ * Reads schemas for a model that cannot guarantee any. A strict format is refused, a format that is
+ * not strict is requested in the system prompt, and a strict tool is sent as a plain one.
  */
 export function promptedSchemas(): SchemaReader {
   return readerWith(() => ({

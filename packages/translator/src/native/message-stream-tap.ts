@@ -124,8 +124,8 @@ function endOfContent(bytes: Uint8Array, from: number): number {
 
 /**
  * Most events of a stream are content events and pings, which contain nothing about the message as
- * a whole. They are recognised by their first bytes and not read. Every other event is read, also
- * one that does not begin with its name.
+ * a whole. They are recognised by their first bytes and not read. Every other event is read,
+ * including one that does not begin with its name.
  */
 function isContentOrPing(bytes: Uint8Array, from: number, to: number): boolean {
   // `event: `, then `c` and `_` of content_block_…, or `pi` of ping.

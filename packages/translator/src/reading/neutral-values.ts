@@ -1,4 +1,4 @@
-/** Values in requests that ask for the default. Leaving them out needs no note. */
+/** Values in requests that ask for the default. They are left out without a note. */
 
 /** For each member, the JSON of the value that asks for the default. */
 export const NEUTRAL_VALUES: Readonly<Record<string, string>> = {

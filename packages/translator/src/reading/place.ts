@@ -83,10 +83,17 @@ export class Place {
     return isJsonObject(this.value) ? this : this.mustBe('an object');
   }
 
-  /** Reads each item of an array. Items that are read as undefined are left out. */
-  items<Read>(read: (item: Place, index: number) => Read | undefined): Read[] {
+  /**
+   * Reads each item of an array. Items that are read as undefined are left out.
+   *
+   * @param expected - What another value is refused for.
+   */
+  items<Read>(
+    read: (item: Place, index: number) => Read | undefined,
+    expected = 'an array',
+  ): Read[] {
     const { value } = this;
-    if (!Array.isArray(value)) return this.mustBe('an array');
+    if (!Array.isArray(value)) return this.mustBe(expected);
     const results: Read[] = [];
     value.forEach((item, index) => {
       const result = read(new Place(this.t, item, this, index), index);

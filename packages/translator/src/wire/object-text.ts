@@ -1,7 +1,7 @@
 /**
  * Checks whether a text is a JSON object, without building it. `JSON.parse` is faster, but it
- * allocates memory for every value: some 20 times the text for empty arrays, 60 times for nested
- * arrays. A client can put either into the arguments of a call.
+ * allocates memory for every value: some 20 times the size of the text for empty arrays, and 60
+ * times for nested arrays. A client can put either into the arguments of a call.
  */
 
 /** Levels of nested arrays and objects. */

@@ -97,6 +97,8 @@ export function createChunkWriter(
         addDelta(event);
         return;
       case 'content_block_start': {
+        // A block that was never closed must not be lost.
+        closeBlock(event['index']);
         const block = openBlock(event['content_block'], 'content_block', source);
         blocks.set(event['index'], block);
         return;
@@ -252,7 +254,8 @@ export function createChunkWriter(
     if (stopReason === 'refusal') {
       chunks.delta(JSON.stringify({ refusal: refusalOf(stopDetails) }));
     }
-    // In one delta, because SDKs that assemble streams replace an earlier list by a later one.
+    // All annotations are in one delta, because SDKs that assemble streams replace an earlier list
+    // by a later one.
     if (annotations[0]) chunks.delta(JSON.stringify({ annotations }));
     const { legacyFunctions } = context;
     chunks.end(

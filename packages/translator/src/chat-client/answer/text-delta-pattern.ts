@@ -3,7 +3,7 @@
  * groups are the index of its block, and the JSON of its string, which goes into the chunk
  * unchanged. The string may contain only escapes that `JSON.stringify` writes identically, so this
  * path and the parser give the same bytes. The upstream pads events between the closing braces.
- * Sticky: matches at `lastIndex` and consumes one whole event.
+ * The pattern is sticky: it matches at `lastIndex` and consumes one whole event.
  */
 export const TEXT_DELTA_EVENT =
   // eslint-disable-next-line no-control-regex -- JSON strings have none

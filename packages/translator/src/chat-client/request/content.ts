@@ -40,7 +40,6 @@ export function contentBlocks<Type extends PartType>(
 ): (PartBlocks[Type] | TextBlock)[] {
   if (!content) return [];
   if (typeof content.value === 'string') return listOf(textBlock(content));
-  if (!Array.isArray(content.value)) content.mustBe('a string or an array');
   return content.items((part) => {
     const written = part.object().at('type');
     const type = types.find((known) => known === written.value);
@@ -48,7 +47,7 @@ export function contentBlocks<Type extends PartType>(
     const block = READERS[type](part.at(type));
     finishReading(part, block);
     return block;
-  });
+  }, 'a string or an array');
 }
 
 /**

@@ -32,7 +32,7 @@ export interface Conversation {
 }
 
 /**
- * Consecutive messages of one side. Only a user turn has results; only an assistant turn has
+ * Consecutive messages of one role. Only a user turn has results; only an assistant turn has
  * thinking and calls.
  */
 interface Turn {

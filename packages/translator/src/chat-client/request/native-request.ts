@@ -113,6 +113,8 @@ export interface ToolResultBlock {
   cache_control?: CacheControl | undefined;
 }
 
+export type Stringify = (value: unknown) => string;
+
 /**
  * Writes the body that is sent upstream.
  *
@@ -120,23 +122,38 @@ export interface ToolResultBlock {
  * as the upstream orders its cached prefixes, then the rest. Two requests with the same beginning
  * therefore begin with the same bytes. Caches keyed by the text of the body depend on that.
  */
-export function writeNativeRequest(request: NativeRequest): string {
+export function writeNativeRequest(
+  request: NativeRequest,
+  stringify: Stringify = JSON.stringify,
+): string {
   const { model, max_tokens, tools, system, messages, ...rest } = request;
-  const head = JSON.stringify({ model, max_tokens, tools, system }).slice(0, -1);
-  const tail = JSON.stringify(rest).slice(1);
-  const comma = tail === '}' ? '' : ',';
-  return `${head},"messages":[${messages.map(writeMessage).join(',')}]${comma}${tail}`;
+  const ordered = { model, max_tokens, tools, system, messages, ...rest };
+  return writeObject(ordered, messages, writeList(messages, writeMessage));
+
+  function writeMessage(message: NativeMessage): string {
+    if (message.role !== 'assistant') return stringify(message);
+    return writeObject(message, message.content, writeList(message.content, writeBlock));
+  }
+
+  function writeBlock(block: Block): string {
+    if (block.type !== 'tool_use') return stringify(block);
+    return writeObject(block, block.input, block.input.json);
+  }
+
+  /** @param text - the JSON text of one member */
+  function writeObject(object: object, member: object, text: string): string {
+    let json = '';
+    for (const [name, value] of Object.entries(object)) {
+      if (value === undefined) continue;
+      json += `${json && ','}"${name}":${value === member ? text : stringify(value)}`;
+    }
+    return `{${json}}`;
+  }
 }
 
-function writeMessage(message: NativeMessage): string {
-  if (message.role !== 'assistant') return JSON.stringify(message);
-  return `{"role":"assistant","content":[${message.content.map(writeBlock).join(',')}]}`;
-}
-
-function writeBlock(block: Block): string {
-  if (block.type !== 'tool_use') return JSON.stringify(block);
-  const { type, id, name, input, cache_control } = block;
-  const head = JSON.stringify({ type, id, name }).slice(0, -1);
-  const tail = cache_control ? `,"cache_control":${JSON.stringify(cache_control)}` : '';
-  return `${head},"input":${input.json}${tail}}`;
+/** Unlike `join`, this does not copy the texts. */
+function writeList<Item>(items: readonly Item[], write: (item: Item) => string): string {
+  let json = '';
+  for (const item of items) json += (json && ',') + write(item);
+  return `[${json}]`;
 }

@@ -27,7 +27,7 @@ export interface ReasoningWish {
   readonly level: string | undefined;
   /** The most thinking tokens. */
   readonly budget?: number | undefined;
-  /** Whether thinking is to be turned on, at whatever level. */
+  /** Whether thinking is to be turned on, at any level. */
   readonly isOn?: boolean;
   /** Whether the answer is to have no thinking. */
   readonly isHidden?: boolean;
@@ -71,7 +71,7 @@ export function translateReasoning(
   return { effort, isHidden };
 }
 
-/** Reads what a chat request asks for, in any of the three members. */
+/** Reads the reasoning that a chat request asks for, from any of the three members. */
 export function readReasoningWish(chat: Place): ReasoningWish {
   const effort = chat.given('reasoning_effort');
   const reasoning = chat.given('reasoning');

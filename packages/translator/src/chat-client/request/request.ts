@@ -51,14 +51,19 @@ export interface TranslateRequestOptions {
   /** The form in which the answer returns thinking. If absent, thinking is left out. */
   readonly reasoning?: ReasoningForm | undefined;
   /**
-   * `cacheConversations` of `@gateway/translator/features`. It adds cache points to a request
-   * without any. Without it, only the client's own are sent.
+   * `cacheConversations` of `@gateway/translator/features`. It adds cache points to a request that
+   * has none. If absent, only the client's own are sent.
    */
   readonly cache?: AddCachePoints | undefined;
   /**
    * `webSearch()` of `@gateway/translator/features`. Without it, `web_search_options` are ignored.
    */
   readonly webSearch?: ReadWebSearch | undefined;
+  /**
+   * Writes the parts of the body as JSON text. Default: `JSON.stringify`. A server that limits the
+   * memory of a request can write long strings in pieces.
+   */
+  readonly stringify?: ((value: unknown) => string) | undefined;
 }
 
 export type RequestTranslation =
@@ -174,7 +179,7 @@ function translate(body: unknown, options: TranslateRequestOptions): RequestTran
   if (t.cachePlaces.size === 0) options.cache?.(request);
   return {
     outcome: 'translated',
-    body: writeNativeRequest(request),
+    body: writeNativeRequest(request, options.stringify),
     stream,
     response: {
       model: askedFor,
@@ -236,7 +241,7 @@ function readIncludeUsage(options: Place | undefined, stream: boolean): boolean 
 
 function readStop(stop: Place | undefined): string[] {
   if (typeof stop?.value === 'string') return listOf(readSequence(stop));
-  return stop?.items(readSequence) ?? [];
+  return stop?.items(readSequence, 'a string or an array') ?? [];
 }
 
 function readSequence(place: Place): string | undefined {

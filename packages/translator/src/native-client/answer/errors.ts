@@ -55,7 +55,9 @@ export function errorOfStatus(status: number): NativeErrorType {
   return status >= 400 && status < 500 ? 'invalid_request_error' : 'api_error';
 }
 
-/** Values of `error.code` and `error.type` of chat upstreams that say more than the status. */
+/**
+ * Values of `error.code` and `error.type` of chat upstreams that are more specific than the status.
+ */
 const WORDS: Readonly<Record<string, NativeErrorType>> = {
   insufficient_quota: 'billing_error',
   billing_hard_limit_reached: 'billing_error',

@@ -1,8 +1,8 @@
 /**
  * Finds the call that a delta of `tool_calls` belongs to.
  *
- * In the format, `index` decides. Some servers give every call the index 0 and an id of its own
- * (https://github.com/su-kaka/gcli2api/pull/406), and some send no index.
+ * The format identifies the call by `index`. Some servers give every call the index 0 and an id of
+ * its own (https://github.com/su-kaka/gcli2api/pull/406), and some send no index.
  */
 
 import {

@@ -63,7 +63,10 @@ export function readChatUsage(chat: unknown): UsageReading {
   };
 }
 
-/** A 0 would be read as a count (docs/decisions/0012). The SDK's types have no null here. */
+/**
+ * Null, because a 0 would be read as a count (docs/decisions/0012). The SDK's types have no null
+ * here.
+ */
 const UNKNOWN_COUNT = null as unknown as number;
 
 /** Native counts. If the usage is missing or invalid, every count is null. */

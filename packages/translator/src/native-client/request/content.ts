@@ -5,7 +5,7 @@ import { textDataUrl } from '../../wire/data-url.js';
 import type { ChatPart, TextPart } from './chat-request.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
 
-/** Blocks that only make sense with the provider's own tools and stores. */
+/** Types of blocks that only make sense with the provider's own tools and stores. */
 const SERVER_BLOCK =
   /^(server_tool_use|.+_tool_result|tool_reference|browser_state|container_upload|mcp_tool_use|mcp_tool_listing)$/;
 
@@ -14,7 +14,7 @@ export function blocksOf(holder: Place, name: string): Place[] {
   const content = holder.at(name);
   const { value: text } = content;
   if (typeof text === 'string') return [new Place(holder.t, { type: 'text', text }, holder, name)];
-  return content.items((item) => item.object());
+  return content.items((item) => item.object(), 'a string or an array');
 }
 
 /** Translates one block. Only empty text is left out without a note. */

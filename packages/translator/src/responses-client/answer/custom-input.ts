@@ -12,7 +12,7 @@ const BEGINNING = /^\s*\{\s*"input"\s*:\s*"/;
  * is complete.
  */
 const MAX_BEGINNING = 64;
-/** Half a character, whose other half may follow. */
+/** The first half of a character (a surrogate), whose other half may follow. */
 const HALF_CHARACTER = /\\ud[89ab]..$/i;
 
 export class CustomInputReader {

@@ -275,7 +275,7 @@ export function createResponseEventWriter(
         if (block.part) closeText(block.part, block.citations);
         return;
       case 'search': {
-        // Its query is complete only now.
+        // The query of the search is complete only now.
         const input = block.json === '' ? block.input : parseJson(block.json);
         const { messageId } = state;
         closeSearch(block.id, 'failed');

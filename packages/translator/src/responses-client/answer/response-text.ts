@@ -2,7 +2,7 @@
 
 import { chatServiceTier } from '../../chat-client/answer/service-tier.js';
 import type { StreamError } from '../../wire/stream-pipe.js';
-import type { Usage } from '../../wire/usage.js';
+import { chatUsage, type Usage } from '../../wire/usage.js';
 import type { ResponsesContext } from '../response-context.js';
 import type { IncompleteReason } from './incomplete-reason.js';
 import { responseId } from './output-items.js';
@@ -58,20 +58,14 @@ export function responseText(
 }
 
 /** The `usage` of a response. `input_tokens` counts the whole prompt, so that totals add up. */
-export function responseUsage({
-  inputTokens,
-  outputTokens,
-  cacheReadInputTokens: cached,
-  cacheCreationInputTokens: written,
-  thinkingTokens,
-}: Usage) {
-  const promptTokens = inputTokens + cached + written;
+export function responseUsage(input: Usage) {
+  const chat = chatUsage(input);
   return {
-    input_tokens: promptTokens,
-    input_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
-    output_tokens: outputTokens,
-    output_tokens_details: { reasoning_tokens: thinkingTokens },
-    total_tokens: promptTokens + outputTokens,
+    input_tokens: chat.prompt_tokens,
+    input_tokens_details: chat.prompt_tokens_details,
+    output_tokens: chat.completion_tokens,
+    output_tokens_details: chat.completion_tokens_details,
+    total_tokens: chat.total_tokens,
   };
 }
 

@@ -33,11 +33,11 @@ import { responseText, type TranslateMessageContext } from './response-text.js';
  * Translates the body of a successful response of the upstream. The result is the response with
  * which the stream of the same message would end.
  *
- * Each content block becomes an output item, consecutive text blocks one message. Arguments of
- * calls have the digits and the order of the native `input`. Web searches become items if the
- * request offered them. Other server tools and blocks of unknown type are left out. A message that
- * was cut off or refused is `incomplete`. A body is `malformed` if it is not a message, or if a
- * call's id or name is missing or not a string.
+ * Each content block becomes an output item, but consecutive text blocks become one message.
+ * Arguments of calls have the digits and the order of the native `input`. Web searches become items
+ * if the request offered them. Other server tools and blocks of unknown type are left out. A
+ * message that was cut off or refused is `incomplete`. A body is `malformed` if it is not a
+ * message, or if a call's id or name is missing or not a string.
  */
 export function translateMessage(
   nativeBody: string | Uint8Array,
@@ -92,7 +92,7 @@ function outputItems(
   { json, messageId, context }: Source,
 ): OutputItem[] | undefined {
   const items: OutputItem[] = [];
-  /** By the native id of the search. */
+  /** The searches by their native ids. */
   const searches = new Map<unknown, SearchItem>();
   let inputs: ReadonlyMap<string, string> | undefined;
   for (const [at, block] of blocks.entries()) {

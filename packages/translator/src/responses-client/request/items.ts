@@ -46,7 +46,7 @@ export function translateInput(
   if (typeof input.value === 'string') {
     const text = textBlock(input);
     if (text) turns.hear([text], input);
-  } else input.items(addItem);
+  } else input.items(addItem, 'a string or an array');
 
   if (turns.isEmpty) turns.hear(lastOf(system, input), input);
   return { system: system.flat(), messages: turns.finish(), calledTools, addedTools };

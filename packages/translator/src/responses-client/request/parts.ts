@@ -59,7 +59,7 @@ export function readParts<Type extends PartType>(
     const block: PartBlocks[Type] | undefined = READERS[type](part);
     finishReading(part, block);
     return block;
-  });
+  }, 'a string or an array');
 }
 
 function readImage(part: Place): ImageBlock {

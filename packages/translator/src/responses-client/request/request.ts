@@ -104,7 +104,15 @@ export function translateResponsesRequest(
 
 function translate(
   body: unknown,
-  { model, traits, maxOutputTokens, endUserId, cache, webSearch }: TranslateResponsesOptions,
+  {
+    model,
+    traits,
+    maxOutputTokens,
+    endUserId,
+    cache,
+    webSearch,
+    stringify,
+  }: TranslateResponsesOptions,
 ): ResponsesRequestTranslation {
   const t = createTranslation();
   const request = new Place(t, body).object();
@@ -170,7 +178,7 @@ function translate(
   if (t.cachePlaces.size === 0) cache?.(native);
   return {
     outcome: 'translated',
-    body: writeNativeRequest(native),
+    body: writeNativeRequest(native, stringify),
     stream,
     response,
     notes: finishNotes(t),

@@ -100,7 +100,7 @@ function readSearches(
     first.note('dropped', 'there is no web search');
     return undefined;
   }
-  // Pages from the client's cache only. The upstream has no such mode, and its searches cost money.
+  // The client wants only cached pages. The upstream has no such mode, and its searches cost money.
   if (first.at('external_web_access').value === false) {
     first.note('dropped', 'searches cannot do without external web access');
     return undefined;

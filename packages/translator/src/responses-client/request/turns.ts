@@ -21,7 +21,7 @@ import type { ModelTraits } from '../../chat-client/request/traits.js';
 import { type Place, quote } from '../../reading/place.js';
 import { append } from '../../wire/lists.js';
 
-/** Consecutive items of one side. Outputs of calls are not blocks of a turn: see {@link Call}. */
+/** Consecutive items of one role. Outputs of calls are not blocks of a turn: see {@link Call}. */
 interface Turn {
   readonly role: 'user' | 'assistant';
   /** In the order of the items. */
