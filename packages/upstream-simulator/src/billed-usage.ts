@@ -1,4 +1,7 @@
-/** What the provider bills for a message, which need not be what its client received. */
+/**
+ * The tokens that the provider bills for a message. They may differ from the usage that the client
+ * received.
+ */
 
 import { asObject } from './message.js';
 import type { JsonObject, MessageUsage } from './message.js';
@@ -16,17 +19,18 @@ export type TokenType = (typeof TOKEN_TYPES)[number];
 export type TokenCounts = Readonly<Record<TokenType, number>>;
 
 export interface BilledUsage {
-  /** When the message was made, in milliseconds since the epoch. */
+  /** When the message was generated, in milliseconds since the epoch. */
   readonly atMs: number;
   readonly model: string;
   readonly tokens: TokenCounts;
 }
 
 /**
- * What the reports count of a message; `undefined` for nothing. A stream that ends with an error is
- * not billed; one whose connection breaks is.
+ * The tokens of a message that the reports count; `undefined` if they do not count the message. A
+ * stream that ends with an error is not billed. A stream whose connection breaks is billed.
  *
- * @param sent - The usage as it is sent. What a script made unreadable is taken from `own`.
+ * @param sent - The usage as it is sent. If a script made a count unreadable, that of `own` is
+ * used.
  * @param own - The simulator's own usage.
  */
 export function billedTokens(

@@ -34,7 +34,7 @@ export interface ServedUsage {
 
 export interface Journal {
   /**
-   * What the provider bills: each message that was made, even if its response was cut off. The
+   * What the provider bills: each message that was generated, even if its response was cut off. The
    * usage report and the cost report count these.
    */
   billed(): readonly BilledUsage[];

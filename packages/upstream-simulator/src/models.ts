@@ -64,7 +64,9 @@ export function modelInfo(id: string): JsonObject {
   };
 }
 
-/** `usage.inference_geo`. Models older than the choice of a region report `not_available`. */
+/**
+ * `usage.inference_geo`. Older models, for which a region cannot be chosen, report `not_available`.
+ */
 export function inferenceGeo({ model, inference_geo: asked }: JsonObject): string {
   if (GENERATION_4_5.has(String(model))) return 'not_available';
   return typeof asked === 'string' ? asked : 'global';

@@ -22,7 +22,10 @@ export interface UpstreamSimulatorOptions extends ReportOptions {
   readonly keepBodies?: boolean;
   /** Number of requests, and of usages, that the journal keeps in memory. Default: 200,000. */
   readonly maxJournalEntries?: number;
-  /** Milliseconds since the epoch: decides the day of a message in the reports. */
+  /**
+   * The current time in milliseconds since the epoch. It decides the day of a message in the
+   * reports.
+   */
   readonly now?: () => number;
   /** Path of a file that receives every request and usage as a line of JSON. */
   readonly journalFile?: string;

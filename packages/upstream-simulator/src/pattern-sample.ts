@@ -5,7 +5,7 @@
  */
 
 const MAX_REPEATS = 1000;
-/** Nested repetitions multiply, so a text beyond this length is dropped. */
+/** Nested repetitions multiply the length, so a longer text is dropped. */
 const MAX_LENGTH = 10_000;
 const GROUP = /\((?:\?(?::|<?[=!]|<\w+>))?/y;
 /** A class, an escape or any other character. */
@@ -62,8 +62,8 @@ export function compilePattern(pattern: string): RegExp | undefined {
     try {
       return new RegExp(pattern, flags);
     } catch {
-      // JSON Schema demands Unicode mode, but that mode refuses some common escapes: try without
-      // it.
+      // JSON Schema demands Unicode mode, but that mode refuses some common escapes. The next
+      // attempt does without it.
     }
   }
   return undefined;

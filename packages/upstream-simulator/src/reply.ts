@@ -8,6 +8,7 @@ import type { ContentBlock, JsonObject, MessageUsage } from './message.js';
 import type { PromptCache } from './prompt-cache.js';
 import { CHARS_PER_TOKEN, asArray, asObject, isObject, tokensOf } from './message.js';
 import { outputSchemaOf } from './output-format.js';
+import { promptedInput } from './prompted-input.js';
 import { sampleOf } from './schema-sample.js';
 
 const SEARCHED_ONCE = { web_search_requests: 1, web_fetch_requests: 0 };
@@ -153,7 +154,9 @@ function toolCalls(request: JsonObject): ContentBlock[] {
     type: 'tool_use',
     id: idOf('toolu', String(tool['name']), String(index), asked),
     name: String(tool['name']),
-    input: asObject(sampleOf(asObject(tool['input_schema']))),
+    input:
+      promptedInput(asked, String(tool['name'])) ??
+      asObject(sampleOf(asObject(tool['input_schema']))),
     caller: { type: 'direct' },
   }));
 }

@@ -11,7 +11,7 @@ import type { JsonObject } from './message.js';
 import { JSON_HEADERS, sendError, sendJson, sendParts } from './responses.js';
 import type { ErrorType } from './script.js';
 
-/** The reply to one request for a report. Without members: the report itself. */
+/** The reply to one request for a report. Without members, the reply is the report itself. */
 export interface ScriptedReport {
   readonly error?: { readonly type: ErrorType; readonly message?: string };
   /** The exact body of a 200. */
@@ -34,7 +34,7 @@ export function isReport(pathname: string): boolean {
   return pathname === USAGE_PATH || pathname === COST_PATH;
 }
 
-/** Answers a request for a report, or as the script says. */
+/** Answers a request for a report: with the report, or as the script says. */
 export async function serveReport(
   { req, res, requestId }: { req: IncomingMessage; res: ServerResponse; requestId: string },
   billed: readonly BilledUsage[],
@@ -89,7 +89,7 @@ const MAX_BUCKETS = 31;
 const PAGE = /^page_([\w-]+)$/;
 
 interface Days {
-  /** Their starts, in milliseconds since the epoch. */
+  /** The starts of the days on this page, in milliseconds since the epoch. */
   readonly shown: readonly number[];
   /** The start of the next page. */
   readonly next: number | undefined;

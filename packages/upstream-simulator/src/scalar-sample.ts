@@ -23,7 +23,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 
 /**
  * `fitting` satisfies all schemas. It is `undefined` if no such text exists, or if a pattern has no
- * sample; `closest` is a text in any case.
+ * sample. `closest` is always a text, even if it does not satisfy all schemas.
  */
 export function sampleTexts(schemas: readonly JsonObject[]): {
   readonly fitting: string | undefined;

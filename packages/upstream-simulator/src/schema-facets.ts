@@ -1,6 +1,6 @@
 /**
- * The constraints that several JSON Schemas together put on a value. No references, no
- * alternatives.
+ * The constraints that several JSON Schemas together put on a value. The schemas must not contain
+ * references or alternatives.
  */
 
 import { isDeepStrictEqual } from 'node:util';

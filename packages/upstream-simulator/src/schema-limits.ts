@@ -1,6 +1,6 @@
 /**
- * Limits of a schema: no definition that uses itself, a bounded number of optional members and of
- * unions, and a size that the API can compile.
+ * The API's limits of a schema: definitions must not use themselves, optional members and unions
+ * are limited in number, and the whole must be small enough to compile.
  */
 
 import { resolveReference, schemasWithin } from './json-schema.js';
@@ -41,7 +41,7 @@ function circle(path: readonly string[]): string {
   );
 }
 
-/** Only for schemas without a {@link circularProblem}: it would follow a circle without end. */
+/** Only for schemas without a {@link circularProblem}: otherwise it would not end. */
 export function complexityProblem(root: JsonObject): string | undefined {
   const members = [...schemasWithin(root)].map(asObject).flatMap(membersOf);
   const optional = members.filter(({ isRequired }) => !isRequired).length;

@@ -11,7 +11,10 @@ export interface ScriptChoice {
   add(reply: ScriptedReply): void;
   /** Uses this reply for all requests that match `when`. */
   addRule(when: (request: JsonObject) => boolean, reply: ScriptedReply): void;
-  /** The script of this request; empty if there is none. Takes it from the queue. */
+  /**
+   * Returns the script of this request, or an empty one if there is none. A queued script is
+   * removed from the queue.
+   */
   choose(req: IncomingMessage, request: JsonObject): ScriptedReply;
   clear(): void;
 }

@@ -21,7 +21,8 @@ export type ErrorType =
  */
 export interface ScriptedReply {
   /**
-   * Name of one of {@link SCENARIOS}: a ready set of the members below. Given members override it.
+   * Name of one of {@link SCENARIOS}: a ready-made set of the members below. Members of this script
+   * override those of the scenario.
    */
   readonly scenario?: string;
   readonly status?: number;
@@ -38,11 +39,11 @@ export interface ScriptedReply {
   readonly stopReason?: string;
   readonly stopSequence?: string | null;
   readonly stopDetails?: JsonObject | null;
-  /** Replaces members of `usage`; `undefined` removes a member. Any JSON is sent as given. */
+  /** Replaces members of `usage`; `undefined` removes a member. Any JSON is sent unchanged. */
   readonly usage?: Readonly<Record<string, unknown>>;
   /**
-   * Replaces counts in the usage report and the cost report; `null`: the reports leave the message
-   * out.
+   * Replaces counts in the usage report and the cost report. With `null`, the reports leave the
+   * message out.
    */
   readonly billed?: Partial<TokenCounts> | null;
   /** Sends a message without `usage`. */
@@ -215,8 +216,8 @@ export function resolveScript(script: ScriptedReply): ScriptedReply {
 const MARKER = /^\[\[script:(\{.*\})\]\]/s;
 
 /**
- * Reads the script from a user's text, `[[script:{…}]]`, or from a header. For clients that reach
- * the simulator through a gateway.
+ * Reads the script from a user's text, `[[script:{…}]]`, or from a header, for
+ * clients that reach the simulator through a gateway.
  */
 export function readScript(source: string, from: 'text' | 'header'): ScriptedReply | undefined {
   const json = from === 'header' ? source : MARKER.exec(source)?.[1];

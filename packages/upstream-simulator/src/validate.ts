@@ -148,7 +148,8 @@ function toolProblem(
 }
 
 /**
- * The API guarantees the schema of a strict tool, so it demands of it what it demands of a format.
+ * The API guarantees the schema of a strict tool, so it applies the rules for schemas of output
+ * formats.
  */
 function inputSchemaProblem(tool: JsonObject): string | undefined {
   const schema = asObject(tool['input_schema']);

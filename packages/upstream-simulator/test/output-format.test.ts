@@ -113,7 +113,7 @@ describe('a format that the API refuses', () => {
     expect(await refusalOf(simulator, request)).toBe(`output_config.format.${message}`);
   });
 
-  it('is one beside a prefilled reply, or beside citations', async () => {
+  it('is any format beside a prefilled reply, or beside citations', async () => {
     const begun = [...QUESTION.messages, { role: 'assistant', content: '{' }];
     expect(await refusalOf(simulator, { ...asking(PLACE), messages: begun })).toContain('prefill');
     const source = { type: 'text', media_type: 'text/plain', data: 'Paris is old.' };

@@ -68,7 +68,7 @@ const usage = (query: Readonly<Record<string, string>> = {}) =>
 const costs = () => report('cost_report', { 'group_by[]': 'description' });
 
 describe('the reports', () => {
-  it('count each message in the day in which it was made, by model and class', async () => {
+  it('count each message in the day in which it was generated, by model and class of tokens', async () => {
     simulator.script({ usage: USAGE });
     await send();
     simulator.script({
@@ -115,7 +115,7 @@ describe('the reports', () => {
     ]);
   });
 
-  it('count a response that was cut off, and what a script says; not an error, nor a usage it loses', async () => {
+  it('count a response that was cut off, and the counts of a script, but neither errors nor messages that a script leaves out', async () => {
     const counted = async (): Promise<number> => {
       const { page } = await usage();
       return Number(page.data[0]?.results[0]?.['output_tokens'] ?? 0);
@@ -133,7 +133,7 @@ describe('the reports', () => {
     simulator.script({ error: { type: 'overloaded_error' } });
     await send();
     expect(await counted()).toBe(15);
-    // Unreadable counts hide the usage from the client, not from the provider.
+    // If counts are unreadable, the client does not know the usage, but the provider does.
     simulator.script({ usage: { output_tokens: -4 } });
     await send();
     expect(await counted()).toBeGreaterThan(15);

@@ -91,7 +91,7 @@ describe('a sample for a tool', () => {
     ['a small number', { type: 'integer', minimum: 1, maximum: 5 }, 1],
     ['a share', { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 1 }, 0.5],
     ['a multiple', { type: 'integer', minimum: 100, multipleOf: 30 }, 120],
-    ['what zod makes of an integer', { type: 'integer', minimum: -(2 ** 53) + 1 }, 42],
+    ['an integer as zod describes it', { type: 'integer', minimum: -(2 ** 53) + 1 }, 42],
     ['one of several', { oneOf: [{ type: 'null' }, { type: 'string' }] }, null],
     ['members without a type', { properties: { a: { const: 1 } }, required: ['a'] }, { a: 1 }],
     [
@@ -114,7 +114,7 @@ describe('a sample for a tool', () => {
       { $ref: '#/$defs/a', title: 'A', $defs: { a: { const: 1 } } },
       1,
     ],
-    ['a reference out of the document', { $ref: 'https://example.com/a.json' }, 'Paris'],
+    ['a reference to another document', { $ref: 'https://example.com/a.json' }, 'Paris'],
     ['a look-around that may be left out', { type: 'string', pattern: '^(?!x)a+$' }, 'a'],
   ])('satisfies %s', (_what, schema, value) => {
     expect(sampleOf(schema as Record<string, unknown>)).toEqual(value);
@@ -140,7 +140,7 @@ describe('a sample for a tool', () => {
     ['without a sample', { type: 'string', description: '{pattern: "(?=b)a"}' }, 'Paris'],
     ['that are not JSON', { type: 'integer', description: '{minimum: x}' }, 42],
     ['that contradict', { type: 'integer', description: '{minimum: 5, maximum: 1}' }, 42],
-  ])('keeps to what its description says %s', (_what, schema, value) => {
+  ])('also follows a description with limits %s', (_what, schema, value) => {
     expect(sampleOf(schema as Record<string, unknown>)).toEqual(value);
   });
 

@@ -93,6 +93,27 @@ describe.each([
     expect(second.content).toMatchObject([{ type: 'text', text: 'The tool said: sunny' }]);
   });
 
+  it('receives tool calls with the inputs that lines of the text give', async () => {
+    const input_schema = {
+      type: 'object' as const,
+      properties: { city: { type: 'string' } },
+      required: ['city'],
+    };
+    const inputsOf = async (content: string) => {
+      const tools = ['look_up', 'look'].map((name) => ({ name, input_schema }));
+      const message = await client.messages.stream({ ...ask(content), tools }).finalMessage();
+      return message.content.flatMap((block) =>
+        block.type === 'tool_use' ? [{ [block.name]: block.input }] : [],
+      );
+    };
+    const given = { city: 'Os\nlo', size: 1 };
+    const lines = `Do this:\ntool:look ${JSON.stringify(given)}\ntool:look_up {"city":"Rome"}\nNow.`;
+    expect(await inputsOf(lines)).toEqual([{ look_up: { city: 'Rome' } }, { look: given }]);
+    const sampled = [{ look: { city: 'Paris' } }];
+    expect(await inputsOf('tool:look {"city":}')).toEqual(sampled);
+    expect(await inputsOf('Not a line of its own: tool:look {"city":"Rome"}')).toEqual(sampled);
+  });
+
   it('parses a reply in the requested format, plain and streamed', async () => {
     const format = jsonSchemaOutputFormat({
       type: 'object',
@@ -232,7 +253,7 @@ describe('the simulator', () => {
     expect(simulator.journal.usages()).toHaveLength(0);
   });
 
-  it('refuses another credential, another path, another version', async () => {
+  it('refuses a wrong credential, path or version', async () => {
     expect((await send(ask('a'), { 'x-api-key': 'other' })).status).toBe(401);
     expect((await send(ask('a'), { 'anthropic-version': '2020-01-01' })).status).toBe(400);
     const elsewhere = await fetch(`${simulator.url}/v1/files`, { headers: { 'x-api-key': 'sim' } });

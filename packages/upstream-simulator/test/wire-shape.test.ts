@@ -74,7 +74,7 @@ describe('a message', () => {
     });
   });
 
-  it('names the region of the request, and none for models without a choice of region', async () => {
+  it('names the region of the request, except for models that have no choice of region', async () => {
     const geoOf = async (changes: object): Promise<unknown> =>
       JSON.parse(await send({ ...QUESTION, ...changes })).usage.inference_geo;
     expect(await geoOf({ inference_geo: 'us' })).toBe('us');
