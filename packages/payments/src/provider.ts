@@ -49,7 +49,7 @@ export interface FailedFact {
   readonly code: string;
 }
 
-/** The page was not used in time, and can no longer be used. */
+/** The customer did not use the page in time, and can no longer use it. */
 export interface ExpiredFact {
   readonly kind: 'expired';
   readonly origin: PaymentOrigin;
@@ -94,7 +94,7 @@ export type PaymentFact =
 export type NotificationReading =
   /** Signed by the provider. `facts` is empty if it is about something else. */
   | { readonly outcome: 'read'; readonly type: string; readonly facts: readonly PaymentFact[] }
-  /** Not signed with one of the secrets, or too long ago. */
+  /** Not signed with one of the secrets, or signed too long ago. */
   | { readonly outcome: 'unsigned' }
   /** Signed, but of the other mode than the provider's key. */
   | { readonly outcome: 'other_mode'; readonly mode: PaymentMode }
@@ -133,7 +133,7 @@ export type RefundOutcome =
 
 /**
  * Every method that sends a request throws {@link PaymentProviderError} when the outcome is unknown
- * or the provider cannot be used. Repeating a call with the same ids does nothing twice.
+ * or the provider cannot be used. A call that is repeated with the same ids has no further effect.
  */
 export interface PaymentProvider {
   /** The prefix of ledger ids: `stripe`. */

@@ -133,7 +133,7 @@ describe('refunds and disputes', () => {
 });
 
 describe('a saved method', () => {
-  it('is charged without its holder, once per payment id, or says why not', async () => {
+  it('is charged while its holder is absent, once per payment id, or reports why it was not', async () => {
     const origin = newOrigin();
     const { checkoutId } = await provider().startMethodSetup({ origin, ...PAGES });
     const [saved] = factsOf(() => stripe.saveMethod(checkoutId));
@@ -255,7 +255,7 @@ describe('a notification', () => {
 });
 
 describe('a list', () => {
-  it('has every fact of its range, also of what changed in it, and nothing of others', async () => {
+  it('has every fact of its range, including changes, and no facts of other ranges', async () => {
     const { checkoutId } = await start();
     const paymentId = stripe.pay(checkoutId);
     const refundIds = Array.from({ length: 120 }, () => stripe.refund(paymentId, 1));
@@ -279,7 +279,7 @@ describe('a list', () => {
 });
 
 describe('a fault', () => {
-  it('of the connection leaves the outcome open, and the repeat makes no second page', async () => {
+  it('of the connection leaves the outcome unknown, and a repetition does not make a second page', async () => {
     const origin = newOrigin();
     stripe.dropNext('/v1/checkout/sessions', 'after');
     const { checkoutId } = await start(origin);
@@ -292,7 +292,7 @@ describe('a fault', () => {
     stripe.setDown(false);
   });
 
-  it('of the credential names no part of it', async () => {
+  it('of the credential is reported without any part of the credential', async () => {
     const stranger = createStripeProvider({
       secretKey: 'sk_test_of_a_stranger',
       webhookSecrets: [],

@@ -1,4 +1,7 @@
-/** Reads an event. A notification contains one, and Stripe lists the events of the last 30 days. */
+/**
+ * Reads an event of Stripe. Each notification contains one, and Stripe lists those of the last 30
+ * days.
+ */
 
 import * as z from 'zod';
 import type { PaymentFact } from '../provider.js';
@@ -39,7 +42,7 @@ const event = z.object({
 
 export type StripeEvent = z.output<typeof event>;
 
-/** @returns nothing unless it has the members of an event */
+/** @returns `undefined` if the value does not have the members of an event */
 export function readEvent(value: unknown): StripeEvent | undefined {
   const read = event.safeParse(value);
   return read.success ? read.data : undefined;

@@ -1,6 +1,7 @@
 /**
  * Reads Stripe's objects as facts. Only members that money depends on are read, and each of them is
- * checked: an object without one is an {@link UnreadableObjectError}, never a guess.
+ * checked: an object that lacks one causes an {@link UnreadableObjectError}, and its value is never
+ * guessed.
  *
  * https://docs.stripe.com/api/checkout/sessions/object
  * https://docs.stripe.com/api/payment_intents/object
@@ -121,7 +122,7 @@ export function factsOfIntent(object: unknown): readonly PaymentFact[] {
   return [{ kind: 'failed', origin, code: intent.last_payment_error?.code ?? intent.status }];
 }
 
-/** @returns nothing unless the money has arrived */
+/** @returns `undefined` unless the money has arrived */
 export function paidFactOfIntent(object: unknown): PaidFact | undefined {
   return paidFactOf(readAs(paymentIntent, object));
 }
@@ -139,8 +140,8 @@ function paidFactOf(intent: z.output<typeof paymentIntent>): PaidFact | undefine
 }
 
 /**
- * @returns nothing for a refund of a charge that has no payment intent: a gateway never made such a
- * charge
+ * @returns `undefined` for a refund of a charge without a payment intent, because a gateway never
+ * makes such a charge
  */
 export function refundFactOf(object: unknown): RefundFact | undefined {
   const { id: refundId, amount, payment_intent, status, ...rest } = readAs(refund, object);
@@ -156,7 +157,7 @@ export function refundFactOf(object: unknown): RefundFact | undefined {
   };
 }
 
-/** @returns nothing for a dispute of a charge that has no payment intent */
+/** @returns `undefined` for a dispute of a charge without a payment intent */
 export function disputeFactOf(object: unknown): DisputeFact | undefined {
   const { id: disputeId, amount, payment_intent, status, ...rest } = readAs(dispute, object);
   if (payment_intent === null) return undefined;

@@ -32,7 +32,7 @@ export interface StripeOptions {
   readonly webhookSecrets: readonly string[];
   /** Origin of the API, for tests and proxies; Stripe's own when absent. */
   readonly apiUrl?: string | undefined;
-  /** Has Stripe compute and report the tax that the amounts include. */
+  /** With `on`, Stripe computes and reports the tax that the amounts include. */
   readonly automaticTax: 'on' | 'off';
   /** How old a notification's signature may be, in seconds. */
   readonly toleranceSeconds?: number | undefined;
@@ -44,7 +44,7 @@ const TOLERANCE_SECONDS = 300;
 const REQUEST_TIMEOUT_MS = 20_000;
 const RETRIES = 2;
 const PAGE = 100;
-/** Because clocks differ, a search for a charge begins this much earlier. */
+/** A search for a charge begins this much earlier, because clocks differ. */
 const CLOCK_SKEW_SECONDS = 300;
 const PRODUCT = 'Prepaid credit';
 
@@ -65,7 +65,8 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
     try {
       return verifier.verifyHeader(body, signature, secret, toleranceSeconds);
     } catch {
-      // Not only StripeSignatureVerificationError: an empty `v1=` is an Error of another kind.
+      // Any error means that the signature is wrong: an empty `v1=` does not cause a
+      // StripeSignatureVerificationError.
       return false;
     }
   }

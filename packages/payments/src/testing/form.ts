@@ -1,4 +1,6 @@
-/** Stripe's requests: forms whose names have brackets, as in `created[gte]`. */
+/**
+ * Reads the bodies of Stripe's requests: forms whose names contain brackets, as in `created[gte]`.
+ */
 
 export interface Form {
   readonly [name: string]: string | Form | undefined;

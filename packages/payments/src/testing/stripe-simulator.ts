@@ -28,17 +28,17 @@ export interface SimulatedEvent {
   readonly data: { readonly object: object };
 }
 
-/** How the saved card behaves when it is charged without its holder. */
+/** How the saved card behaves when it is charged while its holder is absent. */
 export type CardBehavior = 'pays' | 'declines' | 'demands_authentication' | 'pays_later';
 
 export interface StripeSimulator {
   /** Origin of its API and of its pages. */
   readonly url: string;
-  /** All that has happened, the oldest first. */
+  /** All events so far, oldest first. */
   readonly events: readonly SimulatedEvent[];
   /** How many requests its API has received, by method and path without ids. */
   readonly requests: ReadonlyMap<string, number>;
-  /** Where notifications go from now on; `undefined`: nowhere. */
+  /** Sets the address for later notifications. With `undefined`, none are sent. */
   notify(webhookUrl: string | undefined): void;
   /** The body and the headers of a notification. */
   sign(
@@ -53,7 +53,7 @@ export interface StripeSimulator {
   /** Completes a page for saving a method. */
   saveMethod(checkoutId: string, card?: CardBehavior): void;
   setCard(methodId: string, card: CardBehavior): void;
-  /** As from Stripe's own dashboard. @returns the id of the refund */
+  /** Refunds as the operator can in Stripe's own dashboard. @returns the id of the refund */
   refund(paymentId: string, amountCents: number): string;
   failRefund(refundId: string): void;
   /** @returns the id of the dispute */
