@@ -38,7 +38,7 @@ export interface AdminServices extends Omit<OperationContext, 'by'>, SessionServ
   readonly settings: () => Pick<Settings, 'metricsToken'>;
   readonly reloader: Reloader;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
-  /** The same in the OpenMetrics form, which has exemplars; `undefined` without traces. */
+  /** The metrics in the OpenMetrics form, which has exemplars; `undefined` without traces. */
   readonly openMetrics: (() => Promise<string>) | undefined;
   readonly activity: Pick<Activity, 'isStopping'>;
   /** The console; `undefined` if there is none. */
@@ -81,6 +81,8 @@ export function createAdminApp(services: AdminServices): Express {
   app.get('/admin/settings', requireRight('read'));
   app.post('/admin/reload', requireRight('change'));
   app.use(settingsRoutes(services.reloader));
+  app.all('/admin/settings', refuseMethod('GET'));
+  app.all('/admin/reload', refuseMethod('POST'));
   for (const name of operationNames()) {
     const { method, path, right } = operations[name];
     app[METHODS[method]](path, requireRight(right), async (req, res) => {
@@ -135,7 +137,7 @@ function refuseMethod(...allowed: readonly string[]): RequestHandler {
 const METHODS = { GET: 'get', POST: 'post', PATCH: 'patch' } as const;
 
 /**
- * Not for the admin API: this token gives access to one path only.
+ * Requires a token that gives access to one path only, and not to the admin API.
  *
  * @param tokenNow - Called at each request, because a reload changes it.
  */

@@ -112,6 +112,7 @@ const EXPOSED_HEADERS = [
   'x-gateway-charge-usd',
   'x-gateway-balance-usd',
   'x-gateway-next-cursor',
+  'x-gateway-archived-until',
   'x-gateway-translation-notes',
 ];
 const PREFLIGHT_SECONDS = 7_200;

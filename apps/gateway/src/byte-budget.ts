@@ -2,10 +2,10 @@
  * The memory that clients can occupy in this process: the bytes of request bodies that are not yet
  * sent upstream, and of responses that their clients have not yet read.
  *
- * A key may have at most as much reserved as is still free. So the first key can reserve half, the
- * next one a quarter, and so on: some memory is always left for small requests of other keys. A
- * declared length reserves memory before a byte of the body has arrived. With fixed shares, two
- * keys could take everything by declaring bodies that they never send.
+ * A key may reserve at most as much memory as stays free. The first key can therefore reserve half,
+ * the next one a quarter, and so on, so that some memory is always left for small requests of other
+ * keys. A declared length reserves memory before a byte of the body has arrived. With fixed shares,
+ * two keys could take everything by declaring bodies that they never send.
  */
 
 export interface ByteBudget {

@@ -71,13 +71,13 @@ const usd = z.string().transform((amount, context) => {
     const parsed = parseUsd(amount);
     if (parsed > 0n) return parsed;
   } catch {
-    // The same answer as for an amount that is not above 0.
+    // The text below also reports an amount that is not above 0.
   }
   context.addIssue('must be an amount in USD above 0, such as 5 or 0.5');
   return z.NEVER;
 });
 
-/** In cents. The smallest amount is Stripe's minimum. */
+/** An amount of whole cents, as a number of cents. The smallest amount is Stripe's minimum. */
 const wholeCents = usd.transform((amount, context) => {
   const cents = centsFromUnits(amount);
   if (cents !== undefined && cents >= 50 && cents <= MAX_CENTS) return cents;
@@ -97,7 +97,7 @@ const webhookSecret = z
     const encoded = secret.slice('whsec_'.length);
     const bytes = Buffer.from(encoded, 'base64');
     return bytes.toString('base64') === encoded && bytes.length >= 24 && bytes.length <= 64;
-  }, 'must have 24 to 64 bytes behind whsec_, in base64');
+  }, 'must have 24 to 64 bytes after whsec_, in base64');
 
 const environment = z.object({
   HOST: text.default('127.0.0.1'),
@@ -214,7 +214,7 @@ export interface Config {
   readonly adminToken: string | undefined;
   /** Further tokens, each with a name and a right. */
   readonly adminTokens: readonly AdminToken[];
-  /** Accepted as well, while a new token replaces it. */
+  /** The previous token, which is also accepted while a new token replaces it. */
   readonly previousAdminToken: string | undefined;
   /** The admin API that the command line uses instead of the ledger itself. */
   readonly adminUrl: string | undefined;
@@ -245,7 +245,7 @@ export interface Config {
     readonly httpProxy: string | undefined;
     readonly noProxy: string | undefined;
   };
-  /** Where events are delivered; `undefined`: nowhere. */
+  /** The receiver to which events are delivered; `undefined`: events are not delivered. */
   readonly webhook:
     | {
         readonly url: string;
@@ -255,7 +255,7 @@ export interface Config {
         readonly allowPrivate: boolean;
       }
     | undefined;
-  /** Where browsers reach the gateway, without a slash at its end. */
+  /** The address at which browsers reach the gateway, without a slash at its end. */
   readonly publicUrl: string | undefined;
   /** `undefined`: no payments are served. */
   readonly stripe:
@@ -266,13 +266,13 @@ export interface Config {
         readonly automaticTax: 'on' | 'off';
       }
     | undefined;
-  /** Of one top-up. */
+  /** The limits of one top-up. */
   readonly topUpCents: { readonly minCents: number; readonly maxCents: number };
   readonly priceTablePath: string | undefined;
   readonly keyPepper: string | undefined;
-  /** Accepted as well, while a new pepper replaces it. */
+  /** The previous pepper, which is also accepted while a new pepper replaces it. */
   readonly previousKeyPepper: string | undefined;
-  /** Number of reverse proxies in front, whose `X-Forwarded-For` entries are believed. */
+  /** The number of reverse proxies in front of it whose `X-Forwarded-For` entries are trusted. */
   readonly trustedProxies: number;
   readonly maxBodyBytes: number;
   /** Memory that request bodies and unread responses may take in one process. */
@@ -281,9 +281,9 @@ export interface Config {
   readonly corsOrigins: ReadonlySet<string>;
   /** How long `/readyz` answers 503 before the gateway stops. */
   readonly drainDelayMs: number;
-  /** Where the built pages are, or `none`. Default: in the package `@gateway/dashboard`. */
+  /** The folder of the built pages, or `none`. Default: that of package `@gateway/dashboard`. */
   readonly pagesDir: string | undefined;
-  /** Where customers buy credit, for the link on their page. */
+  /** The address at which customers buy credit. Their page links to it. */
   readonly topUpUrl: string | undefined;
   readonly logLevel: string;
   readonly keyLimits: {
@@ -333,7 +333,7 @@ export function readEnvironment(env: Environment): Environment {
   }
 }
 
-/** Most programs read the names of proxies in lower case too, and prefer them. */
+/** Most programs also read the variables of proxies with names in lower case, and prefer them. */
 function withProxies(env: Environment): Environment {
   const names = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'];
   const lower = names.flatMap((name) => {

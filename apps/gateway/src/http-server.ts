@@ -155,7 +155,7 @@ export async function drain(
   { deadlineMs, isWorking = () => false }: Patience,
 ): Promise<void> {
   const connections = connectionsOf.get(server) ?? new Set();
-  /** In `watchedMs`. */
+  /** The value of `watchedMs` at which each connection became idle. */
   const idleSince = new WeakMap<Socket, number>();
   const startedAt = performance.now();
   const stopped = new Promise((resolve) => {

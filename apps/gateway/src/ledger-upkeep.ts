@@ -1,4 +1,7 @@
-/** Seals the ledger, lets credit expire and reads the ledger's summary, once a minute. */
+/**
+ * Seals the ledger, rolls up sums of usage, lets credit expire and reads the ledger's summary, once
+ * a minute.
+ */
 
 import type { Logger } from 'pino';
 import type { BalanceStore, LedgerSummary, SealHead } from '@gateway/balance-store';
@@ -14,9 +17,9 @@ export interface LedgerUpkeep {
 }
 
 /**
- * Reads the ledger's summary at once. Then, every minute, it seals new entries, lets credit expire
- * and reads the summary again. It logs the end of the hash chain: if that log is kept elsewhere, it
- * proves later that no sealed entry was changed.
+ * Reads the ledger's summary at once. Then, every minute, it seals new entries, rolls up the sums
+ * of past hours, lets credit expire and reads the summary again. It logs the end of the hash chain.
+ * If that log is kept elsewhere, it proves later that no sealed entry was changed.
  */
 export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkeep {
   let last: SealHead | undefined;
@@ -31,6 +34,7 @@ export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkee
       log.info({ block: head.block.toString(), hash: head.hash }, 'ledger sealed');
     }
     last = head;
+    await store.rollUpUsage();
     await store.expire({ keysWithinMs: EXPIRY_NOTICE_MS });
     await summarize();
   }

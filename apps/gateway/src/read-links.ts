@@ -41,10 +41,10 @@ export function isReadLink(credential: string): boolean {
 }
 
 /**
- * Links are signed under the current pepper. Those that were signed under the previous one stay
- * good while it is accepted.
+ * Links are signed with the current pepper. Links that were signed with the previous pepper stay
+ * valid while that is accepted.
  *
- * @param peppers - Those of the keys' credentials, the same on every replica.
+ * @param peppers - The peppers of the keys' credentials, which are the same on every replica.
  */
 export function createReadLinks(peppers: {
   readonly pepper: string;
@@ -82,7 +82,10 @@ function signerOf(pepper: string): Signer {
   return (text) => createHmac('sha256', secret).update(text).digest('base64url');
 }
 
-/** A key's record has no more of its credential than the hint, which rotating changes. */
+/**
+ * Marks the credential of a key by its hint, the only part of it in the key's record. A rotation
+ * changes the hint.
+ */
 function markOf({ id, hint }: Pick<KeyRecord, 'id' | 'hint'>, sign: Signer): string {
   return sign(`credential ${id} ${hint}`).slice(0, MARK_LENGTH);
 }
@@ -92,13 +95,15 @@ function isSame(expected: string, presented: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** @param link - Made for this key just now. */
+/** @param link - A link that was just made for this key. */
 export function linkView(link: string, keyId: string, expiresAt: Date) {
   return {
     object: 'link' as const,
     key_id: keyId,
     link,
-    /** Below the address that clients use. Browsers never send the part after # to a server. */
+    /**
+     * The path below the address that clients use. Browsers never send the part after # to servers.
+     */
     path: `${CUSTOMER_PAGE}/#link=${link}`,
     expires_at: new Date(Math.floor(expiresAt.getTime() / 1000) * 1000).toISOString(),
   };

@@ -58,7 +58,7 @@ function totalOf(amounts: readonly Amount[]): bigint {
 }
 
 describe('an account with several keys', () => {
-  it('shares its balance: the charge that uses it up disables them all', async () => {
+  it('shares its balance: the charge that uses it up disables all of its keys', async () => {
     const accountId = await newAccount('0.00000000000001');
     const [first, second] = [await newKey(accountId), await newKey(accountId)];
     expect((await dashboard(second.apiKey, 'balance')).json).toMatchObject({ is_active: true });
@@ -83,7 +83,7 @@ describe('an account with several keys', () => {
 });
 
 describe('a cap', () => {
-  it('refuses with 402 what is over it, names what is spent and when it renews', async () => {
+  it('refuses a request over it with 402, and names the spent amount and when it renews', async () => {
     const accountId = await newAccount('100');
     const capped = await newKey(accountId, { cap_day_usd: '0.00000000000001' });
     const other = await newKey(accountId);
@@ -242,7 +242,7 @@ describe('sums of usage', () => {
 });
 
 describe('a key that may manage', () => {
-  it('looks after the keys of its account, and of no other', async () => {
+  it('manages the keys of its account, and of no other', async () => {
     const accountId = await newAccount('10');
     const manager = await newKey(accountId, { scope: 'manage', concurrency: 3 });
     const stranger = await gateway.createKey();
@@ -300,7 +300,7 @@ describe('a key that may manage', () => {
 });
 
 describe('a token of an operator', () => {
-  it('may do what its right allows, and the trail says which one did it', async () => {
+  it('may do only what its right allows, and the trail names the token', async () => {
     const { id } = await gateway.createKey();
     const send = (token: string, method: string, path: string, body?: unknown) =>
       fetch(`${gateway.adminUrl}${path}`, {

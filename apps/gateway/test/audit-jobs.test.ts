@@ -27,7 +27,7 @@ function setUp() {
 }
 
 describe('audits as jobs', () => {
-  it('start once, however many ask for the same one', async () => {
+  it('start once, however many callers ask for the same audit', async () => {
     const { jobs, asked, end } = setUp();
     const [first, second] = await Promise.all([jobs.start(ANCHOR), jobs.start(ANCHOR)]);
     expect(second?.id).toBe(first?.id);
@@ -38,7 +38,7 @@ describe('audits as jobs', () => {
     expect((await jobs.start(ANCHOR))?.id).not.toBe(first?.id);
   });
 
-  it('do not pass for one with another anchor', async () => {
+  it('are not returned to a caller with another anchor', async () => {
     const { jobs, asked, end } = setUp();
     const [first, other] = await Promise.all([jobs.start(undefined), jobs.start(ANCHOR)]);
     expect(other).toBeUndefined();

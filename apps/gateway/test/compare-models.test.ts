@@ -1,4 +1,4 @@
-/** What an upstream offers beside the price table, and how upstreams fail to say it. */
+/** The models of an upstream compared with the price table, and upstreams that do not list them. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -13,7 +13,7 @@ function problemsOf(env: Record<string, string>): readonly string[] {
 }
 
 describe('readConfig', () => {
-  it('needs nothing', () => {
+  it('needs no variable', () => {
     expect(readConfig({})).toMatchObject({
       host: '127.0.0.1',
       port: 8080,
@@ -26,7 +26,7 @@ describe('readConfig', () => {
     });
   });
 
-  it('opens the gateway to others without opening its administration', () => {
+  it('can listen on all addresses while the admin API stays local', () => {
     expect(readConfig({}).adminHost).toBe('127.0.0.1');
     expect(readConfig({ HOST: '0.0.0.0' }).adminHost).toBe('127.0.0.1');
     expect(readConfig({ HOST: '::1' }).adminHost).toBe('127.0.0.1');
@@ -167,7 +167,7 @@ describe('readConfig', () => {
     ],
     [
       { WEBHOOK_SECRET: `whsec_${Buffer.alloc(23).toString('base64')}` },
-      'WEBHOOK_SECRET.0: must have 24 to 64 bytes behind whsec_, in base64',
+      'WEBHOOK_SECRET.0: must have 24 to 64 bytes after whsec_, in base64',
     ],
   ])('%j is refused: %s', (env, problem) => {
     expect(problemsOf(env)).toEqual([problem]);

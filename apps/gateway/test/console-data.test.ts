@@ -18,7 +18,7 @@ afterAll(() => gateway.stop());
 const requestIdOf = ({ headers }: Response): string => headers.get('x-gateway-request-id') ?? '';
 
 describe('today', () => {
-  it('agrees with the audit to the last digit, and counts what was refused', async () => {
+  it('agrees with the audit to the last digit, and counts refused requests', async () => {
     const { apiKey } = await gateway.createKey();
     for (const post of [postMessages, postChat, postMessages]) {
       await (await post(gateway, apiKey, userMessage('Hello'))).text();
@@ -116,7 +116,7 @@ async function auditNow() {
 }
 
 describe('an audit as a job', () => {
-  it('reports what an audit reports', async () => {
+  it('has the same report as any audit', async () => {
     const { id, state } = await gateway.call('startAudit', {});
     expect(state).toBe('running');
     await auditNow();
@@ -132,7 +132,7 @@ describe('an audit as a job', () => {
     await expect(gateway.call('startAudit', { anchor: 'the end' })).rejects.toThrow(/^anchor: /);
   });
 
-  it('runs alone, shows how far it is, and says that it failed', async () => {
+  it('runs alone, shows its progress, and reports its failure', async () => {
     const begun: {
       progress: (done: { readonly entries: number }) => void;
       fail: (error: Error) => void;

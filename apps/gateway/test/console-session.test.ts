@@ -92,7 +92,7 @@ describe('a log-in', () => {
     expect(response.headers.getSetCookie()).toEqual([]);
   });
 
-  it('of a page elsewhere is refused', async () => {
+  it('of a page of another origin is refused', async () => {
     for (const headers of [
       { 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },
@@ -128,7 +128,7 @@ describe('a session', () => {
     expect(trail.data[0]).toMatchObject({ actor: 'admin', action: 'account.create' });
   });
 
-  it('changes nothing for a page elsewhere', async () => {
+  it('changes nothing for a page of another origin', async () => {
     const before = (await gateway.call('listKeys', {})).data.length;
     for (const headers of [
       {},
@@ -171,7 +171,7 @@ describe('a session', () => {
     expect([forged.status, forged.headers.getSetCookie()]).toEqual([403, []]);
   });
 
-  it('that is not there, or was tampered with, is refused', async () => {
+  it('that is missing or was changed is refused', async () => {
     const [name = '', started = '', seen = '', signature = ''] = adminCookie.split('.');
     const later = String(Number(seen) + 1);
     for (const cookie of [
@@ -199,7 +199,7 @@ describe('the value of a session', () => {
   const start = Date.UTC(2026, 10, 22);
   const value = writeSession({ token, startedAt: start, seenAt: start });
 
-  it('is good on every replica, and dies when the token is changed or removed', () => {
+  it('is valid on every replica until the token is changed or removed', () => {
     const other: AdminToken = { name: 'shop', right: 'credit', token: 'the-token-of-the-shop' };
     expect(readSession(value, [other, { ...token }], start)?.token).toEqual(token);
     expect(readSession(value, [other], start)).toBe(undefined);
@@ -231,7 +231,7 @@ describe('the value of a session', () => {
 
 // This is the last test, because it uses up the remaining log-ins.
 describe('log-ins', () => {
-  it('are limited for each address, also those with the right token', async () => {
+  it('are limited for each address, even those with the right token', async () => {
     let refused: Response | undefined;
     for (let attempt = 0; attempt < 11 && refused?.status !== 429; attempt += 1) {
       refused = await logIn(`guess-${String(attempt)}-of-the-token`);

@@ -60,6 +60,15 @@ describe('the files that start a gateway', () => {
     expect(set.filter((name) => !known.has(name) && !others.test(name))).toEqual([]);
   });
 
+  it('can be configured by every variable that the gateway reads, as `.env.example` lists them', () => {
+    const source = read('apps/gateway/src/config.ts');
+    const environment = source.slice(source.indexOf('const environment = '));
+    const variables = environment.match(/^ {2}[A-Z][A-Z0-9_]+(?=: )/gm)!.map((name) => name.trim());
+    expect(variables.length).toBeGreaterThan(50);
+    const listed = new Set(read('.env.example').match(/^[A-Z0-9_]+(?==)/gm));
+    expect(variables.filter((name) => !listed.has(name))).toEqual([]);
+  });
+
   it('build the same version of Node that the project runs on, and the same pnpm', () => {
     const { devDependencies } = JSON.parse(read('package.json')) as {
       devDependencies: Record<string, string>;
@@ -70,7 +79,7 @@ describe('the files that start a gateway', () => {
     expect(dockerfile).toContain(`npx -y ${pnpm} install --frozen-lockfile`);
   });
 
-  it('copy only what is there into the image', () => {
+  it('copy only files that exist into the image', () => {
     const admitted = read('deploy/Dockerfile.dockerignore').match(/^!\S+/gm)!;
     for (const path of admitted)
       expect([path, existsSync(join(ROOT, path.slice(1)))]).toEqual([path, true]);

@@ -148,7 +148,7 @@ describe('a webhook to a receiver', () => {
     expect(isFinished).toBe(false);
   });
 
-  it('that breaks off, or speaks no HTTP, has failed without its words', async () => {
+  it('that breaks off, or does not speak HTTP, has failed, and the error has none of its text', async () => {
     const silent = await serveBytes('');
     expect(await send(silent.url)).toEqual(
       failed('the receiver cannot be reached: UND_ERR_SOCKET'),
@@ -169,7 +169,7 @@ describe('a webhook to a receiver', () => {
     );
   });
 
-  it('is stopped at once by its signal, which is no failure', async () => {
+  it('is stopped at once by its signal, which is not a failure', async () => {
     const stop = new AbortController();
     const url = await serve(() => {
       stop.abort();

@@ -24,8 +24,8 @@ async function post(url: string, token: string, headers: Readonly<Record<string,
 const actionsOn = async (key_id: string) =>
   (await gateway.call('listTrail', { key_id })).data.map(({ action, actor }) => [action, actor]);
 
-describe('a rotation that is repeated', () => {
-  it('gives one credential and keeps the grace period, for operators and for holders', async () => {
+describe('a repeated change of a key', () => {
+  it('rotates once and keeps the grace period, for operators and for holders', async () => {
     const manager = await gateway.createKey({ scope: 'manage' });
     const { account_id } = await gateway.call('showKey', { key_id: manager.id });
     for (const [root, token] of [
@@ -52,7 +52,7 @@ describe('a rotation that is repeated', () => {
     }
   });
 
-  it('of a suspension leaves one entry in the trail', async () => {
+  it('suspends once, with one entry in the trail', async () => {
     const { id } = await gateway.createKey();
     await gateway.call('suspendKey', { key_id: id });
     await gateway.call('suspendKey', { key_id: id });

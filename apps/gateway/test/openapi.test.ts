@@ -30,7 +30,7 @@ const ADMIN_TOKEN = 'admin-token-of-the-tests';
 
 let gateway: TestGateway;
 let stripe: StripeSimulator;
-/** Has served nothing, so that its reports differ from the ledger. */
+/** This provider has served no request, so its reports differ from the ledger. */
 let provider: UpstreamSimulator;
 beforeAll(async () => {
   const [secretKey, webhookSecret] = ['sk_test_of_the_document', 'whsec_of_the_document'];
@@ -112,7 +112,7 @@ describe('both documents', () => {
     }
   });
 
-  it('are kept in files, for clients that are typed by them', () => {
+  it('are kept in files, from which clients take their types', () => {
     for (const port of ['client', 'admin'] as const) {
       const file = join(process.cwd(), 'apps', 'gateway', 'openapi', `${port}.json`);
       const kept: unknown = JSON.parse(readFileSync(file, 'utf8'));

@@ -107,7 +107,7 @@ describe('a database that cannot be reached', () => {
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
   });
 
-  it('a client that stopped waiting is charged once it is back', async () => {
+  it('a client that stopped waiting is charged once the database is back', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
     const leaving = new AbortController();
     gateway.simulator.script({ eventDelayMs: 20 });

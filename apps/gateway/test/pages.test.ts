@@ -83,7 +83,7 @@ const ports = () =>
   ] as const;
 
 describe('a page', () => {
-  it('is where a browser that asks for / is sent, and nobody else', async () => {
+  it('is where browsers that ask for / are sent, and no other client', async () => {
     for (const [base, prefix] of ports()) {
       const browser = await get(base, '/', { accept: BROWSER });
       expect(browser.status).toBe(302);
@@ -115,7 +115,7 @@ describe('a page', () => {
     }
   });
 
-  it('has files that never change, in the coding that the browser likes best', async () => {
+  it('has files that never change, in the coding that makes them smallest', async () => {
     const decode = { br: brotliDecompressSync, gzip: gunzipSync } as const;
     for (const [base, prefix, name] of ports()) {
       const path = `${prefix}/assets/app-1a2b3c.js`;
@@ -181,7 +181,7 @@ describe('a page', () => {
     }
   });
 
-  it('shares no other file', async () => {
+  it('gives access to no other file', async () => {
     for (const [base, prefix] of ports()) {
       for (const path of [
         ...['/secret.txt', '/../secret.txt', '/%2e%2e/secret.txt', '/..%2fsecret.txt'],

@@ -14,7 +14,7 @@ const SECRETS = {
   STRIPE_WEBHOOK_SECRET: 'whsec_canary_of_the_webhook',
 };
 
-it('workers take payments, and the next start books what a killed gateway never heard of', async () => {
+it('workers take payments, and the next start books a payment that a killed gateway missed', async () => {
   const stripe = await startStripeSimulator({
     secretKey: SECRETS.STRIPE_SECRET_KEY,
     webhookSecret: SECRETS.STRIPE_WEBHOOK_SECRET,
@@ -50,7 +50,7 @@ it('workers take payments, and the next start books what a killed gateway never 
   stripe.pay(await start('first'));
   await until(async () => (await balanceAt(first.adminUrl)) === '20');
 
-  // The second payment's notifications go nowhere.
+  // The notifications of the second payment are not delivered.
   stripe.notify(undefined);
   const lost = await start('second');
   first.send('SIGKILL');

@@ -87,7 +87,7 @@ describe.each([
   ['PostgreSQL', async (): Promise<Env> => ({ DATABASE_URL: await postgres.createDatabase() })],
   ['embedded, two workers', () => Promise.resolve<Env>({ DATA_DIR: dataDir, WORKERS: '2' })],
 ])('a pepper is replaced: %s', (_name, environment) => {
-  it('keys that were used meanwhile work afterwards; those that were not are counted and named', async () => {
+  it('keys that were used meanwhile work afterwards; the others are counted and named', async () => {
     const ledger = await environment();
     const before = await start({ ...ledger, KEY_PEPPER: OLD });
     const [used, idle] = [await newKey(before), await newKey(before)];

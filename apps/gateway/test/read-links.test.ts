@@ -74,7 +74,7 @@ describe('a link for reading', () => {
     expect(JSON.stringify(made)).not.toContain(apiKey.slice(3, 20));
   });
 
-  it('never spends, changes or makes anything', async () => {
+  it('cannot spend, change or create anything', async () => {
     const { id, apiKey } = await gateway.createKey({ scope: 'manage' });
     const link = await linkOf(apiKey);
     const before = gateway.simulator.journal.requests().length;
@@ -199,7 +199,7 @@ describe('a link for reading', () => {
 describe('the signature of a link', () => {
   const start = Date.UTC(2026, 10, 22);
 
-  it('is good on every replica that accepts its pepper, until its time has come', async () => {
+  it('is valid on every replica that accepts its pepper, until it expires', async () => {
     const { id } = await gateway.createKey();
     const key = await gateway.running.store.getKey(id);
     if (key === undefined) throw new Error('the key was just created');

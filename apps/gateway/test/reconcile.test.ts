@@ -13,8 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BalanceStore } from '@gateway/balance-store';
 import { openEmbeddedStore } from '@gateway/balance-store/embedded';
 import { openPostgresStore } from '@gateway/balance-store/postgres';
-import { defaultPriceTable, formatUsd, parseUsd } from '@gateway/billing';
-import type { Rates } from '@gateway/billing';
+import { formatUsd, parseUsd } from '@gateway/billing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { BilledUsage, TokenType, UpstreamSimulator } from '@gateway/upstream-simulator';
 import {
@@ -25,6 +24,7 @@ import type { PostgresServer } from '../../../packages/balance-store/test/postgr
 import { createRemoteCaller } from '../src/operations/callers.js';
 import type { CallOperation, OperationOutput } from '../src/operations/operations.js';
 import { postChat, postMessages, userMessage } from './support/gateway.js';
+import { unitsPerToken } from './support/billed-prices.js';
 import { MAIN, spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
 
@@ -53,13 +53,6 @@ const [TRAFFIC, CUT, SET_ASIDE, FOREIGN, WRITTEN_OFF, HELD, LOST, MIDNIGHT] = [
   'claude-opus-5',
 ] as const;
 
-const RATE_OF: Readonly<Record<TokenType, keyof Rates>> = {
-  uncached_input_tokens: 'inputPerToken',
-  output_tokens: 'outputPerToken',
-  cache_read_input_tokens: 'cacheReadPerToken',
-  'cache_creation.ephemeral_5m_input_tokens': 'cacheWrite5mPerToken',
-  'cache_creation.ephemeral_1h_input_tokens': 'cacheWrite1hPerToken',
-};
 const ITEM_OF: Readonly<Record<TokenType, string>> = {
   uncached_input_tokens: 'input',
   output_tokens: 'output',
@@ -67,9 +60,6 @@ const ITEM_OF: Readonly<Record<TokenType, string>> = {
   'cache_creation.ephemeral_5m_input_tokens': 'cache_write_5m',
   'cache_creation.ephemeral_1h_input_tokens': 'cache_write_1h',
 };
-const PRICES = defaultPriceTable();
-const unitsPerToken = (model: string, type: TokenType): bigint =>
-  PRICES.find(model)?.rates[RATE_OF[type]] ?? 0n;
 
 let postgres: PostgresServer;
 const directories: string[] = [];
@@ -89,7 +79,7 @@ function newDirectory(): string {
 
 interface Ledger {
   readonly env: Env;
-  /** Opens it beside the gateway. */
+  /** Opens the ledger a second time, while the gateway uses it. */
   open(): Promise<BalanceStore>;
   /** Moves the charges of a model to this time. */
   move(model: string, time: Date): Promise<void>;
@@ -218,7 +208,7 @@ describe.each([
   const scripted = (script: object, text = 'Hello') =>
     `[[script:${JSON.stringify(script)}]] ${text}`;
 
-  /** @returns what the provider billed for it */
+  /** @returns the usages that the provider billed for the requests of `work` */
   async function billing(work: () => Promise<unknown>): Promise<readonly BilledUsage[]> {
     const before = simulator.journal.billed().length;
     await work();
@@ -418,11 +408,11 @@ describe.each([
   });
 
   function dearPrice(): string {
-    const { rates } = PRICES.find(WRITTEN_OFF)!;
-    return formatUsd(10n * rates.inputPerToken + 9_000n * rates.outputPerToken);
+    const input = unitsPerToken(WRITTEN_OFF, 'uncached_input_tokens');
+    return formatUsd(10n * input + 9_000n * unitsPerToken(WRITTEN_OFF, 'output_tokens'));
   }
 
-  it('finds usage that the provider lost or counts otherwise', async () => {
+  it('finds usage that the provider lost or counts differently', async () => {
     const before = (await reconcile()).report;
     await ask(TRAFFIC, { billed: { output_tokens: 1 }, usage: { output_tokens: 7 } });
     await ask(TRAFFIC, { billed: null, usage: { output_tokens: 7, input_tokens: 5 } });
@@ -439,7 +429,11 @@ describe.each([
   it.each([
     ['a refused key', { error: { type: 'authentication_error' } }, /^gateway: ANTHROPIC_ADMIN_KEY/],
     ['a provider that is down', { error: { type: 'api_error' } }, /report with 500/],
-    ['a page that is no object', { body: '[]' }, /report, page 1: Invalid input: expected object/],
+    [
+      'a page that is not an object',
+      { body: '[]' },
+      /report, page 1: Invalid input: expected object/,
+    ],
     ['a page that is not JSON', { body: '<html>' }, /report, page 1: Invalid input/],
     ['no has_more', { alter: { has_more: undefined } }, /page 1: has_more: /],
     ['more without a page', { alter: { has_more: true } }, /page 1: next_page: is missing/],
@@ -473,7 +467,7 @@ describe.each([
     [{ amount: 5 }, /results\.0\.amount: /],
     [{ currency: 'EUR' }, /results\.0\.currency: /],
     [{ model: null }, /results\.0\.model: is missing for tokens/],
-  ])('ends with 3 for a cost that is wrong in form: %j', async (wrong, message) => {
+  ])('ends with 3 for a cost of an invalid form: %j', async (wrong, message) => {
     const alter = (page: Readonly<Record<string, unknown>>) => {
       const text = JSON.stringify(page);
       // Only the cost report has amounts.

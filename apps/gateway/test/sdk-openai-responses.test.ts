@@ -83,7 +83,7 @@ describe.each([
     expect(entries[0]).toMatchObject({ endpoint: 'responses', streamed: false });
   });
 
-  it('streams what its helper accumulates to the same as without a stream', async () => {
+  it('streams a response that its helper accumulates to the unstreamed one', async () => {
     const params = {
       model: MODEL,
       input: 'Call get_weather for Paris',

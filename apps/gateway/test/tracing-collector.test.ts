@@ -141,7 +141,7 @@ describe('the metrics', () => {
     await collector.close();
   });
 
-  it('and headers are as ever while tracing is off', async () => {
+  it('and headers are unchanged while tracing is off', async () => {
     const off = await startTestGateway();
     const { apiKey } = await off.createKey();
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';

@@ -1,6 +1,6 @@
 /**
  * Traces of requests, read by a collector: every way a request can end, what spans contain and must
- * not contain, and what clients can make of the headers that name a trace.
+ * not contain, and the effects of trace headers that clients send.
  */
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';

@@ -101,7 +101,7 @@ it('a key stays with one account, and keys are spread over all of them', async (
 describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
   const more = { stream: form === 'streamed' };
 
-  it('limits is not used for the time it names; the request moves and is charged once', async () => {
+  it('answers 429 is not used for the time it names; the request moves and is charged once', async () => {
     const setup = await start();
     const { gateway, simulators, key, home, other } = setup;
     simulators[home].script({
@@ -211,7 +211,7 @@ it('usage is counted for the account that answered, in the metrics and in the le
     by: 'upstream',
   });
   expect(sums.data).toMatchObject([{ upstream_account: home, requests: data.length }]);
-  // Which accounts the operator has is not the customer's to know.
+  // Customers must not see which accounts the operator has.
   const own = await fetch(`${gateway.url}/v1/dashboard/usage`, {
     headers: { authorization: `Bearer ${key.apiKey}` },
   });

@@ -64,7 +64,7 @@ it.each([1_000, 3_000_000])(
     await answered;
     expect(declared).toBe(String(length));
     expect(Buffer.concat(received).equals(Buffer.alloc(length, 'body'))).toBe(true);
-    // Its memory is no longer counted, although the answer has not ended.
+    // A large body's memory is no longer counted, although the answer has not ended.
     expect(sent).toBe(length > 100_000 ? 1 : 0);
     await new Promise((resolve) => setTimeout(resolve, 10));
     collectGarbage();
@@ -75,7 +75,7 @@ it.each([1_000, 3_000_000])(
   },
 );
 
-/** A function of its own, because a closure would also reference the bytes. */
+/** A separate function, because a closure would keep a reference to the bytes. */
 function makeBody(
   length: number,
   onSent: () => void,

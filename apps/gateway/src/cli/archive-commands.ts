@@ -1,6 +1,6 @@
 /**
- * `gateway ledger archive` and `verify-archive`. Both work where the file is, so they open the
- * ledger themselves, beside a running gateway or without one.
+ * `gateway ledger archive` and `verify-archive`. Both run on the machine that has the file, so they
+ * open the ledger themselves, whether or not a gateway is running.
  */
 
 import { InvalidArgumentError } from 'commander';
@@ -40,7 +40,10 @@ export function addArchive(ledger: Command): void {
       .description('move the charges before a day into a file; their sums stay in the ledger'),
   )
     .requiredOption('--until <day>', 'at least three days ago, such as 2026-01-01', day)
-    .requiredOption('--to <file>', 'the file to write; after an interruption, the same one')
+    .requiredOption(
+      '--to <file>',
+      'the file to write; to continue after an interruption, name the same file',
+    )
     .action(async (options: ArchiveOptions) => {
       const { until, to: file } = options;
       const report = await withStore((store) =>
@@ -52,9 +55,9 @@ export function addArchive(ledger: Command): void {
     ledger
       .command('verify-archive')
       .argument('<file>', 'a file that ledger archive wrote')
-      .description("prove the file of an archive, and that it is this ledger's"),
+      .description('verify the file of an archive, and that it belongs to this ledger'),
   )
-    .option('--alone', 'prove the file without its ledger')
+    .option('--alone', 'verify the file without its ledger')
     .action(async (file: string, options: VerifyOptions) => {
       const comparison =
         options.alone === true
@@ -70,7 +73,7 @@ async function withStore<Result>(work: (store: BalanceStore) => Promise<Result>)
   const config = readConfig(process.env);
   if (config.adminUrl !== undefined) {
     throw new ConfigError([
-      'ADMIN_URL: is set, and an archive is a file on the machine of the ledger: run this there, without ADMIN_URL',
+      'ADMIN_URL: must not be set, because an archive is a file on the machine of the ledger: run this command there',
     ]);
   }
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
@@ -78,7 +81,7 @@ async function withStore<Result>(work: (store: BalanceStore) => Promise<Result>)
   try {
     return await work(store);
   } catch (error) {
-    // The store refuses an argument: the command line does so without a stack trace.
+    // The store has refused an argument. The command line reports it without a stack trace.
     if (!(error instanceof RangeError)) throw error;
     throw new OperationError(400, 'invalid_request_error', error.message);
   } finally {
@@ -185,5 +188,5 @@ function printComparison(view: ReturnType<typeof comparisonView>): string {
   const lines = view.differences.map(
     ({ expected, found }) => `  ledger: ${expected}\n  file:   ${found}`,
   );
-  return `${summary}\nThe file is sound by itself, but it is NOT what this ledger archived:\n${lines.join('\n')}`;
+  return `${summary}\nThe file is sound by itself, but it is NOT an archive of this ledger:\n${lines.join('\n')}`;
 }

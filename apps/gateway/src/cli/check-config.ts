@@ -30,7 +30,7 @@ export function checkConfig(): string {
   ].join('\n');
 }
 
-/** Without the path of the address, which may be a secret. */
+/** Leaves out the path of the address, which may be a secret. */
 function tracesOf({ tracing }: Config): string {
   if (tracing === undefined) return 'off';
   const { ratio, followsParent } = tracing.sampling;

@@ -26,7 +26,7 @@ export function isLogLine(json: unknown): boolean {
   return typeof json === 'object' && json !== null && 'level' in json && 'msg' in json;
 }
 
-/** Not by `readline`, which does not report that a file cannot be read. */
+/** Does not use `readline`, which does not report that a file cannot be read. */
 async function* readLines(path: string): AsyncGenerator<string, undefined> {
   let rest = '';
   const chunks = createReadStream(path, 'utf8')[Symbol.asyncIterator]() as AsyncIterator<string>;

@@ -148,7 +148,7 @@ export function addKeys(keys: Command): void {
       .command('find')
       .description('find the key of a credential, read from the environment variable GATEWAY_KEY'),
   ).action((options: OutputOptions) =>
-    // Not an argument: other users of the machine could read it.
+    // The credential is not an argument, because other users of the machine could read it.
     run(
       options,
       (call) => call('findKey', { api_key: process.env['GATEWAY_KEY'] ?? '' }),

@@ -40,11 +40,11 @@ interface CodeOptions extends OutputOptions {
   readonly creditExpiresAt?: string;
 }
 
-const ID_HELP = 'id of your own; repeating it changes nothing';
+const ID_HELP = 'an id of your choice; repeating the command with it changes nothing';
 
 export function addPayments(payments: Command): void {
   withPages(withFormats(payments.command('list').description('list payments, newest first')))
-    .option('--account <account_id>', 'of one account')
+    .option('--account <account_id>', 'only those of this account')
     .action((options: ListOptions) =>
       run(
         options,
@@ -124,7 +124,7 @@ export function addPayments(payments: Command): void {
         '--from <time>',
         'created or changed at or after this time, such as 2026-11-01T00:00:00Z',
       )
-      .requiredOption('--until <time>', 'and before then')
+      .requiredOption('--until <time>', 'and created or changed before this time')
       .option('--apply', 'book the entries that the ledger lacks'),
   ).action((options: ReconcileOptions) =>
     run(

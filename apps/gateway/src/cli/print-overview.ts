@@ -1,4 +1,4 @@
-/** What people look at first, as text: today, and the audits of a running gateway. */
+/** The overview as text: the figures of today, and the audits of a running gateway. */
 
 import type { OperationOutput } from '../operations/operations.js';
 import { pairs, table } from './print.js';

@@ -34,7 +34,7 @@ export function addReconcile(command: Command): void {
     .requiredOption('--until <day>', 'before this UTC day', checkedBy(day))
     .option(
       '--tolerance <usd>',
-      'what all differences together may be worth',
+      'the most that all differences together may be worth',
       checkedBy(toleranceUsd),
       '0',
     )
@@ -84,7 +84,7 @@ function withLogged(difference: Difference, logged: readonly LoggedRequest[]): D
 
 const DAY_MS = 86_400_000;
 
-/** Checks an argument, and leaves it as it was written. */
+/** Checks an argument, and returns its text unchanged. */
 function checkedBy(schema: z.ZodType): (text: string) => string {
   return (text) => {
     const parsed = schema.safeParse(text);
@@ -93,7 +93,7 @@ function checkedBy(schema: z.ZodType): (text: string) => string {
   };
 }
 
-/** Of the command or of the configuration, in contrast to a difference. */
+/** Whether the command or the configuration is at fault. A difference is not such an error. */
 function isBadInput(error: unknown): boolean {
   return error instanceof OperationError && (error.status === 400 || error.status === 404);
 }

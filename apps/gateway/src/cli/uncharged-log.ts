@@ -14,8 +14,8 @@ export interface LoggedRequest extends ExplainingRequest {
 }
 
 /**
- * Of a response that was not charged, or of a request whose connection to the upstream failed: the
- * upstream may have answered it.
+ * The line of a response that was not charged, or of a request whose connection to the upstream
+ * failed, because the upstream may have answered that request.
  */
 const unchargedLine = z
   .looseObject({
@@ -60,7 +60,7 @@ export async function findUncharged(
     const charge = chargedOf(json, place);
     if (charge?.more.at === undefined || !isInRange(charge.more.at)) continue;
     const { at, key_id = '', model = '' } = charge.more;
-    // Without its amount, which in the log is the sum of all parts of a request.
+    // Leaves out the amount, because in the log it is the sum of all parts of a request.
     const { charge_usd: _amount, ...usage } = charge.usage;
     charged.push({ usage, at, key_id, model });
     if (charged.length < WITNESS_BATCH) continue;
@@ -82,12 +82,13 @@ interface LoggedCharge {
   readonly model: string;
 }
 
-/** Those that the ledger does not have, or has with other counts. */
+/** Returns the charges that the ledger does not have, or has with other counts. */
 async function missingOf(
   charges: readonly LoggedCharge[],
   call: CallOperation,
 ): Promise<readonly LoggedRequest[]> {
-  // Later lines win: a request is logged once, but a log may be given twice over.
+  // The last line of a request counts. A request is logged once, but the same log may be given
+  // twice.
   const byId = new Map(charges.map((charge) => [charge.usage.request_id, charge]));
   const { differences } = await call('compareWitness', {
     usages: [...byId.values()].map(({ usage }) => usage),

@@ -1,6 +1,6 @@
 /**
  * A witness file: one JSON object per line. An object is either the id of a request with the usage
- * that its client received, or a line of the gateway's log. Of the log, only lines of charged
+ * that its client received, or a line of the gateway's log. In a log, only the lines of charged
  * requests are read.
  */
 
@@ -147,7 +147,7 @@ function witnessedOf({ json, place }: JsonLine): WitnessLine | undefined {
   };
 }
 
-/** @returns nothing for a line that is not about a charge */
+/** @returns `undefined` for a line that is not about a charge */
 export function chargedOf(json: unknown, place: string): WitnessLine | undefined {
   const parsed = chargedLogLine.safeParse(json);
   if (!parsed.success) return undefined;

@@ -7,7 +7,7 @@ import type { Session } from './session.js';
 
 /** A browser accepts this name only over TLS, for this host alone and for all of its paths. */
 const SECURE_NAME = '__Host-console';
-/** On this machine, where there is no TLS. */
+/** The name on this machine, where there is no TLS. */
 const PLAIN_NAME = 'console';
 
 /** @returns the value, `undefined` without the cookie */

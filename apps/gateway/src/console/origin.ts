@@ -21,7 +21,8 @@ export function originOf({ headers }: Request): 'same' | 'other' | 'unknown' {
 
 /**
  * How the browser reached this server. A proxy in front may have ended TLS, so only the browser
- * knows: it says so in `Origin`. Without that header, a host elsewhere is taken to use TLS.
+ * knows. It reports the scheme in `Origin`. Without that header, a host that is not this machine is
+ * assumed to use TLS.
  */
 export function transportOf({ headers }: Request): 'tls' | 'loopback' | 'plain' {
   const url = urlOf(headers.origin ?? '');

@@ -25,9 +25,9 @@ export interface SessionServices {
   readonly now: () => number;
 }
 
-/** Of one address. A guess costs a log-in, whether it is right or wrong. */
+/** The limit of one address. Each guess counts as a log-in, whether it is right or wrong. */
 const LOG_INS = { limit: 10, windowMs: 60_000 } as const;
-/** The cookie is written anew at most this often. */
+/** The cookie is written again at most this often. */
 const RENEW_AFTER_MS = 60_000;
 
 const SESSION = '/console/session';
@@ -120,7 +120,7 @@ function sessionOf(req: Request, { adminTokens, now }: SessionServices): Session
   return readSession(readCookie(req) ?? '', adminTokens, now());
 }
 
-/** Writes the cookie anew, so that the session does not end while it is used. */
+/** Writes the cookie again, so that the session does not end while it is used. */
 function renewed(session: Session, req: Request, res: Response, { now }: SessionServices): Session {
   const seenAt = now();
   if (seenAt - session.seenAt < RENEW_AFTER_MS) return session;

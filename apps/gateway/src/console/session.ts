@@ -10,9 +10,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { AdminToken } from '../admin-tokens.js';
 
-/** Ends after this time without a request. */
+/** A session ends after this time without a request. */
 export const IDLE_MS = 30 * 60_000;
-/** Ends after this time in any case. */
+/** A session ends after this time in any case. */
 export const LIFETIME_MS = 12 * 3_600_000;
 
 export interface Session {

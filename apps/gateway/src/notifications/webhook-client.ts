@@ -15,7 +15,10 @@ export interface WebhookRequest {
 
 export type SendOutcome =
   | { readonly outcome: 'delivered' }
-  /** `reason`: a text of the gateway. From the receiver it contains only the status. */
+  /**
+   * `reason` is a text of the gateway. It repeats nothing of the receiver's response except the
+   * status.
+   */
   | { readonly outcome: 'failed'; readonly reason: string }
   /** The signal ended the attempt. The receiver may have got the request. */
   | { readonly outcome: 'stopped' };

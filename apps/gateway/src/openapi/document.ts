@@ -1,4 +1,4 @@
-/** The OpenAPI documents, one for each port, made from the schemas that the routes check with. */
+/** The OpenAPI documents, one for each port, made from the schemas that check requests. */
 
 import { z } from 'zod';
 import manifest from '../../package.json' with { type: 'json' };
@@ -24,7 +24,7 @@ export function openApiDocument(port: Port) {
   const schemas: Record<string, unknown> = {};
   const paths: Record<string, Record<string, unknown>> = {};
 
-  /** Named parts move to where all endpoints share them. */
+  /** Moves named schemas to `components`, where all endpoints share them. */
   const convert = (schema: z.ZodType, io: 'input' | 'output'): JsonSchema => {
     const { $defs, $schema: _version, id: _id, ...own } = jsonSchemaOf(schema, io);
     Object.assign(schemas, $defs);
@@ -36,7 +36,7 @@ export function openApiDocument(port: Port) {
   });
   const failure = (description: string) => ({ description, content: content(error) });
   const responses = {
-    Refused: failure('The request cannot be done; nothing was changed or charged'),
+    Refused: failure('The request is refused; nothing was changed or charged'),
     Limited: {
       ...failure('Too many requests; nothing was charged'),
       headers: {
@@ -80,7 +80,7 @@ export function openApiDocument(port: Port) {
 
 const NOT_CONTROL = '[^\\u0000-\\u001f\\u007f-\\u009f]';
 
-/** Inlined, a named schema would lose its name. */
+/** A named schema at the top level would be inlined and lose its name; in a union it keeps it. */
 function wrapped(schema: z.ZodType): z.ZodType {
   return schema.meta()?.id === undefined ? schema : z.union([schema]);
 }
@@ -90,9 +90,9 @@ function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     io,
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
-      // The format says the same, and a person can read it.
+      // The format says the same as the pattern and is easier to read.
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
-      // Many tools know no classes of Unicode. These are the same characters.
+      // Many tools do not support classes of Unicode. This range contains the same characters.
       if (jsonSchema.pattern !== undefined) {
         jsonSchema.pattern = jsonSchema.pattern.replaceAll('\\P{Cc}', NOT_CONTROL);
       }

@@ -1,4 +1,4 @@
-/** The endpoints that the documents describe. Inputs are the schemas that the routes check with. */
+/** The endpoints that the documents describe. Inputs are the schemas that the routes use, too. */
 
 import { z } from 'zod';
 import { sessionInput } from '../console/session-routes.js';
@@ -14,7 +14,7 @@ import { operationOutputs } from './outputs.js';
 import * as schema from './schemas.js';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
-/** `bearer`: an API key, or an admin token. `link`: also a link for reading. */
+/** `bearer`: an API key or an admin token. `link`: an API key or a link for reading. */
 export type Credential = 'none' | 'bearer' | 'x-api-key' | 'link' | 'console';
 
 export interface Endpoint {
@@ -24,13 +24,13 @@ export interface Endpoint {
   readonly id: string;
   readonly summary: string;
   readonly credential: Credential;
-  /** Headers that are required, beside the credential. */
+  /** Headers that are required in addition to the credential. */
   readonly headers?: readonly string[];
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
-  /** Of success. `undefined`: nothing. */
+  /** The body of a successful response. `undefined`: it has none. */
   readonly result: z.ZodType | undefined;
-  /** Other forms of a result than JSON. */
+  /** Media types of the result other than JSON. */
   readonly alsoAs?: readonly string[];
   /** Whether repeating it with an `Idempotency-Key` is harmless. */
   readonly isRepeatable?: true;
@@ -83,11 +83,11 @@ const EVENT_STREAM = ['text/event-stream'];
 const health: readonly Endpoint[] = [
   {
     ...{ method: 'get', path: '/healthz', id: 'isAlive', credential: 'none', result: status },
-    summary: 'Whether the process runs',
+    summary: 'Whether the process is running',
   },
   {
     ...{ method: 'get', path: '/readyz', id: 'isReady', credential: 'none', result: status },
-    summary: 'Whether it can take requests',
+    summary: 'Whether the gateway can take requests',
   },
 ];
 
@@ -164,7 +164,7 @@ const dashboard: readonly Endpoint[] = [
   },
   {
     ...{ method: 'get', path: '/v1/dashboard/prices', id: 'listPrices', credential: 'link' },
-    summary: 'What the models cost that the key may use',
+    summary: 'The prices of the models that the key may use',
     result: schema.listOf(schema.price),
   },
   {
@@ -221,7 +221,7 @@ const dashboard: readonly Endpoint[] = [
   })),
 ];
 
-/** Those but the last are served only where payments are configured. */
+/** All but the last are served only if payments are configured. */
 const payments: readonly Endpoint[] = [
   {
     ...{ method: 'get', path: '/v1/dashboard/top-ups', id: 'listTopUps', credential: 'bearer' },
@@ -232,7 +232,7 @@ const payments: readonly Endpoint[] = [
   {
     ...{ method: 'post', path: '/v1/dashboard/top-ups', id: 'startTopUp', credential: 'bearer' },
     summary: 'Starts a payment for the account of the key',
-    headers: ['idempotency-key'],
+    headers: ['Idempotency-Key'],
     body: newTopUp,
     result: schema.payment,
   },
@@ -245,32 +245,32 @@ const payments: readonly Endpoint[] = [
   {
     ...{ method: 'get', path: '/v1/dashboard/top-ups/:payment_id/receipt', id: 'getReceipt' },
     credential: 'bearer',
-    summary: "Where the provider's receipt of a payment is",
+    summary: "The address of the provider's receipt of a payment",
     result: schema.receipt,
   },
   {
     ...{ method: 'get', path: '/v1/dashboard/auto-top-up', id: 'getAutoTopUp' },
     credential: 'bearer',
-    summary: 'Whether the account is topped up by itself',
+    summary: 'The automatic top-up of the account, and whether it is on',
     result: schema.autoTopUp,
   },
   {
     ...{ method: 'put', path: '/v1/dashboard/auto-top-up', id: 'orderAutoTopUp' },
     credential: 'bearer',
-    summary: 'Lets the account be topped up by itself',
+    summary: 'Turns on or changes the automatic top-up of the account',
     body: order,
     result: schema.orderedAutoTopUp,
   },
   {
     ...{ method: 'delete', path: '/v1/dashboard/auto-top-up', id: 'cancelAutoTopUp' },
     credential: 'bearer',
-    summary: 'Ends the automatic top-up',
+    summary: 'Turns off the automatic top-up of the account',
     result: schema.autoTopUp,
   },
   {
     ...{ method: 'post', path: '/webhooks/stripe', id: 'takeStripeNotification' },
     credential: 'none',
-    summary: 'For Stripe: what happened to payments',
+    summary: "Receives Stripe's notifications about payments",
     headers: ['stripe-signature'],
     body: z.looseObject({ id: z.string(), type: z.string() }),
     result: z.strictObject({ received: z.literal(true) }),
@@ -303,7 +303,7 @@ const thisDocument: Endpoint = {
 const settings: readonly Endpoint[] = [
   {
     ...{ method: 'get', path: '/admin/settings', id: 'showSettings', credential: 'console' },
-    summary: 'The version of the settings in force, and what needs a restart',
+    summary: 'The version of the settings in force, and the changes that need a restart',
     result: schema.settings,
   },
   {
@@ -335,7 +335,7 @@ const session: readonly Endpoint[] = [
 
 const SUMMARIES: Readonly<Record<OperationName, string>> = {
   createKey: 'A new key, with an account of its own or of one that exists',
-  listKeys: 'Keys, in the order that is asked for',
+  listKeys: 'Keys, in the requested order',
   showKey: 'One key',
   findKey: 'The key of a credential',
   updateKey: 'Changes a key',
@@ -347,38 +347,39 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   topUp: 'Credits the account of a key, once per top_up_id',
   topUpAccount: 'Credits an account, once per top_up_id',
   createAccount: 'A new account without keys',
-  listAccounts: 'Accounts, in the order that is asked for',
-  showAccount: 'One account, with what is left of each credit',
+  listAccounts: 'Accounts, in the requested order',
+  showAccount: 'One account, with the rest of each credit',
   updateAccount: 'Changes an account',
   adjustBalance: 'Corrects a balance by an entry, once per adjustment_id',
   transfer: 'Moves money to another account, once per transfer_id',
-  eraseAccount: 'Erases what may be about a person',
+  eraseAccount: 'Erases the data of an account that may be about a person',
   showStatement: 'The statement of a month',
   listLedger: 'Entries of the ledger, newest first',
   listUsage: 'Sums of charges',
-  auditLedger: 'Recomputes the ledger, and answers when it is done',
+  auditLedger: 'Audits the ledger, and answers when the audit is done',
   compareWitness: 'Compares the ledger with usage that clients received',
-  rechargeUsages: 'Books charges that the ledger lost, once',
+  rechargeUsages: 'Books charges that the ledger lost, each of them once',
   listHolds: 'Money that is set aside for requests',
-  listEvents: 'What happened, oldest first',
-  listTrail: 'Who changed what, newest first',
+  listEvents: 'Events, oldest first',
+  listTrail: 'The trail: who changed what, newest first',
   startAudit: 'Starts an audit, or returns the one that is running',
   listAudits: 'Audits since the gateway started, newest first',
   showAudit: 'One audit: its progress, or its report',
-  showRequest: 'What is known about one request',
+  showRequest: 'One request: its charge or its hold, its key and its account',
   showToday: 'Spend, balances and requests at a glance',
   listPayments: 'Payments, newest first',
-  listUnbookedPayments: 'Money that the provider has and no account could get',
+  listUnbookedPayments:
+    'Payments that the provider received and no account was credited with, until they are settled',
   reconcilePayments: "Compares the provider's list with the ledger, and books what is missing",
   reconcileProvider:
     "Compares the ledger with the provider's usage and cost reports, by day and model",
-  showPayment: 'One payment, and what is left of it',
+  showPayment: 'One payment, and the part of it that is left',
   startPayment: 'Starts a payment for an account: a link to send to the customer',
   refundPayment: 'Pays back a payment, or a part of it',
   createPromoCode: 'A code that customers exchange for credit',
   listPromoCodes: 'Promotional codes, newest first',
   listModels: 'The price table',
-  compareModels: 'How the price table differs from what the upstream offers',
+  compareModels: 'The differences between the price table and the models that the upstream offers',
 };
 
 function operationEndpoint(name: OperationName): Endpoint {

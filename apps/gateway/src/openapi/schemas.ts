@@ -9,7 +9,7 @@ import { TOKEN_RIGHTS } from '../admin-tokens.js';
 import { FACT_OUTCOMES } from '../payments/book-facts.js';
 import { CAUSES } from '../reconciliation/explain-difference.js';
 
-/** Of the provider, as `PaymentFact` names them. */
+/** The kinds of facts that the payment provider reports, as `PaymentFact` names them. */
 const FACT_KINDS = [
   'paid',
   'pending',
@@ -63,11 +63,11 @@ const keyMembers = {
   last_charged_at: orNull(time),
 };
 
-/** Without what the operator wrote down. */
+/** A key as its holder sees it: without the operator's own id for it. */
 export const holderKey = z.strictObject(keyMembers).meta({ id: 'HolderKey' });
 export const newHolderKey = holderKey
   .extend({ api_key: orNull(text) })
-  .meta({ id: 'NewHolderKey', description: 'api_key: shown this once' });
+  .meta({ id: 'NewHolderKey', description: 'api_key: shown only once' });
 export const key = z.strictObject({ ...keyMembers, external_id: orNull(text) }).meta({ id: 'Key' });
 export const rotatedKey = key
   .extend({ replayed: z.boolean(), api_key: orNull(text) })
@@ -439,7 +439,10 @@ const priceEntry = z
       thinking_off: orNull(text),
     }),
   })
-  .meta({ id: 'PriceEntry', description: 'for the price table, when each null is filled in' });
+  .meta({
+    id: 'PriceEntry',
+    description: 'an entry for the price table, once each null is replaced',
+  });
 
 export const modelComparison = z
   .strictObject({
@@ -506,7 +509,7 @@ export const today = z
           account_refused: count,
         }),
       }),
-    ).meta({ description: 'of the replica that answers' }),
+    ).meta({ description: 'traffic of the replica that answers' }),
   })
   .meta({ id: 'Today' });
 
@@ -699,7 +702,7 @@ export const providerReconciliation = z
               detail: text,
             }),
           )
-          .meta({ description: 'that may explain the difference' }),
+          .meta({ description: 'requests that may explain the difference' }),
         has_more: z.boolean(),
       }),
     ),
@@ -726,7 +729,7 @@ const autoTopUpMembers = {
 export const autoTopUp = z.strictObject(autoTopUpMembers).meta({ id: 'AutoTopUp' });
 export const orderedAutoTopUp = z.strictObject({
   ...autoTopUpMembers,
-  setup_url: orNull(text).meta({ description: 'where to save a method' }),
+  setup_url: orNull(text).meta({ description: 'where to save a payment method' }),
 });
 
 export const promoCode = z
@@ -752,7 +755,7 @@ export const redemption = z
   })
   .meta({ id: 'Redemption' });
 
-/** Errors of every endpoint. Those of the dashboard and of chat clients have `param` and `code`. */
+/** The error body of all endpoints. For the dashboard and chat clients it has `param`, `code`. */
 export const error = z
   .looseObject({
     error: z.looseObject({

@@ -1,6 +1,6 @@
 /**
- * Audits that run while nobody waits: an audit reads the whole ledger, which takes longer than a
- * request should. One runs at a time. Jobs are kept in memory, of this process and until it ends.
+ * Audits that run in the background: an audit reads the whole ledger, which takes longer than a
+ * request should. One audit runs at a time. Jobs are kept in the memory of this process.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -13,9 +13,9 @@ export interface AuditJob {
   readonly id: string;
   readonly startedAt: Date;
   readonly anchor: SealHead | undefined;
-  /** Entries that were read so far. */
+  /** The number of entries that were read so far. */
   readonly entries: number;
-  /** Charges in the ledger at the start; other entries come on top. For a progress bar. */
+  /** For a progress bar: the number of charges at the start. Other entries are not included. */
   readonly expectedEntries: number;
   readonly result:
     | { readonly state: 'running' }
@@ -49,7 +49,7 @@ export function createAuditJobs(
     jobs = jobs.map((job) => (job.id === id ? { ...job, ...change } : job));
   }
 
-  /** Returns the one that is running, or starts one. */
+  /** Returns the audit that is running, or starts one. */
   async function begin(anchor: SealHead | undefined): Promise<AuditJob> {
     const running = jobs.find(({ result }) => result.state === 'running');
     if (running !== undefined) return running;

@@ -1,4 +1,4 @@
-/** Audits as jobs, and what is known about one request. */
+/** Operations on audits that run as jobs, and one that shows all facts about a request. */
 
 import { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
@@ -11,7 +11,7 @@ import { chargeLines } from './statement.js';
 import { line } from './storable.js';
 import { accountView, auditView, entryView, holdView, keyView } from './views.js';
 
-/** An id of a request is not indexed among holds; there are few of them. */
+/** Holds have no index by the id of the request. There are few holds, so reading them is cheap. */
 const HOLDS_TO_SEARCH = 1_000;
 
 export const auditOperations = {
@@ -23,7 +23,7 @@ export const auditOperations = {
     async run({ anchor }, context) {
       const job = await liveOf(context).audits.start(anchor);
       if (job !== undefined) return jobView(job);
-      throw conflict('anchor', 'an audit with another one is running; wait until it has ended');
+      throw conflict('anchor', 'an audit with another anchor is running; wait until it has ended');
     },
   }),
 
@@ -75,7 +75,7 @@ export const auditOperations = {
         request_id,
         /**
          * `charged`; `in_flight`: its hold is live; `orphaned`: the process that served it ended
-         * before it was charged, so the upstream may have done work for nothing.
+         * before it was charged, so the upstream may have done work that nobody was charged for.
          */
         state:
           charge !== undefined
@@ -94,10 +94,10 @@ export const auditOperations = {
   }),
 } as const;
 
-/** @throws {OperationError} on the command line, which ends before a job would */
+/** @throws {OperationError} on the command line, which would end before the job */
 function liveOf({ live }: OperationContext): LiveGateway {
   if (live === undefined) {
-    throw conflict('ADMIN_URL', 'is needed: only a running gateway has audits as jobs');
+    throw conflict('ADMIN_URL', 'is needed, because only a running gateway can run audits as jobs');
   }
   return live;
 }

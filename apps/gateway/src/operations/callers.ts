@@ -44,7 +44,7 @@ export function createRemoteCaller(admin: {
     const parsed = errorBody.safeParse(answer);
     const { type, message } = parsed.success
       ? parsed.data.error
-      : { type: 'api_error', message: 'the admin API answered with something unreadable' };
+      : { type: 'api_error', message: 'the response of the admin API cannot be read' };
     throw new OperationError(response.statusCode, type, message);
   };
 }

@@ -7,7 +7,7 @@ import { STORABLE_TIME_RULE, isStorableTime, line } from './storable.js';
 
 const MAX_AMOUNT = 10n ** 9n * 10n ** 14n;
 
-/** A pattern is for the OpenAPI document; the transformation says what is wrong with a value. */
+/** The pattern is for the OpenAPI document. The transformation reports the fault of a value. */
 const usd = z
   .string()
   .meta({ pattern: String.raw`^-?\d{1,10}(\.\d{1,14})?$` })
@@ -29,19 +29,16 @@ export const amountUsd = usd.refine((amount) => amount > 0n && amount <= MAX_AMO
 /** An amount above or below 0. */
 export const signedAmountUsd = usd.refine(
   (amount) => amount !== 0n && amount <= MAX_AMOUNT && amount >= -MAX_AMOUNT,
-  { error: 'must not be 0, and at most 1000000000 either way' },
+  { error: 'must be from -1000000000 to 1000000000 and not 0' },
 );
 
-/** What a difference may be worth. */
-export const toleranceUsd = usd
-  .refine((amount) => amount >= 0n && amount <= MAX_AMOUNT, {
-    error: 'must be at least 0 and at most 1000000000',
-  })
-  .default(0n);
-
-const capUsd = usd.refine((amount) => amount >= 0n && amount <= MAX_AMOUNT, {
+/** An amount of at least 0. */
+export const unsignedAmountUsd = usd.refine((amount) => amount >= 0n && amount <= MAX_AMOUNT, {
   error: 'must be at least 0 and at most 1000000000',
 });
+
+/** What a difference may be worth. */
+export const toleranceUsd = unsignedAmountUsd.default(0n);
 
 export const keyId = z
   .string()
@@ -64,16 +61,16 @@ export const time = z.iso
 
 /** `2026-11-01`: its start in UTC. */
 export const day = z.iso
-  // Aborts, so that rules about two days see days only.
+  // Aborts on an error, so that rules about two days get valid days only.
   .date({ error: 'must be a day such as 2026-11-01', abort: true })
   .transform((text) => new Date(`${text}T00:00:00Z`))
   .refine(isStorableTime, STORABLE_TIME_RULE);
 
 export const name = line.trim().min(1).max(200);
-/** Chosen by the caller; the same id never books twice. */
+/** Chosen by the caller. The same id never books twice. */
 export const bookingId = z
   .string()
-  .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 _ . : -');
+  .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 characters of A-Z a-z 0-9 _ . : -');
 export const note = line.trim().min(1).max(500);
 export const reference = line.trim().min(1).max(200);
 export const externalId = line.trim().min(1).max(200);
@@ -89,7 +86,7 @@ export const metadata = z
     'must be at most 4096 bytes of JSON',
   );
 
-/** In a query, where there are no objects: `plan:pro`, several with commas. */
+/** Metadata in a query, which cannot contain objects: `plan:pro`, several pairs with commas. */
 export const metadataQuery = z
   .string()
   .meta({ pattern: '^[^:,]+:[^,]*$' })
@@ -104,14 +101,14 @@ export const metadataQuery = z
 
 export const pageSize = z.coerce.number().int().min(1).max(1000).default(100);
 
-/** Of accounts or keys: the newest, the most spent, the lowest balance or the last charge first. */
+/** What comes first: the newest, the most spent, the lowest balance or the last charge. */
 export const listOrder = z.enum(['newest', 'spent', 'balance', 'last_charged']).default('newest');
 /** `next_cursor` of the page before. Only the store can check it. */
 export const after = line.min(1).max(300);
 
 const DAY_SECONDS = 86_400;
 
-/** How long a link for reading is good. */
+/** How long a link for reading is valid. */
 export const linkSeconds = z.coerce
   .number()
   .int()
@@ -119,14 +116,14 @@ export const linkSeconds = z.coerce
   .max(366 * DAY_SECONDS)
   .default(30 * DAY_SECONDS);
 
-/** What a key may be given at its creation and changed to later. */
+/** The rules of a key, which can be set when it is created and changed later. */
 export const keyRules = {
   scope: z.enum(['use', 'manage']).optional(),
   models: z.array(line.min(1).max(200)).min(1).max(100).nullable().optional(),
-  cap_day_usd: capUsd.nullable().optional(),
-  cap_week_usd: capUsd.nullable().optional(),
-  cap_month_usd: capUsd.nullable().optional(),
-  cap_total_usd: capUsd.nullable().optional(),
+  cap_day_usd: unsignedAmountUsd.nullable().optional(),
+  cap_week_usd: unsignedAmountUsd.nullable().optional(),
+  cap_month_usd: unsignedAmountUsd.nullable().optional(),
+  cap_total_usd: unsignedAmountUsd.nullable().optional(),
   ...limits,
 };
 
@@ -160,7 +157,7 @@ export function capsOf(input: {
   };
 }
 
-/** The end of the hash chain as the log or an earlier audit reported it. */
+/** The end of the hash chain, as the log or an earlier audit reported it. */
 export const anchor = z
   .string()
   .regex(/^\d{1,18}:[0-9a-f]{64}$/, 'must be <block>:<hash>, as an audit prints it')
@@ -171,7 +168,7 @@ export const anchor = z
 
 const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
 
-/** `2026-11`: from its start, inclusive, until the start of the next, exclusive. In UTC. */
+/** `2026-11`: from the start of the month, included, to the start of the next, excluded. In UTC. */
 export const month = z
   .string()
   .meta({ pattern: MONTH.source })

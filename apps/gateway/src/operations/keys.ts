@@ -58,7 +58,7 @@ export const keyOperations = {
         (input) => input.account_id === undefined || input.account_external_id === undefined,
         {
           path: ['account_external_id'],
-          error: 'is for a new account, and account_id names one that exists',
+          error: 'is only for a new account, and account_id names an existing one',
         },
       ),
     async run(input, { store, defaultLimits, lowBalance, by }) {
@@ -117,7 +117,7 @@ export const keyOperations = {
       name: name.optional(),
       external_id: externalId.optional(),
       metadata: metadataQuery.optional(),
-      /** `previous`: only keys, not revoked, that the pepper before `KEY_PEPPER` finds. */
+      /** `previous`: only keys that need the pepper before `KEY_PEPPER` and are not revoked. */
       pepper: z.enum(['previous']).optional(),
     }),
     async run({ account_id, name: part, external_id, ...input }, { store }) {
@@ -280,7 +280,7 @@ export const keyOperations = {
 } as const;
 
 const REPLAYED =
-  'this was created before; its credential cannot be shown again: rotate the key for a new one';
+  'this key was created before; its credential cannot be shown again: rotate the key to get one';
 
 interface TopUpInput {
   readonly top_up_id: string;

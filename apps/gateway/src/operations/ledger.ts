@@ -11,7 +11,7 @@ import { line } from './storable.js';
 import { auditView, entryView, eventView, holdView, trailView, usageSumView } from './views.js';
 import { compareWithWitness, witnessedUsage } from './witness.js';
 
-/** The most usages in one request. They fit into its body. */
+/** The most usages in one request. This many fit into its body. */
 export const WITNESS_BATCH = 200;
 
 const number = z
@@ -19,7 +19,7 @@ const number = z
   .regex(/^\d{1,18}$/, 'must be a number')
   .transform(BigInt);
 
-/** Several of these dimensions, with commas. */
+/** Some of these dimensions, separated by commas. */
 export function someOf(names: readonly UsageDimension[]) {
   const one = `(${names.join('|')})`;
   return z
@@ -81,7 +81,7 @@ export const ledgerOperations = {
       });
       return {
         ...list(page.entries.map(entryView), page.next),
-        /** Charges before this time are in an archive, and the range of this list reaches there. */
+        /** If given, charges of the requested range before this time are in an archive. */
         archived_until: page.archivedUntil?.toISOString() ?? null,
       };
     },
@@ -99,7 +99,7 @@ export const ledgerOperations = {
         account_id: accountId.optional(),
         key_id: keyId.optional(),
         model: line.min(1).max(200).optional(),
-        /** By what they are sorted, the largest first; in the order of `by` when absent. */
+        /** The sums with the largest value come first. If absent, they are in the order of `by`. */
         sort: z.enum(['charged', 'requests', 'tokens']).optional(),
         top: z.coerce.number().int().min(1).max(10_000).optional(),
       })

@@ -1,16 +1,16 @@
-/** What only a running gateway knows. The command line, beside a gateway, does without. */
+/** Facts that only a running gateway has. The command line, which runs beside it, lacks them. */
 
 import type { LedgerSummary } from '@gateway/balance-store';
 import type { AuditJobs } from './audit-jobs.js';
 
 export interface LiveGateway {
-  /** As last read; `undefined` before the first time. */
+  /** The summary that was read last; `undefined` before the first one. */
   readonly ledger: () => LedgerSummary | undefined;
   readonly traffic: () => Promise<TrafficToday>;
   readonly audits: AuditJobs;
 }
 
-/** Of this replica, all of its processes together, since `since`. */
+/** The traffic of this replica since `since`, in all of its processes together. */
 export interface TrafficToday {
   /** 00:00 UTC, or the start of the gateway if that was later. */
   readonly since: Date;
@@ -18,10 +18,10 @@ export interface TrafficToday {
   readonly requests: ReadonlyMap<string, number>;
   /** Responses that may have cost the operator and were charged to nobody, by reason. */
   readonly unbilled: ReadonlyMap<string, number>;
-  /** Responses of the upstream by status; `none`: the connection failed before one came. */
+  /** Responses of the upstream by status; `none`: the connection failed before a response came. */
   readonly upstreamResponses: ReadonlyMap<string, number>;
   /** How often the upstream refused the operator's own credential or account. */
   readonly upstreamRefusals: number;
-  /** Until the first byte of the upstream's response. Estimates; `null` without a response. */
+  /** Estimated times until the first byte of the upstream's response; `null` if there was none. */
   readonly firstByteMs: { readonly p50: number | null; readonly p95: number | null };
 }

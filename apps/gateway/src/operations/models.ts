@@ -1,4 +1,4 @@
-/** Operations on prices: the table in force, and how it differs from what the upstream offers. */
+/** Operations on prices: the table in force, and its differences from the upstream's models. */
 
 import { z } from 'zod';
 import type { ModelPrice, PriceTable } from '@gateway/billing';
@@ -62,7 +62,7 @@ export const modelOperations = {
           .list()
           .filter((price) => !isOffered(price))
           .map(idOf),
-        /** What the upstream offers and the table lacks, as entries for the table. */
+        /** Models that the upstream offers and the table lacks, as entries for the table. */
         missing: reading.models
           .filter(({ id }) => prices.find(id) === undefined)
           .map((model) => entryOf(model, prices)),
@@ -75,7 +75,7 @@ function idOf({ id }: ModelPrice): string {
   return id;
 }
 
-/** The next scheduled change of one model's rates. Other models may change before. */
+/** The next scheduled change of one model's rates. Rates of other models may change before it. */
 function nextChangeOf(price: ModelPrice, prices: OperationContext['prices'], nowMs: number) {
   const before = JSON.stringify(ratesView(price.rates));
   for (let at = prices.nextChange(nowMs); at !== Infinity; at = prices.nextChange(at)) {
@@ -120,7 +120,7 @@ function entryOf(model: UpstreamModel, table: PriceTable): PriceEntry {
 }
 
 /**
- * The traits of the newest model in the table, because new models mostly accept what it accepts.
+ * The traits of the newest model in the table, because new models mostly accept the same requests.
  * Where a new model differs, the upstream answers a request with a 400.
  */
 function traitsOfNewest(table: PriceTable): PriceEntry['traits'] {

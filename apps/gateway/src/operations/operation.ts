@@ -1,4 +1,4 @@
-/** What an operation is: one thing that an operator can do, with its input and its result. */
+/** An operation: one action of an operator, with its input and its result. */
 
 import type { z } from 'zod';
 import type { Actor, BalanceStore, KeyRecord, Settlement } from '@gateway/balance-store';
@@ -11,13 +11,16 @@ import type { UpstreamModelsReading } from './upstream-models.js';
 
 export interface OperationContext {
   readonly store: BalanceStore;
-  /** The table of now, and that of another time: milliseconds since the epoch. */
+  /** The current price table. `at` gives that of another time, in milliseconds since the epoch. */
   readonly prices: PriceTable & Pick<PriceSchedule, 'at' | 'nextChange'>;
   /** `undefined` in the command line if no upstream is configured. */
   readonly upstreamModels: (() => Promise<UpstreamModelsReading>) | undefined;
   readonly overdraft: Settlement['overdraft'];
   readonly defaultLimits: KeyRecord['limits'];
-  /** `balance.low` is written when the balance of a new account falls to this, in 10^-14 USD. */
+  /**
+   * When the balance of a new account falls to this amount, the event `balance.low` is written. In
+   * units of 10^-14 USD.
+   */
   readonly lowBalance: bigint | undefined;
   readonly readLinks: ReadLinks;
   /** `undefined` in the command line. */
@@ -30,11 +33,11 @@ export interface OperationContext {
   readonly reports: ProviderReports | undefined;
   /** Called while an audit reads the ledger, with the number of entries so far. */
   readonly onProgress?: ((entries: number) => void) | undefined;
-  /** Who asks, for the trail. */
+  /** The operator or program that asks, for the trail. */
   readonly by: Actor;
 }
 
-/** What a token must allow: to read, to add money, or everything. */
+/** The right that a token must have: to read, to add money, or to do everything. */
 export type Right = 'read' | 'credit' | 'change';
 
 export interface Operation<Input extends z.ZodType, Output> {

@@ -1,6 +1,6 @@
 /**
- * Everything an operator can do, once: the admin HTTP API serves this table, and the command line
- * calls it, directly or over that API.
+ * All operations of operators, in one table. The admin HTTP API serves it. The command line calls
+ * it, directly or over that API.
  */
 
 import type { z } from 'zod';
@@ -48,8 +48,7 @@ export type CallOperation = <Name extends OperationName>(
 /**
  * Checks the input and runs the operation.
  *
- * @throws {OperationError} The input names a field that cannot be used, or the operation is
- * refused.
+ * @throws {OperationError} A field of the input is invalid, or the operation is refused.
  */
 export async function runOperation(
   name: OperationName,
@@ -80,7 +79,7 @@ function cursorFieldOf(input: unknown): string | undefined {
   return ['cursor', 'after'].find((field) => field in input);
 }
 
-/** Only the store can check a cursor, because it made it. */
+/** The cursor is checked by the store, because only the store knows its form. */
 function refusingCursor(field: string): (error: unknown) => never {
   return function refuse(error) {
     if (!(error instanceof RangeError)) throw error;

@@ -11,18 +11,18 @@ export const promoCodeField = z
   .string()
   .trim()
   .toUpperCase()
-  .regex(/^[A-Z0-9-]{8,40}$/, 'must be 8 to 40 of A-Z 0-9 -');
+  .regex(/^[A-Z0-9-]{8,40}$/, 'must be 8 to 40 characters of A-Z 0-9 -');
 
 const usdOf = (cents: number): string => formatUsd(unitsFromCents(cents));
 
-/** As the customer sees it. */
+/** A payment as the customer sees it. */
 export function paymentView({ id, accountId, data, createdAt, updatedAt }: Known<'payment'>) {
   return {
     object: 'payment' as const,
     id,
     account_id: accountId,
     amount_usd: usdOf(data.amount_cents),
-    /** `paid` once the provider has the money. The balance has it at the same moment. */
+    /** `paid` once the provider has the money. From the same moment, the balance includes it. */
     state: data.state,
     by: data.by,
     /** Where to pay, while that is possible. */
@@ -35,7 +35,7 @@ export function paymentView({ id, accountId, data, createdAt, updatedAt }: Known
   };
 }
 
-/** With what is left of it, for the operator. */
+/** A payment and the part of it that is left, as the operator sees it. */
 export function paymentMoneyView(payment: Known<'payment'>, money: PaymentMoney | undefined) {
   const refundable = money === undefined ? 0n : money.credited - money.takenBack;
   return {
@@ -45,7 +45,7 @@ export function paymentMoneyView(payment: Known<'payment'>, money: PaymentMoney 
     taken_back_usd: formatUsd(money?.takenBack ?? 0n),
     /** The most that the provider can pay back. */
     refundable_usd: formatUsd(refundable > 0n ? refundable : 0n),
-    /** Of it, what the account has not spent. */
+    /** The part of the payment that the account has not spent. */
     unspent_usd: formatUsd(money?.unspent ?? 0n),
   };
 }

@@ -87,7 +87,7 @@ export const paymentOperations = {
     input: z.strictObject({
       account_id: accountId,
       amount_usd: amountUsd,
-      /** Chosen by the caller; the same starts one payment. */
+      /** Chosen by the caller. The same id starts only one payment. */
       request_id: bookingId,
     }),
     async run({ account_id, amount_usd, request_id }, context) {
@@ -127,7 +127,7 @@ export const paymentOperations = {
     right: 'change',
     input: z.strictObject({
       payment_id: paymentId,
-      /** Chosen by the caller; the same refunds once. */
+      /** Chosen by the caller. The same id refunds only once. */
       refund_id: bookingId,
       amount_usd: amountUsd,
     }),
@@ -138,7 +138,7 @@ export const paymentOperations = {
       if (providerPaymentId === null) throw conflict('payment_id', 'is not paid');
       const amountCents = wholeCents(amount_usd);
       const refunded = await reachingProvider(async () => {
-        // Payments have refunds of their own, which may use the same words.
+        // Refunds of different payments may have the same id.
         const refundId = hashOf(`${payment_id}\n${refund_id}`);
         const made = await payments.provider.refund({ refundId, providerPaymentId, amountCents });
         if (made.outcome === 'made') await payments.book(made.fact);

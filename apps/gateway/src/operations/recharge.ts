@@ -1,20 +1,16 @@
 /**
- * Books charges that the ledger lost, as by a restore, from what logs or clients recorded of them.
+ * Books charges that the ledger lost, for example through the restore of a backup. They are taken
+ * from records in logs or of clients.
  */
 
 import { z } from 'zod';
 import type { BalanceStore, LedgerEntry, SettledUsage } from '@gateway/balance-store';
-import { chargeOf, formatUsd, parseUsd, usageProblem } from '@gateway/billing';
-
-import { keyId, time } from './fields.js';
+import { chargeOf, formatUsd, usageProblem } from '@gateway/billing';
+import { keyId, time, unsignedAmountUsd } from './fields.js';
 import type { OperationContext } from './operation.js';
 import { line } from './storable.js';
 
 const count = z.int().min(0);
-const usd = z
-  .string()
-  .regex(/^\d{1,12}(\.\d{1,14})?$/, 'must be an amount in USD, such as 0.0012')
-  .transform(parseUsd);
 
 export const lostCharge = z.strictObject({
   request_id: line.min(1).max(200),
@@ -24,17 +20,17 @@ export const lostCharge = z.strictObject({
   output_tokens: count,
   cache_read_input_tokens: count,
   cache_creation_input_tokens: count,
-  /** Of the cache writes. */
+  /** The part of `cache_creation_input_tokens` that is cached for an hour. */
   cache_creation_1h_input_tokens: count.default(0),
-  /** When the response ended. It decides which rates of the price table apply; now when absent. */
+  /** When the response ended; if absent, now. The rates of this time apply. */
   at: time.optional(),
   endpoint: z.enum(['messages', 'chat.completions', 'responses']).default('messages'),
   streamed: z.boolean().default(false),
-  /** Which of several upstream accounts answered. */
+  /** The upstream account that answered, if there are several. */
   upstream_account: line.min(1).max(100).optional(),
-  /** Must be what the counts cost, when given. With it, what was written off. */
-  charge_usd: usd.optional(),
-  written_off_usd: usd.default(0n),
+  /** If given, it must equal the cost of the counts, together with `written_off_usd`. */
+  charge_usd: unsignedAmountUsd.optional(),
+  written_off_usd: unsignedAmountUsd.default(0n),
 });
 export type LostChargeInput = z.input<typeof lostCharge>;
 type LostCharge = z.output<typeof lostCharge>;
@@ -49,9 +45,9 @@ const SETTLE_DEADLINE_MS = 30_000;
 const CLOCK_MARGIN_MS = 600_000;
 
 /**
- * Charges each request that the ledger does not have, at the rates of its time. One that the ledger
- * has is left as it is, so repeating changes nothing. One that may be archived is refused: the
- * ledger would no longer recognise it.
+ * Charges each request whose charge is not in the ledger, at the rates of its time. A charge in the
+ * ledger stays as it is, so repeating changes nothing. A request whose charge may be archived
+ * is refused, because the ledger no longer knows whether it was charged.
  */
 export async function recharge(charges: readonly LostCharge[], context: OperationContext) {
   const { store } = context;
@@ -60,7 +56,7 @@ export async function recharge(charges: readonly LostCharge[], context: Operatio
   const archived = (await store.listArchives()).at(-1)?.until;
   const refused: RefusedCharge[] = [];
   let [present, booked, charged] = [0, 0, 0n];
-  // One after the other: a request that is named twice is found at the second time.
+  // One after the other, so that a request that is named twice is found the second time.
   for (const lost of charges) {
     const { request_id } = lost;
     const entry = known.get(request_id);
@@ -96,7 +92,7 @@ function bookUnlessArchived(
   const until = archived.toISOString();
   if (lost.at === undefined) {
     return Promise.resolve({
-      problem: `at: is missing, and charges before ${until} are archived: it may be one of them`,
+      problem: `at: is missing; charges before ${until} are archived, and this may be one of them`,
     });
   }
   if (lost.at.getTime() < archived.getTime() + CLOCK_MARGIN_MS) {
@@ -125,7 +121,7 @@ async function book(
     return {
       problem:
         `charge_usd: the record says ${formatUsd(recorded)}, ` +
-        `the price table of that time ${formatUsd(amount)}`,
+        `the price table of that time gives ${formatUsd(amount)}`,
     };
   }
   const when = lost.at === undefined ? '' : `, response of ${lost.at.toISOString()}`;
@@ -156,13 +152,13 @@ async function bookedEntry(
 ): Promise<{ readonly entry: LedgerEntry } | { readonly problem: string }> {
   const [entry] = await store.findEntries([request_id]);
   if (entry !== undefined && outcome !== 'conflict') return { entry };
-  return { problem: `the ledger did not take it: ${outcome}` };
+  return { problem: `the ledger did not book this charge: ${outcome}` };
 }
 
-/** @returns what the entry has otherwise than the record, if anything */
+/** @returns how the entry differs from the record; `undefined` if it does not */
 function differenceFrom(entry: LedgerEntry, lost: LostCharge): string | undefined {
-  if (entry.kind !== 'charge') return 'request_id: belongs to an entry that is no charge';
-  if (entry.keyId !== lost.key_id) return 'key_id: the ledger has it under another key';
+  if (entry.kind !== 'charge') return 'request_id: belongs to an entry that is not a charge';
+  if (entry.keyId !== lost.key_id) return 'key_id: the ledger has this charge under another key';
   const [had, given] = [countsText(entry.usage), countsText(usageOf(lost))];
   return had === given ? undefined : `the ledger has other counts: ${had} instead of ${given}`;
 }

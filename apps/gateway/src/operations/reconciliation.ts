@@ -1,4 +1,4 @@
-/** The comparison of the ledger with what the provider counted and bills. */
+/** Compares the ledger with the usage that the provider counted and the costs that it bills. */
 
 import { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
@@ -22,9 +22,9 @@ export const reconciliationOperations = {
     input: z
       .strictObject({
         from: day,
-        /** Not included. */
+        /** The day after the last one. */
         until: day,
-        /** What all differences together may be worth. */
+        /** The largest sum of all differences that is tolerated. */
         tolerance_usd: toleranceUsd,
       })
       .refine(({ from, until }) => from < until, { path: ['until'], error: 'must be after from' })
@@ -62,7 +62,7 @@ export const reconciliationOperations = {
         from: dayText(from),
         until: dayText(until),
         tolerance_usd: formatUsd(tolerance),
-        /** No: also if a difference has no price. */
+        /** Also `false` if a difference has no price. */
         is_within_tolerance: worth <= tolerance && !worths.includes(undefined),
         compared: comparison.compared,
         provider_usd: formatUsd(comparison.providerCost),

@@ -11,7 +11,7 @@ const STYLE =
   'tr.b td{font-weight:600}@media print{body{margin:0;max-width:none}thead{display:' +
   'table-header-group}tr{break-inside:avoid}}';
 
-/** The page may only be what it is: a text with a style. */
+/** Allows the page only its own text and style. */
 export const STATEMENT_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; " +
   "frame-ancestors 'none'";

@@ -1,6 +1,6 @@
 /**
- * The statement of an account for a month: what it had, what came in, what was charged for which
- * tokens at which rates, and what it has left. The amounts are exact and add up.
+ * The statement of an account for a month: the opening balance, the bookings, the charges with
+ * their tokens and rates, and the closing balance. The amounts are exact and add up.
  */
 
 import type {
@@ -26,7 +26,7 @@ export interface Statement {
   /** By day, model and rates. */
   readonly charges: readonly UsageSum[];
   readonly charged: bigint;
-  /** The opening balance and all that follows. */
+  /** The opening balance, plus the bookings, minus the charges. */
   readonly closing: bigint;
 }
 
@@ -160,7 +160,7 @@ const CSV_COLUMNS = [
   'amount_usd',
 ] as const;
 
-/** The amounts of all lines but the last add up to the last. */
+/** The last line is the sum of the amounts of all other lines. */
 export function statementCsv(statement: Statement): string {
   return csvOf(CSV_COLUMNS, statementLines(statement));
 }

@@ -1,9 +1,17 @@
-/** Which texts and times from outside the ledger's database can store and search. */
+/** Rules for texts and times from outside, so that the database can store and search them. */
 
 import { z } from 'zod';
 
-/** A column cannot store NUL, and other control characters would break lines of logs and tables. */
-export const line = z.string().regex(/^\P{Cc}*$/u, 'must not contain control characters');
+/**
+ * A column cannot store NUL, nor half of a surrogate pair, which would be stored as another
+ * character. Other control characters would break lines of logs and tables.
+ */
+export const line = z
+  .string()
+  // In Python, as in many readers of OpenAPI documents, patterns have no `\P{Cc}`.
+  // eslint-disable-next-line no-control-regex
+  .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, 'must not contain control characters')
+  .refine((text) => !/\p{Cs}/u.test(text), 'must not contain half of a surrogate pair');
 
 const YEAR_1_MS = Date.parse('0001-01-01T00:00:00Z');
 const YEAR_10000_MS = Date.parse('9999-12-31T23:59:59.999Z') + 1;

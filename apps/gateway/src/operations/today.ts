@@ -1,4 +1,4 @@
-/** How the business is doing today: what people look at first. */
+/** The overview that the console shows first: spend, balances and traffic of today. */
 
 import { z } from 'zod';
 import type { LedgerSummary, UsageSum } from '@gateway/balance-store';
@@ -30,7 +30,7 @@ export const todayOperations = {
       };
       return {
         object: 'today' as const,
-        /** In UTC, as are all days. */
+        /** In UTC, like all days. */
         day: new Date(today).toISOString().slice(0, 10),
         spend: {
           today: spendOf(DAYS.today),

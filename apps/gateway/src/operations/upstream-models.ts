@@ -1,4 +1,4 @@
-/** The models that the upstream offers, as far as operations know the upstream. */
+/** The models that the upstream offers, as plain data: operations do not know the upstream. */
 
 export interface UpstreamModel {
   readonly id: string;

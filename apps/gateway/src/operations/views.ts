@@ -150,7 +150,7 @@ export function usageView(entry: ChargeEntry) {
   };
 }
 
-/** Any entry as the holder of a key sees it: without notes and names of the operator's. */
+/** Any entry as the holder of a key sees it: without the operator's notes and names. */
 export function holderEntryView(entry: LedgerEntry) {
   if (entry.kind === 'charge') return usageView(entry);
   return {

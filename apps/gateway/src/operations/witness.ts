@@ -16,7 +16,7 @@ export const witnessedUsage = z.strictObject({
   output_tokens: count,
   cache_read_input_tokens: count,
   cache_creation_input_tokens: count,
-  /** Compared when given. */
+  /** Compared if it is given. */
   charge_usd: z.string().max(50).optional(),
 });
 export type WitnessedUsage = z.output<typeof witnessedUsage>;

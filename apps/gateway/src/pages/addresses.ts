@@ -1,4 +1,4 @@
-/** Where the pages are: the first on the port for clients, the second on the admin port. */
+/** The customer page is on the port for clients, the console on the admin port. */
 
 export const CUSTOMER_PAGE = '/dashboard';
 export const CONSOLE_PAGE = '/console';

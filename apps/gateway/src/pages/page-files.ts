@@ -1,6 +1,6 @@
 /**
- * The files of the pages in a browser, as `apps/dashboard` builds them. They are read once at
- * start, so no path of a request reaches the file system.
+ * The files of the web pages, as `apps/dashboard` builds them. They are read once at start, so no
+ * path of a request reaches the file system.
  */
 
 import { createHash } from 'node:crypto';
@@ -13,7 +13,7 @@ import { ConfigError } from '../config.js';
 /** `customer`: for the holder of a key, on the port for clients. `console`: for operators. */
 export type PageName = 'customer' | 'console';
 
-/** The codings in which a file may lie beside itself, in the order of preference. */
+/** A file may have a compressed copy in each of these codings, in the order of preference. */
 export const CODINGS = ['br', 'gzip'] as const;
 export type Coding = (typeof CODINGS)[number];
 
@@ -25,7 +25,7 @@ export interface PageFile {
   readonly compressed: Readonly<Partial<Record<Coding, Buffer>>>;
 }
 
-/** By the path below the page's address. The page itself has the empty path. */
+/** Files by their path below the page's address. The page itself has the empty path. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
 const EXTENSIONS: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' };
@@ -52,10 +52,10 @@ const START = 'index.html';
 const NO_PAGES = 'none';
 
 /**
- * @param folder - Of all pages. `undefined`: that of the package `@gateway/dashboard`; `none`: no
- * pages.
+ * @param folder - The folder that contains all pages. `undefined`: that of the package
+ * `@gateway/dashboard`; `none`: no pages.
  * @returns `undefined` if the page is not built; the log says so.
- * @throws {ConfigError} The folder was named and does not have the page.
+ * @throws {ConfigError} The given folder does not contain the page.
  */
 export function loadPage(
   name: PageName,

@@ -1,12 +1,12 @@
-/** Serves the files of a page, with the rules by which a browser runs it. */
+/** Serves the files of a page, with headers that restrict what the page may do in a browser. */
 
 import type { RequestHandler } from 'express';
 import { CODINGS } from './page-files.js';
 import type { PageFile, PageFiles } from './page-files.js';
 
 /**
- * Only files of this server, nothing inline, no text that becomes code or markup, no frame, and no
- * form that a browser sends by itself.
+ * Allows only files of this server: nothing inline, no text that becomes code or markup, no frames,
+ * and no forms that the browser itself submits.
  */
 const POLICY = [
   "default-src 'none'",
@@ -38,7 +38,7 @@ const SAFETY_HEADERS = {
  */
 export function servePage(prefix: string, files: PageFiles): RequestHandler {
   return function serveFileOfPage(req, res, next) {
-    // Not `req.path`: it lacks the slash at the end.
+    // Not `req.path`, because it lacks the slash at the end.
     const path = req.originalUrl.split('?', 1)[0] ?? '';
     if (req.method !== 'GET' && req.method !== 'HEAD') {
       next();
@@ -86,7 +86,8 @@ function sendFile(
     res.end();
     return;
   }
-  // The first is the smallest. Browsers list what they accept in an order without meaning.
+  // The first coding makes the smallest files. The order in which browsers list codings has no
+  // meaning.
   const coding = CODINGS.find(
     (known) => file.compressed[known] !== undefined && req.acceptsEncodings(known) !== false,
   );

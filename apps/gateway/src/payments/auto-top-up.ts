@@ -13,7 +13,8 @@ import type { Actor } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import type { ChargeOutcome, MethodSavedFact, PaymentProvider } from '@gateway/payments';
 import type { FactOutcome } from './book-facts.js';
-import { changeDocument, creditId, findDocument, knownAs } from './payment-ledger.js';
+import { creditId } from './implied-entries.js';
+import { changeDocument, findDocument, knownAs } from './payment-ledger.js';
 import type { DocumentOf, Known, PaymentLedger } from './payment-ledger.js';
 import { openPayment, returnUrls } from './start-payment.js';
 
@@ -50,7 +51,7 @@ const NOTHING_USED = { day: '', count: 0, month: '', cents: 0 } as const;
 
 export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpParts) {
   /**
-   * Accepts an order, or changes it, which also lifts a stop.
+   * Accepts or changes an order. An order that was stopped is then active again.
    *
    * @returns the order, and the page on which the method is saved if there is none yet
    */
@@ -139,7 +140,10 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
     return 'noted';
   }
 
-  /** Looks after the orders of accounts whose balance is below their threshold. */
+  /**
+   * Charges, or continues to charge, the accounts with an order whose balance is below their
+   * threshold.
+   */
   async function runDue(): Promise<void> {
     let before: bigint | undefined;
     do {

@@ -15,8 +15,12 @@ import type {
   RefundFact,
 } from '@gateway/payments';
 import { unitsFromCents } from './cents.js';
-import { changeDocument, creditId, findDocument } from './payment-ledger.js';
+import { creditId, idOf, impliedEntries } from './implied-entries.js';
+import type { MoneyFact } from './implied-entries.js';
+import { changeDocument, findDocument } from './payment-ledger.js';
 import type { DocumentOf, PaymentLedger } from './payment-ledger.js';
+import { keepUnbooked } from './unbooked-payments.js';
+import type { UnbookedReason } from './unbooked-payments.js';
 
 /**
  * `booked`: the fact is now in the ledger. `known`: it already was. `noted`: no money moved.
@@ -26,25 +30,11 @@ import type { DocumentOf, PaymentLedger } from './payment-ledger.js';
 export const FACT_OUTCOMES = ['booked', 'known', 'noted', 'foreign', 'unbooked'] as const;
 export type FactOutcome = (typeof FACT_OUTCOMES)[number];
 
-/** Why a fact about money is not in the ledger. */
-type UnbookedReason =
-  | 'unknown_payment'
-  | 'other_account'
-  | 'other_amount'
-  | 'other_currency'
-  | 'other_mode'
-  | 'second_payment'
-  | 'account_gone'
-  | 'conflict'
-  | 'payment_unbooked';
-
 export interface FactBooks {
   readonly ledger: PaymentLedger;
   readonly provider: Pick<PaymentProvider, 'name' | 'mode' | 'findPaid'>;
   readonly log: Logger;
 }
-
-type MoneyFact = PaidFact | RefundFact | DisputeFact;
 
 /**
  * @throws {StoreUnavailableError | PaymentProviderError} The fact may or may not be booked: repeat
@@ -118,13 +108,7 @@ async function bookRefund(books: FactBooks, fact: RefundFact): Promise<FactOutco
   const accountId = await accountOf(books, fact);
   if (typeof accountId !== 'object') return accountId;
   const { refundId, amountCents, providerPaymentId } = fact;
-  const outcome = await adjustAll(books, fact, accountId.id, {
-    reason: 'refund',
-    steps: [
-      { id: refundId, cents: -amountCents },
-      ...(fact.state === 'undone' ? [{ id: `${refundId}:undone`, cents: amountCents }] : []),
-    ],
-  });
+  const outcome = await adjustAll(books, fact, accountId.id, 'refund');
   if (outcome !== 'unbooked') {
     await recordOnce(books, 'refund.created', refundId, accountId.id, {
       refund_id: refundId,
@@ -139,12 +123,8 @@ async function bookDispute(books: FactBooks, fact: DisputeFact): Promise<FactOut
   const accountId = await accountOf(books, fact);
   if (typeof accountId !== 'object') return accountId;
   const { disputeId, amountCents, providerPaymentId, status, state } = fact;
-  const steps = [{ id: disputeId, cents: -amountCents }];
-  if (state === 'reinstated') steps.push({ id: `${disputeId}:won`, cents: amountCents });
   const outcome =
-    state === 'inquiry'
-      ? 'noted'
-      : await adjustAll(books, fact, accountId.id, { reason: 'chargeback', steps });
+    state === 'inquiry' ? 'noted' : await adjustAll(books, fact, accountId.id, 'chargeback');
   if (outcome === 'unbooked') return outcome;
   const data = {
     dispute_id: disputeId,
@@ -188,19 +168,12 @@ async function adjustAll(
   books: FactBooks,
   fact: RefundFact | DisputeFact,
   accountId: string,
-  {
-    reason,
-    steps,
-  }: {
-    readonly reason: 'refund' | 'chargeback';
-    readonly steps: readonly { readonly id: string; readonly cents: number }[];
-  },
+  reason: 'refund' | 'chargeback',
 ): Promise<'booked' | 'known' | 'unbooked'> {
   let outcome: 'booked' | 'known' = 'known';
-  for (const { id, cents } of steps) {
-    if (cents === 0) continue;
+  for (const { bookingId, cents } of impliedEntries(books.provider.name, fact)) {
     const adjusted = await books.ledger.adjust({
-      adjustmentId: `${books.provider.name}:${id}`,
+      adjustmentId: bookingId,
       accountId,
       amount: unitsFromCents(cents),
       reason,
@@ -257,47 +230,19 @@ async function noteFailure(
 
 /** Keeps the fact, and raises an alarm. */
 async function unbooked(
-  books: FactBooks,
+  { ledger, provider, log }: FactBooks,
   fact: MoneyFact,
   reason: UnbookedReason,
 ): Promise<'unbooked'> {
-  const { ledger, log } = books;
+  const id = idOf(fact);
   const { providerPaymentId, amountCents, currency } = fact;
   const origin = 'origin' in fact ? fact.origin : undefined;
-  const accountId = origin?.accountId ?? '';
-  const data = {
-    fact: fact.kind,
-    reason,
-    payment_id: origin?.paymentId ?? null,
-    provider_payment_id: providerPaymentId,
-    amount_cents: amountCents,
-    currency,
-  };
-  log.error({ ...data, id: idOf(fact) }, 'payment not booked');
-  await ledger.writeDocument({
-    kind: 'unbooked_payment',
-    id: idOf(fact),
-    accountId,
-    version: 0,
-    data,
-  });
-  await recordOnce(books, 'payment.unbooked', idOf(fact), accountId, {
-    fact: fact.kind,
-    reason,
-    provider_payment_id: providerPaymentId,
-  });
+  const data = { fact: fact.kind, reason, provider_payment_id: providerPaymentId };
+  const payment = { payment_id: origin?.paymentId ?? null, amount_cents: amountCents, currency };
+  log.error({ ...data, ...payment, id }, 'payment not booked');
+  await keepUnbooked(ledger, provider.name, fact, reason);
+  await recordOnce({ ledger }, 'payment.unbooked', id, origin?.accountId ?? '', data);
   return 'unbooked';
-}
-
-function idOf(fact: MoneyFact): string {
-  switch (fact.kind) {
-    case 'paid':
-      return fact.providerPaymentId;
-    case 'refund':
-      return fact.refundId;
-    case 'dispute':
-      return fact.disputeId;
-  }
 }
 
 function actorOf({ provider }: FactBooks): Actor {
@@ -305,7 +250,7 @@ function actorOf({ provider }: FactBooks): Actor {
 }
 
 function recordOnce(
-  { ledger }: FactBooks,
+  { ledger }: Pick<FactBooks, 'ledger'>,
   type: EventType,
   id: string,
   accountId: string,

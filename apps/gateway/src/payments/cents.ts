@@ -2,7 +2,7 @@
 
 const UNITS_PER_CENT = 10n ** 12n;
 
-/** Exact. */
+/** The conversion is exact. */
 export function unitsFromCents(cents: number): bigint {
   return BigInt(cents) * UNITS_PER_CENT;
 }

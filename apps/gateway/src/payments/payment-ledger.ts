@@ -80,6 +80,10 @@ const unbooked = z.object({
   provider_payment_id: z.string(),
   amount_cents: z.int(),
   currency: z.string(),
+  /** The ids of the ledger entries that it implies, with their amounts in cents. */
+  entries: z.record(z.string(), z.int()),
+  /** Of a payment: the same of its refunds and disputes while it is unbooked. */
+  taken_back: z.record(z.string(), z.int()),
 });
 
 const KINDS = {
@@ -152,9 +156,4 @@ export async function changeDocument<Of extends Kind>(
     await sleep(Math.random() * Math.min(attempt * 2, LONGEST_PAUSE_MS));
   }
   throw new Error(`the document ${kind} ${id} changes all the time`);
-}
-
-/** The id of the ledger entry that credits a payment. */
-export function creditId(provider: string, providerPaymentId: string): string {
-  return `topup:${provider}:${providerPaymentId}`;
 }

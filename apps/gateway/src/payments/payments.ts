@@ -15,6 +15,7 @@ import { readPaymentMoney } from './refunds.js';
 import type { PaymentMoney } from './refunds.js';
 import { startPayment } from './start-payment.js';
 import type { NewPayment, StartOutcome } from './start-payment.js';
+import { listUnbooked } from './unbooked-payments.js';
 
 export interface PaymentLimits {
   readonly minCents: number;
@@ -108,13 +109,11 @@ export function createPayments(parts: PaymentParts) {
       const documents = await ledger.listDocuments({ kind: 'payment', ...filter });
       return documents.map((document) => knownAs('payment', document));
     },
-    async listUnbooked(page: {
+    /** Without those that are settled by now. */
+    listUnbooked: (page: {
       readonly before: bigint | undefined;
       readonly limit: number;
-    }): Promise<readonly Known<'unbooked_payment'>[]> {
-      const documents = await ledger.listDocuments({ kind: 'unbooked_payment', ...page });
-      return documents.map((document) => knownAs('unbooked_payment', document));
-    },
+    }): Promise<readonly Known<'unbooked_payment'>[]> => listUnbooked(ledger, page),
     /** `undefined` while the ledger does not have it. */
     async moneyOf({ data }: Known<'payment'>): Promise<PaymentMoney | undefined> {
       const id = data.provider_payment_id;

@@ -61,7 +61,7 @@ export type RedemptionOutcome =
   | {
       readonly outcome: 'redeemed' | 'replayed';
       readonly amount: bigint;
-      /** Of the account, in units of 10^-14 USD. */
+      /** The balance of the account, in units of 10^-14 USD. */
       readonly balance: bigint;
       readonly creditExpiresAt: Date | undefined;
     }

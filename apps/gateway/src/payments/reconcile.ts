@@ -1,9 +1,9 @@
 /** Compares the provider's facts with the ledger, and books those whose notification was lost. */
 
-import type { DisputeFact, PaidFact, PaymentFact, RefundFact } from '@gateway/payments';
-import type { PaymentProvider } from '@gateway/payments';
+import type { PaymentFact, PaymentProvider } from '@gateway/payments';
 import type { FactOutcome } from './book-facts.js';
-import { creditId } from './payment-ledger.js';
+import { creditId, idOf, impliedEntries, isAboutMoney } from './implied-entries.js';
+import type { MoneyFact } from './implied-entries.js';
 import type { PaymentLedger } from './payment-ledger.js';
 
 export interface MissingEntry {
@@ -24,8 +24,6 @@ export interface Reconciliation {
   /** The facts that the ledger did not have. */
   readonly missing: readonly MissingEntry[];
 }
-
-type MoneyFact = PaidFact | RefundFact | DisputeFact;
 
 /** Facts whose entries are looked up in one query. */
 const BATCH = 100;
@@ -78,7 +76,7 @@ export async function reconcile(
       await book?.(fact);
       continue;
     }
-    const ids = entryIdsOf(provider.name, fact);
+    const ids = impliedEntries(provider.name, fact).map(({ entryId }) => entryId);
     // The same fact can be in several of the provider's lists.
     const key = ids.join(' ');
     if (ids.length === 0 || seen.has(key)) continue;
@@ -98,41 +96,4 @@ export async function reconcile(
 function unlessForeign(fact: MoneyFact, isPaymentKnown: boolean): 'missing' | 'foreign' {
   const isOurs = fact.kind === 'paid' ? fact.origin !== undefined : isPaymentKnown;
   return isOurs ? 'missing' : 'foreign';
-}
-
-function isAboutMoney(fact: PaymentFact): fact is MoneyFact {
-  return fact.kind === 'paid' || fact.kind === 'refund' || fact.kind === 'dispute';
-}
-
-function idOf(fact: MoneyFact): string {
-  switch (fact.kind) {
-    case 'paid':
-      return fact.providerPaymentId;
-    case 'refund':
-      return fact.refundId;
-    case 'dispute':
-      return fact.disputeId;
-  }
-}
-
-/** The ids of the ledger entries that a fact implies. */
-function entryIdsOf(name: string, fact: MoneyFact): readonly string[] {
-  const adjustment = (id: string) => `adjustment:${name}:${id}`;
-  switch (fact.kind) {
-    case 'paid':
-      return [creditId(name, fact.providerPaymentId)];
-    case 'refund':
-      return fact.state === 'made'
-        ? [adjustment(fact.refundId)]
-        : [adjustment(fact.refundId), adjustment(`${fact.refundId}:undone`)];
-    case 'dispute':
-      switch (fact.state) {
-        case 'inquiry':
-          return [];
-        case 'withdrawn':
-          return [adjustment(fact.disputeId)];
-        case 'reinstated':
-          return [adjustment(fact.disputeId), adjustment(`${fact.disputeId}:won`)];
-      }
-  }
 }

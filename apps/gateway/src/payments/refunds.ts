@@ -1,7 +1,7 @@
 /** The refunded or disputed part and the unspent part of a payment. */
 
 import type { EntryPage, LedgerEntry } from '@gateway/balance-store';
-import { creditId } from './payment-ledger.js';
+import { creditId } from './implied-entries.js';
 import type { PaymentLedger } from './payment-ledger.js';
 
 export interface PaymentMoney {
@@ -59,7 +59,7 @@ function takenBackBy(bookings: readonly LedgerEntry[]): ReadonlyMap<string, bigi
   return sums;
 }
 
-/** Everything that is not a charge, newest first. */
+/** All entries that are not charges, newest first. */
 async function bookingsOf(
   ledger: Pick<PaymentLedger, 'listEntries'>,
   accountId: string,

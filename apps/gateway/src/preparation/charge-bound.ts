@@ -52,7 +52,8 @@ export interface BoundedRequest {
   readonly bytes: number;
   readonly maxTokens: number | undefined;
   /**
-   * In tokens. Larger than the model's usual window if the client asked for a beta that widens it.
+   * The context window in tokens. It is larger than the model's usual one if the client asked for a
+   * beta that widens it.
    */
   readonly contextWindow: number;
 }
@@ -123,7 +124,7 @@ export class ChargeFindingsCollector {
   }
 
   /**
-   * The request names MCP servers. The request does not contain their tools, so the number of uses
+   * Called if the request names MCP servers. It does not contain their tools, so the number of uses
    * has no limit.
    */
   onServersOfTools(): void {

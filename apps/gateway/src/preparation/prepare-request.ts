@@ -13,6 +13,7 @@ import { chargeBoundOf } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
 import { createChargeScan, createNativeInspector } from './inspect-native-request.js';
 import type { InspectNative } from './inspect-native-request.js';
+import { writeJson } from './long-strings.js';
 import { TRANSLATIONS, translatorFeatures } from './translations.js';
 import type { TranslatedFormat, TranslationContext } from './translations.js';
 
@@ -133,7 +134,7 @@ export function createPreparer(
     format: TranslatedFormat,
     limits: ThreadLimits,
   ): Preparation {
-    const { shape, translate } = TRANSLATIONS[format];
+    const { shape } = TRANSLATIONS[format];
     const bytes = job.body.length;
     if (bytes > limits.chatBytes) return { outcome: 'too_large' };
     const scan = scanTopLevel(job.body, {
@@ -148,24 +149,11 @@ export function createPreparer(
     if (scan.parsedBytes > Math.max(PARSED_FLOOR_BYTES, PARSED_RATIO * bytes)) {
       return refuse(badRequest('the body has too many values for its size', null));
     }
-    const isLarge = bytes > COLLECTED_BODY_BYTES;
-    const request: unknown = JSON.parse(takeText(job));
+    const isLarge = bytes > LARGE_BYTES;
+    const translation = parseAndTranslate(job, format, isLarge);
+    if (translation.outcome === 'refused') return translation;
     if (isLarge) collectGarbage();
-    const model = modelOf(request);
-    if (model === undefined) return refuse(badRequest('model: must be a string', 'model'));
-    const price = prices.get(model);
-    if (price === undefined) return refuse(modelNotFound(model));
-    const translation = translate(request, {
-      model: price.id,
-      traits: price.traits,
-      maxOutputTokens: price.maxOutputTokens,
-      ...features,
-    });
-    if (translation.outcome === 'refused') {
-      const { problem } = translation;
-      return refuse({ ...badRequest(problem.message, problem.param), code: problem.code });
-    }
-    if (isLarge) collectGarbage();
+    const { price } = translation;
     const translated = Buffer.from(translation.body);
     return {
       outcome: 'prepared',
@@ -174,6 +162,26 @@ export function createPreparer(
       chargeBound: overdraft === 'none' ? boundOfTranslated(job, price, translated) : undefined,
       translation: translation.context,
     };
+  }
+
+  /** This is a function of its own so that the parsed request is garbage once it has returned. */
+  function parseAndTranslate(job: PreparationJob, format: TranslatedFormat, isLarge: boolean) {
+    const request: unknown = JSON.parse(takeText(job));
+    if (isLarge) collectGarbage();
+    const model = modelOf(request);
+    if (model === undefined) return refuse(badRequest('model: must be a string', 'model'));
+    const price = prices.get(model);
+    if (price === undefined) return refuse(modelNotFound(model));
+    const translation = TRANSLATIONS[format].translate(request, {
+      model: price.id,
+      traits: price.traits,
+      maxOutputTokens: price.maxOutputTokens,
+      ...features,
+      stringify: isLarge ? writeJson : undefined,
+    });
+    if (translation.outcome === 'translated') return { ...translation, price };
+    const { problem } = translation;
+    return refuse({ ...badRequest(problem.message, problem.param), code: problem.code });
   }
 
   function boundOfTranslated(job: PreparationJob, price: ModelPrice, body: Uint8Array): bigint {
@@ -195,17 +203,20 @@ export function createPreparer(
 }
 
 const NO_BYTES = new Uint8Array(0);
-/** From this size on, a GC of a few milliseconds is short compared with the rest of the work. */
-const COLLECTED_BODY_BYTES = 4 * 1024 * 1024;
+/**
+ * From this size on, memory matters more than the few milliseconds that a GC between the steps or
+ * writing long strings in pieces takes.
+ */
+const LARGE_BYTES = 4 * 1024 * 1024;
 /** A body of at least this size has an `ArrayBuffer` of its own (see `body.ts`). */
-const LARGE_BODY_BYTES = 64 * 1024;
+const OWN_BUFFER_BYTES = 64 * 1024;
 
 function takeText(job: PreparationJob): string {
   const { buffer, byteOffset, length } = job.body;
   const text = Buffer.from(buffer, byteOffset, length).toString();
   job.body = NO_BYTES;
   // Frees the memory now. V8 sees only a small object, so a GC would come late.
-  if (length >= LARGE_BODY_BYTES && buffer instanceof ArrayBuffer) buffer.transfer(0);
+  if (length >= OWN_BUFFER_BYTES && buffer instanceof ArrayBuffer) buffer.transfer(0);
   return text;
 }
 
@@ -236,6 +247,6 @@ function unbounded(path: string): Refusal {
   );
 }
 
-function refuse(refusal: Refusal): Preparation {
+function refuse(refusal: Refusal): Extract<Preparation, { outcome: 'refused' }> {
   return { outcome: 'refused', refusal };
 }

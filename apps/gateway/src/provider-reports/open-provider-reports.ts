@@ -48,7 +48,7 @@ const costResult = z
     error: 'is missing for tokens',
   });
 
-/** By the names of the cost report. */
+/** The class of each name in the cost report. */
 const CLASS_OF: Readonly<Record<string, TokenClass>> = {
   uncached_input_tokens: 'input',
   output_tokens: 'output',

@@ -21,7 +21,10 @@ export type ReadReport = <Result extends z.ZodType>(
 
 /** The provider's limit for buckets of one day. */
 const DAYS_PER_PAGE = 31;
-/** More pages than any range has. It ends a report whose pages go in a circle. */
+/**
+ * More pages than any range has. The limit ends a report whose pages refer to each other in a
+ * circle.
+ */
 const MAX_PAGES = 100;
 const TIMEOUT_MS = 60_000;
 
@@ -64,7 +67,7 @@ export function createReportReader(
         const field = `data.${String(index)}.starting_at`;
         const start = new Date(bucket.starting_at);
         if (start < range.from || start >= range.until) throw wrong(field, 'was not asked for');
-        // Counted twice, its usage would hide that as much is missing.
+        // If a day were counted twice, an equal amount that is missing would go unnoticed.
         if (seen.has(bucket.starting_at)) throw wrong(field, 'was in the report before');
         seen.add(bucket.starting_at);
         days.push({ day: bucket.starting_at, results: bucket.results });

@@ -1,4 +1,4 @@
-/** What the provider counted and what it costs, by UTC day and model. */
+/** The provider's counts of tokens and its costs, by UTC day and model. */
 
 export interface ReportRange {
   /** 00:00 UTC of the first day. */

@@ -4,7 +4,7 @@ import type { SettledRates, UsageSum } from '@gateway/balance-store';
 import { TOKEN_CLASSES } from '../provider-reports/reports.js';
 import type { ReportedCost, ReportedUsage, TokenClass } from '../provider-reports/reports.js';
 
-/** What both sides have of one item. Amounts are in units of 10^-14 USD. */
+/** The figures of both sides for one item. Amounts are in units of 10^-14 USD. */
 export interface ComparedItem {
   /** A {@link TokenClass}, {@link WRITTEN_OFF}, or the provider's word for another cost. */
   readonly item: string;
@@ -13,8 +13,8 @@ export interface ComparedItem {
   readonly providerCost: bigint;
   readonly ledgerCost: bigint;
   /**
-   * What the difference is worth: that of the costs or that of the tokens, whichever is larger.
-   * `undefined` for tokens of a model without a price.
+   * The worth of the difference: the difference of the costs or that of the tokens at their price,
+   * whichever is larger. `undefined` for tokens of a model without a price.
    */
   readonly worth: bigint | undefined;
 }
@@ -23,7 +23,7 @@ export interface ComparedModel {
   readonly day: string;
   /** `null` for costs that belong to no model. */
   readonly model: string | null;
-  /** Those that differ. */
+  /** The items that differ. */
   readonly differences: readonly ComparedItem[];
 }
 
@@ -31,13 +31,13 @@ export interface UsageComparison {
   /** How many items of a day and a model were compared. */
   readonly compared: number;
   readonly providerCost: bigint;
-  /** What was charged: without what was written off. */
+  /** The charged amounts, without the amounts that were written off. */
   readonly ledgerCost: bigint;
   /** By day and model. */
   readonly models: readonly ComparedModel[];
 }
 
-/** The part of the ledger's charges that no balance covered. The provider bills it all the same. */
+/** The part of the ledger's charges that no balance covered. The provider bills this part, too. */
 export const WRITTEN_OFF = 'written_off';
 
 export interface ComparedSources {

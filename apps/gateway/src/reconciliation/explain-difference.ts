@@ -15,7 +15,7 @@ export const CAUSES = [
   'hold_open',
   /** A log says that nothing was charged. */
   'not_charged',
-  /** A log says that it was charged, and the ledger does not have the charge. */
+  /** A log says that it was charged, but the ledger does not have the charge. */
   'not_in_ledger',
   /** A log has other counts than the ledger. */
   'other_counts',
@@ -39,7 +39,7 @@ export interface Explanation {
 /** A request takes at most this long, so it may begin on the day before its charge. */
 export const IN_FLIGHT_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
-/** Enough to see what happened. */
+/** The most requests that are listed: enough to see the cause. */
 const MAX_REQUESTS = 100;
 const PAGE = 1_000;
 

@@ -219,7 +219,7 @@ async function targetOf(
   return { refusal: unknownKeyOfAccount() };
 }
 
-/** The id with which a repetition changes nothing. Other accounts may use the same words. */
+/** The id under which a repeated request changes nothing. Other accounts may choose the same id. */
 function repetitionOf(
   req: Request,
   { accountId }: KeyRecord,

@@ -8,7 +8,7 @@ export function invalidQuery(param: string, message: string): Refusal {
   return badRequest(`${param}: ${message}`, param);
 }
 
-/** @param error - Of a schema for the whole query. Its first issue is reported. */
+/** @param error - The error of a schema for the whole query. Its first issue is reported. */
 export function refusalOfQuery({ issues: [issue] }: z.ZodError): Refusal {
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
   return unknown === undefined

@@ -49,7 +49,7 @@ export function statementRoute(services: Services): RequestHandler {
   );
 }
 
-/** A statement shows what every key of the account was charged. */
+/** A statement shows the charges of every key of the account. */
 export async function maySeeAccount(
   { accountId, scope }: KeyRecord,
   { store }: Pick<Services, 'store'>,

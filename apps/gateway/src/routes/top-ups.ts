@@ -106,7 +106,7 @@ export function addTopUps(app: Express, payments: Payments, services: Services):
       if (typeof amountCents === 'object') return amountCents;
       const requestKey = bookingId.safeParse(req.headers['idempotency-key']);
       if (!requestKey.success) {
-        const problem = 'idempotency-key: is needed, 1 to 128 of A-Z a-z 0-9 _ . : -';
+        const problem = 'idempotency-key: is needed, 1 to 128 characters of A-Z a-z 0-9 _ . : -';
         return { refusal: badRequest(problem, 'idempotency-key') };
       }
       const { accountId, id } = key;
@@ -181,7 +181,7 @@ export function addTopUps(app: Express, payments: Payments, services: Services):
   );
 }
 
-/** Works without a provider. */
+/** Redeems a promotional code. Also works without a payment provider. */
 export function redeemRoute(services: Services): RequestHandler {
   return readRoute(
     { endpoint: 'promo_codes', accepted: 'bearer', limit: REDEMPTIONS },
@@ -199,7 +199,9 @@ export function redeemRoute(services: Services): RequestHandler {
         now: services.now(),
       });
       if (redeemed.outcome === 'refused') {
-        return { refusal: notFound('code: cannot be redeemed, or no longer', 'code') };
+        return {
+          refusal: notFound('code: cannot be redeemed, or can no longer be redeemed', 'code'),
+        };
       }
       return {
         json: {

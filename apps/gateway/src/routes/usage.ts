@@ -67,7 +67,12 @@ export function listUsageRoute(services: Services): RequestHandler {
     const page = await readPage(services, filter);
     if (page === undefined)
       return { refusal: invalidQuery('cursor', 'is not a cursor of this endpoint') };
-    if (format === 'csv') return { ...csv(entriesCsv(page.entries)), next: page.next };
+    if (format === 'csv') {
+      const { entries, next, archivedUntil } = page;
+      const headers =
+        archivedUntil === undefined ? {} : { [ARCHIVED_UNTIL]: archivedUntil.toISOString() };
+      return { ...csv(entriesCsv(entries)), next, headers };
+    }
     return {
       json: {
         object: 'list',
@@ -80,9 +85,11 @@ export function listUsageRoute(services: Services): RequestHandler {
   });
 }
 
+/** The end of the last archive if the range of the list reaches it: CSV has no member for it. */
+const ARCHIVED_UNTIL = 'x-gateway-archived-until';
 const DEFAULT_DAYS = 30;
 
-/** Not by account, of which there is one, and not by the operator's upstream accounts. */
+/** Leaves out `account`, because a holder has only one, and the operator's upstream accounts. */
 const HOLDER_DIMENSIONS = ['day', 'hour', 'model', 'key', 'endpoint'] as const;
 
 export const summaryQuery = z
@@ -135,11 +142,16 @@ export function getUsageRoute(services: Services): RequestHandler {
       ? await services.store.findEntry(key.id, requestId.data)
       : undefined;
     if (entry?.kind === 'charge') return { json: usageView(entry) };
+    const { archivedUntil } = await services.store.listEntries({ keyId: key.id, limit: 1 });
+    const archived =
+      archivedUntil === undefined
+        ? ''
+        : `; charges before ${archivedUntil.toISOString()} are archived`;
     return {
       refusal: {
         status: 404,
         type: 'not_found_error',
-        message: 'request_id: no charge of this key has this id',
+        message: `request_id: no charge of this key has this id${archived}`,
         param: 'request_id',
       },
     };

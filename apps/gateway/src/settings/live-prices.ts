@@ -7,7 +7,7 @@ import type { Settings } from './settings.js';
 export interface LivePrices extends PriceTable {
   /** The table of another time (milliseconds since the epoch), by the current schedule. */
   at(atMs: number): PriceTable;
-  /** As {@link PriceSchedule.nextChange}, by the schedule of now. */
+  /** As {@link PriceSchedule.nextChange}, by the current schedule. */
   nextChange(afterMs: number): number;
   replace(settings: Pick<Settings, 'priceTable'>): void;
 }

@@ -26,7 +26,7 @@ export function createAccountMetrics(registry: Registry): AccountMetrics {
   });
   const state = new Gauge({
     name: 'gateway_upstream_account_state',
-    help: 'Which state each upstream account is in, as this process sees it',
+    help: 'The state of each upstream account, as this process sees it: 1 for the state it is in',
     labelNames: ['account', 'state'],
     registers: [registry],
   });

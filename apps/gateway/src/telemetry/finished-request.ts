@@ -18,8 +18,8 @@ export interface FinishedRequest {
   /** Why the gateway itself could not serve it. */
   readonly fault?: string | undefined;
   readonly report?: ExchangeReport;
-  /** Which of several upstream accounts answered. */
+  /** The upstream account that answered, if there are several. */
   readonly account?: string | undefined;
-  /** Its span, if it has one. */
+  /** The span of the request, if it has one. */
   readonly trace?: TraceIds | undefined;
 }

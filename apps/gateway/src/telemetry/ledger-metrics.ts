@@ -36,12 +36,12 @@ export function addLedgerMetrics(registry: Registry, figures: LedgerFigures): vo
   );
   gauge(
     'gateway_keys_previous_pepper',
-    'Keys that only the pepper before KEY_PEPPER can find; at 0 it can be dropped',
+    'Keys that only the pepper before KEY_PEPPER can find; at 0, that pepper can be removed',
     ({ keysUnderPreviousPepper }) => keysUnderPreviousPepper,
   );
   gauge(
     'gateway_unspent_usd',
-    'Sum of all balances above zero: what customers have paid and not used; approximate',
+    'Sum of all balances above zero: money that customers have paid and not used; approximate',
     ({ unspent }) => approximateUsd(unspent),
   );
   gauge(

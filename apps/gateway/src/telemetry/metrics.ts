@@ -1,7 +1,7 @@
 /**
  * Prometheus metrics of the requests of one process. Labels come from closed sets: endpoints,
- * statuses, reasons, models of the price table. Each combination that can be foreseen starts at 0,
- * so that the first occurrence already shows as an increase.
+ * statuses, reasons, models of the price table. Each combination that is known in advance starts at
+ * 0, so that the first occurrence already shows as an increase.
  */
 
 import { Counter, Histogram } from 'prom-client';
@@ -29,7 +29,7 @@ export interface RequestFigures {
   readonly pendingSettlements: () => number;
   /** Bytes of request bodies and unread responses. */
   readonly reservedBytes: () => number;
-  /** Whether buckets of durations name the trace of a request that fell into them. */
+  /** Whether each bucket of a duration names the trace of one of its requests. */
   readonly exemplars: Exemplars;
 }
 
@@ -105,7 +105,7 @@ function countRequests(
   });
   const observeDuration = histogram(registry, {
     name: 'gateway_request_duration_seconds',
-    help: 'From the request head to the last byte handed to the socket',
+    help: 'Time from the request head to the last byte handed to the socket',
     exemplars,
   });
   const limited = counter(registry, {
@@ -126,12 +126,12 @@ function countUpstream(
 ): (endpoint: string, report: ExchangeReport, trace: TraceIds | undefined) => void {
   const responses = counter(registry, {
     name: 'gateway_upstream_responses_total',
-    help: 'Responses of the upstream by status; none: the connection failed before one came',
+    help: 'Responses of the upstream by status; none: the connection failed before a response came',
     labels: { status: [...UPSTREAM_STATUSES.map(String), 'none'] },
   });
   const observeFirstByte = histogram(registry, {
     name: 'gateway_upstream_first_byte_seconds',
-    help: 'From sending a request upstream to the first byte of its response body',
+    help: 'Time from sending a request upstream to the first byte of its response body',
     exemplars,
   });
   const refused = counter(registry, {
@@ -177,7 +177,7 @@ function countCharges(
   });
   const remarks = counter(registry, {
     name: 'gateway_usage_remarks_total',
-    help: 'Details of usage objects that contradict the four counts or are unknown',
+    help: 'Details of usage objects that contradict the four token counts or are unknown',
     labels: { detail: REMARKS },
   });
   return {
@@ -236,8 +236,8 @@ function histogram(
     ...{ name, help, enableExemplars },
     labelNames: ['endpoint'],
     buckets: DURATION_BUCKETS,
-    // Registered below: the constructor would refuse exemplars in a registry of the classic form,
-    // which leaves them out when it is written.
+    // Registered below, because the constructor refuses exemplars in a registry of the classic
+    // form. That form leaves exemplars out when it is written.
     registers: [],
   });
   registry.registerMetric(made);

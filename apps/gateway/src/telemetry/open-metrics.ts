@@ -18,7 +18,7 @@ import type { WorkerMetrics } from '../workers/rpc-interfaces.js';
 export const OPEN_METRICS_TYPE = Registry.OPENMETRICS_CONTENT_TYPE;
 
 const OPEN = 'application/openmetrics-text';
-/** As Prometheus names them. The classic form first: it is the default. */
+/** Media types as Prometheus writes them. The classic form is first, because it is the default. */
 const FORMS = [
   ...['text/plain;version=0.0.4', 'text/plain;version=1.0.0;escaping=allow-utf-8', 'text/plain'],
   ...[`${OPEN};version=1.0.0;escaping=allow-utf-8`, `${OPEN};version=1.0.0`, OPEN],
@@ -32,11 +32,11 @@ export function wantsOpenMetrics(req: Request): boolean {
 
 type MetricCopy = MetricObjectWithValues<MetricValue<string>>;
 
-/** @param processes - Each with a label of its own, if there are several. */
+/** @param processes - The metrics of each process. If there are several, each has its own label. */
 export function openMetricsOf(processes: readonly WorkerMetrics[]): Promise<string> {
   const merged = new Map<string, MetricCopy>();
   for (const metric of processes.flat()) {
-    // As in the classic form of several processes.
+    // The classic form leaves these out, too, if there are several processes.
     if (processes.length > 1 && String(metric.aggregator) === 'omit') continue;
     const name =
       String(metric.type) === 'counter' ? metric.name.replace(/_total$/, '') : metric.name;
@@ -49,7 +49,7 @@ export function openMetricsOf(processes: readonly WorkerMetrics[]): Promise<stri
   return registry.metrics();
 }
 
-/** What prom-client reads of a metric, which its types state too narrowly. */
+/** A metric with only the members that prom-client reads here. Its types demand more. */
 function metricOf(copy: MetricCopy): Metric {
   return { ...copy, get: () => Promise.resolve(copy) } as unknown as Metric;
 }

@@ -3,26 +3,26 @@
 import { Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import manifest from '../../package.json' with { type: 'json' };
 
-/** @param worker - Label of all metrics of this process, if there are several. */
+/** @param worker - Label of all metrics of this process, if there are several processes. */
 export function createRegistry(worker?: string): Registry {
   const registry = new Registry();
   if (worker !== undefined) registry.setDefaultLabels({ worker });
   collectDefaultMetrics({ register: registry });
   new Gauge({
     name: 'gateway_build_info',
-    help: 'Always 1; the labels say what is running',
+    help: 'Always 1; the labels are the versions of the gateway and of Node',
     labelNames: ['version', 'node'],
     registers: [registry],
   }).set({ version: manifest.version, node: process.version }, 1);
   return registry;
 }
 
-/** The value of a metric for an amount in units of 10^-14 USD. The ledger is exact, this is not. */
+/** The value of a metric for an amount in units of 10^-14 USD. Only the ledger is exact. */
 export function approximateUsd(amount: bigint): number {
   return Number(amount) / 1e14;
 }
 
-/** @param read - Called at each scrape. The gauge keeps its value on `undefined`. */
+/** @param read - Called at each scrape. If it returns `undefined`, the gauge keeps its value. */
 export function addGauge(
   registry: Registry,
   name: string,

@@ -7,7 +7,7 @@ export interface SettingsMetrics {
   readonly reloaded: (outcome: 'loaded' | 'refused', version: string) => void;
 }
 
-/** @param version - Of the settings in force at the start. */
+/** @param version - The version of the settings in force at the start. */
 export function addSettingsMetrics(registry: Registry, version: string): SettingsMetrics {
   const info = new Gauge({
     name: 'gateway_settings_info',

@@ -16,9 +16,9 @@ export interface Telemetry {
 
 /**
  * @param log - Its level decides which lines are written.
- * @param writeLine - Writes a finished line to where `log` writes. The line of a request is built
- * here, in the form of `log`'s own lines, because its general serializer takes several times as
- * long.
+ * @param writeLine - Writes a finished line to the destination of `log`. The line of a request is
+ * built here, in the form of `log`'s own lines, because the general serializer of `log` takes
+ * several times as long.
  */
 export function createTelemetry(
   log: Logger,

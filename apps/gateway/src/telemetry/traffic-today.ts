@@ -1,4 +1,4 @@
-/** The counters of the metrics since 00:00 UTC, for people. */
+/** The traffic since 00:00 UTC, from the counters of the metrics. The console shows it. */
 
 import type { TrafficToday } from '../operations/live.js';
 import type { WorkerMetrics } from '../workers/rpc-interfaces.js';
@@ -14,7 +14,7 @@ interface Counts {
   readonly unbilled: Sums;
   readonly upstreamResponses: Sums;
   readonly upstreamRefusals: Sums;
-  /** By the upper bound of the bucket, each with all smaller ones. */
+  /** By the upper bound of the bucket. Each bucket includes all smaller ones. */
   readonly firstByteBuckets: Sums;
 }
 type Sums = ReadonlyMap<string, number>;
@@ -92,7 +92,10 @@ function countsOf(processes: readonly WorkerMetrics[]): Counts {
   };
 }
 
-/** Only what was counted. A worker that ended took its counts along, so none may be below 0. */
+/**
+ * The counts since `before`, without those that are 0. When a worker ends, its counts disappear: a
+ * difference that would be negative counts as 0.
+ */
 function less(counts: Sums, before: Sums | undefined): Sums {
   const rest = [...counts].map(
     ([key, count]) => [key, Math.max(0, count - (before?.get(key) ?? 0))] as const,
@@ -100,7 +103,7 @@ function less(counts: Sums, before: Sums | undefined): Sums {
   return new Map(rest.filter(([, count]) => count > 0));
 }
 
-/** Interpolates within the bucket. @returns `null` without a value */
+/** Interpolates within the bucket. @returns `null` if there are no values */
 export function quantileMs(buckets: Sums, quantile: number): number | null {
   const bounds = [...buckets]
     .map(([bound, count]) => [bound === '+Inf' ? Infinity : Number(bound), count] as const)

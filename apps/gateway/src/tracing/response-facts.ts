@@ -60,9 +60,9 @@ function observedPipe(
   };
 }
 
-/** @returns the text so far, as long as the event `message_start` may be incomplete */
+/** @returns the text so far while the event `message_start` may be incomplete, then `undefined` */
 function readStart(text: string, facts: ResponseFacts): string | undefined {
-  // Only a line with its end: a partial one would be parsed again with each chunk.
+  // Matches only a complete line, because a partial one would be parsed again with each chunk.
   const [, data] = /^data:([^\r\n]*)[\r\n]/m.exec(text) ?? [];
   const event = data === undefined ? undefined : parsed(data);
   if (isObject(event) && isObject(event['message'])) {
@@ -79,7 +79,10 @@ function readMessage(message: unknown, facts: ResponseFacts): void {
   facts.stopReason = nameOf(message['stop_reason']);
 }
 
-/** Only what has the form of a name: the upstream's text may not get into a span. */
+/**
+ * Returns a value only if it has the form of a name, because other text of the upstream must not
+ * get into a span.
+ */
 function nameOf(value: unknown): string | undefined {
   return typeof value === 'string' && /^[\w.:@/-]{1,128}$/.test(value) ? value : undefined;
 }

@@ -18,7 +18,7 @@ export function createSampler({ ratio, followsParent }: Sampling, random: () => 
       const isSampled = (parent.traceFlags & TraceFlags.SAMPLED) !== 0;
       if (parent.isRemote !== true) return decide(isSampled);
       if (followsParent && !isSampled) return decide(false);
-      // Not by the trace id: a client could choose one that every ratio admits.
+      // Does not decide by the trace id, because a client could choose one that every ratio admits.
       return decide(random() < ratio);
     },
     toString: () => `Bounded{${String(ratio)}}`,

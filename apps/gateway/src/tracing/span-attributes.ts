@@ -18,7 +18,7 @@ export const ROUTES: Readonly<Record<AdmittedRequest['endpoint'], string>> = {
   responses: '/v1/responses',
 };
 
-/** Known when a request begins. */
+/** Attributes that are known when a request begins. */
 export function requestAttributes({ requestId, endpoint, key }: AdmittedRequest): Attributes {
   return {
     'http.request.method': 'POST',
@@ -32,7 +32,7 @@ export function requestAttributes({ requestId, endpoint, key }: AdmittedRequest)
   };
 }
 
-/** Known when a request has ended. */
+/** Attributes that are known when a request has ended. */
 export function resultAttributes({ status, model, report }: RequestResult): Attributes {
   const charged = report?.charged;
   return {
@@ -53,7 +53,7 @@ export function resultAttributes({ status, model, report }: RequestResult): Attr
   };
 }
 
-/** Known when a call is sent to the upstream. */
+/** Attributes that are known when a call is sent to the upstream. */
 export function callAttributes(operation: string, model: string, path: string): Attributes {
   return {
     'gen_ai.operation.name': operation,
@@ -64,7 +64,7 @@ export function callAttributes(operation: string, model: string, path: string): 
   };
 }
 
-/** Known when the upstream's response has ended. */
+/** Attributes that are known when the upstream's response has ended. */
 export function responseAttributes(
   report: ExchangeReport,
   facts: ResponseFacts,

@@ -1,6 +1,7 @@
 /**
- * Ended spans on their way to the collector. OpenTelemetry's batch processor sends them; this
- * wraps it to bound what waits and to count what becomes of each span.
+ * The queue of ended spans that are sent to the collector. OpenTelemetry's batch processor sends
+ * them. This file wraps it, to bound the number of waiting spans and to count the outcome of each
+ * span.
  */
 
 import { ExportResultCode } from '@opentelemetry/core';
@@ -58,7 +59,9 @@ export function createSpanQueue(
   };
 }
 
-/** Counts each span; logs when the collector stops taking them, and when it takes them again. */
+/**
+ * Counts each span. Logs when the collector stops accepting spans, and when it accepts them again.
+ */
 function countOutcomes(
   registry: Registry,
   log: Logger,
@@ -80,7 +83,7 @@ function countOutcomes(
   };
 }
 
-/** Never the collector's text, which may repeat what it was sent. */
+/** Never contains the collector's text, which may repeat parts of the spans. */
 function reasonOf(outcome: Outcome, error: Error | undefined): string {
   if (outcome === 'dropped') return 'too many spans wait';
   const status = error !== undefined && 'code' in error ? error.code : undefined;

@@ -38,9 +38,9 @@ import type { TracingParts } from './tracing.js';
 import type { TraceIds } from './trace-ids.js';
 import type { TracingConfig } from './tracing-config.js';
 
-/** For one batch, repeats included. */
+/** The timeout of one batch, including its repetitions. */
 const EXPORT_TIMEOUT_MS = 10_000;
-/** Batches on their way at once. */
+/** The most batches in flight at once. */
 const EXPORTS_AT_ONCE = 20;
 /** The longest that a collector can delay the end of a process. */
 const FLUSH_MS = 5_000;

@@ -79,13 +79,13 @@ export interface TracingConfig {
 }
 
 export interface Sampling {
-  /** The most of all requests that are recorded, from 0 to 1. */
+  /** The largest share of all requests that is recorded, from 0 to 1. */
   readonly ratio: number;
   /** Whether a request is left out if its client did not record it. */
   readonly followsParent: boolean;
 }
 
-/** @returns what tracing needs; `undefined` if it is off */
+/** @returns the configuration of tracing; `undefined` if it is off */
 export function tracingConfigOf(
   v: z.output<z.ZodObject<typeof tracingVariables>>,
 ): TracingConfig | undefined {

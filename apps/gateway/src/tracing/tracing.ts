@@ -25,7 +25,7 @@ export interface AdmittedRequest {
   readonly requestId: string;
   readonly endpoint: PreparationJob['format'];
   readonly key: Pick<KeyRecord, 'id' | 'accountId' | 'hint'>;
-  /** Of the client. They may name the trace that the request belongs to. */
+  /** The client's headers. They may name the trace that the request belongs to. */
   readonly headers: IncomingHttpHeaders;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;

@@ -26,13 +26,13 @@ export function anthropicUpstream({ url, apiKey }: AnthropicTarget): Upstream {
   };
 }
 
-/** @param url - Base address, with or without `/v1`, which the prefix does not have. */
+/** @param url - Base address, with or without `/v1`. The returned prefix has no `/v1`. */
 export function addressOf(url: string): { readonly origin: string; readonly prefix: string } {
   const { origin, pathname } = new URL(url);
   return { origin, prefix: pathname.replace(/\/+$/, '').replace(/\/v1$/, '') };
 }
 
-/** Its chunks are bytes of the event stream itself. */
+/** The upstream's chunks are the bytes of the event stream itself, so nothing is removed. */
 function unframed(chunk: Uint8Array): Uint8Array {
   return chunk;
 }

@@ -118,7 +118,7 @@ async function listOf(
   };
 }
 
-/** Without the text of the error, which may have the address of a proxy with its password. */
+/** Leaves out the text of the error, which may contain the address of a proxy with its password. */
 function reasonOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return `it did not answer within ${String(TIMEOUT_MS / 1000)} seconds`;
   return `it cannot be reached (${errorCode(error) ?? 'unknown error'})`;

@@ -18,7 +18,7 @@ import type { Workers } from './supervisor.js';
 import { shareLedger } from './shared-ledger.js';
 import { shareLimits } from './shared-limits.js';
 
-/** Metrics of the primary itself carry this label. */
+/** The metrics of the primary itself have this label. */
 const PRIMARY_LABEL = 'primary';
 
 export async function startGatewayWithWorkers(config: Config): Promise<RunningGateway> {

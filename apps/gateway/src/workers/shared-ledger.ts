@@ -25,7 +25,7 @@ function callOf(from: Forwarded, name: keyof Forwarded): AnyCall {
 
 export type LedgerCalls = ReturnType<typeof shareLedger>['calls'];
 
-/** The primary's side, for one worker. */
+/** The primary's side of the ledger that it shares with one worker. */
 export function shareLedger(store: BalanceStore) {
   /** Holds that the worker has placed and neither settled nor released. */
   const holds = new Set<string>();
@@ -69,7 +69,7 @@ export function shareLedger(store: BalanceStore) {
 /** A worker refuses new requests once a charge of its own has waited for this long. */
 const SETTLE_PATIENCE_MS = 4_000;
 
-/** The worker's side. */
+/** The worker's side of the shared ledger. */
 export function remoteLedger(rpc: RpcTo<LedgerCalls>, reader: EmbeddedReader): RequestLedger {
   /** When each charge that is not durable yet was sent, the oldest first. */
   const pending = new Map<string, number>();

@@ -3,8 +3,8 @@
 import type { TestGateway } from './gateway.js';
 
 /**
- * @param name - As `/metrics` writes it: with its labels, if it has any. @returns the value;
- * `undefined` if there is no such line
+ * @param name - The name as `/metrics` writes it: with its labels, if it has any.
+ * @returns the value; `undefined` if there is no such line
  */
 export async function readMetric(
   gateway: Pick<TestGateway, 'adminUrl'>,

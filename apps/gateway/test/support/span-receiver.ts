@@ -38,7 +38,7 @@ export interface SpanReceiver {
   close(): Promise<void>;
 }
 
-/** @param respond - By default takes the spans. Those of a request that it refuses are not kept. */
+/** @param respond - Accepts the spans by default. Spans that it refuses are not kept. */
 export async function startSpanReceiver(
   respond: (response: ServerResponse) => number | undefined = () => 200,
 ): Promise<SpanReceiver> {

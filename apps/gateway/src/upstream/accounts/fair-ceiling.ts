@@ -5,8 +5,8 @@
  *
  * Two buckets fill continuously. A request passes while both are above zero. It may take the bucket
  * of tokens below zero; otherwise one large request could be impossible for ever. Keys that wait
- * are served in the order of their virtual time, as in start-time fair queueing: a request moves
- * its key's time on by the part of a minute's ceiling that it uses.
+ * are served in the order of their virtual time, as in start-time fair queueing: each request
+ * advances its key's time by the part of a minute's ceiling that it uses.
  */
 
 export interface CeilingLimits {
@@ -25,7 +25,10 @@ export interface FairCeiling {
    * @returns at once if nobody waits and there is room
    */
   pass(key: string, tokens: number): Passage | Promise<Passage>;
-  /** Adds the difference from the expected tokens when the usage is known. It may be negative. */
+  /**
+   * Adds the difference between the used and the expected tokens once the usage is known. It may be
+   * negative.
+   */
   correct(tokens: number): void;
   /** Requests that wait. */
   readonly waiting: number;

@@ -1,0 +1,70 @@
+/**
+ * The ledger entries that a fact about money implies. Booking writes them, the comparison looks for
+ * them, and an unbooked fact is settled once the ledger has them.
+ */
+
+import type { DisputeFact, PaidFact, PaymentFact, RefundFact } from '@gateway/payments';
+
+export type MoneyFact = PaidFact | RefundFact | DisputeFact;
+
+export interface ImpliedEntry {
+  /** Its id in the ledger. */
+  readonly entryId: string;
+  /** The id with which it is booked; the ledger puts the kind of the entry before it. */
+  readonly bookingId: string;
+  /** Negative if it takes money from the account. */
+  readonly cents: number;
+}
+
+export function isAboutMoney(fact: PaymentFact): fact is MoneyFact {
+  return fact.kind === 'paid' || fact.kind === 'refund' || fact.kind === 'dispute';
+}
+
+/** The provider's id of the payment, the refund or the dispute. */
+export function idOf(fact: MoneyFact): string {
+  switch (fact.kind) {
+    case 'paid':
+      return fact.providerPaymentId;
+    case 'refund':
+      return fact.refundId;
+    case 'dispute':
+      return fact.disputeId;
+  }
+}
+
+/** The id of the ledger entry that credits a payment. */
+export function creditId(provider: string, providerPaymentId: string): string {
+  return `topup:${provider}:${providerPaymentId}`;
+}
+
+export function impliedEntries(provider: string, fact: MoneyFact): readonly ImpliedEntry[] {
+  const { amountCents } = fact;
+  if (amountCents === 0) return [];
+  const taken = { ...adjustment(idOf(fact)), cents: -amountCents };
+  const returned = (end: string) => ({
+    ...adjustment(`${idOf(fact)}:${end}`),
+    cents: amountCents,
+  });
+  switch (fact.kind) {
+    case 'paid': {
+      const { providerPaymentId } = fact;
+      const entryId = creditId(provider, providerPaymentId);
+      return [{ entryId, bookingId: `${provider}:${providerPaymentId}`, cents: amountCents }];
+    }
+    case 'refund':
+      return fact.state === 'made' ? [taken] : [taken, returned('undone')];
+    case 'dispute':
+      switch (fact.state) {
+        case 'inquiry':
+          return [];
+        case 'withdrawn':
+          return [taken];
+        case 'reinstated':
+          return [taken, returned('won')];
+      }
+  }
+
+  function adjustment(id: string) {
+    return { entryId: `adjustment:${provider}:${id}`, bookingId: `${provider}:${id}` };
+  }
+}

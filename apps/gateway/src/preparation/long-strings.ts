@@ -1,0 +1,46 @@
+/**
+ * JSON text of values with long strings, in little memory.
+ *
+ * `JSON.stringify` takes four times the memory of a long string that has a character beyond
+ * Latin-1: V8 stores two bytes for each character, and doubles its buffer as often as necessary.
+ */
+
+/** Characters of a string, or of a piece of it, that `JSON.stringify` may write at once. */
+const PIECE_LENGTH = 0x40000;
+
+/** Does the same as `JSON.stringify`, but writes long strings in pieces. */
+export function writeJson(value: unknown): string {
+  if (!hasLongString(value)) return JSON.stringify(value);
+  const long: string[] = [];
+  // No client can guess this text, so only long strings are replaced by it.
+  const mark = `long string ${Math.random()}`;
+  const parts = JSON.stringify(value, (_name, member: unknown) => {
+    if (!isLong(member)) return member;
+    long.push(member);
+    return mark;
+  }).split(`"${mark}"`);
+  return parts.reduce((text, part, index) => `${text}"${inPieces(long[index - 1] ?? '')}"${part}`);
+}
+
+function inPieces(text: string): string {
+  let json = '';
+  let start = 0;
+  while (start < text.length) {
+    let end = start + PIECE_LENGTH;
+    // A surrogate pair stays in one piece. Each half alone would be escaped.
+    if (/[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end += 1;
+    json += JSON.stringify(text.slice(start, end)).slice(1, -1);
+    start = end;
+  }
+  return json;
+}
+
+/** The value has at most some 200 levels. */
+function hasLongString(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return isLong(value);
+  return Object.values(value).some(hasLongString);
+}
+
+function isLong(value: unknown): value is string {
+  return typeof value === 'string' && value.length > PIECE_LENGTH;
+}

@@ -1,0 +1,22 @@
+import { expect, it } from '@jest/globals';
+import { writeJson } from '../src/preparation/long-strings.js';
+
+const LONG = 600_000;
+const TEXTS = [
+  ['ASCII', 'a'.repeat(LONG)],
+  ['surrogate pairs at every border of pieces', '🙂'.repeat(LONG / 2)],
+  ['surrogate pairs shifted by one', `a${'🙂'.repeat(LONG / 2)}`],
+  ['lone surrogates', '\ud83d'.repeat(LONG)],
+  ['characters to escape', '"\\\n\u0000'.repeat(LONG / 4)],
+] as const;
+
+it.each(TEXTS)('writes a long text of %s as `JSON.stringify` does', (_name, text) => {
+  const value = {
+    left: undefined,
+    text,
+    list: [{ text: 'short' }, text, 1, null, `${text}"mark"`],
+    [`member ${text.slice(0, 10)}`]: true,
+  };
+  expect(writeJson(value) === JSON.stringify(value)).toBe(true);
+  expect(writeJson(text) === JSON.stringify(text)).toBe(true);
+});

@@ -1,0 +1,152 @@
+/** Auto top-up, which charges a saved method of the simulated Stripe when the balance is low. */
+
+import { describe, expect, it } from '@jest/globals';
+import { describePayments } from './support/payments.js';
+
+describePayments((bench) => {
+  const { newCustomer, dashboard, eventsOf, deliverAll, balanceOf, notifiedOf, payments } = bench;
+
+  describe('auto top-up', () => {
+    const order = {
+      threshold_usd: '10',
+      amount_usd: '25',
+      max_per_day: 2,
+      max_per_month_usd: '1000',
+    };
+    const put = (apiKey: string, body: object) =>
+      dashboard(apiKey, 'auto-top-up', { method: 'PUT', body: JSON.stringify(body) });
+    const intents = () => bench.stripe.requests.get('POST /v1/payment_intents') ?? 0;
+
+    async function newSaver(balance?: string, change: object = {}) {
+      const customer = await newCustomer(balance);
+      const placed = await put(customer.apiKey, { ...order, ...change });
+      expect(placed.json).toMatchObject({ state: 'needs_method' });
+      const checkoutId = String(placed.json.setup_url).split('/').at(-1) ?? '';
+      await deliverAll(eventsOf(() => bench.stripe.saveMethod(checkoutId)));
+      const { json } = await dashboard(customer.apiKey, 'auto-top-up');
+      expect(json.state).toBe('on');
+      const { data } = (await payments().autoTopUp.find(customer.accountId))!;
+      return { ...customer, method: data.method_id ?? '' };
+    }
+    const run = () => payments().autoTopUp.runDue();
+    const spend = async (accountId: string, amount: string) => {
+      const adjustment = {
+        account_id: accountId,
+        reason: 'correction',
+        amount_usd: amount,
+      } as const;
+      await bench.gateway.call('adjustBalance', {
+        ...adjustment,
+        adjustment_id: `s${String(Math.random()).slice(2)}`,
+      });
+    };
+
+    it('charges the saved method once when the balance is low, by however many replicas', async () => {
+      const saver = await newSaver('10');
+      await run();
+      expect(await balanceOf(saver.accountId)).toBe('10');
+      await spend(saver.accountId, '-0.01');
+      const before = intents();
+      const others = 'DATABASE_URL' in bench.env ? [await bench.startReplica()] : [];
+      const gateways = [bench.gateway, ...others];
+      const runOn = async (n: number) =>
+        gateways[n % gateways.length]?.running.services.payments?.autoTopUp.runDue();
+      await Promise.all(Array.from({ length: 10 }, (_, n) => runOn(n)));
+      for (const other of others) await other.stop();
+      expect(await balanceOf(saver.accountId)).toBe('34.99');
+      expect(intents() - before).toBe(1);
+      const { json } = await dashboard(saver.apiKey, 'top-ups');
+      expect(json.data).toMatchObject([{ by: 'auto_top_up', state: 'paid', amount_usd: '25' }]);
+    });
+
+    it('keeps its limits per day and per month', async () => {
+      const saver = await newSaver('1', { max_per_month_usd: '1000' });
+      for (const balance of ['26', '27', '3']) {
+        await run();
+        expect(await balanceOf(saver.accountId)).toBe(balance);
+        await spend(saver.accountId, '-24');
+      }
+      const thrifty = await newSaver('1', { max_per_day: 9, max_per_month_usd: '49.99' });
+      await run();
+      await spend(thrifty.accountId, '-24');
+      await run();
+      expect(await balanceOf(thrifty.accountId)).toBe('2');
+    });
+
+    it('that is declined stops until a person acts', async () => {
+      const saver = await newSaver('1');
+      bench.stripe.setCard(saver.method, 'declines');
+      const before = intents();
+      for (let n = 0; n < 3; n += 1) await run();
+      expect(intents() - before).toBe(1);
+      const { json } = await dashboard(saver.apiKey, 'auto-top-up');
+      expect(json).toMatchObject({ state: 'stopped', stopped_code: 'card_declined' });
+      expect(await notifiedOf(saver.accountId)).toContain('auto_top_up.failed');
+      bench.stripe.setCard(saver.method, 'pays');
+      expect((await put(saver.apiKey, order)).json).toMatchObject({ state: 'on', setup_url: null });
+      await run();
+      expect(await balanceOf(saver.accountId)).toBe('26');
+    });
+
+    it('whose response is lost charges once, and its notification credits it', async () => {
+      const saver = await newSaver('1');
+      bench.stripe.setDown(true);
+      await run();
+      bench.stripe.setDown(false);
+      await run();
+      // The attempt is young: another replica may still be waiting for the response.
+      expect(await balanceOf(saver.accountId)).toBe('1');
+      const known = (await payments().autoTopUp.find(saver.accountId))!;
+      const { attempt } = known.data;
+      const old = new Date(Date.now() - 600_000).toISOString();
+      await bench.gateway.running.store.writeDocument({
+        kind: 'auto_top_up',
+        id: saver.accountId,
+        accountId: saver.accountId,
+        version: known.version,
+        data: { ...known.data, attempt: { ...attempt, started_at: old } },
+        balanceBelow: known.balanceBelow,
+      });
+      bench.stripe.dropNext('/v1/payment_intents', 'before');
+      await run();
+      await run();
+      expect(await balanceOf(saver.accountId)).toBe('26');
+      expect(bench.stripe.netCentsOf(saver.accountId)).toBe(2_500);
+    });
+
+    it('with a delayed method waits for the payment, and starts no other', async () => {
+      const saver = await newSaver('1');
+      bench.stripe.setCard(saver.method, 'pays_later');
+      const before = intents();
+      for (let n = 0; n < 3; n += 1) await run();
+      expect(intents() - before).toBe(1);
+      const { json } = await dashboard(saver.apiKey, 'top-ups');
+      expect(json.data).toMatchObject([{ state: 'pending' }]);
+    });
+
+    it('ends when the customer ends it, and refuses an invalid order', async () => {
+      const saver = await newSaver('1');
+      const ended = await dashboard(saver.apiKey, 'auto-top-up', { method: 'DELETE' });
+      expect(ended.json).toMatchObject({ state: 'off' });
+      const before = intents();
+      await run();
+      expect(intents()).toBe(before);
+      for (const [field, change] of [
+        ['threshold_usd', { threshold_usd: '0' }],
+        ['amount_usd', { amount_usd: '4' }],
+        ['max_per_day', { max_per_day: 0 }],
+        ['max_per_month_usd', { max_per_month_usd: '24.99' }],
+      ] as const) {
+        const refused = await put(saver.apiKey, { ...order, ...change });
+        expect([refused.status, refused.json.error.param]).toEqual([400, field]);
+      }
+    });
+
+    it('of a shared account is for a key that may manage it', async () => {
+      const { accountId, apiKey } = await newCustomer();
+      await bench.gateway.call('createKey', { name: 'second', account_id: accountId });
+      expect((await put(apiKey, order)).status).toBe(403);
+      expect((await dashboard(apiKey, 'top-ups')).status).toBe(403);
+    });
+  });
+});

@@ -1,0 +1,132 @@
+/** Refunds and disputes, and the comparison of all payments with the provider. */
+
+import { describe, expect, it } from '@jest/globals';
+import { parseUsd } from '@gateway/billing';
+import { CENT, describePayments } from './support/payments.js';
+
+describePayments((bench) => {
+  const {
+    newCustomer,
+    dashboard,
+    startWith,
+    start,
+    eventsOf,
+    deliverAll,
+    newPayer,
+    balanceOf,
+    ask,
+  } = bench;
+
+  describe('refunds and disputes', () => {
+    it('a refund is one adjustment, by the console or the provider, and a debt disables the key', async () => {
+      const payer = await newPayer();
+      await deliverAll(payer.events);
+      const input = { payment_id: payer.paymentId, refund_id: 'r1', amount_usd: '5' };
+      const refund = await bench.gateway.call('refundPayment', input);
+      expect(refund).toMatchObject({
+        amount_usd: '5',
+        payment: { taken_back_usd: '5', refundable_usd: '15', unspent_usd: '15' },
+      });
+      expect(await bench.gateway.call('refundPayment', input)).toEqual(refund);
+      await expect(
+        bench.gateway.call('refundPayment', { ...input, amount_usd: '6' }),
+      ).rejects.toThrow(/^refund_id: /);
+      await expect(
+        bench.gateway.call('refundPayment', { ...input, refund_id: 'r2', amount_usd: '15.01' }),
+      ).rejects.toThrow(/^amount_usd: /);
+      expect(await ask(payer.apiKey)).toBe(200);
+      const spent = 15n * 100n * CENT - parseUsd(await balanceOf(payer.accountId));
+      const shown = await bench.gateway.call('showPayment', { payment_id: payer.paymentId });
+      expect(parseUsd(shown.unspent_usd)).toBe(15n * 100n * CENT - spent);
+      await deliverAll(eventsOf(() => bench.stripe.refund(payer.reference, 1_500)));
+      expect(parseUsd(await balanceOf(payer.accountId))).toBe(-spent);
+      expect(await ask(payer.apiKey)).toBe(401);
+      const month = new Date().toISOString().slice(0, 7);
+      const { json } = await dashboard(payer.apiKey, `statement?month=${month}`);
+      expect(json.bookings).toMatchObject([
+        { id: `topup:stripe:${payer.reference}`, reference: payer.reference },
+        { id: `adjustment:stripe:${refund.id}`, reason: 'refund', reference: payer.reference },
+        { id: expect.stringMatching(/^adjustment:stripe:re_/), reference: payer.reference },
+      ]);
+    });
+
+    it('of several payments, the newest is spent last', async () => {
+      const payer = await newPayer('10');
+      await deliverAll(payer.events);
+      const { paymentId, checkoutId } = await start(payer.apiKey, '20');
+      await deliverAll(eventsOf(() => bench.stripe.pay(checkoutId)));
+      const use = { account_id: payer.accountId, reason: 'correction', amount_usd: '-12' } as const;
+      await bench.gateway.call('adjustBalance', { ...use, adjustment_id: payer.paymentId });
+      const unspentOf = async (payment_id: string) =>
+        (await bench.gateway.call('showPayment', { payment_id })).unspent_usd;
+      expect([await unspentOf(payer.paymentId), await unspentOf(paymentId)]).toEqual(['0', '18']);
+    });
+
+    it('an inquiry takes nothing; a dispute takes the money, and returns it when it is won', async () => {
+      const payer = await newPayer();
+      await deliverAll(payer.events);
+      await deliverAll(
+        eventsOf(() => bench.stripe.openDispute(payer.reference, { isInquiry: true })),
+      );
+      expect(await balanceOf(payer.accountId)).toBe('20');
+      let disputeId = '';
+      await deliverAll(eventsOf(() => (disputeId = bench.stripe.openDispute(payer.reference))));
+      expect(await balanceOf(payer.accountId)).toBe('0');
+      const { data } = await bench.gateway.call('listLedger', {
+        account_id: payer.accountId,
+        limit: 1,
+      });
+      expect(data[0]).toMatchObject({
+        id: `adjustment:stripe:${disputeId}`,
+        reason: 'chargeback',
+        reference: payer.reference,
+      });
+      await deliverAll(eventsOf(() => bench.stripe.closeDispute(disputeId, 'won')));
+      expect(await balanceOf(payer.accountId)).toBe('20');
+    });
+  });
+
+  describe('a comparison with the provider', () => {
+    const range = () => ({
+      from: new Date(Date.now() - 3_600_000).toISOString(),
+      until: new Date(Date.now() + 60_000).toISOString(),
+    });
+
+    it('names payments whose notifications were lost, books them, and then finds none', async () => {
+      await bench.gateway.call('reconcilePayments', { ...range(), apply: true });
+      const known = await bench.gateway.call('reconcilePayments', range());
+      const stuck = known.missing.map(({ id }) => id);
+      const payers = [await newPayer(), await newPayer('30')];
+      const [first] = payers;
+      const refundId = bench.stripe.refund(first!.reference, 100);
+      const disputeId = bench.stripe.openDispute(payers[1]!.reference);
+      const named = await bench.gateway.call('reconcilePayments', range());
+      const ids = named.missing.map(({ id }) => id).filter((id) => !stuck.includes(id));
+      expect(ids.sort()).toEqual(payers.map(({ reference }) => reference).sort());
+      expect(await balanceOf(first!.accountId)).toBe('0');
+
+      const applied = await bench.gateway.call('reconcilePayments', { ...range(), apply: true });
+      const booked = applied.missing.filter(({ outcome }) => outcome === 'booked');
+      expect(new Set(booked.map(({ id }) => id))).toEqual(
+        new Set([...payers.map(({ reference }) => reference), refundId, disputeId]),
+      );
+      expect(await balanceOf(first!.accountId)).toBe('19');
+      expect(await balanceOf(payers[1]!.accountId)).toBe('0');
+      const after = await bench.gateway.call('reconcilePayments', range());
+      expect(after.missing.map(({ id }) => id)).toEqual(stuck);
+      await deliverAll(first!.events);
+      expect(await balanceOf(first!.accountId)).toBe('19');
+    });
+
+    it('that the provider does not answer is a 503 that changes nothing', async () => {
+      bench.stripe.setDown(true);
+      const compared = bench.gateway.call('reconcilePayments', range());
+      await expect(compared).rejects.toMatchObject({ status: 503 });
+      const { apiKey } = await newCustomer();
+      expect((await startWith(apiKey, { amount_usd: '20' }, 'later')).status).toBe(503);
+      bench.stripe.setDown(false);
+      const { status, json } = await startWith(apiKey, { amount_usd: '20' }, 'later');
+      expect([status, json.state]).toEqual([200, 'open']);
+    });
+  });
+});

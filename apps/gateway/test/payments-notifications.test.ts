@@ -1,0 +1,178 @@
+/** Notifications of payments: repeated, disordered, forged, and of money that cannot be booked. */
+
+import { describe, expect, it } from '@jest/globals';
+import { parseUsd } from '@gateway/billing';
+import { CENT, describePayments } from './support/payments.js';
+
+describePayments((bench) => {
+  const { deliver, eventsOf, deliverAll, newPayer, balanceOf, notifiedOf } = bench;
+
+  describe('notifications', () => {
+    it('lead to the same ledger in any order, repeated or at once', async () => {
+      const random = randomOf(7);
+      for (let round = 0; round < 8; round += 1) {
+        const payer = await newPayer();
+        const more = eventsOf(() => {
+          bench.stripe.refund(payer.reference, 300);
+          bench.stripe.failRefund(bench.stripe.refund(payer.reference, 200));
+          const dispute = bench.stripe.openDispute(payer.reference);
+          bench.stripe.closeDispute(dispute, round % 2 === 0 ? 'won' : 'lost');
+        });
+        const all = [...payer.events, ...more];
+        const shuffled = shuffle([...all, ...all, ...all], random);
+        const statuses = await Promise.all(shuffled.map(deliver));
+        expect(new Set(statuses)).toEqual(new Set([200]));
+        const net = BigInt(bench.stripe.netCentsOf(payer.accountId)) * CENT;
+        expect(parseUsd(await balanceOf(payer.accountId))).toBe(net);
+        const { data } = await bench.gateway.call('listLedger', { account_id: payer.accountId });
+        expect(data).toHaveLength(round % 2 === 0 ? 6 : 5);
+        const notified = await notifiedOf(payer.accountId);
+        expect([...notified].sort()).toEqual([
+          'dispute.closed',
+          'dispute.opened',
+          'payment.succeeded',
+          'refund.created',
+          'refund.created',
+        ]);
+      }
+      expect((await bench.gateway.call('auditLedger', {})).is_sound).toBe(true);
+    });
+
+    it('that are forged, stale, truncated or changed are refused: 0 of 1,000 are accepted', async () => {
+      const payer = await newPayer();
+      const [event] = payer.events;
+      if (event === undefined) throw new Error('no event');
+      const random = randomOf(11);
+      const now = Math.floor(Date.now() / 1_000);
+      const good = bench.stripe.sign(event);
+      const signature = good.headers['stripe-signature'] ?? '';
+      const forgeries = [
+        () => ({ body: good.body, signature: undefined }),
+        () => ({ body: good.body, signature: signature.replace(/v1=\w{4}/, `v1=${hex(random)}`) }),
+        () => signed({ secret: `whsec_${String(random())}` }),
+        () => signed({ timestampSeconds: now - 301 - Math.floor(random() * 1e6) }),
+        () => ({ body: good.body.slice(0, Math.floor(random() * good.body.length)), signature }),
+        () => ({ body: good.body.replace(/"amount\w*":2000/, '"amount":9999'), signature }),
+        () => ({ body: `${good.body}${' '.repeat(1 + Math.floor(random() * 9))}`, signature }),
+        () => ({ body: good.body, signature: signature.replace(/t=\d+/, `t=${String(now + 5)}`) }),
+        () => ({ body: good.body, signature: 't=1,v1=,v1=x' }),
+        () => ({ body: good.body, signature: signature.replace('v1=', 'v0=') }),
+      ];
+      function signed(options: { readonly secret?: string; readonly timestampSeconds?: number }) {
+        const { body, headers } = bench.stripe.sign(event!, options);
+        return { body, signature: headers['stripe-signature'] };
+      }
+      const statuses = new Map<number, number>();
+      for (let n = 0; n < 1_000; n += 1) {
+        const { body, signature: header } = forgeries[n % forgeries.length]!();
+        const response = await fetch(`${bench.gateway.url}/webhooks/stripe`, {
+          method: 'POST',
+          body,
+          headers: header === undefined ? {} : { 'stripe-signature': header },
+        });
+        await response.arrayBuffer();
+        statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+      }
+      expect([...statuses]).toEqual([[400, 1_000]]);
+      expect(await balanceOf(payer.accountId)).toBe('0');
+      await deliverAll(payer.events);
+      expect(await balanceOf(payer.accountId)).toBe('20');
+    });
+
+    it('that are too large or do not end are refused, and so is another method', async () => {
+      const url = `${bench.gateway.url}/webhooks/stripe`;
+      const headers = { 'stripe-signature': 't=1,v1=a' };
+      const body = 'x'.repeat(300_000);
+      expect((await fetch(url, { method: 'POST', body, headers })).status).toBe(413);
+      expect((await fetch(url)).status).toBe(405);
+    });
+
+    it('that differ from what was started credit nothing and raise an alarm', async () => {
+      for (const [reason, change] of [
+        ['other_amount', { amount_received: 2_001 }],
+        ['other_currency', { currency: 'eur' }],
+        ['other_account', { metadata: { gateway_account: 'acct_other' } }],
+        ['unknown_payment', { metadata: { gateway_payment: 'pay_other' } }],
+        ['second_payment', { id: 'pi_second' }],
+      ] as const) {
+        const { accountId, reference, paymentId, events } = await newPayer();
+        const event = events.find(({ type }) => type === 'payment_intent.succeeded')!;
+        if (reason === 'second_payment') await deliverAll(events);
+        const before = await balanceOf(accountId);
+        const intent = event.data.object as Record<string, unknown>;
+        const metadata = {
+          ...(intent['metadata'] as object),
+          ...('metadata' in change ? change.metadata : {}),
+        };
+        const id = 'id' in change ? `${reference}_second` : reference;
+        const changed = { ...event, data: { object: { ...intent, ...change, id, metadata } } };
+        expect(await deliver(changed)).toBe(200);
+        expect(await balanceOf(accountId)).toBe(before);
+        const { data } = await bench.gateway.call('listUnbookedPayments', { limit: 1 });
+        expect(data[0]).toMatchObject({ id, reason, fact: 'paid' });
+        const alarms = (await bench.gateway.call('listEvents', { limit: 1000 })).data.filter(
+          ({ type, data: details }) =>
+            type === 'payment.unbooked' && details['provider_payment_id'] === id,
+        );
+        expect([paymentId, alarms.length]).toEqual([paymentId, 1]);
+      }
+    });
+
+    it('of the other mode are refused; those of other uses of the account change nothing', async () => {
+      const { accountId, events } = await newPayer();
+      const [event] = events;
+      expect(await deliver({ ...event!, livemode: true })).toBe(400);
+      const object = { ...event!.data.object, metadata: {}, id: 'pi_foreign' };
+      expect(await deliver({ ...event!, data: { object } })).toBe(200);
+      expect(await balanceOf(accountId)).toBe('0');
+      const refund = {
+        object: 'refund',
+        id: 're_x',
+        amount: 1,
+        currency: 'usd',
+        status: 'succeeded',
+      };
+      const foreign = { ...refund, payment_intent: 'pi_0foreign' };
+      expect(await deliver({ ...event!, type: 'refund.created', data: { object: foreign } })).toBe(
+        200,
+      );
+      const { data } = await bench.gateway.call('listUnbookedPayments', { limit: 1000 });
+      expect(data.filter(({ id }) => ['pi_foreign', 're_x'].includes(id))).toEqual([]);
+    });
+
+    it('are counted by outcome, and no secret is in metrics', async () => {
+      const text = await (await fetch(`${bench.gateway.adminUrl}/metrics`)).text();
+      for (const outcome of ['booked', 'known', 'unbooked', 'unsigned', 'other_mode', 'foreign']) {
+        const [, count] = new RegExp(
+          `gateway_payment_notifications_total\\{outcome="${outcome}"\\} (\\d+)`,
+        ).exec(text) ?? ['', '0'];
+        expect([outcome, Number(count) > 0]).toEqual([outcome, true]);
+      }
+      expect(text).toContain('gateway_payment_notifications_total{outcome="unavailable"} 0');
+      expect(text).not.toContain('canary');
+    });
+  });
+});
+
+/** The same numbers at each run. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state / 2_147_483_648;
+  };
+}
+
+function hex(random: () => number): string {
+  return Math.floor(random() * 0xffff)
+    .toString(16)
+    .padStart(4, '0');
+}
+
+function shuffle<Item>(items: Item[], random: () => number): Item[] {
+  for (let last = items.length - 1; last > 0; last -= 1) {
+    const other = Math.floor(random() * (last + 1));
+    [items[last], items[other]] = [items[other]!, items[last]!];
+  }
+  return items;
+}
