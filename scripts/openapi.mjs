@@ -1,32 +1,42 @@
 /**
- * Writes `apps/gateway/openapi/*.json`, the OpenAPI documents that the gateway serves, for clients
- * that are typed by them. With `--check` it compares instead of writing. Either way each document
- * must be valid.
+ * Writes `apps/gateway/openapi/*.json`, the OpenAPI documents that the gateway serves, and
+ * `apps/dashboard/src/generated/*.ts`, the types of the pages' requests, which are made from them.
+ * With `--check` it compares instead of writing. Either way each document must be valid.
  */
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import openapiTypes, { astToString } from 'openapi-typescript';
 import { ensureBuilt, node, output, root, step } from './setup.mjs';
 
-const FOLDER = join(root, 'apps/gateway/openapi');
+const DOCUMENTS = 'apps/gateway/openapi';
+const TYPES = 'apps/dashboard/src/generated';
 const isCheck = process.argv.includes('--check');
 const problems = [];
 
 step(isCheck ? 'Comparing the OpenAPI documents' : 'Writing the OpenAPI documents');
 ensureBuilt();
-mkdirSync(FOLDER, { recursive: true });
 for (const port of ['client', 'admin']) {
   const text = output(node, [join(root, 'apps/gateway/dist/main.js'), 'openapi', port]);
-  const { valid, errors } = await new Validator().validate(JSON.parse(text));
+  const document = JSON.parse(text);
+  const { valid, errors } = await new Validator().validate(document);
   if (!valid) problems.push(`${port}: ${JSON.stringify(errors, undefined, 2)}`);
-  const file = join(FOLDER, `${port}.json`);
-  if (!isCheck) writeFileSync(file, text);
-  else if (readFileSync(file, 'utf8') !== text) {
-    problems.push(`apps/gateway/openapi/${port}.json is out of date: npm run openapi`);
-  }
+  keep(`${DOCUMENTS}/${port}.json`, text);
+  const types = astToString(await openapiTypes(document, { immutable: true }));
+  keep(`${TYPES}/${port}.ts`, `/** Written by \`npm run openapi\`. Do not edit. */\n\n${types}`);
 }
 if (problems.length > 0) {
   process.stderr.write(`${problems.join('\n')}\n`);
   process.exit(1);
+}
+
+function keep(path, text) {
+  const file = join(root, path);
+  if (!isCheck) {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  } else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
+    problems.push(`${path} is out of date: npm run openapi`);
+  }
 }

@@ -12,6 +12,7 @@ import {
   consoleCookie,
   loaded,
   openBrowser,
+  openConsole,
   openPage,
   openPart,
   overflow,
@@ -56,11 +57,8 @@ async function sessionOf(token: string): Promise<string> {
   return cookie;
 }
 
-async function openConsole(token = ADMIN_TOKEN, look: Look = { width: 1280, theme: 'light' }) {
-  const watched = await openPage(browser, consoleUrl, { ...look, cookie: await sessionOf(token) });
-  await watched.page.getByRole('navigation').waitFor();
-  await loaded(watched.page);
-  return watched;
+async function open(token = ADMIN_TOKEN, look: Look = { width: 1280, theme: 'light' }) {
+  return openConsole(browser, consoleUrl, await sessionOf(token), look);
 }
 
 const balanceOf = async (id: string) =>
@@ -68,7 +66,7 @@ const balanceOf = async (id: string) =>
 
 describe('the console', () => {
   it('shows the sums and the report of the audit, to the last digit', async () => {
-    const { page, context, problems } = await openConsole();
+    const { page, context, problems } = await open();
     const audit = await gateway.call('auditLedger', {});
     expect((await valuesOf(page, '.figures tfoot data')).at(-1)).toBe(audit.charged_usd);
     await openPart(page, 'audit');
@@ -88,8 +86,8 @@ describe('the console', () => {
     await context.close();
   });
 
-  it('credits once, however often the button is pressed, and says before and after', async () => {
-    const { page, context, problems } = await openConsole();
+  it('credits once, however often the button is pressed, and shows both balances', async () => {
+    const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);
     const before = await balanceOf(accountId);
     const after = formatUsd(parseUsd(before) + parseUsd('2.00000000000001'));
@@ -98,7 +96,7 @@ describe('the console', () => {
     await page.getByRole('button', { name: 'Continue' }).click();
     expect(await page.getByRole('alert').innerText()).toContain('Amount: a number above 0');
     await page.getByLabel('Amount, USD').fill('2.00000000000001');
-    // The second click meets the question, and must not answer it.
+    // The second click lands on the question, and must not confirm it.
     await page.getByRole('button', { name: 'Continue' }).dblclick();
     expect(await valuesOf(page, 'dialog data')).toEqual([before, after]);
     // The answer to the first attempt is lost on its way.
@@ -122,7 +120,7 @@ describe('the console', () => {
     await button.dblclick();
     await page.getByRole('alert').waitFor();
     await button.dblclick();
-    await page.getByText('This was booked before, once.').waitFor();
+    await page.getByText('This was booked before. It is not booked again.').waitFor();
     expect(attempts).toBe(2);
     expect(await balanceOf(accountId)).toBe(after);
     await page.getByRole('button', { name: 'Close' }).click();
@@ -135,7 +133,7 @@ describe('the console', () => {
   });
 
   it('adjusts, transfers and edits, each after one question', async () => {
-    const { page, context, problems } = await openConsole();
+    const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);
     const before = parseUsd(await balanceOf(accountId));
     await page.getByRole('button', { name: 'Adjust' }).click();
@@ -168,7 +166,7 @@ describe('the console', () => {
   });
 
   it('rotates a key, shows the credential once, and finds its account by it', async () => {
-    const { page, context, problems } = await openConsole();
+    const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);
     await page.getByRole('button', { name: 'Rotate: member' }).click();
     await page.getByLabel('Hours').fill('0');
@@ -187,7 +185,7 @@ describe('the console', () => {
   });
 
   it('keeps the filters of the ledger in the address', async () => {
-    const { page, context, problems } = await openConsole();
+    const { page, context, problems } = await open();
     const { data } = await gateway.call('listLedger', { kind: 'charge', limit: 100 });
     await openPart(page, 'ledger');
     await page.getByLabel('Show').selectOption('charge');
@@ -204,7 +202,7 @@ describe('the console', () => {
   });
 
   it('sorts accounts and keys, and keeps the order in the address', async () => {
-    const { page, context, problems } = await openConsole();
+    const { page, context, problems } = await open();
     const rows = (part: string) =>
       page
         .locator(`tr[data-${part}]`)
@@ -231,8 +229,8 @@ describe('the console', () => {
     await context.close();
   });
 
-  it('settles a dispute: what was charged, and whether that was received', async () => {
-    const { page, context, problems } = await openConsole();
+  it('shows for a dispute what was charged, and whether the client received that usage', async () => {
+    const { page, context, problems } = await open();
     const { data } = await gateway.call('listLedger', { kind: 'charge', limit: 1 });
     const [entry] = data;
     if (entry?.kind !== 'charge') throw new Error('there is no charge');
@@ -253,8 +251,29 @@ describe('the console', () => {
     await context.close();
   });
 
+  it('shows the ids of lists in one line at 390 px, and copies all of them', async () => {
+    const { page, context, problems } = await open(ADMIN_TOKEN, { width: 390, theme: 'light' });
+    for (const part of ['accounts', 'ledger', 'trail', `accounts/${accountId}`]) {
+      await openPart(page, part);
+      const ids = await page.locator('.short-id').evaluateAll((elements) =>
+        elements.map((element) => ({
+          text: (element as HTMLElement).innerText,
+          whole: element.getAttribute('title'),
+          lines: Math.round(element.getBoundingClientRect().height / 20),
+        })),
+      );
+      expect(ids.length).toBeGreaterThan(0);
+      for (const { text, whole, lines } of ids) {
+        expect(lines).toBe(1);
+        expect(text).toBe(whole);
+      }
+    }
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
   it('shows markup in names as text', async () => {
-    const { page, context, problems } = await openConsole();
+    const { page, context, problems } = await open();
     for (const part of ['today', 'accounts', `accounts/${accountId}`]) {
       await openPart(page, part);
       expect(await page.getByText(MARKUP).count()).toBeGreaterThan(0);
@@ -266,7 +285,7 @@ describe('the console', () => {
   });
 
   it('offers no action to a token that may only read', async () => {
-    const { page, context, problems } = await openConsole(READ_TOKEN);
+    const { page, context, problems } = await open(READ_TOKEN);
     await page.getByText('read only').waitFor();
     await openPart(page, 'accounts');
     expect(await page.getByRole('button', { name: 'Create' }).count()).toBe(0);
@@ -296,7 +315,7 @@ describe('the console', () => {
   });
 
   it('asks to sign in again when another window has signed out', async () => {
-    const { page, context } = await openConsole();
+    const { page, context } = await open();
     const second = await context.newPage();
     await second.goto(consoleUrl);
     await second.getByRole('navigation').waitFor();
@@ -308,7 +327,7 @@ describe('the console', () => {
     await context.close();
   });
 
-  it('says so when the token is wrong, and when log-ins are limited', async () => {
+  it('says when the token is wrong, and when log-ins are limited', async () => {
     const { page, context, problems } = await openPage(browser, consoleUrl);
     const attempt = async () => {
       await page.getByLabel('Admin token').fill('not-the-token');
@@ -330,8 +349,8 @@ describe('the console', () => {
     await context.close();
   });
 
-  it('does nothing for a form that a page of another origin sends', async () => {
-    const { page, context } = await openConsole();
+  it('refuses a form that a page of another origin sends', async () => {
+    const { page, context } = await open();
     const before = await balanceOf(accountId);
     const action = `${gateway.adminUrl}/admin/accounts/${accountId}/top-ups`;
     const forged = createServer((_req, res) => {
@@ -346,7 +365,7 @@ describe('the console', () => {
     const { port } = forged.address() as AddressInfo;
     const answered = page.waitForResponse(action);
     await page.goto(`http://127.0.0.1:${String(port)}/`);
-    // Another port of this machine is of the same site, so the browser sends the cookie.
+    // Another port of this machine belongs to the same site, so the browser sends the cookie.
     expect((await answered).request().headers()['origin']).toBe(`http://127.0.0.1:${String(port)}`);
     expect((await answered).status()).toBe(403);
     expect(await balanceOf(accountId)).toBe(before);
@@ -354,8 +373,8 @@ describe('the console', () => {
     await context.close();
   });
 
-  it.each(LOOKS)('has nothing that axe finds, and fits, at $width px in $theme', async (look) => {
-    const watched = await openConsole(ADMIN_TOKEN, look);
+  it.each(LOOKS)('passes axe and fits the window at $width px in $theme', async (look) => {
+    const watched = await open(ADMIN_TOKEN, look);
     const { page, context, problems } = watched;
     const check = async (part: string) => {
       const findings = await axeFindings(watched);

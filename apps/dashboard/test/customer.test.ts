@@ -247,7 +247,7 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
-  it('never shows one person the data of another, also after going back', async () => {
+  it('never shows one person the data of another, even after going back', async () => {
     const first = await openPage(browser, dashboard(gateway));
     const second = await openPage(browser, dashboard(gateway));
     await signIn(first.page, key);
@@ -318,7 +318,7 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
-  it('says that it is offline, keeps what it has, and loads again when asked', async () => {
+  it('says that it is offline, keeps the loaded data, and loads again when asked', async () => {
     const { page, context } = await openPage(browser, dashboard(gateway));
     await signIn(page, key);
     await loaded(page);
@@ -333,7 +333,7 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
-  it('says so when there is nothing yet', async () => {
+  it('says when there is no usage yet', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, other);
     await page.getByText('Nothing was used in these days.').waitFor();
@@ -468,7 +468,7 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
-  it.each(LOOKS)('has nothing that axe finds, and fits, at $width px in $theme', async (look) => {
+  it.each(LOOKS)('passes axe and fits the window at $width px in $theme', async (look) => {
     const watched = await openPage(browser, dashboard(gateway), look);
     const { page, context, problems } = watched;
     const check = async (part: string) => {

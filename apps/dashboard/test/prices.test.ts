@@ -1,4 +1,4 @@
-/** The console's prices beside what the upstream offers, in a browser. */
+/** The console's prices, compared with the models that the upstream offers, in a browser. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -50,7 +50,7 @@ afterAll(async () => {
 });
 
 describe('the prices of the console', () => {
-  it('have every class, the next change, and what the upstream offers', async () => {
+  it('show every class, the next change, and the models that the upstream offers', async () => {
     const url = `${gateway.adminUrl}/console/`;
     const { page, context, problems } = await openPage(browser, url, {
       ...{ width: 1280, theme: 'light', cookie },
@@ -74,7 +74,7 @@ describe('the prices of the console', () => {
     await context.close();
   });
 
-  it.each(LOOKS)('have nothing that axe finds, at $width px in $theme', async (look) => {
+  it.each(LOOKS)('pass axe at $width px in $theme', async (look) => {
     const url = `${gateway.adminUrl}/console/`;
     const watched = await openPage(browser, url, { ...look, cookie });
     await openPart(watched.page, 'prices');
@@ -83,7 +83,7 @@ describe('the prices of the console', () => {
     await watched.context.close();
   });
 
-  // Last, because the upstream does not come back.
+  // The last test, because it stops the upstream for good.
   it('are shown with a plain sentence when the upstream cannot be asked', async () => {
     await upstream.close();
     const url = `${gateway.adminUrl}/console/`;

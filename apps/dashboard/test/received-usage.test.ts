@@ -1,9 +1,9 @@
-/** What an SDK received, read from any of its forms and compared with the ledger. */
+/** Usage that an SDK received, read from any of its forms and compared with the ledger. */
 
 import { describe, expect, it } from '@jest/globals';
 import { compareUsages } from '../src/customer/comparison.js';
 import { readReceived } from '../src/shared/received-usage.js';
-import type { Charge } from '../src/customer/types.js';
+import type { Charge } from '../src/customer/comparison.js';
 
 const NATIVE = {
   id: 'msg_1',
@@ -34,19 +34,9 @@ const TOKENS = { input: 10, output: 5, cacheRead: 3, cacheWrite: 2 };
 
 function charge(id: string, input = 10): Charge {
   return {
-    object: 'usage',
-    kind: 'charge',
     request_id: `req_${id}`,
-    created_at: '2026-11-22T00:00:00.000Z',
-    charge_usd: '1',
-    balance_after_usd: '1',
-    written_off_usd: '0',
-    model: 'claude-sonnet-4-6',
-    endpoint: 'messages',
-    streamed: false,
     upstream_id: `msg_${id}`,
     usage: { ...NATIVE.usage, input_tokens: input, cache_creation_1h_input_tokens: 0 },
-    rates: { input: '1', output: '1', cache_read: '1', cache_write_5m: '1', cache_write_1h: '1' },
   };
 }
 
@@ -97,7 +87,7 @@ describe('a comparison with the ledger', () => {
     }
   });
 
-  it('reports other counts, a missing charge and a repeated usage', () => {
+  it('reports different counts, a missing charge and a repeated usage', () => {
     expect(compareUsages([usage], [charge('1', 11)]).differences).toEqual([
       {
         id: '1',
@@ -109,7 +99,7 @@ describe('a comparison with the ledger', () => {
       { charged: 'no charge in these days' },
     ]);
     expect(compareUsages([usage, usage], [charge('1')]).differences).toMatchObject([
-      { charged: 'the same request as one before' },
+      { charged: 'the same request as an earlier one' },
     ]);
   });
 });

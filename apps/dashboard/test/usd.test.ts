@@ -1,4 +1,4 @@
-/** The amounts of the pages against those of the gateway. */
+/** The arithmetic of the pages with amounts, compared with that of the gateway. */
 
 import { describe, expect, it } from '@jest/globals';
 import * as billing from '@gateway/billing';

@@ -1,4 +1,4 @@
-/** Changes of an account and of its money. */
+/** Dialogs that change an account or its balance. */
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
@@ -6,17 +6,12 @@ import { AmountField, Choice, Money, TextField } from '../shared/parts.js';
 import { isoOfLocal } from '../shared/times.js';
 import { formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { call } from './session.js';
-import type { Account } from './types.js';
+import type { Sent } from './session.js';
 
 interface ActionProps {
-  readonly account: Account;
+  readonly account: Sent<'Account'>;
   readonly onClose: () => void;
   readonly onDone: () => void;
-}
-
-interface Booked {
-  readonly balance_usd: string;
-  readonly replayed: boolean;
 }
 
 const SOURCES = [
@@ -32,7 +27,7 @@ export function Credit({ account, ...ends }: ActionProps) {
   const [expiry, setExpiry] = useState('');
   const amount = positive(text);
   return (
-    <ActionDialog<Booked>
+    <ActionDialog
       title={`Credit ${account.name}`}
       fields={
         <>
@@ -63,14 +58,15 @@ export function Credit({ account, ...ends }: ActionProps) {
       changes={() => [balanceChange(account, amount ?? '0')]}
       confirm={`Credit ${amount ?? ''} USD`}
       run={(actionId) =>
-        call(`accounts/${account.id}/top-ups`, {
-          method: 'POST',
+        call('POST', '/admin/accounts/{account_id}/top-ups', {
+          path: { account_id: account.id },
           body: {
             top_up_id: actionId,
-            amount_usd: amount,
+            amount_usd: amount ?? '',
             source,
-            ...given({ reference, note }),
-            ...(expiry === '' ? {} : { expires_at: isoOfLocal(expiry) }),
+            reference: given(reference),
+            note: given(note),
+            expires_at: expiry === '' ? undefined : isoOfLocal(expiry),
           },
         })
       }
@@ -96,7 +92,7 @@ export function Adjust({ account, ...ends }: ActionProps) {
   const typed = readTypedUsd(text);
   const amount = typed === undefined || parseUsd(typed) === 0n ? undefined : typed;
   return (
-    <ActionDialog<Booked>
+    <ActionDialog
       title={`Adjust the balance of ${account.name}`}
       fields={
         <>
@@ -129,13 +125,14 @@ export function Adjust({ account, ...ends }: ActionProps) {
       confirm="Adjust the balance"
       isDangerous={amount?.startsWith('-') ?? false}
       run={(actionId) =>
-        call(`accounts/${account.id}/adjustments`, {
-          method: 'POST',
+        call('POST', '/admin/accounts/{account_id}/adjustments', {
+          path: { account_id: account.id },
           body: {
             adjustment_id: actionId,
-            amount_usd: amount,
+            amount_usd: amount ?? '',
             reason,
-            ...given({ reference, note }),
+            reference: given(reference),
+            note: given(note),
           },
         })
       }
@@ -152,7 +149,7 @@ export function Transfer({ account, ...ends }: ActionProps) {
   const amount = positive(text);
   const isAccount = /^acct_[\w-]+$/.test(target.trim()) && target.trim() !== account.id;
   return (
-    <ActionDialog<Booked & { readonly to_balance_usd: string }>
+    <ActionDialog
       title={`Transfer from ${account.name}`}
       fields={
         <>
@@ -183,13 +180,13 @@ export function Transfer({ account, ...ends }: ActionProps) {
       warning={`${amount ?? ''} USD go to ${target.trim()}.`}
       confirm={`Transfer ${amount ?? ''} USD`}
       run={(actionId) =>
-        call(`accounts/${account.id}/transfers`, {
-          method: 'POST',
+        call('POST', '/admin/accounts/{account_id}/transfers', {
+          path: { account_id: account.id },
           body: {
             to_account_id: target.trim(),
             transfer_id: actionId,
-            amount_usd: amount,
-            ...given({ note }),
+            amount_usd: amount ?? '',
+            note: given(note),
           },
         })
       }
@@ -238,12 +235,12 @@ export function EditAccount({ account, ...ends }: ActionProps) {
     name.trim() === ''
       ? 'Name: must not be empty.'
       : lowUsd === undefined
-        ? 'Low-balance notice: an amount such as 5, or nothing.'
+        ? 'Low-balance notice: an amount such as 5, or empty.'
         : changes.length === 0
           ? 'Nothing is changed yet.'
           : undefined;
   return (
-    <ActionDialog<Account>
+    <ActionDialog
       title={`Edit ${account.name}`}
       fields={
         <>
@@ -254,7 +251,7 @@ export function EditAccount({ account, ...ends }: ActionProps) {
             inputMode="decimal"
             value={low}
             onValue={setLow}
-            hint="A notification is sent when the balance falls to it. Empty: none."
+            hint="A notification is sent when the balance falls to this amount. Empty: none."
           />
         </>
       }
@@ -262,8 +259,8 @@ export function EditAccount({ account, ...ends }: ActionProps) {
       changes={() => changes}
       confirm="Change the account"
       run={() =>
-        call(`accounts/${account.id}`, {
-          method: 'PATCH',
+        call('PATCH', '/admin/accounts/{account_id}', {
+          path: { account_id: account.id },
           body: {
             name: name.trim(),
             external_id: externalId.trim() === '' ? null : externalId.trim(),
@@ -284,16 +281,13 @@ export function positive(text: string): string | undefined {
   return amount !== undefined && parseUsd(amount) > 0n ? amount : undefined;
 }
 
-function given(texts: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(texts)
-      .map(([name, text]) => [name, text.trim()] as const)
-      .filter(([, text]) => text !== ''),
-  );
+/** @returns `undefined` for a field that was left empty */
+function given(text: string): string | undefined {
+  return text.trim() === '' ? undefined : text.trim();
 }
 
 export function balanceChange(
-  { balance_usd: balance }: Pick<Account, 'balance_usd'>,
+  { balance_usd: balance }: Pick<Sent<'Account'>, 'balance_usd'>,
   amount: string,
 ) {
   return {
@@ -303,10 +297,10 @@ export function balanceChange(
   };
 }
 
-function BalanceNow({ of }: { readonly of: Booked }) {
+function BalanceNow({ of }: { readonly of: Pick<Sent<'TopUp'>, 'balance_usd' | 'replayed'> }) {
   return (
     <p>
-      {of.replayed ? 'This was booked before, once.' : 'Done.'} The balance is now{' '}
+      {of.replayed ? 'This was booked before. It is not booked again.' : 'Done.'} The balance is now{' '}
       <Money usd={of.balance_usd} />.
     </p>
   );

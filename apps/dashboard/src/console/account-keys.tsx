@@ -1,25 +1,51 @@
-/** The keys of an account, and what can be done to each. */
+/** The keys of an account, with the actions on each key. */
 
 import { useState } from 'preact/hooks';
-import type { Page } from '../shared/api.js';
+import { Id } from '../shared/ids.js';
 import { CreateKey } from '../shared/key-actions.js';
-import type { KeyActionEnds } from '../shared/key-actions.js';
+import type { KeyActionEnds, KeyRequests } from '../shared/key-actions.js';
 import { KEY_COLUMNS, KeyDialog, KeyRow } from '../shared/key-list.js';
 import type { ActingOn } from '../shared/key-list.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { EditLimits, ShareKey } from './key-actions.js';
 import { call, may } from './session.js';
-import type { Account, Key } from './types.js';
+import type { Sent } from './session.js';
 
-export function AccountKeys(props: { readonly account: Account; readonly changed: () => void }) {
+type Key = Sent<'Key'>;
+
+/** @param accountId - The account of new keys. */
+function keyRequests(accountId: string): KeyRequests {
+  return {
+    create: ({ name, caps, scope, actionId }) =>
+      call('POST', '/admin/keys', {
+        headers: { 'Idempotency-Key': actionId },
+        body: { name, scope, ...caps, account_id: accountId },
+      }),
+    rotate: (id, graceSeconds, actionId) =>
+      call('POST', '/admin/keys/{key_id}/rotate', {
+        path: { key_id: id },
+        headers: { 'Idempotency-Key': actionId },
+        body: { grace_seconds: graceSeconds },
+      }),
+    changeState: (id, action) =>
+      call('POST', `/admin/keys/{key_id}/${action}`, { path: { key_id: id } }),
+    changeCaps: (id, caps) =>
+      call('PATCH', '/admin/keys/{key_id}', { path: { key_id: id }, body: caps }),
+  };
+}
+
+export function AccountKeys(props: {
+  readonly account: Sent<'Account'>;
+  readonly changed: () => void;
+}) {
   const { account, changed } = props;
-  const list = usePages<Key>(`keys of ${account.id}`, (after, signal) =>
-    call<Page<Key>>('keys', { query: { account_id: account.id, limit: 100, after }, signal }),
+  const list = usePages(`keys of ${account.id}`, (after, signal) =>
+    call('GET', '/admin/keys', { query: { account_id: account.id, limit: 100, after }, signal }),
   );
   const [acting, setActing] = useState<'create' | ActingOn<Key>>();
   const ends = {
-    send: call,
+    requests: keyRequests(account.id),
     onDone: () => {
       list.reload();
       changed();
@@ -55,7 +81,9 @@ export function AccountKeys(props: { readonly account: Account; readonly changed
             of={key}
             about={
               <>
-                <span class="when id">{key.id}</span>
+                <span class="when">
+                  <Id of={key.id} />
+                </span>
                 <span class="when id">{key.hint}</span>
               </>
             }
@@ -64,7 +92,7 @@ export function AccountKeys(props: { readonly account: Account; readonly changed
           />
         )}
       />
-      {acting === 'create' && <CreateKey given={{ account_id: account.id }} {...ends} />}
+      {acting === 'create' && <CreateKey withScope {...ends} />}
       {acting !== undefined && acting !== 'create' && <Dialog acting={acting} {...ends} />}
     </section>
   );

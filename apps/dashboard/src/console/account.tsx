@@ -1,4 +1,4 @@
-/** One account: what it has, its use, its keys, and everything that can be done to it. */
+/** One account: its balance, its usage, its keys, and all actions on it. */
 
 import { useState } from 'preact/hooks';
 import { Count, DateOf, Loaded, Money, Segments, TableFrame, Time } from '../shared/parts.js';
@@ -11,8 +11,8 @@ import { EntryList } from './ledger.js';
 import { SendPaymentLink } from './payment-actions.js';
 import { PaymentList } from './payment-list.js';
 import { call, may } from './session.js';
+import type { Sent } from './session.js';
 import { TrailList } from './trail.js';
-import type { AccountWithLots } from './types.js';
 import { UsageCard } from './usage-card.js';
 
 type Acting = 'credit' | 'adjust' | 'transfer' | 'edit' | 'link';
@@ -26,10 +26,10 @@ type Part = (typeof PARTS)[number][0];
 
 export function AccountPage({ id }: { readonly id: string }) {
   const account = useResource(`account ${id}`, (signal) =>
-    call<AccountWithLots>(`accounts/${encodeURIComponent(id)}`, { signal }),
+    call('GET', '/admin/accounts/{account_id}', { path: { account_id: id }, signal }),
   );
   const [part, setPart] = useState<Part>('ledger');
-  // A change adds an entry, so the lists below begin anew with it.
+  // A change adds an entry to the ledger, so each change loads the lists below again.
   const [changes, setChanges] = useState(0);
   const changed = () => {
     setChanges(changes + 1);
@@ -69,8 +69,8 @@ export function AccountPage({ id }: { readonly id: string }) {
 }
 
 function Head(props: {
-  readonly account: AccountWithLots;
-  readonly all: Resource<AccountWithLots>;
+  readonly account: Sent<'AccountWithCredits'>;
+  readonly all: Resource<Sent<'AccountWithCredits'>>;
   readonly changed: () => void;
 }) {
   const { account, changed } = props;
@@ -162,7 +162,7 @@ function Figure({ name, usd }: { readonly name: string; readonly usd: string }) 
   );
 }
 
-function Lots({ of }: { readonly of: AccountWithLots }) {
+function Lots({ of }: { readonly of: Sent<'AccountWithCredits'> }) {
   return (
     <details>
       <summary>Credits that are left ({String(of.unspent.lots.length)})</summary>

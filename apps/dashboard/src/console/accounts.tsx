@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
-import type { Page } from '../shared/api.js';
+import { Id } from '../shared/ids.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Badge, Count, Money, TextField, Time } from '../shared/parts.js';
@@ -12,7 +12,7 @@ import { FindKey } from './find-key.js';
 import { OrderChoice, orderNow } from './order.js';
 import { SearchField } from './search.js';
 import { call, may } from './session.js';
-import type { Account } from './types.js';
+import type { Sent } from './session.js';
 
 const COLUMNS = [
   { label: 'Account' },
@@ -26,8 +26,8 @@ export function Accounts() {
   const { name = '', external_id = '' } = route.value.query;
   const [isCreating, setIsCreating] = useState(false);
   const query = { name, external_id, order: orderNow(), limit: 200 };
-  const list = usePages<Account>(JSON.stringify(query), (after, signal) =>
-    call<Page<Account>>('accounts', { query: { ...query, after }, signal }),
+  const list = usePages(JSON.stringify(query), (after, signal) =>
+    call('GET', '/admin/accounts', { query: { ...query, after }, signal }),
   );
   return (
     <div class="stack">
@@ -56,7 +56,7 @@ export function Accounts() {
           list={list}
           what="the accounts"
           columns={COLUMNS}
-          empty="No account fits. Create one, or change the search."
+          empty="No account matches. Create one, or change the search."
           row={(account) => <Row key={account.id} account={account} />}
         />
       </section>
@@ -72,14 +72,15 @@ export function Accounts() {
   );
 }
 
-function Row({ account }: { readonly account: Account }) {
+function Row({ account }: { readonly account: Sent<'Account'> }) {
   const isUsedUp = parseUsd(account.balance_usd) <= 0n;
   return (
     <tr data-account={account.id}>
       <td>
         <a href={to(['accounts', account.id])}>{account.name}</a>
-        <br />
-        <span class="id quiet">{account.external_id ?? account.id}</span>
+        <span class="when">
+          <Id of={account.external_id ?? account.id} />
+        </span>
       </td>
       <td class="n">
         <Money usd={account.balance_usd} />
@@ -110,7 +111,7 @@ function CreateAccount(ends: { readonly onClose: () => void; readonly onDone: ()
   const amount = readTypedUsd(balance);
   const isAmount = balance.trim() === '' || (amount !== undefined && parseUsd(amount) > 0n);
   return (
-    <ActionDialog<Account>
+    <ActionDialog
       title="Create an account"
       fields={
         <>
@@ -119,7 +120,7 @@ function CreateAccount(ends: { readonly onClose: () => void; readonly onDone: ()
             label="External id"
             value={externalId}
             onValue={setExternalId}
-            hint="Of your shop or CRM. May be empty."
+            hint="The id in your shop or CRM. May be empty."
           />
           <TextField
             label="First credit, USD"
@@ -146,20 +147,19 @@ function CreateAccount(ends: { readonly onClose: () => void; readonly onDone: ()
       ]}
       confirm="Create the account"
       run={(actionId) =>
-        call('accounts', {
-          method: 'POST',
-          headers: { 'idempotency-key': actionId },
+        call('POST', '/admin/accounts', {
+          headers: { 'Idempotency-Key': actionId },
           body: {
             name: name.trim(),
-            ...(externalId.trim() === '' ? {} : { external_id: externalId.trim() }),
-            ...(amount === undefined ? {} : { balance_usd: amount }),
+            external_id: externalId.trim() === '' ? undefined : externalId.trim(),
+            balance_usd: amount,
           },
         })
       }
       done={(account) => (
         <p>
           <a href={to(['accounts', account.id])}>{account.name}</a> has{' '}
-          <Money usd={account.balance_usd} />. It needs a key to be used.
+          <Money usd={account.balance_usd} />. Create a key to use it.
         </p>
       )}
       {...ends}

@@ -1,4 +1,4 @@
-/** The operator's console: signed out, or one of its parts. */
+/** The operator's console: the sign-in form, or the open part. */
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -15,6 +15,7 @@ import { Keys } from './keys.js';
 import { Ledger } from './ledger.js';
 import { PaymentPages } from './payments.js';
 import { Prices } from './prices.js';
+import { ProviderBill } from './provider-bill.js';
 import { restoreSession, session, signOut } from './session.js';
 import { SignIn } from './sign-in.js';
 import { Today } from './today.js';
@@ -80,7 +81,7 @@ function Restoring() {
 interface Tab {
   readonly path: string;
   readonly label: string;
-  /** @param rest - What follows in the address. */
+  /** @param rest - The parts of the address that follow `path`. */
   readonly content: (rest: readonly string[]) => ComponentChildren;
 }
 
@@ -99,6 +100,7 @@ const TABS: readonly Tab[] = [
   { path: 'events', label: 'Notifications', content: () => <Events /> },
   { path: 'trail', label: 'Trail', content: () => <Trail /> },
   { path: 'audit', label: 'Audit', content: () => <Audit /> },
+  { path: 'bill', label: "Provider's bill", content: () => <ProviderBill /> },
 ];
 
 function SignedIn() {

@@ -1,26 +1,27 @@
-/** The audit of the whole ledger, which runs in the gateway while the page looks on. */
+/** The audit of the whole ledger. It runs in the gateway, and the page shows its progress. */
 
 import { useEffect, useState } from 'preact/hooks';
-import type { Answer, Failure, Page } from '../shared/api.js';
+import type { Answer, Failure } from '../shared/api.js';
+import { Id } from '../shared/ids.js';
 import { Badge, CodeBlock, Count, FailureNote, Money, TableFrame, Time } from '../shared/parts.js';
 import { call } from './session.js';
-import type { AuditJob, AuditReport } from './types.js';
+import type { Sent } from './session.js';
 
 const POLL_MS = 500;
 
 export function Audit() {
-  const [job, setJob] = useState<AuditJob>();
+  const [job, setJob] = useState<Sent<'AuditJob'>>();
   const [failure, setFailure] = useState<Failure>();
   const [turn, setTurn] = useState(0);
 
-  function take(answer: Answer<AuditJob | undefined>) {
+  function take(answer: Answer<Sent<'AuditJob'> | undefined>) {
     setFailure(answer.ok ? undefined : answer.failure);
     if (answer.ok) setJob(answer.value);
   }
 
-  // One may be running already, or have run while nobody looked.
+  // Shows the latest audit: it may be running, or may have ended while no page was open.
   useEffect(() => {
-    void call<Page<AuditJob>>('ledger/audits').then((answer) => {
+    void call('GET', '/admin/ledger/audits', {}).then((answer) => {
       take(answer.ok ? { ...answer, value: answer.value.data[0] } : answer);
     });
   }, [turn]);
@@ -28,7 +29,9 @@ export function Audit() {
   useEffect(() => {
     if (job?.state !== 'running') return undefined;
     const timer = setTimeout(() => {
-      void call<AuditJob>(`ledger/audits/${job.id}`).then(take);
+      void call('GET', '/admin/ledger/audits/{audit_id}', { path: { audit_id: job.id } }).then(
+        take,
+      );
     }, POLL_MS);
     return () => {
       clearTimeout(timer);
@@ -36,7 +39,7 @@ export function Audit() {
   }, [job]);
 
   async function start() {
-    take(await call<AuditJob>('ledger/audits', { method: 'POST', body: {} }));
+    take(await call('POST', '/admin/ledger/audits', {}));
   }
 
   const isRunning = job?.state === 'running';
@@ -45,7 +48,7 @@ export function Audit() {
       <h2>Audit</h2>
       <p>
         Reads the whole ledger, recomputes every amount from tokens and rates, and checks sequences,
-        running balances, sums and the chain of seals. You may leave this page meanwhile.
+        running balances, sums and the chain of seals. You may leave this page while the audit runs.
       </p>
       <p>
         <button type="button" class="main" disabled={isRunning} onClick={() => void start()}>
@@ -66,7 +69,7 @@ export function Audit() {
   );
 }
 
-function JobShown({ job }: { readonly job: AuditJob }) {
+function JobShown({ job }: { readonly job: Sent<'AuditJob'> }) {
   switch (job.state) {
     case 'running':
       return (
@@ -99,7 +102,7 @@ function JobShown({ job }: { readonly job: AuditJob }) {
   }
 }
 
-function ReportShown({ report }: { readonly report: AuditReport }) {
+function ReportShown({ report }: { readonly report: Sent<'Audit'> }) {
   const money = [
     ['Credited', report.credited_usd],
     ['Adjusted', report.adjusted_usd],
@@ -164,10 +167,14 @@ function ReportShown({ report }: { readonly report: AuditReport }) {
               {report.differences.map((difference, index) => (
                 <tr key={index}>
                   <td>{difference.check}</td>
-                  <td class="id">
+                  <td>
                     {[difference.account_id, difference.key_id, difference.entry_id]
                       .filter((id) => id !== null)
-                      .join(' ')}
+                      .map((id) => (
+                        <div key={id}>
+                          <Id of={id} />
+                        </div>
+                      ))}
                   </td>
                   <td class="id">{difference.expected}</td>
                   <td class="id">{difference.found}</td>

@@ -1,20 +1,17 @@
-/** Credits a payment that the gateway could not book, under the id that booking would have used. */
+/**
+ * Credits a payment that the gateway could not book. The credit has the id that the gateway would
+ * have used for the payment, so it is booked only once.
+ */
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import { Money, TextField } from '../shared/parts.js';
 import { usdOfCents } from '../shared/usd.js';
 import { call } from './session.js';
-import type { UnbookedPayment } from './types.js';
-
-interface Credited {
-  readonly account_id: string;
-  readonly balance_usd: string;
-  readonly replayed: boolean;
-}
+import type { Sent } from './session.js';
 
 export function CreditUnbooked(props: {
-  readonly of: UnbookedPayment;
+  readonly of: Sent<'UnbookedPayment'>;
   readonly onDone: () => void;
   readonly onClose: () => void;
 }) {
@@ -22,7 +19,7 @@ export function CreditUnbooked(props: {
   const [account, setAccount] = useState(of.account_id ?? '');
   const amount = usdOfCents(of.amount_cents);
   return (
-    <ActionDialog<Credited>
+    <ActionDialog
       title={`Credit ${of.reference}`}
       fields={
         <TextField
@@ -31,7 +28,7 @@ export function CreditUnbooked(props: {
           placeholder="acct_…"
           value={account}
           onValue={setAccount}
-          hint="Whose money it is. Look the payment up in the provider's dashboard if you are not sure."
+          hint="The account that the money is for. If you are not sure, look the payment up in the provider's dashboard."
         />
       }
       problem={
@@ -53,8 +50,8 @@ export function CreditUnbooked(props: {
       warning="Do not pay it back in the provider's dashboard as well."
       confirm={`Credit ${amount} USD`}
       run={() =>
-        call(`accounts/${account.trim()}/top-ups`, {
-          method: 'POST',
+        call('POST', '/admin/accounts/{account_id}/top-ups', {
+          path: { account_id: account.trim() },
           body: {
             top_up_id: `stripe:${of.reference}`,
             amount_usd: amount,
@@ -65,7 +62,7 @@ export function CreditUnbooked(props: {
       }
       done={({ balance_usd, replayed }) => (
         <p>
-          {replayed ? 'It was credited before, once. ' : ''}
+          {replayed ? 'It was credited before, and is not credited again. ' : ''}
           The balance is now <Money usd={balance_usd} />.
         </p>
       )}

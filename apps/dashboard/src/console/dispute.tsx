@@ -1,6 +1,6 @@
 /**
- * A customer disputes a charge: everything that is known about one request, and whether a usage
- * object that the customer received is the one that was charged.
+ * For a customer who disputes a charge: shows everything that the gateway knows about one request,
+ * and whether the charge is for the usage object that the customer received.
  */
 
 import { useState } from 'preact/hooks';
@@ -12,7 +12,7 @@ import { changeQuery, route, to } from '../shared/router.js';
 import { EntryDetails } from './ledger.js';
 import { SearchField } from './search.js';
 import { call } from './session.js';
-import type { RequestFacts } from './types.js';
+import type { Sent } from './session.js';
 
 export function Dispute() {
   const { request_id: id = '' } = route.value.query;
@@ -38,7 +38,7 @@ const STATES = {
 
 function RequestShown({ id }: { readonly id: string }) {
   const request = useResource(id, (signal) =>
-    call<RequestFacts>(`requests/${encodeURIComponent(id)}`, { signal }),
+    call('GET', '/admin/requests/{request_id}', { path: { request_id: id }, signal }),
   );
   return (
     <Loaded of={request} what="the request">
@@ -75,16 +75,11 @@ function RequestShown({ id }: { readonly id: string }) {
   );
 }
 
-interface Verdict {
-  readonly compared: number;
-  readonly differences: readonly { readonly expected: string; readonly found: string }[];
-}
-
 function CompareUsage({ requestId }: { readonly requestId: string }) {
   const [text, setText] = useState('');
   const [problem, setProblem] = useState<string>();
   const [failure, setFailure] = useState<Failure>();
-  const [verdict, setVerdict] = useState<Verdict>();
+  const [verdict, setVerdict] = useState<Sent<'WitnessComparison'>>();
 
   async function compare() {
     setVerdict(undefined);
@@ -94,8 +89,7 @@ function CompareUsage({ requestId }: { readonly requestId: string }) {
     setProblem(usage === undefined ? (problems[0] ?? 'there is nothing to compare') : undefined);
     if (usage === undefined) return;
     const { input, output, cacheRead, cacheWrite } = usage.tokens;
-    const answer = await call<Verdict>('ledger/witness', {
-      method: 'POST',
+    const answer = await call('POST', '/admin/ledger/witness', {
       body: {
         usages: [
           {
@@ -153,7 +147,7 @@ function CompareUsage({ requestId }: { readonly requestId: string }) {
   );
 }
 
-function VerdictShown({ verdict }: { readonly verdict: Verdict }) {
+function VerdictShown({ verdict }: { readonly verdict: Sent<'WitnessComparison'> }) {
   const [difference] = verdict.differences;
   return (
     <div class={`note ${difference === undefined ? 'good' : 'bad'}`} role="status">

@@ -1,12 +1,12 @@
 /** Notifications, and those that could not be delivered. */
 
-import type { Page } from '../shared/api.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
-import { Badge, Choice, Time } from '../shared/parts.js';
-import { changeQuery, route, to } from '../shared/router.js';
+import { Badge, Choice, Time, optionOf } from '../shared/parts.js';
+import { changeQuery, route } from '../shared/router.js';
+import { AccountLink } from './account-link.js';
 import { call } from './session.js';
-import type { EventRow } from './types.js';
+import type { Sent } from './session.js';
 
 const STATES = [
   ['undelivered', 'Could not be delivered'],
@@ -24,10 +24,10 @@ const COLUMNS = [
 ] as const;
 
 export function Events() {
-  const { state = 'undelivered' } = route.value.query;
+  const state = optionOf(STATES, route.value.query['state']);
   const query = { state: state === 'all' ? undefined : state, limit: 100 };
-  const list = usePages<EventRow>(JSON.stringify(query), (cursor, signal) =>
-    call<Page<EventRow>>('events', { query: { ...query, cursor }, signal }),
+  const list = usePages(JSON.stringify(query), (cursor, signal) =>
+    call('GET', '/admin/events', { query: { ...query, cursor }, signal }),
   );
   return (
     <section class="card" aria-label="Notifications">
@@ -35,7 +35,7 @@ export function Events() {
       <div class="row">
         <Choice
           label="Show"
-          value={state as (typeof STATES)[number][0]}
+          value={state}
           options={STATES}
           onValue={(value) => {
             changeQuery({ state: value });
@@ -53,13 +53,7 @@ export function Events() {
               <Time iso={event.created_at} />
             </td>
             <td>{event.type}</td>
-            <td>
-              {event.account_id !== null && (
-                <a class="id" href={to(['accounts', event.account_id])}>
-                  {event.account_id}
-                </a>
-              )}
-            </td>
+            <td>{event.account_id !== null && <AccountLink id={event.account_id} />}</td>
             <td>
               <Delivery of={event} />
             </td>
@@ -71,7 +65,7 @@ export function Events() {
   );
 }
 
-function Delivery({ of }: { readonly of: EventRow }) {
+function Delivery({ of }: { readonly of: Sent<'Event'> }) {
   if (of.delivered_at !== null) return <Badge tone="good">delivered</Badge>;
   const attempts = `${String(of.attempts)} ${of.attempts === 1 ? 'attempt' : 'attempts'}`;
   return (

@@ -1,22 +1,19 @@
-/** Whose credential is this? It is sent once, hashed by the gateway, and kept nowhere. */
+/** Finds the key of a credential. The page sends the credential once, and neither side keeps it. */
 
 import { useState } from 'preact/hooks';
 import type { Failure } from '../shared/api.js';
 import { FailureNote, TextField } from '../shared/parts.js';
 import { to } from '../shared/router.js';
 import { call } from './session.js';
-import type { Key } from './types.js';
+import type { Sent } from './session.js';
 
 export function FindKey() {
   const [credential, setCredential] = useState('');
-  const [found, setFound] = useState<Key>();
+  const [found, setFound] = useState<Sent<'Key'>>();
   const [failure, setFailure] = useState<Failure>();
 
   async function find() {
-    const answer = await call<Key>('keys/find', {
-      method: 'POST',
-      body: { api_key: credential.trim() },
-    });
+    const answer = await call('POST', '/admin/keys/find', { body: { api_key: credential.trim() } });
     setFound(answer.ok ? answer.value : undefined);
     setFailure(answer.ok ? undefined : answer.failure);
     if (answer.ok) setCredential('');

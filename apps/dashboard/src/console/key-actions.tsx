@@ -1,12 +1,17 @@
-/** What only an operator can do to a key. */
+/** Actions on a key that only operators have. */
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
-import type { KeyActionEnds } from '../shared/key-actions.js';
 import { TextField } from '../shared/parts.js';
 import { LinkDialog } from '../shared/read-link.js';
-import type { Link } from '../shared/read-link.js';
-import type { Key } from './types.js';
+import { call } from './session.js';
+import type { Sent } from './session.js';
+
+interface Props {
+  readonly of: Sent<'Key'>;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
 
 const LIMITS = [
   ['concurrency', 'Requests at once'],
@@ -14,16 +19,18 @@ const LIMITS = [
   ['requests_per_minute', 'Requests per minute'],
 ] as const;
 
-export function EditLimits({ of, send, ...ends }: KeyActionEnds & { readonly of: Key }) {
+export function EditLimits({ of, ...ends }: Props) {
   const [texts, setTexts] = useState({
     concurrency: String(of.limits.concurrency),
     burst: String(of.limits.burst),
     requests_per_minute: String(of.limits.requests_per_minute),
   });
   const changed = LIMITS.filter(([name]) => texts[name].trim() !== String(of.limits[name]));
+  const changedTo = (limit: (typeof LIMITS)[number][0]) =>
+    changed.some(([name]) => name === limit) ? Number(texts[limit]) : undefined;
   const wrong = LIMITS.find(([name]) => !/^[1-9]\d{0,7}$/.test(texts[name].trim()));
   return (
-    <ActionDialog<Key>
+    <ActionDialog
       title={`Limits of "${of.name}"`}
       fields={LIMITS.map(([name, label]) => (
         <TextField
@@ -52,9 +59,13 @@ export function EditLimits({ of, send, ...ends }: KeyActionEnds & { readonly of:
       }
       confirm="Change the limits"
       run={() =>
-        send<Key>(`keys/${of.id}`, {
-          method: 'PATCH',
-          body: Object.fromEntries(changed.map(([name]) => [name, Number(texts[name])])),
+        call('PATCH', '/admin/keys/{key_id}', {
+          path: { key_id: of.id },
+          body: {
+            concurrency: changedTo('concurrency'),
+            burst: changedTo('burst'),
+            requests_per_minute: changedTo('requests_per_minute'),
+          },
         })
       }
       done={(key) => <p>The limits of "{key.name}" are changed.</p>}
@@ -64,15 +75,15 @@ export function EditLimits({ of, send, ...ends }: KeyActionEnds & { readonly of:
 }
 
 /** A read-only link for the customer. */
-export function ShareKey({ of, send, ...ends }: KeyActionEnds & { readonly of: Key }) {
+export function ShareKey({ of, ...ends }: Props) {
   return (
     <LinkDialog
       title={`Read-only link for "${of.name}"`}
       whose="the key"
       clientUrl=""
       make={(seconds) =>
-        send<Link>(`keys/${of.id}/links`, {
-          method: 'POST',
+        call('POST', '/admin/keys/{key_id}/links', {
+          path: { key_id: of.id },
           body: { expires_in_seconds: seconds },
         })
       }

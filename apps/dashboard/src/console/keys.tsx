@@ -1,6 +1,5 @@
 /** All keys. */
 
-import type { Page } from '../shared/api.js';
 import { KeyCaps, KeyState } from '../shared/key-parts.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
@@ -10,7 +9,6 @@ import { FindKey } from './find-key.js';
 import { OrderChoice, orderNow } from './order.js';
 import { SearchField } from './search.js';
 import { call } from './session.js';
-import type { Key } from './types.js';
 
 const COLUMNS = [
   { label: 'Key' },
@@ -24,8 +22,8 @@ const COLUMNS = [
 export function Keys() {
   const { name = '', external_id = '' } = route.value.query;
   const query = { name, external_id, order: orderNow(), limit: 200 };
-  const list = usePages<Key>(JSON.stringify(query), (after, signal) =>
-    call<Page<Key>>('keys', { query: { ...query, after }, signal }),
+  const list = usePages(JSON.stringify(query), (after, signal) =>
+    call('GET', '/admin/keys', { query: { ...query, after }, signal }),
   );
   return (
     <div class="stack">
@@ -41,7 +39,7 @@ export function Keys() {
           list={list}
           what="the keys"
           columns={COLUMNS}
-          empty="No key fits. Keys are created on the page of their account."
+          empty="No key matches. Keys are created on the page of their account."
           row={(key) => (
             <tr key={key.id} data-key={key.id}>
               <td>

@@ -1,19 +1,21 @@
 /** The ledger of all accounts. Its filters are in the address, so a view can be shared. */
 
 import { useState } from 'preact/hooks';
-import type { Page } from '../shared/api.js';
 import { BOOKING_NAMES, OpenedCharge } from '../shared/charge.js';
 import { OpeningRow } from '../shared/opening-row.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
-import { Choice, Facts, Money, TextField, Time } from '../shared/parts.js';
-import { changeQuery, route, to } from '../shared/router.js';
+import { Choice, Facts, Money, TextField, Time, optionOf } from '../shared/parts.js';
+import { changeQuery, route } from '../shared/router.js';
 import { dayAfter } from '../shared/times.js';
+import { AccountLink } from './account-link.js';
 import { call } from './session.js';
-import type { Entry } from './types.js';
+import type { Sent } from './session.js';
+
+type Entry = Sent<'ChargeEntry'> | Sent<'BookingEntry'>;
 
 const KINDS = [
-  ['', 'Everything'],
+  ['all', 'Everything'],
   ['charge', 'Charges'],
   ['top_up', 'Credits'],
   ['adjustment', 'Corrections'],
@@ -40,7 +42,7 @@ export function Ledger() {
 }
 
 function Filters() {
-  const { kind = '', from = '', until = '', ...given } = route.value.query;
+  const { kind, from = '', until = '', ...given } = route.value.query;
   const [texts, setTexts] = useState({
     account_id: given['account_id'] ?? '',
     key_id: given['key_id'] ?? '',
@@ -65,7 +67,7 @@ function Filters() {
     >
       <Choice
         label="Show"
-        value={kind as (typeof KINDS)[number][0]}
+        value={optionOf(KINDS, kind)}
         options={KINDS}
         onValue={(value) => {
           changeQuery({ ...texts, kind: value });
@@ -105,12 +107,13 @@ export interface EntryFilters {
   readonly model?: string;
 }
 
-/** Of one account, the column of accounts is left out. */
+/** @param props.isOfOne - Whether all entries are of one account. Its column is then left out. */
 export function EntryList(props: { readonly filters: EntryFilters; readonly isOfOne?: boolean }) {
   const { filters, isOfOne = false } = props;
-  const { kind, from = '', until = '', account_id, key_id, model } = filters;
+  const { from = '', until = '', account_id, key_id, model } = filters;
+  const kind = optionOf(KINDS, filters.kind);
   const query = {
-    kind,
+    kind: kind === 'all' ? undefined : kind,
     account_id,
     key_id,
     model,
@@ -118,8 +121,8 @@ export function EntryList(props: { readonly filters: EntryFilters; readonly isOf
     until: until === '' ? undefined : `${dayAfter(until)}T00:00:00Z`,
     limit: 50,
   };
-  const list = usePages<Entry>(JSON.stringify(query), (cursor, signal) =>
-    call<Page<Entry>>('ledger', { query: { ...query, cursor }, signal }),
+  const list = usePages(JSON.stringify(query), (cursor, signal) =>
+    call('GET', '/admin/ledger', { query: { ...query, cursor }, signal }),
   );
   return (
     <PagedTable
@@ -154,9 +157,7 @@ function Row({ entry, isOfOne }: { readonly entry: Entry; readonly isOfOne: bool
       </td>
       {!isOfOne && (
         <td>
-          <a class="id" href={to(['accounts', entry.account_id])}>
-            {entry.account_id}
-          </a>
+          <AccountLink id={entry.account_id} />
         </td>
       )}
     </OpeningRow>

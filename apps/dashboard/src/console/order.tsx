@@ -1,20 +1,18 @@
 /** The order of a list of accounts or keys, kept in the address. The gateway sorts. */
 
-import { Choice } from '../shared/parts.js';
+import { Choice, optionOf } from '../shared/parts.js';
 import { changeQuery, route } from '../shared/router.js';
 
-/** As the admin API names them. */
+/** The orders, as the admin API names them, each with its label. */
 const ORDERS = [
   ['newest', 'Newest'],
   ['spent', 'Most spent'],
   ['balance', 'Lowest balance'],
   ['last_charged', 'Last used'],
 ] as const;
-type Order = (typeof ORDERS)[number][0];
 
-export function orderNow(): Order {
-  const known = ORDERS.find(([order]) => order === route.value.query['order']);
-  return known?.[0] ?? 'newest';
+export function orderNow() {
+  return optionOf(ORDERS, route.value.query['order']);
 }
 
 export function OrderChoice() {

@@ -1,4 +1,4 @@
-/** What an operator does about a payment: send a page to pay at, and pay money back. */
+/** Actions on payments: make a payment link for a customer, and refund a payment. */
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
@@ -6,18 +6,21 @@ import { AmountField, CodeBlock, Money, Time } from '../shared/parts.js';
 import { formatUsd, parseUsd } from '../shared/usd.js';
 import { AMOUNT_PROBLEM, balanceChange, positive } from './account-actions.js';
 import { call } from './session.js';
-import type { Account, Payment, PaymentMoney, Refund } from './types.js';
+import type { Sent } from './session.js';
 
 interface Ends {
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
-export function SendPaymentLink({ account, ...ends }: Ends & { readonly account: Account }) {
+export function SendPaymentLink({
+  account,
+  ...ends
+}: Ends & { readonly account: Sent<'Account'> }) {
   const [text, setText] = useState('');
   const amount = positive(text);
   return (
-    <ActionDialog<Payment>
+    <ActionDialog
       title={`Payment link for ${account.name}`}
       fields={
         <AmountField
@@ -32,15 +35,17 @@ export function SendPaymentLink({ account, ...ends }: Ends & { readonly account:
       ]}
       confirm="Make the link"
       run={(actionId) =>
-        call(`accounts/${account.id}/payments`, {
-          method: 'POST',
-          // Another amount is another page.
-          body: { request_id: `${actionId}-${amount ?? ''}`, amount_usd: amount },
+        call('POST', '/admin/accounts/{account_id}/payments', {
+          path: { account_id: account.id },
+          // A changed amount starts another payment, with a page of its own.
+          body: { request_id: `${actionId}-${amount ?? ''}`, amount_usd: amount ?? '' },
         })
       }
       done={({ url, url_expires_at: until }) => (
         <>
-          <p>Send this address to the customer. Who opens it can pay, and see nothing else.</p>
+          <p>
+            Send this address to the customer. Anyone who opens it can pay, but sees nothing else.
+          </p>
           <CodeBlock text={url ?? 'This payment has ended.'} what="the payment link" />
           {until !== null && (
             <p>
@@ -55,7 +60,7 @@ export function SendPaymentLink({ account, ...ends }: Ends & { readonly account:
 }
 
 export function RefundPayment(
-  props: Ends & { readonly of: PaymentMoney; readonly account: Account },
+  props: Ends & { readonly of: Sent<'PaymentMoney'>; readonly account: Sent<'Account'> },
 ) {
   const { of, account, ...ends } = props;
   const [text, setText] = useState(suggested(of));
@@ -63,7 +68,7 @@ export function RefundPayment(
   const isTooMuch = parseUsd(amount ?? '0') > parseUsd(of.refundable_usd);
   const isSpent = parseUsd(amount ?? '0') > parseUsd(of.unspent_usd);
   return (
-    <ActionDialog<Refund>
+    <ActionDialog
       title={`Refund ${of.id}`}
       fields={
         <AmountField
@@ -89,16 +94,17 @@ export function RefundPayment(
       ]}
       warning={
         isSpent
-          ? 'This is more than the account has left of the payment. Its other credit pays for it.'
+          ? 'The account has less than this left of the payment. The rest is taken from its other credit.'
           : undefined
       }
       confirm={`Refund ${amount ?? ''} USD`}
       isDangerous
       run={(actionId) =>
-        call(`payments/${of.id}/refunds`, {
-          method: 'POST',
-          // Another amount is refused, so that a lost answer cannot pay back twice.
-          body: { refund_id: actionId, amount_usd: amount },
+        call('POST', '/admin/payments/{payment_id}/refunds', {
+          path: { payment_id: of.id },
+          // The id stays the same if the amount changes, and the gateway then refuses the refund.
+          // So nothing is paid back twice after a lost answer.
+          body: { refund_id: actionId, amount_usd: amount ?? '' },
         })
       }
       done={(refund) => (
@@ -114,8 +120,8 @@ export function RefundPayment(
 
 const CENT_UNITS = 10n ** 12n;
 
-/** What is unspent, in whole cents. */
-function suggested({ unspent_usd, refundable_usd }: PaymentMoney): string {
+/** The unspent part of the payment that can be refunded, in whole cents. */
+function suggested({ unspent_usd, refundable_usd }: Sent<'PaymentMoney'>): string {
   const [unspent, refundable] = [parseUsd(unspent_usd), parseUsd(refundable_usd)];
   const least = unspent < refundable ? unspent : refundable;
   return least <= 0n ? '' : formatUsd((least / CENT_UNITS) * CENT_UNITS);

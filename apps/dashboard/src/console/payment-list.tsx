@@ -1,18 +1,20 @@
-/** Payments as a table, each with what is left of it and its refunds. */
+/** Payments as a table. Each opens to the part of it that is left, and its refunds. */
 
 import { useState } from 'preact/hooks';
-import type { Answer, Page } from '../shared/api.js';
+import { isNotConfigured } from '../shared/api.js';
+import type { Answer } from '../shared/api.js';
 import { OpeningRow } from '../shared/opening-row.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
-import type { Paged } from '../shared/pages.js';
 import { Empty, Loaded, Money, Time } from '../shared/parts.js';
 import { PAYER_NAMES, PaymentState } from '../shared/payment-parts.js';
 import { useResource } from '../shared/resource.js';
-import { to } from '../shared/router.js';
+import { AccountLink } from './account-link.js';
 import { RefundPayment } from './payment-actions.js';
 import { call, may } from './session.js';
-import type { Account, Payment, PaymentMoney } from './types.js';
+import type { Sent } from './session.js';
+
+type Payment = Sent<'Payment'>;
 
 const COLUMNS = [
   { label: 'Payment' },
@@ -22,19 +24,19 @@ const COLUMNS = [
   { label: 'Details' },
 ] as const;
 
-/** Of one account, the column of accounts is left out. */
+/** For a single account, the column of accounts is left out. */
 export function PaymentList(props: {
   readonly accountId: string | undefined;
-  /** The balance has changed. */
+  /** Called when the balance has changed. */
   readonly changed?: () => void;
 }) {
   const { accountId, changed } = props;
   const query = { account_id: accountId, limit: 50 };
-  const list = usePages<Payment>(JSON.stringify(query), (cursor, signal) =>
-    call<Page<Payment>>('payments', { query: { ...query, cursor }, signal }),
+  const list = usePages(JSON.stringify(query), (cursor, signal) =>
+    call('GET', '/admin/payments', { query: { ...query, cursor }, signal }),
   );
   const isOfOne = changed !== undefined;
-  if (isNotConfigured(list)) return <NotConfigured />;
+  if (isNotConfigured(list.failure)) return <NotConfigured />;
   return (
     <PagedTable
       list={list}
@@ -54,10 +56,6 @@ export function PaymentList(props: {
       )}
     />
   );
-}
-
-export function isNotConfigured({ failure }: Pick<Paged<unknown>, 'failure'>): boolean {
-  return failure?.kind === 'refused' && failure.status === 404;
 }
 
 export function NotConfigured() {
@@ -97,9 +95,7 @@ function Row(props: {
       </td>
       {!isOfOne && (
         <td>
-          <a class="id" href={to(['accounts', of.account_id])}>
-            {of.account_id}
-          </a>
+          <AccountLink id={of.account_id} />
         </td>
       )}
     </OpeningRow>
@@ -107,8 +103,8 @@ function Row(props: {
 }
 
 interface Opened {
-  readonly payment: PaymentMoney;
-  readonly account: Account;
+  readonly payment: Sent<'PaymentMoney'>;
+  readonly account: Sent<'Account'>;
 }
 
 function Details({ of, changed }: { readonly of: Payment; readonly changed: () => void }) {
@@ -174,8 +170,8 @@ function Details({ of, changed }: { readonly of: Payment; readonly changed: () =
 
 async function open(of: Payment, signal: AbortSignal): Promise<Answer<Opened>> {
   const [payment, account] = await Promise.all([
-    call<PaymentMoney>(`payments/${of.id}`, { signal }),
-    call<Account>(`accounts/${of.account_id}`, { signal }),
+    call('GET', '/admin/payments/{payment_id}', { path: { payment_id: of.id }, signal }),
+    call('GET', '/admin/accounts/{account_id}', { path: { account_id: of.account_id }, signal }),
   ]);
   if (!payment.ok) return payment;
   if (!account.ok) return account;

@@ -1,4 +1,4 @@
-/** The price table in force, beside what the upstream offers. */
+/** The price table in force, compared with the models that the upstream offers. */
 
 import { CLASSES, PriceTable } from '../shared/price-table.js';
 import type { Price } from '../shared/price-table.js';
@@ -6,14 +6,15 @@ import { Badge, CodeBlock, FailureNote, Loaded, Time, sentence } from '../shared
 import { useResource } from '../shared/resource.js';
 import type { Resource } from '../shared/resource.js';
 import { call } from './session.js';
-import type { ModelComparison, TableModel } from './types.js';
+import type { Sent } from './session.js';
+
+type TableModel = Sent<'OfferedModel'>;
+type ModelComparison = Sent<'ModelComparison'>;
 
 export function Prices() {
-  const models = useResource('models', (signal) =>
-    call<{ readonly data: readonly TableModel[] }>('models', { signal }),
-  );
+  const models = useResource('models', (signal) => call('GET', '/admin/models', { signal }));
   const comparison = useResource('models/upstream', (signal) =>
-    call<ModelComparison>('models/upstream', { signal }),
+    call('GET', '/admin/models/upstream', { signal }),
   );
   return (
     <div class="stack">
@@ -57,7 +58,7 @@ function UpstreamState({ of }: { readonly of: Resource<ModelComparison> }) {
       <div class="note warning" role="status">
         <p>
           <strong>Not compared with the upstream:</strong> {sentence(failure.message)} The prices
-          below are in force all the same.
+          below are still in force.
         </p>
         <button type="button" onClick={reload}>
           Ask again
@@ -115,8 +116,8 @@ function Missing({ entries }: { readonly entries: ModelComparison['missing'] }) 
     <section class="card" aria-label="Models that the table lacks">
       <h2>Models that the table lacks</h2>
       <p>
-        Paste what you want to offer into the price table, fill in each null, check the traits, and
-        reload the settings.
+        Paste the entries of the models that you want to offer into the price table, replace each
+        null, check the traits, and reload the settings.
       </p>
       {entries.map((entry) => (
         <CodeBlock

@@ -2,7 +2,6 @@
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
-import type { Page } from '../shared/api.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { AmountField, Count, Empty, Money, TextField, Time } from '../shared/parts.js';
@@ -10,7 +9,6 @@ import { isoOfLocal } from '../shared/times.js';
 import { formatUsd, parseUsd } from '../shared/usd.js';
 import { AMOUNT_PROBLEM, positive } from './account-actions.js';
 import { call, may } from './session.js';
-import type { PromoCode } from './types.js';
 
 const COLUMNS = [
   { label: 'Code' },
@@ -25,8 +23,8 @@ export function PromoCodes() {
 }
 
 function List() {
-  const list = usePages<PromoCode>('codes', (cursor, signal) =>
-    call<Page<PromoCode>>('promo-codes', { query: { limit: 50, cursor }, signal }),
+  const list = usePages('codes', (cursor, signal) =>
+    call('GET', '/admin/promo-codes', { query: { limit: 50, cursor }, signal }),
   );
   const [isCreating, setIsCreating] = useState(false);
   return (
@@ -97,7 +95,7 @@ function CreateCode(ends: { readonly onDone: () => void; readonly onClose: () =>
         : 'Accounts: a whole number above 0.'
     : 'Code: 8 to 40 letters, digits and hyphens.';
   return (
-    <ActionDialog<PromoCode>
+    <ActionDialog
       title="Create a code"
       fields={
         <>
@@ -106,7 +104,7 @@ function CreateCode(ends: { readonly onDone: () => void; readonly onClose: () =>
             required
             value={code}
             onValue={setCode}
-            hint="8 to 40 letters, digits and hyphens. Who knows it can redeem it."
+            hint="8 to 40 letters, digits and hyphens. Anyone who knows it can redeem it."
           />
           <AmountField value={text} onValue={setText} />
           <TextField
@@ -147,14 +145,13 @@ function CreateCode(ends: { readonly onDone: () => void; readonly onClose: () =>
       ]}
       confirm="Create the code"
       run={() =>
-        call('promo-codes', {
-          method: 'POST',
+        call('POST', '/admin/promo-codes', {
           body: {
             code: name,
-            amount_usd: amount,
+            amount_usd: amount ?? '',
             max_redemptions: count,
-            ...(expiry === '' ? {} : { expires_at: isoOfLocal(expiry) }),
-            ...(creditExpiry === '' ? {} : { credit_expires_at: isoOfLocal(creditExpiry) }),
+            expires_at: expiry === '' ? undefined : isoOfLocal(expiry),
+            credit_expires_at: creditExpiry === '' ? undefined : isoOfLocal(creditExpiry),
           },
         })
       }

@@ -1,13 +1,16 @@
-/** Compares the provider's payments, refunds and disputes with the ledger, and books what lacks. */
+/** Compares the provider's payments, refunds and disputes with the ledger. Books missing ones. */
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { Answer, Failure } from '../shared/api.js';
 import { Count, Empty, FailureNote, TableFrame, TextField } from '../shared/parts.js';
 import { dayAfter, lastDays } from '../shared/times.js';
+import { AccountLink } from './account-link.js';
 import { call, may } from './session.js';
-import type { Reconciliation } from './types.js';
-import { AccountLink, Cents } from './unbooked.js';
+import type { Sent } from './session.js';
+import { Cents } from './unbooked.js';
+
+type Reconciliation = Sent<'Reconciliation'>;
 
 const DAYS = 7;
 
@@ -16,10 +19,9 @@ interface Range {
   readonly until: string;
 }
 
-/** @param days - Both included, in UTC. */
+/** @param days - The first and the last day, both included, in UTC. */
 function compare(days: Range, mode: 'compare' | 'apply'): Promise<Answer<Reconciliation>> {
-  return call('payments/reconcile', {
-    method: 'POST',
+  return call('POST', '/admin/payments/reconcile', {
     body: {
       from: `${days.from}T00:00:00Z`,
       until: `${dayAfter(days.until)}T00:00:00Z`,
@@ -31,7 +33,7 @@ function compare(days: Range, mode: 'compare' | 'apply'): Promise<Answer<Reconci
 export function Reconcile() {
   const last = lastDays(DAYS, Date.now());
   const [days, setDays] = useState<Range>({ from: last[0] ?? '', until: last.at(-1) ?? '' });
-  /** With the days that it is of: the fields may change after it. */
+  /** The result and the days it is for, because the fields may change afterwards. */
   const [result, setResult] = useState<{ readonly of: Range; readonly found: Reconciliation }>();
   const [failure, setFailure] = useState<Failure>();
   const [isLoading, setIsLoading] = useState(false);
@@ -50,8 +52,8 @@ export function Reconcile() {
   return (
     <div class="stack" aria-busy={isLoading}>
       <p>
-        The gateway compares by itself at its start and every hour. This compares days of your
-        choice, and changes nothing until you ask for it.
+        The gateway compares automatically at its start and every hour. Here you can compare the
+        days of your choice. Nothing is changed until you ask for it.
       </p>
       <form
         class="row"
@@ -132,7 +134,7 @@ function Apply(props: {
           after: 'booked, each once',
         },
       ]}
-      warning="Refunds and disputes take money from their accounts. What differs from what was started stays unbooked."
+      warning="Refunds and disputes take money from their accounts. A payment that differs from the one that was started stays unbooked."
       confirm="Book it"
       run={async () => {
         const answer = await compare(of.of, 'apply');

@@ -4,17 +4,16 @@
  */
 
 import { signal } from '@preact/signals';
+import type { components, paths } from '../generated/admin.js';
 import { send } from '../shared/api.js';
 import type { Answer, Call } from '../shared/api.js';
+import { callingEndpoints } from '../shared/endpoints.js';
 
-export type Right = 'read' | 'credit' | 'change';
+/** What the admin port sends, by its name in the OpenAPI document. */
+export type Sent<Name extends keyof components['schemas']> = components['schemas'][Name];
 
-export interface Operator {
-  /** Of the token. */
-  readonly name: string;
-  readonly may: readonly Right[];
-  readonly expires_at: string;
-}
+type Operator = Sent<'ConsoleSession'>;
+export type Right = Operator['may'][number];
 
 export type SessionState =
   | { readonly name: 'unknown' }
@@ -23,12 +22,15 @@ export type SessionState =
 
 export const session = signal<SessionState>({ name: 'unknown' });
 
-const ROOT = new URL('..', location.href.split(/[?#]/)[0]).href;
-const SESSION = `${ROOT}console/session`;
+/** The page is one folder below the endpoints, also behind a proxy. */
+const ROOT = new URL('..', location.href.split(/[?#]/)[0]).href.replace(/\/$/, '');
+
+const sendTo = (path: string, given: Call) => send(`${ROOT}${path}`, given);
+const callSession = callingEndpoints<paths>(sendTo);
 
 /** Asks whether the browser has a session. */
 export async function restoreSession(): Promise<Answer<Operator>> {
-  const answer = await send<Operator>(SESSION);
+  const answer = await callSession('GET', '/console/session', {});
   if (answer.ok) session.value = { name: 'signed in', operator: answer.value };
   else if (answer.failure.kind === 'unauthorized') {
     session.value = { name: 'signed out', message: undefined };
@@ -37,26 +39,26 @@ export async function restoreSession(): Promise<Answer<Operator>> {
 }
 
 export async function signIn(token: string): Promise<Answer<Operator>> {
-  const answer = await send<Operator>(SESSION, { method: 'POST', body: { token } });
+  const answer = await callSession('POST', '/console/session', { body: { token } });
   if (answer.ok) session.value = { name: 'signed in', operator: answer.value };
   return answer;
 }
 
 export async function signOut(): Promise<void> {
-  await send(SESSION, { method: 'DELETE' });
+  await callSession('DELETE', '/console/session', {});
   session.value = { name: 'signed out', message: undefined };
 }
 
-/** Whether the operator may do something. Without the right, its buttons are not shown. */
+/** Whether the operator has a right. Without it, the buttons that need it are not shown. */
 export function may(right: Right): boolean {
   return session.value.name === 'signed in' && session.value.operator.may.includes(right);
 }
 
 /** Calls the admin API. */
-export async function call<Value>(path: string, given: Call = {}): Promise<Answer<Value>> {
-  const answer = await send<Value>(`${ROOT}admin/${path}`, given);
+export const call = callingEndpoints<paths>(async (path, given) => {
+  const answer = await sendTo(path, given);
   if (!answer.ok && answer.failure.kind === 'unauthorized') {
     session.value = { name: 'signed out', message: 'Your session has ended. Sign in again.' };
   }
   return answer;
-}
+});

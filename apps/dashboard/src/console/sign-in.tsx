@@ -1,4 +1,4 @@
-/** Where an operator signs in with an admin token. */
+/** The form with which an operator signs in, with an admin token. */
 
 import { SignInForm } from '../shared/sign-in-form.js';
 import { signIn } from './session.js';

@@ -1,13 +1,13 @@
-/** How the business runs now: what came in, what is owed, and what needs a person. */
+/** Today's overview: charges, balances, traffic, and the problems that need a person. */
 
 import type { ComponentChildren } from 'preact';
-import type { Answer, Call } from '../shared/api.js';
+import type { Answer } from '../shared/api.js';
 import { Badge, Count, Loaded, Money, TableFrame, Time } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { to } from '../shared/router.js';
 import { dayAfter, lastDays } from '../shared/times.js';
 import { call } from './session.js';
-import type { Account, TodaySummary, UsageSum } from './types.js';
+import type { Sent } from './session.js';
 import { UsageCard } from './usage-card.js';
 
 export function Today() {
@@ -21,7 +21,7 @@ export function Today() {
 }
 
 function Summary() {
-  const summary = useResource('today', (signal) => call<TodaySummary>('today', { signal }));
+  const summary = useResource('today', (signal) => call('GET', '/admin/today', { signal }));
   return (
     <Loaded of={summary} what="the summary">
       {({ day, spend, ledger, gateway }) => (
@@ -71,8 +71,8 @@ function Figure(props: { readonly name: string; readonly children: ComponentChil
   );
 }
 
-/** Everything here should be zero. */
-function Attention({ ledger, gateway }: Pick<TodaySummary, 'ledger' | 'gateway'>) {
+/** Counts of problems. Each count should be zero. */
+function Attention({ ledger, gateway }: Pick<Sent<'Today'>, 'ledger' | 'gateway'>) {
   const unbilled = gateway?.unbilled.reduce((sum, { responses }) => sum + responses, 0) ?? 0;
   const refused = gateway?.upstream.account_refused ?? 0;
   const lines = [
@@ -97,7 +97,8 @@ function Attention({ ledger, gateway }: Pick<TodaySummary, 'ledger' | 'gateway'>
         </li>
       </ul>
       <p>
-        <a href={to(['audit'])}>Audit the ledger</a>
+        <a href={to(['audit'])}>Audit the ledger</a>, or{' '}
+        <a href={to(['bill'])}>compare it with the provider's bill</a>
       </p>
     </section>
   );
@@ -107,7 +108,7 @@ function CountBadge({ of }: { readonly of: number }) {
   return <Badge tone={of === 0 ? 'good' : 'warning'}>{of === 0 ? 'no' : of}</Badge>;
 }
 
-function Traffic({ gateway }: { readonly gateway: NonNullable<TodaySummary['gateway']> }) {
+function Traffic({ gateway }: { readonly gateway: NonNullable<Sent<'Today'>['gateway']> }) {
   const { requests, first_byte_ms: firstByte, upstream, since } = gateway;
   return (
     <section class="card" aria-label="Traffic">
@@ -154,7 +155,7 @@ function Traffic({ gateway }: { readonly gateway: NonNullable<TodaySummary['gate
   );
 }
 
-function statusesOf({ requests, upstream }: NonNullable<TodaySummary['gateway']>) {
+function statusesOf({ requests, upstream }: NonNullable<Sent<'Today'>['gateway']>) {
   const all = [...requests, ...upstream.responses].map(({ status }) => status);
   return [...new Set(all)].sort();
 }
@@ -163,14 +164,9 @@ function milliseconds(value: number | null): string {
   return value === null ? 'no request yet' : `${String(Math.round(value))} ms`;
 }
 
-interface Sums {
-  readonly data: readonly UsageSum[];
-}
-
 function TopAccounts() {
   const days = lastDays(7, Date.now());
-  const query = { by: 'account', sort: 'charged', top: 10, ...rangeOf(days) };
-  const top = useResource('top accounts', (signal) => loadTop(query, signal));
+  const top = useResource('top accounts', (signal) => loadTop(days, signal));
   return (
     <section class="card" aria-label="Most active accounts">
       <h2>Most active accounts, 7 days</h2>
@@ -216,20 +212,26 @@ function TopAccounts() {
 interface TopAccount {
   readonly id: string;
   readonly name: string;
-  readonly sum: UsageSum;
+  readonly sum: Sent<'UsageSum'>;
 }
 
-/** The sums have the ids of accounts, and people know them by name. */
+/** Adds the names of the accounts to the sums, which have only their ids. */
 async function loadTop(
-  query: Call['query'] & object,
+  days: readonly string[],
   signal: AbortSignal,
 ): Promise<Answer<readonly TopAccount[]>> {
-  const sums = await call<Sums>('usage', { query, signal });
+  const sums = await call('GET', '/admin/usage', {
+    query: { by: 'account', sort: 'charged', top: 10, ...rangeOf(days) },
+    signal,
+  });
   if (!sums.ok) return sums;
   const value = await Promise.all(
     sums.value.data.map(async (sum) => {
       const id = sum.account_id ?? '';
-      const account = await call<Account>(`accounts/${id}`, { signal });
+      const account = await call('GET', '/admin/accounts/{account_id}', {
+        path: { account_id: id },
+        signal,
+      });
       return { id, name: account.ok ? account.value.name : id, sum };
     }),
   );

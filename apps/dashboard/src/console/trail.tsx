@@ -1,13 +1,13 @@
 /** Who changed what, the newest first. */
 
-import type { Page } from '../shared/api.js';
+import { Id } from '../shared/ids.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Time } from '../shared/parts.js';
-import { route, to } from '../shared/router.js';
+import { route } from '../shared/router.js';
+import { AccountLink } from './account-link.js';
 import { SearchField } from './search.js';
 import { call } from './session.js';
-import type { TrailRow } from './types.js';
 
 const COLUMNS = [
   { label: 'Time' },
@@ -33,8 +33,8 @@ export function Trail() {
 
 export function TrailList(of: { readonly accountId: string; readonly keyId?: string }) {
   const query = { account_id: of.accountId, key_id: of.keyId, limit: 50 };
-  const list = usePages<TrailRow>(JSON.stringify(query), (cursor, signal) =>
-    call<Page<TrailRow>>('trail', { query: { ...query, cursor }, signal }),
+  const list = usePages(JSON.stringify(query), (cursor, signal) =>
+    call('GET', '/admin/trail', { query: { ...query, cursor }, signal }),
   );
   return (
     <PagedTable
@@ -53,12 +53,12 @@ export function TrailList(of: { readonly accountId: string; readonly keyId?: str
           </td>
           <td>{entry.action}</td>
           <td>
-            {entry.account_id !== null && (
-              <a class="id" href={to(['accounts', entry.account_id])}>
-                {entry.account_id}
-              </a>
+            {entry.account_id !== null && <AccountLink id={entry.account_id} />}
+            {entry.key_id !== null && (
+              <span class="when">
+                <Id of={entry.key_id} />
+              </span>
             )}
-            {entry.key_id !== null && <span class="when id">{entry.key_id}</span>}
           </td>
           <td class="id">{detailsText(entry.details)}</td>
         </tr>

@@ -1,16 +1,16 @@
-/** Money that the provider reported and the ledger could not take. */
+/** Payments, refunds and disputes that the provider reported and the ledger could not book. */
 
 import { useState } from 'preact/hooks';
-import type { Page } from '../shared/api.js';
+import { isNotConfigured } from '../shared/api.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Money, Time } from '../shared/parts.js';
-import { to } from '../shared/router.js';
 import { usdOfCents } from '../shared/usd.js';
-import { NotConfigured, isNotConfigured } from './payment-list.js';
+import { AccountLink } from './account-link.js';
+import { NotConfigured } from './payment-list.js';
 import { CreditUnbooked } from './credit-unbooked.js';
 import { call, may } from './session.js';
-import type { UnbookedPayment } from './types.js';
+import type { Sent } from './session.js';
 
 const COLUMNS = [
   { label: 'What' },
@@ -22,17 +22,18 @@ const COLUMNS = [
 ] as const;
 
 export function Unbooked() {
-  const list = usePages<UnbookedPayment>('unbooked', (cursor, signal) =>
-    call<Page<UnbookedPayment>>('payments/unbooked', { query: { limit: 50, cursor }, signal }),
+  const list = usePages('unbooked', (cursor, signal) =>
+    call('GET', '/admin/payments/unbooked', { query: { limit: 50, cursor }, signal }),
   );
-  const [crediting, setCrediting] = useState<UnbookedPayment>();
-  if (isNotConfigured(list)) return <NotConfigured />;
+  const [crediting, setCrediting] = useState<Sent<'UnbookedPayment'>>();
+  if (isNotConfigured(list.failure)) return <NotConfigured />;
   return (
     <>
       <p>
-        Money that the provider has and the ledger has not, because it differs from what was
-        started. Pay it back in the provider's dashboard, or credit it here: under its own id, so
-        that it is credited once, and a later comparison finds it booked.
+        Money that the provider received and the ledger did not book, because the payment differs
+        from the one that was started. Pay the money back in the provider's dashboard, or credit it
+        here. A credit made here has the payment's own id, so the payment is credited only once, and
+        a later comparison finds it booked. It leaves this list when it is credited or paid back.
       </p>
       <PagedTable
         list={list}
@@ -85,7 +86,7 @@ export function Unbooked() {
   );
 }
 
-/** Another currency than USD has no place in the ledger, and is shown as it was reported. */
+/** An amount in USD, or one in another currency as it was reported: the ledger has only USD. */
 export function Cents({
   of,
 }: {
@@ -97,15 +98,5 @@ export function Cents({
     <>
       {String(of.amount_cents)} {of.currency}, smallest unit
     </>
-  );
-}
-
-export function AccountLink({ id }: { readonly id: string | null }) {
-  return id === null ? (
-    <span class="quiet">unknown</span>
-  ) : (
-    <a class="id" href={to(['accounts', id])}>
-      {id}
-    </a>
   );
 }

@@ -1,4 +1,4 @@
-/** The use of one account, or of all, by day. */
+/** The usage of one account, or of all accounts, by day. */
 
 import { useState } from 'preact/hooks';
 import { Loaded, Segments } from '../shared/parts.js';
@@ -7,7 +7,6 @@ import { dayAfter, lastDays } from '../shared/times.js';
 import { DAY_COUNTS, UsagePlot } from '../shared/usage-plot.js';
 import type { DayCount } from '../shared/usage-plot.js';
 import { call } from './session.js';
-import type { UsageSum } from './types.js';
 
 export function UsageCard({ accountId }: { readonly accountId?: string }) {
   const [count, setCount] = useState<DayCount>('30');
@@ -19,7 +18,7 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
     account_id: accountId,
   };
   const sums = useResource(JSON.stringify(query), (signal) =>
-    call<{ readonly data: readonly UsageSum[] }>('usage', { query, signal }),
+    call('GET', '/admin/usage', { query, signal }),
   );
   return (
     <section class="card" aria-label="Usage">

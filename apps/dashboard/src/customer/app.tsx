@@ -1,7 +1,6 @@
-/** The customer's page: signed out, or the head and one of its parts. */
+/** The customer's page: the sign-in form, or the head of the page and the open part. */
 
 import type { ComponentChildren } from 'preact';
-import type { Page } from '../shared/api.js';
 import { DigitsSwitch, SkipLink } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { route } from '../shared/router.js';
@@ -12,11 +11,10 @@ import { Keys } from './keys.js';
 import { Ledger } from './ledger.js';
 import { Payments } from './payments.js';
 import { Prices } from './prices.js';
-import { get, isLink, isSignedIn, signOut } from './session.js';
+import { call, isLink, isSignedIn, signOut } from './session.js';
 import { SignIn } from './sign-in.js';
 import { StandingCard } from './standing.js';
 import { Statement } from './statement.js';
-import type { Key } from './types.js';
 import { Usage } from './usage.js';
 import { usePayments } from './use-payments.js';
 
@@ -56,7 +54,7 @@ interface Tab {
   readonly path: string;
   readonly label: string;
   readonly content: (isManager: boolean) => ComponentChildren;
-  /** Only for a key that may manage the account. */
+  /** Whether the part is shown only to a key that may manage the account. */
   readonly isForManagers?: boolean;
 }
 
@@ -82,7 +80,7 @@ function SignedIn() {
       : [{ path: 'payments', label: 'Payments', content: () => <Payments known={known} /> }]),
   ];
   const current = tabs.find(({ path }) => path === first) ?? tabs[0];
-  // What is shown first depends on it, and it is known after one request.
+  // The first tab depends on whether the key is a manager, which one request finds out.
   if (isManager === undefined) {
     return (
       <p class="loading" role="status">
@@ -100,12 +98,12 @@ function SignedIn() {
   );
 }
 
-/** @returns `undefined` until it is known. A link never manages. */
+/** @returns `undefined` until it is known. A read-only link is never a manager. */
 function useIsManager(): boolean | undefined {
   const keys = useResource('manages', (signal) =>
     isLink.peek()
       ? Promise.resolve(undefined)
-      : get<Page<Key>>('keys', { query: { limit: 1 }, signal }),
+      : call('GET', '/v1/dashboard/keys', { query: { limit: 1 }, signal }),
   );
   if (isLink.value) return false;
   if (keys.value !== undefined) return true;

@@ -7,10 +7,12 @@ import { Badge, Loaded, Money, TextField } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { parseUsd, readTypedUsd } from '../shared/usd.js';
 import { leaveToPay, returned } from './paying.js';
-import { change, get } from './session.js';
+import { call } from './session.js';
+import type { Sent } from './session.js';
 import { LeavingNote, amountProblem, failureText } from './top-up.js';
-import type { AutoTopUp } from './types.js';
 import type { Payments } from './use-payments.js';
+
+type AutoTopUp = Sent<'AutoTopUp'>;
 
 const STATES = {
   off: ['plain', 'off'],
@@ -23,14 +25,16 @@ const ORDER_LABELS = {
   off: 'Set up',
   needs_method: 'Save a method',
   on: 'Change',
-  stopped: 'Place it again',
+  stopped: 'Place the order again',
 } as const;
 
-/** While the saved method is not confirmed yet. */
+/** The time between two reads of the order while the saved method is not confirmed yet. */
 const POLL_MS = 3_000;
 
 export function AutoTopUpCard({ limits }: { readonly limits: Payments['limits'] }) {
-  const order = useResource('auto-top-up', (signal) => get<AutoTopUp>('auto-top-up', { signal }));
+  const order = useResource('auto-top-up', (signal) =>
+    call('GET', '/v1/dashboard/auto-top-up', { signal }),
+  );
   const [acting, setActing] = useState<'order' | 'cancel'>();
   const { isLoading, reload } = order;
   const isAwaited = order.value?.state === 'needs_method' && returned.value === 'paid';
@@ -81,7 +85,7 @@ export function AutoTopUpCard({ limits }: { readonly limits: Payments['limits'] 
             </div>
             {acting === 'order' && <OrderDialog order={value} limits={limits} {...ends} />}
             {acting === 'cancel' && (
-              <ActionDialog<AutoTopUp>
+              <ActionDialog
                 title="Cancel auto top-up"
                 changes={() => [
                   {
@@ -92,7 +96,7 @@ export function AutoTopUpCard({ limits }: { readonly limits: Payments['limits'] 
                 ]}
                 confirm="Cancel the order"
                 isDangerous
-                run={() => change<AutoTopUp>('auto-top-up', { method: 'DELETE' })}
+                run={() => call('DELETE', '/v1/dashboard/auto-top-up', {})}
                 done={() => <p>Auto top-up is off.</p>}
                 {...ends}
               />
@@ -107,7 +111,7 @@ export function AutoTopUpCard({ limits }: { readonly limits: Payments['limits'] 
 function describe({ state, stopped_code: code }: AutoTopUp, isAwaited: boolean): string {
   switch (state) {
     case 'off':
-      return 'Pays by itself with a saved method when the balance is low, within limits that you set.';
+      return 'A saved method is charged automatically when the balance is low, within limits that you set.';
     case 'needs_method':
       return isAwaited
         ? 'Waiting for the confirmation of the saved method.'
@@ -163,7 +167,7 @@ function OrderDialog(props: {
   const usd = (name: Rule) => readTypedUsd(texts[name]) ?? '0';
   const needsMethod = order.state === 'off' || order.state === 'needs_method';
   return (
-    <ActionDialog<Placed>
+    <ActionDialog
       title="Auto top-up"
       fields={RULES.map(({ name, label }) => (
         <TextField
@@ -182,8 +186,7 @@ function OrderDialog(props: {
       warning={needsMethod ? <LeavingNote /> : undefined}
       confirm={needsMethod ? 'Save a method' : 'Place the order'}
       run={async () => {
-        const placed = await change<Placed>('auto-top-up', {
-          method: 'PUT',
+        const placed = await call('PUT', '/v1/dashboard/auto-top-up', {
           body: {
             threshold_usd: usd('threshold_usd'),
             amount_usd: usd('amount_usd'),
@@ -209,10 +212,6 @@ function OrderDialog(props: {
       {...ends}
     />
   );
-}
-
-interface Placed extends AutoTopUp {
-  readonly setup_url: string | null;
 }
 
 function problemOf(texts: Texts, limits: Payments['limits']): string | undefined {

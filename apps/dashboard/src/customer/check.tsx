@@ -2,15 +2,15 @@
 
 import { useState } from 'preact/hooks';
 import { Empty, FailureNote, TableFrame, TextField } from '../shared/parts.js';
-import type { Failure, Page } from '../shared/api.js';
+import type { Failure } from '../shared/api.js';
 import { lastDays } from '../shared/times.js';
 import { compareUsages } from './comparison.js';
 import type { Comparison } from './comparison.js';
 import { readReceived } from '../shared/received-usage.js';
-import { get } from './session.js';
-import type { Charge } from './types.js';
+import { call } from './session.js';
+import type { Sent } from './session.js';
 
-/** So many pages of 1000 charges are read. */
+/** The most pages of 1000 charges that are read. */
 const MOST_PAGES = 50;
 
 interface Result extends Comparison {
@@ -32,17 +32,18 @@ export function CheckUsage() {
     setResult(undefined);
     setFailure(undefined);
     setProgress('Reading the ledger…');
-    const charges: Charge[] = [];
+    const charges: Sent<'Usage'>[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < MOST_PAGES; page += 1) {
-      const query = { kind: 'charge', from, until, limit: 1000, cursor };
-      const answer = await get<Page<Charge>>('usage', { query });
+      const answer = await call('GET', '/v1/dashboard/usage', {
+        query: { kind: 'charge', from, until, limit: 1000, cursor },
+      });
       if (!answer.ok) {
         setFailure(answer.failure);
         setProgress(undefined);
         return;
       }
-      charges.push(...answer.value.data);
+      charges.push(...answer.value.data.filter((entry) => entry.object === 'usage'));
       setProgress(`Read ${String(charges.length)} charges…`);
       cursor = answer.value.next_cursor ?? undefined;
       if (cursor === undefined) break;
@@ -62,7 +63,7 @@ export function CheckUsage() {
       <p class="quiet">
         Drop the responses or usage objects that your SDK received: a JSON array, or one object per
         line, each with its <code>id</code> (or <code>request_id</code>) and <code>usage</code>.
-        They are compared here in your browser and sent nowhere.
+        They are compared in your browser and not sent anywhere.
       </p>
       <form
         class="stack"
@@ -145,7 +146,7 @@ function ComparisonShown({ comparison }: { readonly comparison: Result }) {
         <p>
           {others === 0
             ? 'Every charge of these days has its usage object.'
-            : `${String(others)} more charges of these days are not among what you dropped.`}
+            : `${String(others)} more charges of these days have no usage object here.`}
         </p>
       </div>
       {problems.length > 0 && (

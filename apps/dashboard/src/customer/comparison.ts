@@ -1,8 +1,10 @@
-/** Compares what an SDK received with the charges of the ledger. */
+/** Compares the usage that an SDK received with the charges of the ledger. */
 
 import { bareId } from '../shared/received-usage.js';
 import type { ReceivedUsage, TokenSums } from '../shared/received-usage.js';
-import type { Charge } from './types.js';
+import type { Sent } from './session.js';
+
+export type Charge = Pick<Sent<'Usage'>, 'request_id' | 'upstream_id' | 'usage'>;
 
 export interface Comparison {
   readonly compared: number;
@@ -31,7 +33,7 @@ export function compareUsages(
     if (charge !== undefined) matched.add(charge);
     const received = textOf(tokens);
     const charged = charge === undefined ? 'no charge in these days' : textOf(tokensOf(charge));
-    if (isRepeated) return [{ id, received, charged: 'the same request as one before' }];
+    if (isRepeated) return [{ id, received, charged: 'the same request as an earlier one' }];
     return charged === received ? [] : [{ id, received, charged }];
   });
   return { compared: usages.length, differences, others: charges.length - matched.size };

@@ -3,8 +3,7 @@
 import { useState } from 'preact/hooks';
 import { Choice, CodeBlock, Segments } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
-import type { Price } from '../shared/price-table.js';
-import { gatewayUrl, get, keyForSettings } from './session.js';
+import { call, gatewayUrl, keyForSettings } from './session.js';
 
 const PLACEHOLDER = 'YOUR_API_KEY';
 
@@ -27,9 +26,7 @@ export function Connect() {
   const [client, setClient] = useState<Client>('curl');
   const [showsKey, setShowsKey] = useState(false);
   const [chosen, setChosen] = useState<string>();
-  const prices = useResource('prices', (signal) =>
-    get<{ readonly data: readonly Price[] }>('prices', { signal }),
-  );
+  const prices = useResource('prices', (signal) => call('GET', '/v1/dashboard/prices', { signal }));
   const ids = prices.value?.data.map(({ model: id }) => id) ?? [];
   const model = chosen ?? ids[0] ?? 'MODEL';
   const ownKey = keyForSettings();

@@ -2,25 +2,43 @@
 
 import { useState } from 'preact/hooks';
 import { usePages } from '../shared/pages.js';
-import type { Page } from '../shared/api.js';
 import { CreateKey } from '../shared/key-actions.js';
+import type { KeyRequests } from '../shared/key-actions.js';
 import { KEY_COLUMNS, KeyDialog, KeyRow } from '../shared/key-list.js';
 import type { ActingOn } from '../shared/key-list.js';
 import { PagedTable } from '../shared/paged-table.js';
-import { change, get } from './session.js';
-import type { Key } from './types.js';
+import { call } from './session.js';
+import type { Sent } from './session.js';
+
+const requests: KeyRequests = {
+  create: ({ name, caps, actionId }) =>
+    call('POST', '/v1/dashboard/keys', {
+      headers: { 'Idempotency-Key': actionId },
+      body: { name, ...caps },
+    }),
+  rotate: (id, graceSeconds, actionId) =>
+    call('POST', '/v1/dashboard/keys/{key_id}/rotate', {
+      path: { key_id: id },
+      headers: { 'Idempotency-Key': actionId },
+      body: { grace_seconds: graceSeconds },
+    }),
+  changeState: (id, action) =>
+    call('POST', `/v1/dashboard/keys/{key_id}/${action}`, { path: { key_id: id } }),
+  changeCaps: (id, caps) =>
+    call('PATCH', '/v1/dashboard/keys/{key_id}', { path: { key_id: id }, body: caps }),
+};
 
 const COLUMNS = [...KEY_COLUMNS, { label: 'Actions' }] as const;
 
 export function Keys() {
-  const list = usePages<Key>('keys', (after, signal) =>
-    get<Page<Key>>('keys', { query: { limit: 100, after }, signal }),
+  const list = usePages('keys', (after, signal) =>
+    call('GET', '/v1/dashboard/keys', { query: { limit: 100, after }, signal }),
   );
-  const [acting, setActing] = useState<'create' | ActingOn<Key>>();
+  const [acting, setActing] = useState<'create' | ActingOn<Sent<'HolderKey'>>>();
   const close = () => {
     setActing(undefined);
   };
-  const ends = { send: change, onClose: close, onDone: list.reload };
+  const ends = { requests, onClose: close, onDone: list.reload };
   return (
     <section class="card" aria-label="Keys">
       <div class="row spread">
@@ -49,7 +67,7 @@ export function Keys() {
           />
         )}
       />
-      {acting === 'create' && <CreateKey given={{}} {...ends} />}
+      {acting === 'create' && <CreateKey {...ends} />}
       {acting !== undefined && acting !== 'create' && <KeyDialog acting={acting} {...ends} />}
     </section>
   );

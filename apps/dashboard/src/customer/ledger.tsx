@@ -5,11 +5,12 @@ import { BOOKING_NAMES, OpenedCharge } from '../shared/charge.js';
 import { OpeningRow } from '../shared/opening-row.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
-import { Choice, Money, TextField, Time } from '../shared/parts.js';
-import type { Page } from '../shared/api.js';
+import { Choice, Money, TextField, Time, optionOf } from '../shared/parts.js';
 import { changeQuery, route } from '../shared/router.js';
-import { get } from './session.js';
-import type { Credit, Entry } from './types.js';
+import { call } from './session.js';
+import type { Sent } from './session.js';
+
+type Entry = Sent<'Usage'> | Sent<'Credit'>;
 
 const KINDS = [
   ['all', 'Everything'],
@@ -25,10 +26,11 @@ const COLUMNS = [
 ] as const;
 
 export function Ledger() {
-  const { kind = 'all', model = '', from = '', until = '' } = route.value.query;
+  const { model = '', from = '', until = '' } = route.value.query;
+  const kind = optionOf(KINDS, route.value.query['kind']);
   const query = { kind, model, from, until, limit: 50 };
-  const list = usePages<Entry>(JSON.stringify(query), (cursor, signal) =>
-    get<Page<Entry>>('usage', { query: { ...query, cursor }, signal }),
+  const list = usePages(JSON.stringify(query), (cursor, signal) =>
+    call('GET', '/v1/dashboard/usage', { query: { ...query, cursor }, signal }),
   );
   return (
     <section class="card" aria-label="Ledger">
@@ -36,7 +38,7 @@ export function Ledger() {
       <div class="row no-print">
         <Choice
           label="Show"
-          value={kind as (typeof KINDS)[number][0]}
+          value={kind}
           options={KINDS}
           onValue={(value) => {
             changeQuery({ kind: value });
@@ -71,7 +73,7 @@ export function Ledger() {
   );
 }
 
-/** Filters when the person has finished typing: each change would be a request. */
+/** Filters only when the form is submitted. Otherwise each typed letter would cause a request. */
 function ModelField({ model }: { readonly model: string }) {
   const [text, setText] = useState(model);
   return (
@@ -119,7 +121,7 @@ function Row({ entry }: { readonly entry: Entry }) {
   );
 }
 
-export function CreditText({ credit }: { readonly credit: Credit }) {
+export function CreditText({ credit }: { readonly credit: Sent<'Credit'> }) {
   const details = [credit.source, credit.reason?.replaceAll('_', ' '), credit.reference];
   return (
     <>

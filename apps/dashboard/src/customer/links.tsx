@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { LinkDialog } from '../shared/read-link.js';
-import { change, gatewayUrl } from './session.js';
+import { call, gatewayUrl } from './session.js';
 
 export function ShareLink() {
   const [isOpen, setIsOpen] = useState(false);
@@ -22,7 +22,9 @@ export function ShareLink() {
           title="Share a read-only link"
           whose="this key"
           clientUrl={gatewayUrl}
-          make={(seconds) => change('links', { body: { expires_in_seconds: seconds } })}
+          make={(seconds) =>
+            call('POST', '/v1/dashboard/links', { body: { expires_in_seconds: seconds } })
+          }
           onDone={() => undefined}
           onClose={() => {
             setIsOpen(false);

@@ -28,8 +28,8 @@ export function restorePaying(): void {
 /**
  * Opens the provider's page in this tab.
  *
- * @param url - As the gateway sent it.
- * @param paymentId - Of a payment; `undefined` for a page that saves a method.
+ * @param url - The address of the page, as the gateway sent it.
+ * @param paymentId - The id of the payment; `undefined` for a page that saves a payment method.
  */
 export function leaveToPay(url: string, paymentId: string | undefined): void {
   if (paymentId !== undefined) {

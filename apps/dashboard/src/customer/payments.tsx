@@ -1,15 +1,15 @@
-/** Payments of the account, and the order to pay by itself. */
+/** Payments of the account, and the automatic top-up. */
 
 import { useEffect, useState } from 'preact/hooks';
-import type { Failure, Page } from '../shared/api.js';
+import type { Failure } from '../shared/api.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { FailureNote, Money, Time } from '../shared/parts.js';
 import { PAYER_NAMES, PaymentState } from '../shared/payment-parts.js';
 import { AutoTopUpCard } from './auto-top-up.js';
-import { get } from './session.js';
+import { call } from './session.js';
+import type { Sent } from './session.js';
 import { failureText } from './top-up.js';
-import type { Payment } from './types.js';
 import type { Payments as Known } from './use-payments.js';
 
 const COLUMNS = [
@@ -20,8 +20,8 @@ const COLUMNS = [
 ] as const;
 
 export function Payments({ known }: { readonly known: Known }) {
-  const list = usePages<Payment>('top-ups', (cursor, signal) =>
-    get<Page<Payment>>('top-ups', { query: { limit: 50, cursor }, signal }),
+  const list = usePages('top-ups', (cursor, signal) =>
+    call('GET', '/v1/dashboard/top-ups', { query: { limit: 50, cursor }, signal }),
   );
   const states = known.latest.map(({ id, state }) => `${id} ${state}`).join();
   const [shown, setShown] = useState(states);
@@ -47,7 +47,7 @@ export function Payments({ known }: { readonly known: Known }) {
   );
 }
 
-function Row({ of }: { readonly of: Payment }) {
+function Row({ of }: { readonly of: Sent<'Payment'> }) {
   return (
     <tr data-payment={of.id}>
       <td>
@@ -74,13 +74,15 @@ function Row({ of }: { readonly of: Payment }) {
 }
 
 /** The provider is asked for the address only when somebody wants it. */
-function Receipt({ of }: { readonly of: Payment }) {
+function Receipt({ of }: { readonly of: Sent<'Payment'> }) {
   const [url, setUrl] = useState<string>();
   const [failure, setFailure] = useState<Failure>();
   const [isLoading, setIsLoading] = useState(false);
   async function find() {
     setIsLoading(true);
-    const answer = await get<{ readonly url: string }>(`top-ups/${of.id}/receipt`);
+    const answer = await call('GET', '/v1/dashboard/top-ups/{payment_id}/receipt', {
+      path: { payment_id: of.id },
+    });
     setIsLoading(false);
     setFailure(answer.ok ? undefined : answer.failure);
     if (answer.ok) setUrl(answer.value.url);

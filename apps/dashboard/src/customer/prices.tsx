@@ -1,19 +1,16 @@
-/** What a million tokens of each model costs that the key may use. */
+/** The prices of the models that the key may use. */
 
 import { Loaded } from '../shared/parts.js';
 import { PriceTable } from '../shared/price-table.js';
-import type { Price } from '../shared/price-table.js';
 import { useResource } from '../shared/resource.js';
-import { get } from './session.js';
+import { call } from './session.js';
 
 export function Prices() {
-  const prices = useResource('prices', (signal) =>
-    get<{ readonly data: readonly Price[] }>('prices', { signal }),
-  );
+  const prices = useResource('prices', (signal) => call('GET', '/v1/dashboard/prices', { signal }));
   return (
     <section class="card" aria-label="Prices">
       <h2>Prices</h2>
-      <p class="quiet">Each charge in the ledger names the rates that it was made with.</p>
+      <p class="quiet">Each charge in the ledger shows the rates that applied to it.</p>
       <Loaded of={prices} what="the prices">
         {({ data }) => <PriceTable prices={data} />}
       </Loaded>

@@ -1,17 +1,11 @@
-/** To redeem a code that the operator gave away. */
+/** The dialog that redeems a code from the operator. */
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import { DateOf, Money, TextField } from '../shared/parts.js';
-import { change } from './session.js';
+import { call } from './session.js';
+import type { Sent } from './session.js';
 import { creditsSeen } from './use-payments.js';
-
-interface Redemption {
-  readonly amount_usd: string;
-  readonly balance_usd: string;
-  readonly credit_expires_at: string | null;
-  readonly replayed: boolean;
-}
 
 const CODE = /^[A-Z0-9-]{8,40}$/;
 
@@ -31,7 +25,7 @@ export function PromoCode({ balanceUsd }: { readonly balanceUsd: string }) {
         Redeem a code
       </button>
       {isOpen && (
-        <ActionDialog<Redemption>
+        <ActionDialog
           title="Redeem a code"
           fields={
             <TextField label="Promo code" required maxLength={60} value={text} onValue={setText} />
@@ -41,11 +35,11 @@ export function PromoCode({ balanceUsd }: { readonly balanceUsd: string }) {
             {
               what: 'Balance',
               before: <Money usd={balanceUsd} />,
-              after: `the amount of ${code} more`,
+              after: `higher by the amount of ${code}`,
             },
           ]}
           confirm="Redeem the code"
-          run={() => change<Redemption>('promo-codes', { body: { code } })}
+          run={() => call('POST', '/v1/dashboard/promo-codes', { body: { code } })}
           done={(redeemed) => <Redeemed of={redeemed} />}
           onDone={() => {
             creditsSeen.value += 1;
@@ -60,16 +54,16 @@ export function PromoCode({ balanceUsd }: { readonly balanceUsd: string }) {
   );
 }
 
-function Redeemed({ of }: { readonly of: Redemption }) {
+function Redeemed({ of }: { readonly of: Sent<'Redemption'> }) {
   return (
     <>
       <p>
-        {of.replayed ? 'Your account has had this credit before, once: ' : 'Credited: '}
+        {of.replayed ? 'Your account has already received this credit: ' : 'Credited: '}
         <Money usd={of.amount_usd} />. The balance is now <Money usd={of.balance_usd} />.
       </p>
       {of.credit_expires_at !== null && (
         <p>
-          What is left of the credit expires on <DateOf iso={of.credit_expires_at} />.
+          The unspent part of the credit expires on <DateOf iso={of.credit_expires_at} />.
         </p>
       )}
     </>

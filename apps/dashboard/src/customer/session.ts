@@ -1,12 +1,14 @@
 /**
- * Who looks at the page. The key, or the token of a read-only link, is the log-in: it is sent as a
- * Bearer token and kept in memory, and for this tab if the person asks for it. It is never in an
- * address.
+ * The session of the person who uses the page. The credential is a key, or the token of a read-only
+ * link. It is sent as a Bearer token and kept in memory. If the person asks for it, the key is also
+ * kept in the storage of the tab. The page never puts it into an address.
  */
 
 import { computed, signal } from '@preact/signals';
+import type { components, paths } from '../generated/client.js';
 import { send } from '../shared/api.js';
 import type { Answer, Call } from '../shared/api.js';
+import { callingEndpoints } from '../shared/endpoints.js';
 import { forgetPaying } from './paying.js';
 
 const STORED = 'gateway-key';
@@ -16,9 +18,9 @@ const LINK_PREFIX = 'gl_';
 const credential = signal<string | undefined>(undefined);
 
 export const isSignedIn = computed(() => credential.value !== undefined);
-/** Whether a read-only link was opened: it shows the same figures and can change nothing. */
+/** Whether a read-only link was opened. It shows the same figures but cannot change anything. */
 export const isLink = computed(() => credential.value?.startsWith(LINK_PREFIX) ?? false);
-/** Whether the key is kept for this tab: then it is still there after the provider's page. */
+/** Whether the tab keeps the key, so that it survives a visit to the provider's page. */
 export const isKeptForTab = signal(false);
 /** Why the person has to sign in again. */
 export const signInMessage = signal<string | undefined>(undefined);
@@ -31,14 +33,15 @@ export function restoreSession(): void {
     isKeptForTab.value = credential.value !== undefined;
     return;
   }
-  // So that it is neither in the history nor in a screenshot.
+  // Removes the token from the address, so that it is neither in the history nor in a screenshot.
   history.replaceState(null, '', location.pathname);
   credential.value = opened;
 }
 
 /** Tries the key before it is kept. */
 export async function signIn(key: string, options: { readonly keepForTab: boolean }) {
-  const answer = await get('balance', {}, key);
+  const callWithKey = callingEndpoints<paths>((path, given) => sendAs(key, path, given));
+  const answer = await callWithKey('GET', '/v1/dashboard/balance', {});
   if (answer.ok) {
     signInMessage.value = undefined;
     credential.value = key;
@@ -62,46 +65,37 @@ export function signOut(message?: string): void {
   location.hash = '';
 }
 
-/** Reads below `/v1/dashboard/`. */
-export function get<Value>(
-  path: string,
-  call: Pick<Call, 'query' | 'signal'> = {},
-  key = credential.peek(),
-): Promise<Answer<Value>> {
-  return callGateway(`v1/dashboard/${path}`, call, key);
-}
+/** What the gateway sends, by its name in the OpenAPI document. */
+export type Sent<Name extends keyof components['schemas']> = components['schemas'][Name];
 
-/** Changes something below `/v1/dashboard/`. */
-export function change<Value>(
-  path: string,
-  call: Pick<Call, 'method' | 'body' | 'headers'>,
-): Promise<Answer<Value>> {
-  return callGateway(`v1/dashboard/${path}`, { method: 'POST', ...call }, credential.peek());
-}
+/** Calls the gateway with the key or the link. */
+export const call = callingEndpoints<paths>((path, given) =>
+  sendAs(credential.peek(), path, given),
+);
 
 /** The gateway's address without `/v1`. The page is one folder below, also behind a proxy. */
 export const gatewayUrl = new URL('..', location.href.split(/[?#]/)[0]).href.replace(/\/$/, '');
 
-/** What the gateway says of itself, to anyone. */
-export function describeGateway(call: Pick<Call, 'signal'>) {
-  return send<{ readonly top_up_url?: string }>(`${gatewayUrl}/`, {
-    ...call,
-    headers: { accept: 'application/json' },
-  });
+/** The gateway's description of itself, which needs no key. */
+export function describeGateway(signal: AbortSignal) {
+  const callOpenly = callingEndpoints<paths>((path, given) =>
+    send(`${gatewayUrl}${path}`, { ...given, headers: { accept: 'application/json' } }),
+  );
+  return callOpenly('GET', '/', { signal });
 }
 
-/** For the settings that the page can fill in. `undefined` for a link, which cannot spend. */
+/** The key that the page fills into settings. `undefined` for a link, which cannot spend. */
 export function keyForSettings(): string | undefined {
   return isLink.peek() ? undefined : credential.peek();
 }
 
-async function callGateway<Value>(
-  path: string,
-  call: Call,
+async function sendAs(
   key: string | undefined,
-): Promise<Answer<Value>> {
-  const headers = { ...call.headers, authorization: `Bearer ${key ?? ''}` };
-  const answer = await send<Value>(`${gatewayUrl}/${path}`, { ...call, headers });
+  path: string,
+  given: Call,
+): Promise<Answer<unknown>> {
+  const headers = { ...given.headers, authorization: `Bearer ${key ?? ''}` };
+  const answer = await send(`${gatewayUrl}${path}`, { ...given, headers });
   const isOver = !answer.ok && answer.failure.kind === 'unauthorized';
   if (isOver && credential.peek() === key) {
     signOut('You are signed out, because this key or link does not work any more.');

@@ -1,4 +1,4 @@
-/** Where the holder of a key signs in with it. */
+/** The form with which the holder of a key signs in. */
 
 import { useState } from 'preact/hooks';
 import { SignInForm } from '../shared/sign-in-form.js';
@@ -35,13 +35,11 @@ export function SignIn() {
 function Intro() {
   return (
     <>
-      <p class="quiet">
-        Sign in with an API key of this gateway to see what is left and where it goes.
-      </p>
+      <p class="quiet">Sign in with an API key of this gateway to see its balance and its usage.</p>
       {returned.value !== undefined && (
         <p class="note plain" role="status">
-          You are back from the payment page. Sign in again to see your balance; a payment is
-          credited without that, too.
+          You are back from the payment page. Sign in again to see your balance. A payment is
+          credited even if you do not.
         </p>
       )}
     </>

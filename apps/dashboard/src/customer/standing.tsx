@@ -1,4 +1,4 @@
-/** The head of the page: what is left, whether the key works, and how long the balance lasts. */
+/** The head of the page: the balance, how long it lasts, and whether the key works. */
 
 import { useEffect } from 'preact/hooks';
 import { Badge, DateOf, Loaded, Money, Time } from '../shared/parts.js';
@@ -8,9 +8,9 @@ import { lastDays } from '../shared/times.js';
 import { formatUsd, parseUsd } from '../shared/usd.js';
 import { ShareLink } from './links.js';
 import { PromoCode } from './promo-code.js';
-import { describeGateway, get, isLink } from './session.js';
+import { call, describeGateway, isLink } from './session.js';
+import type { Sent } from './session.js';
 import { ReturnNote, TopUpButton } from './top-up.js';
-import type { Balance, UsageSum } from './types.js';
 import { creditsSeen } from './use-payments.js';
 import type { Payments } from './use-payments.js';
 
@@ -38,7 +38,7 @@ export function StandingCard(props: {
   const days = lastDays(PACE_DAYS, Date.now());
   const of = isManager ? 'account' : 'key';
   const pace = useResource(`pace of ${of}`, (signal) =>
-    get<{ readonly data: readonly UsageSum[] }>('usage/summary', {
+    call('GET', '/v1/dashboard/usage/summary', {
       query: { by: 'day', from: days[0], of },
       signal,
     }),
@@ -102,9 +102,9 @@ export function StandingCard(props: {
   );
 }
 
-/** To the operator's shop, if there is one. */
+/** A link to the operator's shop, if there is one. */
 function TopUpLink() {
-  const gateway = useResource('gateway', (signal) => describeGateway({ signal }));
+  const gateway = useResource('gateway', describeGateway);
   const address = gateway.value?.top_up_url;
   return address === undefined ? null : (
     <a class="button main no-print" href={address} target="_blank" rel="noreferrer">
@@ -132,11 +132,11 @@ const PAYING_ADVICE =
   'Requests are refused until credit is added. Top up below; the key then works again at once.';
 
 async function loadStanding(signal: AbortSignal) {
-  const answer = await get<Balance>('balance', { signal });
+  const answer = await call('GET', '/v1/dashboard/balance', { signal });
   return answer.ok ? { ...answer, value: standingOf(answer.value, answer.text) } : answer;
 }
 
-function standingOf(balance: Balance, text: string): Standing {
+function standingOf(balance: Sent<'Balance'>, text: string): Standing {
   const balanceUsd = exactBalance(text);
   const { is_active: isActive, expires_at: expiresAt } = balance;
   return {
@@ -158,13 +158,13 @@ function reasonOf(balanceUsd: string, expiresAt: string | null): State {
   return parseUsd(balanceUsd) <= 0n ? 'used up' : 'suspended';
 }
 
-function spentOf(sums: readonly UsageSum[]): string {
+function spentOf(sums: readonly Sent<'UsageSum'>[]): string {
   return formatUsd(sums.reduce((sum, { charged_usd }) => sum + parseUsd(charged_usd), 0n));
 }
 
 const MOST_DAYS = 999n;
 
-function lasting(balanceUsd: string, sums: readonly UsageSum[]): string {
+function lasting(balanceUsd: string, sums: readonly Sent<'UsageSum'>[]): string {
   const spent = parseUsd(spentOf(sums));
   const balance = parseUsd(balanceUsd);
   if (balance <= 0n) return 'nothing left';

@@ -15,8 +15,8 @@ import type { Failure } from '../shared/api.js';
 import { useResource } from '../shared/resource.js';
 import { lastMonths, monthText } from '../shared/times.js';
 import { CreditText, negated } from './ledger.js';
-import { get } from './session.js';
-import type { Statement as StatementOf } from './types.js';
+import { call } from './session.js';
+import type { Sent } from './session.js';
 
 const MONTHS = 13;
 
@@ -25,11 +25,13 @@ export function Statement() {
   const [month, setMonth] = useState(months[0] ?? '');
   const [failure, setFailure] = useState<Failure>();
   const statement = useResource(`statement ${month}`, (signal) =>
-    get<StatementOf>('statement', { query: { month }, signal }),
+    call('GET', '/v1/dashboard/statement', { query: { month }, signal }),
   );
 
   async function saveCsv() {
-    const answer = await get<string>('statement', { query: { month, format: 'csv' } });
+    const answer = await call('GET', '/v1/dashboard/statement', {
+      query: { month, format: 'csv' },
+    });
     setFailure(answer.ok ? undefined : answer.failure);
     if (answer.ok) download(`statement-${month}.csv`, answer.text, 'text/csv');
   }
@@ -74,7 +76,7 @@ const CLASSES: Readonly<Record<string, string>> = {
   cache_write_1h: 'cache write, 1 hour',
 };
 
-function StatementTable({ statement }: { readonly statement: StatementOf }) {
+function StatementTable({ statement }: { readonly statement: Sent<'Statement'> }) {
   const { bookings, charges } = statement;
   return (
     <TableFrame label="Lines of the statement">
@@ -141,7 +143,7 @@ function BalanceRow({ label, usd }: { readonly label: string; readonly usd: stri
   );
 }
 
-function ChargeRows({ charge }: { readonly charge: StatementOf['charges'][number] }) {
+function ChargeRows({ charge }: { readonly charge: Sent<'Statement'>['charges'][number] }) {
   return (
     <>
       {charge.lines.map((line) => (

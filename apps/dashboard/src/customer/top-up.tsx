@@ -1,12 +1,12 @@
-/** To pay for the account on the provider's page, and what became of it. */
+/** Starts a payment on the provider's page, and shows the state of a payment afterwards. */
 
 import { useState } from 'preact/hooks';
 import { ActionDialog, ignoreSecondClick } from '../shared/actions.js';
 import { AmountField, Money, Segments, sentence } from '../shared/parts.js';
 import { formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { leaveToPay, payingId, returned } from './paying.js';
-import { change, isKeptForTab, keepForTab } from './session.js';
-import type { Payment } from './types.js';
+import { call, isKeptForTab, keepForTab } from './session.js';
+import type { Sent } from './session.js';
 import type { Payments } from './use-payments.js';
 
 const PRESETS = ['10', '25', '50', '100'] as const;
@@ -51,7 +51,7 @@ function TopUpDialog(props: {
   const [text, setText] = useState<string>(presets[1] ?? presets[0] ?? '');
   const amount = readTypedUsd(text);
   return (
-    <ActionDialog<Payment>
+    <ActionDialog
       title="Top up"
       fields={
         <>
@@ -85,10 +85,10 @@ function TopUpDialog(props: {
       warning={<LeavingNote />}
       confirm={`Pay ${amount ?? ''} USD`}
       run={async (actionId) => {
-        const started = await change<Payment>('top-ups', {
-          body: { amount_usd: amount },
-          // Another amount is another payment.
-          headers: { 'idempotency-key': `${actionId}-${amount ?? ''}` },
+        const started = await call('POST', '/v1/dashboard/top-ups', {
+          body: { amount_usd: amount ?? '' },
+          // A changed amount starts another payment.
+          headers: { 'Idempotency-Key': `${actionId}-${amount ?? ''}` },
         });
         if (started.ok && started.value.url !== null) {
           leaveToPay(started.value.url, started.value.id);
@@ -110,12 +110,12 @@ function TopUpDialog(props: {
   );
 }
 
-/** The provider's page replaces this one, and with it what this one has in memory. */
+/** Says that the provider's page replaces this one, which then loses the key in its memory. */
 export function LeavingNote() {
   return (
     <>
-      You leave this page and come back to it. The key is only in the memory of this page: unless
-      you stay signed in in this tab, you type it again afterwards.
+      You leave this page and come back to it. The key is only in the memory of this page, so you
+      must enter it again afterwards, unless you stay signed in in this tab.
       <br />
       <label class="switch" onClick={ignoreSecondClick}>
         <input
@@ -133,7 +133,7 @@ export function LeavingNote() {
 
 const CENT_UNITS = 10n ** 12n;
 
-/** @param text - As typed. */
+/** @param text - The amount as typed. */
 export function amountProblem(text: string, limits: Payments['limits']): string | undefined {
   const typed = readTypedUsd(text);
   const units = typed === undefined ? 0n : parseUsd(typed);
@@ -148,7 +148,7 @@ export function amountProblem(text: string, limits: Payments['limits']): string 
     : `Amount: whole cents from ${limits.minUsd} to ${limits.maxUsd}.`;
 }
 
-/** What became of the payment for which this tab left the page. */
+/** The state of the payment for which this tab left the page. */
 export function ReturnNote({ payments }: { readonly payments: Payments }) {
   const payment = payments.latest.find(({ id }) => id === payingId.value);
   if (payment === undefined) return null;
@@ -160,7 +160,7 @@ export function ReturnNote({ payments }: { readonly payments: Payments }) {
   );
 }
 
-function contentOf(payment: Payment, end: 'paid' | 'canceled' | undefined) {
+function contentOf(payment: Sent<'Payment'>, end: 'paid' | 'canceled' | undefined) {
   const amount = <Money usd={payment.amount_usd} />;
   switch (payment.state) {
     case 'open':

@@ -1,4 +1,4 @@
-/** Where it goes: spend, tokens and requests by day. */
+/** The usage of the key or of the account: spend, tokens and requests by day. */
 
 import { useState } from 'preact/hooks';
 import { Loaded, Segments } from '../shared/parts.js';
@@ -6,8 +6,7 @@ import { useResource } from '../shared/resource.js';
 import { lastDays } from '../shared/times.js';
 import { DAY_COUNTS, UsagePlot } from '../shared/usage-plot.js';
 import type { DayCount } from '../shared/usage-plot.js';
-import { get } from './session.js';
-import type { UsageSum } from './types.js';
+import { call } from './session.js';
 
 const OWNERS = [
   ['key', 'This key'],
@@ -19,7 +18,7 @@ export function Usage({ isManager }: { readonly isManager: boolean }) {
   const [of, setOf] = useState<'key' | 'account'>(isManager ? 'account' : 'key');
   const days = lastDays(Number(count), Date.now());
   const sums = useResource(`usage ${of} ${count}`, (signal) =>
-    get<{ readonly data: readonly UsageSum[] }>('usage/summary', {
+    call('GET', '/v1/dashboard/usage/summary', {
       query: { by: 'day,model', from: days[0], until: days.at(-1), of },
       signal,
     }),

@@ -1,37 +1,39 @@
 /**
- * The payments of the account, read again until none is under way. A payment that was under way and
- * is credited makes the balance load again, so that the page needs no reload.
+ * The payments of the account, read again until none is under way. When a payment that was under
+ * way is credited, the balance is loaded again, so that the page needs no reload.
  */
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import type { Answer, Failure, Page } from '../shared/api.js';
+import type { Answer, Failure } from '../shared/api.js';
 import { useResource } from '../shared/resource.js';
 import type { Resource } from '../shared/resource.js';
 import { payingId } from './paying.js';
-import { get, isLink } from './session.js';
-import type { Entry, Payment } from './types.js';
+import { call, isLink } from './session.js';
+import type { Sent } from './session.js';
+
+type Payment = Sent<'Payment'>;
 
 export interface Payments {
-  /** The newest first. For a key that may not see the account, the one that this tab started. */
+  /** The newest first. A key that may not see the account gets only the payment of this tab. */
   readonly latest: readonly Payment[];
-  /** Of one payment. `undefined` for a key that may pay, but not see the account. */
+  /** Limits of one payment. `undefined` for a key that may pay but may not see the account. */
   readonly limits: { readonly minUsd: string; readonly maxUsd: string } | undefined;
 }
 
-/** Counts the times that the balance has changed by something that happened on this page. */
+/** Counts the changes of the balance that this page has caused or seen. */
 export const creditsSeen = signal(0);
 
 const LATEST = 20;
-/** At least as many credits as the payments that are compared with them. */
+/** The number of credits that are read: at least as many as the payments to compare with them. */
 const CREDITS = 100;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
 const WAIT_GROWTH = 1.25;
 
-/** @returns `value` is `null` where payments are not configured. */
+/** @returns a resource whose `value` is `null` if payments are not configured. */
 export function usePayments(): Resource<Payments | null> {
-  // Those under way, and those that are paid but not credited yet: the credit comes just after.
+  // Ids of payments that are under way, or paid but not credited yet. The credit follows soon.
   const watched = useRef(new Set([payingId.peek()].filter((id) => id !== undefined)));
   const payments = useResource('payments', (signal) => load(watched.current, signal));
   const waitMs = useRef(FIRST_WAIT_MS);
@@ -52,7 +54,7 @@ export function usePayments(): Resource<Payments | null> {
   return payments;
 }
 
-/** @param watched - Gets the payments under way, and loses those that have ended. */
+/** @param watched - Payments under way are added to it, and those that have ended are removed. */
 async function load(
   watched: Set<string>,
   signal: AbortSignal,
@@ -67,7 +69,7 @@ async function load(
     else if (payment.state === 'paid' && watched.has(payment.id)) paid.push(payment);
     else watched.delete(payment.id);
   }
-  // Those of another account, or that are no longer among the latest.
+  // Also removes payments of another account and those that are no longer among the latest.
   for (const id of watched) if (!latest.some((payment) => payment.id === id)) watched.delete(id);
   if (paid.length > 0) {
     const credited = await findCredited(signal);
@@ -78,13 +80,11 @@ async function load(
   return found;
 }
 
-interface Listed extends Page<Payment> {
-  readonly min_usd: string;
-  readonly max_usd: string;
-}
-
 async function find(signal: AbortSignal): Promise<Answer<Payments | null>> {
-  const list = await get<Listed>('top-ups', { query: { limit: LATEST }, signal });
+  const list = await call('GET', '/v1/dashboard/top-ups', {
+    query: { limit: LATEST },
+    signal,
+  });
   if (list.ok) {
     const { data, min_usd: minUsd, max_usd: maxUsd } = list.value;
     return { ...list, value: { latest: data, limits: { minUsd, maxUsd } } };
@@ -92,16 +92,22 @@ async function find(signal: AbortSignal): Promise<Answer<Payments | null>> {
   const status = list.failure.kind === 'refused' ? list.failure.status : undefined;
   if (status === 404) return { ok: true, value: null, text: '' };
   if (status !== 403) return list;
-  // It may pay all the same, and see what it has paid.
+  // A key that may not list payments may still pay, and read the payment that it started.
   const id = payingId.peek();
-  const own = id === undefined ? undefined : await get<Payment>(`top-ups/${id}`, { signal });
+  const own =
+    id === undefined
+      ? undefined
+      : await call('GET', '/v1/dashboard/top-ups/{payment_id}', {
+          path: { payment_id: id },
+          signal,
+        });
   if (own?.ok === false && own.failure.kind !== 'refused') return own;
   const latest = own?.ok === true ? [own.value] : [];
   return { ok: true, value: { latest, limits: undefined }, text: '' };
 }
 
 async function findCredited(signal: AbortSignal): Promise<ReadonlySet<string>> {
-  const credits = await get<Page<Entry>>('usage', {
+  const credits = await call('GET', '/v1/dashboard/usage', {
     query: { kind: 'credit', limit: CREDITS },
     signal,
   });

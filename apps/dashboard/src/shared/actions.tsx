@@ -1,7 +1,7 @@
 /**
- * A change that a person makes: a dialog that collects what is needed, says what is before and
- * after, asks once, and sends it under one id, so that a double click or a repetition after a lost
- * answer changes nothing twice.
+ * The dialog for each change that a person makes. It collects the input, shows the values before
+ * and after, asks once, and sends the change under one id, so that a double click or a repetition
+ * after a lost answer changes nothing twice.
  */
 
 import type { ComponentChildren } from 'preact';
@@ -20,18 +20,18 @@ export interface ActionProps<Value> {
   readonly title: string;
   /** The fields, where there are any. Without them, the dialog begins with the question. */
   readonly fields?: ComponentChildren;
-  /** What is still missing or wrong in the fields. */
+  /** The field that is missing or wrong, as a sentence. */
   readonly problem?: string | undefined;
   readonly changes: () => readonly Change[];
-  /** What else the person should know before it happens. */
+  /** A warning that is shown with the question. */
   readonly warning?: ComponentChildren;
-  /** The text of the button that does it, such as `Credit the account`. */
+  /** The text of the button that makes the change, such as `Credit the account`. */
   readonly confirm: string;
   readonly isDangerous?: boolean;
   readonly run: (actionId: string) => Promise<Answer<Value>>;
-  /** Shown when it is done. */
+  /** The content that is shown after the change. */
   readonly done: (value: Value) => ComponentChildren;
-  /** It is done; the screen behind should be loaded again. */
+  /** Called after the change, so that the screen behind the dialog is loaded again. */
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
@@ -52,7 +52,7 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
   const isSending = useRef(false);
 
   async function act() {
-    // Two clicks can come before the button is drawn as disabled.
+    // A second click can arrive before the button is drawn as disabled.
     if (isSending.current) return;
     isSending.current = true;
     setStage({ name: 'sending' });
@@ -170,8 +170,8 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
 }
 
 /**
- * The second click of a double click can hit a button or a switch that took the place of the first.
- * It must neither confirm or choose what nobody has read, nor close what is shown only once.
+ * The second click of a double click can hit a button or a switch that has replaced the first one.
+ * It must not confirm a question that nobody has read, or close a text that is shown only once.
  */
 export function ignoreSecondClick(event: MouseEvent): void {
   if (event.detail > 1) event.preventDefault();

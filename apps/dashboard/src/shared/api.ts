@@ -1,9 +1,9 @@
-/** Requests to the gateway, and every way in which they fail, as values. */
+/** Requests to the gateway. Each way in which a request can fail is a value. */
 
 export type Failure =
-  /** No answer: the network, or the gateway is down. */
+  /** There is no answer, because the network or the gateway is down. */
   | { readonly kind: 'offline' }
-  /** The credential is not, or no longer, valid. */
+  /** The credential is unknown, or is no longer valid. */
   | { readonly kind: 'unauthorized'; readonly message: string }
   | { readonly kind: 'limited'; readonly message: string; readonly retryAfterSeconds: number }
   /** The gateway answers but cannot do its work at the moment. */
@@ -22,17 +22,17 @@ export type QueryValue = string | number | undefined;
 
 export interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Those that are undefined or empty are left out. */
-  readonly query?: Readonly<Record<string, QueryValue>>;
-  readonly body?: Readonly<Record<string, unknown>>;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Members that are undefined or empty are left out. */
+  readonly query?: Readonly<Record<string, QueryValue>> | undefined;
+  readonly body?: Readonly<Record<string, unknown>> | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly signal?: AbortSignal;
 }
 
 const DEFAULT_WAIT_SECONDS = 10;
 
 /** Sends one request to the origin of this page. Never throws, and never follows a redirect. */
-export async function send<Value>(path: string, call: Call = {}): Promise<Answer<Value>> {
+export async function send(path: string, call: Call): Promise<Answer<unknown>> {
   let response: Response;
   let text: string;
   try {
@@ -52,7 +52,7 @@ export async function send<Value>(path: string, call: Call = {}): Promise<Answer
     return { ok: false, failure: { kind: 'offline' } };
   }
   const value = parsed(text);
-  if (response.ok) return { ok: true, value: value as Value, text };
+  if (response.ok) return { ok: true, value, text };
   return { ok: false, failure: failureOf(response, value) };
 }
 
@@ -87,6 +87,11 @@ function messageOf(body: unknown): string | undefined {
   const { error } = body;
   if (typeof error !== 'object' || error === null || !('message' in error)) return undefined;
   return typeof error.message === 'string' ? error.message : undefined;
+}
+
+/** Whether the gateway lacks the setting that an endpoint without ids needs: payments, reports. */
+export function isNotConfigured(failure: Failure | undefined): boolean {
+  return failure?.kind === 'refused' && failure.status === 404;
 }
 
 export interface Page<Item> {

@@ -1,49 +1,15 @@
-/** How a charge comes about: tokens x rate = amount, line by line. */
+/** How a charge is calculated: tokens x rate = amount, line by line. */
 
+import type { components } from '../generated/client.js';
 import { Count, Facts, Money, TableFrame } from './parts.js';
 import type { Fact } from './parts.js';
 import { formatUsd, parseUsd } from './usd.js';
 
-export interface TokenCounts {
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cache_read_input_tokens: number;
-  readonly cache_creation_input_tokens: number;
-  readonly cache_creation_1h_input_tokens: number;
-}
-
-/** In USD per million tokens. */
-export interface Rates {
-  readonly input: string;
-  readonly output: string;
-  readonly cache_read: string;
-  readonly cache_write_5m: string;
-  readonly cache_write_1h: string;
-}
-
-/** What both pages get of a charge. */
-export interface ChargeFacts {
-  readonly created_at: string;
-  readonly balance_after_usd: string;
-  readonly written_off_usd: string;
-  readonly model: string;
-  readonly endpoint: string;
-  readonly streamed: boolean;
-  readonly upstream_id: string | null;
-  readonly usage: TokenCounts;
-  readonly rates: Rates;
-}
-
-/** What both pages get of any other entry. */
-export interface BookingFacts {
-  readonly kind: 'top_up' | 'adjustment' | 'expiry';
-  readonly created_at: string;
-  readonly balance_after_usd: string;
-  readonly source: string | null;
-  readonly reason: string | null;
-  readonly reference: string | null;
-  readonly expires_at: string | null;
-}
+/** The members of a charge that both pages receive. */
+type ChargeFacts = Pick<
+  components['schemas']['Usage'],
+  'endpoint' | 'streamed' | 'upstream_id' | 'written_off_usd' | 'usage' | 'rates'
+>;
 
 export const BOOKING_NAMES = {
   top_up: 'Credit',
@@ -60,7 +26,10 @@ export interface ChargeLine {
 
 const MILLION = 1_000_000n;
 
-export function chargeLines(usage: TokenCounts, rates: Rates): readonly ChargeLine[] {
+export function chargeLines({
+  usage,
+  rates,
+}: Pick<ChargeFacts, 'usage' | 'rates'>): readonly ChargeLine[] {
   const of1h = usage.cache_creation_1h_input_tokens;
   const lines: readonly (readonly [string, number, string])[] = [
     ['Input', usage.input_tokens, rates.input],
@@ -80,7 +49,7 @@ export function chargeLines(usage: TokenCounts, rates: Rates): readonly ChargeLi
     }));
 }
 
-/** A charge that was opened: its arithmetic, and what else is known about its request. */
+/** The details of a charge: its calculation, and the other facts about its request. */
 export function OpenedCharge(props: {
   readonly charge: ChargeFacts;
   readonly requestId: string;
@@ -89,7 +58,7 @@ export function OpenedCharge(props: {
   const { charge, requestId, more = [] } = props;
   return (
     <div class="stack">
-      <ChargeDetails charge={charge} />
+      <ChargeDetails charge={charge} requestId={requestId} />
       <Facts
         facts={[
           ['Request', requestId],
@@ -102,12 +71,13 @@ export function OpenedCharge(props: {
   );
 }
 
-function ChargeDetails({ charge }: { readonly charge: ChargeFacts }) {
-  const lines = chargeLines(charge.usage, charge.rates);
+function ChargeDetails(props: { readonly charge: ChargeFacts; readonly requestId: string }) {
+  const { charge, requestId } = props;
+  const lines = chargeLines(charge);
   const writtenOff = parseUsd(charge.written_off_usd);
   const total = lines.reduce((sum, { amount }) => sum + amount, 0n) - writtenOff;
   return (
-    <TableFrame label="How the charge is calculated">
+    <TableFrame label={`How the charge of ${requestId} is calculated`}>
       <table class="lines">
         <caption>Tokens × rate = amount</caption>
         <thead>

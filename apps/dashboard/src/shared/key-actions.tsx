@@ -1,27 +1,36 @@
-/** What a customer and an operator can do to a key: the same dialogs, on different endpoints. */
+/** Actions on a key for customers and operators: the same dialogs, on different endpoints. */
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from './actions.js';
-import type { Answer, Call } from './api.js';
+import type { Answer } from './api.js';
 import { capChanges, capText, readCaps, useCapFields } from './key-parts.js';
-import type { Caps } from './key-parts.js';
+import type { KeyFacts } from './key-parts.js';
 import { Choice, CodeBlock, TextField } from './parts.js';
 
-interface Key {
-  readonly id: string;
-  readonly name: string;
-  readonly hint: string;
-  readonly state: string;
-  readonly caps: Caps;
+type Created = KeyFacts & { readonly api_key: string | null };
+type StateChange = 'suspend' | 'resume' | 'revoke';
+type CapChanges = ReturnType<typeof readCaps>;
+
+/** The requests that the actions make, on the endpoints of either page. */
+export interface KeyRequests {
+  readonly create: (given: {
+    readonly name: string;
+    readonly caps: CapChanges;
+    readonly scope: KeyFacts['scope'];
+    readonly actionId: string;
+  }) => Promise<Answer<Created>>;
+  readonly rotate: (id: string, graceSeconds: number, actionId: string) => Promise<Answer<Created>>;
+  readonly changeState: (id: string, action: StateChange) => Promise<Answer<KeyFacts>>;
+  readonly changeCaps: (id: string, caps: CapChanges) => Promise<Answer<KeyFacts>>;
 }
 
-type Created = Key & { readonly api_key: string | null };
-
-export interface KeyActionEnds {
-  /** Sends a request to the endpoints of keys, such as `keys/key_1/rotate`. */
-  readonly send: <Value>(path: string, call: Call) => Promise<Answer<Value>>;
+interface Ends {
   readonly onClose: () => void;
   readonly onDone: () => void;
+}
+
+export interface KeyActionEnds extends Ends {
+  readonly requests: KeyRequests;
 }
 
 const SCOPES = [
@@ -29,23 +38,21 @@ const SCOPES = [
   ['manage', 'Manage: also to manage the keys of the account'],
 ] as const;
 
-/** @param given - Members that the caller adds. With an account, the scope can be chosen. */
 export function CreateKey({
-  given,
-  send,
+  requests,
+  withScope = false,
   ...ends
-}: KeyActionEnds & { readonly given: { readonly account_id?: string } }) {
+}: KeyActionEnds & { /** Whether the scope can be chosen. */ readonly withScope?: boolean }) {
   const [name, setName] = useState('');
   const [scope, setScope] = useState<'use' | 'manage'>('use');
   const caps = useCapFields(undefined);
-  const isOperator = given.account_id !== undefined;
   return (
     <ActionDialog<Created>
       title="Create a key"
       fields={
         <>
           <TextField label="Name" required maxLength={200} value={name} onValue={setName} />
-          {isOperator && <Choice label="Scope" value={scope} options={SCOPES} onValue={setScope} />}
+          {withScope && <Choice label="Scope" value={scope} options={SCOPES} onValue={setScope} />}
           {caps.fields}
         </>
       }
@@ -60,15 +67,11 @@ export function CreateKey({
       ]}
       confirm="Create the key"
       run={(actionId) =>
-        send<Created>('keys', {
-          method: 'POST',
-          body: {
-            name: name.trim(),
-            ...given,
-            ...(isOperator ? { scope } : {}),
-            ...readCaps(undefined, caps.texts),
-          },
-          headers: { 'idempotency-key': actionId },
+        requests.create({
+          name: name.trim(),
+          caps: readCaps(undefined, caps.texts),
+          scope,
+          actionId,
         })
       }
       done={(created) => <NewCredential of={created} />}
@@ -79,7 +82,9 @@ export function CreateKey({
 
 function NewCredential({ of }: { readonly of: Created }) {
   return of.api_key === null ? (
-    <p>This was done before, once. Rotate the key to get a credential that you can read.</p>
+    <p>
+      This was done before, and the credential cannot be shown again. Rotate the key to get one.
+    </p>
   ) : (
     <>
       <p>
@@ -92,7 +97,7 @@ function NewCredential({ of }: { readonly of: Created }) {
 
 const MOST_HOURS = 720;
 
-export function RotateKey({ of, send, ...ends }: KeyActionEnds & { readonly of: Key }) {
+export function RotateKey({ of, requests, ...ends }: KeyActionEnds & { readonly of: KeyFacts }) {
   const [hours, setHours] = useState('24');
   const count = Number(hours);
   const isValid = /^\d+$/.test(hours.trim()) && count <= MOST_HOURS;
@@ -114,17 +119,13 @@ export function RotateKey({ of, send, ...ends }: KeyActionEnds & { readonly of: 
           what: 'Credential',
           before: of.hint,
           after:
-            count === 0 ? 'a new one, at once' : `a new one; the old works ${hours} hours more`,
+            count === 0
+              ? 'a new one, at once'
+              : `a new one; the old one works for ${hours} more hours`,
         },
       ]}
       confirm="Rotate the key"
-      run={(actionId) =>
-        send<Created>(`keys/${of.id}/rotate`, {
-          method: 'POST',
-          headers: { 'idempotency-key': actionId },
-          body: { grace_seconds: count * 3_600 },
-        })
-      }
+      run={(actionId) => requests.rotate(of.id, count * 3_600, actionId)}
       done={(rotated) => <NewCredential of={rotated} />}
       {...ends}
     />
@@ -135,22 +136,22 @@ const STATES = {
   suspend: { title: 'Suspend', after: 'suspended: its requests are refused', danger: false },
   resume: { title: 'Resume', after: 'active: it works again', danger: false },
   revoke: { title: 'Revoke', after: 'revoked for good', danger: true },
-} as const;
+} as const satisfies Readonly<Record<StateChange, object>>;
 
 export function ChangeState({
   of,
   action,
-  send,
+  requests,
   ...ends
-}: KeyActionEnds & { readonly of: Key; readonly action: keyof typeof STATES }) {
+}: KeyActionEnds & { readonly of: KeyFacts; readonly action: StateChange }) {
   const { title, after, danger } = STATES[action];
   return (
-    <ActionDialog<Key>
+    <ActionDialog<KeyFacts>
       title={`${title} "${of.name}"`}
       changes={() => [{ what: 'State', before: of.state, after }]}
       confirm={`${title} the key`}
       isDangerous={danger}
-      run={() => send<Key>(`keys/${of.id}/${action}`, { method: 'POST', body: {} })}
+      run={() => requests.changeState(of.id, action)}
       done={(changed) => (
         <p>
           "{changed.name}" is now {changed.state}.
@@ -161,17 +162,17 @@ export function ChangeState({
   );
 }
 
-export function ChangeCaps({ of, send, ...ends }: KeyActionEnds & { readonly of: Key }) {
+export function ChangeCaps({ of, requests, ...ends }: KeyActionEnds & { readonly of: KeyFacts }) {
   const { texts, fields, problem } = useCapFields(of.caps);
   const isUnchanged = capChanges(of.caps, texts).length === 0;
   return (
-    <ActionDialog<Key>
+    <ActionDialog<KeyFacts>
       title={`Caps of "${of.name}"`}
       fields={fields}
       problem={problem ?? (isUnchanged ? 'Nothing is changed yet.' : undefined)}
       changes={() => capChanges(of.caps, texts)}
       confirm="Change the caps"
-      run={() => send<Key>(`keys/${of.id}`, { method: 'PATCH', body: readCaps(of.caps, texts) })}
+      run={() => requests.changeCaps(of.id, readCaps(of.caps, texts))}
       done={(changed) => <p>Caps now: {capText(changed.caps)}.</p>}
       {...ends}
     />

@@ -1,4 +1,4 @@
-/** The rows of a list of keys with what can be done to each, and the dialogs for it. */
+/** The rows of a list of keys, with the actions on each key and the dialogs for them. */
 
 import type { ComponentChildren } from 'preact';
 import { ChangeCaps, ChangeState, RotateKey } from './key-actions.js';
@@ -31,10 +31,10 @@ export interface ActingOn<Key> {
   readonly key: Key;
 }
 
-/** @param props.more - Of `limits` and `link`, those that this page has dialogs for. */
+/** @param props.more - The actions that only this page has dialogs for: `limits` or `link`. */
 export function KeyRow<Key extends KeyFacts>(props: {
   readonly of: Key;
-  /** Below the name. */
+  /** The content below the name. */
   readonly about: ComponentChildren;
   readonly more?: readonly KeyAction[];
   /** `undefined` for someone who may only read. */

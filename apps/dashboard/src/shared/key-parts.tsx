@@ -2,41 +2,18 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { components } from '../generated/client.js';
 import type { Change } from './actions.js';
 import { Badge, Money, TextField } from './parts.js';
 import { readTypedUsd } from './usd.js';
 
-interface Cap {
-  readonly cap_usd: string | null;
-  readonly used_usd: string;
-}
-
-export interface Caps {
-  readonly day: Cap;
-  readonly week: Cap;
-  readonly month: Cap;
-  readonly total: Cap;
-}
-
-/** What both pages get of a key. */
-export interface KeyFacts {
-  readonly id: string;
-  readonly name: string;
-  readonly hint: string;
-  readonly state: 'active' | 'suspended' | 'revoked';
-  readonly is_active: boolean;
-  readonly scope: 'use' | 'manage';
-  readonly models: readonly string[] | null;
-  readonly spent_usd: string;
-  readonly caps: Caps;
-  readonly expires_at: string | null;
-  readonly created_at: string;
-  readonly last_charged_at: string | null;
-}
+/** The members of a key that both pages receive. */
+export type KeyFacts = components['schemas']['HolderKey'];
+export type Caps = KeyFacts['caps'];
 
 const PERIODS = ['day', 'week', 'month', 'total'] as const;
 type Period = (typeof PERIODS)[number];
-/** As typed; empty is no cap. */
+/** The caps as typed. An empty text means no cap. */
 export type CapTexts = Readonly<Record<Period, string>>;
 
 const NAMES: Readonly<Record<Period, string>> = {
@@ -46,14 +23,8 @@ const NAMES: Readonly<Record<Period, string>> = {
   total: 'in all',
 };
 
-export function KeyState(props: {
-  readonly of: {
-    readonly state: string;
-    readonly is_active: boolean;
-    readonly expires_at: string | null;
-  };
-}) {
-  const { state, is_active: isActive, expires_at: expiresAt } = props.of;
+export function KeyState({ of }: { readonly of: KeyFacts }) {
+  const { state, is_active: isActive, expires_at: expiresAt } = of;
   if (state === 'revoked') return <Badge tone="plain">revoked</Badge>;
   if (state === 'suspended') return <Badge tone="warning">suspended</Badge>;
   if (isActive) return <Badge tone="good">active</Badge>;
@@ -121,14 +92,15 @@ export function useCapFields(caps: Caps | undefined): {
   };
 }
 
-/** The members of a request that sets what was changed. */
-export function readCaps(
-  caps: Caps | undefined,
-  texts: CapTexts,
-): Readonly<Record<string, string | null>> {
-  return Object.fromEntries(
-    changedPeriods(caps, texts).map(([period, after]) => [`cap_${period}_usd`, after]),
-  );
+/** The members of a request that sets the changed caps. `null` is no cap. */
+export function readCaps(caps: Caps | undefined, texts: CapTexts) {
+  const changed = new Map(changedPeriods(caps, texts));
+  return {
+    cap_day_usd: changed.get('day'),
+    cap_week_usd: changed.get('week'),
+    cap_month_usd: changed.get('month'),
+    cap_total_usd: changed.get('total'),
+  };
 }
 
 export function capChanges(caps: Caps | undefined, texts: CapTexts): readonly Change[] {

@@ -4,13 +4,13 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 
 export function OpeningRow(props: {
-  /** Of the row, for tests: `{ 'data-entry': id }`. */
+  /** An attribute of the row, for tests: `{ 'data-entry': id }`. */
   readonly data: Readonly<Record<`data-${string}`, string>>;
-  /** What is opened, for those who do not see the row. */
+  /** The name of the details, for screen readers. */
   readonly what: string;
   /** The `<td>` before the button. */
   readonly children: ComponentChildren;
-  /** Of the whole table. */
+  /** The number of columns of the whole table. */
   readonly columns: number;
   /** `undefined` if there are none, so nothing can be opened. */
   readonly details: (() => ComponentChildren) | undefined;

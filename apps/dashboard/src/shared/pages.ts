@@ -16,7 +16,7 @@ interface State<Item> {
   readonly of: string;
   readonly items: readonly Item[] | undefined;
   readonly failure: Failure | undefined;
-  /** Of the page that is loading; `undefined` while none is. */
+  /** The cursor of the page that is loading; `undefined` while no page is loading. */
   readonly loading: { readonly cursor: string | undefined } | undefined;
   readonly next: string | undefined;
 }
@@ -34,7 +34,7 @@ function beginning<Item>(of: string): State<Item> {
 /**
  * Loads the first page, and one more with each `more`.
  *
- * @param of - Names what is listed. The list begins anew when it changes.
+ * @param of - A name for the list. When it changes, the list is loaded from the start.
  */
 export function usePages<Item>(
   of: string,

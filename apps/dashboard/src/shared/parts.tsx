@@ -70,7 +70,7 @@ export function Badge(props: {
   return <span class={`badge ${props.tone}`}>{props.children}</span>;
 }
 
-/** Shows what was loaded; until then that it loads, and if it failed, why and what to do. */
+/** Shows the loaded value. Before that, it shows that it is loading, or why loading failed. */
 export function Loaded<Value>(props: {
   readonly of: Resource<Value>;
   readonly what: string;
@@ -97,7 +97,7 @@ export function Loaded<Value>(props: {
   );
 }
 
-/** Counts down and tries again by itself where the gateway said how long to wait. */
+/** Shows a failure. If the gateway named a time to wait, counts down and then tries again. */
 export function FailureNote(props: {
   readonly failure: Failure;
   readonly what: string;
@@ -112,7 +112,7 @@ export function FailureNote(props: {
       <p>
         <strong>{TITLES[failure.kind]}.</strong> {textOf(failure, what)}
         {wait > 0 && ` Trying again in ${waitText(wait)}.`}
-        {isStale && ' What you see below was loaded before.'}
+        {isStale && ' The content below was loaded earlier.'}
       </p>
       {retry !== undefined && (
         <button type="button" onClick={retry}>
@@ -176,7 +176,7 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
       await navigator.clipboard.writeText(text);
       setState('copied');
     } catch {
-      // Browsers give pages on plain http no clipboard.
+      // On plain http, browsers do not let pages use the clipboard.
       setState('failed');
     }
   }
@@ -260,10 +260,20 @@ function Input({ id, onValue, ...props }: TextFieldProps & { readonly id: string
   }
 }
 
+type Options<Value extends string> = readonly (readonly [value: Value, label: string])[];
+
+/** @returns the option with this value, such as one of an address, or else the first one */
+export function optionOf<Value extends string>(
+  options: readonly [Options<Value>[number], ...Options<Value>],
+  value: string | undefined,
+): Value {
+  return (options.find(([each]) => each === value) ?? options[0])[0];
+}
+
 export function Choice<Value extends string>(props: {
   readonly label: string;
   readonly value: Value;
-  readonly options: readonly (readonly [value: Value, label: string])[];
+  readonly options: Options<Value>;
   readonly onValue: (value: Value) => void;
 }) {
   const id = useId();
@@ -287,11 +297,11 @@ export function Choice<Value extends string>(props: {
   );
 }
 
-/** One of a few, all visible. */
+/** A choice of one of a few options, which are all visible. */
 export function Segments<Value extends string>(props: {
   readonly label: string;
   readonly value: Value;
-  readonly options: readonly (readonly [value: Value, label: string])[];
+  readonly options: Options<Value>;
   readonly onValue: (value: Value) => void;
 }) {
   return (
@@ -346,7 +356,7 @@ export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   );
 }
 
-/** For those who use a keyboard. A link to `#main` would change the route. */
+/** Lets keyboard users skip the head. It is a button, because a link would change the route. */
 export function SkipLink() {
   return (
     <button

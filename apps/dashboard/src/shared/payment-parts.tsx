@@ -1,4 +1,4 @@
-/** How both pages name what a payment is. */
+/** The names of the states and the origins of a payment, on both pages. */
 
 import { Badge } from './parts.js';
 

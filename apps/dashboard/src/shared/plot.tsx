@@ -9,14 +9,14 @@ import { TableFrame } from './parts.js';
 
 export interface Series {
   readonly name: string;
-  /** One for each day. */
+  /** One value for each day. */
   readonly values: readonly bigint[];
 }
 
 export interface PlotProps {
-  /** What is plotted, such as `Spend per day`. */
+  /** The name of the figures, such as `Spend per day`. */
   readonly title: string;
-  /** In UTC, such as `2026-11-22`, the oldest first. */
+  /** Days in UTC, such as `2026-11-22`, the oldest first. */
   readonly days: readonly string[];
   readonly series: readonly Series[];
   readonly show: (value: bigint) => ComponentChildren;
@@ -136,7 +136,7 @@ function totalOf(series: readonly Series[], day: number): bigint {
   return series.reduce((sum, { values }) => sum + (values[day] ?? 0n), 0n);
 }
 
-/** The newest day first, as its readers look for it. Days without any usage are left out. */
+/** The newest day first, because readers look for it first. Days without usage are left out. */
 export function FiguresTable({ title, days, series, show }: PlotProps) {
   const rows = days
     .map((day, index) => ({ day, index, total: totalOf(series, index) }))

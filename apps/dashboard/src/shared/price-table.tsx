@@ -1,18 +1,10 @@
-/** What a million tokens of each model costs, by class. */
+/** A table of the prices of a million tokens of each class, by model. */
 
 import type { ComponentChildren } from 'preact';
-import type { Rates } from './charge.js';
+import type { components } from '../generated/client.js';
 import { Badge, Count, TableFrame } from './parts.js';
 
-export interface Price {
-  readonly model: string;
-  readonly display_name: string;
-  /** In USD per million tokens. */
-  readonly rates: Rates;
-  readonly is_deprecated: boolean;
-  readonly max_input_tokens: number;
-  readonly max_output_tokens: number;
-}
+export type Price = Omit<components['schemas']['Price'], 'object'>;
 
 /** The classes of tokens, in the order in which prices are shown. */
 export const CLASSES = [
@@ -21,11 +13,11 @@ export const CLASSES = [
   ['cache_read', 'Cache read'],
   ['cache_write_5m', 'Cache write, 5 min'],
   ['cache_write_1h', 'Cache write, 1 h'],
-] as const satisfies readonly (readonly [keyof Rates, string])[];
+] as const satisfies readonly (readonly [keyof Price['rates'], string])[];
 
 export function PriceTable(props: {
   readonly prices: readonly Price[];
-  /** What else is said about a model, below its name. */
+  /** Further content below the name of a model. */
   readonly note?: (price: Price) => ComponentChildren;
 }) {
   return (

@@ -1,22 +1,18 @@
-/** Read-only links to the customer's page: the same on both pages. */
+/** The dialog for read-only links to the customer's page. Both pages use it. */
 
 import { useState } from 'preact/hooks';
+import type { components } from '../generated/client.js';
 import { ActionDialog } from './actions.js';
 import type { Change } from './actions.js';
 import type { Answer } from './api.js';
 import { CodeBlock, DateOf, TextField } from './parts.js';
 
-export interface Link {
-  readonly link: string;
-  /** Below the address that clients use. */
-  readonly path: string;
-  readonly expires_at: string;
-}
+type Link = components['schemas']['Link'];
 
 const MOST_DAYS = 366;
 const DAY_SECONDS = 86_400;
 
-/** @param days - As typed. */
+/** @param days - The number as typed. */
 function daysProblem(days: string): string | undefined {
   const count = Number(days);
   const isValid = Number.isInteger(count) && count >= 1 && count <= MOST_DAYS;
@@ -35,7 +31,7 @@ function linkChanges(days: string): readonly Change[] {
 
 export function LinkDialog(props: {
   readonly title: string;
-  /** Which key it is about, as in "this key". */
+  /** The key as the texts name it, such as "this key". */
   readonly whose: string;
   /** The address before the path of the link; empty if this page does not know it. */
   readonly clientUrl: string;
@@ -63,7 +59,7 @@ export function LinkDialog(props: {
       run={(actionId) => make(Number(days) * DAY_SECONDS, actionId)}
       done={(link) => (
         <>
-          <p>Who opens this link can read, and neither spend nor change anything.</p>
+          <p>Anyone who opens this link can read, but cannot spend or change anything.</p>
           <CodeBlock text={`${clientUrl}${link.path}`} what="the read-only link" />
           {clientUrl === '' && <p>It is on the port for clients, not on this one.</p>}
           <p>

@@ -1,4 +1,4 @@
-/** Reads what an SDK received: responses or usage objects of any of the three formats. */
+/** Reads the responses or usage objects that an SDK received, in any of the three formats. */
 
 export interface TokenSums {
   readonly input: number;
@@ -8,22 +8,22 @@ export interface TokenSums {
 }
 
 export interface ReceivedUsage {
-  /** Of the request, or of the message without the prefix of its format. */
+  /** The id of the request, or that of the message without the prefix of its format. */
   readonly id: string;
-  /** As it was given. */
+  /** The id as it was given. */
   readonly givenId: string;
   readonly tokens: TokenSums;
 }
 
 export interface Received {
   readonly usages: readonly ReceivedUsage[];
-  /** Why some could not be read, with the number of the line or item. */
+  /** Each names the line or item that could not be read, and why. */
   readonly problems: readonly string[];
 }
 
 /**
  * @param text - A JSON object, an array of them, or one object per line.
- * @param idOfAll - For objects without an id, such as a usage object alone.
+ * @param idOfAll - The id of objects that have none, such as a usage object alone.
  */
 export function readReceived(text: string, idOfAll = ''): Received {
   const items = itemsOf(text);
@@ -37,7 +37,7 @@ export function readReceived(text: string, idOfAll = ''): Received {
   return { usages, problems };
 }
 
-/** The id of a message without its format: `msg_1`, `chatcmpl-msg_1` and `resp_1` are one. */
+/** The id without the prefix of a format: `msg_1`, `chatcmpl-msg_1` and `resp_1` are all `1`. */
 export function bareId(id: string): string {
   return id.replace(/^chatcmpl-/, '').replace(/^(msg|resp)_/, '');
 }

@@ -1,10 +1,10 @@
-/** What a part of the screen loads from the gateway: the data, or why there is none. */
+/** Data that a part of the screen loads from the gateway, or the reason why it has none. */
 
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Answer, Failure } from './api.js';
 
 export interface Resource<Value> {
-  /** The last that was loaded. It stays while the next is loading, and when that fails. */
+  /** The last value that was loaded. It stays while the next one loads, and if that fails. */
   readonly value: Value | undefined;
   readonly failure: Failure | undefined;
   readonly isLoading: boolean;
@@ -15,7 +15,7 @@ interface State<Value> {
   readonly value: Value | undefined;
   readonly failure: Failure | undefined;
   readonly isLoading: boolean;
-  /** What it was loaded for. */
+  /** The name of the data that the state belongs to. */
   readonly of: string;
 }
 
@@ -24,7 +24,8 @@ interface State<Value> {
  * change is dropped.
  *
  * @param load - Answers `undefined` if there is nothing to load.
- * @param of - Names what is loaded, such as a path with its query. Values of another are not shown.
+ * @param of - Names the data, such as a path with its query. When it changes, the old value is not
+ * shown any more.
  */
 export function useResource<Value>(
   of: string,

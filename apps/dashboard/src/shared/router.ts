@@ -1,6 +1,6 @@
 /**
- * Where the viewer is, kept in the fragment of the address: `#/ledger?kind=charge`. A fragment is
- * not sent to any server, and going back restores filters.
+ * The open part of the page and its filters, kept in the fragment of the address:
+ * `#/ledger?kind=charge`. A fragment is not sent to any server, and going back restores filters.
  */
 
 import { computed, signal } from '@preact/signals';
@@ -30,7 +30,7 @@ export function to(path: readonly string[], query: Route['query'] = {}): string 
   return withQuery(`#/${path.map(encodeURIComponent).join('/')}`, query);
 }
 
-/** Changes filters: each change is a step that going back undoes. */
+/** Changes filters. Going back in the browser undoes each change. */
 export function changeQuery(change: Route['query']): void {
   const { path, query } = route.peek();
   location.hash = to(path, { ...query, ...change });

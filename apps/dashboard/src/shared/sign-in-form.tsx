@@ -1,4 +1,4 @@
-/** Where a secret is exchanged for the page. */
+/** The form with which a person signs in with a secret. */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -7,17 +7,17 @@ import { FailureNote, TextField } from './parts.js';
 
 export function SignInForm(props: {
   readonly title: string;
-  /** Between the title and the form. */
+  /** The content between the title and the form. */
   readonly intro?: ComponentChildren;
   /** Why the person has to sign in again. */
   readonly message: string | undefined;
   readonly label: string;
   readonly hint: string;
-  /** For a secret that the gateway does not know. */
+  /** The error for a secret that the gateway does not know. */
   readonly unknown: string;
-  /** What cannot be loaded if the gateway does not answer. */
+  /** The name of the data that cannot be loaded if the gateway does not answer. */
   readonly what: string;
-  /** Below the field. */
+  /** The content below the field. */
   readonly children?: ComponentChildren;
   readonly signIn: (secret: string) => Promise<Answer<unknown>>;
 }) {

@@ -8,7 +8,7 @@ const timeFormat = new Intl.DateTimeFormat(undefined, {
 });
 const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 
-/** @param iso - As the gateway sends it. */
+/** @param iso - A time as the gateway sends it. */
 export function timeText(iso: string): string {
   return timeFormat.format(new Date(iso));
 }
@@ -50,12 +50,12 @@ export function waitText(seconds: number): string {
   return `${String(count)} ${unit}${count === 1 ? '' : 's'}`;
 }
 
-/** What an `<input type="datetime-local">` gives, in the viewer's zone, as ISO 8601. */
+/** Converts the value of an `<input type="datetime-local">`, in the viewer's zone, to ISO 8601. */
 export function isoOfLocal(text: string): string {
   return new Date(text).toISOString();
 }
 
-/** The next day, of a day such as `2026-11-22`. */
+/** The day after a day such as `2026-11-22`. */
 export function dayAfter(day: string): string {
   return utcDay(Date.parse(`${day}T00:00:00Z`) + DAY_MS);
 }

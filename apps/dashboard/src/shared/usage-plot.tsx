@@ -2,22 +2,14 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { components } from '../generated/client.js';
 import { Count, Empty, Money, Segments } from './parts.js';
 import { FiguresTable, StackedBars } from './plot.js';
 import type { Series } from './plot.js';
 import { formatUsd, parseUsd, roundedUsd } from './usd.js';
 
 /** One row of the gateway's sums by day and model. */
-export interface DayModelSum {
-  readonly day?: string | undefined;
-  readonly model?: string | undefined;
-  readonly requests: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cache_read_input_tokens: number;
-  readonly cache_creation_input_tokens: number;
-  readonly charged_usd: string;
-}
+type DayModelSum = components['schemas']['UsageSum'];
 
 type Measure = 'spend' | 'tokens' | 'requests';
 export type DayCount = '7' | '30' | '90';
@@ -45,7 +37,7 @@ const counts = new Intl.NumberFormat();
 export function UsagePlot(props: {
   readonly days: readonly string[];
   readonly sums: readonly DayModelSum[];
-  /** Where the number of days is chosen. */
+  /** The field for the number of days. */
   readonly controls: ComponentChildren;
 }) {
   const { days, sums, controls } = props;
@@ -76,7 +68,7 @@ export function UsagePlot(props: {
   );
 }
 
-/** The colours that can be told apart. Beyond them, models share the last. */
+/** The number of colours that can be told apart. If there are more models, the rest share one. */
 const MAX_SERIES = 8;
 
 function seriesOf(

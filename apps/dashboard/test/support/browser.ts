@@ -1,4 +1,4 @@
-/** Chromium without a window, and pages that watch for everything that must not happen. */
+/** Chromium without a window, and pages that record errors and forbidden requests. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 /** The built pages. `npm test` builds before it tests. */
 export const PAGES_DIR = join(__dirname, '../../dist');
 
-/** A browser on the machine of the tests has no need for Google's services. */
+/** Arguments that keep Chromium from calling Google's services. */
 const ARGUMENTS = [
   '--no-sandbox',
   '--disable-quic',
@@ -20,7 +20,7 @@ const ARGUMENTS = [
 
 export function openBrowser(): Promise<Browser> {
   const executablePath = process.env['TEST_CHROMIUM'];
-  if (executablePath === undefined) throw new Error('TEST_CHROMIUM: names no browser');
+  if (executablePath === undefined) throw new Error('TEST_CHROMIUM: is not set');
   return chromium.launch({ executablePath, args: ARGUMENTS });
 }
 
@@ -45,13 +45,13 @@ export const LOOKS: readonly Look[] = [
 
 export interface Window extends Look {
   readonly cookie?: string;
-  /** Another origin that the page may open, as the page of a payment provider. */
+  /** Another origin that the page may open, such as that of a payment provider's page. */
   readonly leadsTo?: string;
 }
 
 let windows = 0;
 
-/** A window of its own: it shares nothing with others, not even the address. */
+/** Opens a separate window, which shares nothing with others, not even the client's address. */
 export async function openPage(
   browser: Browser,
   url: string,
@@ -106,6 +106,19 @@ export async function consoleCookie(consoleUrl: string, token: string): Promise<
   return cookie;
 }
 
+/** The console, signed in by a cookie. */
+export async function openConsole(
+  browser: Browser,
+  consoleUrl: string,
+  cookie: string,
+  look: Look = { width: 1280, theme: 'light' },
+): Promise<WatchedPage> {
+  const watched = await openPage(browser, consoleUrl, { ...look, cookie });
+  await watched.page.getByRole('navigation').waitFor();
+  await loaded(watched.page);
+  return watched;
+}
+
 export async function signIn(page: Page, secret: string): Promise<void> {
   await page.locator('input[type=password]').fill(secret);
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -116,7 +129,7 @@ export async function signIn(page: Page, secret: string): Promise<void> {
 export async function openPart(page: Page, part: string): Promise<void> {
   await page.evaluate(async (hash) => {
     location.hash = hash;
-    // Until the page has begun to draw it.
+    // Waits until the page has begun to draw the part.
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
   }, `#/${part}`);
   await loaded(page);
@@ -135,9 +148,9 @@ export function valuesOf(page: Page, selector: string): Promise<readonly string[
 
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
-/** @returns what axe finds, each with the element that it finds it on */
+/** @returns the findings of axe, each with its element */
 export async function axeFindings({ page, context }: WatchedPage): Promise<readonly string[]> {
-  // Not a script element, which the content policy would refuse.
+  // Not by a script element, because the content policy would refuse it.
   const session = await context.newCDPSession(page);
   await session.send('Runtime.evaluate', { expression: axeSource });
   const { result } = await session.send('Runtime.evaluate', {
@@ -151,7 +164,7 @@ export async function axeFindings({ page, context }: WatchedPage): Promise<reado
   return result.value as readonly string[];
 }
 
-/** How far the page is wider than its window. Parts that scroll in their own frame do not count. */
+/** By how much the page is wider than its window. Parts that scroll in a frame are not counted. */
 export function overflow(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
 }

@@ -1,4 +1,4 @@
-/** A gateway with the pages, an account of which all money is, and traffic of both formats. */
+/** A gateway with the pages, one account that has all the money, and traffic of both formats. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,14 +23,14 @@ export function startPages(env: Readonly<Record<string, string>> = {}): Promise<
       ADMIN_TOKEN,
       ADMIN_TOKENS: `reader:read:${READ_TOKEN}`,
       KEY_PEPPER: 'pepper of the tests of the pages',
-      // Reads are limited per address, and each window has one of its own.
+      // Reads are limited per address, and each window sends an address of its own.
       TRUST_PROXY: '1',
       ...env,
     },
   });
 }
 
-/** A folder for the ledger that several gateways open one after the other. */
+/** A folder for a ledger, which several gateways can open one after the other. */
 export function createFolder(): { readonly path: string; readonly remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'gateway-pages-'));
   return {
@@ -71,7 +71,7 @@ export async function sendTraffic(
   }
 }
 
-/** Whole numbers from 0 to below a bound; mulberry32. */
+/** Returns whole numbers from 0, included, to a bound, excluded (mulberry32). */
 function pseudoRandom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

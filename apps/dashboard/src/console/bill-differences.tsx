@@ -1,0 +1,208 @@
+/** What the provider and the ledger have of each day and model that differs, and why. */
+
+import { Id } from '../shared/ids.js';
+import { OpeningRow } from '../shared/opening-row.js';
+import { Count, Money, TableFrame, Time } from '../shared/parts.js';
+import { CLASSES } from '../shared/price-table.js';
+import { to } from '../shared/router.js';
+import { sumUsd } from '../shared/usd.js';
+import type { Sent } from './session.js';
+
+type Difference = Sent<'ProviderReconciliation'>['differences'][number];
+type Item = Difference['items'][number];
+type Explanation = Difference['requests'][number];
+
+export function DifferenceList({ of }: { readonly of: readonly Difference[] }) {
+  return (
+    <TableFrame label="Differences">
+      <table>
+        <caption>
+          Sums of what differs. A difference is worth its tokens or its costs, whichever is more.
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Day and model</th>
+            <th scope="col" class="n">
+              Provider
+            </th>
+            <th scope="col" class="n">
+              Ledger
+            </th>
+            <th scope="col" class="n">
+              Worth
+            </th>
+            <th scope="col">Details</th>
+          </tr>
+        </thead>
+        <tbody>
+          {of.map((difference) => (
+            <Row key={`${difference.day} ${difference.model ?? ''}`} of={difference} />
+          ))}
+        </tbody>
+      </table>
+    </TableFrame>
+  );
+}
+
+const COLUMNS = 5;
+
+function Row({ of }: { readonly of: Difference }) {
+  const model = of.model ?? 'no model';
+  return (
+    <OpeningRow
+      data={{ 'data-difference': `${of.day} ${model}` }}
+      what={`the difference of ${of.day}, ${model}`}
+      columns={COLUMNS}
+      details={() => <Details of={of} name={`${of.day}, ${model}`} />}
+    >
+      <td>
+        {of.day}
+        <span class="when">{model}</span>
+      </td>
+      <td class="n">
+        <Money usd={sumUsd(of.items.map((item) => item.provider_usd))} />
+      </td>
+      <td class="n">
+        <Money usd={sumUsd(of.items.map((item) => item.ledger_usd))} />
+      </td>
+      <td class="n">
+        <Money usd={of.difference_usd} />
+      </td>
+    </OpeningRow>
+  );
+}
+
+/** @param props.name - Of the difference: several may be open. */
+function Details({ of, name }: { readonly of: Difference; readonly name: string }) {
+  return (
+    <div class="stack">
+      <Items of={of.items} name={name} />
+      {of.requests.length > 0 && <Requests of={of.requests} name={name} hasMore={of.has_more} />}
+      {of.requests.length === 0 && (
+        <p>
+          No request explains it. Either something else uses the same organization, or, if only the
+          costs differ, the price table differs from what the provider bills.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Items({ of, name }: { readonly of: readonly Item[]; readonly name: string }) {
+  return (
+    <TableFrame label={`What differs: ${name}`}>
+      <table class="items">
+        <caption>What differs</caption>
+        <thead>
+          <tr>
+            <th scope="col">What</th>
+            <th scope="col" class="n">
+              Provider, tokens
+            </th>
+            <th scope="col" class="n">
+              Ledger, tokens
+            </th>
+            <th scope="col" class="n">
+              Provider, USD
+            </th>
+            <th scope="col" class="n">
+              Ledger, USD
+            </th>
+            <th scope="col" class="n">
+              Worth
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {of.map((item) => (
+            <tr key={item.item} data-item={item.item}>
+              <th scope="row">{nameOf(item.item)}</th>
+              <td class="n">
+                <Tokens of={item.provider_tokens} />
+              </td>
+              <td class="n">
+                <Tokens of={item.ledger_tokens} />
+              </td>
+              <td class="n">
+                <Money usd={item.provider_usd} />
+              </td>
+              <td class="n">
+                <Money usd={item.ledger_usd} />
+              </td>
+              <td class="n">
+                {item.difference_usd === null ? 'no price' : <Money usd={item.difference_usd} />}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableFrame>
+  );
+}
+
+/** A class of tokens, what was written off, or the provider's own word for another cost. */
+function nameOf(item: string): string {
+  const known = CLASSES.find(([name]) => name === item);
+  return known?.[1] ?? (item === 'written_off' ? 'Written off' : item.replaceAll('_', ' '));
+}
+
+function Tokens({ of }: { readonly of: number | null }) {
+  return of === null ? <span class="quiet">no tokens</span> : <Count of={of} />;
+}
+
+/** What happened to a request, as docs/operating.md explains at more length. */
+const CAUSES: Readonly<Record<Explanation['cause'], string>> = {
+  in_flight_at_midnight: 'charged just after midnight; the provider may count it on the day before',
+  written_off: 'the balance did not cover it',
+  set_aside: 'in quarantine: its usage could not be charged',
+  hold_open: 'a process ended during the request; its hold is open',
+  not_charged: 'a log says that it was not charged',
+  not_in_ledger: 'a log has its charge, and the ledger has not',
+  other_counts: 'a log has other counts than the ledger',
+};
+
+function Requests(props: {
+  readonly of: readonly Explanation[];
+  readonly name: string;
+  readonly hasMore: boolean;
+}) {
+  return (
+    <>
+      <TableFrame label={`Requests that may explain it: ${props.name}`}>
+        <table>
+          <caption>Requests that may explain it</caption>
+          <thead>
+            <tr>
+              <th scope="col">Request</th>
+              <th scope="col">What happened</th>
+              <th scope="col">Time</th>
+              <th scope="col">Key</th>
+            </tr>
+          </thead>
+          <tbody>
+            {props.of.map(({ request_id: id, key_id: keyId, cause, at, detail }) => (
+              <tr key={`${cause} ${id}`} data-cause={cause}>
+                <td>
+                  <a href={to(['dispute'], { request_id: id })}>
+                    <Id of={id} />
+                  </a>
+                </td>
+                <td>
+                  {CAUSES[cause]}
+                  <span class="when">{detail}</span>
+                </td>
+                <td>
+                  <Time iso={at} />
+                </td>
+                <td>
+                  <Id of={keyId} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableFrame>
+      {props.hasMore && <p>There are more. The first 100 are shown.</p>}
+    </>
+  );
+}

@@ -1,0 +1,151 @@
+/** Compares the ledger with what the provider counted and bills, for days that can be chosen. */
+
+import { useState } from 'preact/hooks';
+import { isNotConfigured } from '../shared/api.js';
+import { Badge, Count, Empty, Loaded, Money, TextField } from '../shared/parts.js';
+import { useResource } from '../shared/resource.js';
+import { changeQuery, route } from '../shared/router.js';
+import { dayAfter, lastDays } from '../shared/times.js';
+import { readTypedUsd } from '../shared/usd.js';
+import { DifferenceList } from './bill-differences.js';
+import { call } from './session.js';
+import type { Sent } from './session.js';
+
+/** The days are in the address, so a comparison can be shared. It begins when they are there. */
+export function ProviderBill() {
+  const { from = '', until = '', tolerance = '' } = route.value.query;
+  const [turn, setTurn] = useState(0);
+  const of = { from, until, tolerance };
+  return (
+    <section class="card" aria-label="Provider's bill">
+      <h2>Provider's bill</h2>
+      <p>
+        Compares the ledger with the usage report and the cost report of the provider: each UTC day,
+        model and class of tokens. It reads, and changes nothing.
+      </p>
+      <Days
+        key={JSON.stringify(of)}
+        of={of}
+        compare={(chosen) => {
+          changeQuery(chosen);
+          setTurn(turn + 1);
+        }}
+      />
+      {from !== '' && until !== '' && (
+        <Compared key={`${JSON.stringify(of)} ${String(turn)}`} of={of} />
+      )}
+    </section>
+  );
+}
+
+/** As typed. */
+type Chosen = Readonly<Record<'from' | 'until' | 'tolerance', string>>;
+
+const DAY_COUNT = 7;
+
+function Days(props: { readonly of: Chosen; readonly compare: (chosen: Chosen) => void }) {
+  const { of, compare } = props;
+  // Today is left out: the reports are late, and the day is not over.
+  const last = lastDays(DAY_COUNT + 1, Date.now()).slice(0, -1);
+  const [from, setFrom] = useState(of.from === '' ? (last[0] ?? '') : of.from);
+  const [until, setUntil] = useState(of.until === '' ? (last.at(-1) ?? '') : of.until);
+  const [tolerance, setTolerance] = useState(of.tolerance);
+  const isAmount = tolerance.trim() === '' || readTypedUsd(tolerance) !== undefined;
+  return (
+    <form
+      class="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isAmount) compare({ from, until, tolerance: readTypedUsd(tolerance) ?? '' });
+      }}
+    >
+      <TextField label="First day (UTC)" type="date" required value={from} onValue={setFrom} />
+      <TextField label="Last day (UTC)" type="date" required value={until} onValue={setUntil} />
+      <TextField
+        label="Tolerance, USD"
+        inputMode="decimal"
+        placeholder="0"
+        value={tolerance}
+        onValue={setTolerance}
+      />
+      <button type="submit" class="main">
+        Compare
+      </button>
+      {!isAmount && (
+        <p class="note bad" role="alert">
+          Tolerance: an amount such as 0.05, or nothing.
+        </p>
+      )}
+    </form>
+  );
+}
+
+function Compared({ of }: { readonly of: Chosen }) {
+  const comparison = useResource('comparison', (signal) =>
+    call('GET', '/admin/reconciliation', {
+      query: {
+        from: of.from,
+        until: dayAfter(of.until),
+        tolerance_usd: of.tolerance === '' ? undefined : of.tolerance,
+      },
+      signal,
+    }),
+  );
+  if (isNotConfigured(comparison.failure)) return <NoReports />;
+  return (
+    <Loaded of={comparison} what="the comparison">
+      {(value) => <Result of={value} />}
+    </Loaded>
+  );
+}
+
+function NoReports() {
+  return (
+    <Empty>
+      The gateway may not read the provider's reports. Set <code>ANTHROPIC_ADMIN_KEY</code> to an
+      admin key of your organization (sk-ant-admin…, from the provider's console), and start the
+      gateway again.
+    </Empty>
+  );
+}
+
+function Result({ of }: { readonly of: Sent<'ProviderReconciliation'> }) {
+  const { differences, compared } = of;
+  const isSame = differences.length === 0;
+  return (
+    <div class="stack">
+      <p role="status">
+        <Badge tone={of.is_within_tolerance ? 'good' : 'bad'}>
+          {isSame ? 'the same' : of.is_within_tolerance ? 'within the tolerance' : 'different'}
+        </Badge>{' '}
+        <Count of={compared} /> sums of a day, a model and a class of tokens or costs were compared.
+      </p>
+      <dl class="grid">
+        <Figure name="The provider bills" usd={of.provider_usd} />
+        <Figure name="The ledger charged" usd={of.ledger_usd} />
+        <Figure name="The differences are worth" usd={of.difference_usd} />
+        <Figure name="Tolerance" usd={of.tolerance_usd} />
+      </dl>
+      {isSame ? (
+        <Empty>
+          {compared === 0
+            ? 'Neither the provider nor the ledger has any usage in these days.'
+            : 'The provider and the ledger have the same tokens and costs.'}
+        </Empty>
+      ) : (
+        <DifferenceList of={differences} />
+      )}
+    </div>
+  );
+}
+
+function Figure({ name, usd }: { readonly name: string; readonly usd: string }) {
+  return (
+    <div class="figure">
+      <dt>{name}</dt>
+      <dd>
+        <Money usd={usd} />
+      </dd>
+    </div>
+  );
+}

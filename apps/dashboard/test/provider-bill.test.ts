@@ -1,0 +1,202 @@
+/** The comparison with the provider's bill on the console's page, in a browser. */
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startUpstreamSimulator } from '@gateway/upstream-simulator';
+import type { UpstreamSimulator } from '@gateway/upstream-simulator';
+import type { Browser, Page } from 'playwright-core';
+import { unitsPerToken } from '../../gateway/test/support/billed-prices.js';
+import { postMessages, userMessage } from '../../gateway/test/support/gateway.js';
+import type { TestGateway } from '../../gateway/test/support/gateway.js';
+import {
+  LOOKS,
+  axeFindings,
+  consoleCookie,
+  loaded,
+  openBrowser,
+  openConsole,
+  openPart,
+  overflow,
+  valuesOf,
+} from './support/browser.js';
+import type { Look } from './support/browser.js';
+import { READ_TOKEN, sendTraffic, startPages } from './support/traffic.js';
+
+const FOREIGN = 'claude-opus-4-8';
+const SET_ASIDE = 'claude-opus-4-6';
+const DAY_MS = 86_400_000;
+/** So that midnight may pass during the tests. */
+const dayText = (offset: number) =>
+  new Date(Date.now() + offset * DAY_MS).toISOString().slice(0, 10);
+const RANGE = { from: dayText(-1), until: dayText(1) };
+const PART = `bill?from=${RANGE.from}&until=${RANGE.until}`;
+
+let browser: Browser;
+let provider: UpstreamSimulator;
+let gateway: TestGateway;
+let apiKey: string;
+let consoleUrl: string;
+let cookie: string;
+beforeAll(async () => {
+  browser = await openBrowser();
+  provider = await startUpstreamSimulator({ allowScriptText: true, unitsPerToken });
+  gateway = await startPages({
+    UPSTREAM_URL: provider.url,
+    ANTHROPIC_ADMIN_KEY: 'sk-ant-admin-of-the-browser-tests',
+    ANTHROPIC_ADMIN_URL: provider.url,
+  });
+  ({ apiKey } = await gateway.createKey());
+  consoleUrl = `${gateway.adminUrl}/console/`;
+  // Who may only read sees all of it.
+  cookie = await consoleCookie(consoleUrl, READ_TOKEN);
+});
+afterAll(async () => {
+  await browser.close();
+  await gateway.stop();
+  await provider.close();
+});
+
+const open = (look?: Look) => openConsole(browser, consoleUrl, cookie, look);
+const figures = (page: Page) => valuesOf(page, 'dl.grid data');
+const compare = async (page: Page) => {
+  await page.getByRole('button', { name: 'Compare' }).click();
+  await loaded(page);
+};
+const reported = () =>
+  gateway.call('reconcileProvider', { from: RANGE.from, until: dayText(2), tolerance_usd: '0' });
+
+describe("the provider's bill", () => {
+  it('is the same for traffic through the gateway, for the days that were chosen', async () => {
+    const { page, context, problems } = await open();
+    await page.getByRole('link', { name: "compare it with the provider's bill" }).click();
+    await page.getByLabel('First day').waitFor();
+    expect(await page.getByText('were compared').count()).toBe(0);
+    await page.getByLabel('First day').fill(RANGE.from);
+    await page.getByLabel('Last day').fill(RANGE.until);
+    await compare(page);
+    await page.getByText('Neither the provider nor the ledger has any usage').waitFor();
+    await sendTraffic(gateway, [apiKey], { count: 12, seed: 9 });
+    await compare(page);
+    await page.getByText('have the same tokens and costs').waitFor();
+    const { charged_usd: charged } = await gateway.call('auditLedger', {});
+    expect(await figures(page)).toEqual([charged, charged, '0', '0']);
+    // The days are in the address.
+    await page.reload();
+    await page.getByText('have the same tokens and costs').waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('shows what differs by day and model, and the requests that may explain it', async () => {
+    await fetch(`${provider.url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': 'another', 'anthropic-version': '2023-06-01' },
+      body: JSON.stringify(userMessage('From elsewhere', { model: FOREIGN })),
+    }).then((response) => response.text());
+    const script = JSON.stringify({ usage: { output_tokens: -4 } });
+    const wrong = userMessage(`[[script:${script}]] Hello`, { model: SET_ASIDE });
+    const response = await postMessages(gateway, apiKey, wrong);
+    await response.text();
+    const { differences, ...report } = await reported();
+    expect(differences.map(({ model }) => model)).toEqual([SET_ASIDE, FOREIGN]);
+    const { page, context, problems } = await open();
+    await openPart(page, PART);
+    await page.getByText('different', { exact: true }).waitFor();
+    expect(await figures(page)).toEqual([
+      report.provider_usd,
+      report.ledger_usd,
+      report.difference_usd,
+      '0',
+    ]);
+    for (const difference of differences) {
+      const row = page.locator(`tr[data-difference="${difference.day} ${difference.model ?? ''}"]`);
+      await row.getByRole('button').click();
+      const details = page.locator('tr.detail');
+      for (const item of difference.items) {
+        const shown = await valuesOf(page, `tr.detail tr[data-item="${item.item}"] data`);
+        expect(shown).toEqual([
+          String(item.provider_tokens),
+          String(item.ledger_tokens),
+          item.provider_usd,
+          item.ledger_usd,
+          item.difference_usd,
+        ]);
+      }
+      const causes = await details
+        .locator('tr[data-cause]')
+        .evaluateAll((rows) => rows.map((each) => each.getAttribute('data-cause')));
+      expect(causes).toEqual(difference.requests.map(({ cause }) => cause));
+      expect(await details.getByText('No request explains it').count()).toBe(
+        difference.requests.length === 0 ? 1 : 0,
+      );
+      await row.getByRole('button').click();
+    }
+    expect(differences.flatMap(({ requests }) => requests)).toMatchObject([{ cause: 'set_aside' }]);
+    // What is worth no more than this is within the tolerance.
+    await page.getByLabel('Tolerance, USD').fill('much');
+    await page.getByRole('button', { name: 'Compare' }).click();
+    expect(await page.getByRole('alert').innerText()).toContain('Tolerance: an amount');
+    await page.getByLabel('Tolerance, USD').fill('10');
+    await compare(page);
+    await page.getByText('within the tolerance').waitFor();
+    expect((await figures(page)).at(-1)).toBe('10');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('says what is wrong with the days, and when the provider or the gateway do not answer', async () => {
+    const { page, context, problems } = await open();
+    await openPart(page, `bill?from=${RANGE.until}&until=${dayText(-3)}`);
+    expect(await page.getByRole('alert').innerText()).toContain('until: must be after from');
+    await page.route('**/admin/reconciliation?**', (route) =>
+      route.fulfill({
+        status: 502,
+        json: { error: { message: 'the usage report cannot be read' } },
+      }),
+    );
+    await openPart(page, PART);
+    expect(await page.getByRole('alert').innerText()).toContain('the usage report cannot be read');
+    await page.unroute('**/admin/reconciliation?**');
+    await page.route('**/admin/reconciliation?**', (route) => route.abort());
+    await compare(page);
+    expect(await page.getByRole('alert').innerText()).toContain('No connection');
+    await page.unroute('**/admin/reconciliation?**');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('were compared').waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('names the setting that it needs', async () => {
+    const other = await startPages();
+    const url = `${other.adminUrl}/console/`;
+    const watched = await openConsole(browser, url, await consoleCookie(url, READ_TOKEN));
+    await openPart(watched.page, PART);
+    await watched.page.getByText('Set ANTHROPIC_ADMIN_KEY').waitFor();
+    expect(await watched.page.getByRole('alert').count()).toBe(0);
+    expect(await axeFindings(watched)).toEqual([]);
+    expect(watched.problems).toEqual([]);
+    await watched.context.close();
+    await other.stop();
+  });
+
+  it.each(LOOKS)('has nothing that axe finds, and fits, at $width px in $theme', async (look) => {
+    const watched = await open(look);
+    const { page, context, problems } = watched;
+    await openPart(page, PART);
+    // An opened one has another name.
+    for (const [index, unopened] of [2, 1].entries()) {
+      await page
+        .getByRole('button', { name: /^Open the/ })
+        .nth(0)
+        .click();
+      expect(await page.getByRole('button', { name: /^Open the/ }).count()).toBe(unopened - 1);
+      expect(await page.locator('tr.detail').count()).toBe(index + 1);
+    }
+    expect({ findings: await axeFindings(watched), overflow: await overflow(page) }).toEqual({
+      findings: [],
+      overflow: 0,
+    });
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+});
