@@ -3,8 +3,8 @@
  * continue to serve others, must keep its memory bounded, and must charge every response.
  *
  * The first phase sends one body after another, so that each block of the event loop and each
- * growth of memory belongs to one body. The second sends many at once, from several keys, while a
- * customer makes small requests.
+ * growth of memory can be attributed to one body. The second phase sends many bodies at once, from
+ * several keys, while a customer makes small requests.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -32,9 +32,11 @@ const HEAP_MEGABYTES = 512;
 /** The memory limit of the whole process, on systems where it can be set. */
 const SYSTEM_MEGABYTES = 768;
 const LONGEST_BLOCK_MS = 100;
+/** How often a body that seems to block for longer is sent again. */
+const REPEATS = 2;
 /**
- * Allowed growth of memory by a body, as a multiple of its size, in addition to that of the worker
- * thread.
+ * Allowed growth of memory by a body, as a multiple of its size. The memory of the worker thread is
+ * allowed in addition.
  */
 const LARGEST_GROWTH = 4;
 const THREAD_BYTES = 48 * MEBIBYTE;
@@ -96,18 +98,29 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
     }
   }
 
+  /** @returns the longest block since the last call. */
+  async function longestBlockMs() {
+    return 1000 * (await gateway.metric('nodejs_eventloop_lag_max_seconds'));
+  }
+
   async function attackAlone(shape, bytes, encoding) {
     const plain = Buffer.from(shape.make(bytes));
     const body = ENCODINGS[encoding](plain);
     const { pid } = gateway;
-    await gateway.metric('nodejs_eventloop_lag_max_seconds');
+    await longestBlockMs();
     probe.reset();
     const before = resetPeak(pid);
     const { status, text } = await send(attacker, { ...shape, body, encoding });
     // Work that continues after the response counts for this body too.
     await sleep(bytes > MEBIBYTE ? 50 : 0);
-    const blockMs = 1000 * (await gateway.metric('nodejs_eventloop_lag_max_seconds'));
+    let blockMs = await longestBlockMs();
     const growth = peakOf(pid) - before;
+    // Other processes cause long blocks, too. A long block by the body itself happens each time.
+    for (let repeats = 0; blockMs > LONGEST_BLOCK_MS && repeats < REPEATS; repeats += 1) {
+      await send(attacker, { ...shape, body, encoding });
+      await sleep(50);
+      blockMs = Math.min(blockMs, await longestBlockMs());
+    }
     const what = `${shape.format}, ${shape.name}, ${plain.length} bytes, ${encoding}: ${status}`;
     tally[status] = (tally[status] ?? 0) + 1;
     const times = (growth - THREAD_BYTES) / plain.length;
@@ -159,7 +172,7 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
   await system.stop();
   const systemLimit =
     memoryLimit === undefined
-      ? 'this system let no limit be set'
+      ? 'this system does not allow a limit'
       : `${SYSTEM_MEGABYTES} MiB from the system, at most ${Math.round(memoryLimit.peakBytes() / MEBIBYTE)} used`;
   await memoryLimit?.remove();
 
@@ -273,7 +286,10 @@ function planOf({ bodies, sizes }, random) {
   return random.shuffle(plan);
 }
 
-/** Checks the gateway's health from another thread, which this thread cannot block. */
+/**
+ * Checks the gateway's health from another thread, so that work in this thread does not delay the
+ * check.
+ */
 function startProbe(url) {
   const longest = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(new URL('./attack/probe.mjs', import.meta.url), {

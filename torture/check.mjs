@@ -55,7 +55,10 @@ export function toUnits(decimal) {
   return decimal.startsWith('-') ? -units : units;
 }
 
-/** One line of a part's result: a comparison, the number of violations, and the first of them. */
+/**
+ * One line of a part's result: the comparison, the number of violations, and the first few
+ * violations.
+ */
 export function lineOf(name, what, violations, examples = 3) {
   return { name, what, violations: violations.length, examples: violations.slice(0, examples) };
 }

@@ -1,6 +1,6 @@
 /**
  * Clients that record every usage object they receive: the external witness. The ledger must
- * contain all of them, even if processes were killed.
+ * contain all these usages, even if processes were killed.
  */
 
 import { Agent, request } from 'undici';

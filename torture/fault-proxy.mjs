@@ -1,7 +1,7 @@
 /**
- * A TCP proxy that injects faults on demand, with the names of toxiproxy: latency, reset, slices,
- * stall, down. It connects two parts of the system. While its fault is `none`, it forwards all
- * bytes.
+ * A TCP proxy that injects faults on demand. The faults have the names that toxiproxy uses:
+ * latency, reset, slices, stall, down. It connects two parts of the system. While its fault is
+ * `none`, it forwards all bytes.
  */
 
 import { connect, createServer } from 'node:net';

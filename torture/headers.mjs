@@ -1,4 +1,4 @@
-/** The headers of a call that either format accepts. */
+/** The headers of a call. Both formats accept them. */
 
 export function callHeaders(credential) {
   return {

@@ -1,6 +1,7 @@
 /**
  * Torture of the whole system: replicas, PostgreSQL, Redis and clients. Kills processes and breaks
- * links while streamed requests run. Afterwards clients, upstream and ledger must agree.
+ * links while streamed requests run. Afterwards the records of clients, upstream and ledger must
+ * agree.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -85,7 +86,7 @@ export async function tortureHttp(options, random, say) {
   clients.stop();
   await running;
 
-  say('healing: all faults off, every replica drains');
+  say('healing: all faults end, and every replica drains');
   done.badExits += await system.drain();
   await store.sealEntries({ all: true });
   const audit = await store.audit();

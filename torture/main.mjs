@@ -5,7 +5,7 @@
  *   npm run torture                     a short run of everything
  *   npm run torture -- --gate           the size of a release test
  *   npm run torture -- --only race      one part: store, power, http, accounts, race, zero, attack,
- *                                       payments or timing
+ *                                       payments, payments-embedded or timing
  *   npm run torture -- --seed 7         the same choices again
  *   npm run torture -- --untimed        prints times without checking them, for a busy machine
  */
@@ -22,6 +22,7 @@ import { tortureStore } from './store.mjs';
 import { tortureTiming } from './timing.mjs';
 
 const REPLICAS = { replicaCount: 4 };
+const ON_POSTGRES = { ledger: 'PostgreSQL', replicaCount: 2 };
 
 /** Each part's function, and its size without `--gate` and with it. */
 const PARTS = {
@@ -34,11 +35,18 @@ const PARTS = {
   power: {
     title: 'the embedded ledger, with its power cut and its process killed at any moment',
     run: torturePower,
-    short: { runs: 4, cuts: 10, charges: 2_000, kills: 5, chargesPerKill: 1_000 },
-    gate: { runs: 40, cuts: 25, charges: 20_000, kills: 200, chargesPerKill: 2_000 },
+    short: { runs: 6, failingRuns: 2, cuts: 10, charges: 2_000, kills: 5, chargesPerKill: 1_000 },
+    gate: {
+      runs: 50,
+      failingRuns: 10,
+      cuts: 25,
+      charges: 20_000,
+      kills: 200,
+      chargesPerKill: 2_000,
+    },
   },
   http: {
-    title: 'everything, from client to upstream, with every process and link broken',
+    title: 'the whole system, from client to upstream, while every process and link is broken',
     run: tortureHttp,
     short: {
       requests: 1_000,
@@ -88,13 +96,13 @@ const PARTS = {
     },
   },
   race: {
-    title: 'the last cent, with the default overdraft',
+    title: 'simultaneous requests for the last cent of a key, with the default overdraft',
     run: tortureRace,
     short: { overdraft: 'bounded', rounds: 50, kills: 0, ...REPLICAS },
     gate: { overdraft: 'bounded', rounds: 1_000, kills: 0, ...REPLICAS },
   },
   zero: {
-    title: 'the last cent, with OVERDRAFT=none',
+    title: 'simultaneous requests for the last cent of a key, with OVERDRAFT=none',
     run: tortureRace,
     short: { overdraft: 'none', rounds: 50, kills: 3, ...REPLICAS },
     gate: { overdraft: 'none', rounds: 1_000, kills: 50, ...REPLICAS },
@@ -108,8 +116,14 @@ const PARTS = {
   payments: {
     title: 'payments, refunds and disputes, whose notifications are lost, repeated and disordered',
     run: torturePayments,
-    short: { payments: 300, kills: 3, databaseCrashes: 1, parallel: 16, replicaCount: 2 },
-    gate: { payments: 10_000, kills: 20, databaseCrashes: 3, parallel: 32, replicaCount: 2 },
+    short: { ...ON_POSTGRES, payments: 300, kills: 3, powerCuts: 1, parallel: 16 },
+    gate: { ...ON_POSTGRES, payments: 10_000, kills: 20, powerCuts: 3, parallel: 32 },
+  },
+  'payments-embedded': {
+    title: 'the same payments on the embedded ledger, whose disk loses its power',
+    run: torturePayments,
+    short: { ledger: 'embedded', payments: 300, kills: 2, powerCuts: 2, parallel: 16 },
+    gate: { ledger: 'embedded', payments: 10_000, kills: 20, powerCuts: 20, parallel: 32 },
   },
   timing: {
     title: 'the time to refuse a key, by the reason of the refusal',

@@ -1,107 +1,144 @@
 /**
  * Payments under faults: customers pay on the simulated Stripe, which refunds and disputes at
- * random. Its notifications are dropped, repeated, delayed and sent to any replica, together with
- * forged ones, while gateways and the database are killed. Afterwards the provider's records are
- * compared with the ledger and with every balance.
+ * random. Its notifications are dropped, repeated, delayed and sent to any gateway, together with
+ * forged ones, while gateways are killed and the ledger's power is cut. Afterwards the provider's
+ * records are compared with the ledger and with every balance.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { startStripeSimulator } from '../packages/payments/dist/testing/index.js';
 import { lineOf } from './check.mjs';
-import { startSystem } from './system.mjs';
+import { startOnEmbedded } from './payments/embedded.mjs';
+import { createNotifications } from './payments/notifications.mjs';
+import { startOnPostgres } from './payments/postgres.mjs';
+import { timeUntilUsable } from './payments/usable.mjs';
 
 const SECRET_KEY = 'sk_test_torture';
 const WEBHOOK_SECRET = 'whsec_torture_torture';
 const ADMIN_TOKEN = 'torture-admin-token';
 const ACCOUNTS = 40;
 const UNITS_PER_CENT = 10n ** 12n;
-/**
- * The number of attempts to deliver a notification. Stripe itself tries for three days, which is
- * too long for this test.
- */
-const ATTEMPTS = 4;
+/** The age of the first payment that the comparison has to find. */
+const DAY_MS = 86_400_000;
+/** Keys whose first payment is measured before the faults begin. */
+const MEASURED_KEYS = 20;
+/** The longest time until a gateway answers with 200, with all restarts in between. */
+const MOST_SILENCE_MS = 120_000;
 
 /**
  * @param {object} options
+ * @param {'PostgreSQL' | 'embedded'} options.ledger
  * @param {number} options.payments
- * @param {number} options.kills - kill -9 of a replica, spread over the payments
- * @param {number} options.databaseCrashes - immediate stops of PostgreSQL, followed by a start
+ * @param {number} options.kills - kill -9 of a gateway, spread over the payments
+ * @param {number} options.powerCuts - of PostgreSQL or of the embedded ledger's disk
  * @param {number} options.parallel - customers that pay at the same time
- * @param {number} options.replicaCount
+ * @param {number} [options.replicaCount] - gateways on PostgreSQL; the embedded ledger has one
  */
 export async function torturePayments(options, random, say) {
-  const { payments, kills, databaseCrashes, parallel, replicaCount } = options;
+  const { ledger, payments, kills, powerCuts, parallel, replicaCount = 1 } = options;
   const stripe = await startStripeSimulator({
     secretKey: SECRET_KEY,
     webhookSecret: WEBHOOK_SECRET,
   });
-  const system = await startSystem({
-    replicaCount,
-    env: {
-      STRIPE_SECRET_KEY: SECRET_KEY,
-      STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
-      STRIPE_API_URL: stripe.url,
-      PUBLIC_URL: 'http://127.0.0.1',
-      TRUST_PROXY: '1',
-    },
-    journalEntries: 1,
-  });
-  const { replicas, store, postgres } = system;
-  const done = { kills: 0, databaseCrashes: 0 };
-  const tally = { paid: 0, refunds: 0, disputes: 0, delivered: 0, dropped: 0, forged: 0 };
-  const accepted = [];
+  const env = {
+    STRIPE_SECRET_KEY: SECRET_KEY,
+    STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    STRIPE_API_URL: stripe.url,
+    ADMIN_TOKEN,
+    PUBLIC_URL: 'http://127.0.0.1',
+    TRUST_PROXY: '1',
+  };
+  const system = await (ledger === 'embedded'
+    ? startOnEmbedded({ env }, random)
+    : startOnPostgres({ env, replicaCount }, random));
+  const { replicas } = system;
+  const notifications = createNotifications({ stripe, replicas }, random);
+  const done = { kills: 0, powerCuts: 0 };
+  const tally = { paid: 0, refunds: 0, disputes: 0 };
+  const lost = [];
   const keys = [];
-  for (let n = 0; n < ACCOUNTS; n += 1) {
-    const key = await system.createKey(`payer-${n}`, { credit: 0n, concurrency: 5 });
-    const record = await store.getKey(key.id);
-    keys.push({ ...key, accountId: record?.accountId ?? '' });
-  }
-
-  const deliveries = new Set();
-  let lastEvent = 0;
   let lastSaid = Date.now();
   let started = 0;
 
-  /** Repeats a call until a replica answers with 200. */
+  /** Repeats a call until a gateway answers with 200. */
   async function untilAnswered(work) {
+    const startedAt = Date.now();
     for (;;) {
-      const response = await work(random.pick(replicas)).catch(() => undefined);
-      const body = await response?.body.json().catch(() => undefined);
-      if (response?.statusCode === 200 && body !== undefined) return body;
+      const replica = random.pick(replicas);
+      const answer = await work(replica).catch(String);
+      const body = await answer.body?.json().catch(() => undefined);
+      if (answer.statusCode === 200 && body !== undefined) return body;
+      if (Date.now() - startedAt > MOST_SILENCE_MS) {
+        const last = answer.statusCode ?? answer;
+        throw new Error(`no 200 from any gateway; last ${last}:\n${replica.output()}`);
+      }
       await sleep(50);
     }
+  }
+
+  const callAdmin = (path, body) =>
+    untilAnswered((replica) =>
+      request(`${replica.adminUrl}/admin/${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        headersTimeout: 600_000,
+      }),
+    );
+
+  const createKey = (name) => callAdmin('keys', { name, idempotency_key: name });
+
+  /** Pays on a new payment page. @returns the id of the payment */
+  async function payOnce({ api_key, amount_usd, n }) {
+    const page = await untilAnswered((replica) =>
+      request(`${replica.url}/v1/dashboard/top-ups`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${api_key}`,
+          'content-type': 'application/json',
+          'idempotency-key': `torture-${n}`,
+          'x-forwarded-for': `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`,
+        },
+        body: JSON.stringify({ amount_usd }),
+      }),
+    );
+    return stripe.pay(page.url.split('/').at(-1));
   }
 
   async function pay() {
     while (started < payments) {
       const n = (started += 1);
-      const { credential } = random.pick(keys);
+      const { api_key } = random.pick(keys);
       const amount_usd = `${5 + random.below(90)}.${String(random.below(100)).padStart(2, '0')}`;
-      const page = await untilAnswered((replica) =>
-        request(`${replica.url}/v1/dashboard/top-ups`, {
-          method: 'POST',
-          headers: {
-            authorization: `Bearer ${credential}`,
-            'content-type': 'application/json',
-            'idempotency-key': `torture-${n}`,
-            'x-forwarded-for': `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`,
-          },
-          body: JSON.stringify({ amount_usd }),
-        }),
-      );
-      misuse(stripe.pay(page.url.split('/').at(-1)), Math.round(Number(amount_usd) * 100));
+      const reference = await payOnce({ api_key, amount_usd, n });
+      misuse(reference, Math.round(Number(amount_usd) * 100));
       tally.paid += 1;
-      deliverNew();
+      notifications.deliverNew();
       if (Date.now() - lastSaid > 10_000) {
         lastSaid = Date.now();
-        say(`${tally.paid} payments, ${tally.delivered} notifications`);
+        say(`${tally.paid} payments, ${notifications.tally.delivered} notifications`);
       }
-      while (deliveries.size > 200) await Promise.race(deliveries);
+      await notifications.untilFew();
     }
   }
 
-  /** Refunds and disputes of a payment, or none. */
+  /** Before the faults, with keys of its own, because their requests are charged. */
+  async function measureUsable() {
+    let longest = 0;
+    for (let n = 0; n < MEASURED_KEYS; n += 1) {
+      const { api_key } = await createKey(`measured-${n}`);
+      await payOnce({ api_key, amount_usd: '5.00', n: payments + 1 + n });
+      const event = stripe.events.findLast(({ type }) => type === 'checkout.session.completed');
+      if (event === undefined) throw new Error('the payment has no notification');
+      const notification = stripe.sign(event);
+      const took = await timeUntilUsable({ credential: api_key, replicas, notification });
+      longest = Math.max(longest, took);
+    }
+    say(`longest time from a notification to a usable key: ${longest.toFixed(0)} ms`);
+  }
+
+  /** The refunds and disputes of a payment; some payments have none. */
   function misuse(reference, cents) {
     let left = cents;
     for (let n = random.below(4); n > 1; n -= 1) {
@@ -117,142 +154,73 @@ export async function torturePayments(options, random, say) {
     if (random.chance(0.7)) stripe.closeDispute(disputeId, random.pick(['won', 'lost']));
   }
 
-  function deliverNew() {
-    const events = stripe.events.slice(lastEvent);
-    lastEvent = stripe.events.length;
-    for (const event of random.shuffle(events)) {
-      if (random.chance(0.1)) {
-        tally.dropped += 1;
-        continue;
-      }
-      const copies = random.chance(0.3) ? 3 : 1;
-      for (let copy = 0; copy < copies; copy += 1) later(() => deliver(event));
-      if (random.chance(0.1)) later(() => forge(event));
-    }
-  }
-
-  function later(work) {
-    const delivery = sleep(random.below(300))
-      .then(work)
-      .finally(() => deliveries.delete(delivery));
-    deliveries.add(delivery);
-  }
-
-  async function deliver(event) {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      const status = await post(stripe.sign(event));
-      if (status === 200) {
-        tally.delivered += 1;
-        return;
-      }
-      await sleep(100 * attempt);
-    }
-    tally.dropped += 1;
-  }
-
-  async function forge(event) {
-    const now = Math.floor(Date.now() / 1000);
-    const forged = random.pick([
-      () => stripe.sign(event, { secret: 'whsec_of_somebody' }),
-      () => stripe.sign(event, { timestampSeconds: now - 400 }),
-      () => {
-        const { body, headers } = stripe.sign(event);
-        return { headers, body: body.replace(/"amount":(\d)/, '"amount":9$1').concat(' ') };
-      },
-    ])();
-    tally.forged += 1;
-    const status = await post(forged);
-    if (status !== undefined && status < 300) accepted.push({ type: event.type, status });
-  }
-
-  async function post({ body, headers }) {
-    const { url } = random.pick(replicas);
-    try {
-      const response = await request(`${url}/webhooks/stripe`, { method: 'POST', body, headers });
-      await response.body.dump();
-      return response.statusCode;
-    } catch {
-      return undefined;
-    }
-  }
-
   /** Each fault happens when its share of the payments has begun. */
   async function breakThings() {
     const faults = random.shuffle([
-      ...Array.from({ length: kills }, () => kill),
-      ...Array.from({ length: databaseCrashes }, () => crash),
+      ...Array.from({ length: kills }, () => 'kills'),
+      ...Array.from({ length: powerCuts }, () => 'powerCuts'),
     ]);
     for (const [index, fault] of faults.entries()) {
       const due = Math.floor(((index + 1) / (faults.length + 1)) * payments);
       while (started < due) await sleep(5);
-      await fault();
+      const number = (done[fault] += 1);
+      const afterwards = () => findLost(`${fault} ${number}`);
+      await (fault === 'kills' ? system.kill(afterwards) : system.cutPower(afterwards));
     }
   }
 
-  async function kill() {
-    const replica = random.pick(replicas);
-    await replica.untilReady();
-    done.kills += 1;
-    await replica.restart('SIGKILL');
+  /** Accepted notifications are not sent again, so their entries must be in the ledger already. */
+  async function findLost(when) {
+    const acknowledged = [...notifications.acknowledged];
+    const ids = await system.entryIds();
+    for (const id of acknowledged) if (!ids.has(id)) lost.push({ when, id });
   }
 
-  async function crash() {
-    done.databaseCrashes += 1;
-    await postgres.crash();
-    await sleep(random.below(1_000));
-    await postgres.start();
-  }
-
+  await measureUsable();
+  for (let n = 0; n < ACCOUNTS; n += 1) keys.push(await createKey(`payer-${n}`));
   await Promise.all([breakThings(), ...Array.from({ length: parallel }, pay)]);
-  await Promise.all(deliveries);
+  await notifications.untilNone();
   say('every payment was made');
   await Promise.all(replicas.map((replica) => replica.untilReady()));
 
   const range = {
-    from: new Date(Date.now() - 86_400_000).toISOString(),
+    from: new Date(Date.now() - DAY_MS).toISOString(),
     until: new Date(Date.now() + 60_000).toISOString(),
   };
-  const reconcile = (apply) =>
-    untilAnswered((replica) =>
-      request(`${replica.adminUrl}/admin/payments/reconcile`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${ADMIN_TOKEN}`,
-          'content-type': 'application/json',
-        },
-        body: JSON.stringify({ ...range, apply }),
-        headersTimeout: 600_000,
-      }),
-    );
-  const applied = await reconcile(true);
+  const applied = await callAdmin('payments/reconcile', { ...range, apply: true });
   say(`${applied.compared} facts compared, ${applied.missing.length} booked by the comparison`);
-  const left = await reconcile(false);
-  const audit = await store.audit();
+  const left = await callAdmin('payments/reconcile', range);
+  const notExited = await system.drain();
 
+  const store = await system.openLedger();
+  const audit = await store.audit();
   const wrong = [];
-  let sum = 0n;
-  for (const { accountId } of keys) {
-    const balance = (await store.getAccount(accountId))?.balance ?? 0n;
-    const expected = BigInt(stripe.netCentsOf(accountId)) * UNITS_PER_CENT;
-    sum += balance;
+  let [credited, expectedSum] = [0n, 0n];
+  for (const { account_id } of keys) {
+    const balance = (await store.getAccount(account_id))?.balance ?? 0n;
+    const expected = BigInt(stripe.netCentsOf(account_id)) * UNITS_PER_CENT;
+    credited += balance;
+    expectedSum += expected;
     if (balance !== expected) {
-      wrong.push({ accountId, balance: String(balance), expected: String(expected) });
+      wrong.push({ account_id, balance: String(balance), expected: String(expected) });
     }
   }
   const refused = applied.missing.filter(({ outcome }) => outcome !== 'booked');
-  const notExited = await system.drain();
+  const paidUsd = Number(expectedSum) / 1e14;
+  say(`credited in all: ${Number(credited) / 1e14} USD; paid, less money back: ${paidUsd} USD`);
   await system.stop();
   await stripe.close();
-  say(`credited in all: ${Number(sum) / 1e14} USD`);
+  const { forged } = notifications.tally;
   return {
     done,
-    tally,
+    tally: { ...tally, ...notifications.tally },
     lines: [
       lineOf('P1', 'every balance equals the payments minus refunds and disputes', wrong),
       lineOf('P2', 'the comparison booked everything that was dropped', refused),
       lineOf('P3', 'after it, the comparison finds nothing', left.missing),
-      lineOf('P4', `none of ${tally.forged} forged notifications was accepted`, accepted),
+      lineOf('P4', `none of ${forged} forged notifications was accepted`, notifications.accepted),
       lineOf('P5', 'the ledger is sound', audit.differences),
+      lineOf('P6', 'what an accepted notification reports is never lost', lost),
       lineOf('I10', 'every gateway drained and exited with 0', Array(notExited).fill({})),
     ],
   };

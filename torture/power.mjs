@@ -1,13 +1,13 @@
 /**
- * Torture of the embedded ledger: its process is killed, and its power is cut, at any moment. Every
- * charge that was acknowledged must be in the ledger, once and exactly.
+ * Torture of the embedded ledger: its process is killed, its power is cut, and its disk fails, at
+ * any moment. Every charge that was acknowledged must be in the ledger, once and exactly.
  *
  * A power cut is simulated: a recorder notes every write and every flush of a process. The ledger
  * is then opened from the bytes that a disk could contain at some point of that record. Needs a C
  * compiler, for the recorder.
  */
 
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,20 +18,28 @@ import { node, root } from '../scripts/setup.mjs';
 import { endsWithUs } from '../scripts/servers.mjs';
 import { lineOf, toUnits } from './check.mjs';
 import { createDisk, readRecords } from './power/disk.mjs';
+import { compileRecorder } from './power/recorder.mjs';
 import { chargeOfId } from './store-charges.mjs';
 
 const WRITER = join(root, 'torture/power/writer.mjs');
 const ACKS = 'acknowledged';
+/** One of so many writes and flushes fails on a failing disk. */
+const FAIL_ONE_IN = 300;
 
 /**
  * @param {object} options
  * @param {number} options.runs - processes that are recorded
- * @param {number} options.cuts - power cuts of each
- * @param {number} options.charges - of each
+ * @param {number} options.failingRuns - of these, processes whose disk fails now and then
+ * @param {number} options.cuts - power cuts of each recorded process
+ * @param {number} options.charges - charges of each recorded process
  * @param {number} options.kills - kill -9, of processes that share another ledger
  * @param {number} options.chargesPerKill
  */
-export async function torturePower({ runs, cuts, charges, kills, chargesPerKill }, random, say) {
+export async function torturePower(
+  { runs, failingRuns, cuts, charges, kills, chargesPerKill },
+  random,
+  say,
+) {
   const scratch = mkdtempSync(join(tmpdir(), 'gateway-power-'));
   /** @type {Record<'lost' | 'wrong' | 'unsound', object[]>} */
   const found = { lost: [], wrong: [], unsound: [] };
@@ -44,11 +52,14 @@ export async function torturePower({ runs, cuts, charges, kills, chargesPerKill 
       const log = join(scratch, 'log');
       mkdirSync(dataDir);
       rmSync(log, { force: true });
-      const inFlight = [1, 10, 100, 400][run % 4];
+      const inFlight = [400, 100, 10, 1][run % 4];
       await runWriter([dataDir, join(dataDir, ACKS), `r${run}`, charges, inFlight], {
         LD_PRELOAD: recorder,
         POWER_DIR: dataDir,
         POWER_LOG: log,
+        ...(run < runs - failingRuns
+          ? {}
+          : { POWER_FAIL_ONE_IN: String(FAIL_ONE_IN), POWER_FAIL_FROM: ACKS }),
       });
       await cutPower(log);
       rmSync(dataDir, { recursive: true });
@@ -66,7 +77,7 @@ export async function torturePower({ runs, cuts, charges, kills, chargesPerKill 
     // The end of the record is also used as a cut: by then everything is acknowledged, and nothing
     // more is flushed.
     moments.add(records - 1);
-    const disk = createDisk();
+    const disk = createDisk(random);
     let acknowledged = '';
     let index = -1;
     for (const record of readRecords(log)) {
@@ -75,7 +86,7 @@ export async function torturePower({ runs, cuts, charges, kills, chargesPerKill 
       else disk.apply(record);
       if (!moments.has(index)) continue;
       const dataDir = join(scratch, `cut-${done.cuts}`);
-      disk.cut(dataDir, random);
+      disk.cut(dataDir);
       done.cuts += 1;
       await check(dataDir, idsOf(acknowledged), `cut after record ${index} of ${records}`);
       rmSync(dataDir, { recursive: true });
@@ -135,18 +146,6 @@ export async function torturePower({ runs, cuts, charges, kills, chargesPerKill 
 }
 
 const ACK_BYTES = 'k100-10000\n'.length;
-
-function compileRecorder(scratch) {
-  const library = join(scratch, 'record.so');
-  const source = join(root, 'torture/power/record.c');
-  const compiled = spawnSync('cc', ['-O2', '-shared', '-fPIC', '-o', library, source, '-ldl'], {
-    encoding: 'utf8',
-  });
-  if (compiled.status !== 0) {
-    throw new Error(`the recorder needs a C compiler (cc): ${compiled.stderr ?? compiled.error}`);
-  }
-  return library;
-}
 
 function startWriter(args, env) {
   const child = spawn(node, [WRITER, ...args.map(String)], {

@@ -1,8 +1,8 @@
 /**
  * The race for the last cent: many simultaneous requests of one key, over all replicas, with a
- * balance that covers only a few of them. With `bounded` the balance must not fall further than the
- * key's concurrency allows. With `none` it must not fall below zero, while replicas are killed,
- * clients leave, and some responses cost far more than their holds.
+ * balance that covers only a few of them. With `OVERDRAFT=bounded` the balance must not fall
+ * further than the key's concurrency allows. With `OVERDRAFT=none` it must not fall below zero,
+ * while replicas are killed, clients leave, and some responses cost far more than their holds.
  */
 
 import { Agent, request } from 'undici';
@@ -216,7 +216,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
     );
     check(
       'I7',
-      `after a write-off a key gets nothing more, but for what was in flight (${writeOffs.size} keys with write-offs)`,
+      `after a write-off, a key is charged only for requests in flight (${writeOffs.size} keys with write-offs)`,
       [
         ...[...writeOffs].filter(([, entries]) => entries.length > CONCURRENCY),
         ...[...writeOffs.keys()].filter((id) => ledger.standings.get(id) === 'active'),
@@ -228,7 +228,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
   check('audit', `the audit finds the ledger sound (gap ${audit.gap})`, [...audit.differences]);
   check('I10', 'every replica drained and exited with 0', badExits === 0 ? [] : [badExits]);
   if (overdraft === 'bounded') {
-    check('I6b', 'once spent, every replica answers 401', notRefused);
+    check('I6b', 'every replica answers 401 to a key whose balance is spent', notRefused);
   }
   return { lines, tally, done };
 }

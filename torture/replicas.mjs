@@ -45,15 +45,19 @@ export function createReplica(name, { port, adminPort, env, nodeFlags = [], memo
       },
     });
     endsWithUs(child);
+    child.once('exit', (code, signal) => {
+      output += `${name} ended with ${code ?? signal}\n`;
+    });
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk) => {
         output = (output + chunk.toString()).slice(-20_000);
       });
     }
   }
+  const isRunning = () => child.exitCode === null && child.signalCode === null;
   async function untilReady() {
     for (let tries = 0; tries < 600; tries += 1) {
-      if (child.exitCode !== null) throw new Error(`${name} ended:\n${output}`);
+      if (!isRunning()) throw new Error(`${name} ended:\n${output}`);
       if (await isReady(port)) return;
       await sleep(50);
     }
@@ -84,18 +88,25 @@ export function createReplica(name, { port, adminPort, env, nodeFlags = [], memo
       await untilReady();
     },
     untilReady,
-    /** Sends SIGKILL or SIGTERM and restarts the process after its end. @returns its exit code. */
-    async restart(signal) {
+    /**
+     * Sends SIGKILL or SIGTERM and restarts the process after its end.
+     *
+     * @param {string} signal
+     * @param {() => Promise<void>} [whileDown] - work between the end and the restart
+     * @returns its exit code
+     */
+    async restart(signal, whileDown) {
       const dying = child;
       dying.kill(signal);
       await exited(dying);
       const code = dying.exitCode;
+      await whileDown?.();
       spawnGateway();
       return code;
     },
     pause: () => child.kill('SIGSTOP'),
     resume: () => child.kill('SIGCONT'),
-    isRunning: () => child.exitCode === null && child.signalCode === null,
+    isRunning,
     async stop() {
       child.kill('SIGCONT');
       child.kill('SIGTERM');

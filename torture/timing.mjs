@@ -1,7 +1,8 @@
 /**
  * An attacker who guesses keys must not learn whether a key exists. Unknown and revoked keys are
- * refused with the same text, and all keys within the same time. The holder of a real key learns
- * the reason. This is not part of the test suite, because it would fail on a busy machine.
+ * refused with the same text, and all keys within the same time. Every other refusal names its
+ * reason to the holder of the key. This is not part of the test suite, because it would fail on a
+ * busy machine.
  */
 
 import { randomBytes } from 'node:crypto';

@@ -1,6 +1,7 @@
 /**
- * The upstream of the torture: one simulator, or several accounts with one each, that refuse, limit
- * and vanish on demand. Records which requests each accepted.
+ * The upstream of the torture: one simulator, or several accounts with a simulator each. On demand
+ * an account refuses requests, limits them or cannot be reached. Records which requests each
+ * account accepted.
  *
  * @import { ScriptedReply } from '../packages/upstream-simulator/dist/index.js'
  */
@@ -11,7 +12,9 @@ import { join } from 'node:path';
 import { startUpstreamSimulator } from '../packages/upstream-simulator/dist/index.js';
 import { startFaultProxy } from './fault-proxy.mjs';
 
-/** What an account answers to every request while it refuses. The requests may move to another. */
+/**
+ * The answers of an account that refuses every request. The requests may move to another account.
+ */
 /** @type {Readonly<Record<string, ScriptedReply>>} */
 const REFUSALS = {
   limits: { error: { type: 'rate_limit_error' }, headers: { 'retry-after': '1' } },
@@ -91,7 +94,7 @@ export async function startUpstreams({ accounts, journalEntries }) {
           .usages()
           .map((usage) => ({ ...usage, account: accounts === 0 ? null : name })),
       ),
-    /** No account refuses any more. */
+    /** Makes every account accept requests again. */
     heal() {
       for (const member of members) member.refusal = undefined;
     },

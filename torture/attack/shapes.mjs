@@ -1,6 +1,7 @@
 /**
  * Hostile request bodies. Each shape is JSON that is large in one way, made by a function of its
- * size in bytes. The same shape can thus be sent small, large, and at the largest accepted size.
+ * size in bytes. Each shape can thus be sent in a small size, in a large size, and in the largest
+ * accepted size.
  */
 
 const MODEL = 'claude-sonnet-4-6';

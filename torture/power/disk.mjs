@@ -3,16 +3,33 @@
  * that were not flushed. Its contents are reconstructed from the records of `record.c`.
  */
 
-import { closeSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  readdirSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
-const TYPE = { write: 1, truncate: 2, sync: 3, create: 4, unlink: 5, syncDirectory: 6, name: 7 };
+const TYPE = {
+  write: 1,
+  truncate: 2,
+  sync: 3,
+  create: 4,
+  unlink: 5,
+  syncDirectory: 6,
+  name: 7,
+  failedSync: 8,
+};
 const HEADER_BYTES = 24;
 /** A write that was interrupted may have reached the disk in any of its sectors. */
 const SECTOR_BYTES = 512;
 const LARGEST_WRITE = 64 * 1024 * 1024;
 
-/** The records of a log, in order. */
+/** Reads the records of a log in order. */
 export function* readRecords(path) {
   const log = openSync(path, 'r');
   const header = Buffer.alloc(HEADER_BYTES);
@@ -35,9 +52,16 @@ export function* readRecords(path) {
   }
 }
 
-export function createDisk() {
-  /** By name: the flushed contents, and the changes since. */
+/**
+ * @param random - chooses which bytes reach the disk although they were not flushed
+ * @param {string} [folder] - the contents at the start, all flushed. Without it, the disk is empty.
+ */
+export function createDisk(random, folder) {
+  /** For each file name, the flushed contents and the changes since then. */
   const files = new Map();
+  for (const [name, bytes] of folder === undefined ? [] : contentsOf(folder)) {
+    files.set(name, { bytes, size: bytes.length, pending: [], exists: true });
+  }
   /** Creations and deletions that are not flushed, in order. */
   let directory = [];
 
@@ -65,6 +89,14 @@ export function createDisk() {
           file.pending = [];
           return;
         }
+        case TYPE.failedSync: {
+          // The system reports a failed flush once and then forgets the bytes: later flushes do not
+          // include them. Some of them may be on the disk.
+          const file = fileOf(name);
+          performSome(file, file.pending, shareOf(random), random);
+          file.pending = [];
+          return;
+        }
         case TYPE.create:
           fileOf(name).pending.push({ truncateTo: 0 });
           directory.push({ name, exists: true });
@@ -82,32 +114,45 @@ export function createDisk() {
     },
 
     /** Writes into a new directory the contents that the disk has if the power is cut now. */
-    cut(target, random) {
+    cut(target) {
       mkdirSync(target, { recursive: true });
-      // Each cut loses a different part of the bytes that were not flushed: nothing, all, or a
-      // share.
-      const share = random.pick([0, 1, random.below(100) / 100, random.below(100) / 100]);
-      const isKept = () => random.chance(share);
-      const kept = directory.filter(isKept);
+      const share = shareOf(random);
+      const kept = directory.filter(() => random.chance(share));
       for (const [name, file] of files) {
         const exists = kept.findLast((change) => change.name === name)?.exists ?? file.exists;
         if (!exists) continue;
         const copy = { bytes: Buffer.from(file.bytes), size: file.size };
-        for (const act of file.pending) {
-          if (act.bytes === undefined || share === 1) {
-            if (isKept()) perform(copy, act);
-            continue;
-          }
-          for (let at = 0; at < act.bytes.length; at += SECTOR_BYTES) {
-            if (!isKept()) continue;
-            const bytes = act.bytes.subarray(at, at + SECTOR_BYTES);
-            perform(copy, { offset: act.offset + at, bytes });
-          }
-        }
+        performSome(copy, file.pending, share, random);
         writeFileSync(join(target, name), copy.bytes.subarray(0, copy.size));
       }
     },
   };
+}
+
+/** The files of a folder, without SQLite's shared memory, which does not outlive its processes. */
+function contentsOf(folder) {
+  const names = readdirSync(folder).filter((name) => !name.endsWith('-shm'));
+  return names.map((name) => /** @type {const} */ ([name, readFileSync(join(folder, name))]));
+}
+
+/** The share of the bytes that were not flushed that a disk keeps: none, all, or some. */
+function shareOf(random) {
+  return random.pick([0, 1, random.below(100) / 100, random.below(100) / 100]);
+}
+
+/** Performs a share of the changes, chosen by sector. */
+function performSome(file, changes, share, random) {
+  for (const change of changes) {
+    if (change.bytes === undefined || share === 1) {
+      if (random.chance(share)) perform(file, change);
+      continue;
+    }
+    for (let at = 0; at < change.bytes.length; at += SECTOR_BYTES) {
+      if (!random.chance(share)) continue;
+      const bytes = change.bytes.subarray(at, at + SECTOR_BYTES);
+      perform(file, { offset: change.offset + at, bytes });
+    }
+  }
 }
 
 /**

@@ -2,12 +2,17 @@
  * Records what a process does to the files of one directory, in order: every write, truncation,
  * creation, deletion and flush. Preloaded into the process under test (LD_PRELOAD).
  *
- * Environment: POWER_DIR, the directory; POWER_LOG, the file to record into, outside of it. The
- * shared-memory file of SQLite (-shm) is left out: it does not outlive its processes.
+ * Environment: POWER_DIR, the directory; POWER_LOG, the file to record into, outside of it.
+ * SQLite's shared-memory file (-shm) is not recorded, because its contents do not outlive the
+ * processes that use it.
+ *
+ * It can also be a failing disk: with POWER_FAIL_ONE_IN=n, one of n writes, truncations and flushes
+ * fails with EIO. POWER_FAIL_FROM names a file: failures start when it is opened, and it never fails.
  */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -16,10 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { WRITE = 1, TRUNCATE, SYNC, CREATE, UNLINK, SYNC_DIRECTORY, NAME };
+enum { WRITE = 1, TRUNCATE, SYNC, CREATE, UNLINK, SYNC_DIRECTORY, NAME, FAILED_SYNC };
 
 struct header {
   int32_t type;
@@ -36,6 +42,10 @@ static int names_of[MAX_FILES];
 static char *names[MAX_NAMES];
 static int name_count;
 static int log_fd = -1;
+static int fail_one_in;
+/* Number of the file named by POWER_FAIL_FROM; -1 until it is opened. */
+static int fail_from = -1;
+static uint32_t chance = 2463534242u;
 static char directory[PATH_MAX];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -65,6 +75,17 @@ static void start(void) {
   if (!path || !watched || !realpath(watched, directory)) abort();
   log_fd = REAL(open)(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (log_fd < 0) abort();
+  const char *one_in = getenv("POWER_FAIL_ONE_IN");
+  fail_one_in = one_in ? atoi(one_in) : 0;
+}
+
+/* Whether the disk fails this call on a file (xorshift, so that a run can be repeated). */
+static int fails(int name) {
+  if (fail_one_in == 0 || fail_from < 0 || name == fail_from) return 0;
+  chance ^= chance << 13;
+  chance ^= chance >> 17;
+  chance ^= chance << 5;
+  return chance % (uint32_t)fail_one_in == 0;
 }
 
 /* The name of a file within the directory; NULL for any other path. */
@@ -97,6 +118,8 @@ static int opened(const char *path, int flags, int fd, int existed) {
   }
   int number = number_of(name);
   names_of[fd] = number + 1;
+  const char *from = getenv("POWER_FAIL_FROM");
+  if (from && strcmp(name, from) == 0) fail_from = number;
   if (!existed) record(CREATE, number, 0, NULL, 0);
   else if (flags & O_TRUNC) record(TRUNCATE, number, 0, NULL, 0);
   return fd;
@@ -154,6 +177,19 @@ int close(int fd) {
   return result;
 }
 
+/* libuv closes files with this. A descriptor may then be that of a socket, which is not recorded. */
+long syscall(long number, ...) {
+  va_list rest;
+  long values[6];
+  va_start(rest, number);
+  for (int i = 0; i < 6; i += 1) values[i] = va_arg(rest, long);
+  va_end(rest);
+  if (number == SYS_close) return close((int)values[0]);
+  static long (*real)(long, ...);
+  if (!real) real = REAL(syscall);
+  return real(number, values[0], values[1], values[2], values[3], values[4], values[5]);
+}
+
 static int name_of(int fd) {
   return fd >= 0 && fd < MAX_FILES ? names_of[fd] : 0;
 }
@@ -163,6 +199,12 @@ static int name_of(int fd) {
   int number = name_of(fd);                                                         \
   if (number == 0) return act;                                                      \
   pthread_mutex_lock(&lock);                                                        \
+  if (number > 0 && fails(number - 1)) {                                            \
+    if (type == SYNC) record(FAILED_SYNC, number - 1, 0, NULL, 0);                  \
+    pthread_mutex_unlock(&lock);                                                    \
+    errno = EIO;                                                                    \
+    return -1;                                                                      \
+  }                                                                                 \
   int64_t at = offset;                                                              \
   result done = act;                                                                \
   if (number > 0 && (is_done)) record(type, number - 1, at, bytes, (int64_t)(length)); \

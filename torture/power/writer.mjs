@@ -8,7 +8,9 @@
  */
 
 import { openSync, writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedStore } from '../../packages/balance-store/dist/embedded/index.js';
+import { StoreUnavailableError } from '../../packages/balance-store/dist/index.js';
 import { settlementOfId } from '../store-charges.mjs';
 
 const KEYS = 20;
@@ -39,11 +41,23 @@ async function settleAll() {
     const number = begun;
     const charge = settlementOfId(`${name}-${number}`, keyIds);
     const { requestId, keyId, amount } = charge;
-    if (number % 5 === 0) await store.placeHold({ requestId, keyId, amount });
+    if (number % 5 === 0) await repeat(() => store.placeHold({ requestId, keyId, amount }));
     const { outcome } = await store.settle(charge, DEADLINE);
     if (outcome !== 'settled') throw new Error(`${requestId}: ${outcome}`);
     writeSync(acks, `${requestId}\n`);
-    if (number % CHARGES_PER_SEAL === 0) await store.sealEntries();
+    if (number % CHARGES_PER_SEAL === 0) await repeat(() => store.sealEntries());
+  }
+}
+
+/** Repeats a call while the disk fails. Only `settle` repeats itself and does not need this. */
+async function repeat(act) {
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      await sleep(1);
+    }
   }
 }
 

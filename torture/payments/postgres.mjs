@@ -1,0 +1,47 @@
+/** The payments' system with PostgreSQL: several gateways, and a database that loses its power. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { startSystem } from '../system.mjs';
+
+/**
+ * @param {object} options
+ * @param {number} options.replicaCount
+ * @param {Readonly<Record<string, string>>} options.env - configuration that all gateways share
+ */
+export async function startOnPostgres({ replicaCount, env }, random) {
+  const system = await startSystem({ replicaCount, env, journalEntries: 1 });
+  const { replicas, postgres, store } = system;
+
+  return {
+    replicas,
+    /** @param {() => Promise<void>} afterwards */
+    async kill(afterwards) {
+      const replica = random.pick(replicas);
+      await replica.untilReady();
+      await replica.restart('SIGKILL', afterwards);
+    },
+    /** @param {() => Promise<void>} afterwards */
+    async cutPower(afterwards) {
+      await postgres.crash();
+      await sleep(random.below(1_000));
+      await postgres.start();
+      await afterwards();
+    },
+    /** The ids of all entries, with plain SQL, without the code under test. */
+    async entryIds() {
+      const client = new pg.Client({ connectionString: postgres.url });
+      await client.connect();
+      try {
+        const { rows } = await client.query('select id from ledger');
+        return new Set(rows.map(({ id }) => id));
+      } finally {
+        await client.end();
+      }
+    },
+    /** Ends all faults and drains every gateway. @returns the number that did not exit with 0. */
+    drain: () => system.drain(),
+    openLedger: () => Promise.resolve(store),
+    stop: () => system.stop(),
+  };
+}
