@@ -1,14 +1,14 @@
 /**
- * Computes the upstream's responses once: the bytes for the upstream, and their meaning for the
- * load generator, which checks every response against it.
+ * Computes the upstream's responses once: the bytes that the upstream sends, and their meaning,
+ * with which the load generator compares every response.
  */
 
 import { MODEL } from './prompts.mjs';
 import { createProse } from './prose.mjs';
 
 /**
- * Token counts of a response, with the provider's names. `cached` is for agents, which repeat their
- * prompt.
+ * Token counts of a response, with the provider's names. The counts with cached tokens are for
+ * agents, which repeat their prompt.
  */
 const PLAIN_USAGE = {
   input_tokens: 250,
@@ -61,7 +61,7 @@ function inputOf(prose) {
   return { path: 'src/main.ts', limit: 200, edit: prose(TOOL_INPUT_BYTES) };
 }
 
-/** `count` deltas of thinking, text and a tool call, between the events around them. */
+/** A stream with `count` deltas of thinking, text and a tool call, and the events around them. */
 function streamAnswer(count, usage) {
   const prose = createProse(SEED);
   const ofThinking = Math.floor(count * THINKING_PART);

@@ -1,7 +1,7 @@
 /**
- * The gateway's budgets: CPU time of all its processes per request, PostgreSQL and Redis included,
- * as a multiple of the bare proxy's in the same rounds. For streams in the chat format, the time
- * per event above the bare proxy.
+ * The gateway's budgets: the CPU time of all its processes per request, including PostgreSQL and
+ * Redis, as a multiple of the bare proxy's CPU time in the same rounds. For streams in the chat
+ * format, the budget is the CPU time per event above that of the bare proxy.
  */
 
 export const ratioBudgets = [

@@ -4,12 +4,13 @@ import { gistOf } from './gist.mjs';
 import { promptOf } from './prompts.mjs';
 
 /**
- * The number of remembered JSON texts of one request, so that the same bytes are parsed only once.
+ * The number of JSON texts of one request that are remembered, so that the same bytes are parsed
+ * only once.
  */
 const MAX_KNOWN = 8;
 
 /**
- * @param requests - those of the work
+ * @param requests - the requests of the work
  * @param {object} how
  * @param {string} how.fidelity - `bytes` if the contestant must forward native requests unchanged
  * @param {(answer: any) => any} how.wireOf - the response to a request

@@ -57,9 +57,9 @@ function ratioTo(bare, samples) {
 }
 
 /**
- * Percentiles of all rounds together. `addedP50` is the median minus that of direct requests. For
- * other percentiles such a difference would have no meaning, because they belong to different
- * requests.
+ * Percentiles of all rounds together. `addedP50` is the median minus the median of direct requests.
+ * For other percentiles such a difference would have no meaning, because the two percentiles belong
+ * to different requests.
  */
 function latencyOf(samples, direct) {
   const of = (member) => {

@@ -13,7 +13,7 @@ import { startServer } from './server.mjs';
 const MAIN = join(root, 'apps/gateway/dist/main.js');
 const ADMIN_TOKEN = 'benchmark-admin-token';
 const KEYS = 200;
-/** Limits that the benchmark cannot reach, and enough money for all of it. */
+/** Limits that the benchmark cannot reach, and enough money for the whole benchmark. */
 const KEY = {
   name: 'benchmark',
   balance_usd: '1000000',

@@ -1,6 +1,6 @@
 /**
- * The content of a request, independent of how its JSON is written. The upstream compares it with
- * the client's request, so that a gateway that loses or changes a part of it gets no figures.
+ * The content of a request, independent of the form of its JSON. The upstream compares it with the
+ * client's request, so that a gateway that loses or changes a part of the content gets no figures.
  */
 
 /**

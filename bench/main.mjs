@@ -8,6 +8,7 @@
  *   npm run bench -- --only native-paced-300 --streams 800
  *   npm run bench -- --units                           the cost of one request for each part
  *   npm run bench -- --replicas                        charges per second by processes and keys
+ *   npm run bench -- --usage                           sums of usage over a month
  *   npm run bench -- --profile gateway-servers --work native-stream-300
  */
 
@@ -18,6 +19,7 @@ import { measureReplicas } from './replicas.mjs';
 import { loadContestants, openSession } from './session.mjs';
 import { runWorks } from './run-works.mjs';
 import { measureUnitCosts } from './unit-costs.mjs';
+import { measureUsage } from './usage-month.mjs';
 
 const contestants = await loadContestants();
 const options = readOptions(contestants);
@@ -31,6 +33,7 @@ try {
 /** @returns the exit code */
 function run() {
   if (options.isReplicas) return measureReplicas(session);
+  if (options.isUsage) return measureUsage(session);
   if (options.isUnits) return measureUnitCosts(session, contestants);
   if (options.isGuard) return guardRatios(session, contestants, { records: options.isRecord });
   if (options.profile !== undefined) return profile(session, options.profile);

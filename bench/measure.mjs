@@ -8,8 +8,8 @@ import { cpuSecondsOf, machineBusySeconds } from './proc.mjs';
 import { isChat, untranslated } from './works.mjs';
 
 /**
- * Time to wait after the last response, because the contestant's work after it belongs to the
- * responses.
+ * Time to wait after the last response, because work that the contestant does then still belongs to
+ * the responses.
  */
 const AFTERMATH_MS = 60;
 

@@ -22,6 +22,7 @@ export function readOptions(contestants) {
       record: { type: 'boolean', default: false },
       units: { type: 'boolean', default: false },
       replicas: { type: 'boolean', default: false },
+      usage: { type: 'boolean', default: false },
     },
   });
   const size = values.quick ? QUICK : FULL;
@@ -34,6 +35,7 @@ export function readOptions(contestants) {
     isRecord: values.record,
     isUnits: values.units,
     isReplicas: values.replicas,
+    isUsage: values.usage,
     isQuick: values.quick,
     isPartial: [values.only, values.contestants, values.streams].some(
       (value) => value !== undefined,

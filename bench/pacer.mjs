@@ -1,6 +1,7 @@
 /**
- * Sends the frames of many streams at one pace with a single timer: a wheel whose slots are visited
- * once per period; each stream keeps the slot that it began in, so the load is spread evenly.
+ * Sends the frames of many streams at one pace with a single timer. The timer visits a ring of
+ * slots once per period. Each stream keeps the slot in which it began, so the load is spread
+ * evenly.
  */
 
 import { performance } from 'node:perf_hooks';

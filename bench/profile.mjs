@@ -10,7 +10,9 @@ import { measure } from './measure.mjs';
 import { warmUp } from './warm-up.mjs';
 import { categoryOf, isRuntime, placeOf } from './profile-categories.mjs';
 
-/** The warm-up ends when either limit is reached. After fewer answers V8 is still compiling. */
+/**
+ * The warm-up ends when either limit is reached. With fewer answers, V8 would still be compiling.
+ */
 const WARM_UP_MS = 15_000;
 const WARM_UP_ANSWERS = 30_000;
 const MEASURED_MS = 5_000;

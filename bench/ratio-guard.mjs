@@ -1,8 +1,8 @@
 /**
- * Fails if the gateway takes 1.3 times the recorded CPU time. The time is a multiple of the bare
- * proxy's in the same seconds, so that the speed of the machine matters little. This is not a
- * benchmark: it detects a change that made requests more expensive. Other load on the machine can
- * have the same effect on one measurement, so a work fails only if five measurements fail.
+ * Fails if the gateway takes 1.3 times the recorded CPU time. The time is measured as a multiple of
+ * the bare proxy's in the same seconds, so that the speed of the machine matters little. This is
+ * not a benchmark: it detects a change that made requests more expensive. Other load on the machine
+ * can have the same effect on one measurement, so a work fails only if five measurements fail.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -37,7 +37,10 @@ export async function guardRatios(session, adapters, { records }) {
   return records ? record(run, guarded) : guard(run, guarded);
 }
 
-/** Keeps the highest of several measurements: other load changes a ratio from one to the next. */
+/**
+ * Records the highest ratio of several measurements, because other load on the machine changes the
+ * ratio.
+ */
 async function record(run, guarded) {
   const recorded = {};
   for (const work of guarded) {

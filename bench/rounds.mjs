@@ -1,6 +1,6 @@
 /**
- * The rounds of one work: every contestant once per round, in turn, so that other load on the
- * machine affects all of them alike. Each round begins with another contestant.
+ * The rounds of one work. In each round every contestant is measured once, in turn, so that other
+ * load on the machine affects all of them alike. Each round begins with another contestant.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

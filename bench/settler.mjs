@@ -1,6 +1,6 @@
 /**
- * A process with a balance store alone. One key is charged by `lanes` requests at once,
- * and each request charges again as soon as its charge is durable.
+ * A process with only a balance store. `lanes` requests at once charge one key, and each charges
+ * again as soon as its last charge is durable.
  *
  *   settler.mjs postgres <URL>    settler.mjs embedded <directory>
  */

@@ -12,7 +12,7 @@ export function quantile(values, q) {
   return sorted[below] + (sorted[above] - sorted[below]) * (at - below);
 }
 
-/** Median and spread of the rounds; `undefined` without any. */
+/** Median and spread of the rounds; `undefined` if there are none. */
 export function summary(values) {
   const known = values.filter((value) => value !== undefined && !Number.isNaN(value));
   if (known.length === 0) return undefined;

@@ -62,7 +62,8 @@ async function openCounters(databaseUrl, redisUrl) {
   const redis = new Redis(redisUrl);
   return {
     async read() {
-      // Other sessions publish their statistics when they are idle; this forces it at once.
+      // Other sessions publish their statistics only when they are idle. This query makes them
+      // publish at once.
       const { rows } = await client.query(
         `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as "walBytes",
                 pg_total_relation_size('ledger')::float8 as "ledgerBytes",

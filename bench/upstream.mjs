@@ -122,8 +122,8 @@ function nothingServed() {
 }
 
 /**
- * The bytes on the wire: `whole`, all at once; or `frames`, event by event for paced streams, and
- * pieces of `pieceBytes` where they are given.
+ * The bytes to send: either `whole`, in one write, or `frames`, one after the other. Frames are the
+ * events of paced streams, and pieces of `pieceBytes` if that is given.
  */
 function wireOf(/** @type {any} */ { kind, native, events }, { isPaced, pieceBytes }) {
   if (kind === 'json') {

@@ -1,7 +1,7 @@
 /**
- * Warms contestants up until their code is compiled. V8 optimizes by the number of calls: until a
- * gateway has answered some 20,000 small requests, compiling its code takes up to half as much CPU
- * time as answering them. A gateway in use finished compiling long ago.
+ * Warms contestants up until their code is compiled. V8 optimizes a function after a number of
+ * calls. Until a gateway has answered some 20,000 small requests, compiling its code takes up to
+ * half as much CPU time as answering them. A gateway in production has long finished compiling.
  */
 
 import { measure, takesPart } from './measure.mjs';

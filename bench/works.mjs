@@ -1,5 +1,5 @@
 /**
- * The works, which are the workloads: the clients' requests, the number of clients, and the
+ * The works (workloads). A work defines the clients' requests, the number of clients, and the
  * upstream's responses.
  *
  * `busy` works keep `connections` clients sending as fast as they get responses, and measure CPU
@@ -19,8 +19,8 @@ const SMALL_EVERY = 5;
 /** Number of a stream's events that open and close it and its three blocks. */
 const EVENTS_AROUND = 10;
 /**
- * About the number of bytes of a stream in one TCP segment over the internet, if the stream is sent
- * in small writes.
+ * About the number of a stream's bytes that one TCP segment carries over the internet, if the
+ * stream is sent in small writes.
  */
 const PIECE_BYTES = 512;
 /** Sealing and statistics run every minute. */

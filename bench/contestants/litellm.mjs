@@ -1,6 +1,6 @@
 /**
  * LiteLLM's proxy with its default settings: one worker, a master key, no database. It runs only if
- * it is named, because installing it takes minutes and 740 MB.
+ * `--contestants` names it, because installing it takes minutes and 740 MB.
  */
 
 import { writeFileSync } from 'node:fs';

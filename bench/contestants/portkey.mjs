@@ -9,7 +9,7 @@ import { findPeer } from '../peers.mjs';
 import { startServer } from '../server.mjs';
 
 const PACKAGE = '@portkey-ai/gateway';
-/** Makes it exit by itself on a signal, because otherwise Node writes no profile. */
+/** Makes Portkey exit by itself on a signal, because otherwise Node writes no profile. */
 const EXIT_ON_SIGTERM = 'data:text/javascript,process.on("SIGTERM",()=>process.exit())';
 
 export default {

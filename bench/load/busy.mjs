@@ -23,8 +23,8 @@ export async function runBusy(target, { connections, durationMs, maxAnswers = In
     const client = createClient(target, tally);
     return new Promise((resolve) => {
       const again = (problem) => {
-        // Stops after a failure. Otherwise a contestant that fails at once would receive requests
-        // faster and faster.
+        // This client stops after a failure. Otherwise a contestant that fails immediately would
+        // receive requests faster and faster.
         if (problem !== undefined || next >= maxAnswers || performance.now() >= deadline) {
           client.close();
           resolve(undefined);

@@ -32,7 +32,7 @@ export function createConnection({ port, onDone, onFirstByte }) {
     read = readHead;
     hasBegun = false;
     if (socket === undefined || socket.destroyed) socket = opened();
-    // One system call for both.
+    // The head and the body are written with one system call.
     socket.cork();
     socket.write(request.nextHead());
     socket.write(request.body);

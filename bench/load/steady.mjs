@@ -1,7 +1,8 @@
 /**
  * Clients that send at a fixed mean rate, at random moments, without waiting for earlier responses.
- * This measures the latency that a contestant adds when it is not overloaded. Time counts from the
- * moment a request is due, so a pause of a contestant counts for every request that waits.
+ * This measures the latency that a contestant adds when it is not overloaded. Latency is counted
+ * from the moment at which a request is due, so a pause of a contestant counts for every request
+ * that waits.
  */
 
 import { performance } from 'node:perf_hooks';

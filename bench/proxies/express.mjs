@@ -1,6 +1,6 @@
 /**
- * A skeleton of a gateway on Express: routes, parses the body, forwards the bytes. The additional
- * cost of a gateway is the cost of its features.
+ * A skeleton of a gateway on Express: routes, parses the body, forwards the bytes. The cost of a
+ * gateway beyond this skeleton is the cost of its features.
  *
  *   node bench/proxies/express.mjs <upstream URL> <port>
  */

@@ -38,7 +38,7 @@ export function chartsOf(results) {
     barChart({
       name: 'cpu',
       title: 'CPU time per request',
-      subtitle: `Of the contestant's own process. ${spread} Shorter is better.`,
+      subtitle: `CPU time of the contestant's own process. ${spread} Shorter is better.`,
       unit: 'µs',
       works: pick(CPU_WORKS),
       figure: ({ cpuUs }) => cpuUs,
@@ -59,7 +59,7 @@ export function chartsOf(results) {
       name: 'memory',
       title: 'Memory per open stream',
       subtitle:
-        'Resident memory with all streams open, less that before, by their number. Shorter is better.',
+        'Resident memory with all streams open minus the memory before, divided by the number of streams. Shorter is better.',
       unit: 'KB',
       works: pick(['open-1000', 'open-5000']),
       figure: ({ bytesPerStream }) => bytesPerStream && kilobytes(bytesPerStream),
@@ -118,7 +118,7 @@ export function chartsOf(results) {
       };
     });
     const subtitle =
-      'Until the last byte. Dots: p50, p90, p99; beside them p50 · p99. Further left is better.';
+      'Time to the last byte. Dots: p50, p90, p99; the text shows p50 · p99. Further left is better.';
     const legend = legendOf(panels);
     return {
       name: 'latency',

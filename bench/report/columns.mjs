@@ -33,6 +33,11 @@ const SETTLING_COLUMNS = [
   { head: 'charges per commit', cell: ({ perBatch }) => perBatch && fixed(perBatch.median, 0) },
 ];
 
+const USAGE_COLUMNS = [
+  { head: 'from hours, ms', cell: ({ beforeMs }) => spread(beforeMs, 1) },
+  { head: 'rolled up, ms', cell: ({ afterMs }) => spread(afterMs, 1) },
+];
+
 const REPLICA_COLUMNS = [
   { head: 'charges/s', cell: ({ perSecond }) => fixed(perSecond, 0) },
   { head: 'charges per commit', cell: ({ perBatch }) => fixed(perBatch, 1) },
@@ -69,7 +74,7 @@ function milliseconds(ms) {
   return ms === undefined ? undefined : fixed(ms, 2);
 }
 
-/** With fewer samples the percentile is a single response. */
+/** With fewer samples, the percentile would depend on a single response. */
 const LEAST_TAIL_SAMPLES = 2_000;
 
 function tailMilliseconds(latency) {
@@ -83,6 +88,10 @@ export function unitColumns() {
 
 export function replicaColumns() {
   return REPLICA_COLUMNS;
+}
+
+export function usageColumns() {
+  return USAGE_COLUMNS;
 }
 
 /** The median, with the lowest and the highest round. */

@@ -1,6 +1,12 @@
 /** Tables for a terminal. */
 
-import { columnsOf, replicaColumns, settlingColumns, unitColumns } from './columns.mjs';
+import {
+  columnsOf,
+  replicaColumns,
+  settlingColumns,
+  unitColumns,
+  usageColumns,
+} from './columns.mjs';
 
 export function printWork(work, titles) {
   const named = work.rows.map((row) => ({ ...row, title: titles.get(row.contestant) }));
@@ -17,6 +23,10 @@ export function printUnitCosts(rows) {
 
 export function printReplicas(rows) {
   printTable(replicaColumns(), rows);
+}
+
+export function printUsage(rows) {
+  printTable(usageColumns(), rows);
 }
 
 function printTable(columns, entries) {
