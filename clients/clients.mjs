@@ -1,6 +1,6 @@
 /**
- * The clients, with the commands that install and run each. Programs print the usage of each
- * request. Command-line tools do not, so only the number of their requests is known.
+ * The clients, with the commands that install and run each. The programs print the usage of each
+ * request. The command-line tools do not, so only the number of their requests is checked.
  *
  * @type {readonly {
  *   name: string;
@@ -11,6 +11,7 @@
  */
 export const CLIENTS = [
   npm('openai-js', ['openai', 'zod']),
+  { ...npm('openai-js', ['openai@6', 'zod']), name: 'openai-js-6' },
   npm('vercel-ai', [
     'ai',
     '@ai-sdk/openai',
@@ -18,6 +19,16 @@ export const CLIENTS = [
     '@ai-sdk/anthropic',
     'zod',
   ]),
+  {
+    ...npm('vercel-ai', [
+      'ai@6',
+      '@ai-sdk/openai@3',
+      '@ai-sdk/openai-compatible@2',
+      '@ai-sdk/anthropic@3',
+      'zod',
+    ]),
+    name: 'vercel-ai-6',
+  },
   npm('langchain-js', ['@langchain/core', '@langchain/openai', '@langchain/anthropic', 'zod']),
   pip('openai-python', ['openai']),
   pip('langchain-python', ['langchain-openai', 'langchain-anthropic']),
@@ -33,20 +44,8 @@ export const CLIENTS = [
     command: 'bash "$PROGRAMS/llm.sh"',
     requests: 4,
   },
-  {
-    name: 'claude-code',
-    install: ['npm init -y', 'npm install --no-audit --no-fund @anthropic-ai/claude-code'],
-    command:
-      'node_modules/.bin/claude --version; node_modules/.bin/claude -p "Say hello" --model claude-opus-5 ' +
-      '&& node_modules/.bin/claude -p "And again" --continue --model claude-opus-5 --output-format json',
-    requests: 2,
-  },
-  {
-    name: 'codex',
-    install: ['npm init -y', 'npm install --no-audit --no-fund @openai/codex'],
-    command: 'bash "$PROGRAMS/codex.sh"',
-    requests: 2,
-  },
+  npm('claude-code', ['@anthropic-ai/claude-code']),
+  npm('codex', ['@openai/codex']),
   {
     name: 'opencode',
     install: ['npm init -y', 'npm install --no-audit --no-fund opencode-ai'],

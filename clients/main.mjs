@@ -2,8 +2,8 @@
  * Runs the newest versions of real clients against a gateway with the bundled simulator. Each check
  * prints the usage that its client received. Their sum must equal the charges in the ledger.
  *
- * `npm run clients` runs all of them, `npm run clients -- openai-js llm` some. They are installed
- * into `CLIENTS_DIR` (a folder of its own in the system's temporary folder), once.
+ * `npm run clients` runs all of them, `npm run clients -- openai-js llm` only those two. Each is
+ * installed once, into `CLIENTS_DIR` (by default a folder in the system's temporary folder).
  */
 
 import { spawn } from 'node:child_process';
@@ -78,6 +78,7 @@ async function runClient({ name, install, command, requests }) {
     OPENAI_API_KEY: apiKey,
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_API_KEY: apiKey,
+    EXHAUSTED_API_KEY: await createExhaustedKey(),
     GATEWAY_URL: url,
     ...programs,
     HOME: folder,
@@ -130,11 +131,32 @@ async function chargedTo(apiKey) {
   return { requests: entries.length, input, output };
 }
 
-async function createKey(name) {
+/** @returns a key that has used up its balance */
+async function createExhaustedKey() {
+  const apiKey = await createKey('exhausted', '0.00001');
+  const response = await fetch(`${url}/v1/messages`, {
+    method: 'POST',
+    headers: {
+      'x-api-key': apiKey,
+      'anthropic-version': '2023-06-01',
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({
+      model: 'claude-opus-5',
+      max_tokens: 100,
+      messages: [{ role: 'user', content: 'Hello' }],
+    }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  return apiKey;
+}
+
+async function createKey(name, balance = '20') {
   const response = await fetch(`http://127.0.0.1:${adminPort}/admin/keys`, {
     method: 'POST',
     headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name, balance_usd: '20' }),
+    body: JSON.stringify({ name, balance_usd: balance }),
   });
   if (!response.ok) throw new Error(await response.text());
   return (await response.json()).api_key;

@@ -29,7 +29,7 @@ for chunk in client.chat.completions.create(
     usage = chunk.usage or usage
 report("stream", usage)
 
-# The helper joins the items of lists by their index, also those of thinking_blocks.
+# The helper joins the items of lists by their index, including the items of thinking_blocks.
 with client.chat.completions.stream(
     model="claude-opus-4-8",
     messages=HELLO,

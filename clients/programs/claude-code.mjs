@@ -1,0 +1,53 @@
+/**
+ * Claude Code writes a file, continues the conversation, and stops when its key has no balance
+ * left.
+ */
+
+import { equal, match } from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { performance } from 'node:perf_hooks';
+
+const CLAUDE = resolve('node_modules/.bin/claude');
+const OPTIONS = ['--model', 'claude-opus-5', '--permission-mode', 'acceptEdits'];
+const folder = resolve('work');
+
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder);
+console.log(spawnSync(CLAUDE, ['--version'], { encoding: 'utf8' }).stdout);
+
+const file = join(folder, 'greeting.txt');
+const input = JSON.stringify({ file_path: file, content: 'Hello\n' });
+report('file tool', `Do this:\ntool:Write ${input}`);
+equal(readFileSync(file, 'utf8'), 'Hello\n');
+report('continue', 'And again', '--continue');
+
+const start = performance.now();
+const refused = claude({ ANTHROPIC_API_KEY: process.env.EXHAUSTED_API_KEY }, 'Say hello');
+const seconds = ((performance.now() - start) / 1000).toFixed(1);
+equal(refused.status, 1);
+match(refused.stdout, /balance is used up/);
+const usage = { input: 0, output: 0 };
+console.log(JSON.stringify({ check: `exhausted key, ended after ${seconds} s`, usage }));
+
+function claude(env, ...args) {
+  return spawnSync(CLAUDE, ['-p', ...OPTIONS, ...args], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 60_000,
+  });
+}
+
+function report(check, ...args) {
+  const { stdout } = claude({}, '--output-format', 'json', ...args);
+  console.log(stdout);
+  let [input, output] = [0, 0];
+  for (const model of Object.values(JSON.parse(stdout).modelUsage)) {
+    input += model.inputTokens + model.cacheReadInputTokens + model.cacheCreationInputTokens;
+    output += model.outputTokens;
+  }
+  console.log(JSON.stringify({ check, usage: { input, output } }));
+}
