@@ -77,7 +77,7 @@ function isUnchanged({ dir, types, report, committed, scratch }) {
       dtsRollup: { enabled: false },
       tsdocMetadata: { enabled: false },
       messages: {
-        // Comments are not part of the comparison.
+        // Comments are not compared.
         tsdocMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
         extractorMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
       },

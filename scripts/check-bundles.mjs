@@ -1,7 +1,7 @@
 /**
  * Bundles the platform-independent packages for a browser, from their tarballs. A bundle must not
- * need Node, and a bundle of one function must not contain the other functions. The whole package
- * must stay below its size limit, and the pages below theirs.
+ * need Node, and a bundle of one function must not contain the other functions. Each whole package
+ * and each page must stay below its size limit.
  */
 
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
@@ -44,7 +44,7 @@ for (const [page, limit] of Object.entries(PAGE_LIMITS)) {
   report(`the page ${page}`, pageSize(join(root, 'apps/dashboard/dist', page)), limit);
 }
 
-/** @returns the bytes that a browser loads, from the copies that were compressed beforehand */
+/** @returns the number of bytes that a browser loads, which is that of the compressed copies */
 function pageSize(dir) {
   const files = readdirSync(dir, { recursive: true, encoding: 'utf8' });
   return files
@@ -60,7 +60,7 @@ async function bundle(dir, source) {
     entryPoints: [entry],
     bundle: true,
     minify: true,
-    // With this platform an import of a Node module is an error.
+    // For this platform, esbuild reports each import of a Node module as an error.
     platform: 'browser',
     format: 'esm',
     target: 'es2022',

@@ -43,7 +43,7 @@ const deploy = join(root, 'deploy');
 const scratch = mkdtempSync(join(tmpdir(), 'gateway-deploy-'));
 const checks = {
   'Dockerfile: hadolint': checkDockerfile,
-  'Dockerfile: what it installs starts, and its health check works': checkInstall,
+  'Dockerfile: the installed gateway starts, and its health check works': checkInstall,
   'compose files: the loader of Docker Compose': checkCompose,
   'Caddyfile: caddy': checkCaddyfile,
   'chart: helm lint, and Kubernetes schemas of the oldest and newest version': checkChart,
@@ -113,12 +113,16 @@ async function checkInstall() {
   }
 }
 
-/** The loader's own command fills in no variables, so the schema is checked without them. */
+/**
+ * The loader's own command does not fill in variables, so the schema is checked without their
+ * values.
+ */
 function checkCompose() {
   for (const file of ['compose.yaml', 'compose.replicas.yaml']) {
     const path = join(deploy, file);
     output(deployTool('compose'), ['-no-interpolation', path]);
-    // If its secrets are missing, it must refuse to start, and not use empty ones.
+    // If secrets are missing, the compose file must be refused, instead of being used with empty
+    // ones.
     const { status, stderr } = spawnSync(deployTool('compose'), [path], { encoding: 'utf8' });
     if (status === 0 || !stderr.includes('set it')) {
       throw new Error(`${file} accepts missing secrets: ${stderr}`);
@@ -168,7 +172,7 @@ function checkUnit() {
   const copy = join(scratch, 'gateway.service');
   writeFileSync(copy, text);
   output('systemd-analyze', ['verify', '--man=no', copy]);
-  // 10 times the level that systemd calls "exposure". An ordinary service has 96.
+  // The threshold is 10 times the level that systemd calls "exposure". An ordinary service has 96.
   output('systemd-analyze', ['security', '--offline=true', '--threshold=20', copy]);
 }
 
@@ -191,7 +195,7 @@ function checkRules() {
   if (missing.length > 0) throw new Error(`alerts without both tests: ${JSON.stringify(missing)}`);
 }
 
-/** Turns its queries into recording rules, which promtool can parse. */
+/** Turns the dashboard's queries into recording rules, because promtool can parse those. */
 function checkDashboard() {
   const dashboard = JSON.parse(readFileSync(join(deploy, 'grafana/gateway.json'), 'utf8'));
   const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));

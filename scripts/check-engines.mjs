@@ -1,7 +1,7 @@
 /**
  * `npm run check:engines`: checks `engines` of each package. Its dependencies must admit every
- * version of Node that the package itself admits. Otherwise npm would warn at its installation, or
- * refuse it with `engine-strict`.
+ * version of Node that the package itself admits. Otherwise npm would warn when the package is
+ * installed or, with `engine-strict`, refuse to install it.
  */
 
 import { existsSync, readFileSync } from 'node:fs';

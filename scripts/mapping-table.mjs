@@ -109,7 +109,7 @@ function finishReasons(reason) {
   return messages.map((message) => code(finishReason(reason, message)));
 }
 
-/** Each native count is another power of ten, so that the digits of a sum show its parts. */
+/** Each native count is a different power of ten, so that the digits of a sum show its parts. */
 function usageRows() {
   const native = {
     inputTokens: 'input_tokens',

@@ -118,10 +118,10 @@ async function addUser(url) {
  * publishes only the packed files.
  */
 function publish(copy, { url, token }, release) {
-  // Provenance states a workflow's identity, which this registry does not know.
+  // Provenance states the identity of a workflow, and this registry knows no workflow.
   const identity = { PNPM_CONFIG_PROVENANCE: 'false', ACTIONS_ID_TOKEN_REQUEST_URL: undefined };
-  // After the version change pnpm checks whether it must install again, and leaves a lock outside
-  // of the copy.
+  // Otherwise pnpm would check, after the version change, whether it must install again, and would
+  // leave a lock outside of the copy.
   const install = { PNPM_CONFIG_VERIFY_DEPS_BEFORE_RUN: 'false' };
   const env = { ...process.env, ...ORIGIN, ...identity, ...install };
   const pnpmHere = (...args) => pnpmIn({ cwd: copy, env }, ...args);

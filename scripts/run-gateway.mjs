@@ -12,8 +12,8 @@ export function runGateway(args) {
   // With `--env-file-if-exists`, Node prints a line if the file is missing.
   const environment = existsSync(join(root, '.env')) ? ['--env-file=.env'] : [];
   const gateway = spawn(node, [...environment, MAIN, ...args], { cwd: root, stdio: 'inherit' });
-  // A terminal sends its interrupt to the gateway too. The gateway drains once, also if it gets two
-  // signals.
+  // A terminal sends its interrupt to the gateway too, which then gets the signal twice. The
+  // gateway drains only once.
   for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP'])) {
     process.on(signal, () => gateway.kill(signal));
   }

@@ -85,7 +85,10 @@ function installPackage(name) {
   return true;
 }
 
-/** Starts a server with its files in a new folder. `crash` stops it like a power failure. */
+/**
+ * Starts a server with its files in a new folder. `crash` stops the server as a power failure
+ * would.
+ */
 export async function startPostgres(bin = findPostgres() ?? downloadPostgres()) {
   const owner = unprivilegedUser();
   const dir = ownedDir('gateway-postgres-', owner);

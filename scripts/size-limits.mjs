@@ -1,6 +1,6 @@
 /** The most bytes that a package may add to a web page, minified and compressed by gzip. */
 export const SIZE_LIMITS = {
-  // 16 KiB: requests, responses and streams, both ways between client and upstream
+  // 16 KiB, for requests, responses and streams in both directions between client and upstream
   // (docs/decisions/0026).
   '@gateway/translator': 16_384,
   '@gateway/translator/models': 1_000,
@@ -9,7 +9,7 @@ export const SIZE_LIMITS = {
   '@gateway/translator/streams': 6_000,
   '@gateway/translator/native': 6_000,
   '@gateway/translator/reverse': 18_000,
-  // 22 KiB: also searches and citations (docs/decisions/0026).
+  // 22 KiB, because it also translates searches and citations (docs/decisions/0026).
   '@gateway/translator/responses': 22_528,
   '@gateway/translator/mapping': 2_000,
   '@gateway/rate-limiter': 1_500,
@@ -18,5 +18,5 @@ export const SIZE_LIMITS = {
   '@gateway/billing': 31_000,
 };
 
-/** The largest size of a page with all of its files: bytes, compressed by gzip. */
+/** The largest size of a page with all of its files, in bytes compressed by gzip. */
 export const PAGE_LIMITS = { customer: 60_000, console: 120_000 };

@@ -1,6 +1,6 @@
 /**
- * Lists the places in a request to the upstream that the gateway must check: tool definitions,
- * sources of files, images, documents, cache points and ids of objects. Also lists the members with
+ * Lists the places in a request to the upstream that the gateway must check (tool definitions,
+ * sources of files, images, documents, cache points and ids of objects), and the members with
  * free-form data. The list is derived from the types of the provider's SDK, so that an update of
  * the SDK shows new places.
  *
@@ -74,7 +74,8 @@ if (process.argv.includes('--print')) process.stdout.write(text);
 else writeFileSync(OUTPUT, text);
 
 /**
- * Follows every path, and stops where a type occurs again. A recursive type is followed once more.
+ * Follows every path, and stops where a type occurs again. A type that contains itself is followed
+ * once more.
  */
 function walk(start, tools) {
   follow(start, '', '', []);
