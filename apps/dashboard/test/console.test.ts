@@ -18,6 +18,7 @@ import {
   overflow,
   signIn,
   valuesOf,
+  eventually,
 } from './support/browser.js';
 import type { Look } from './support/browser.js';
 import { ADMIN_TOKEN, READ_TOKEN, sendTraffic, startPages } from './support/traffic.js';
@@ -94,11 +95,15 @@ describe('the console', () => {
     await page.getByRole('button', { name: 'Credit', exact: true }).click();
     await page.getByLabel('Amount, USD').fill('nothing');
     await page.getByRole('button', { name: 'Continue' }).click();
-    expect(await page.getByRole('alert').innerText()).toContain('Amount: a number above 0');
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('Amount: a number above 0');
+    });
     await page.getByLabel('Amount, USD').fill('2.00000000000001');
     // The second click lands on the question, and must not confirm it.
     await page.getByRole('button', { name: 'Continue' }).dblclick();
-    expect(await valuesOf(page, 'dialog data')).toEqual([before, after]);
+    await eventually(async () => {
+      expect(await valuesOf(page, 'dialog data')).toEqual([before, after]);
+    });
     // The answer to the first attempt is lost on its way.
     let attempts = 0;
     await page.route('**/top-ups', async (route) => {
@@ -192,11 +197,15 @@ describe('the console', () => {
     await loaded(page);
     const address = page.url();
     expect(address).toContain('kind=charge');
-    expect(await page.locator('tr[data-entry]').count()).toBe(data.length);
+    await eventually(async () => {
+      expect(await page.locator('tr[data-entry]').count()).toBe(data.length);
+    });
     await page.reload();
     await loaded(page);
     expect(page.url()).toBe(address);
-    expect(await page.locator('tr[data-entry]').count()).toBe(data.length);
+    await eventually(async () => {
+      expect(await page.locator('tr[data-entry]').count()).toBe(data.length);
+    });
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -235,7 +244,11 @@ describe('the console', () => {
     const [entry] = data;
     if (entry?.kind !== 'charge') throw new Error('there is no charge');
     await openPart(page, `dispute?request_id=${entry.id}`);
-    expect(await valuesOf(page, '.lines tfoot data')).toEqual([entry.amount_usd.replace('-', '')]);
+    await eventually(async () => {
+      expect(await valuesOf(page, '.lines tfoot data')).toEqual([
+        entry.amount_usd.replace('-', ''),
+      ]);
+    });
     const { cache_creation_1h_input_tokens: _of1h, ...usage } = entry.usage;
     await page.getByLabel('Usage object').fill(JSON.stringify(usage));
     await page.getByRole('button', { name: 'Compare' }).click();
@@ -246,7 +259,9 @@ describe('the console', () => {
     await page.getByRole('button', { name: 'Compare' }).click();
     await page.getByText('The ledger differs').waitFor();
     await openPart(page, 'dispute?request_id=req_unknown');
-    expect(await page.getByRole('alert').innerText()).toContain('there is no such');
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('there is no such');
+    });
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -276,7 +291,9 @@ describe('the console', () => {
     const { page, context, problems } = await open();
     for (const part of ['today', 'accounts', `accounts/${accountId}`]) {
       await openPart(page, part);
-      expect(await page.getByText(MARKUP).count()).toBeGreaterThan(0);
+      await eventually(async () => {
+        expect(await page.getByText(MARKUP).count()).toBeGreaterThan(0);
+      });
       expect(await page.locator('main img').count()).toBe(0);
     }
     expect(await page.title()).not.toBe('owned');
@@ -344,7 +361,9 @@ describe('the console', () => {
     );
     await attempt();
     await page.getByText('Too many requests').waitFor();
-    expect(await page.getByRole('alert').innerText()).toContain('wait 30 seconds');
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('wait 30 seconds');
+    });
     expect(problems).toEqual([]);
     await context.close();
   });

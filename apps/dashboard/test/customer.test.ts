@@ -17,6 +17,7 @@ import {
   overflow,
   signIn,
   valuesOf,
+  eventually,
 } from './support/browser.js';
 import { createFolder, sendTraffic, startPages, writeOtherPrices } from './support/traffic.js';
 
@@ -87,7 +88,9 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await loaded(page);
     const audit = await gateway.call('auditLedger', {});
     expect(audit).toMatchObject({ is_sound: true, accounts: 1 });
-    expect(await valuesOf(page, '#balance data')).toEqual([audit.balances_usd]);
+    await eventually(async () => {
+      expect(await valuesOf(page, '#balance data')).toEqual([audit.balances_usd]);
+    });
     expect((await valuesOf(page, '.figures tfoot data')).at(-1)).toBe(audit.charged_usd);
     await page.getByLabel('Every digit').check();
     const shown = await page.locator('#balance').innerText();
@@ -152,14 +155,22 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
       .locator('data')
       .evaluateAll((all) => all.map((each) => each.getAttribute('value') ?? ''));
     await row.getByRole('button').click();
-    expect(await sumOf(page, '.lines tbody td.n:last-child data')).toBe(charge.replace('-', ''));
-    expect(await valuesOf(page, '.lines tfoot data')).toEqual([charge.replace('-', '')]);
+    await eventually(async () => {
+      expect(await sumOf(page, '.lines tbody td.n:last-child data')).toBe(charge.replace('-', ''));
+    });
+    await eventually(async () => {
+      expect(await valuesOf(page, '.lines tfoot data')).toEqual([charge.replace('-', '')]);
+    });
     await page.getByLabel('Show').selectOption('credit');
     await loaded(page);
-    expect(await page.locator('tr[data-entry]').count()).toBe(3);
+    await eventually(async () => {
+      expect(await page.locator('tr[data-entry]').count()).toBe(3);
+    });
     await page.goBack();
     await loaded(page);
-    expect(await page.getByLabel('Show').inputValue()).toBe('charge');
+    await eventually(async () => {
+      expect(await page.getByLabel('Show').inputValue()).toBe('charge');
+    });
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -183,7 +194,11 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     });
     await page.getByRole('button', { name: 'Compare' }).click();
     await page.getByText('2 compared, 1 equal, 1 different').waitFor();
-    expect(await page.getByRole('region', { name: 'Differences' }).innerText()).toContain('999999');
+    await eventually(async () => {
+      expect(await page.getByRole('region', { name: 'Differences' }).innerText()).toContain(
+        '999999',
+      );
+    });
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -192,9 +207,13 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, manager);
     await openPart(page, 'keys');
-    expect(await page.getByText(MARKUP).count()).toBeGreaterThan(0);
+    await eventually(async () => {
+      expect(await page.getByText(MARKUP).count()).toBeGreaterThan(0);
+    });
     await openPart(page, 'ledger?kind=credit');
-    expect(await page.getByText(MARKUP).count()).toBe(1);
+    await eventually(async () => {
+      expect(await page.getByText(MARKUP).count()).toBe(1);
+    });
     expect(await page.locator('main img').count()).toBe(0);
     expect(await page.title()).not.toBe('owned');
     expect(problems).toEqual([]);
@@ -278,7 +297,9 @@ describe('the customer’s page', () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await page.getByLabel('API key').fill('not a key');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    expect(await page.getByRole('alert').innerText()).toContain('does not know this key');
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('does not know this key');
+    });
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -309,11 +330,15 @@ describe('the customer’s page', () => {
       }
     });
     await openPart(page, 'ledger');
-    expect(await page.getByRole('alert').innerText()).toMatch(
-      /Too many requests.*too many reads\..*Trying again in 2 seconds/s,
-    );
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toMatch(
+        /Too many requests.*too many reads\..*Trying again in 2 seconds/s,
+      );
+    });
     await page.locator('tr[data-entry]').first().waitFor();
-    expect(await page.getByRole('alert').count()).toBe(0);
+    await eventually(async () => {
+      expect(await page.getByRole('alert').count()).toBe(0);
+    });
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -325,8 +350,12 @@ describe('the customer’s page', () => {
     await context.setOffline(true);
     await page.getByRole('button', { name: '90 days' }).click();
     await page.getByRole('alert').waitFor();
-    expect(await page.getByRole('alert').innerText()).toContain('No connection');
-    expect(await page.locator('#balance').count()).toBe(1);
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('No connection');
+    });
+    await eventually(async () => {
+      expect(await page.locator('#balance').count()).toBe(1);
+    });
     await context.setOffline(false);
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.locator('figure').waitFor();
@@ -356,7 +385,9 @@ describe('the customer’s page', () => {
       await signIn(page, apiKey);
       const card = page.getByRole('region', { name: 'Balance' });
       await card.getByText(state, { exact: true }).waitFor();
-      expect(await card.innerText()).toContain(advice);
+      await eventually(async () => {
+        expect(await card.innerText()).toContain(advice);
+      });
       await context.close();
     }
   });
@@ -379,7 +410,9 @@ describe('the customer’s page', () => {
     expect(list.data.map(({ name }) => name).sort()).toEqual(['intern', 'lead']);
 
     await page.getByRole('button', { name: 'Suspend: intern' }).click();
-    expect(await page.getByRole('dialog').innerText()).toMatch(/active[^]*suspended/);
+    await eventually(async () => {
+      expect(await page.getByRole('dialog').innerText()).toMatch(/active[^]*suspended/);
+    });
     await page.getByRole('button', { name: 'Suspend the key' }).click();
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: 'Resume: intern' }).waitFor();
@@ -401,12 +434,16 @@ describe('the customer’s page', () => {
     await context.close();
     const reader = await openPage(browser, link);
     await reader.page.locator('#balance').waitFor();
-    expect(await valuesOf(reader.page, '#balance data')).toEqual([own]);
+    await eventually(async () => {
+      expect(await valuesOf(reader.page, '#balance data')).toEqual([own]);
+    });
     expect(reader.page.url()).not.toContain('gl_');
     expect(await reader.page.getByRole('link', { name: 'Keys' }).count()).toBe(0);
     for (const part of ['ledger', 'statement', 'prices', 'connect', 'usage']) {
       await openPart(reader.page, part);
-      expect(await reader.page.getByRole('alert').count()).toBe(0);
+      await eventually(async () => {
+        expect(await reader.page.getByRole('alert').count()).toBe(0);
+      });
     }
     expect([...problems, ...reader.problems]).toEqual([]);
     await reader.context.close();
@@ -416,7 +453,9 @@ describe('the customer’s page', () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, key);
     const link = page.getByRole('link', { name: 'Top up' });
-    expect(await link.getAttribute('href')).toBe('https://shop.example.com/credit?from=page');
+    await eventually(async () => {
+      expect(await link.getAttribute('href')).toBe('https://shop.example.com/credit?from=page');
+    });
     // Payments are not configured.
     expect(await page.getByRole('button', { name: 'Top up' }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Payments' }).count()).toBe(0);
@@ -463,8 +502,9 @@ describe('the customer’s page', () => {
     }
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    const focused = await page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
-    expect(focused).toBe('Caps: lead');
+    await eventually(async () => {
+      expect(await page.locator(':focus').getAttribute('aria-label')).toBe('Caps: lead');
+    });
     await context.close();
   });
 

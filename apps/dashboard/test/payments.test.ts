@@ -20,6 +20,7 @@ import {
   overflow,
   signIn,
   valuesOf,
+  eventually,
 } from './support/browser.js';
 import type { Look, WatchedPage } from './support/browser.js';
 import { ADMIN_TOKEN, sendTraffic, startPages } from './support/traffic.js';
@@ -121,7 +122,9 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await page.getByRole('button', { name: 'Top up' }).click();
     await page.getByLabel('Amount, USD').fill('4.99');
     await page.getByRole('button', { name: 'Continue' }).click();
-    expect(await page.getByRole('alert').innerText()).toContain('whole cents from 5 to 500');
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('whole cents from 5 to 500');
+    });
     await page.getByRole('button', { name: 'Cancel' }).click();
     const made = pagesMade();
     await leave(page, '12.34', 'keep the key');
@@ -144,10 +147,14 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     expect(await ask(apiKey)).toBe(200);
 
     await openPart(page, 'payments');
-    expect(await valuesOf(page, 'tr[data-payment] data')).toEqual(['12.34']);
+    await eventually(async () => {
+      expect(await valuesOf(page, 'tr[data-payment] data')).toEqual(['12.34']);
+    });
     await page.getByRole('button', { name: 'Find the receipt' }).click();
     const receipt = page.getByRole('link', { name: 'Open the receipt' });
-    expect(await receipt.getAttribute('href')).toMatch(/\/receipts\/ch_/);
+    await eventually(async () => {
+      expect(await receipt.getAttribute('href')).toMatch(/\/receipts\/ch_/);
+    });
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -201,7 +208,9 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await card.getByRole('button', { name: 'Set up' }).click();
     await page.getByLabel('Per month, at most, USD').fill('24.99');
     await page.getByRole('button', { name: 'Continue' }).click();
-    expect(await page.getByRole('alert').innerText()).toContain('at least the amount');
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('at least the amount');
+    });
     await page.getByLabel('Per month, at most, USD').fill('75');
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByLabel('Keep me signed in').check();
@@ -213,7 +222,9 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await card.getByText('Waiting for the confirmation of the saved method').waitFor();
     await deliver();
     await card.getByText('on', { exact: true }).waitFor();
-    expect(await valuesOf(page, '[aria-label="Auto top-up"] dd data')).toEqual(['5', '25', '75']);
+    await eventually(async () => {
+      expect(await valuesOf(page, '[aria-label="Auto top-up"] dd data')).toEqual(['5', '25', '75']);
+    });
     await card.getByRole('button', { name: 'Cancel auto top-up' }).click();
     await page.getByRole('button', { name: 'Cancel the order' }).click();
     await page.getByRole('button', { name: 'Close', exact: true }).click();
@@ -282,7 +293,9 @@ describe('payments on the pages', () => {
     await page.getByRole('button', { name: 'Send a payment link' }).click();
     await page.getByLabel('Amount, USD').fill('40');
     await page.getByRole('button', { name: 'Continue' }).click();
-    expect(await valuesOf(page, 'dialog data')).toEqual(['1', '41']);
+    await eventually(async () => {
+      expect(await valuesOf(page, 'dialog data')).toEqual(['1', '41']);
+    });
     await page.getByRole('button', { name: 'Make the link' }).dblclick();
     const link = await page.getByLabel('the payment link', { exact: true }).innerText();
     expect(link).toContain(`${stripe.url}/c/pay/`);
@@ -297,10 +310,14 @@ describe('payments on the pages', () => {
     await page.getByRole('button', { name: 'Refund', exact: true }).click();
     await page.getByLabel('Amount, USD').fill('40.01');
     await page.getByRole('button', { name: 'Continue' }).click();
-    expect(await page.getByRole('alert').innerText()).toContain('at most 40');
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('at most 40');
+    });
     await page.getByLabel('Amount, USD').fill('12.5');
     await page.getByRole('button', { name: 'Continue' }).dblclick();
-    expect(await valuesOf(page, 'dialog data')).toEqual(['40', '27.5', '41', '28.5']);
+    await eventually(async () => {
+      expect(await valuesOf(page, 'dialog data')).toEqual(['40', '27.5', '41', '28.5']);
+    });
     await page.getByRole('button', { name: 'Refund 12.5 USD' }).dblclick();
     await page.getByText('Still refundable').waitFor();
     expect(await balanceOf(id)).toBe('28.5');
@@ -349,8 +366,12 @@ describe('payments on the pages', () => {
     for (const { page } of windows) {
       await openPart(page, 'payments/unbooked');
       const row = page.getByRole('row', { name: /second payment/ });
-      expect(await row.innerText()).toContain('pi_second0123456789');
-      expect(await row.locator('data').getAttribute('value')).toBe('19');
+      await eventually(async () => {
+        expect(await row.innerText()).toContain('pi_second0123456789');
+      });
+      await eventually(async () => {
+        expect(await row.locator('data').getAttribute('value')).toBe('19');
+      });
     }
     for (const { page } of windows) {
       const row = page.getByRole('row', { name: /second payment/ });
@@ -380,7 +401,9 @@ describe('payments on the pages', () => {
     await page.getByLabel('Amount, USD').fill('5');
     await page.getByLabel('Accounts that can redeem it').fill('3');
     await page.getByRole('button', { name: 'Continue' }).click();
-    expect(await valuesOf(page, 'dialog data')).toEqual(['15']);
+    await eventually(async () => {
+      expect(await valuesOf(page, 'dialog data')).toEqual(['15']);
+    });
     await page.getByRole('button', { name: 'Create the code' }).dblclick();
     await page.getByText('can be redeemed now').waitFor();
     await page.getByRole('button', { name: 'Close', exact: true }).click();

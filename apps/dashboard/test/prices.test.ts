@@ -17,6 +17,7 @@ import {
   openPage,
   openPart,
   overflow,
+  eventually,
 } from './support/browser.js';
 import { READ_TOKEN, startPages } from './support/traffic.js';
 
@@ -64,7 +65,9 @@ describe('the prices of the console', () => {
     expect(heading).toMatch(
       /From .*2099.*: Input 4; Cache read 0\.4; Cache write, 5 min 5; Cache write, 1 h 8/,
     );
-    expect(await row('claude-opus-5').locator('th').innerText()).toContain('not offered');
+    await eventually(async () => {
+      expect(await row('claude-opus-5').locator('th').innerText()).toContain('not offered');
+    });
     const entry = await page.getByLabel('the entry of claude-next-6', { exact: true }).innerText();
     expect(JSON.parse(entry.replace(/,\s*$/, ''))).toMatchObject({
       id: 'claude-next-6',
@@ -91,8 +94,12 @@ describe('the prices of the console', () => {
     const { page, context, problems } = watched;
     await openPart(page, 'prices');
     const note = page.locator('.note', { hasText: 'Not compared with the upstream' });
-    expect(await note.innerText()).toContain('it cannot be reached (ECONNREFUSED).');
-    expect(await page.getByText('not compared', { exact: true }).count()).toBeGreaterThan(10);
+    await eventually(async () => {
+      expect(await note.innerText()).toContain('it cannot be reached (ECONNREFUSED).');
+    });
+    await eventually(async () => {
+      expect(await page.getByText('not compared', { exact: true }).count()).toBeGreaterThan(10);
+    });
     expect([await axeFindings(watched), await overflow(page)]).toEqual([[], 0]);
     await page.getByRole('button', { name: 'Ask again' }).click();
     await note.waitFor();

@@ -17,6 +17,7 @@ import {
   openPart,
   overflow,
   valuesOf,
+  eventually,
 } from './support/browser.js';
 import type { Look } from './support/browser.js';
 import { READ_TOKEN, sendTraffic, startPages } from './support/traffic.js';
@@ -125,16 +126,20 @@ describe("the provider's bill", () => {
         .locator('tr[data-cause]')
         .evaluateAll((rows) => rows.map((each) => each.getAttribute('data-cause')));
       expect(causes).toEqual(difference.requests.map(({ cause }) => cause));
-      expect(await details.getByText('No request explains it').count()).toBe(
-        difference.requests.length === 0 ? 1 : 0,
-      );
+      await eventually(async () => {
+        expect(await details.getByText('No request explains it').count()).toBe(
+          difference.requests.length === 0 ? 1 : 0,
+        );
+      });
       await row.getByRole('button').click();
     }
     expect(differences.flatMap(({ requests }) => requests)).toMatchObject([{ cause: 'set_aside' }]);
     // What is worth no more than this is within the tolerance.
     await page.getByLabel('Tolerance, USD').fill('much');
     await page.getByRole('button', { name: 'Compare' }).click();
-    expect(await page.getByRole('alert').innerText()).toContain('Tolerance: an amount');
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('Tolerance: an amount');
+    });
     await page.getByLabel('Tolerance, USD').fill('10');
     await compare(page);
     await page.getByText('within the tolerance').waitFor();
@@ -146,7 +151,9 @@ describe("the provider's bill", () => {
   it('says what is wrong with the days, and when the provider or the gateway do not answer', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `bill?from=${RANGE.until}&until=${dayText(-3)}`);
-    expect(await page.getByRole('alert').innerText()).toContain('until: must be after from');
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('until: must be after from');
+    });
     await page.route('**/admin/reconciliation?**', (route) =>
       route.fulfill({
         status: 502,
@@ -154,11 +161,17 @@ describe("the provider's bill", () => {
       }),
     );
     await openPart(page, PART);
-    expect(await page.getByRole('alert').innerText()).toContain('the usage report cannot be read');
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain(
+        'the usage report cannot be read',
+      );
+    });
     await page.unroute('**/admin/reconciliation?**');
     await page.route('**/admin/reconciliation?**', (route) => route.abort());
     await compare(page);
-    expect(await page.getByRole('alert').innerText()).toContain('No connection');
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('No connection');
+    });
     await page.unroute('**/admin/reconciliation?**');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('were compared').waitFor();
@@ -172,7 +185,9 @@ describe("the provider's bill", () => {
     const watched = await openConsole(browser, url, await consoleCookie(url, READ_TOKEN));
     await openPart(watched.page, PART);
     await watched.page.getByText('Set ANTHROPIC_ADMIN_KEY').waitFor();
-    expect(await watched.page.getByRole('alert').count()).toBe(0);
+    await eventually(async () => {
+      expect(await watched.page.getByRole('alert').count()).toBe(0);
+    });
     expect(await axeFindings(watched)).toEqual([]);
     expect(watched.problems).toEqual([]);
     await watched.context.close();
@@ -189,8 +204,12 @@ describe("the provider's bill", () => {
         .getByRole('button', { name: /^Open the/ })
         .nth(0)
         .click();
-      expect(await page.getByRole('button', { name: /^Open the/ }).count()).toBe(unopened - 1);
-      expect(await page.locator('tr.detail').count()).toBe(index + 1);
+      await eventually(async () => {
+        expect(await page.getByRole('button', { name: /^Open the/ }).count()).toBe(unopened - 1);
+      });
+      await eventually(async () => {
+        expect(await page.locator('tr.detail').count()).toBe(index + 1);
+      });
     }
     expect({ findings: await axeFindings(watched), overflow: await overflow(page) }).toEqual({
       findings: [],

@@ -5,7 +5,7 @@
  */
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { newActionId } from './api.js';
 import type { Answer, Failure } from './api.js';
 import { FailureNote } from './parts.js';
@@ -183,10 +183,13 @@ function Modal(props: {
   readonly children: ComponentChildren;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
+    const element = dialog.current;
     const opener = document.activeElement;
-    dialog.current?.showModal();
+    element?.showModal();
     return () => {
+      // While a modal dialog is open, nothing outside it can have the focus.
+      element?.close();
       if (opener instanceof HTMLElement) opener.focus();
     };
   }, []);
