@@ -33,13 +33,15 @@ export async function readLedger(databaseUrl, { withEntries = true } = {}) {
       ? { rows: [] }
       : await client.query(
           `select id, account_id, key_id, kind, seq::text, delta::text, written_off::text, balance_after::text, model, upstream_id,
-              upstream_account,
+              upstream_account, created_at, reference,
               input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens
          from ledger order by ledger.account_id, ledger.seq`,
         );
     const keys = await client.query('select id, balance::text, standing from key_standing');
+    const accounts = await client.query('select id, balance::text from account');
     return {
       entries: rows,
+      accountBalances: new Map(accounts.rows.map((row) => [row.id, row.balance])),
       balances: new Map(keys.rows.map((row) => [row.id, row.balance])),
       standings: new Map(keys.rows.map((row) => [row.id, row.standing])),
     };
@@ -77,7 +79,10 @@ export function checkInvariants({ ledger, seen, refused, served, floorPerKey }) 
   };
 
   const deltas = ledger.entries.reduce((sum, entry) => sum + toUnits(entry.delta), 0n);
-  const balances = [...ledger.balances.values()].reduce((sum, text) => sum + toUnits(text), 0n);
+  const balances = [...ledger.accountBalances.values()].reduce(
+    (sum, text) => sum + toUnits(text),
+    0n,
+  );
   check('I1', `sum of entries = sum of balances (${ledger.entries.length} entries)`, [
     ...(deltas === balances ? [] : [`${deltas} != ${balances}`]),
   ]);

@@ -4,8 +4,8 @@
  *
  *   npm run torture                     a short run of everything
  *   npm run torture -- --gate           the size of a release test
- *   npm run torture -- --only race      one part: store, power, http, accounts, race, zero, attack,
- *                                       payments, payments-embedded or timing
+ *   npm run torture -- --only race      one part: store, power, http, upstreams, teams, teams-zero,
+ *                                       race, zero, attack, payments, payments-embedded or timing
  *   npm run torture -- --seed 7         the same choices again
  *   npm run torture -- --untimed        prints times without checking them, for a busy machine
  */
@@ -19,9 +19,11 @@ import { torturePower } from './power.mjs';
 import { tortureRace } from './race.mjs';
 import { createRandom } from './random.mjs';
 import { tortureStore } from './store.mjs';
+import { tortureTeams } from './teams.mjs';
 import { tortureTiming } from './timing.mjs';
 
 const REPLICAS = { replicaCount: 4 };
+const TEAMS = { ...REPLICAS, teamCount: 4, keysPerTeam: 50, parallel: 64 };
 const ON_POSTGRES = { ledger: 'PostgreSQL', replicaCount: 2 };
 
 /** Each part's function, and its size without `--gate` and with it. */
@@ -69,7 +71,7 @@ const PARTS = {
       ...REPLICAS,
     },
   },
-  accounts: {
+  upstreams: {
     title: 'several upstream accounts that refuse, limit and vanish, while gateways are killed',
     run: tortureHttp,
     short: {
@@ -94,6 +96,18 @@ const PARTS = {
       parallel: 64,
       ...REPLICAS,
     },
+  },
+  teams: {
+    title: 'accounts that 50 keys share, while money and keys are changed and gateways are killed',
+    run: tortureTeams,
+    short: { overdraft: 'bounded', ...TEAMS, requests: 2_000, kills: 5, databaseCrashes: 1 },
+    gate: { overdraft: 'bounded', ...TEAMS, requests: 20_000, kills: 50, databaseCrashes: 3 },
+  },
+  'teams-zero': {
+    title: 'the same with OVERDRAFT=none',
+    run: tortureTeams,
+    short: { overdraft: 'none', ...TEAMS, requests: 2_000, kills: 5, databaseCrashes: 1 },
+    gate: { overdraft: 'none', ...TEAMS, requests: 20_000, kills: 50, databaseCrashes: 3 },
   },
   race: {
     title: 'simultaneous requests for the last cent of a key, with the default overdraft',

@@ -1,0 +1,233 @@
+/** Compares the records of operators and clients with the teams' ledger, sums and statements. */
+
+import pg from 'pg';
+import { MODELS, chargeOf, lineOf, toUnits } from '../check.mjs';
+
+/** @returns {Promise<any[]>} */
+export async function query(url, sql) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** @param {readonly bigint[]} amounts */
+const sum = (amounts) => amounts.reduce((total, each) => total + each, 0n);
+
+/** Corrections and credits: exactly those that were acknowledged. */
+export function compareBookings({ witness, teams, entries }) {
+  const expected = new Map(witness.booked);
+  for (const { id, firstCredit } of teams) {
+    expected.set(`topup:${id}`, { accountId: id, amount: firstCredit });
+  }
+  const found = entries.filter(({ kind }) => kind === 'top_up' || kind === 'adjustment');
+  const missing = new Set(expected.keys());
+  const wrong = found.filter((entry) => {
+    missing.delete(entry.id);
+    const { accountId, amount } = expected.get(entry.id) ?? {};
+    return accountId !== entry.account_id || amount !== toUnits(entry.delta);
+  });
+  const balances = balancesOf(entries);
+  const expectedBalance = (id) =>
+    sum([...expected.values()].filter((each) => each.accountId === id).map((each) => each.amount)) +
+    sum(entriesOf(entries, id, ['charge', 'expiry']).map(({ delta }) => toUnits(delta)));
+  return [
+    lineOf(
+      'T1',
+      `each acknowledged credit, correction and transfer has its entries once, and no other has one (${expected.size} acknowledged, ${witness.refused.size} refused)`,
+      [...missing, ...wrong.map(({ id }) => id), ...witness.surprises],
+    ),
+    lineOf(
+      'T2',
+      'each balance = acknowledged credits and corrections - charges - expiries',
+      teams.filter(({ id }) => balances.get(id) !== expectedBalance(id)).map(({ id }) => id),
+    ),
+  ];
+}
+
+/** Expired credits: neither early nor more than the credit, and nothing of a due one is left. */
+export function compareExpiries({ witness, entries, lotsLeft }) {
+  const expiries = entries.filter(({ kind }) => kind === 'expiry');
+  const amounts = new Map(entries.map(({ id, delta }) => [id, toUnits(delta)]));
+  const taken = Map.groupBy(expiries, ({ reference }) => reference);
+  return [
+    lineOf(
+      'T3',
+      `no credit expires early or beyond its amount, and none that is due is left (${expiries.length} expiries of ${witness.expiries.size} credits)`,
+      [
+        ...expiries.filter(({ reference, created_at: at }) => {
+          const due = witness.expiries.get(reference);
+          return due === undefined || at < due;
+        }),
+        ...[...taken].filter(
+          ([id, each]) => -sum(each.map(({ delta }) => toUnits(delta))) > amounts.get(id),
+        ),
+        ...lotsLeft,
+        ...(expiries.length === 0 ? ['no credit ever expired'] : []),
+      ],
+    ),
+  ];
+}
+
+/** The sums of usage of the admin API. */
+export async function compareSums({ call, entries }) {
+  const from = new Date(Date.now() - 86_400_000).toISOString();
+  const until = new Date(Date.now() + 86_400_000).toISOString();
+  const charges = entries.filter(({ kind }) => kind === 'charge');
+  /** By the word of the query: the name of a sum's group, and that of an entry. */
+  const groups = [
+    { by: 'account', ofSum: (each) => each.account_id, ofEntry: (each) => each.account_id },
+    { by: 'key', ofSum: (each) => each.key_id, ofEntry: (each) => each.key_id },
+    { by: 'model', ofSum: (each) => each.model, ofEntry: (each) => each.model },
+    {
+      by: 'hour',
+      ofSum: (each) => each.hour.slice(0, 13),
+      ofEntry: (each) => each.created_at.toISOString().slice(0, 13),
+    },
+  ];
+  const wrong = [];
+  for (const { by, ofSum, ofEntry } of groups) {
+    const path = `usage?by=${by}&from=${from}&until=${until}&top=10000`;
+    const { value } = await call('GET', path);
+    const told = new Map(value.data.map((each) => [ofSum(each), each]));
+    const expected = Map.groupBy(charges, ofEntry);
+    if (told.size !== expected.size) wrong.push({ by, told: told.size, expected: expected.size });
+    for (const [name, each] of expected) {
+      const found = told.get(name);
+      if (
+        found === undefined ||
+        found.requests !== each.length ||
+        toUnits(found.charged_usd) !== -sum(each.map(({ delta }) => toUnits(delta))) ||
+        toUnits(found.written_off_usd) !== sum(each.map((charge) => toUnits(charge.written_off))) ||
+        found.output_tokens !== each.reduce((all, charge) => all + charge.output_tokens, 0)
+      ) {
+        wrong.push({ by, name });
+      }
+    }
+  }
+  return [lineOf('T4', 'sums by account, key, model and hour = entries', wrong)];
+}
+
+/** The statement of this month of each account. */
+export async function compareStatements({ call, teams, entries }) {
+  const month = new Date().toISOString().slice(0, 7);
+  const balances = balancesOf(entries);
+  const wrong = [];
+  for (const { id } of teams) {
+    const { value } = await call('GET', `accounts/${id}/statement?month=${month}`);
+    const inMonth = (kinds) =>
+      entriesOf(entries, id, kinds).filter(({ created_at: at }) =>
+        at.toISOString().startsWith(month),
+      );
+    const deltas = (kinds) => sum(inMonth(kinds).map(({ delta }) => toUnits(delta)));
+    const bookings = ['top_up', 'adjustment', 'expiry'];
+    const lines = value.charges.flatMap((each) => each.lines);
+    const writtenOff = sum(value.charges.map((each) => toUnits(each.written_off_usd)));
+    const told = {
+      opening: toUnits(value.opening_balance_usd),
+      booked: sum(value.bookings.map((each) => toUnits(each.amount_usd))),
+      charged: toUnits(value.charged_usd),
+      closing: toUnits(value.closing_balance_usd),
+      lines: sum(lines.map((each) => toUnits(each.amount_usd))),
+    };
+    const isRight =
+      told.booked === deltas(bookings) &&
+      told.charged === -deltas(['charge']) &&
+      told.lines === told.charged + writtenOff &&
+      value.bookings.length === inMonth(bookings).length &&
+      told.closing === balances.get(id) &&
+      told.opening + told.booked - told.charged === told.closing;
+    if (!isRight) wrong.push({ id, ...told });
+  }
+  return [lineOf('T5', `statements = entries, to the last digit (${teams.length})`, wrong)];
+}
+
+/**
+ * Caps and balances: overshot by no more than the requests in flight, and by nothing with
+ * `OVERDRAFT=none`.
+ */
+export function compareBounds({ overdraft, teams, entries, concurrency, parallel }) {
+  const charges = entries.filter(({ kind }) => kind === 'charge');
+  const highest = charges.reduce((most, entry) => {
+    const cost = listPriceOf(entry);
+    return cost > most ? cost : most;
+  }, 0n);
+  const margin = (inFlight) => (overdraft === 'none' ? 0n : BigInt(inFlight) * highest);
+  const spent = Map.groupBy(charges, (entry) => entry.key_id);
+  const capped = teams
+    .flatMap(({ keys }) => keys)
+    .filter(({ mostCap }) => mostCap !== undefined)
+    .map(({ id, mostCap }) => ({
+      id,
+      mostCap,
+      spent: -sum((spent.get(id) ?? []).map(({ delta }) => toUnits(delta))),
+    }));
+  // With `OVERDRAFT=none` a request holds more than it costs, so that a cap refuses it earlier.
+  const reached = capped.filter((key) => key.spent + 4n * highest >= key.mostCap);
+  const bound = overdraft === 'none' ? 'by nothing' : 'by no more than the requests in flight';
+  return [
+    lineOf(
+      'T6',
+      `caps are overshot ${bound} (${capped.length} keys always capped, ${reached.length} came near their cap)`,
+      [
+        ...capped.filter((key) => key.spent > key.mostCap + margin(concurrency)),
+        ...(reached.length === 0 ? ['no key came near its cap'] : []),
+      ],
+    ),
+    lineOf(
+      'T7',
+      `charges take a balance below zero ${bound} (${countBelow(entries)} entries below zero)`,
+      [
+        ...teams.filter(({ id }) => debtByCharges(entriesOf(entries, id)) > margin(parallel)),
+        ...(overdraft === 'bounded' && countBelow(entries) === 0
+          ? ['no balance ever fell below zero']
+          : []),
+      ],
+    ),
+  ];
+}
+
+/** The largest part of a debt that charges made while the balance was not positive. */
+function debtByCharges(entries) {
+  let most = 0n;
+  let debt = 0n;
+  for (const { kind, delta, balance_after: after } of entries) {
+    const balance = toUnits(after);
+    if (balance >= 0n) debt = 0n;
+    else if (kind === 'charge') debt += -toUnits(delta) < -balance ? -toUnits(delta) : -balance;
+    if (debt > most) most = debt;
+  }
+  return most;
+}
+
+function countBelow(entries) {
+  return entries.filter(({ balance_after: after }) => toUnits(after) < 0n).length;
+}
+
+function listPriceOf(entry) {
+  return chargeOf({
+    model: MODELS.find(({ id }) => id === entry.model)?.id,
+    input: entry.input_tokens,
+    output: entry.output_tokens,
+    read: entry.cache_read_input_tokens,
+    written: entry.cache_creation_input_tokens,
+  });
+}
+
+function entriesOf(entries, accountId, kinds) {
+  return entries.filter(
+    (entry) => entry.account_id === accountId && (kinds?.includes(entry.kind) ?? true),
+  );
+}
+
+/**
+ * The last running balance of each account.
+ *
+ * @returns {Map<string, bigint>}
+ */
+function balancesOf(entries) {
+  return new Map(entries.map((entry) => [entry.account_id, toUnits(entry.balance_after)]));
+}
