@@ -2,7 +2,8 @@
  * Payments under faults: customers pay on the simulated Stripe, and payments are refunded and
  * disputed at random. Stripe's notifications are dropped, repeated, delayed and sent to any
  * gateway, together with forged ones, while gateways are killed and the ledger's database or disk
- * loses power. Afterwards the provider's records are compared with the ledger and with every balance.
+ * loses power. Afterwards the provider's records are compared with the ledger and with every
+ * balance.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
