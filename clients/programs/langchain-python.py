@@ -1,4 +1,4 @@
-"""LangChain for Python: invoke, stream, tools, structured output by default, both providers."""
+"""LangChain for Python, with both providers: invoke, stream, tools, structured output (default method)."""
 
 import json
 import os
