@@ -1,4 +1,7 @@
-"""LangChain for Python, with both providers: invoke, stream, tools, structured output (default method)."""
+"""LangChain for Python, with both providers.
+
+Invoke, stream, tools, and structured output by the default method.
+"""
 
 import json
 import os
