@@ -130,7 +130,7 @@ async function compareCharges(contestants, say) {
     const isExact = (await charged()) === expectedCharge;
     charges.push({ contestant: name, isExact });
     say(
-      `${name}: ${isExact ? 'every response was charged exactly' : 'CHARGES DIFFER FROM THE RESPONSES'}`,
+      `${name}: ${isExact ? 'every response was charged, with the exact amount' : 'CHARGES DIFFER FROM THE RESPONSES'}`,
     );
   }
   return charges;
