@@ -27,7 +27,7 @@ const TRANSLATOR_FLOORS = {
   'native-client': [],
   'native-client/request': ['native-client', 'reading', 'wire'],
   'native-client/answer': ['native-client', 'reading', 'wire'],
-  // The public entries, of which features is also used above.
+  // The public entries. (`features`, above, is one too.)
   native: ['wire'],
   models: ['chat-client/request'],
   errors: ['wire'],
@@ -92,8 +92,8 @@ export default tseslint.config(
   },
   {
     // Every API that the code uses must exist in each Node version that `engines` of the nearest
-    // package.json admits. The scripts listed here run on the Node that starts them, before the
-    // project's own is installed.
+    // package.json admits. The scripts listed here run on the user's Node, before the project's own
+    // is installed.
     files: ['{packages,apps}/*/src/**/*.ts', 'scripts/{setup,start,test,servers}.mjs'],
     plugins: { n: node },
     rules: {
@@ -122,7 +122,8 @@ export default tseslint.config(
         'error',
         {
           selector: 'Literal[value=/\\?[0-9]/], TemplateElement[value.raw=/\\?[0-9]/]',
-          message: 'SQLite of the lowest Node cannot bind numbered parameters by position: use ?.',
+          message:
+            'In the oldest supported Node, SQLite cannot bind numbered parameters by position: use ?.',
         },
       ],
     },

@@ -22,7 +22,7 @@ const CACHED_USAGE = {
   cache_read_input_tokens: 49_000,
 };
 
-/** The parts of a stream's deltas that are thinking and tool input. The rest is text. */
+/** Shares of a stream's deltas that carry thinking and tool input. The others carry text. */
 const THINKING_PART = 0.1;
 const TOOL_PART = 0.3;
 const TOOL_INPUT_BYTES = 300;

@@ -6,8 +6,8 @@
 import pg from 'pg';
 
 /**
- * @returns `read` for all charges and commits so far, `readLatest` for those since the last
- * reading.
+ * @returns `read`, which counts all charges and commits so far, and `readLatest`, which counts
+ * those since the last reading.
  */
 export async function openBatchCounter(databaseUrl, keyIds) {
   const client = new pg.Client({ connectionString: databaseUrl });

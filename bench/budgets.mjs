@@ -14,10 +14,10 @@ export const ratioBudgets = [
 ];
 export const chatEventBudget = { work: 'chat-stream-300', events: 300, usPerEvent: 1.2 };
 /**
- * The difference between the median latency and that of direct requests, at 50 requests a second.
+ * The most by which the median latency may exceed that of direct requests, at 50 requests a second.
  */
 export const latencyBudget = { work: 'native-json-1k-steady', addedP50Ms: 2 };
-/** How much later than through the bare proxy a stream's first byte arrives. */
+/** How much later than through the bare proxy a stream's first byte may arrive. */
 export const firstByteBudget = { work: 'native-stream-steady', aboveBareMs: 1 };
 /** Charges per second to one key, without a gateway in front. */
 export const settlingBudgets = {

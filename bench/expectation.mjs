@@ -10,7 +10,7 @@ import { promptOf } from './prompts.mjs';
 const MAX_KNOWN = 8;
 
 /**
- * @param requests - the requests of the work
+ * @param requests - the requests of the workload
  * @param {object} how
  * @param {string} how.fidelity - `bytes` if the contestant must forward native requests unchanged
  * @param {(answer: any) => any} how.wireOf - the response to a request

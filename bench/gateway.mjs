@@ -130,7 +130,7 @@ async function askText(admin, path) {
   return body.text();
 }
 
-/** Read from the histogram of batch sizes, if the metrics have one. */
+/** Reads charges and batches from the histogram of batch sizes, if the metrics have one. */
 function batchesOf(metrics) {
   const read = (end) =>
     new RegExp(`^gateway_settle\\w*batch\\w*_${end} (\\S+)$`, 'm').exec(metrics);

@@ -1,6 +1,7 @@
 /**
- * A check for continuous integration that takes two minutes: exits with 1 if the gateway takes 1.3
- * times the recorded CPU time. The check itself is in `ratio-guard.mjs`.
+ * A check for continuous integration that takes two minutes: exits with 1 if the gateway's CPU
+ * time, as a multiple of the bare proxy's, is more than 1.3 times the recorded ratio. The check
+ * itself is in `ratio-guard.mjs`.
  *
  *   node bench/guard.mjs
  *   node bench/guard.mjs --record      records this machine's ratios, on an idle machine

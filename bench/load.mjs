@@ -14,8 +14,8 @@ let running;
 
 const handlers = {
   /**
-   * @param target - the contestant and the work: `port`, `fidelity`, `requests`, and `headers`, of
-   * which each request takes the next.
+   * @param target - the contestant and the workload: `port`, `fidelity`, `requests`, and
+   *   `headers`, a list from which the requests take their headers in turn
    */
   aim({ port, headers, fidelity, requests }) {
     const all = requests.map((request) => prepared(request, headers));

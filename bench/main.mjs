@@ -3,7 +3,7 @@
  *
  *   npm run bench                                      everything; writes docs/performance.md
  *   npm run bench -- --quick                           a few short rounds, to check that it works
- *   npm run bench -- --only native-json-1k,open-1000   some works
+ *   npm run bench -- --only native-json-1k,open-1000   some workloads
  *   npm run bench -- --contestants bare,gateway-servers --rounds 9
  *   npm run bench -- --only native-paced-300 --streams 800
  *   npm run bench -- --units                           the cost of one request for each part

@@ -14,8 +14,9 @@ import { isChat, untranslated } from './works.mjs';
 const AFTERMATH_MS = 60;
 
 /**
- * Contestants that do not translate skip chat works; bare proxies run them in the native format. A
- * contestant that cannot answer so many requests a second skips works with a fixed rate.
+ * Whether a contestant runs a workload. Contestants that do not translate skip chat workloads,
+ * except the bare proxies, which run them in the native format. A slow contestant skips workloads
+ * that send more requests a second than it can answer.
  */
 export function takesPart(contestant, work) {
   const { name, translates, isYardstick = false, phases, maxPerSecond = Infinity } = contestant;
@@ -26,7 +27,7 @@ export function takesPart(contestant, work) {
 }
 
 /**
- * @param pace - `full`, or `paced`: the work's own events per second
+ * @param pace - `full`, or `paced`: the workload's own events per second
  * @param act - starts the load with the given load generator; resolves with its tally
  */
 export async function measure({ session, contestant, work, pace, act }) {
@@ -60,7 +61,7 @@ export async function measure({ session, contestant, work, pace, act }) {
       postgres: perAnswer('postgres'),
       redis: perAnswer('redis'),
     },
-    /** Share of one core. Near 1, clients or upstream limit the contestant. */
+    /** Share of one core. Near 1, the upstream or the clients are the bottleneck. */
     upstreamBusy: used('upstream') / used('time'),
     clientsBusy: used('load') / used('time'),
     /** Cores used by processes outside the benchmark. */

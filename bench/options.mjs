@@ -1,10 +1,10 @@
-/** Reads the command line: works, contestants, rounds. */
+/** Reads the command line: workloads, contestants, rounds. */
 
 import { parseArgs } from 'node:util';
 import { works } from './works.mjs';
 
 const FULL = { rounds: 5, longRounds: 3, durationMs: 750, warmUpMs: 15_000 };
-/** Leaves out all works that take long, except one. */
+/** A quick run also leaves out all workloads that take long, except one. */
 const QUICK = { rounds: 2, longRounds: 1, durationMs: 400, warmUpMs: 1_000 };
 const QUICK_LONG_WORK = 'open-1000';
 
@@ -41,7 +41,7 @@ export function readOptions(contestants) {
       (value) => value !== undefined,
     ),
     works: withStreams(
-      values.only ? chosen(values.only, works, 'work') : values.quick ? quickWorks : works,
+      values.only ? chosen(values.only, works, 'workload') : values.quick ? quickWorks : works,
       values.streams && positive('streams', values.streams),
     ),
     contestants:
@@ -53,12 +53,12 @@ export function readOptions(contestants) {
         ? undefined
         : {
             contestant: one(values.profile, [...contestants.values()], 'contestant'),
-            work: one(values.work ?? 'native-json-1k', works, 'work'),
+            work: one(values.work ?? 'native-json-1k', works, 'workload'),
           },
   };
 }
 
-/** Number of streams at once in paced works. */
+/** Sets the number of simultaneous streams of the paced workloads. */
 function withStreams(works, streams) {
   if (!streams) return works;
   return works.map((work) => (work.phase === 'paced' ? { ...work, streams } : work));
@@ -77,7 +77,7 @@ function one(name, all, kind) {
 function positive(option, text) {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 1)
-    fail(`--${option}: must be a whole number from 1 on`);
+    fail(`--${option} must be a whole number of at least 1`);
   return number;
 }
 

@@ -12,7 +12,7 @@ const PEERS = join(root, 'bench/peers');
 export function findPeer(name) {
   const dir = join(PEERS, 'node_modules', name);
   if (!existsSync(dir)) {
-    step(`Installing ${name}, to compare with (once)`);
+    step(`Installing ${name} for the comparison (once)`);
     pnpm('--dir', PEERS, 'install', '--frozen-lockfile', '--ignore-scripts');
   }
   const { version } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'));
@@ -27,7 +27,7 @@ export function findPythonPeer(name) {
   const requirement = requirementOf(name);
   const bin = join(dir, 'bin');
   if (!existsSync(join(dir, 'installed'))) {
-    step(`Installing ${requirement}, to compare with (once, some minutes)`);
+    step(`Installing ${requirement} for the comparison (once, takes minutes)`);
     run('python3', ['-m', 'venv', dir]);
     run(join(bin, 'pip'), ['install', '--quiet', requirement]);
     writeFileSync(join(dir, 'installed'), requirement);

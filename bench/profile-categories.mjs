@@ -44,7 +44,7 @@ export function categoryOf({ functionName, url }) {
   return name;
 }
 
-/** Node's own code and native code, which counts for the code that called it. */
+/** Whether this is Node's own or native code, whose time counts for the code that called it. */
 export function isRuntime(category) {
   return category.startsWith('Node: ') || category === NATIVE || category === COLLECTOR;
 }

@@ -1,5 +1,6 @@
 /**
- * `--profile`: the functions in which a contestant's process spends its CPU time under one work.
+ * `--profile`: the functions in which a contestant's process spends its CPU time under one
+ * workload.
  */
 
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
@@ -19,7 +20,7 @@ const MEASURED_MS = 5_000;
 const INTERVAL_US = 500;
 const TOP = 25;
 /** Category of calls from Node's own queues, whose caller is not known. */
-const NOBODY = 'Node: its own queues, sockets read, garbage';
+const NOBODY = 'Node: its own queues, socket reads, garbage collection';
 /** Functions with at least this share of the busy time are listed. */
 const LEAST_SHARE = 0.002;
 
@@ -56,7 +57,7 @@ export async function profile(session, { contestant, work }) {
   for (const [i, thread] of threads.entries()) print(thread, { answered, name: `thread ${i + 1}` });
   return failures.length === 0 ? 0 : 1;
 
-  /** Only samples within the measured time, without start and warm-up. */
+  /** Counts only samples within the measured time, not those of start and warm-up. */
   function readProfile({ nodes, samples, timeDeltas, startTime }) {
     const byId = new Map(nodes.map((node) => [node.id, node]));
     const ownerOf = owners(nodes);
@@ -70,7 +71,7 @@ export async function profile(session, { contestant, work }) {
       if (at < fromUs || at > untilUs || callFrame.functionName === '(idle)') continue;
       const key = `${callFrame.functionName} ${placeOf(callFrame)}`;
       const known = functions.get(key) ?? { key, category: categoryOf(callFrame), us: 0 };
-      // The function that ran from this sample to the next.
+      // The function is counted as running until the next sample.
       const us = timeDeltas[i + 1] ?? 0;
       known.us += us;
       busyUs += us;
@@ -125,7 +126,7 @@ function sum(members) {
   return members.reduce((total, { us }) => total + us, 0);
 }
 
-/** The clock of V8's profiles. */
+/** The time on the clock that V8's profiles use. */
 function nowUs() {
   return Number(process.hrtime.bigint() / 1000n);
 }

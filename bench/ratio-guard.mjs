@@ -1,8 +1,9 @@
 /**
- * Fails if the gateway takes 1.3 times the recorded CPU time. The time is measured as a multiple of
- * the bare proxy's in the same seconds, so that the speed of the machine matters little. This is
- * not a benchmark: it detects a change that made requests more expensive. Other load on the machine
- * can have the same effect on one measurement, so a work fails only if five measurements fail.
+ * Measures the gateway's CPU time as a multiple of the bare proxy's in the same seconds, and fails
+ * if this ratio is more than 1.3 times the recorded one. The speed of the machine changes the ratio
+ * only a little. This is not a benchmark: it detects a change that made requests more expensive.
+ * Other load on the machine can have the same effect on one measurement, so a workload fails only
+ * if five measurements fail.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * The rounds of one work. In each round every contestant is measured once, in turn, so that other
- * load on the machine affects all of them alike. Each round begins with another contestant.
+ * The rounds of one workload. In each round every contestant is measured once, in turn, so that
+ * other load on the machine affects all of them alike. Each round begins with another contestant.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,21 +9,21 @@ import { memoryBytesOf } from './proc.mjs';
 import { warmUp } from './warm-up.mjs';
 
 /**
- * Warm-up of a running process before each work, so that its code is compiled for this work. V8
+ * Warm-up of a running process before each workload, so that its code is compiled for it. V8
  * compiles by the number of calls, so a slow contestant needs longer than a fast one.
  */
 const WARM_UP = { durationMs: 4_000, maxAnswers: 10_000 };
-/** Warm-up of a new process, and before works that wait more than they compute. */
+/** Warm-up of a new process, and before workloads that wait more than they compute. */
 const SHORT_WARM_UP = { durationMs: 300 };
 const REST_MS = 200;
-/** Streams of paced works start within this time. */
+/** The streams of a paced workload start within this time. */
 const PACED_OPENING_MS = 500;
 
 /**
- * @param {any} run - `contestants` are running, but `open` works start new processes; `durationMs`
- * is the duration of one busy measurement
+ * @param {any} run - `contestants` are running, but `open` workloads start new processes;
+ * `durationMs` is the duration of one busy measurement
  * @returns `samples` by phase, then by contestant: `{ busy: { bare: [...], ... }, steady: ... }`,
- * and `leftOut`, the contestants that cannot do this work, with the reason
+ * and `leftOut`, the contestants that failed in the warm-up, with the reason
  */
 export async function runRounds(run) {
   const { session, work } = run;

@@ -1,4 +1,4 @@
-/** A whole run: starts every contestant, measures every work, prints and writes the results. */
+/** A whole run: starts every contestant, measures every workload, prints and writes the results. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -99,7 +99,7 @@ async function startAll(session, contestants, say) {
   return started;
 }
 
-/** Checks that this gateway did every work with correct responses and exact charges. */
+/** Checks that this gateway answered every workload correctly, with exact charges. */
 function isSound({ contestants, works, charges, settling }) {
   const ours = new Set(contestants.filter(({ isOurs }) => isOurs).map(({ name }) => name));
   return (
@@ -120,8 +120,8 @@ function memoryOf(contestants) {
 }
 
 /**
- * Compares the charges with the responses, because a gateway must not be fast only because it does
- * not charge.
+ * Compares the charges with the responses: a gateway that does not charge must not be reported as
+ * fast.
  */
 async function compareCharges(contestants, say) {
   const charges = [];
@@ -130,7 +130,7 @@ async function compareCharges(contestants, say) {
     const isExact = (await charged()) === expectedCharge;
     charges.push({ contestant: name, isExact });
     say(
-      `${name}: ${isExact ? 'every answer was charged, exactly' : 'CHARGES DIFFER FROM ANSWERS'}`,
+      `${name}: ${isExact ? 'every response was charged, with the exact amount' : 'CHARGES DIFFER FROM THE RESPONSES'}`,
     );
   }
   return charges;

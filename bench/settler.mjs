@@ -1,6 +1,6 @@
 /**
- * A process with only a balance store. `lanes` requests at once charge one key, and each charges
- * again as soon as its last charge is durable.
+ * A process with only a balance store. `lanes` loops charge one key at the same time; each starts
+ * its next charge as soon as its last one is durable.
  *
  *   settler.mjs postgres <URL>    settler.mjs embedded <directory>
  */
@@ -85,7 +85,7 @@ async function settleUntil(deadline, keys) {
 }
 
 /**
- * Ids in the order of time, like the gateway's.
+ * Its ids sort by time, like the gateway's.
  *
  * @returns {Omit<import('@gateway/balance-store').Settlement, 'keyId'>}
  */

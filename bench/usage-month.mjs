@@ -82,7 +82,7 @@ async function makeKeys(store) {
   return keys.map(({ id, accountId }) => ({ id, accountId }));
 }
 
-/** Each charge belongs to any key, hour and model. */
+/** Spreads the charges at random over keys, hours and models. */
 function sumsOf(keys) {
   const random = createRandom(1);
   const end = Math.floor(Date.now() / HOUR_MS) + 1;

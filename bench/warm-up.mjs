@@ -12,7 +12,7 @@ const KINDS = ['native-json-1k', 'native-stream-30', 'chat-json-1k', 'chat-strea
 const ANSWERS = 30_000;
 
 /**
- * Runs every kind of work before the first measurement.
+ * Runs every kind of workload before the first measurement.
  *
  * @param {any} session
  * @param {readonly any[]} contestants

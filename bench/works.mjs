@@ -1,20 +1,20 @@
 /**
- * The works (workloads). A work defines the clients' requests, the number of clients, and the
- * upstream's responses.
+ * The workloads, called `work` in the code. A workload defines the clients' requests, the number of
+ * clients, and the upstream's responses.
  *
- * `busy` works keep `connections` clients sending as fast as they get responses, and measure CPU
- * time and throughput. A real model takes seconds to answer, so a process as busy as this would
+ * `busy` workloads keep `connections` clients sending as fast as they get responses, and measure
+ * CPU time and throughput. A real model takes seconds to answer, so a process as busy as this would
  * have thousands of requests in flight. The clients can check 128 at once, and fewer with large
- * prompts. The work `minute` is long enough to include the work that the ledger does once a minute.
- * `steady` works send `perSecond` requests at random moments, the same rate for all contestants,
- * and measure CPU time and latency. `paced` works start `streams` streams of `eventsPerSecond`,
- * spread over their first second. `open` works hold `streams` streams open in new processes, and
- * measure memory.
+ * prompts. The workload `minute` is long enough to include the tasks that the ledger does once a
+ * minute. `steady` workloads send `perSecond` requests at random moments, the same rate for all
+ * contestants, and measure CPU time and latency. `paced` workloads start `streams` streams of
+ * `eventsPerSecond`, spread over half a second. `open` workloads hold `streams` streams open in new
+ * processes, and measure memory.
  */
 
 const NATIVE = { path: '/v1/messages', format: 'native' };
 const CHAT = { path: '/v1/chat/completions', format: 'chat' };
-/** One in this number of an agent's requests is small, such as a title or a check. */
+/** One in so many requests of an agent is small, such as the request for a title. */
 const SMALL_EVERY = 5;
 /** Number of a stream's events that open and close it and its three blocks. */
 const EVENTS_AROUND = 10;
@@ -101,7 +101,7 @@ function paced(name, title, request) {
   return { name, title, phase: 'paced', requests: [request], streams: 100, eventsPerSecond: 50 };
 }
 
-/** Long enough that the first stream is still open three seconds after the last one has started. */
+/** The first stream is still open three seconds after the last one has started. */
 function open(name, title, streams, eventsPerSecond) {
   const openingSeconds = Math.ceil(streams / 1_500);
   const request = stream(
@@ -119,12 +119,12 @@ function open(name, title, streams, eventsPerSecond) {
   };
 }
 
-/** Marks a work that takes so long that it has fewer rounds. */
+/** Marks a workload that takes so long that it has fewer rounds. */
 function long(work) {
   return { ...work, isLong: true };
 }
 
-/** The same work in the native format, for bare proxies, which do not translate. */
+/** The same workload in the native format, for bare proxies, which do not translate. */
 export function untranslated(work) {
   return { ...work, requests: work.requests.map((request) => ({ ...request, ...NATIVE })) };
 }

@@ -1,6 +1,6 @@
 /**
- * The clients, with the commands that install and run each. The programs print the usage of each
- * request. The command-line tools do not, so only the number of their requests is checked.
+ * The clients, with the commands that install and run each. Most programs print the usage of each
+ * request. Those with `requests` do not, so only the number of their requests is checked.
  *
  * @type {readonly {
  *   name: string;

@@ -1,6 +1,7 @@
 /**
  * Runs the newest versions of real clients against a gateway with the bundled simulator. Each check
- * prints the usage that its client received. Their sum must equal the charges in the ledger.
+ * prints the usage that its client received. The sum of these usages must equal the client's
+ * charges in the ledger.
  *
  * `npm run clients` runs all of them, `npm run clients -- openai-js llm` only those two. Each is
  * installed once, into `CLIENTS_DIR` (by default a folder in the system's temporary folder).

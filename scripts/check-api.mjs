@@ -1,6 +1,6 @@
 /**
- * Compares the exports of each entry point with the committed report in `etc/`, so that every
- * change of a public type is noticed. With `--update` it writes the reports instead.
+ * Compares the exports of each entry point with the committed report in `etc/`, so that no change
+ * of a public type goes unnoticed. With `--update` it writes the reports instead.
  */
 
 import { spawnSync } from 'node:child_process';

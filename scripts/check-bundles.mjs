@@ -13,8 +13,8 @@ import { root, step } from './setup.mjs';
 import { PAGE_LIMITS, SIZE_LIMITS } from './size-limits.mjs';
 
 /**
- * One function of the translator may take at most this share of its main entry, because it is meant
- * to be imported in parts.
+ * Bundled alone, a function of the translator may have at most this share of the size of the main
+ * entry. Otherwise importing only some functions would save nothing.
  *
  * @type {readonly [entry: string, single: string, share: number][]}
  */
@@ -81,5 +81,6 @@ function checkDependencies(name) {
   if (published === undefined) throw new Error(`${name} is not published`);
   const { dependencies = {}, peerDependencies = {} } = published.manifest;
   const found = Object.keys({ ...dependencies, ...peerDependencies });
-  if (found.length > 0) throw new Error(`${name} must have no dependency, has ${found.join(', ')}`);
+  if (found.length > 0)
+    throw new Error(`${name} must have no dependencies, but has ${found.join(', ')}`);
 }

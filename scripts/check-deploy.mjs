@@ -121,8 +121,7 @@ function checkCompose() {
   for (const file of ['compose.yaml', 'compose.replicas.yaml']) {
     const path = join(deploy, file);
     output(deployTool('compose'), ['-no-interpolation', path]);
-    // If secrets are missing, the compose file must be refused, instead of being used with empty
-    // ones.
+    // If secrets are missing, the loader must refuse the file instead of filling in empty values.
     const { status, stderr } = spawnSync(deployTool('compose'), [path], { encoding: 'utf8' });
     if (status === 0 || !stderr.includes('set it')) {
       throw new Error(`${file} accepts missing secrets: ${stderr}`);
@@ -172,7 +171,8 @@ function checkUnit() {
   const copy = join(scratch, 'gateway.service');
   writeFileSync(copy, text);
   output('systemd-analyze', ['verify', '--man=no', copy]);
-  // The threshold is 10 times the level that systemd calls "exposure". An ordinary service has 96.
+  // The threshold is 10 times the figure that systemd calls "exposure". A service without any
+  // restrictions has 96.
   output('systemd-analyze', ['security', '--offline=true', '--threshold=20', copy]);
 }
 
@@ -195,7 +195,7 @@ function checkRules() {
   if (missing.length > 0) throw new Error(`alerts without both tests: ${JSON.stringify(missing)}`);
 }
 
-/** Turns the dashboard's queries into recording rules, because promtool can parse those. */
+/** Checks the dashboard's queries as recording rules, because promtool can parse those. */
 function checkDashboard() {
   const dashboard = JSON.parse(readFileSync(join(deploy, 'grafana/gateway.json'), 'utf8'));
   const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));

@@ -17,7 +17,7 @@ const problems = packageDirs().flatMap((dir) => {
     .filter((manifest) => !semver.subset(engines.node, manifest.engines?.node ?? '*'))
     .map((manifest) => {
       const { name: dependency, version } = manifest;
-      return `${name} admits Node ${engines.node}, ${dependency}@${version} only ${manifest.engines.node}`;
+      return `${name} admits Node ${engines.node}, but its dependency ${dependency}@${version} admits only ${manifest.engines.node}`;
     });
 });
 for (const problem of problems) process.stderr.write(`${problem}\n`);

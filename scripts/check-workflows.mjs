@@ -1,11 +1,11 @@
 /**
- * `npm run check:workflows`: rules that keep a release safe, and that a reviewer of a workflow may
- * overlook.
+ * `npm run check:workflows`: checks rules that keep a release safe. A reviewer of a workflow could
+ * overlook that one of them is broken.
  *
  * - Each action is pinned to a commit, because a tag can be moved to other code. A comment after it
  *   names the tag.
- * - Rights are given to jobs, not to a whole workflow. A job that can write, or gets a secret,
- *   neither builds nor tests.
+ * - Permissions are given to single jobs, not to a whole workflow. A job that has write permission
+ *   or a secret runs only the commands in `INSTALLS`, and the log-in to npm.
  */
 
 import { readFileSync, readdirSync } from 'node:fs';
@@ -15,8 +15,8 @@ import { root } from './setup.mjs';
 
 const PINNED = /^[\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/;
 /**
- * Commands that only log in, or that only install tools and packages without running the packages'
- * scripts.
+ * Commands that only install tools, or that install packages without running their scripts. A job
+ * with write permission or a secret may run them.
  */
 const INSTALLS = [/^npm install --global \S+@[\d.]+$/, /^pnpm install .*--ignore-scripts$/];
 
@@ -49,7 +49,10 @@ function excessiveRights({ permissions, jobs }) {
     const runs = job.steps.flatMap(({ run }) => (run === undefined ? [] : [run.trim()]));
     for (const command of runs) {
       const isHarmless = INSTALLS.some((form) => form.test(command)) || isLogin(command);
-      if (!isHarmless) problems.push(`job ${name} has rights or secrets, and runs: ${command}`);
+      if (!isHarmless)
+        problems.push(
+          `job ${name} has write permission or a secret, so it must not run: ${command}`,
+        );
     }
   }
   return problems;

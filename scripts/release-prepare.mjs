@@ -13,7 +13,7 @@ pnpm('run', 'build');
 
 /**
  * npm accepts a provenance statement only for a package that names the repository that built it.
- * The workflow knows its repository, also in a fork, so no file repeats it.
+ * The workflow knows its repository, even in a fork, so the name is not kept in a file.
  */
 function nameRepository(address) {
   for (const { dir, manifest } of publishedPackages()) {

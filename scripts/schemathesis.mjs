@@ -20,12 +20,12 @@ const ports = { client: 18_980, admin: 18_981 };
 const examples = process.argv[2] ?? '15';
 
 /**
- * It does not check that every input that fits its schema is accepted, because a schema cannot
- * express that `until` must be after `from`, or that a key exists. Nor does it check that a request
- * without a required header is refused: `--header` adds the credential to these requests, too.
+ * Checks that are left out. Not every input that fits its schema is accepted, because a schema
+ * cannot express that `until` must be after `from`, or that a key exists. And a request without the
+ * required credential cannot be sent, because `--header` adds the credential to every request.
  */
 const EXCLUDED = 'positive_data_acceptance,missing_required_header';
-/** Log-ins are limited for each address, and the admin port does not trust a proxy's addresses. */
+/** The log-in is limited by address, and the admin port does not believe `X-Forwarded-For`. */
 const LEFT_OUT = ['logIn'];
 
 ensureInstalled();

@@ -1,8 +1,8 @@
 /**
- * Real PostgreSQL, Redis and Chromium for the tests: the servers of TEST_DATABASE_URL and
- * TEST_REDIS_URL, and the program TEST_CHROMIUM. Without these variables, starts new servers, and
- * uses the Chromium of this machine. If PostgreSQL's programs are missing, they come from an npm
- * package. Redis and Chromium are installed from the system's packages, unless TEST_INSTALL=never.
+ * Real PostgreSQL, Redis and Chromium for the tests. Uses the servers at TEST_DATABASE_URL and
+ * TEST_REDIS_URL, and the program TEST_CHROMIUM. Without these variables, it starts new servers and
+ * uses the machine's Chromium. Missing programs of PostgreSQL are installed from an npm package,
+ * those of Redis and Chromium from the system's packages, unless TEST_INSTALL=never.
  */
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';

@@ -44,8 +44,8 @@ export function output(command, args, options = {}) {
 }
 
 /**
- * Runs pnpm. Its output is shown only if it fails, because most of it is about the Node that starts
- * pnpm, and the project runs on another Node. Exits this process if pnpm fails.
+ * Runs pnpm. Its output is shown only if it fails, because most of it warns about the Node that
+ * starts pnpm, and the project runs on another Node. Exits this process if pnpm fails.
  */
 export function pnpm(...args) {
   try {

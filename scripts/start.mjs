@@ -1,9 +1,9 @@
 /**
- * `npm start`: install, build, serve.
+ * `npm start`: installs, builds and serves.
  *
- * npm passes SIGTERM and SIGINT to the process that it started and waits for it. The script in
- * package.json begins with `exec`, so that this process receives the signals. Without it, a signal
- * would end the shell and leave the gateway running.
+ * npm passes SIGTERM and SIGINT to the process that it started, and waits for that process. The
+ * script in package.json begins with `exec`, so that this process receives the signals. Without
+ * `exec`, a signal would end the shell and leave the gateway running.
  */
 
 import { runGateway } from './run-gateway.mjs';

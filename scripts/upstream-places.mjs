@@ -74,8 +74,8 @@ if (process.argv.includes('--print')) process.stdout.write(text);
 else writeFileSync(OUTPUT, text);
 
 /**
- * Follows every path, and stops where a type occurs again. A type that contains itself is followed
- * once more.
+ * Visits every path below a type. A path ends where one of the types above it occurs again, so that
+ * recursive types end too.
  */
 function walk(start, tools) {
   follow(start, '', '', []);
@@ -111,7 +111,7 @@ function walk(start, tools) {
   }
 }
 
-/** The parts of a union, and of the items of its arrays. */
+/** The members of a union; in place of an array, the members of its item type. */
 function itemsOf(type, isItem = false) {
   return partsWithArrays(type).flatMap((part) =>
     checker.isArrayType(part)

@@ -76,7 +76,7 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
   const failures = { crashes: [], serverErrors: [], blocks: [], growths: [] };
   const seen = [];
 
-  /** @returns the status, or 0 if the connection broke. */
+  /** @returns the status and the text; the status is 0 if the connection broke. */
   async function send(key, { format, body, encoding }) {
     try {
       const response = await request(gateway.url + PATHS[format], {
@@ -98,7 +98,7 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
     }
   }
 
-  /** @returns the longest block since the last call. */
+  /** @returns the longest block of the event loop since the last call. */
   async function longestBlockMs() {
     return 1000 * (await gateway.metric('nodejs_eventloop_lag_max_seconds'));
   }
@@ -115,7 +115,7 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
     await sleep(bytes > MEBIBYTE ? 50 : 0);
     let blockMs = await longestBlockMs();
     const growth = peakOf(pid) - before;
-    // Other processes cause long blocks, too. A long block by the body itself happens each time.
+    // Another process can cause a long block too. If the body causes it, it happens each time.
     for (let repeats = 0; blockMs > LONGEST_BLOCK_MS && repeats < REPEATS; repeats += 1) {
       await send(attacker, { ...shape, body, encoding });
       await sleep(50);
@@ -236,20 +236,24 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
     `no crash with a heap of ${HEAP_MEGABYTES} MB (${systemLimit}): ${sent} bodies in ${shapes} shapes and all formats, ${together.attacks} more at once`,
     failures.crashes,
   );
-  check('A2', 'no body ends in a status of 5xx or a broken connection', failures.serverErrors);
+  check(
+    'A2',
+    'no body leads to a 5xx status (except 529 when many are sent at once) or a broken connection',
+    failures.serverErrors,
+  );
   check(
     'A3',
-    `${isTimed ? `no body blocks the event loop for more than ${LONGEST_BLOCK_MS} ms when alone` : 'blocks of the event loop, not judged'} (longest ${worst.block.ms} ms by ${worst.block.what}; seen from outside ${worst.probe.ms} ms)`,
+    `${isTimed ? `no body sent alone blocks the event loop for more than ${LONGEST_BLOCK_MS} ms` : 'blocks of the event loop, not checked'} (longest ${worst.block.ms} ms by ${worst.block.what}; slowest health check ${worst.probe.ms} ms)`,
     failures.blocks,
   );
   check(
     'A4',
-    `no body takes more than ${LARGEST_GROWTH} times its size (most: ${Math.round(worst.growth.bytes / MEBIBYTE)} MiB by ${worst.growth.what})`,
+    `no body takes more than ${LARGEST_GROWTH} times its size in memory (most: ${Math.round(worst.growth.bytes / MEBIBYTE)} MiB by ${worst.growth.what})`,
     failures.growths,
   );
   check(
     'A5',
-    `each answer is charged or written off (${seen.length} seen, ${served.length} served)`,
+    `each response is charged or written off (${seen.length} seen, ${served.length} served)`,
     [
       ...seen.filter((id) => id !== undefined && !entries.has(id)),
       ...served
@@ -259,7 +263,7 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
   );
   check(
     'A6',
-    `a customer beside ${together.attacks} attacks is served (${JSON.stringify(together.customer)}, longest ${together.longestMs} ms)`,
+    `every request of a customer during ${together.attacks} attacks is answered with 200 (${JSON.stringify(together.customer)}, longest ${together.longestMs} ms)`,
     Object.keys(together.customer).filter((status) => status !== '200'),
   );
   check('audit', `the audit finds the ledger sound (gap ${audit.gap})`, [...audit.differences]);

@@ -1,4 +1,4 @@
-/** The headers of a call. Both formats accept them. */
+/** The headers of a call. All formats accept them. */
 
 export function callHeaders(credential) {
   return {

@@ -1,8 +1,9 @@
 /**
- * Payments under faults: customers pay on the simulated Stripe, which refunds and disputes at
- * random. Its notifications are dropped, repeated, delayed and sent to any gateway, together with
- * forged ones, while gateways are killed and the ledger's power is cut. Afterwards the provider's
- * records are compared with the ledger and with every balance.
+ * Payments under faults: customers pay on the simulated Stripe, and payments are refunded and
+ * disputed at random. Stripe's notifications are dropped, repeated, delayed and sent to any
+ * gateway, together with forged ones, while gateways are killed and the ledger's database or disk
+ * loses power. Afterwards the provider's records are compared with the ledger and with every
+ * balance.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,11 +20,11 @@ const WEBHOOK_SECRET = 'whsec_torture_torture';
 const ADMIN_TOKEN = 'torture-admin-token';
 const ACCOUNTS = 40;
 const UNITS_PER_CENT = 10n ** 12n;
-/** The age of the first payment that the comparison has to find. */
+/** The comparison with the provider covers the payments of this time. */
 const DAY_MS = 86_400_000;
-/** Keys whose first payment is measured before the faults begin. */
+/** Number of keys with which `timeUntilUsable` is measured before the faults begin. */
 const MEASURED_KEYS = 20;
-/** The longest time until a gateway answers with 200, with all restarts in between. */
+/** The longest time without a 200 from any gateway, including all restarts. */
 const MOST_SILENCE_MS = 120_000;
 
 /**
@@ -123,7 +124,10 @@ export async function torturePayments(options, random, say) {
     }
   }
 
-  /** Before the faults, with keys of its own, because their requests are charged. */
+  /**
+   * Measures how soon a first payment makes a key usable. Runs before the faults, and with keys of
+   * its own, because their requests are charged.
+   */
   async function measureUsable() {
     let longest = 0;
     for (let n = 0; n < MEASURED_KEYS; n += 1) {
@@ -138,7 +142,7 @@ export async function torturePayments(options, random, say) {
     say(`longest time from a notification to a usable key: ${longest.toFixed(0)} ms`);
   }
 
-  /** The refunds and disputes of a payment; some payments have none. */
+  /** Refunds and disputes a payment at random; many payments have neither. */
   function misuse(reference, cents) {
     let left = cents;
     for (let n = random.below(4); n > 1; n -= 1) {
@@ -154,7 +158,7 @@ export async function torturePayments(options, random, say) {
     if (random.chance(0.7)) stripe.closeDispute(disputeId, random.pick(['won', 'lost']));
   }
 
-  /** Each fault happens when its share of the payments has begun. */
+  /** Spreads the faults evenly over the payments, in random order. */
   async function breakThings() {
     const faults = random.shuffle([
       ...Array.from({ length: kills }, () => 'kills'),
@@ -169,7 +173,10 @@ export async function torturePayments(options, random, say) {
     }
   }
 
-  /** Accepted notifications are not sent again, so their entries must be in the ledger already. */
+  /**
+   * Finds lost entries. Accepted notifications are not sent again, so their entries must already be
+   * in the ledger.
+   */
   async function findLost(when) {
     const acknowledged = [...notifications.acknowledged];
     const ids = await system.entryIds();
@@ -207,7 +214,9 @@ export async function torturePayments(options, random, say) {
   }
   const refused = applied.missing.filter(({ outcome }) => outcome !== 'booked');
   const paidUsd = Number(expectedSum) / 1e14;
-  say(`credited in all: ${Number(credited) / 1e14} USD; paid, less money back: ${paidUsd} USD`);
+  say(
+    `credited in all: ${Number(credited) / 1e14} USD; paid minus refunds and disputes: ${paidUsd} USD`,
+  );
   await system.stop();
   await stripe.close();
   const { forged } = notifications.tally;
@@ -216,11 +225,15 @@ export async function torturePayments(options, random, say) {
     tally: { ...tally, ...notifications.tally },
     lines: [
       lineOf('P1', 'every balance equals the payments minus refunds and disputes', wrong),
-      lineOf('P2', 'the comparison booked everything that was dropped', refused),
-      lineOf('P3', 'after it, the comparison finds nothing', left.missing),
+      lineOf('P2', 'the comparison booked everything whose notification was dropped', refused),
+      lineOf('P3', 'a second comparison finds no difference', left.missing),
       lineOf('P4', `none of ${forged} forged notifications was accepted`, notifications.accepted),
-      lineOf('P5', 'the ledger is sound', audit.differences),
-      lineOf('P6', 'what an accepted notification reports is never lost', lost),
+      lineOf('P5', 'the audit finds the ledger sound', audit.differences),
+      lineOf(
+        'P6',
+        'the entries of every accepted notification are in the ledger after each fault',
+        lost,
+      ),
       lineOf('I10', 'every gateway drained and exited with 0', Array(notExited).fill({})),
     ],
   };

@@ -74,8 +74,8 @@ export async function torturePower(
     const records = [...readRecords(log)].length;
     done.records += records;
     const moments = new Set(Array.from({ length: cuts }, () => random.below(records)));
-    // The end of the record is also used as a cut: by then everything is acknowledged, and nothing
-    // more is flushed.
+    // One cut is always at the end of the record, when everything is acknowledged and nothing will
+    // be flushed any more.
     moments.add(records - 1);
     const disk = createDisk(random);
     let acknowledged = '';
@@ -139,8 +139,12 @@ export async function torturePower(
 
   const lines = [
     lineOf('I9', `each acknowledged charge is in the ledger, after each cut and kill`, found.lost),
-    lineOf('I2', 'each charge is in it once, with the amount that its id names', found.wrong),
-    lineOf('I5', 'it opens, the audit finds it sound, and its gap is 0', found.unsound),
+    lineOf(
+      'I2',
+      'each charge is in the ledger once, with the amount computed from its id',
+      found.wrong,
+    ),
+    lineOf('I5', 'the ledger opens, the audit finds it sound, and its gap is 0', found.unsound),
   ];
   return { lines, tally, done };
 }

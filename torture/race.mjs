@@ -1,8 +1,9 @@
 /**
  * The race for the last cent: many simultaneous requests of one key, over all replicas, with a
  * balance that covers only a few of them. With `OVERDRAFT=bounded` the balance must not fall
- * further than the key's concurrency allows. With `OVERDRAFT=none` it must not fall below zero,
- * while replicas are killed, clients leave, and some responses cost far more than their holds.
+ * further below zero than the key's concurrency allows. With `OVERDRAFT=none` it must not fall
+ * below zero, while replicas are killed, clients leave, and some responses cost far more than their
+ * holds.
  */
 
 import { Agent, request } from 'undici';
@@ -56,8 +57,8 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
   async function racer() {
     while (next < rounds) {
       const round = (next += 1);
-      // A hold is several times the request's charge, so the balance must be larger to allow more
-      // than one.
+      // With `none` each request places a hold of several times its charge. The credit must be
+      // larger, so that several holds fit at once.
       const credit = overdraft === 'none' ? 10n ** 12n : 5n * 10n ** 10n;
       const key = await system.createKey(`race-${round}`, {
         credit: credit + BigInt(round),
@@ -76,7 +77,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
     }
   }
 
-  /** Repeats the race until the key is exhausted. */
+  /** Sends one request after another until the key's balance is used up, at most twelve. */
   async function attempts(key, attempt, round) {
     for (let tries = 0; tries < 12; tries += 1) {
       const replica = system.replicas[(attempt + tries) % replicaCount];
@@ -126,7 +127,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
     }
   }
 
-  /** The balance is below zero now, so every replica must refuse the key. */
+  /** Checks that every replica refuses the key, whose balance is below zero now. */
   async function expectRefused(key) {
     const deadline = Date.now() + 30_000;
     if ((await system.store.readStanding(key.id)).standing === 'active') {
@@ -174,8 +175,8 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
     const cost = costOf({ input: usage.input_tokens, output: usage.output_tokens });
     return cost > most ? cost : most;
   }, 0n);
-  // If Redis cannot answer in time on a busy machine, each replica adds its own share of the
-  // leases.
+  // While Redis does not answer in time (on a busy machine), each replica grants leases from its
+  // own share of the limit, in addition to the leases that Redis granted before.
   const redisWasLost = losses.some((count) => count !== 0);
   const share = Math.max(1, Math.floor(CONCURRENCY / replicaCount));
   const inFlight = CONCURRENCY + (redisWasLost ? replicaCount * share : 0);
@@ -196,13 +197,13 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
     [
       ...[...ledger.balances].filter(([, text]) => toUnits(text) < floor),
       ...(lowest < floor ? [lowest.toString()] : []),
-      // The test proves nothing unless balances come near the bound.
+      // If no balance crosses zero, this check proves nothing.
       ...(overdraft === 'bounded' && crossed === 0 ? ['no key ever crossed zero'] : []),
     ],
   );
   check(
     'I2',
-    `each usage a client saw is charged once, exactly (${seen.length} seen)`,
+    `each usage that a client saw is charged once, with the exact amount (${seen.length} seen)`,
     seen.filter((usage) => {
       const entry = charges.get(usage.requestId);
       const charged = entry && toUnits(entry.delta) - toUnits(entry.written_off);
@@ -220,8 +221,8 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
       [
         ...[...writeOffs].filter(([, entries]) => entries.length > CONCURRENCY),
         ...[...writeOffs.keys()].filter((id) => ledger.standings.get(id) === 'active'),
-        // The check proves nothing unless it checks something.
-        ...(writeOffs.size === 0 ? ['no response cost more than its balance'] : []),
+        // Without a write-off, this check proves nothing.
+        ...(writeOffs.size === 0 ? ['no response cost more than the balance of its key'] : []),
       ],
     );
   }

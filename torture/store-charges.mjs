@@ -21,7 +21,7 @@ function tokensOf(id) {
   return { input: number % 10_007, output: number % 503, read: number % 101, written: number % 13 };
 }
 
-/** In units of 10^-14 USD, by a formula that is independent of the product. */
+/** The charge in units of 10^-14 USD, by a formula that is independent of the product. */
 export function chargeOfId(id) {
   const { input, output, read, written } = tokensOf(id);
   return (

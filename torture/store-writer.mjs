@@ -74,7 +74,7 @@ async function sealForEver() {
   }
 }
 
-/** Also the sums of the current hour, so that all later charges come late. */
+/** Rolls up the sums of the current hour too, so that all its later charges come late. */
 async function rollUpForEver() {
   for (;;) {
     await sleep(500);

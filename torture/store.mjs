@@ -1,6 +1,6 @@
 /**
  * Torture of the ledger alone: kills processes that settle as fast as they can, and stops
- * PostgreSQL like a power cut. Every charge that was acknowledged to any process must be in the
+ * PostgreSQL as a power cut would. Every charge that was acknowledged to any process must be in the
  * ledger, once and exactly.
  */
 
@@ -142,7 +142,7 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
     ),
     lineOf(
       'I2',
-      `each charge has the amount that its id names (${ledger.amounts.size} in the ledger)`,
+      `each charge has the amount computed from its id (${ledger.amounts.size} in the ledger)`,
       [
         ...misstated,
         ...[...ledger.amounts].filter(([id, amount]) => amount !== chargeOfId(id)).map(String),
@@ -156,7 +156,7 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
     ),
     lineOf(
       'I5',
-      `the audit finds it sound, all sealed (${audit.sealed} entries, block ${audit.head?.block})`,
+      `the audit finds the ledger sound, with all entries sealed (${audit.sealed} entries, block ${audit.head?.block})`,
       [
         ...audit.differences,
         ...(audit.sealed === audit.entries ? [] : [`${audit.sealed} of ${audit.entries} sealed`]),

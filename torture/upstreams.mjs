@@ -13,7 +13,8 @@ import { startUpstreamSimulator } from '../packages/upstream-simulator/dist/inde
 import { startFaultProxy } from './fault-proxy.mjs';
 
 /**
- * The answers of an account that refuses every request. The requests may move to another account.
+ * The answers of an account that refuses every request. The gateway may send the request to another
+ * account.
  */
 /** @type {Readonly<Record<string, ScriptedReply>>} */
 const REFUSALS = {

@@ -148,7 +148,7 @@ function joinedCalls(chunks) {
 }
 
 function problemOf(answer, { usage, text, calls, isWhole }) {
-  if (!isWhole) return 'not ended as a stream must';
+  if (!isWhole) return 'the stream has no proper end';
   if (text !== answer.text)
     return `text of ${text.length} instead of ${answer.text.length} characters`;
   if (!isDeepStrictEqual(calls, answer.calls)) return 'other tool calls than the upstream sent';

@@ -45,8 +45,8 @@ export function createConnection({ port, onDone, onFirstByte }) {
     opening.on('data', (data) => {
       for (let at = 0; at < data.length && read !== undefined;) at = read(data, at);
     });
-    // A connection closes after its last response. At that time the next connection may already be
-    // in use.
+    // A connection may close when the next one is already in use. Its events must not end the
+    // request on that one.
     const finishHere = (problem) => opening === socket && finish(problem);
     opening.on('error', (/** @type {NodeJS.ErrnoException} */ error) =>
       finishHere(`connection: ${error.code}`),
@@ -104,7 +104,7 @@ export function createConnection({ port, onDone, onFirstByte }) {
     const line = rest.toString('latin1') + data.latin1Slice(at, lineEnd);
     rest = Buffer.alloc(0);
     missing = Number.parseInt(line, 16);
-    // Skips the chunk's bytes with the line end after them. The last chunk has no bytes.
+    // The chunk's bytes follow, and a line end. The last chunk has no bytes.
     read = missing === 0 ? readLastLine : readChunk;
     return lineEnd + 1;
   }

@@ -33,7 +33,7 @@ const CPU_WORKS = [
  */
 export function chartsOf(results) {
   const style = styleOf(results.contestants);
-  const spread = `Median of ${results.rounds} rounds; the line shows how far they were apart.`;
+  const spread = `Median of ${results.rounds} rounds; the line spans the lowest to the highest.`;
   return [
     barChart({
       name: 'cpu',
@@ -91,7 +91,7 @@ export function chartsOf(results) {
   }
 
   function latencyChart() {
-    const title = 'Latency at one rate for all';
+    const title = 'Latency at the same rate for all';
     const works = results.works.filter(
       ({ phase, rows }) => phase === 'steady' && rows.some(({ latency }) => latency !== undefined),
     );

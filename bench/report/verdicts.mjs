@@ -1,4 +1,4 @@
-/** Compares the figures with the budgets. Works that the run left out have no verdict. */
+/** Compares the figures with the budgets. Workloads that the run left out have no verdict. */
 
 import {
   chatEventBudget,

@@ -1,4 +1,7 @@
-/** LangChain for JavaScript: invoke, stream, tools, structured output by default, both providers. */
+/**
+ * LangChain for JavaScript, with both providers: invoke, stream, tools, and structured output by
+ * the default method.
+ */
 
 import { ChatAnthropic } from '@langchain/anthropic';
 import { ChatOpenAI } from '@langchain/openai';

@@ -1,4 +1,7 @@
-"""LangChain for Python: invoke, stream, tools, structured output by default, both providers."""
+"""LangChain for Python, with both providers.
+
+Invoke, stream, tools, and structured output by the default method.
+"""
 
 import json
 import os

@@ -1,4 +1,4 @@
-# opencode: both providers.
+# opencode: the chat format and the native format.
 set -e
 cat > opencode.json <<JSON
 {

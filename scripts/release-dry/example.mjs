@@ -1,5 +1,6 @@
 /**
- * A program of a user of the packages: one streamed request with a tool, from admission to ledger.
+ * A program as a user of the packages would write it: one streamed request with a tool, from
+ * admission to ledger.
  */
 
 import assert from 'node:assert/strict';

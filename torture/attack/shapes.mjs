@@ -1,7 +1,7 @@
 /**
- * Hostile request bodies. Each shape is JSON that is large in one way, made by a function of its
- * size in bytes. Each shape can thus be sent in a small size, in a large size, and in the largest
- * accepted size.
+ * Hostile request bodies. Each shape is JSON that is large in one way. The function that makes it
+ * takes the size in bytes, so each shape can be sent small, large, and as large as the gateway
+ * accepts.
  */
 
 const MODEL = 'claude-sonnet-4-6';
@@ -29,7 +29,7 @@ const content = (blocks) => messages(`{"role":"user","content":[${blocks}]}`);
 const beside = (members) => object(`${HELLO},${members}`);
 const nested = (open, close, depth) => open.repeat(depth) + close.repeat(depth);
 
-/** Shapes that all formats read. */
+/** Shapes for all formats. */
 const COMMON = {
   'empty blocks': (n) => content(list('{}', n)),
   'empty messages': (n) => messages(list('{}', n)),

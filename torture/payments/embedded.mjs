@@ -1,6 +1,6 @@
 /**
- * The payments' system with the embedded ledger: one gateway, whose process is killed and whose
- * disk loses its power (see `power.mjs`). Needs a C compiler, for the recorder.
+ * The system of the payments part with the embedded ledger: one gateway, whose process is killed
+ * and whose disk loses power (see `power.mjs`). Needs a C compiler, for the recorder.
  */
 
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -43,7 +43,7 @@ export async function startOnEmbedded({ env }, random) {
   let store;
   await replica.start();
 
-  /** Records from the files as they are now. */
+  /** Starts a new record, from the files as they are now. */
   function recordAnew() {
     rmSync(log, { force: true });
     disk = createDisk(random, dataDir);
@@ -70,7 +70,7 @@ export async function startOnEmbedded({ env }, random) {
         await afterwards();
       });
     },
-    /** The ids of all entries, with plain SQL, without the code under test. */
+    /** Reads the ids of all entries with plain SQL, without the code under test. */
     async entryIds() {
       // A copy, because opening the file would change it.
       const copy = join(scratch, 'copy');
@@ -89,7 +89,7 @@ export async function startOnEmbedded({ env }, random) {
       await replica.untilReady();
       return (await replica.stop()) === 0 ? 0 : 1;
     },
-    /** Only after {@link drain}. */
+    /** Call this only after `drain`, when the gateway no longer has the ledger open. */
     async openLedger() {
       store = await openEmbeddedStore({ dataDir, pepper: PEPPER });
       return store;

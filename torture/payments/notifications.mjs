@@ -1,6 +1,6 @@
 /**
- * The way of the simulated Stripe's notifications to the gateways: dropped, repeated, delayed, in
- * any order and to any gateway, together with forged ones.
+ * Delivers the simulated Stripe's notifications to the gateways: some dropped, some repeated, all
+ * delayed, in any order and to any gateway, together with forged ones.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,7 +27,7 @@ export function createNotifications({ stripe, replicas }, random) {
   const deliveries = new Set();
   let lastEvent = 0;
 
-  /** Sends what has happened at the provider since the last call, each after a short time. */
+  /** Sends the notifications of all events since the last call, each after a short random time. */
   function deliverNew() {
     const events = stripe.events.slice(lastEvent);
     lastEvent = stripe.events.length;
@@ -93,7 +93,7 @@ export function createNotifications({ stripe, replicas }, random) {
     accepted,
     acknowledged,
     deliverNew,
-    /** Waits while many deliveries are in progress. */
+    /** Waits until at most {@link MOST_WAITING} deliveries are in progress. */
     async untilFew() {
       while (deliveries.size > MOST_WAITING) await Promise.race(deliveries);
     },

@@ -1,4 +1,7 @@
-/** The payments' system with PostgreSQL: several gateways, and a database that loses its power. */
+/**
+ * The system of the payments part with PostgreSQL: several gateways, and a database that loses
+ * power.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -28,7 +31,7 @@ export async function startOnPostgres({ replicaCount, env }, random) {
       await postgres.start();
       await afterwards();
     },
-    /** The ids of all entries, with plain SQL, without the code under test. */
+    /** Reads the ids of all entries with plain SQL, without the code under test. */
     async entryIds() {
       const client = new pg.Client({ connectionString: postgres.url });
       await client.connect();

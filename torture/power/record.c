@@ -7,7 +7,8 @@
  * processes that use it.
  *
  * It can also be a failing disk: with POWER_FAIL_ONE_IN=n, one of n writes, truncations and flushes
- * fails with EIO. POWER_FAIL_FROM names a file: failures start when it is opened, and it never fails.
+ * fails with EIO. POWER_FAIL_FROM names a file: failures start when it is opened, and calls on it
+ * never fail.
  */
 
 #define _GNU_SOURCE
@@ -177,7 +178,10 @@ int close(int fd) {
   return result;
 }
 
-/* libuv closes files with this. A descriptor may then be that of a socket, which is not recorded. */
+/*
+ * libuv closes files with this. If such a close were missed, the descriptor could be reused for a
+ * socket, whose writes would then be recorded as those of the file.
+ */
 long syscall(long number, ...) {
   va_list rest;
   long values[6];
@@ -194,7 +198,7 @@ static int name_of(int fd) {
   return fd >= 0 && fd < MAX_FILES ? names_of[fd] : 0;
 }
 
-/* The call and its record are made under one lock, so that both have the same order. */
+/* The call and its record are made under one lock, so that the records are in the calls' order. */
 #define RECORDED(type, result, fd, act, is_done, offset, bytes, length)             \
   int number = name_of(fd);                                                         \
   if (number == 0) return act;                                                      \

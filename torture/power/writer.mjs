@@ -2,7 +2,7 @@
  * Settles charges on an embedded ledger until it has received a number of acknowledgements. It
  * records each acknowledgement as soon as it arrives.
  *
- * Arguments: the data directory, the file for acknowledgements, a name for the ids, the number of
+ * Arguments: the data directory, the file for acknowledgements, a prefix for the ids, the number of
  * charges, the number of settlements in flight. The contents of a charge are computed from its id.
  * One charge in five has a hold first, and the ledger is sealed now and then.
  */
@@ -49,7 +49,7 @@ async function settleAll() {
   }
 }
 
-/** Repeats a call while the disk fails. Only `settle` repeats itself and does not need this. */
+/** Repeats a call while the disk fails. `settle` does not need this, because it retries itself. */
 async function repeat(act) {
   for (;;) {
     try {
