@@ -287,6 +287,21 @@ describe('the console', () => {
     await context.close();
   });
 
+  it('shows the name of the open part at 390 px', async () => {
+    const { page, context } = await open(ADMIN_TOKEN, { width: 390, theme: 'light' });
+    const links = page.getByRole('navigation').getByRole('link');
+    const parts = await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')));
+    for (const part of [...parts, ...parts.toReversed()]) {
+      await openPart(page, (part ?? '').replace('#/', ''));
+      await eventually(async () => {
+        const box = await page.locator('nav [aria-current]').boundingBox();
+        expect(box?.x).toBeGreaterThanOrEqual(0);
+        expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(390);
+      });
+    }
+    await context.close();
+  });
+
   it('shows markup in names as text', async () => {
     const { page, context, problems } = await open();
     for (const part of ['today', 'accounts', `accounts/${accountId}`]) {

@@ -1,6 +1,6 @@
 /** The parts of a page as links, of which one is open. */
 
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { to } from './router.js';
 
 interface Tab {
@@ -19,8 +19,16 @@ export function Tabs(props: {
   useEffect(() => {
     document.title = `${current?.label ?? ''} · ${page}`;
   }, [current?.label, page]);
+  const strip = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const open = strip.current?.querySelector('[aria-current]')?.getBoundingClientRect();
+    if (strip.current === null || open === undefined) return;
+    // In a narrow window the strip is wider than the window, and would hide the open part's name.
+    const { left, width } = strip.current.getBoundingClientRect();
+    strip.current.scrollLeft += open.left - left - (width - open.width) / 2;
+  }, [current?.path]);
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav ref={strip} class="tabs" aria-label={label}>
       {tabs.map((tab) => (
         <a
           key={tab.path}
