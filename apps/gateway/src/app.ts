@@ -121,7 +121,7 @@ const PREFLIGHT_SECONDS = 7_200;
 function allowBrowsers(origins: ReadonlySet<string>): RequestHandler {
   return cors({
     origin: origins.has('*') ? '*' : [...origins],
-    methods: ['GET', 'POST'],
+    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     exposedHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_SECONDS,
   });
