@@ -17,10 +17,10 @@ import {
   usageSumsCsv,
   usageView,
 } from '../operations/views.js';
-import { needsManage } from './scope.js';
+import { keyRoute } from './key-route.js';
+import type { ReadAnswer } from './key-route.js';
 import { invalidQuery, refusalOfQuery } from './query-refusal.js';
-import { readRoute } from './read-route.js';
-import type { ReadAnswer } from './read-route.js';
+import { needsManage } from './scope.js';
 
 const POLICY = { limit: 120, windowMs: 60_000 } as const;
 const ROUTE = { endpoint: 'usage', accepted: 'bearer_or_link', limit: POLICY } as const;
@@ -48,7 +48,7 @@ export const usageQuery = z
   });
 
 export function listUsageRoute(services: Services): RequestHandler {
-  return readRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
+  return keyRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
     const query = usageQuery.safeParse(req.query);
     if (!query.success) {
       return { refusal: refusalOfQuery(query.error) };
@@ -108,7 +108,7 @@ export const summaryQuery = z
   });
 
 export function usageSummaryRoute(services: Services): RequestHandler {
-  return readRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
+  return keyRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
     const query = summaryQuery.safeParse(req.query);
     if (!query.success) return { refusal: refusalOfQuery(query.error) };
     const { by, model, of, format } = query.data;
@@ -136,7 +136,7 @@ function csv(text: string) {
 }
 
 export function getUsageRoute(services: Services): RequestHandler {
-  return readRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
+  return keyRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
     const requestId = line.safeParse(req.params['request_id']);
     const entry = requestId.success
       ? await services.store.findEntry(key.id, requestId.data)
