@@ -277,7 +277,9 @@ function addLedger(ledger: Command): void {
   withJson(
     ledger
       .command('recharge')
-      .description('book charges that a restore lost, once, from logs or usage objects'),
+      .description(
+        'book charges that a restore lost, each at most once, from logs or usage objects',
+      ),
   )
     .requiredOption(
       '--witness <file>',

@@ -85,6 +85,6 @@ export function notFound(field: string, what: string): OperationError {
   return new OperationError(404, 'not_found_error', `${field}: there is no such ${what}`);
 }
 
-export function externalIdTaken(field: string): OperationError {
-  return conflict(field, 'already belongs to another one');
+export function externalIdTaken(field: string, owner: 'account' | 'key'): OperationError {
+  return conflict(field, `already belongs to another ${owner}`);
 }
