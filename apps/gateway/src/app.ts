@@ -1,4 +1,4 @@
-/** The client-facing Express application: one table of routes, and JSON for everything else. */
+/** The client-facing Express application: one table of routes, and JSON errors for other paths. */
 
 import cors from 'cors';
 import express from 'express';
@@ -192,7 +192,8 @@ function refuse(req: Request, res: Response, refusal: Refusal): void {
 }
 
 /**
- * The chat form of an error is a superset, so it also serves paths that belong to neither format.
+ * The chat form of an error has all members of the native form, so it also serves paths that belong
+ * to neither format.
  */
 function dialectOf(req: Request): Dialect {
   return /^\/v1\/messages(\/|$)/.test(req.path) ? 'messages' : 'chat.completions';

@@ -56,8 +56,9 @@ export interface BodyLimits {
 }
 
 /**
- * @returns the refusal, if the headers alone are reason enough; called before any of the body is
- * read
+ * Checks the headers. Called before any of the body is read.
+ *
+ * @returns the refusal, if the headers alone are reason enough
  */
 export function checkBodyHeaders(
   req: IncomingMessage,

@@ -29,7 +29,7 @@ export interface ScriptedReply {
   readonly headers?: Readonly<Record<string, string>>;
   /** The exact body, instead of a message. */
   readonly body?: string | Uint8Array;
-  /** Sends an error of this type, with the status that the API uses for it unless `status` is set. */
+  /** Sends an error of this type, with the status that the API uses for it, or with `status`. */
   readonly error?: {
     readonly type: ErrorType;
     readonly message?: string;

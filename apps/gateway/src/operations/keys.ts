@@ -356,7 +356,7 @@ export async function rotated(
   }
 }
 
-/** @throws {OperationError} unless it was created, now or before */
+/** @throws {OperationError} unless this request or an earlier one created the account or key */
 export function createdOf(
   created: CreationOutcome,
 ): Extract<CreationOutcome, { readonly account: unknown }> {

@@ -76,7 +76,7 @@ export function list<Item>(data: readonly Item[], next: string | undefined) {
   };
 }
 
-/** @param field - Names the field whose value was used before. */
+/** @param field - Names the field or variable that is in conflict. */
 export function conflict(field: string, message: string): OperationError {
   return new OperationError(409, 'conflict_error', `${field}: ${message}`);
 }

@@ -1,6 +1,6 @@
 /**
  * `/v1/dashboard/top-ups`: a customer pays for the account of a key, on the provider's own page.
- * This file also has the order to pay automatically, and promotional codes.
+ * This file also serves auto top-up and promotional codes.
  */
 
 import type { Express, Request, RequestHandler } from 'express';

@@ -85,7 +85,10 @@ export function listUsageRoute(services: Services): RequestHandler {
   });
 }
 
-/** The end of the last archive if the range of the list reaches it: CSV has no member for it. */
+/**
+ * The end of the last archive, if the requested range begins before it. It is in a header, because
+ * CSV has no member for it.
+ */
 const ARCHIVED_UNTIL = 'x-gateway-archived-until';
 const DEFAULT_DAYS = 30;
 
