@@ -92,7 +92,10 @@ function capsOf(caps: Caps): string {
   const set = Object.entries(caps).filter(([, { cap_usd }]) => cap_usd !== null);
   if (set.length === 0) return 'none';
   return set
-    .map(([period, cap]) => `${cap.used_usd} of ${cap.cap_usd ?? ''} USD per ${period}`)
+    .map(([period, { cap_usd, used_usd }]) => {
+      const per = period === 'total' ? 'in total' : `per ${period}`;
+      return `${used_usd} of ${cap_usd ?? ''} USD ${per}`;
+    })
     .join(', ');
 }
 
@@ -372,7 +375,7 @@ export function printBackup(to: string, dataDir: string): string {
 
 To restore it, stop the gateway and run:  rm -f ${dataDir}/ledger.db-wal ${dataDir}/ledger.db-shm
                                           cp ${to} ${dataDir}/ledger.db
-Then audit it with the last anchor from the log, which says what the restore lost:
+Then audit it with the last anchor from the log. The audit reports what the restore lost:
                                           gateway ledger audit --anchor <block:hash>`;
 }
 
