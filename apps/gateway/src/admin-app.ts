@@ -1,6 +1,7 @@
 /**
- * The operator's Express application, on a port of its own: the operations, which need a token, and
- * metrics and health, which need none. API keys give no access here.
+ * The operator's Express application, on a port of its own: operations, metrics and health.
+ * Operations need an admin token, metrics need a token if METRICS_TOKEN is set, and health needs
+ * none. API keys give no access here.
  */
 
 import express from 'express';
@@ -139,7 +140,8 @@ const METHODS = { GET: 'get', POST: 'post', PATCH: 'patch' } as const;
 /**
  * Requires a token that gives access to one path only, and not to the admin API.
  *
- * @param tokenNow - Called at each request, because a reload changes it.
+ * @param tokenNow - Returns the token, or `undefined` if none is required. Called at each request,
+ * because a reload may change the token.
  */
 function requireToken(name: string, tokenNow: () => string | undefined): RequestHandler {
   const wrong = unauthorized(`authorization: must be "Bearer <${name}>"`);
@@ -175,7 +177,10 @@ function forbidden({ name, right }: AdminToken): Refusal {
   };
 }
 
-/** The header that shops and SDKs send; the operation takes it as a member of its input. */
+/**
+ * Reads `Idempotency-Key`, which shops and SDKs send as a header. Operations take it as a member of
+ * their input.
+ */
 function idempotencyKeyOf(
   name: OperationName,
   header: string | string[] | undefined,
@@ -199,7 +204,7 @@ function failed(log: Logger): ErrorRequestHandler {
       refuse(res, {
         status: error.status,
         type: 'invalid_request_error',
-        message: 'body: must be a JSON object',
+        message: 'body: must be a JSON object of at most 64 KB',
       });
     } else {
       log.error({ err: error }, 'admin request crashed');

@@ -28,7 +28,7 @@ export function mayDo(token: AdminToken, needed: Right): boolean {
   return rightsOf(token).includes(needed);
 }
 
-/** Compares with every token, so that the time does not reveal which one was nearly right. */
+/** Always compares with every token, so that the response time reveals nothing about them. */
 export function findToken(
   tokens: readonly AdminToken[],
   presented: string | undefined,

@@ -31,7 +31,10 @@ export type KeyAdmission =
  */
 export type LimitedWork = 'paid' | 'count_tokens';
 
-/** Claude Code sends 19 `count_tokens` requests at once. */
+/**
+ * The limits of `count_tokens` are the limits of the key times this factor, because Claude Code
+ * sends 19 such requests at once.
+ */
 const COUNT_TOKENS_FACTOR = 4;
 
 /** Takes a lease and a permit of a key and checks that it is active and funded. */

@@ -1,4 +1,4 @@
-/** The client-facing Express application: one table of routes, and JSON for everything else. */
+/** The client-facing Express application: one table of routes, and JSON errors for other paths. */
 
 import cors from 'cors';
 import express from 'express';
@@ -121,7 +121,7 @@ const PREFLIGHT_SECONDS = 7_200;
 function allowBrowsers(origins: ReadonlySet<string>): RequestHandler {
   return cors({
     origin: origins.has('*') ? '*' : [...origins],
-    methods: ['GET', 'POST'],
+    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     exposedHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_SECONDS,
   });
@@ -192,7 +192,8 @@ function refuse(req: Request, res: Response, refusal: Refusal): void {
 }
 
 /**
- * The chat form of an error is a superset, so it also serves paths that belong to neither format.
+ * The chat form of an error has all members of the native form, so it also serves paths that belong
+ * to neither format.
  */
 function dialectOf(req: Request): Dialect {
   return /^\/v1\/messages(\/|$)/.test(req.path) ? 'messages' : 'chat.completions';

@@ -1,4 +1,4 @@
-/** Finds the key that a request presents: first the form of the credential, then the key itself. */
+/** Finds the key of a request: checks the form of its credential first, then looks up the key. */
 
 import type { Request } from 'express';
 import { StoreUnavailableError, isWellFormedCredential } from '@gateway/balance-store';
@@ -15,7 +15,7 @@ export type Authentication =
   | { readonly outcome: 'authenticated'; readonly key: KeyRecord }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
-/** Limit per address for well-formed credentials of no key. Each such guess costs a query. */
+/** Limit per address for well-formed credentials that belong to no key. Each costs a query. */
 const UNKNOWN_KEY_POLICY = { limit: 30, windowMs: 60_000 } as const;
 
 /**

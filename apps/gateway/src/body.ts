@@ -27,7 +27,10 @@ const DECODERS = {
   zstd: promisify(zstdDecompress),
 } as const;
 
-/** A body of this size arrives in several chunks, which become garbage once they are joined. */
+/**
+ * From this declared length on, a body is copied into one buffer while it arrives (see
+ * {@link Pieces}). A smaller one has few chunks, which are joined at its end.
+ */
 const LARGE_BODY_BYTES = 64 * 1024;
 /** Memory for a whole body is allocated once 1/4 of it has arrived (see {@link Pieces}). */
 const FAIR_PARTS = 4;
@@ -45,13 +48,17 @@ export interface BodyLimits {
   readonly maxBytes: number;
   /** The body's memory is reserved here, and stays reserved after it has been read. */
   readonly memory: ByteReservation;
-  /** Called once memory is reserved, before any of the body is read. Not called on a refusal. */
+  /**
+   * Sends `100 Continue` if the client waits for it. Called once memory is reserved, so a client
+   * that is refused never sends its body.
+   */
   readonly invite: () => void;
 }
 
 /**
- * @returns the refusal, if the headers alone are reason enough; called before any of the body is
- * read
+ * Checks the headers. Called before any of the body is read.
+ *
+ * @returns the refusal, if the headers alone are reason enough
  */
 export function checkBodyHeaders(
   req: IncomingMessage,
@@ -139,7 +146,10 @@ class Pieces {
   readonly #length: number;
   #whole: Buffer | undefined;
 
-  /** @param length - The declared length; 0 if the body is too small for a buffer of its own. */
+  /**
+   * @param length - The declared length. 0 if none was declared, or if the body is too small for a
+   * buffer of its own: the chunks are then joined at the end.
+   */
   constructor(length: number) {
     this.#length = length;
   }
@@ -164,7 +174,8 @@ class Pieces {
   }
 
   whole(): Buffer {
-    // Node emits `end` exactly when the declared length has arrived.
+    // Node emits `end` only once the declared length has arrived, so this is the whole buffer. The
+    // bounds make sure that memory that was never written could not be returned.
     if (this.#whole !== undefined) return this.#whole.subarray(0, this.bytes);
     const [only] = this.#pieces;
     if (this.#pieces.length === 1 && only !== undefined) return only;

@@ -12,7 +12,7 @@ import ipaddr from 'ipaddr.js';
 export function addressGroup(address: string | undefined): string {
   if (address === undefined) return 'unknown';
   if (!ipaddr.isValid(address)) return address;
-  // A socket that serves both versions names an IPv4 client `::ffff:192.0.2.1`.
+  // A dual-stack socket reports an IPv4 client as an IPv4-mapped address: `::ffff:192.0.2.1`.
   const client = ipaddr.process(address);
   if (client instanceof ipaddr.IPv4) return client.toString();
   const network = client.parts.slice(0, 4).map((part) => part.toString(16));

@@ -59,7 +59,7 @@ const adminToken = z.string().transform((item, context): AdminToken => {
   const isRight = TOKEN_RIGHTS.find((known) => known === right);
   if (name === undefined || isRight === undefined || !headerToken.safeParse(token).success) {
     context.addIssue(
-      'must be items such as shop:credit:<token>, with all, credit or read, and tokens of at least 16 characters',
+      'must be items such as shop:credit:<token>: a name, then all, credit or read, then a token of at least 16 characters',
     );
     return z.NEVER;
   }
@@ -118,7 +118,7 @@ const environment = z.object({
     .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
     .optional(),
   REDIS_URL: list.pipe(
-    z.array(z.url({ protocol: /^rediss?$/, error: 'must be a redis:// URL, or several' })),
+    z.array(z.url({ protocol: /^rediss?$/, error: 'must be redis:// URLs separated by commas' })),
   ),
   REDIS_TIMEOUT_MS: positive.max(5_000).default(100),
   REPLICAS: positive.max(10_000).default(1),
@@ -272,7 +272,10 @@ export interface Config {
   readonly keyPepper: string | undefined;
   /** The previous pepper, which is also accepted while a new pepper replaces it. */
   readonly previousKeyPepper: string | undefined;
-  /** The number of reverse proxies in front of it whose `X-Forwarded-For` entries are trusted. */
+  /**
+   * The number of reverse proxies in front of the gateway whose `X-Forwarded-For` entries are
+   * trusted.
+   */
   readonly trustedProxies: number;
   readonly maxBodyBytes: number;
   /** Memory that request bodies and unread responses may take in one process. */
@@ -333,7 +336,7 @@ export function readEnvironment(env: Environment): Environment {
   }
 }
 
-/** Most programs also read the variables of proxies with names in lower case, and prefer them. */
+/** Most programs also read `https_proxy` and the like, in lower case, and prefer those. */
 function withProxies(env: Environment): Environment {
   const names = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'];
   const lower = names.flatMap((name) => {
@@ -364,7 +367,7 @@ export function readConfig(env: Environment): Config {
   const v = parsed.data;
   const problems: string[] = [];
   if (v.DATABASE_URL !== undefined && v.KEY_PEPPER === undefined) {
-    problems.push('KEY_PEPPER: is needed with DATABASE_URL, the same on every replica');
+    problems.push('KEY_PEPPER: is needed with DATABASE_URL, and must be the same on every replica');
   }
   if (v.KEY_PEPPER_PREVIOUS !== undefined && v.KEY_PEPPER_PREVIOUS === v.KEY_PEPPER) {
     problems.push('KEY_PEPPER_PREVIOUS: must differ from KEY_PEPPER');
@@ -376,7 +379,9 @@ export function readConfig(env: Environment): Config {
     problems.push('UPSTREAM_API_KEY: is needed when UPSTREAM_URL is set');
   }
   if (v.UPSTREAMS !== undefined && (v.UPSTREAM_API_KEY ?? v.UPSTREAM_URL) !== undefined) {
-    problems.push('UPSTREAMS: replaces UPSTREAM_URL and UPSTREAM_API_KEY; set only one kind');
+    problems.push(
+      'UPSTREAMS: replaces UPSTREAM_URL and UPSTREAM_API_KEY; set either UPSTREAMS or these two',
+    );
   }
   if (
     v.BODY_MEMORY_BYTES !== undefined &&

@@ -53,14 +53,14 @@ export const UNKNOWN_KEY = unauthorized(
   'invalid API key: send "Authorization: Bearer <API_KEY>" with a key of this gateway',
 );
 
-/** Used only for a link that was signed here, so that it reveals nothing to others. */
+/** Sent only for a link that this gateway signed, so it reveals nothing to those who guess. */
 export const ENDED_LINK = unauthorized(
   'this link is no longer valid: ask the person who sent it for a new one',
   'link_ended',
 );
 
 export const LINK_ONLY_READS = unauthorized(
-  'a link only reads the dashboard: send "Authorization: Bearer <API_KEY>" with a key of this gateway',
+  'a link only reads the dashboard; to do more, send "Authorization: Bearer <API_KEY>" with a key of this gateway',
 );
 
 const BEARER_ONLY = unauthorized(

@@ -1,4 +1,4 @@
-/** `code` of a system error such as `ENOENT`, if it has one. */
+/** Returns the `code` of an error, such as `ENOENT` of a system error, if it has one. */
 export function errorCode(error: unknown): string | undefined {
   return typeof error === 'object' &&
     error !== null &&

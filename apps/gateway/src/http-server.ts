@@ -127,8 +127,8 @@ export function listen(
 /** How often a draining server checks its connections. */
 const LOOK_EVERY_MS = 20;
 /**
- * The most that counts as waited between two checks. When this process gets no CPU, requests wait
- * unread in their sockets, and time that passes then must not count as the client's silence.
+ * The most time between two checks that counts as waiting. While this process gets no CPU, requests
+ * wait unread in their sockets, and that time must not count as the client's silence.
  */
 const MOST_PER_LOOK_MS = 40;
 /** How long a connection must be idle before it is closed: its next request may be on the way. */

@@ -27,7 +27,7 @@ type KeyManagement =
 /** The methods that payments need: see `payments/payment-ledger.ts`. */
 type PaymentAccess = (typeof PAYMENT_LEDGER)[number];
 
-/** The methods that a worker calls in the process that owns the ledger, as they are. */
+/** The methods that a worker calls, unchanged, in the process that owns the ledger. */
 export const FORWARDED = [
   'findEntry',
   'listEntries',
@@ -117,7 +117,8 @@ export interface Peppers {
 /**
  * The secret that credentials are hashed with, and the one that it replaces.
  *
- * @throws {ConfigError} Both are the same: the file of the embedded ledger still has the old one.
+ * @throws {ConfigError} if both are the same. With the embedded ledger this happens if `KEY_PEPPER`
+ * is not set, because the pepper in the data directory is still the old one.
  */
 export function peppersOf({ keyPepper, previousKeyPepper, ...config }: Config): Peppers {
   const pepper = keyPepper ?? ownPepper(config);

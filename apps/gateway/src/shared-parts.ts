@@ -46,7 +46,7 @@ export interface SharedParts {
   readonly settings: Settings;
   readonly payments: Payments | undefined;
   readonly isSimulated: boolean;
-  /** Lets settings be read again. Call it when all processes serve. */
+  /** Makes it possible to read the settings again. Call it when all processes serve. */
   openReloader(processes: SettingsProcesses): Reloader;
   /** Serves the admin API, if there is a token for it. @returns its address */
   openAdmin(services: AdminParts): Promise<string>;

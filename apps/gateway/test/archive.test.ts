@@ -167,7 +167,7 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
     const proved = await cli(['ledger', 'verify-archive', file]);
     expect([proved.code, proved.out]).toEqual([
       0,
-      expect.stringContaining("The file is sound, and it is this ledger's."),
+      expect.stringContaining('The file is sound, and it belongs to this ledger.'),
     ]);
     const alone = await cli(['ledger', 'verify-archive', file, '--alone']);
     expect(alone.out).toContain('The file is sound by itself.');

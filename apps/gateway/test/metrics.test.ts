@@ -21,9 +21,10 @@ it('every counter of a closed set is 0 in the first scrape, so that the first lo
     ...LOSS_REASONS.map((reason) => `gateway_unbilled_total{reason="${reason}"}`),
     ...[
       ...['messages', 'count_tokens', 'chat.completions', 'responses'],
-      ...['models', 'balance', 'usage'],
+      ...['models', 'balance', 'usage', 'statement', 'keys', 'links', 'prices'],
+      ...['promo_codes', 'top_ups', 'top_up_starts', 'auto_top_up', 'stripe_webhook'],
     ].flatMap((endpoint) =>
-      [200, 400, 401, 402, 404, 413, 415, 429, 499, 500, 502, 503, 504, 529].map(
+      [200, 400, 401, 402, 403, 404, 409, 413, 415, 429, 499, 500, 502, 503, 504, 529].map(
         (status) => `gateway_requests_total{endpoint="${endpoint}",status="${String(status)}"}`,
       ),
     ),

@@ -3,7 +3,7 @@
  * database are a `StoreUnavailableError` instead.
  */
 
-/** The operator's id of an account or a key already belongs to another one. Nothing was changed. */
+/** The operator's id already belongs to another account or to another key. Nothing was changed. */
 export class ExternalIdTakenError extends Error {
   override readonly name = 'ExternalIdTakenError';
 }

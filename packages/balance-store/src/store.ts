@@ -124,10 +124,10 @@ export type TopUpOutcome =
 /**
  * Whether a key may make requests, and if not, why it is disabled.
  *
- * No column stores the standing. The SQL function `standing_of` derives it from the rows of the key
- * and its account on each read, through the view `key_standing`. That function is the only place
- * where a key is disabled or enabled, so a credit that races an exhausting charge cannot leave the
- * key in the wrong state.
+ * No column stores the standing. On PostgreSQL the SQL function `standing_of` derives it from the
+ * rows of the key and its account on each read, through the view `key_standing`. In the embedded
+ * ledger `embedded/sqlite/standing.ts` does the same. A key is disabled or enabled nowhere else, so
+ * a credit that races an exhausting charge cannot leave the key in the wrong state.
  *
  * - `exhausted`: the balance is zero or below, or a response since the last credit cost more than
  *   the balance could cover (`uncovered` is above zero).

@@ -82,7 +82,9 @@ export class PriceTableError extends Error {
 }
 
 /** Printable ASCII, because ids appear in URLs, headers and log lines. */
-const modelId = z.string().regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable characters');
+const modelId = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable ASCII characters without spaces');
 
 /** A decimal string with at most this many decimals. */
 export const decimal = (decimals: number) =>

@@ -166,7 +166,7 @@ export interface PaymentProvider {
     readonly providerPaymentId: string;
     readonly amountCents: number;
   }): Promise<RefundOutcome>;
-  /** The payment if it is paid: refunds and disputes do not name their origin. */
+  /** The payment if it is paid. Refunds and disputes do not name their origin; the payment does. */
   findPaid(providerPaymentId: string): Promise<PaidFact | undefined>;
   /** The page with the provider's own receipt, if there is one. */
   findReceipt(providerPaymentId: string): Promise<string | undefined>;

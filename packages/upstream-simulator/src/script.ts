@@ -29,7 +29,7 @@ export interface ScriptedReply {
   readonly headers?: Readonly<Record<string, string>>;
   /** The exact body, instead of a message. */
   readonly body?: string | Uint8Array;
-  /** An error body of this type. Its status is the API's for the type, unless `status` is given. */
+  /** Sends an error of this type, with the status that the API uses for it, or with `status`. */
   readonly error?: {
     readonly type: ErrorType;
     readonly message?: string;
@@ -216,8 +216,8 @@ export function resolveScript(script: ScriptedReply): ScriptedReply {
 const MARKER = /^\[\[script:(\{.*\})\]\]/s;
 
 /**
- * Reads the script from a user's text, `[[script:{…}]]`, or from a header, for
- * clients that reach the simulator through a gateway.
+ * Reads the script that a client sent, in a header or as `[[script:{…}]]` at the start of the last
+ * user's text. The text also reaches a simulator behind a gateway, which drops unknown headers.
  */
 export function readScript(source: string, from: 'text' | 'header'): ScriptedReply | undefined {
   const json = from === 'header' ? source : MARKER.exec(source)?.[1];

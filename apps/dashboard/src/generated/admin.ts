@@ -302,7 +302,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** One account, with the rest of each credit */
+        /** One account, with the unspent part of each credit */
         readonly get: operations["showAccount"];
         readonly put?: never;
         readonly post?: never;
@@ -356,7 +356,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Erases the data of an account that may be about a person */
+        /** Erases the names, ids, metadata and notes of an account */
         readonly post: operations["eraseAccount"];
         readonly delete?: never;
         readonly options?: never;
@@ -610,7 +610,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Payments that the provider received and no account was credited with, until they are settled */
+        /** Payments that the provider received and no account was credited with. Those that were credited or paid back since are left out */
         readonly get: operations["listUnbookedPayments"];
         readonly put?: never;
         readonly post?: never;
@@ -644,7 +644,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** One payment, and the part of it that is left */
+        /** One payment, with its refundable and its unspent part */
         readonly get: operations["showPayment"];
         readonly put?: never;
         readonly post?: never;

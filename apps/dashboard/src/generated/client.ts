@@ -352,7 +352,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Suspend a key of the account */
+        /** Suspends a key of the account */
         readonly post: operations["suspendKey"];
         readonly delete?: never;
         readonly options?: never;
@@ -369,7 +369,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Resume a key of the account */
+        /** Resumes a key of the account */
         readonly post: operations["resumeKey"];
         readonly delete?: never;
         readonly options?: never;
@@ -386,7 +386,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Revoke a key of the account */
+        /** Revokes a key of the account */
         readonly post: operations["revokeKey"];
         readonly delete?: never;
         readonly options?: never;

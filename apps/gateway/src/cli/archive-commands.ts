@@ -184,7 +184,7 @@ function printComparison(view: ReturnType<typeof comparisonView>): string {
     digest: view.digest,
   });
   if (view.is_of_ledger === null) return `${summary}\nThe file is sound by itself.`;
-  if (view.is_of_ledger) return `${summary}\nThe file is sound, and it is this ledger's.`;
+  if (view.is_of_ledger) return `${summary}\nThe file is sound, and it belongs to this ledger.`;
   const lines = view.differences.map(
     ({ expected, found }) => `  ledger: ${expected}\n  file:   ${found}`,
   );

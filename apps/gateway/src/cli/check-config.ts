@@ -35,7 +35,7 @@ function tracesOf({ tracing }: Config): string {
   if (tracing === undefined) return 'off';
   const { ratio, followsParent } = tracing.sampling;
   const share = ratio === 1 ? 'all requests' : `${String(ratio * 100)} % of requests`;
-  const chosen = followsParent ? ', unless the client left them out' : '';
+  const chosen = followsParent ? ', except those that clients chose not to record' : '';
   return `to ${new URL(tracing.url).origin}: ${share}${chosen}`;
 }
 

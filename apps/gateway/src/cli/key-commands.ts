@@ -117,7 +117,7 @@ export function addKeys(keys: Command): void {
     .option('--limit <n>', 'at most this many', integer, 100)
     .addOption(orderOption())
     .option('--after <cursor>', 'continue after the previous page')
-    .option('--account <account_id>', 'of one account')
+    .option('--account <account_id>', 'only keys of this account')
     .option('--name <text>', 'only keys whose name or hint contains this text')
     .option('--external-id <id>', 'only keys with this id of your own')
     .option('--metadata <name=value>', 'only keys with this metadata pair', pair)

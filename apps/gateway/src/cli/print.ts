@@ -83,7 +83,8 @@ export function printTopUp(topUp: OperationOutput<'topUp'>): string {
 }
 
 const NOBODY =
-  'No key of this account can use it now: suspended, revoked, expired, or still at or below zero.';
+  'No key of this account can use the credit now: its keys are suspended, revoked or expired, or the ' +
+  'balance is still at or below zero.';
 
 type Caps = OperationOutput<'showKey'>['caps'];
 
@@ -91,7 +92,10 @@ function capsOf(caps: Caps): string {
   const set = Object.entries(caps).filter(([, { cap_usd }]) => cap_usd !== null);
   if (set.length === 0) return 'none';
   return set
-    .map(([period, cap]) => `${cap.used_usd} of ${cap.cap_usd ?? ''} USD per ${period}`)
+    .map(([period, { cap_usd, used_usd }]) => {
+      const per = period === 'total' ? 'in total' : `per ${period}`;
+      return `${used_usd} of ${cap_usd ?? ''} USD ${per}`;
+    })
     .join(', ');
 }
 
@@ -113,7 +117,7 @@ export function printAccount(
     ...(account.external_id === null ? {} : { 'external id': account.external_id }),
     ...metadataOf(account.metadata),
     'balance (USD)': account.balance_usd,
-    ...(lots.length === 0 ? {} : { 'of it': lots.join('; ') }),
+    ...(lots.length === 0 ? {} : { 'credits in it': lots.join('; ') }),
     'low balance (USD)': account.low_balance_usd ?? 'none',
     'credited (USD)': account.credited_usd,
     'adjusted (USD)': account.adjusted_usd,
@@ -371,7 +375,7 @@ export function printBackup(to: string, dataDir: string): string {
 
 To restore it, stop the gateway and run:  rm -f ${dataDir}/ledger.db-wal ${dataDir}/ledger.db-shm
                                           cp ${to} ${dataDir}/ledger.db
-Then audit it with the last anchor from the log, which says what the restore lost:
+Then audit it with the last anchor from the log. The audit reports what the restore lost:
                                           gateway ledger audit --anchor <block:hash>`;
 }
 
@@ -394,7 +398,7 @@ export function printModelsDiff({ missing, gone }: OperationOutput<'compareModel
   const lines = [
     missing.length === 0
       ? 'The table has every model that the upstream offers.'
-      : `${String(missing.length)} models of the upstream are not in the table. Paste what you offer, and fill in each null:`,
+      : `${String(missing.length)} models of the upstream are not in the table. Paste those that you want to offer, and replace each null:`,
     ...missing.map((entry) => `${JSON.stringify(entry, null, 2)},`),
   ];
   if (gone.length > 0) lines.push(`Not offered by the upstream (any more): ${gone.join(', ')}`);

@@ -137,12 +137,12 @@ function addReports(program: Command): void {
     .requiredOption('--until <time>', 'before this hour')
     .option(
       '--by <dimensions>',
-      'some of day, hour, model, account, key, endpoint, upstream',
+      'what to group by: some of day, hour, model, account, key, endpoint, upstream',
       'day,model',
     )
-    .option('--account <account_id>', 'of one account')
-    .option('--key <key_id>', 'of one key')
-    .option('--model <model>', 'of one model')
+    .option('--account <account_id>', 'only those of this account')
+    .option('--key <key_id>', 'only those of this key')
+    .option('--model <model>', 'only those of this model')
     .option('--sort <figure>', 'largest first, by charged, requests or tokens')
     .option('--top <n>', 'at most this many', integer)
     .action((options: UsageOptions) =>
@@ -170,7 +170,7 @@ function addReports(program: Command): void {
   ).action((options: OutputOptions) => run(options, (call) => call('listAudits', {}), printAudits));
   withFormats(program.command('events').description('list events and their delivery, oldest first'))
     .option('--state <state>', 'pending, delivered or undelivered')
-    .option('--account <account_id>', 'of one account')
+    .option('--account <account_id>', 'only those of this account')
     .option('--limit <n>', 'at most this many', integer, 100)
     .option('--cursor <cursor>', 'continue after the previous page')
     .action((options: EventOptions) =>
@@ -187,8 +187,8 @@ function addReports(program: Command): void {
       ),
     );
   withFormats(program.command('trail').description('list who changed what, newest first'))
-    .option('--account <account_id>', 'of one account')
-    .option('--key <key_id>', 'of one key')
+    .option('--account <account_id>', 'only those of this account')
+    .option('--key <key_id>', 'only those of this key')
     .option('--limit <n>', 'at most this many', integer, 100)
     .option('--cursor <cursor>', 'continue after the previous page')
     .action((options: TrailOptions) =>
@@ -226,10 +226,10 @@ function addLedger(ledger: Command): void {
   ledger
     .command('list')
     .description('list entries, newest first')
-    .option('--account <account_id>', 'of one account')
-    .option('--key <key_id>', 'charges of one key, and the other entries of its account')
+    .option('--account <account_id>', 'only those of this account')
+    .option('--key <key_id>', 'only charges of this key, and the other entries of its account')
     .option('--kind <kind>', 'charge, top_up, adjustment or expiry')
-    .option('--model <model>', 'charges of one model')
+    .option('--model <model>', 'only charges of this model')
     .option('--from <time>', 'only entries at or after this time, such as 2026-01-01T00:00:00Z')
     .option('--until <time>', 'only entries before this time')
     .option('--limit <n>', 'at most this many', integer, 50)
@@ -277,7 +277,9 @@ function addLedger(ledger: Command): void {
   withJson(
     ledger
       .command('recharge')
-      .description('book charges that a restore lost, once, from logs or usage objects'),
+      .description(
+        'book charges that a restore lost, each at most once, from logs or usage objects',
+      ),
   )
     .requiredOption(
       '--witness <file>',

@@ -1,5 +1,5 @@
 /**
- * `gateway reload`: lets running gateways read their settings again. An address whose name stands
+ * `gateway reload`: makes running gateways read their settings again. An address whose name stands
  * for several machines, such as that of a headless service, reaches each of them.
  */
 
@@ -24,9 +24,10 @@ export type ReplicaReload =
   | { readonly replica: string; readonly outcome: 'failed'; readonly problem: string };
 
 /**
- * @param urls - Admin addresses. If there are none, `ADMIN_URL` or the gateway of this
- * configuration.
- * @returns the answer of each replica. Sets the exit code to 1 unless all of them run one version.
+ * @param urls - Admin addresses. If there are none, `ADMIN_URL` is used, or else the address of the
+ * gateway that this configuration describes.
+ * @returns the answer of each replica. Sets the exit code to 1 unless all of them then have the
+ * same version of the settings.
  */
 export async function reloadReplicas(urls: readonly string[]): Promise<readonly ReplicaReload[]> {
   const config = readConfig(process.env);

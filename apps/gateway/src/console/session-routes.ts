@@ -93,7 +93,8 @@ function adminOf(
   if (readCookie(req) === undefined) return { refusal: WRONG_TOKEN };
   const session = sessionOf(req, services);
   if (session === undefined) return { refusal: NO_SESSION };
-  // A page of another origin can make a browser send the cookie, but cannot claim to be this one.
+  // A page of another origin can make a browser send the cookie, but cannot forge the headers that
+  // name the origin.
   if (!isSafe(req) && originOf(req) !== 'same') return { refusal: OTHER_ORIGIN };
   return { token: renewed(session, req, res, services).token };
 }

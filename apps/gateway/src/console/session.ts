@@ -12,7 +12,7 @@ import type { AdminToken } from '../admin-tokens.js';
 
 /** A session ends after this time without a request. */
 export const IDLE_MS = 30 * 60_000;
-/** A session ends after this time in any case. */
+/** A session ends after this time even if it is used. */
 export const LIFETIME_MS = 12 * 3_600_000;
 
 export interface Session {

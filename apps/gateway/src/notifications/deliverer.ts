@@ -169,7 +169,7 @@ export function startDeliverer(parts: DelivererParts): Deliverer {
     await finish(event, { outcome: 'failed', error: reason, retryAt });
   }
 
-  /** Retries only within the lease, because after it the event is sent again anyway. */
+  /** Records an outcome. Retries only within the lease: after it the event is sent again anyway. */
   async function finish(
     { id, seq }: StoredEvent,
     result: Parameters<BalanceStore['finishEvent']>[1],

@@ -32,7 +32,7 @@ export function withRefusalEvents(
       // The next refusal tries again.
       last = before;
       const reason = error instanceof Error ? error.message : String(error);
-      log.warn({ reason }, 'the event of a refusing upstream cannot be written');
+      log.warn({ reason }, 'the event upstream.refused cannot be written');
     }
   }
 

@@ -28,8 +28,8 @@ export type WebhookSigner = (
 ) => Readonly<Record<string, string>>;
 
 /**
- * @param secrets - In the form `whsec_<base64>`. All of them sign each webhook, so that a receiver
- * accepts it with either while the secret is being changed.
+ * @param secrets - In the form `whsec_<base64>`. Each webhook is signed with all of them, so that a
+ * receiver can verify it with the old or the new secret while one replaces the other.
  * @returns a function that makes the headers of one attempt. They contain the attempt's time,
  * because receivers refuse a signature that is more than five minutes old.
  */

@@ -14,7 +14,10 @@ import { operationOutputs } from './outputs.js';
 import * as schema from './schemas.js';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
-/** `bearer`: an API key or an admin token. `link`: an API key or a link for reading. */
+/**
+ * `bearer`: an API key or an admin token. `link`: an API key or a link for reading. `x-api-key`: an
+ * API key, in either of the two headers. `console`: an admin token or the console's cookie.
+ */
 export type Credential = 'none' | 'bearer' | 'x-api-key' | 'link' | 'console';
 
 export interface Endpoint {
@@ -216,7 +219,7 @@ const dashboard: readonly Endpoint[] = [
   ...(['suspend', 'resume', 'revoke'] as const).map((act): Endpoint => ({
     ...{ method: 'post', path: `/v1/dashboard/keys/:key_id/${act}`, id: `${act}Key` },
     credential: 'bearer',
-    summary: `${act.slice(0, 1).toUpperCase()}${act.slice(1)} a key of the account`,
+    summary: `${act.slice(0, 1).toUpperCase()}${act.slice(1)}s a key of the account`,
     result: schema.holderKey,
   })),
 ];
@@ -348,11 +351,11 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   topUpAccount: 'Credits an account, once per top_up_id',
   createAccount: 'A new account without keys',
   listAccounts: 'Accounts, in the requested order',
-  showAccount: 'One account, with the rest of each credit',
+  showAccount: 'One account, with the unspent part of each credit',
   updateAccount: 'Changes an account',
   adjustBalance: 'Corrects a balance by an entry, once per adjustment_id',
   transfer: 'Moves money to another account, once per transfer_id',
-  eraseAccount: 'Erases the data of an account that may be about a person',
+  eraseAccount: 'Erases the names, ids, metadata and notes of an account',
   showStatement: 'The statement of a month',
   listLedger: 'Entries of the ledger, newest first',
   listUsage: 'Sums of charges',
@@ -369,11 +372,11 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   showToday: 'Spend, balances and requests at a glance',
   listPayments: 'Payments, newest first',
   listUnbookedPayments:
-    'Payments that the provider received and no account was credited with, until they are settled',
+    'Payments that the provider received and no account was credited with. Those that were credited or paid back since are left out',
   reconcilePayments: "Compares the provider's list with the ledger, and books what is missing",
   reconcileProvider:
     "Compares the ledger with the provider's usage and cost reports, by day and model",
-  showPayment: 'One payment, and the part of it that is left',
+  showPayment: 'One payment, with its refundable and its unspent part',
   startPayment: 'Starts a payment for an account: a link to send to the customer',
   refundPayment: 'Pays back a payment, or a part of it',
   createPromoCode: 'A code that customers exchange for credit',

@@ -126,7 +126,9 @@ export const accountOperations = {
         ...(low_balance_usd === undefined ? {} : { lowBalance: low_balance_usd }),
       };
       return accountView(
-        await found(refusingTakenIds(() => store.updateAccount(input.account_id, change, by))),
+        await found(
+          refusingTakenIds('account', () => store.updateAccount(input.account_id, change, by)),
+        ),
       );
     },
   }),

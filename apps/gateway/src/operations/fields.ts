@@ -37,7 +37,7 @@ export const unsignedAmountUsd = usd.refine((amount) => amount >= 0n && amount <
   error: 'must be at least 0 and at most 1000000000',
 });
 
-/** What a difference may be worth. */
+/** The largest difference that is tolerated. */
 export const toleranceUsd = unsignedAmountUsd.default(0n);
 
 export const keyId = z
@@ -86,7 +86,7 @@ export const metadata = z
     'must be at most 4096 bytes of JSON',
   );
 
-/** Metadata in a query, which cannot contain objects: `plan:pro`, several pairs with commas. */
+/** Metadata in a query, which cannot contain objects: `plan:pro`, or several, with commas. */
 export const metadataQuery = z
   .string()
   .meta({ pattern: '^[^:,]+:[^,]*$' })
@@ -103,7 +103,7 @@ export const pageSize = z.coerce.number().int().min(1).max(1000).default(100);
 
 /** What comes first: the newest, the most spent, the lowest balance or the last charge. */
 export const listOrder = z.enum(['newest', 'spent', 'balance', 'last_charged']).default('newest');
-/** `next_cursor` of the page before. Only the store can check it. */
+/** `next_cursor` of the previous page. Only the store can check it. */
 export const after = line.min(1).max(300);
 
 const DAY_SECONDS = 86_400;

@@ -180,7 +180,7 @@ export const keyOperations = {
         ...(input.expires_at === undefined ? {} : { expiresAt: input.expires_at }),
       };
       return keyView(
-        await found(refusingTakenIds(() => store.updateKey(input.key_id, change, by))),
+        await found(refusingTakenIds('key', () => store.updateKey(input.key_id, change, by))),
       );
     },
   }),
@@ -356,7 +356,7 @@ export async function rotated(
   }
 }
 
-/** @throws {OperationError} unless it was created, now or before */
+/** @throws {OperationError} unless this request or an earlier one created the account or key */
 export function createdOf(
   created: CreationOutcome,
 ): Extract<CreationOutcome, { readonly account: unknown }> {
@@ -369,15 +369,20 @@ export function createdOf(
     case 'unknown_account':
       throw notFound('account_id', 'account');
     case 'external_id_taken':
-      throw externalIdTaken(created.of === 'account' ? 'account_external_id' : 'external_id');
+      throw created.of === 'account'
+        ? externalIdTaken('account_external_id', 'account')
+        : externalIdTaken('external_id', 'key');
   }
 }
 
-export async function refusingTakenIds<Result>(change: () => Promise<Result>): Promise<Result> {
+export async function refusingTakenIds<Result>(
+  of: 'account' | 'key',
+  change: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await change();
   } catch (error) {
-    throw error instanceof ExternalIdTakenError ? externalIdTaken('external_id') : error;
+    throw error instanceof ExternalIdTakenError ? externalIdTaken('external_id', of) : error;
   }
 }
 

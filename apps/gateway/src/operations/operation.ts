@@ -76,7 +76,7 @@ export function list<Item>(data: readonly Item[], next: string | undefined) {
   };
 }
 
-/** @param field - Names the field whose value was used before. */
+/** @param field - Names the field or variable that is in conflict. */
 export function conflict(field: string, message: string): OperationError {
   return new OperationError(409, 'conflict_error', `${field}: ${message}`);
 }
@@ -85,6 +85,6 @@ export function notFound(field: string, what: string): OperationError {
   return new OperationError(404, 'not_found_error', `${field}: there is no such ${what}`);
 }
 
-export function externalIdTaken(field: string): OperationError {
-  return conflict(field, 'already belongs to another one');
+export function externalIdTaken(field: string, owner: 'account' | 'key'): OperationError {
+  return conflict(field, `already belongs to another ${owner}`);
 }

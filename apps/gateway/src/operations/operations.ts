@@ -1,6 +1,6 @@
 /**
- * All operations of operators, in one table. The admin HTTP API serves it. The command line calls
- * it, directly or over that API.
+ * All operations of operators, in one table. The admin HTTP API serves them. The command line calls
+ * them, directly or over that API.
  */
 
 import type { z } from 'zod';
@@ -34,7 +34,7 @@ export type OperationOutput<Name extends OperationName> = Awaited<
   ReturnType<(typeof operations)[Name]['run']>
 >;
 
-/** Whether its input may have an `idempotency_key`, with which a repetition changes nothing. */
+/** Whether the input may have an `idempotency_key`, with which a repetition changes nothing. */
 export function isRepeatable(name: OperationName): boolean {
   return name === 'createKey' || name === 'createAccount' || name === 'rotateKey';
 }

@@ -35,7 +35,7 @@ export function paymentView({ id, accountId, data, createdAt, updatedAt }: Known
   };
 }
 
-/** A payment and the part of it that is left, as the operator sees it. */
+/** A payment with its refundable and its unspent part, as the operator sees it. */
 export function paymentMoneyView(payment: Known<'payment'>, money: PaymentMoney | undefined) {
   const refundable = money === undefined ? 0n : money.credited - money.takenBack;
   return {

@@ -20,10 +20,12 @@ import {
   unbookedView,
 } from './payment-views.js';
 
-const paymentId = z.string().regex(/^pay_[\w-]{1,64}$/, 'must be the id of a payment, pay_…');
+const paymentId = z
+  .string()
+  .regex(/^pay_[\w-]{1,64}$/, 'must be the id of a payment, such as pay_…');
 const cursor = z
   .string()
-  .regex(/^\d{1,18}$/, 'must be next_cursor of the page before')
+  .regex(/^\d{1,18}$/, 'must be the next_cursor of the previous page')
   .transform(BigInt)
   .optional();
 
@@ -93,7 +95,7 @@ export const paymentOperations = {
     async run({ account_id, amount_usd, request_id }, context) {
       const payments = paymentsOf(context);
       if (payments.publicUrl === undefined) {
-        throw refused('PUBLIC_URL: must be set, so that the customer can come back');
+        throw refused('PUBLIC_URL: must be set, so that the customer can return after paying');
       }
       if ((await context.store.getAccount(account_id)) === undefined) {
         throw notFound('account_id', 'account');

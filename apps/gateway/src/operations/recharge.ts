@@ -1,6 +1,6 @@
 /**
- * Books charges that the ledger lost, for example through the restore of a backup. They are taken
- * from records in logs or of clients.
+ * Books charges that the ledger lost, for example because a backup was restored. The charges come
+ * from the gateway's log or from usage that clients recorded.
  */
 
 import { z } from 'zod';
@@ -28,7 +28,7 @@ export const lostCharge = z.strictObject({
   streamed: z.boolean().default(false),
   /** The upstream account that answered, if there are several. */
   upstream_account: line.min(1).max(100).optional(),
-  /** If given, it must equal the cost of the counts, together with `written_off_usd`. */
+  /** If given, the sum of this amount and `written_off_usd` must equal the cost of the counts. */
   charge_usd: unsignedAmountUsd.optional(),
   written_off_usd: unsignedAmountUsd.default(0n),
 });

@@ -22,7 +22,7 @@ export const reconciliationOperations = {
     input: z
       .strictObject({
         from: day,
-        /** The day after the last one. */
+        /** The day after the last day that is compared. */
         until: day,
         /** The largest sum of all differences that is tolerated. */
         tolerance_usd: toleranceUsd,
@@ -62,7 +62,7 @@ export const reconciliationOperations = {
         from: dayText(from),
         until: dayText(until),
         tolerance_usd: formatUsd(tolerance),
-        /** Also `false` if a difference has no price. */
+        /** `false` also if the tokens of a difference have no known price. */
         is_within_tolerance: worth <= tolerance && !worths.includes(undefined),
         compared: comparison.compared,
         provider_usd: formatUsd(comparison.providerCost),

@@ -1,5 +1,5 @@
 /**
- * Auto top-up: charges a saved method when the balance of its account is below a threshold.
+ * Auto top-up: charges a saved payment method when the account's balance is below a threshold.
  *
  * One document per account has the customer's order and the charge in progress. A replica begins a
  * charge by writing the charge's id into that document, which only one of several replicas can do.
@@ -25,8 +25,9 @@ export interface AutoTopUpRules {
   /** In units of 10^-14 USD. */
   readonly threshold: bigint;
   readonly amountCents: number;
-  /** By days and months of UTC. */
+  /** The most charges in one UTC day. */
   readonly maxPerDay: number;
+  /** The largest sum of charges in one UTC month. */
   readonly maxPerMonthCents: number;
 }
 
@@ -42,9 +43,15 @@ export interface AutoTopUpParts {
 
 const KIND = 'auto_top_up';
 const PAGE = 100;
-/** Another replica may still be waiting for the provider's response. */
+/**
+ * A charge that began less than this ago is not continued, because the replica that began it may
+ * still be waiting for the provider's response.
+ */
 const ATTEMPT_PATIENCE_MS = 90_000;
-/** The provider forgets ids of requests after a day. A repeat after that could charge again. */
+/**
+ * A charge is repeated only within this time. The provider forgets ids of requests after a day, so
+ * a later repetition could charge again.
+ */
 const REPEATABLE_MS = 12 * 3_600_000;
 
 const NOTHING_USED = { day: '', count: 0, month: '', cents: 0 } as const;
@@ -125,7 +132,7 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
     return outcome === 'conflict' ? cancel(accountId, by) : true;
   }
 
-  /** Called for the page of an order that was completed. */
+  /** Called when a customer has saved a method on the page of an order. Turns the order on. */
   async function saveMethod({ origin, setupId }: MethodSavedFact): Promise<'noted' | 'foreign'> {
     const known = await find(origin.accountId);
     if (known === undefined) return 'foreign';
@@ -169,8 +176,8 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
 
   async function begin(known: Order): Promise<void> {
     const { accountId, data, version, balanceBelow } = known;
-    // The balance is read after the document, because the process that cleared the last attempt had
-    // credited it before.
+    // The balance is read after the document. If the document has no attempt, the last charge is
+    // already in the balance, because an attempt is cleared only after its credit.
     const account = await ledger.getAccount(accountId);
     if (account === undefined || balanceBelow === null || account.balance >= balanceBelow) return;
     const at = new Date(now());
@@ -186,7 +193,7 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
       balanceBelow,
       data: next,
     });
-    // Another replica began.
+    // Another replica has begun a charge.
     if (outcome === 'conflict') return;
     await charge({ ...known, data: next }, attempt);
   }
@@ -195,7 +202,7 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
     const payment = await findDocument(ledger, 'payment', attempt.payment_id);
     switch (payment?.data.state) {
       case 'paid': {
-        // The document is written before the credit.
+        // The payment's document becomes `paid` before its credit is booked.
         const id = creditId(provider.name, payment.data.provider_payment_id ?? '');
         if ((await ledger.findEntries([id])).length > 0) await clear(known, attempt);
         return;

@@ -26,8 +26,8 @@ const isoTime = z.iso.datetime();
  * A payment that was started. Its notifications are compared with this document.
  *
  * `open`: the page can be used. `pending`: a delayed method was used. `paid`: the provider has the
- * money; the ledger decides whether it is credited. `paid` is final. `failed` and `expired` can
- * only change to `paid`.
+ * money; whether the account was credited is known only from the ledger. `paid` is final. `failed`
+ * and `expired` can only change to `paid`.
  */
 const payment = z.object({
   by: z.enum(['key', 'operator', 'auto_top_up']),
@@ -57,7 +57,7 @@ const autoTopUp = z.object({
   stopped_code: z.string().nullable(),
   /** The charge in progress. No other charge begins before it has ended. */
   attempt: z.object({ payment_id: z.string(), started_at: isoTime }).nullable(),
-  /** The charges that were begun, by days and months of UTC. */
+  /** The number of charges that began on the UTC day, and the sum of those in the UTC month. */
   used: z.object({ day: z.string(), count: z.int(), month: z.string(), cents: z.int() }),
 });
 
@@ -82,7 +82,7 @@ const unbooked = z.object({
   currency: z.string(),
   /** The ids of the ledger entries that it implies, with their amounts in cents. */
   entries: z.record(z.string(), z.int()),
-  /** Of a payment: the same of its refunds and disputes while it is unbooked. */
+  /** For a payment that is unbooked: the entries of its refunds and disputes, in the same form. */
   taken_back: z.record(z.string(), z.int()),
 });
 
@@ -155,5 +155,5 @@ export async function changeDocument<Of extends Kind>(
     // A random pause, so that many simultaneous changes do not collide again and again.
     await sleep(Math.random() * Math.min(attempt * 2, LONGEST_PAUSE_MS));
   }
-  throw new Error(`the document ${kind} ${id} changes all the time`);
+  throw new Error(`the document ${kind} ${id} was changed by others at every attempt`);
 }

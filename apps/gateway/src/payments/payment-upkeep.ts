@@ -15,8 +15,8 @@ const DAY_MS = 86_400_000;
 /** The range of the comparison at the start: as far back as the provider lists changes. */
 const FIRST_RANGE_MS = 30 * DAY_MS;
 /**
- * The range of later comparisons. A provider repeats a notification that was not accepted for three
- * days.
+ * The range of later comparisons: longer than the three days for which a provider repeats a
+ * notification that was not accepted.
  */
 const RANGE_MS = 4 * DAY_MS;
 

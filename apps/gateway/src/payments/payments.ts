@@ -109,7 +109,7 @@ export function createPayments(parts: PaymentParts) {
       const documents = await ledger.listDocuments({ kind: 'payment', ...filter });
       return documents.map((document) => knownAs('payment', document));
     },
-    /** Without those that are settled by now. */
+    /** Without those that were booked or paid back since: see `unbooked-payments.ts`. */
     listUnbooked: (page: {
       readonly before: bigint | undefined;
       readonly limit: number;

@@ -73,7 +73,7 @@ export type RedemptionOutcome =
 
 /**
  * Credits an account with a code, once. The account is recorded first. If the process ends before
- * the credit, redeeming the code again credits it.
+ * the credit, redeeming the code again credits the account.
  */
 export async function redeemPromoCode(
   ledger: PaymentLedger,

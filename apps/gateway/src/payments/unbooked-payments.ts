@@ -123,7 +123,7 @@ async function unsettledOf(
   });
 }
 
-/** In a conflict, the ledger has the id, but perhaps not the amount. */
+/** If the reason is `conflict`, the ledger has the entry's id, but perhaps with another amount. */
 function isBooked(
   { entries, reason }: DocumentOf<'unbooked_payment'>,
   found: ReadonlyMap<string, LedgerEntry>,

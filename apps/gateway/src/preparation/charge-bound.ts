@@ -124,8 +124,8 @@ export class ChargeFindingsCollector {
   }
 
   /**
-   * Called if the request names MCP servers. It does not contain their tools, so the number of uses
-   * has no limit.
+   * Called if the request names MCP servers. The request does not contain their tools, so the
+   * number of uses has no limit.
    */
   onServersOfTools(): void {
     this.#serverTurns = Infinity;

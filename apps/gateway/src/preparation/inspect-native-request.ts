@@ -92,7 +92,8 @@ function inspect(
     const complaint = check(find(name));
     if (complaint !== undefined) return refuse(`${name}: ${complaint}`);
   }
-  // On this code, SDKs that keep conversations on the server send the whole conversation instead.
+  // SDKs that keep conversations on the server react to this error code: they send the whole
+  // conversation instead.
   if (isGiven(find('thread'))) {
     const refusal = badRequest(`thread: ${SHARED_ACCOUNT}`);
     return {

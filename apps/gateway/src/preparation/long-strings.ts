@@ -12,7 +12,7 @@ const PIECE_LENGTH = 0x40000;
 export function writeJson(value: unknown): string {
   if (!hasLongString(value)) return JSON.stringify(value);
   const long: string[] = [];
-  // No client can guess this text, so only long strings are replaced by it.
+  // No client can guess this text, so it occurs only where a long string was replaced by it.
   const mark = `long string ${Math.random()}`;
   const parts = JSON.stringify(value, (_name, member: unknown) => {
     if (!isLong(member)) return member;
@@ -35,7 +35,7 @@ function inPieces(text: string): string {
   return json;
 }
 
-/** The value has at most some 200 levels. */
+/** Recursive, because the value has at most some 200 levels. */
 function hasLongString(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return isLong(value);
   return Object.values(value).some(hasLongString);

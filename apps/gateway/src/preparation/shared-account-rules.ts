@@ -82,9 +82,9 @@ export function findRootProblem(
 // --- Types of tools ---------------------------------------------------------------------------
 
 /**
- * Tools that the provider defines, by their type without its date. Tools marked `free` cost tokens
- * only. A tool that the provider runs itself is a `server` tool: after each use, the model reads
- * the conversation again.
+ * Tools that the provider defines, by their type without its date. Tools without a `feature` cost
+ * tokens only. A tool that the provider runs itself is a `server` tool: after each use, the model
+ * reads the conversation again.
  */
 export const TOOL_FAMILIES: ReadonlyMap<
   string,
@@ -113,8 +113,7 @@ export function familyOf(type: string): string {
   return /_\d{8}$/.test(type) ? type.slice(0, -'_20250305'.length) : type;
 }
 
-// --- Anywhere within messages, system, tools and context management
-// --------------------------------
+// --- Anywhere within messages, system, tools and context management ---------------------------
 
 /** Receives the findings from all objects. Paths are only valid during the call. */
 export interface ObjectVisitor {

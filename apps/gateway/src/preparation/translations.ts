@@ -32,8 +32,8 @@ export type Translation =
 
 interface RequestTranslator {
   /**
-   * Limits the number of items in lists that the translation iterates over. It checks the items
-   * itself.
+   * Limits the number of items in lists that the translation iterates over. The translation itself
+   * checks the items.
    */
   readonly shape: JsonShape;
   readonly translate: (request: unknown, options: TranslateRequestOptions) => Translation;

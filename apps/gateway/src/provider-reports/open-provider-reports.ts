@@ -23,7 +23,7 @@ const usageResult = z.object({
   }),
 });
 
-/** A decimal of cents, of which the ledger's unit is 10^-12. */
+/** A decimal number of cents. The ledger's unit is 10^-12 cents. */
 const cents = z.string().transform((text, context) => {
   try {
     const amount = parseUsd(text);

@@ -61,7 +61,7 @@ export function createReportReader(
       const parsed = page.safeParse(await readJson(url, admin.key, proxies));
       if (!parsed.success) {
         const [issue] = parsed.error.issues;
-        throw wrong(issue?.path.join('.') ?? '', issue?.message ?? 'is wrong in form');
+        throw wrong(issue?.path.join('.') ?? '', issue?.message ?? 'has the wrong form');
       }
       for (const [index, bucket] of parsed.data.data.entries()) {
         const field = `data.${String(index)}.starting_at`;

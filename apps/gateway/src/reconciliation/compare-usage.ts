@@ -45,7 +45,7 @@ export interface ComparedSources {
   readonly costs: readonly ReportedCost[];
   /** By day, model and rates. */
   readonly ledger: readonly UsageSum[];
-  /** The name that the ledger has for a model, which may be known under several. */
+  /** The name that the ledger has for a model, given that name or an alias. */
   readonly nameOf: (model: string) => string;
   /** The rates at the end of a day, for tokens that the ledger does not have. */
   readonly ratesOf: (model: string, day: string) => SettledRates | undefined;

@@ -5,6 +5,8 @@
  * memory for them; beyond it the upstream is paused. The pauses of one response have a budget. A
  * client that exceeds it is disconnected: an upstream that is blocked for long breaks the stream,
  * and nobody is charged for a broken stream.
+ *
+ * After a disconnect, `relay.ts` still reads the upstream's response to its end and charges it.
  */
 
 import type { Response } from 'express';
@@ -175,8 +177,8 @@ export class ClientResponse {
     if (this.#pauseTimer === undefined) return;
     clearInterval(this.#pauseTimer);
     this.#pauseTimer = undefined;
-    // Called after the end as well, because no other request can use the upstream's connection
-    // while it is paused.
+    // Resumed after the response has ended as well, because no other request can use the
+    // upstream's connection while it is paused.
     this.#options.upstream.resume();
   }
 

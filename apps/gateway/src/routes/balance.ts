@@ -3,12 +3,12 @@
 import type { RequestHandler } from 'express';
 import { formatUsd } from '@gateway/billing';
 import type { Services } from '../services.js';
-import { readRoute } from './read-route.js';
+import { keyRoute } from './key-route.js';
 
 const POLICY = { limit: 30, windowMs: 60_000 } as const;
 
 export function balanceRoute(services: Services): RequestHandler {
-  return readRoute(
+  return keyRoute(
     { endpoint: 'balance', accepted: 'bearer_or_link', limit: POLICY },
     services,
     async ({ id }) => {

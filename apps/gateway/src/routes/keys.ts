@@ -24,9 +24,9 @@ import { badRequest } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import type { Services } from '../services.js';
 import { readJson } from './json-body.js';
+import { keyRoute } from './key-route.js';
+import type { ReadAnswer } from './key-route.js';
 import { refusalOfQuery } from './query-refusal.js';
-import { readRoute } from './read-route.js';
-import type { ReadAnswer } from './read-route.js';
 import { needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
 
 const POLICY = { limit: 60, windowMs: 60_000 } as const;
@@ -190,7 +190,7 @@ function manageRoute(
   services: Services,
   work: (managed: Managed) => Promise<ReadAnswer>,
 ): RequestHandler {
-  return readRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
+  return keyRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
     if (key.scope !== 'manage') return { refusal: needsManage('keys') };
     const stopped = await refusalOfStopped('keys', key, services);
     if (stopped !== undefined) return { refusal: stopped };
@@ -226,7 +226,8 @@ function repetitionOf(
 ): { readonly id: string | undefined } | { readonly refusal: Refusal } {
   const given = bookingId.optional().safeParse(req.headers['idempotency-key']);
   if (!given.success) {
-    return { refusal: badRequest('idempotency-key: cannot be used', 'idempotency-key') };
+    const problem = 'idempotency-key: must be 1 to 128 characters of A-Z a-z 0-9 _ . : -';
+    return { refusal: badRequest(problem, 'idempotency-key') };
   }
   return { id: given.data === undefined ? undefined : `${accountId}:${given.data}` };
 }

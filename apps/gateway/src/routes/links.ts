@@ -8,9 +8,9 @@ import { linkView } from '../read-links.js';
 import { badRequest } from '../refusal.js';
 import type { Services } from '../services.js';
 import { readJson } from './json-body.js';
+import { keyRoute } from './key-route.js';
+import type { ReadAnswer } from './key-route.js';
 import { refusalOfQuery } from './query-refusal.js';
-import { readRoute } from './read-route.js';
-import type { ReadAnswer } from './read-route.js';
 import { needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
 
 const POLICY = { limit: 60, windowMs: 60_000 } as const;
@@ -22,7 +22,7 @@ export const linkInput = z.strictObject({
 });
 
 export function createLinkRoute(services: Services): RequestHandler {
-  return readRoute(
+  return keyRoute(
     { endpoint: 'links', accepted: 'bearer', limit: POLICY },
     services,
     async (key, req): Promise<ReadAnswer> => {

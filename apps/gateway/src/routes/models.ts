@@ -9,11 +9,11 @@ import type { KeyRecord } from '@gateway/balance-store';
 import type { ModelPrice, PriceTable } from '@gateway/billing';
 import { modelNotFound } from '../preparation/prepare-request.js';
 import type { Services } from '../services.js';
+import { keyRoute } from './key-route.js';
 import { invalidQuery, refusalOfQuery } from './query-refusal.js';
-import { readRoute } from './read-route.js';
 
 export function listModelsRoute(services: Services): RequestHandler {
-  return readRoute(
+  return keyRoute(
     { endpoint: 'models', accepted: 'bearer_or_x_api_key', limit: undefined },
     services,
     (key, req) => {
@@ -84,7 +84,7 @@ function pageOf(
 }
 
 export function getModelRoute(services: Services): RequestHandler {
-  return readRoute(
+  return keyRoute(
     { endpoint: 'models', accepted: 'bearer_or_x_api_key', limit: undefined },
     services,
     (_key, req) => {

@@ -6,13 +6,13 @@ import type { RequestHandler } from 'express';
 import type { ModelPrice } from '@gateway/billing';
 import { ratesView } from '../operations/views.js';
 import type { Services } from '../services.js';
+import { keyRoute } from './key-route.js';
 import { modelsOf } from './models.js';
-import { readRoute } from './read-route.js';
 
 const POLICY = { limit: 120, windowMs: 60_000 } as const;
 
 export function pricesRoute(services: Services): RequestHandler {
-  return readRoute(
+  return keyRoute(
     { endpoint: 'prices', accepted: 'bearer_or_link', limit: POLICY },
     services,
     (key) => ({

@@ -7,9 +7,9 @@ import { month } from '../operations/fields.js';
 import { STATEMENT_POLICY, statementPage } from '../operations/statement-page.js';
 import { readStatement, statementCsv, statementView } from '../operations/statement.js';
 import type { Services } from '../services.js';
+import { keyRoute } from './key-route.js';
+import type { ReadAnswer } from './key-route.js';
 import { refusalOfQuery } from './query-refusal.js';
-import { readRoute } from './read-route.js';
-import type { ReadAnswer } from './read-route.js';
 import { needsManage } from './scope.js';
 
 const POLICY = { limit: 30, windowMs: 60_000 } as const;
@@ -20,7 +20,7 @@ export const statementQuery = z.strictObject({
 });
 
 export function statementRoute(services: Services): RequestHandler {
-  return readRoute(
+  return keyRoute(
     { endpoint: 'statement', accepted: 'bearer_or_link', limit: POLICY },
     services,
     async (key, req): Promise<ReadAnswer> => {

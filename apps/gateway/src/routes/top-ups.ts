@@ -1,6 +1,6 @@
 /**
  * `/v1/dashboard/top-ups`: a customer pays for the account of a key, on the provider's own page.
- * This file also has the order to pay automatically, and promotional codes.
+ * This file also serves auto top-up and promotional codes.
  */
 
 import type { Express, Request, RequestHandler } from 'express';
@@ -18,10 +18,11 @@ import { redeemPromoCode } from '../payments/promo-codes.js';
 import { badRequest } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import type { Services } from '../services.js';
+import type { Endpoint } from '../telemetry/finished-request.js';
 import { readJson } from './json-body.js';
+import { keyRoute } from './key-route.js';
+import type { ReadAnswer } from './key-route.js';
 import { refusalOfQuery } from './query-refusal.js';
-import { readRoute } from './read-route.js';
-import type { ReadAnswer } from './read-route.js';
 import { needsManage } from './scope.js';
 import { maySeeAccount } from './statement.js';
 
@@ -58,12 +59,12 @@ interface Asking {
 export function addTopUps(app: Express, payments: Payments, services: Services): void {
   const { store } = services;
   const route = (
-    endpoint: string,
+    endpoint: Endpoint,
     limit: { readonly limit: number; readonly windowMs: number },
     who: 'any key' | 'may see account',
     work: (asking: Asking) => Promise<ReadAnswer>,
   ): RequestHandler =>
-    readRoute({ endpoint, accepted: 'bearer', limit }, services, async (key, req) => {
+    keyRoute({ endpoint, accepted: 'bearer', limit }, services, async (key, req) => {
       if (who === 'may see account' && !(await maySeeAccount(key, services))) {
         return { refusal: needsManage(endpoint) };
       }
@@ -183,7 +184,7 @@ export function addTopUps(app: Express, payments: Payments, services: Services):
 
 /** Redeems a promotional code. Also works without a payment provider. */
 export function redeemRoute(services: Services): RequestHandler {
-  return readRoute(
+  return keyRoute(
     { endpoint: 'promo_codes', accepted: 'bearer', limit: REDEMPTIONS },
     services,
     async (key, req): Promise<ReadAnswer> => {

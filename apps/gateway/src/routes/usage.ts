@@ -17,10 +17,10 @@ import {
   usageSumsCsv,
   usageView,
 } from '../operations/views.js';
-import { needsManage } from './scope.js';
+import { keyRoute } from './key-route.js';
+import type { ReadAnswer } from './key-route.js';
 import { invalidQuery, refusalOfQuery } from './query-refusal.js';
-import { readRoute } from './read-route.js';
-import type { ReadAnswer } from './read-route.js';
+import { needsManage } from './scope.js';
 
 const POLICY = { limit: 120, windowMs: 60_000 } as const;
 const ROUTE = { endpoint: 'usage', accepted: 'bearer_or_link', limit: POLICY } as const;
@@ -48,7 +48,7 @@ export const usageQuery = z
   });
 
 export function listUsageRoute(services: Services): RequestHandler {
-  return readRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
+  return keyRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
     const query = usageQuery.safeParse(req.query);
     if (!query.success) {
       return { refusal: refusalOfQuery(query.error) };
@@ -85,7 +85,10 @@ export function listUsageRoute(services: Services): RequestHandler {
   });
 }
 
-/** The end of the last archive if the range of the list reaches it: CSV has no member for it. */
+/**
+ * The end of the last archive, if the requested range begins before it. It is in a header, because
+ * CSV has no member for it.
+ */
 const ARCHIVED_UNTIL = 'x-gateway-archived-until';
 const DEFAULT_DAYS = 30;
 
@@ -108,7 +111,7 @@ export const summaryQuery = z
   });
 
 export function usageSummaryRoute(services: Services): RequestHandler {
-  return readRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
+  return keyRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
     const query = summaryQuery.safeParse(req.query);
     if (!query.success) return { refusal: refusalOfQuery(query.error) };
     const { by, model, of, format } = query.data;
@@ -136,7 +139,7 @@ function csv(text: string) {
 }
 
 export function getUsageRoute(services: Services): RequestHandler {
-  return readRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
+  return keyRoute(ROUTE, services, async (key, req): Promise<ReadAnswer> => {
     const requestId = line.safeParse(req.params['request_id']);
     const entry = requestId.success
       ? await services.store.findEntry(key.id, requestId.data)

@@ -3,13 +3,21 @@
 import type { ExchangeReport } from '../relay/relay.js';
 import type { TraceIds } from '../tracing/trace-ids.js';
 
+/** The endpoints whose requests are counted: those that need a key, and Stripe's webhook. */
+export const ENDPOINTS = [
+  ...(['messages', 'count_tokens', 'chat.completions', 'responses'] as const),
+  ...(['models', 'balance', 'usage', 'statement', 'keys', 'links', 'prices'] as const),
+  ...(['promo_codes', 'top_ups', 'top_up_starts', 'auto_top_up', 'stripe_webhook'] as const),
+] as const;
+export type Endpoint = (typeof ENDPOINTS)[number];
+
 /** The limits that can refuse an authenticated request. */
 export const LIMIT_NAMES = ['concurrency', 'rate', 'balance', 'cap'] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];
 
 export interface FinishedRequest {
   readonly requestId: string;
-  readonly endpoint: string;
+  readonly endpoint: Endpoint;
   readonly status: number;
   readonly durationMs: number;
   readonly keyId?: string;

@@ -9,7 +9,7 @@ import type { Registry } from 'prom-client';
 import { LOSS_REASONS } from '../relay/settle-charge.js';
 import type { Charge } from '../relay/settle-charge.js';
 import type { ExchangeReport } from '../relay/relay.js';
-import { LIMIT_NAMES } from './finished-request.js';
+import { ENDPOINTS, LIMIT_NAMES } from './finished-request.js';
 import type { FinishedRequest } from './finished-request.js';
 import { addGauge, approximateUsd } from './registry.js';
 import type { TraceIds } from '../tracing/trace-ids.js';
@@ -35,11 +35,10 @@ export interface RequestFigures {
 
 type Exemplars = 'none' | 'traces';
 
-const ENDPOINTS = [
-  ...['messages', 'count_tokens', 'chat.completions', 'responses'],
-  ...['models', 'balance', 'usage', 'statement', 'keys', 'links', 'prices'],
+const STATUSES = [
+  ...[200, 400, 401, 402, 403, 404, 409, 413, 415, 429, 499],
+  ...[500, 502, 503, 504, 529],
 ];
-const STATUSES = [200, 400, 401, 402, 404, 413, 415, 429, 499, 500, 502, 503, 504, 529];
 const UPSTREAM_STATUSES = [200, 400, 401, 403, 404, 413, 429, 500, 502, 503, 504, 529];
 const REMARKS = ['cache_creation', 'thinking_tokens', 'iterations'];
 const TOKEN_CLASSES = ['input', 'output', 'cache_read', 'cache_creation'];

@@ -159,7 +159,7 @@ function unlessTaken<Record extends object>(
   record: Record | 'external_id_taken' | undefined,
 ): Record | undefined {
   if (record !== 'external_id_taken') return record;
-  throw new ExternalIdTakenError('this external id already belongs to another one');
+  throw new ExternalIdTakenError('this external id already belongs to another account or key');
 }
 
 /**

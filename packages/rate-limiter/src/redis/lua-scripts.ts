@@ -1,5 +1,5 @@
 /**
- * The same decisions as `admission.ts` and `sliding-log.ts`, in Lua.
+ * The same decisions as `../admission.ts` and `../sliding-log.ts`, in Lua.
  *
  * Times are whole microseconds of Redis's own clock, so the clocks of the replicas do not matter.
  * Numbers in Lua are doubles: exact to 2^53, but `tostring` prints 14 digits only, hence `%.0f`.

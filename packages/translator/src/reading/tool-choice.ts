@@ -1,6 +1,6 @@
 /**
- * Turns a `tool_choice` of any form into the native one. Both endpoints use this function, so that
- * a choice has the same meaning in either format.
+ * Turns a `tool_choice` of any form into the native one. All three endpoints use this function, so
+ * that a choice has the same meaning in each format.
  */
 
 import { isJsonObject, type JsonObject, objectOf } from '../wire/raw-json.js';

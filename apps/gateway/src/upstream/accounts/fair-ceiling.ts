@@ -4,8 +4,8 @@
  * share by having been idle, and gets no smaller one for requests that it made while nobody waited.
  *
  * Two buckets fill continuously. A request passes while both are above zero. It may take the bucket
- * of tokens below zero; otherwise one large request could be impossible for ever. Keys that wait
- * are served in the order of their virtual time, as in start-time fair queueing: each request
+ * of tokens below zero; otherwise a request larger than that bucket could never pass. Keys that
+ * wait are served in the order of their virtual time, as in start-time fair queueing: each request
  * advances its key's time by the part of a minute's ceiling that it uses.
  */
 

@@ -1,4 +1,7 @@
-/** The path shared by the endpoints that only read data for a key: balance, usage, models. */
+/**
+ * The path shared by the endpoints for a key that do not call the upstream: balance, usage, models,
+ * keys, links, top-ups.
+ */
 
 import type { Request, RequestHandler } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';
@@ -11,6 +14,7 @@ import { rateLimited, requestIdHeaders, sendRefusal, storeUnavailable } from '..
 import type { Refusal } from '../refusal.js';
 import { newRequestId } from '../request-id.js';
 import type { Services } from '../services.js';
+import type { Endpoint } from '../telemetry/finished-request.js';
 
 export type ReadAnswer =
   | { readonly json: unknown }
@@ -26,9 +30,9 @@ export type ReadAnswer =
 /** Contains the cursor of the next page if the body cannot contain it. */
 const NEXT_CURSOR = 'x-gateway-next-cursor';
 
-export function readRoute(
+export function keyRoute(
   route: {
-    readonly endpoint: string;
+    readonly endpoint: Endpoint;
     readonly accepted: AcceptedCredential;
     /** Limit of requests per address, applied before the credential is checked. */
     readonly limit: LogPolicy | undefined;
