@@ -1,0 +1,202 @@
+/** The API of the simulated Stripe: one function for each request that the gateway makes. */
+
+import type Stripe from 'stripe';
+import { pairsOf, textOf } from './form.js';
+import type { Form } from './form.js';
+import type { Notifications } from './notifications.js';
+import { newId, newIntent, newSession } from './objects.js';
+import { idOf } from './records.js';
+import type { CardBehavior, StripeRecords } from './records.js';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+const PAGE_LIFETIME_SECONDS = 86_400;
+
+/** The error code of the API for each way in which a saved method refuses a charge. */
+const DECLINES: Partial<Record<CardBehavior, string>> = {
+  declines: 'card_declined',
+  demands_authentication: 'authentication_required',
+};
+
+export interface StripeApi {
+  /** How many requests were answered, by method and path without ids. */
+  readonly requests: ReadonlyMap<string, number>;
+  /** A repeated key gets the same answer; with a different form it is refused. */
+  answerOnce(key: string | undefined, form: string, work: () => Answer): Answer;
+  answer(method: string, path: string, form: Form): Answer;
+}
+
+/**
+ * @param options.base - The members of every object that the mode and the time determine.
+ * @param options.origin - The origin of the simulator's pages.
+ */
+export function createApi(
+  records: StripeRecords,
+  { events, emit }: Notifications,
+  options: {
+    readonly base: () => { readonly livemode: boolean; readonly created: number };
+    readonly origin: () => string;
+  },
+): StripeApi {
+  const { base, origin } = options;
+  const { sessions, intents, setups, refunds, disputes, cards, metadataOfPayment } = records;
+  const answered = new Map<string, { readonly form: string; readonly answer: Answer }>();
+  const requests = new Map<string, number>();
+
+  function createSession(form: Form): Answer {
+    const isSetup = textOf(form, 'mode') === 'setup';
+    const price = ['line_items', '0', 'price_data'] as const;
+    const cents = Number(textOf(form, ...price, 'unit_amount'));
+    if (!isSetup && !(Number.isInteger(cents) && cents >= 50)) {
+      return problem(400, 'parameter_invalid_integer', 'Amount must be at least 50 cents');
+    }
+    const id = newId(base().livemode ? 'cs_live' : 'cs_test');
+    const { created } = base();
+    const session = newSession(base(), {
+      id,
+      mode: isSetup ? 'setup' : 'payment',
+      amount_total: isSetup ? null : cents,
+      client_reference_id: textOf(form, 'client_reference_id') ?? null,
+      metadata: pairsOf(form, 'metadata'),
+      success_url: textOf(form, 'success_url') ?? null,
+      cancel_url: textOf(form, 'cancel_url') ?? null,
+      url: `${origin()}/c/pay/${id}`,
+      expires_at: created + PAGE_LIFETIME_SECONDS,
+    });
+    sessions.set(id, session);
+    metadataOfPayment.set(id, pairsOf(form, 'payment_intent_data', 'metadata'));
+    return { status: 200, body: session };
+  }
+
+  function createIntent(form: Form): Answer {
+    const method = textOf(form, 'payment_method') ?? '';
+    const card = cards.get(method);
+    if (card === undefined) {
+      return problem(400, 'resource_missing', 'No such PaymentMethod');
+    }
+    const declined = DECLINES[card];
+    const statuses = { pays: 'succeeded', pays_later: 'processing' } as const;
+    const intent = newIntent(base(), {
+      amount: Number(textOf(form, 'amount')),
+      currency: textOf(form, 'currency') ?? '',
+      customer: textOf(form, 'customer') ?? null,
+      metadata: pairsOf(form, 'metadata'),
+      payment_method: method,
+      status: card === 'pays' || card === 'pays_later' ? statuses[card] : 'requires_payment_method',
+    });
+    intents.set(intent.id, intent);
+    if (declined === undefined) {
+      if (intent.status === 'succeeded') emit('payment_intent.succeeded', intent);
+      return { status: 200, body: intent };
+    }
+    emit('payment_intent.payment_failed', intent);
+    return problem(402, declined, 'Your card was declined.', 'card_error');
+  }
+
+  function createRefund(form: Form): Answer {
+    const paymentId = textOf(form, 'payment_intent') ?? '';
+    const intent = intents.get(paymentId);
+    const amount = Number(textOf(form, 'amount'));
+    if (intent === undefined) return problem(404, 'resource_missing', 'No such payment_intent');
+    if (amount > intent.amount_received - records.refundedCents(paymentId)) {
+      return problem(400, 'charge_already_refunded', 'Refund amount is greater than unrefunded');
+    }
+    return { status: 200, body: records.makeRefund(paymentId, amount, pairsOf(form, 'metadata')) };
+  }
+
+  function withCharge(intent: Stripe.PaymentIntent | undefined, form: Form): object | undefined {
+    const isExpanded = Object.values(pairsOf(form, 'expand')).includes('latest_charge');
+    if (intent === undefined || !isExpanded) return intent;
+    const id = idOf(intent.latest_charge);
+    return { ...intent, latest_charge: { id, receipt_url: `${origin()}/receipts/${id}` } };
+  }
+
+  function answer(method: string, path: string, form: Form): Answer {
+    const id = path.split('/').at(-1) ?? '';
+    const route = `${method} ${path.replace(/\/[a-z]+_[\w]*\d[\w]*$/, '/:id')}`;
+    requests.set(route, (requests.get(route) ?? 0) + 1);
+    switch (route) {
+      case 'POST /v1/checkout/sessions':
+        return createSession(form);
+      case 'GET /v1/checkout/sessions':
+        return listed(sessions.values(), form);
+      case 'POST /v1/payment_intents':
+        return createIntent(form);
+      case 'GET /v1/payment_intents':
+        return listed(intents.values(), form);
+      case 'GET /v1/payment_intents/:id':
+        return retrieved(withCharge(intents.get(id), form));
+      case 'GET /v1/setup_intents/:id':
+        return retrieved(setups.get(id));
+      case 'POST /v1/refunds':
+        return createRefund(form);
+      case 'GET /v1/refunds':
+        return listed(refunds.values(), form);
+      case 'GET /v1/disputes':
+        return listed(disputes.values(), form);
+      case 'GET /v1/events': {
+        const all = events.map((event) => ({ object: 'event', ...event }));
+        return listed(all, form);
+      }
+      default:
+        return problem(404, 'url_invalid', `Unrecognized request URL (${method}: ${path})`);
+    }
+  }
+
+  function answerOnce(key: string | undefined, form: string, work: () => Answer): Answer {
+    const known = key === undefined ? undefined : answered.get(key);
+    if (known !== undefined) {
+      if (known.form === form) return known.answer;
+      const message = 'Keys for idempotent requests can only be used with the same parameters';
+      return problem(400, 'idempotency_key_in_use', message, 'idempotency_error');
+    }
+    const made = work();
+    const copy = { status: made.status, body: structuredClone(made.body) };
+    if (key !== undefined) answered.set(key, { form, answer: copy });
+    return copy;
+  }
+
+  return { requests, answerOnce, answer };
+}
+
+/** Newest first, page by page. */
+function listed(objects: Iterable<{ readonly id: string; readonly created: number }>, form: Form) {
+  const [gte, lt] = [textOf(form, 'created', 'gte'), textOf(form, 'created', 'lt')];
+  const after = textOf(form, 'starting_after');
+  const [customer, payment] = [textOf(form, 'customer'), textOf(form, 'payment_intent')];
+  const types = Object.values(pairsOf(form, 'types'));
+  const limit = Number(textOf(form, 'limit') ?? 10);
+  const all = [...objects].reverse().filter((object) => {
+    if (gte !== undefined && object.created < Number(gte)) return false;
+    if (lt !== undefined && object.created >= Number(lt)) return false;
+    if (customer !== undefined && !('customer' in object && object.customer === customer)) {
+      return false;
+    }
+    if (
+      payment !== undefined &&
+      !('payment_intent' in object && object.payment_intent === payment)
+    ) {
+      return false;
+    }
+    return types.length === 0 || ('type' in object && types.includes(String(object.type)));
+  });
+  const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
+  const data = all.slice(start, start + limit);
+  const has_more = all.length > start + limit;
+  return { status: 200, body: { object: 'list', url: '/v1', data, has_more } };
+}
+
+function retrieved(object: object | undefined): Answer {
+  if (object === undefined) return problem(404, 'resource_missing', 'No such object');
+  return { status: 200, body: object };
+}
+
+export function problem(status: number, code: string, message: string, type?: string): Answer {
+  return {
+    status,
+    body: { error: { type: type ?? 'invalid_request_error', code, message } },
+  };
+}
