@@ -4,7 +4,7 @@
  * types.
  */
 
-export type { SimulatedEvent } from './notifications.js';
-export type { CardBehavior } from './records.js';
+export type { SignedEvent, SimulatedEvent, StripeEvents } from './notifications.js';
+export type { CardBehavior, StripeActions } from './records.js';
 export { startStripeSimulator } from './stripe-simulator.js';
 export type { StripeSimulator, StripeSimulatorOptions } from './stripe-simulator.js';

@@ -17,7 +17,7 @@ export interface SignedEvent {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface Notifications {
+export interface StripeEvents {
   /** All events so far, oldest first. */
   readonly events: readonly SimulatedEvent[];
   /** Sets the address for later notifications. With `undefined`, none are sent. */
@@ -26,6 +26,9 @@ export interface Notifications {
     event: SimulatedEvent,
     options?: { readonly timestampSeconds?: number; readonly secret?: string },
   ) => SignedEvent;
+}
+
+export interface Notifications extends StripeEvents {
   /** Records an event with a copy of the object, and posts its notification. */
   readonly emit: (type: string, object: object) => void;
   /** Waits until every notification was answered or failed. */

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { createApi, problem } from './api.js';
 import { parseForm } from './form.js';
 import { createNotifications } from './notifications.js';
-import type { Notifications } from './notifications.js';
+import type { StripeEvents } from './notifications.js';
 import { newId } from './objects.js';
 import { createRecords } from './records.js';
 import type { StripeActions } from './records.js';
@@ -23,8 +23,7 @@ export interface StripeSimulatorOptions {
   readonly now?: (() => number) | undefined;
 }
 
-export interface StripeSimulator
-  extends StripeActions, Pick<Notifications, 'events' | 'notify' | 'sign'> {
+export interface StripeSimulator extends StripeActions, StripeEvents {
   /** Origin of its API and of its pages. */
   readonly url: string;
   /** How many requests its API has received, by method and path without ids. */
