@@ -1,4 +1,7 @@
-/** The operator's methods for accounts and keys: checks them, and makes ids and credentials. */
+/**
+ * The store's methods for accounts and keys. They check their arguments, and make ids and
+ * credentials.
+ */
 
 import { randomBytes } from 'node:crypto';
 import type { Actor, Creation, CreationOutcome } from '../account.js';
@@ -159,7 +162,7 @@ function unlessTaken<Record extends object>(
   record: Record | 'external_id_taken' | undefined,
 ): Record | undefined {
   if (record !== 'external_id_taken') return record;
-  throw new ExternalIdTakenError('this external id already belongs to another one');
+  throw new ExternalIdTakenError('this external id already belongs to another account or key');
 }
 
 /**
