@@ -26,6 +26,7 @@ export interface AuditDifference {
   readonly keyId: string | undefined;
   /** The entry at fault, if the difference concerns a single entry. */
   readonly entryId: string | undefined;
+  /** Amounts are in units of 10^-14 USD unless the text names a unit. */
   readonly expected: string;
   readonly found: string;
 }

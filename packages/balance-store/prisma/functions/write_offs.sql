@@ -2,10 +2,10 @@
 -- balance below zero, exceeds a cap of its key, or takes money that is held for other requests.
 --
 -- A charge is guarded if "p_guarded" says so or if its request has a hold. A guarded charge may
--- take its own live hold and whatever no other live hold covers. Returns one amount per charge, in
--- the order given: zero for charges that are not guarded, that are in the ledger already, or that
--- repeat an earlier charge of the batch. "over_cap" is the part that the balance would have
--- covered.
+-- take its own live hold and the money that no other live hold covers. Returns one amount per
+-- charge, in the order given: zero for charges that are not guarded, that are in the ledger
+-- already, or that repeat an earlier charge of the batch. "over_cap" is the part that the balance
+-- would have covered.
 --
 -- Call it while the accounts' rows are locked and before the holds of the charges are deleted.
 CREATE OR REPLACE FUNCTION "write_offs"(

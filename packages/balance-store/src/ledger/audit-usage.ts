@@ -77,7 +77,8 @@ export function createUsageAudit(
       residue = { position, rates, figures: [0n, 0n, 0n, 0n, 0n, 0n, 0n] };
       residues.set(id, residue);
     } else if (residue.rates !== rates) {
-      complain(differenceOf(residue, `rates ${residue.rates}`, `rates ${rates}`));
+      const textOf = (units: string) => `rates ${units} in units of 10^-14 USD`;
+      complain(differenceOf(residue, textOf(residue.rates), textOf(rates)));
     }
     return residue;
   }

@@ -230,7 +230,7 @@ export function archiveContract(part: ContractPart): void {
       assert.deepEqual((await store.audit()).differences, []);
     });
 
-    it('is refused while another one is being made, and charges go on', async () => {
+    it('is refused while another archive is being made, and charges go on', async () => {
       const { store } = subject();
       const { until, file, charge, keyIds, charges } = await oldAccount();
       let isRunning = true;
