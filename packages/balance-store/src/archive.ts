@@ -5,7 +5,9 @@ import type { Actor } from './account.js';
 export interface ArchiveOptions {
   /** Charges before this time leave the ledger: 00:00 UTC of a day, at least three days ago. */
   readonly until: Date;
-  /** The file to write. If it exists, an interrupted call for the same archive must have written it. */
+  /**
+   * The file to write. If it exists, an interrupted call for the same archive must have written it.
+   */
   readonly file: string;
   readonly by: Actor;
   readonly onProgress?: ((progress: ArchiveProgress) => void) | undefined;

@@ -57,7 +57,7 @@ export interface LedgerDatabase {
   listQuarantined(filter: QuarantineFilter): Promise<readonly QuarantineRecord[]>;
   /** Newest first. */
   listTrail(filter: TrailFilter): Promise<readonly TrailEntry[]>;
-  /** @param pepperId - The current pepper. The summary counts the keys with hashes under another. */
+  /** @param pepperId - The current pepper. Keys with hashes under another pepper are counted. */
   summarize(pepperId: string): Promise<LedgerSummary>;
   audit(options: AuditOptions): Promise<AuditReport>;
   ping(): Promise<void>;

@@ -1,4 +1,4 @@
-/** The main thread's side of a ledger thread: starts and stops it, and calls its operations by name. */
+/** The main thread's side of a ledger thread: starts it, calls its operations and stops it. */
 
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
