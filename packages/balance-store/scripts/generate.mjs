@@ -1,5 +1,6 @@
 // Generates the Prisma client without a network. Prisma demands an engine for schema files,
-// although generating does not run it. Any existing file in its place avoids the download.
+// although generating does not run it. The path of any existing file in its place avoids the
+// download.
 
 import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';

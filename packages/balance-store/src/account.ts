@@ -27,7 +27,7 @@ export interface AccountRecord {
   readonly writtenOff: bigint;
   /** The sum written off since the last credit because the balance did not cover it. */
   readonly uncovered: bigint;
-  /** Keys that are neither suspended, revoked nor expired. */
+  /** How many keys are neither suspended, revoked nor expired. */
   readonly usableKeys: number;
   readonly createdAt: Date;
   readonly lastChargedAt: Date | null;
@@ -126,7 +126,7 @@ export interface Adjustment {
 export interface AccountBalance {
   /** The account's balance after this entry, in units of 10^-14 USD. */
   readonly balance: bigint;
-  /** Keys of the account that may make requests now. */
+  /** How many keys of the account may make requests now. */
   readonly activeKeys: number;
 }
 

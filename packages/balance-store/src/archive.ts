@@ -1,11 +1,13 @@
-/** Archives: charges before a day leave the ledger for a file, and their sums stay. */
+/** Archives: the charges before a day move from the ledger into a file, and their sums stay. */
 
 import type { Actor } from './account.js';
 
 export interface ArchiveOptions {
   /** Charges before this time leave the ledger: 00:00 UTC of a day, at least three days ago. */
   readonly until: Date;
-  /** The file to write. If it exists, it must be that of the same archive, interrupted earlier. */
+  /**
+   * The file to write. If it exists, an interrupted call for the same archive must have written it.
+   */
   readonly file: string;
   readonly by: Actor;
   readonly onProgress?: ((progress: ArchiveProgress) => void) | undefined;
@@ -17,13 +19,13 @@ export interface ArchiveOptions {
  */
 export interface ArchiveProgress {
   readonly stage: 'audit' | 'write' | 'verify' | 'mark' | 'delete';
-  /** Entries, or charges, so far. */
+  /** Entries (stage `audit`) or charges so far. */
   readonly done: number;
   /** `undefined` while it is not known. */
   readonly total: number | undefined;
 }
 
-/** One archive, as the ledger knows it. Amounts are in units of 10^-14 USD. */
+/** One archive, as the ledger records it. Amounts are in units of 10^-14 USD. */
 export interface LedgerArchive {
   /** From 1, without gaps. */
   readonly number: number;
@@ -37,16 +39,16 @@ export interface LedgerArchive {
   readonly lastHash: string;
   /** SHA-256, in hexadecimal, of the rows that carry the sums. */
   readonly carryDigest: string;
-  /** The same for the sums of usage of the archived period. */
+  /** SHA-256, in hexadecimal, of the hourly totals of usage of the archived period. */
   readonly usageDigest: string;
-  /** The same for the file up to its last line, which states this digest. */
+  /** SHA-256, in hexadecimal, of the file up to its last line, which contains this digest. */
   readonly fileDigest: string;
 }
 
 export interface ArchiveReport {
   readonly archive: LedgerArchive;
   /**
-   * The number of charges that this call deleted. Lower than that of the archive if an earlier call
+   * The number of charges that this call deleted. Lower than `archive.charges` if an earlier call
    * deleted some.
    */
   readonly deleted: number;
@@ -57,7 +59,7 @@ export interface ArchiveFileSummary {
   readonly number: number;
   /** The hash of the first block of the ledger's chain, which identifies the ledger. */
   readonly ledger: string;
-  /** The end of the archive before; `undefined` for the first. */
+  /** `until` of the previous archive; `undefined` for the first. */
   readonly after: Date | undefined;
   readonly until: Date;
   readonly accounts: number;

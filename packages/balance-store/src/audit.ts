@@ -11,9 +11,9 @@ export interface AuditDifference {
     | 'total'
     /** An expiry took more than was left of its credit. */
     | 'expiry'
-    /** The recorded rest of a credit differs from the rest after its charges. */
+    /** The recorded unspent part of a credit differs from the recomputed one. */
     | 'credit_left'
-    /** A sum of usage is not the sum of its charges. */
+    /** An hourly or daily total of usage differs from the sum of its charges. */
     | 'usage'
     /** The sums that an archive carries, or its mark, differ from the archived charges. */
     | 'archive'
@@ -22,10 +22,11 @@ export interface AuditDifference {
     /** A block does not follow from the previous block or from the entries it lists. */
     | 'block';
   readonly accountId: string | undefined;
-  /** The key of the charge or of the sum at fault. */
+  /** The key of the charge or of the total at fault. */
   readonly keyId: string | undefined;
   /** The entry at fault, if the difference concerns a single entry. */
   readonly entryId: string | undefined;
+  /** Amounts are in units of 10^-14 USD unless the text names a unit. */
   readonly expected: string;
   readonly found: string;
 }

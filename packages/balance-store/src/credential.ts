@@ -1,7 +1,8 @@
 /**
  * The form of a credential: `gw_`, 43 base-62 characters for 256 random bits, and 6 base-62
- * characters for the CRC-32 of all before. Secret scanners recognise a leaked credential by its
- * prefix. The checksum lets the gateway refuse typing errors and junk without a database query.
+ * characters for the CRC-32 of all that precedes them. Secret scanners recognise a leaked
+ * credential by its prefix. The checksum lets the gateway refuse typing errors and junk without a
+ * database query.
  */
 
 import { createHmac, randomBytes } from 'node:crypto';
@@ -17,7 +18,7 @@ const BASE = BigInt(ALPHABET.length);
 
 /**
  * Whether a text has the form of a credential, checksum included. It does not say whether the
- * credential was ever issued. Takes constant time, also for a very long text.
+ * credential was ever issued. Its time does not grow with the length of the text.
  */
 export function isWellFormedCredential(text: string): boolean {
   return (

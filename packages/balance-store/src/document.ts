@@ -12,7 +12,7 @@ export interface StoredDocument {
   /** Its number in the order of creation, over all kinds. */
   readonly seq: bigint;
   readonly kind: string;
-  /** Unique among those of its kind. */
+  /** Unique among the documents of its kind. */
   readonly id: string;
   /** Empty for a document of the gateway as a whole. The account need not exist. */
   readonly accountId: string;
@@ -34,7 +34,7 @@ export interface DocumentWrite {
   readonly version: number;
   readonly data: DocumentData;
   readonly balanceBelow?: bigint | null | undefined;
-  /** Writes a change of the trail in the same transaction. */
+  /** Also adds this entry to the trail, in the same transaction. */
   readonly trail?:
     | {
         readonly action: string;

@@ -59,7 +59,7 @@ export interface KeyRecord {
   readonly models: readonly string[] | null;
   readonly limits: KeyLimits;
   readonly caps: KeyCaps;
-  /** What this key used in the current window of each cap, even of a cap that is not set. */
+  /** What this key used in the current window of each period, even if the period has no cap. */
   readonly used: Readonly<Record<CapPeriod, bigint>>;
   /** The balance of its account, in units of 10^-14 USD; may be negative. */
   readonly balance: bigint;
@@ -104,7 +104,7 @@ export interface KeyChange {
 
 export interface KeyFilter {
   readonly limit: number;
-  /** `newest` when absent. By `balance`: that of the key's account. */
+  /** `newest` when absent. `balance` orders by the balance of the key's account. */
   readonly order?: ListOrder | undefined;
   /** The {@link listCursorOf} of the last key of the previous page. */
   readonly after?: string | undefined;

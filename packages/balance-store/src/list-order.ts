@@ -1,8 +1,9 @@
 /** The orders of lists of accounts and keys, and the cursors of their pages. */
 
 /**
- * `newest`: created last. `spent`: most spent. `balance`: the lowest balance. `last_charged`:
- * charged last; those never charged come at the end. Records that are equal are ordered by id.
+ * Says which records come first. `newest`: those created last. `spent`: those that spent most.
+ * `balance`: those with the lowest balance. `last_charged`: those charged last; records that were
+ * never charged come at the end. Records that are equal are ordered by id.
  */
 export type ListOrder = 'newest' | 'spent' | 'balance' | 'last_charged';
 
@@ -14,9 +15,9 @@ interface Listed {
 }
 
 /**
- * The cursor of the page that begins after this record. It has the record's place in the order, so
- * that the next page does not depend on later changes of the record. A record that moves in the
- * order between two pages may be on both or on neither.
+ * The cursor of the page that begins after this record. It contains the record's place in the
+ * order, so that the next page does not depend on later changes of the record. A record that moves
+ * in the order between two pages may be on both or on neither.
  */
 export function listCursorOf(order: ListOrder, last: Listed): string {
   if (order === 'newest') return last.id;

@@ -1,24 +1,29 @@
-/** The trail: who changed what. Append-only, and sealed by the ledger's hash chain. */
+/** The trail records who changed what. It is append-only, and the ledger's hash chain seals it. */
 
 export interface TrailEntry {
   /** Gap-free, from 1. */
   readonly seq: bigint;
   readonly createdAt: Date;
+  /** The name of the token or key that made the change. */
   readonly actor: string;
+  /** The address or network from which the change was requested; `null` if it is not known. */
   readonly address: string | null;
-  /** Such as `key.rotate`. */
+  /** The kind of change, such as `key.rotate`. */
   readonly action: string;
   readonly accountId: string | null;
   readonly keyId: string | null;
-  /** The changed values, before and after, except those that may be about a person. */
+  /** The changed values, each before and after, except those that may be about a person. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** Names, notes and metadata, before and after. `erased` if they were erased. */
+  /**
+   * The changed values that may be about a person: names, external ids, notes and metadata.
+   * `erased` if they were erased.
+   */
   readonly personal: Readonly<Record<string, unknown>> | 'erased' | undefined;
 }
 
 export interface TrailFilter {
   readonly limit: number;
-  /** The number of the last entry of the previous page. */
+  /** `seq` of the last entry of the previous page. */
   readonly before?: bigint | undefined;
   readonly accountId?: string | undefined;
   readonly keyId?: string | undefined;

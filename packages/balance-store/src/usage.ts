@@ -16,7 +16,7 @@ export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
 export interface UsageQuery {
   /** The dimensions to sum by. If empty, there is one sum of everything. */
   readonly by: readonly UsageDimension[];
-  /** Whether to sum by the rates of the charges, too. */
+  /** Whether charges with different rates have separate sums. */
   readonly byRates?: boolean | undefined;
   /** Inclusive. This and `until` are rounded down to a whole hour. */
   readonly from: Date;
@@ -27,7 +27,7 @@ export interface UsageQuery {
   readonly model?: string | undefined;
 }
 
-/** Charges that agree in all dimensions that were asked for. */
+/** The sum of all charges that are equal in every requested dimension. */
 export interface UsageSum {
   /** 00:00 UTC of the day, or the start of the hour. */
   readonly start?: Date;

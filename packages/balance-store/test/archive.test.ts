@@ -253,7 +253,7 @@ describe.each(['embedded', 'postgres'] as const)('archive of a ledger in use: %s
     expect(foreign.text).toMatch(/is not a file of this archive: it has .* nothing is overwritten/);
     expect(await other.store.listArchives()).toEqual([]);
     const { differences } = await other.store.compareArchive(one.file);
-    expect(differences[0]?.expected).toMatch(/^the ledger [0-9a-f]{64}$/);
+    expect(differences[0]?.expected).toMatch(/^block 1 with the hash [0-9a-f]{64}$/);
     expect(differences.map(({ expected }) => expected)).toContain('no such archive');
     await other.rewrite(["UPDATE ledger SET model = 'another' WHERE seq = 5"]);
     expect((await archive(other)).text).toMatch(/the ledger is not sound: .*nothing was changed/);

@@ -1,7 +1,8 @@
 -- Places holds in the order given. Returns one row per hold: 'held' (also if it was placed before),
--- 'short' (the balance does not cover it), 'capped' (a cap of the key does not) or 'inactive' (the key is
--- not active); the key's standing; its account's balance and the sum of its live holds now; and the cap
--- that leaves the least, what was used of it, and the sum of the key's own live holds.
+-- 'short' (the balance does not cover it), 'capped' (a cap of the key does not) or 'inactive' (the
+-- key is not active); the key's standing; its account's balance and the sum of the account's live
+-- holds now; and the cap that leaves the least to spend, what was used of it, and the sum of the
+-- key's own live holds.
 CREATE OR REPLACE FUNCTION "place_holds"(
   "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_lifetime" INTERVAL
 ) RETURNS TABLE (
@@ -33,7 +34,8 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
 
-  -- The locks that settling takes, in the same order: a charge and a hold of one account never overlap.
+  -- The same locks as "settle_batch" takes, in the same order, so that a hold is never placed while
+  -- a charge of the same account is being settled.
   PERFORM FROM "account"
     WHERE "id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
     ORDER BY "id" FOR NO KEY UPDATE;

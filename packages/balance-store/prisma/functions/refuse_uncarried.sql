@@ -1,4 +1,4 @@
--- Lets only those charges be deleted that are carried in "ledger_carry".
+-- Refuses to delete entries, except charges whose sums are in "ledger_carry".
 CREATE OR REPLACE FUNCTION "refuse_uncarried"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD."kind" = 'charge' AND OLD."seq" <= (

@@ -1,5 +1,5 @@
--- Extends live holds and orphans those that have expired. Skips rows that a charge has locked: the
--- charge deletes them. Returns how many were orphaned.
+-- Extends the live holds of these requests, and marks all expired holds as orphaned. Skips rows
+-- that a charge has locked, because the charge deletes them. Returns how many holds it marked.
 CREATE OR REPLACE FUNCTION "renew_holds"("p_ids" TEXT[], "p_lifetime" INTERVAL) RETURNS INTEGER
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

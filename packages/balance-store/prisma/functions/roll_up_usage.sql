@@ -1,8 +1,9 @@
--- Adds sums of hours before "p_before", at most "p_limit" of them, to the sums of their days, and marks
--- them. Returns how many; 0 also while another session does so.
+-- Adds hourly totals from before the hour "p_before", at most "p_limit" of them, to the daily
+-- totals, and marks them as rolled up. Returns how many it added; 0 also while another session is
+-- rolling up.
 --
--- A sum that a charge is changing is left for later: waiting for it could end in a deadlock, because
--- the charge may wait for another sum that is being rolled up.
+-- An hourly total that a charge is changing is left for later: waiting for it could end in a
+-- deadlock, because the charge may wait for another total that is being rolled up.
 CREATE OR REPLACE FUNCTION "roll_up_usage"("p_before" INTEGER, "p_limit" INTEGER) RETURNS INTEGER
 LANGUAGE plpgsql VOLATILE
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off

@@ -1,6 +1,7 @@
--- Seals at most "p_max_entries" entries of these accounts, or of 'trail', as the next block of the hash
--- chain. Returns how many; 0 also while another session is sealing. Reads one range per account through
--- the index, so the time does not grow with the length of the ledger.
+-- Seals at most "p_max_entries" entries of the accounts "p_account_ids" (the id 'trail' stands for
+-- the trail) as the next block of the hash chain. Returns how many it sealed; 0 also while another
+-- session is sealing. Reads one range per account through the index, so the time does not grow with
+-- the length of the ledger.
 CREATE OR REPLACE FUNCTION "seal_ledger"("p_account_ids" TEXT[], "p_max_entries" INTEGER) RETURNS INTEGER
 LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan

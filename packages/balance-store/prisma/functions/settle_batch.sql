@@ -1,5 +1,5 @@
--- Settles a batch of charges in one transaction and deletes the holds of their requests. Arrays run in
--- parallel, one element per charge.
+-- Settles a batch of charges in one transaction and deletes the holds of their requests. Each array
+-- has one element per charge, all in the same order.
 --
 -- Returns one row per charge: 'settled', 'replayed' (same id, same contents) or 'conflict' (same id,
 -- other contents: an alarm row, no charge); the account's balance after the entry; whether the key is
@@ -51,14 +51,14 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
 
-  -- Sorted, so that two replicas with the same accounts in another order cannot deadlock. The next
-  -- statement sees what earlier holders of these locks committed.
+  -- Sorted, so that two replicas that lock the same accounts cannot deadlock. The next statement
+  -- sees what earlier holders of these locks committed.
   PERFORM FROM "account" a
     WHERE a."id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
     ORDER BY a."id"
     FOR NO KEY UPDATE;
 
-  -- Taken under the locks: entries of one account are then in order of time.
+  -- Read only after the rows are locked, so that the entries of one account are in order of time.
   moment := clock_timestamp();
   today := "day_of"(moment);
   this_week := today - (today + 3) % 7;
@@ -74,7 +74,7 @@ BEGIN
   IF true = ANY ("p_guarded")
     OR EXISTS (SELECT FROM "hold" h WHERE h."request_id" = ANY ("p_ids"))
   THEN
-    -- A hold that another key placed under the id of a request is not this request's.
+    -- A hold that another key placed under a request id of this batch does not count as its hold.
     DELETE FROM "hold" h USING unnest("p_ids", "p_key_ids") AS p ("id", "key_id")
       WHERE h."request_id" = p."id" AND h."key_id" <> p."key_id";
     SELECT w."written_off", w."over_cap" INTO batch_write_offs, batch_over_caps
@@ -238,7 +238,7 @@ BEGIN
         WHEN n."input_hash" = coalesce(n.known_hash, n.first_hash) THEN 'replayed'
         ELSE 'conflict'
       END AS outcome,
-      -- A repeat within the batch stands after its first occurrence, whose entry is the one to report.
+      -- A charge that repeats an earlier one of the batch reports the entry of that one.
       coalesce(n.known_balance, first_value(n.balance_after) OVER same_id) AS entry_balance,
       coalesce(n.known_write_off, first_value(n.new_write_off) OVER same_id) AS entry_write_off
     FROM numbered n

@@ -1,9 +1,10 @@
 -- What a key may do: the only place where a key is disabled or enabled. The standing is derived and
--- never stored, so a credit that races an exhausting charge cannot end in the wrong state.
+-- never stored, so a credit that races with an exhausting charge cannot leave the key in the wrong
+-- state.
 --
--- "uncovered" is what responses cost since the last credit beyond what the balance could cover. It is
--- the operator's loss, and the key stays exhausted until the next credit even if holds that end later
--- leave it a balance above zero: otherwise the same loss could be caused again and again.
+-- "uncovered" is what responses cost since the last credit beyond what the balance could cover. It
+-- is the operator's loss. The key stays exhausted until the next credit, even if the balance is
+-- above zero once other holds have ended. Otherwise the same loss could be caused again and again.
 CREATE OR REPLACE FUNCTION "standing_of"(
   "state" TEXT, "expires_at" TIMESTAMPTZ, "balance" NUMERIC, "uncovered" NUMERIC
 ) RETURNS TEXT LANGUAGE sql STABLE AS $$

@@ -1,4 +1,4 @@
--- The cap of a key that leaves the least, or no row if it has none.
+-- The cap of a key that leaves the least to spend, or no row if the key has no caps.
 CREATE OR REPLACE FUNCTION "tightest_cap"("p_key" "api_key", "p_moment" TIMESTAMPTZ)
 RETURNS TABLE ("period" TEXT, "cap" NUMERIC, "used" NUMERIC)
 LANGUAGE sql STABLE AS $$

@@ -1,12 +1,13 @@
--- What must be written off of each charge, so that no guarded one takes its account's balance below zero,
--- its key beyond a cap, or money that is held for other requests. Zero for charges that are not guarded.
+-- How much of each charge must be written off, so that no guarded charge takes its account's
+-- balance below zero, exceeds a cap of its key, or takes money that is held for other requests.
 --
--- A charge is guarded if the gateway says so or if its request has a hold. A guarded charge may take its
--- own live hold and whatever no other live hold covers. Returns one amount per charge, in the order
--- given; zero for charges that are in the ledger already and for repeats within the batch. "over_cap" is
--- the part that the balance would have covered.
+-- A charge is guarded if "p_guarded" says so or if its request has a hold. A guarded charge may
+-- take its own live hold and the money that no other live hold covers. Returns one amount per
+-- charge, in the order given: zero for charges that are not guarded, that are in the ledger
+-- already, or that repeat an earlier charge of the batch. "over_cap" is the part that the balance
+-- would have covered.
 --
--- To be called while the accounts' rows are locked and before the holds of the charges are deleted.
+-- Call it while the accounts' rows are locked and before the holds of the charges are deleted.
 CREATE OR REPLACE FUNCTION "write_offs"(
   "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_guarded" BOOLEAN[],
   "p_moment" TIMESTAMPTZ, OUT "written_off" NUMERIC[], OUT "over_cap" NUMERIC[]
@@ -22,7 +23,7 @@ DECLARE
   held_by_others NUMERIC;
   by_balance NUMERIC;
   by_cap NUMERIC;
-  -- By key: what its caps leave, NULL without any, and its live holds.
+  -- For each key: what its caps leave (NULL if it has none), and the sum of its live holds.
   cap_left JSONB := '{}';
   key_held JSONB := '{}';
 BEGIN
@@ -63,11 +64,13 @@ BEGIN
       to_jsonb((key_held ->> charge."key_id")::NUMERIC - charge.own_hold));
     by_cap := (cap_left ->> charge."key_id")::NUMERIC;
     IF charge.is_guarded THEN
-      -- Without unguarded charges of the same account, the first two are the same.
+      -- The balance less what others hold. Unguarded charges of the account may have lowered the
+      -- balance below the sum of its holds: then the own hold counts, as far as the balance covers
+      -- it.
       by_balance := greatest(0,
         least(balance_left, greatest(charge.own_hold, balance_left - held_by_others)));
-      -- Write-offs of other requests do not take what the own hold has set aside. Without a cap, NULL,
-      -- which the outer "greatest" leaves out.
+      -- Write-offs of other requests use up a cap, but not the part that the own hold has set
+      -- aside. Without a cap this is NULL, which the outer "greatest" ignores.
       "written_off"[charge."ordinal"] := greatest(0, charge."amount" - by_balance,
         CASE WHEN by_cap IS NOT NULL THEN charge."amount"
           - greatest(charge.own_hold, by_cap - (key_held ->> charge."key_id")::NUMERIC) END);

@@ -1,7 +1,7 @@
--- Accounts with their balances, keys, the append-only ledger, sums of usage, holds, and the hash chain over
--- the ledger. The same tables as on PostgreSQL (prisma/migrations), where each is explained. The rules
--- that are SQL functions there are TypeScript here, in src/embedded/sqlite, and run in the one thread that
--- writes.
+-- Accounts with their balances, keys, the append-only ledger, totals of usage, holds, and the hash
+-- chain over the ledger. The same tables as on PostgreSQL (prisma/migrations), where each is
+-- explained. The rules that are SQL functions there are TypeScript here, in src/embedded/sqlite,
+-- and run in the one thread that writes.
 --
 -- Amounts are USD as decimal text with 14 decimals, exactly as PostgreSQL writes them, because a sum
 -- may have more digits than an integer of SQLite. Times are milliseconds since the epoch.
@@ -17,7 +17,8 @@ CREATE TABLE account (
   credited TEXT NOT NULL DEFAULT '0.00000000000000',
   adjusted TEXT NOT NULL DEFAULT '0.00000000000000',
   expired TEXT NOT NULL DEFAULT '0.00000000000000',
-  -- The sum of all write-offs, and of those since the last credit (see standing.ts).
+  -- The sum of all write-offs. "uncovered" is what was written off since the last credit because
+  -- the balance did not cover it (see standing.ts).
   written_off TEXT NOT NULL DEFAULT '0.00000000000000',
   uncovered TEXT NOT NULL DEFAULT '0.00000000000000',
   allotted TEXT NOT NULL DEFAULT '0.00000000000000',
@@ -282,8 +283,8 @@ CREATE TABLE settle_conflict (
   PRIMARY KEY (request_id, input_hash)
 ) STRICT, WITHOUT ROWID;
 
--- The most a request may cost, set aside before it is sent upstream. A live hold lowers what other
--- requests of its account may hold; an orphaned one no longer does.
+-- The most that a request may cost, set aside before the request is sent upstream. A live hold
+-- lowers what other requests of its account may hold; an orphaned hold no longer does.
 CREATE TABLE hold (
   request_id TEXT NOT NULL PRIMARY KEY,
   account_id TEXT NOT NULL,
@@ -291,7 +292,7 @@ CREATE TABLE hold (
   amount TEXT NOT NULL CHECK (amount NOT GLOB '-*'),
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
-  -- Set when it expired without a charge or a release.
+  -- Set when the hold expired without a charge or a release.
   orphaned_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
@@ -308,8 +309,8 @@ CREATE TABLE ledger_block (
   sealed_at INTEGER NOT NULL
 ) STRICT;
 
--- A range of one account's entries, or of the trail, with a digest of 16 bytes for each of them, so that
--- an audit can name the entry that was changed and not only its block.
+-- A range of one account's entries, or of the trail, with a digest of 16 bytes for each entry, so
+-- that an audit can name the entry that was changed and not only its block.
 CREATE TABLE ledger_seal (
   account_id TEXT NOT NULL,
   from_seq INTEGER NOT NULL,
@@ -321,7 +322,8 @@ CREATE TABLE ledger_seal (
 
 CREATE INDEX ledger_seal_block_id_idx ON ledger_seal (block_id);
 
--- One archive: what "gateway ledger archive" took out of the ledger, in order from 1.
+-- One row for each archive, numbered from 1: the sums of the charges that "gateway ledger archive"
+-- moved into a file.
 CREATE TABLE ledger_archive (
   id INTEGER NOT NULL PRIMARY KEY,
   until_at INTEGER NOT NULL,
@@ -336,7 +338,7 @@ CREATE TABLE ledger_archive (
   file_digest TEXT NOT NULL
 ) STRICT;
 
--- What stays of archived charges: one row for each key of each run of charges.
+-- What the ledger keeps of archived charges: one row for each key of each run of charges.
 CREATE TABLE ledger_carry (
   account_id TEXT NOT NULL,
   from_seq INTEGER NOT NULL,
@@ -355,10 +357,10 @@ CREATE TABLE ledger_carry (
 
 CREATE INDEX ledger_carry_archive_id_idx ON ledger_carry (archive_id, account_id, from_seq);
 
--- Corrections are new entries.
+-- Entries never change: corrections are new entries.
 CREATE TRIGGER ledger_fence_update BEFORE UPDATE ON ledger
 BEGIN SELECT raise(ABORT, 'UPDATE on ledger is refused: corrections are new entries'); END;
--- Only charges that are carried in ledger_carry may be deleted.
+-- Only charges whose sums are in ledger_carry may be deleted.
 CREATE TRIGGER ledger_fence_delete BEFORE DELETE ON ledger
 WHEN OLD.kind <> 'charge' OR OLD.seq > coalesce(
   (SELECT to_seq FROM ledger_carry WHERE account_id = OLD.account_id AND from_seq <= OLD.seq

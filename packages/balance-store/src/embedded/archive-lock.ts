@@ -1,4 +1,7 @@
-/** One archive at a time. The operating system frees the lock when the process ends. */
+/**
+ * A lock that lets only one process make an archive at a time. The operating system frees it when
+ * the process ends.
+ */
 
 import { join } from 'node:path';
 import { isBusy } from './sqlite/faults.js';

@@ -21,8 +21,8 @@ const PAGES_PER_STEP = 2_000;
 
 /**
  * Writes one file with the state of the ledger at the moment of the call. The gateway continues to
- * charge meanwhile. To restore it, stop the gateway, remove `ledger.db-wal` and `ledger.db-shm`,
- * and copy the file over `ledger.db`.
+ * charge meanwhile. To restore the backup, stop the gateway, remove `ledger.db-wal` and
+ * `ledger.db-shm`, and copy the file over `ledger.db`.
  *
  * @throws {LedgerFileError} when there is no ledger, or the file to write exists.
  */
@@ -40,7 +40,7 @@ export async function backUpEmbeddedLedger({
   closeSync(openSync(unfinished, 'wx', 0o600));
   const source = new DatabaseSync(file, { readOnly: true });
   try {
-    // A snapshot: without it, each charge would make the copy start again.
+    // Reads from a snapshot. Without it, each charge would make the copy start again.
     source.exec('BEGIN');
     source.prepare('SELECT 1 FROM sqlite_schema').get();
     await backup(source, unfinished, {

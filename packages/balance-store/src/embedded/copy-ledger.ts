@@ -362,11 +362,11 @@ const ROWS_PER_PAGE = 500;
 type Row = Readonly<Record<string, string | null>>;
 
 /**
- * To be called within a transaction on `target`. Rows that exist already with the same contents are
+ * Call it within a transaction on `target`. Rows that exist already with the same contents are
  * kept, so that an interrupted move can be repeated.
  *
- * @returns rows per table.
- * @throws {LedgerMoveError} when the target holds anything else.
+ * @returns the number of rows per table.
+ * @throws {LedgerMoveError} when the target has other rows.
  */
 export async function copyLedger(
   source: Connection,

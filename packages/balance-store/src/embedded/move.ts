@@ -16,7 +16,7 @@ export interface LedgerMove {
   readonly dataDir: string;
   /** The pepper under which the ledger's keys were issued. The new ledger keeps it. */
   readonly pepper: string;
-  /** Accepted as well, while `pepper` replaces it. */
+  /** The pepper that `pepper` replaces. Keys issued under it are still found. */
   readonly previousPepper?: string | undefined;
   /**
    * The database to move to. It must be empty, or hold this same ledger from an interrupted move.

@@ -37,7 +37,7 @@ export interface EmbeddedStoreOptions {
   readonly holdLifetimeMs?: number;
   /**
    * `owner` (also when absent): a gateway, of which only one at a time may own the ledger. `guest`:
-   * an operator's command, with or without an owner beside it.
+   * an operator's command, which may also run while a gateway owns the ledger.
    */
   readonly access?: 'owner' | 'guest';
   /** Whether to apply missing migrations; true when absent. */
@@ -45,7 +45,8 @@ export interface EmbeddedStoreOptions {
 }
 
 /**
- * Batches of settlements in flight. With two, the next is waiting when the writing thread ends one.
+ * How many batches of settlements may be in flight at once. With two, the next batch is already
+ * waiting when the writing thread finishes one.
  */
 const LANES = 2;
 /** Small enough that a few hundred waiting clients fill both lanes. */

@@ -1,7 +1,8 @@
 /**
- * One gateway per ledger: it counts limits and keeps holds alive for all of its keys. The owner
- * keeps a file locked while it runs. The operating system frees the lock when the process ends, for
- * any reason. Guests, such as the command line, need no lock: SQLite lets processes take turns.
+ * Lets only one gateway own a ledger, because that gateway counts the limits and keeps the holds of
+ * all keys of the ledger. The owner keeps a file locked while it runs. The operating system frees
+ * the lock when the process ends, for any reason. Guests, such as the command line, need no lock:
+ * SQLite lets processes take turns.
  *
  * The file also says which ledger file the directory belongs to (see `generation.ts`).
  */

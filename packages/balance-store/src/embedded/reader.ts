@@ -17,7 +17,7 @@ export interface EmbeddedReader extends Pick<
 export interface EmbeddedReaderOptions {
   readonly dataDir: string;
   readonly pepper: string;
-  /** Accepted as well, while `pepper` replaces it. */
+  /** The pepper that `pepper` replaces. Keys issued under it are still found. */
   readonly previousPepper?: string | undefined;
   /**
    * Asks the owner of the ledger to find the key of a credential that is stored under the previous

@@ -1,4 +1,7 @@
-/** The operator's methods for accounts and keys: checks them, and makes ids and credentials. */
+/**
+ * The store's methods for accounts and keys. They check their arguments, and make ids and
+ * credentials.
+ */
 
 import { randomBytes } from 'node:crypto';
 import type { Actor, Creation, CreationOutcome } from '../account.js';

@@ -23,7 +23,7 @@ export interface CarriedRun {
   readonly rows: readonly CarryRow[];
 }
 
-/** Runs in the order of account and number, of accounts above `after` and not above `last`. */
+/** Runs ordered by account and entry number, of accounts above `after` and at most `last`. */
 export async function* readRuns(
   source: AuditSource,
   after: string,
@@ -54,7 +54,7 @@ function runOf(rows: readonly CarryRow[], { accountId, from, to }: CarryRow): Ca
   return { accountId, from, to, rows };
 }
 
-/** Finds runs. Calls must come in the order of account and number. */
+/** Finds runs. Calls must come in the order of account and entry number. */
 export interface RunCursor {
   /** The next run that begins at or before this entry. Each run is returned once. */
   takeBefore(accountId: string, seq: bigint): Promise<CarriedRun | undefined>;
@@ -120,14 +120,17 @@ export function createArchiveAudit(
     });
   };
   return {
-    /** Sums of earlier hours are compared with digests, because their charges may have left. */
+    /**
+     * The hourly totals of earlier hours are compared with digests and not with charges, because
+     * these may have left the ledger.
+     */
     closedHour,
     addRun({ accountId, from, to, rows }: CarriedRun): void {
       for (const row of rows) {
         const of = audited[row.archive - 1];
         if (of === undefined) {
           differ(
-            `archive ${String(row.archive)}, which entry ${String(from)} names`,
+            `archive ${String(row.archive)}, to which the sums from entry ${String(from)} on belong`,
             'none',
             accountId,
           );

@@ -1,8 +1,8 @@
 /**
  * Recomputes the ledger from its rows, independently of the code that wrote them: the list price of
  * each charge from its tokens and rates, the sequence numbers, the running balances, the totals of
- * accounts and keys, the unspent part of each credit, the sums of usage, and the hash chain over
- * all entries and the trail.
+ * accounts and keys, the unspent part of each credit, the hourly and daily totals of usage, and the
+ * hash chain over all entries and the trail.
  *
  * The audit takes no locks. It reads an account's row first; the entries that this row counts are
  * final, because entries are numbered without gaps and never change. Only an archive removes
@@ -247,7 +247,7 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
   }
 }
 
-/** Entries beyond those that an account's row counted must have been added since. */
+/** Reports entries beyond those that an account's row counted, unless they were added since. */
 async function checkLaterEntries(
   source: AuditSource,
   folds: ReadonlyMap<string, Fold>,

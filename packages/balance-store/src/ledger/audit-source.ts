@@ -8,8 +8,9 @@ import type { StoredSum } from './stored-usage.js';
 export interface AuditSource {
   head(): Promise<SealHead | undefined>;
   /**
-   * Accounts in the order of their ids, with their keys, their lots, and the sums of usage from
-   * `fromHour` on. All are read in one state of the ledger, because charges continue meanwhile.
+   * Accounts in the order of their ids, with their keys, their lots, and their hourly totals of
+   * usage from `fromHour` on. All are read in one state of the ledger, because charges continue
+   * meanwhile.
    */
   accountsAfter(accountId: string, limit: number, fromHour: number): Promise<AuditedAccounts>;
   /** How many entries the account's row counts. `undefined` if there is no such account. */
@@ -21,15 +22,15 @@ export interface AuditSource {
     limit: number,
   ): Promise<readonly EntryFields[]>;
   /**
-   * Sums of usage before an hour, ordered by their keys, beginning after `position`. At most
-   * `limit`; none only after the last.
+   * Hourly totals of usage before an hour, ordered by primary key, beginning after `position`. At
+   * most `limit`. Returns an empty list only after the last total.
    */
   usageAfter(
     position: UsagePosition,
     until: { readonly lastAccountId: string; readonly hour: number },
     limit: number,
   ): Promise<readonly UsageFields[]>;
-  /** The first day after this one that has hours that are rolled up, or sums of days. */
+  /** The first day after this one that has rolled-up hours or daily totals. */
   usageDayAfter(day: number): Promise<UsageDay | undefined>;
   /** Ordered by account and number, beginning after `position`. */
   sealsAfter(
@@ -118,13 +119,16 @@ export interface UsageFields extends UsagePosition {
   readonly writtenOff: bigint;
 }
 
-/** The sums of one day, by account, key, model, endpoint, upstream account and rates. */
+/** The totals of one day, by account, key, model, endpoint, upstream account and rates. */
 export interface UsageDay {
   /** Days since 1970-01-01. */
   readonly day: number;
   /** Computed from the hours that are rolled up. */
   readonly hours: readonly StoredSum[];
-  /** As stored: of keys, of accounts with an empty `keyId`, and of everything with both empty. */
+  /**
+   * As stored: for each key; for each account, with an empty `keyId`; and for the whole ledger,
+   * with both ids empty.
+   */
   readonly sums: readonly StoredSum[];
 }
 
@@ -171,7 +175,7 @@ export type EntryFields = [
   noteId: string | null,
 ];
 
-/** The same for rows of the trail. */
+/** The columns of a row of the trail, in the same form. */
 export type TrailFields = [
   seq: string,
   createdAtMs: string,

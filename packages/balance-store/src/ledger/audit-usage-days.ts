@@ -1,7 +1,8 @@
-/** Compares the sums of days with the hours that are rolled up. */
+/** Compares the daily totals of usage with the hourly totals that are rolled up. */
 
 import type { AuditDifference } from '../audit.js';
 import type { AuditSource, UsageDay } from './audit-source.js';
+import { storedDifference } from './audit-usage.js';
 import { rateTextsOf } from './rate-texts.js';
 import type { StoredSum } from './stored-usage.js';
 
@@ -11,11 +12,17 @@ interface Residue {
   readonly of: StoredSum;
   readonly accountId: string;
   readonly keyId: string;
-  /** Sums of the hours minus the stored sums: requests, the five counts, the written-off amount. */
+  /**
+   * Requests, the five token counts, and the amount written off: the sum of each over the hours
+   * minus the stored one.
+   */
   readonly figures: readonly bigint[];
 }
 
-/** Reads day by day. Each day is read as of one moment, because hours are rolled up meanwhile. */
+/**
+ * Reads day by day. The totals of a day are read in one state of the ledger, because hours are
+ * rolled up meanwhile.
+ */
 export async function auditUsageDays(
   source: AuditSource,
   complain: (found: AuditDifference) => void,
@@ -52,8 +59,8 @@ function compareDay(
       accountId: accountId === '' ? undefined : accountId,
       keyId: keyId === '' ? undefined : keyId,
       entryId: undefined,
-      expected: `${model} by ${endpoint} on ${name}: the sum of its hours`,
-      found: `too little by ${figures.map(String).join(', ')} (requests, tokens by class, written off)`,
+      expected: `the day ${name}, model ${model}, endpoint ${endpoint}: the sum of its hours`,
+      found: storedDifference(figures),
     });
   }
 }

@@ -1,9 +1,9 @@
-/** What both databases need to read sums of usage for an audit. */
+/** The parts of reading totals of usage for an audit that both databases share. */
 
 import type { UsageDimension } from '../usage.js';
 import type { UsageFields } from './audit-source.js';
 
-/** The dimensions of a sum of a day; its rates are the last one. */
+/** The dimensions of a daily total. Charges with different rates also have separate totals. */
 export const OF_DAY: readonly UsageDimension[] = [
   'account',
   'key',
@@ -12,16 +12,18 @@ export const OF_DAY: readonly UsageDimension[] = [
   'upstream',
 ];
 
-/** The values are a day and the first hour after it. */
+/** Finds the next day that has totals. Its values are a day and the first hour after that day. */
 export const NEXT_USAGE_DAY =
   'SELECT min(day) AS day FROM (SELECT min(day) AS day FROM usage_day WHERE day > ? UNION ALL ' +
   'SELECT min(hour) / 24 FROM usage_hour WHERE rolled_up = TRUE AND hour >= ?) days';
 
 /**
- * Charges that came late may have a row beside the one that is rolled up, and the two become one at
- * any moment. So both must be read by the same statement, and are returned as one sum.
+ * Merges the two rows that an hourly total may have: charges that came late have a row of their own
+ * beside the one that is rolled up, until a roll-up merges the two. One statement must read both,
+ * because that can happen at any moment.
  *
- * @param rows - In order. If there are more than `limit`, the last sum may be cut and is left out.
+ * @param rows - In order. If there are more than `limit`, the last total may lack its second row
+ * and is left out.
  */
 export function wholeSums(rows: readonly UsageFields[], limit: number): readonly UsageFields[] {
   const cut = rows.length > limit ? rows.at(-1) : undefined;

@@ -1,8 +1,8 @@
-/** Compares the sums of usage with the entries that they sum up. */
+/** Compares the hourly totals of usage with the charges that they sum up. */
 
 import type { AuditDifference } from '../audit.js';
 import type { ArchiveAudit } from './audit-archives.js';
-import { unitsFromNumeric } from '../numeric.js';
+import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import { hash } from 'node:crypto';
 import type { AuditSource, EntryFields, UsageFields, UsagePosition } from './audit-source.js';
 
@@ -10,16 +10,17 @@ const HOUR_MS = 3_600_000;
 const SUMS_PER_PAGE = 1_000;
 
 /**
- * Sums of this hour and later may still change, so they are read together with the accounts. The
- * result is one hour before the current one, because a charge that is being committed may still
- * belong to the previous hour.
+ * Returns the first hour whose totals may still change, in hours since 1970-01-01 UTC. The totals
+ * of this hour and later are read in the same state of the ledger as the accounts. It is the hour
+ * before the current one, because a charge that is being committed may still belong to the previous
+ * hour.
  */
 export function openHourOf(nowMs: number): number {
   return Math.floor(nowMs / HOUR_MS) - 1;
 }
 
 export interface UsageAudit {
-  /** Charges must be added in the order of their accounts and numbers. */
+  /** Adds a charge to compare. Charges must come in the order of account and entry number. */
   add(charge: EntryFields, writtenOff: bigint): Promise<void>;
   finish(): Promise<void>;
 }
@@ -28,16 +29,16 @@ interface Residue {
   readonly position: UsagePosition;
   readonly rates: string;
   /**
-   * Requests, the five counts, and the amount written off: each computed value minus the stored
-   * one.
+   * Requests, the five token counts, and the amount written off: each value computed from the
+   * charges minus the stored one.
    */
   readonly figures: bigint[];
 }
 
 /**
- * Keeps, for each sum, the figures computed from the entries minus the stored figures. Entries of
- * an account are read nearly in the order of their hours, so sums of earlier hours can be compared
- * and forgotten early.
+ * Keeps, for each hourly total, the figures computed from the charges minus the stored figures. The
+ * entries of an account are read nearly in the order of their hours, so the totals of earlier hours
+ * can be compared, and removed from memory, early.
  */
 export function createUsageAudit(
   source: AuditSource,
@@ -45,7 +46,7 @@ export function createUsageAudit(
     readonly after: string;
     readonly last: string | undefined;
     readonly openHour: number;
-    /** The sums of `openHour` and later. */
+    /** The totals of `openHour` and later. */
     readonly open: readonly UsageFields[];
     readonly archives: Pick<ArchiveAudit, 'closedHour' | 'addUsage'>;
   },
@@ -76,7 +77,8 @@ export function createUsageAudit(
       residue = { position, rates, figures: [0n, 0n, 0n, 0n, 0n, 0n, 0n] };
       residues.set(id, residue);
     } else if (residue.rates !== rates) {
-      complain(differenceOf(residue, `rates ${residue.rates}`, `rates ${rates}`));
+      const textOf = (units: string) => `rates ${units} in units of 10^-14 USD`;
+      complain(differenceOf(residue, textOf(residue.rates), textOf(rates)));
     }
     return residue;
   }
@@ -88,7 +90,7 @@ export function createUsageAudit(
   }
 
   /**
-   * Reads the sums of this account before this hour, and forgets those whose difference is zero.
+   * Reads the totals of this account before this hour, and forgets those whose difference is zero.
    */
   async function readUntil(accountId: string, hour: number): Promise<void> {
     if (!isStarted) await advance();
@@ -144,11 +146,7 @@ export function createUsageAudit(
       for (const residue of residues.values()) {
         if (residue.figures.every((figure) => figure === 0n)) continue;
         complain(
-          differenceOf(
-            residue,
-            'the sum of its charges',
-            `too little by ${residue.figures.map(String).join(', ')} (requests, tokens by class, written off)`,
-          ),
+          differenceOf(residue, 'the sum of its charges', storedDifference(residue.figures)),
         );
       }
     },
@@ -163,9 +161,32 @@ function differenceOf({ position }: Residue, expected: string, found: string): A
     accountId,
     keyId,
     entryId: undefined,
-    expected: `${model} by ${endpoint} in the hour of ${at}: ${expected}`,
+    expected: `the hour from ${at}, model ${model}, endpoint ${endpoint}: ${expected}`,
     found,
   };
+}
+
+const FIGURES = [
+  'requests',
+  'input tokens',
+  'output tokens',
+  'cache read tokens',
+  'cache write tokens',
+  'cache write tokens of one hour',
+];
+
+/** @param figures - See `figures` of {@link Residue}. */
+export function storedDifference(figures: readonly bigint[]): string {
+  const parts = figures.flatMap((figure, index) => {
+    if (figure === 0n) return [];
+    const sign = figure < 0n ? '+' : '-';
+    const size = figure < 0n ? -figure : figure;
+    const name = FIGURES[index];
+    return name === undefined
+      ? [`written off ${sign}${numericFromUnits(size)} USD`]
+      : [`${name} ${sign}${String(size)}`];
+  });
+  return `a stored sum that differs from it: ${parts.join(', ')}`;
 }
 
 async function* readSums(
@@ -175,7 +196,7 @@ async function* readSums(
   hour: number,
 ): AsyncGenerator<UsageFields, undefined> {
   const none = { keyId: '', model: '', endpoint: '', upstreamAccount: '', ratesId: '' };
-  // No sum of the account `after` has an hour this high, so reading begins with the next account.
+  // No stored hour is this high, so reading begins after all totals of the account `after`.
   let position: UsagePosition = { ...none, accountId: after, hour: 2 ** 31 - 1 };
   for (;;) {
     const page = await source.usageAfter(position, { lastAccountId, hour }, SUMS_PER_PAGE);

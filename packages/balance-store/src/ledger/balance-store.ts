@@ -31,7 +31,7 @@ import type { Peppers } from './pepper.js';
 export interface BalanceStoreOptions {
   readonly database: LedgerDatabase;
   readonly peppers: Peppers;
-  /** Batches of settlements in flight at once. */
+  /** How many batches of settlements may be in flight at once. */
   readonly lanes: number;
   readonly maxBatchRows?: number;
   readonly holdLifetimeMs?: number | undefined;
@@ -45,7 +45,7 @@ const SETTLE_GRACE_MS = 2_000;
 const ENTRIES_PER_BLOCK = 1_000;
 const EVENTS_PER_PRUNING = 1_000;
 const HOUR_MS = 3_600_000;
-/** Charges of an hour may still be on their way to the database when it ends. */
+/** Charges of an hour may still be on their way to the database when the hour ends. */
 const ROLL_UP_DELAY_MS = 5 * 60_000;
 /** A small number, because charges of the embedded ledger wait during each roll-up. */
 const SUMS_PER_ROLL_UP = 500;

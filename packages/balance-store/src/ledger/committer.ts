@@ -179,7 +179,9 @@ export class Committer {
         continue;
       }
       this.#finish(waiting, () => {
-        waiting.reject(new StoreUnavailableError('not durable when its deadline passed'));
+        waiting.reject(
+          new StoreUnavailableError('the settlement was not durable when its deadline passed'),
+        );
       });
     }
     if (next < Infinity) this.#watchDeadline(next);

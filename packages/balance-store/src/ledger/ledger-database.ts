@@ -46,10 +46,10 @@ export interface LedgerDatabase {
   readonly book: RunBook;
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
   /**
-   * Adds at most `limit` sums of hours before this one, counted from 1970-01-01, to the sums of
-   * their days.
+   * Adds at most `limit` hourly totals of usage to the daily totals.
    *
-   * @returns how many they were; also 0 while another process does so.
+   * @param before - Only earlier hours. In hours since 1970-01-01 UTC.
+   * @returns how many hourly totals it added; also 0 while another process is rolling up.
    */
   rollUpUsage(before: number, limit: number): Promise<number>;
   quarantine(usage: QuarantinedUsage): Promise<void>;
@@ -57,7 +57,7 @@ export interface LedgerDatabase {
   listQuarantined(filter: QuarantineFilter): Promise<readonly QuarantineRecord[]>;
   /** Newest first. */
   listTrail(filter: TrailFilter): Promise<readonly TrailEntry[]>;
-  /** @param pepperId - Keys with hashes under another pepper are counted. */
+  /** @param pepperId - The current pepper. Keys with hashes under another pepper are counted. */
   summarize(pepperId: string): Promise<LedgerSummary>;
   audit(options: AuditOptions): Promise<AuditReport>;
   ping(): Promise<void>;

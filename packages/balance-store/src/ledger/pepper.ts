@@ -8,7 +8,7 @@ import { PepperMismatchError } from '../errors.js';
 
 export interface Peppers {
   readonly pepper: string;
-  /** Accepted as well, while `pepper` replaces it. */
+  /** The pepper that `pepper` replaces. Keys issued under it are still found. */
   readonly previousPepper?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** How malformed usage is written down: text that any database can store. */
+/** Turns malformed usage into text that any database can store. */
 
 import type { Settlement } from '../store.js';
 

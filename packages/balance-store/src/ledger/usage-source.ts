@@ -1,7 +1,8 @@
 /**
- * Chooses the rows that answer a query of usage. Whole days come from `usage_day`, which has sums
- * of keys, of accounts and of everything, so that few rows are read. Only hours that are not rolled
- * up yet, parts of days, and sums by hour come from `usage_hour`.
+ * Chooses the rows that answer a query for usage. Whole days come from `usage_day`, which has daily
+ * totals for each key, for each account and for the whole ledger, so that few rows are read. Only
+ * hours that are not rolled up yet, parts of days, and queries by hour are answered from
+ * `usage_hour`.
  */
 
 import type { UsageQuery } from '../usage.js';
@@ -11,7 +12,7 @@ import { matching } from './search.js';
 const HOUR_MS = 3_600_000;
 export const HOURS_PER_DAY = 24;
 
-/** A query of sums, with a `?` for each of its values. Both databases understand it. */
+/** SQL that selects totals, with a `?` for each of its values. Both databases understand it. */
 export interface UsageSource {
   readonly sql: string;
   readonly values: readonly Value[];
@@ -45,8 +46,9 @@ export function usageSourceOf(query: UsageQuery): UsageSource {
   if (range.until === lastHour) {
     sources.push(days(query, firstDay, lastDay));
   } else {
-    // Nothing may be rolled up yet after the range, such as when it ends now. Then it has all that
-    // is rolled up of its last day.
+    // The range ends within a day. If no hour of that day after the range is rolled up, such as
+    // when the range ends now, the daily total has only hours of the range and can be used.
+    // Otherwise the hourly totals up to the end of the range are used.
     const end = lastHour + HOURS_PER_DAY;
     const isCut: Condition = [
       'EXISTS (SELECT 1 FROM usage_hour WHERE rolled_up = TRUE AND hour >= ? AND hour < ?)',
@@ -64,13 +66,13 @@ export function usageSourceOf(query: UsageQuery): UsageSource {
   };
 }
 
-/** The sums of one day, from the hours that are rolled up. */
+/** The hourly totals of one day that are rolled up. */
 export function rolledUpHoursOf(day: number): UsageSource {
   const from = day * HOURS_PER_DAY;
   return hours({}, { from, until: from + HOURS_PER_DAY }, ROLLED_UP);
 }
 
-/** The sums of one day, of keys, of accounts and of everything. */
+/** The daily totals of one day: those of keys, of accounts and of the whole ledger. */
 export function sumsOfDay(day: number): UsageSource {
   return { sql: `${SELECT_DAYS} FROM usage_day WHERE day = ?`, values: [day] };
 }
@@ -86,7 +88,8 @@ function hours(
   { from, until }: HourRange,
   ...conditions: readonly Condition[]
 ): UsageSource {
-  // The index of hours begins with this column.
+  // Always true. It makes the index on `rolled_up` and `hour` usable, which begins with
+  // `rolled_up`.
   const isAny: readonly Condition[] =
     accountId === undefined && conditions.length === 0 ? [['rolled_up IN (FALSE, TRUE)']] : [];
   const { where, values } = matching(
@@ -101,7 +104,10 @@ function hours(
   return { sql: `${SELECT_HOURS} ${where}`, values };
 }
 
-/** Begins at the first of them, so that the account's rolled up hours are not read. */
+/**
+ * The hourly totals that are not rolled up yet. Begins at the first hour that has one, so that the
+ * rolled-up hours of an account are not read.
+ */
 function openHours(filter: Filter, range: HourRange): UsageSource {
   return hours(
     filter,
@@ -134,7 +140,7 @@ function days(
   };
 }
 
-/** Whose sums of days answer the query: those of keys, of accounts, or of everything. */
+/** Whose daily totals answer the query: those of keys, of accounts, or of the whole ledger. */
 function ownersOf({ by, accountId, keyId }: UsageQuery): UsageSource {
   if (by.includes('key') || keyId !== undefined) {
     const { where, values } = matching(['account_id = ?', accountId], ['id = ?', keyId]);

@@ -1,4 +1,4 @@
-/** Reads accounts: their rows, their lots, and their balances at a time. */
+/** Reads accounts: their rows, their lots, and their balances at a given time. */
 
 import type { Pool } from 'pg';
 import type { CreditSource } from '../account.js';

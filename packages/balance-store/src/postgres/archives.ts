@@ -1,4 +1,4 @@
-/** Archives, and the sums that they carry. */
+/** Reads archives and the sums that they carry, and deletes archived charges. */
 
 import type { Pool } from 'pg';
 import type { LedgerArchive } from '../archive.js';
@@ -39,7 +39,7 @@ type StoredCarry = Readonly<
 > &
   Pick<CarryRow, 'accountId' | 'keyId' | 'archive' | 'firstAt' | 'lastAt'>;
 
-/** Ordered by account, number and key, and beginning after `position`. */
+/** Carried sums ordered by account, entry number and key, beginning after the given position. */
 export async function listCarries(
   pool: Pool,
   { accountId, from, keyId }: CarryPosition,

@@ -1,4 +1,4 @@
-/** Reads the rows of an audit from PostgreSQL. */
+/** Reads the rows that an audit checks from PostgreSQL. */
 
 import type { Pool } from 'pg';
 import type {
@@ -117,7 +117,7 @@ export function createAuditSource(pool: Pool): AuditSource {
           '(SELECT count(*)::int4 FROM hold WHERE orphaned_at IS NOT NULL) AS "orphanedHolds"',
         timeoutMs,
       });
-      if (counts === undefined) throw new Error('the ledger was not counted');
+      if (counts === undefined) throw new Error('the database returned no counts');
       return counts;
     },
 

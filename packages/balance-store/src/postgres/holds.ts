@@ -1,4 +1,4 @@
-/** Holds by SQL function: many are placed, renewed or released per query. */
+/** Places, renews and releases holds with SQL functions, many holds per query. */
 
 import type { Pool } from 'pg';
 import type { Hold, HoldOutcome, HoldRecord } from '../hold.js';
@@ -27,8 +27,8 @@ type HoldRow = [
 ];
 
 /**
- * @param hot - For requests.
- * @param admin - For operators.
+ * @param hot - The pool for requests.
+ * @param admin - The pool for operators.
  */
 export function createHoldTable(hot: Pool, admin: Pool): HoldTable {
   return {

@@ -32,7 +32,7 @@ export interface PostgresStoreOptions {
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Timeout of one query of an operator. Each page of an audit is one query. */
 const ADMIN_TIMEOUT_MS = 30_000;
-/** Batches of settlements in flight at once. */
+/** How many batches of settlements may be in flight at once. */
 const LANES = 2;
 
 /**

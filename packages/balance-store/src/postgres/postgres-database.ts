@@ -1,4 +1,7 @@
-/** PostgreSQL as a {@link LedgerDatabase}: money by SQL functions, administration by Prisma. */
+/**
+ * PostgreSQL as a {@link LedgerDatabase}: SQL functions change balances, and Prisma serves
+ * administration.
+ */
 
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { Pool } from 'pg';
@@ -24,8 +27,8 @@ import { createBookRunner } from './transaction.js';
 import { readUsage, rollUpUsage } from './usage.js';
 
 /**
- * @param hot - For requests: admission reads, settlements, bookings.
- * @param admin - For operators: everything else.
+ * @param hot - The pool for requests: admission reads, settlements, bookings.
+ * @param admin - The pool for operators: everything else.
  */
 export function createPostgresDatabase(hot: Pool, admin: Pool): LedgerDatabase {
   const prisma = new PrismaClient({ adapter: new PrismaPg(admin) });

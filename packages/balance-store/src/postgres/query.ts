@@ -103,7 +103,7 @@ export function inTransaction<Result>(
   });
 }
 
-/** Numbers the values of a text that has a `?` for each of them. */
+/** Replaces each `?` of a statement by PostgreSQL's form: `$1`, `$2` and so on. */
 export function numbered(text: string): string {
   let count = 0;
   return text.replace(/\?/g, () => {
@@ -119,8 +119,9 @@ function configOf({ text, values = [], name }: Query) {
   return {
     text,
     values: [...values],
-    // Turns off the pool's own timeout, which is meant for Prisma: it would report a fault of the
-    // database when this process itself is late.
+    // Turns off the pool's `query_timeout`, which is there for Prisma's queries. Its timer also
+    // fires when this process's event loop was blocked and the answer has already arrived.
+    // `withTimeout` allows for that.
     query_timeout: NEVER_MS,
     ...(name === undefined ? {} : { name }),
   };
@@ -164,7 +165,7 @@ function isUnavailable(error: unknown): boolean {
   return types.isNativeError(error) && (error.name === 'Error' || error.name === 'AggregateError');
 }
 
-/** {@link reaching} for this database. */
+/** Runs database work, and reports PostgreSQL's faults as `StoreUnavailableError`. */
 export function reachingDatabase<Result>(
   work: () => Promise<Result>,
   unavailable = isUnavailable,

@@ -1,4 +1,4 @@
-/** Figures of the ledger as a whole, for monitoring. */
+/** Computes figures of the ledger as a whole, for monitoring. */
 
 import type { Pool } from 'pg';
 import { unitsFromNumeric } from '../numeric.js';
@@ -59,7 +59,8 @@ export async function summarizeLedger(pool: Pool, pepperId: string): Promise<Led
     values: [pepperId],
     timeoutMs: WRITE_TIMEOUT_MS,
   });
-  if (counts === undefined || money === undefined) throw new Error('the ledger was not counted');
+  if (counts === undefined || money === undefined)
+    throw new Error('the database returned no counts');
   return {
     ...counts,
     oldestPendingEventAt: counts.oldestPendingEventAt ?? undefined,

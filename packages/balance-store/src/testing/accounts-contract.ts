@@ -228,7 +228,7 @@ export function accountsContract(part: ContractPart): void {
       });
     });
 
-    it('updateKey changes scope, models, caps, metadata and external id, and takes them back', async () => {
+    it('updateKey sets scope, models, caps, metadata and external id, and removes them again', async () => {
       const { store } = subject();
       const { keyIds } = await newAccount(USD, {});
       const [keyId = ''] = keyIds;

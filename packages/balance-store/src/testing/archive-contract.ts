@@ -119,7 +119,7 @@ export function archiveContract(part: ContractPart): void {
       return Promise.resolve();
     });
 
-    it('takes charges out, and all sums, balances and credits stay', async () => {
+    it('moves charges out of the ledger and keeps all sums, balances and credits', async () => {
       const { store } = subject();
       const { accountId, keyIds, charges, until, charge, file } = await oldAccount();
       const young = await charge(keyIds[0] ?? '');
@@ -166,7 +166,7 @@ export function archiveContract(part: ContractPart): void {
       assert.deepEqual((await store.audit({ anchor })).differences, []);
     });
 
-    it('stays sound when its sums of usage are rolled up later', async () => {
+    it('leaves the ledger sound, also when its hourly totals of usage are rolled up later', async () => {
       const { store } = subject();
       const { accountId, until, file } = await oldAccount();
       await archive(file, until);
@@ -184,7 +184,7 @@ export function archiveContract(part: ContractPart): void {
       await assert.rejects(store.readBalanceAt(accountId, inside), /whole hours only/);
     });
 
-    it('can be followed by another one for newer charges, which does not change the first', async () => {
+    it('can be followed by an archive of newer charges, which does not change the first one', async () => {
       const { store } = subject();
       const first = await oldAccount();
       await archive(first.file, first.until);
@@ -230,7 +230,7 @@ export function archiveContract(part: ContractPart): void {
       assert.deepEqual((await store.audit()).differences, []);
     });
 
-    it('is refused while another one is being made, and charges go on', async () => {
+    it('is refused while another archive is being made, and charges go on', async () => {
       const { store } = subject();
       const { until, file, charge, keyIds, charges } = await oldAccount();
       let isRunning = true;

@@ -35,7 +35,7 @@ export function capsContract(part: ContractPart): void {
     );
 
   describe('caps', () => {
-    it('of every period count what the key has used, and only this key', async () => {
+    it('of every period count what this key has used, and nothing that other keys have used', async () => {
       for (const period of CAP_PERIODS) {
         const { keyIds } = await newAccount(USD, { caps: { [period]: 5n * amount } }, {});
         const [capped = '', other = ''] = keyIds;
@@ -51,7 +51,7 @@ export function capsContract(part: ContractPart): void {
       }
     });
 
-    it('the one that leaves the least is reported', async () => {
+    it('readStanding reports the one that leaves the least', async () => {
       const { keyIds } = await newAccount(USD, {
         caps: { day: 9n * amount, week: 3n * amount, month: 5n * amount, total: 20n * amount },
       });

@@ -322,7 +322,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await entriesOf(keyId)).length, 2);
       });
 
-      it('a key is active with 10^-14 USD and exhausted with nothing', async () => {
+      it('a key is active with a balance of 10^-14 USD and exhausted with a balance of zero', async () => {
         const keyId = await newKey();
         assert.deepEqual(await subject.store.readStanding(keyId), {
           standing: 'exhausted',
@@ -388,7 +388,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await subject.store.getKey(keyId))?.balance, 999_990_000n * USD - 1n);
       });
 
-      it('charges suspended, revoked and expired keys: the work was done', async () => {
+      it('also charges suspended, revoked and expired keys, because the work was done', async () => {
         const keyId = await newKey(USD);
         await subject.store.revokeKey(keyId);
         const charge = settlement(keyId);

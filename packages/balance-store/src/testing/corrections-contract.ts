@@ -133,7 +133,7 @@ export function correctionsContract(part: ContractPart): void {
       assert.deepEqual(await standings(), ['active', 'active']);
     });
 
-    it('of a positive amount ends the exhaustion that a write-off caused; of a negative one does not', async () => {
+    it('ends the exhaustion that a write-off caused if the amount is positive, but not if it is negative', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(5n, {});
       const [keyId = ''] = keyIds;

@@ -151,7 +151,7 @@ export function eventsContract(part: ContractPart): void {
       ]);
     });
 
-    it('a cap is reached once in each window', async () => {
+    it('are written once in each window of a cap that is reached', async () => {
       const { accountId, keyIds } = await newAccount(USD, {
         caps: { day: 2n * amount, total: 3n * amount },
       });

@@ -88,7 +88,7 @@ export function listOrderContract({ runner, subject, settle }: ContractPart): vo
 
   describe('lists', () => {
     for (const list of ['accounts', 'keys'] as const) {
-      it(`of ${list} have each record once, in each order and on each page`, async () => {
+      it(`of ${list} have each record once over all pages, in every order`, async () => {
         const name = await someAccounts();
         for (const order of ORDERS) {
           const found = await allPages(list, order, name);

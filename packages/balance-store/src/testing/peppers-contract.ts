@@ -18,7 +18,7 @@ export function peppersContract({ runner, subject }: ContractPart): void {
   const idOf = async (store: BalanceStore, credential: string) =>
     (await store.findKeyByCredential(credential))?.id;
 
-  /** Opens the ledger as often as `peppers` says, and closes it afterwards. */
+  /** Opens the ledger once for each member of `peppers`, and closes it afterwards. */
   async function beside<Names extends string>(
     peppers: Readonly<Record<Names, { readonly pepper: string; readonly previousPepper?: string }>>,
     work: (stores: Readonly<Record<Names, BalanceStore>>) => Promise<void>,

@@ -1,4 +1,4 @@
-/** Settlements that add up, for tests. */
+/** Settlements for tests, with amounts that match their tokens and rates. */
 
 import { randomUUID } from 'node:crypto';
 import type { KeyLimits } from '../key.js';

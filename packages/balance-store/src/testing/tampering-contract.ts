@@ -16,7 +16,7 @@ export function tamperingContract(part: ContractPart): void {
   const { describe, it } = runner;
 
   describe('audit', () => {
-    it('names keys, credits and sums of usage that were changed, and rows of the trail', async () => {
+    it('names keys, credits, totals of usage and rows of the trail that were changed', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(USD, {}, {});
       const [first = '', second = ''] = keyIds;

@@ -125,7 +125,7 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
       assert.deepEqual([sum?.requests, sum?.listPrice], [1, charge.amount]);
     });
 
-    it('hold more tokens than an integer of JavaScript is exact for', async () => {
+    it('sums are exact above the largest safe integer of JavaScript', async () => {
       const { accountId, keyIds } = await newAccount(USD, {});
       const rates = { ...OLD_RATES, inputPerToken: 10n ** 12n + 1n };
       const usage = { inputTokens: 2 ** 31 - 1 };

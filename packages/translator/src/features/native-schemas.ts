@@ -20,7 +20,7 @@ const LIMITS = [
  * tools, if the model accepts both.
  *
  * A schema is rewritten to the keywords that the upstream guarantees. Constraints that it refuses
- * go into descriptions. If a schema cannot be rewritten without losing a case (free member names,
+ * go into descriptions. If a schema cannot be rewritten without losing a case (members of any name,
  * tuples, recursion, more than 24 optional members or 16 unions), a strict format is refused, a
  * format that is not strict is requested in the system prompt, and a strict tool is sent as a plain
  * one.
@@ -33,7 +33,7 @@ export function nativeSchemas(): SchemaReader {
     if (reading.outcome === 'unacceptable') return reading;
     for (const [kind, most, what] of LIMITS) {
       if (used[kind] + reading[kind] > most) {
-        const complaint = `and the others have more than ${most} ${what}`;
+        const complaint = `the schemas have more than ${most} ${what}`;
         return { outcome: 'unacceptable', complaint };
       }
     }
@@ -51,7 +51,7 @@ export function nativeSchemas(): SchemaReader {
 export function promptedSchemas(): SchemaReader {
   return readerWith(() => ({
     outcome: 'unacceptable',
-    complaint: 'needs structured outputs, which the model does not have',
+    complaint: 'the model has no structured outputs',
   }));
 }
 
@@ -60,7 +60,7 @@ function readerWith(read: (schema: JsonObject) => SchemaReading): SchemaReader {
     tool(schema, place) {
       const reading = read(schema);
       if (reading.outcome === 'unacceptable') {
-        place.note('dropped', `the schema ${reading.complaint}`);
+        place.note('dropped', reading.complaint);
         return undefined;
       }
       if (reading.isLoosened) place.note('rewritten', LOOSENED);
@@ -75,9 +75,9 @@ function readerWith(read: (schema: JsonObject) => SchemaReading): SchemaReader {
       }
       const { complaint } = reading;
       if (strict === true) {
-        return place.refuse(`cannot be guaranteed: it ${complaint}`, 'unsupported_value');
+        return place.refuse(`cannot be guaranteed: ${complaint}`, 'unsupported_value');
       }
-      place.note('rewritten', `not guaranteed: it ${complaint}`);
+      place.note('rewritten', `not guaranteed: ${complaint}`);
       const value = `value that matches this schema: ${JSON.stringify(schema)}\n`;
       return { instruction: jsonInstruction(value) };
     },

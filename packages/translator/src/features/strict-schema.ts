@@ -4,9 +4,9 @@
  *
  * The upstream guarantees types, members, enumerations, unions and definitions, and refuses other
  * keywords. A constraint that it refuses goes into the description, where the model reads it. Every
- * object is closed. A schema whose meaning cannot be kept is not accepted: members with free names,
- * tuples, definitions that contain themselves, and schemas that allow any value.
- * https://platform.claude.com/docs/en/build-with-claude/structured-outputs
+ * object is closed: it allows no other members. A schema whose meaning cannot be kept is not
+ * accepted: members of any name, tuples, definitions that contain themselves, and schemas that
+ * allow any value. https://platform.claude.com/docs/en/build-with-claude/structured-outputs
  */
 
 import { isJsonObject, type JsonObject, objectOf, objectsOf, stringOf } from '../wire/raw-json.js';
@@ -22,6 +22,7 @@ class UnacceptableSchema extends Error {
   }
 }
 
+const NO_DEFINITION = 'refers to a definition that is missing';
 const TYPES = /^(object|array|string|integer|number|boolean|null)$/;
 /** Keywords that are sent as they are. */
 const KEPT = /^(type|title|description|default|enum|const|required)$/;
@@ -40,11 +41,11 @@ export type SchemaReading =
       readonly schema: StrictSchema;
       /** Whether constraints were moved to descriptions. */
       readonly isLoosened: boolean;
-      /** Members that are not required, and members that are unions. */
+      /** How many members are not required, and how many are unions. */
       readonly optional: number;
       readonly unions: number;
     }
-  /** A phrase about the schema, such as `.properties.a is a tuple`. */
+  /** A sentence about the schema, such as `schema.properties.a is a tuple`. */
   | { readonly outcome: 'unacceptable'; readonly complaint: string };
 
 /** Does not throw on any schema of at most 200 levels, and does not change it. */
@@ -83,7 +84,7 @@ export function strictSchema(root: JsonObject): SchemaReading {
     }
     if (values !== undefined) {
       if (listOf(values).length === 0 || listOf(values).some((each) => isObject(each))) {
-        throw new UnacceptableSchema(path, 'has no values, or objects among them');
+        throw new UnacceptableSchema(path, 'has an empty enum, or objects in it');
       }
       // The upstream refuses values that do not have the one declared type.
       delete result['type'];
@@ -103,7 +104,7 @@ export function strictSchema(root: JsonObject): SchemaReading {
     const target = definition(root, name);
     const key = stringOf(name).split('/').at(-1) ?? '';
     if (!target || open.has(key)) {
-      throw new UnacceptableSchema(path, target ? 'contains itself' : 'has no such definition');
+      throw new UnacceptableSchema(path, target ? 'contains itself' : NO_DEFINITION);
     }
     if (!Object.hasOwn(definitions, key)) {
       open.add(key);
@@ -142,7 +143,7 @@ export function strictSchema(root: JsonObject): SchemaReading {
     let joined: JsonObject = rest;
     for (const part of objectsOf(allOf)) {
       const target = part['$ref'] === undefined ? part : definition(root, part['$ref']);
-      if (!target) throw new UnacceptableSchema(path, 'has no such definition');
+      if (!target) throw new UnacceptableSchema(path, NO_DEFINITION);
       joined = joinedSchemas(joined, withoutAllOf(target, path, depth + 1), path);
     }
     return joined;
@@ -162,7 +163,7 @@ export function strictSchema(root: JsonObject): SchemaReading {
     const names = Object.keys(properties);
     const isOpen = others !== false && (names.length === 0 || isJsonObject(others));
     if (isOpen || schema['patternProperties'] !== undefined) {
-      throw new UnacceptableSchema(path, 'has members with free names');
+      throw new UnacceptableSchema(path, 'allows members of any name');
     }
     const required = listOf(schema['required']);
     if (!required.every((name) => names.some((known) => known === name))) {
@@ -183,7 +184,7 @@ export function strictSchema(root: JsonObject): SchemaReading {
     return { outcome: 'accepted', schema: { ...schema, ...defs }, isLoosened, optional, unions };
   } catch (error) {
     if (!(error instanceof UnacceptableSchema)) throw error;
-    return { outcome: 'unacceptable', complaint: `${error.path} ${error.message}`.trim() };
+    return { outcome: 'unacceptable', complaint: `schema${error.path} ${error.message}` };
   }
 }
 
@@ -229,7 +230,7 @@ function joinedSchemas(a: JsonObject, b: JsonObject, path: string): JsonObject {
     } else if (name === 'additionalProperties') {
       joined[name] = other === false || value === false ? false : value;
     } else if (name !== 'title' && name !== 'description' && !name.startsWith('$')) {
-      throw new UnacceptableSchema(path, `says two things about ${name}`);
+      throw new UnacceptableSchema(path, `gives two values for ${name}`);
     }
   }
   return joined;

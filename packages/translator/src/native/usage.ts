@@ -58,7 +58,7 @@ export function readNativeUsage(native: unknown): UsageReading {
     const message = `${kindOf(iteration)}: unknown kind, ${place} the message's counts`;
     remarks.push({ detail: 'iterations', message });
     if (place === 'in') continue;
-    uncounted.push(uncountedOf(iteration, place === 'beside' ? countsOf(iteration) : undefined));
+    uncounted.push(uncountedOf(iteration, place === 'not in' ? countsOf(iteration) : undefined));
   }
   return {
     outcome: 'read',
@@ -75,9 +75,9 @@ function placeOf(
   unknown: readonly JsonObject[],
   iterations: readonly JsonObject[],
   message: Usage,
-): 'in' | 'beside' | 'perhaps in' {
+): 'in' | 'not in' | 'perhaps in' {
   const counted = iterations.filter(({ type }) => COUNTED.includes(type));
-  if (addsUpTo(message, counted)) return 'beside';
+  if (addsUpTo(message, counted)) return 'not in';
   return addsUpTo(message, [...counted, ...unknown]) ? 'in' : 'perhaps in';
 }
 

@@ -15,7 +15,10 @@ export function fromCacheControl(place: Place): CacheControl {
   return acceptCachePoint(place, { type: type.value, ttl: lifetime });
 }
 
-/** Records the place of a cache point, so that one too many can be refused by its path. */
+/**
+ * Records where a cache point is in the request. If there are more than four, the error can then
+ * name the path of the fifth.
+ */
 export function acceptCachePoint(place: Place, control: CacheControl): CacheControl {
   place.t.cachePlaces.set(control, place);
   return control;

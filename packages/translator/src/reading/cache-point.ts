@@ -1,5 +1,5 @@
 /**
- * A cache point, spelled as the native format has it: `cache_control` of a block, tool or request.
+ * A cache point in the native format: `cache_control` of a block, tool or request.
  */
 export interface CacheControl {
   type: 'ephemeral';
@@ -21,5 +21,5 @@ export interface CacheableRequest extends CachePointHolder {
   }[];
 }
 
-/** Adds cache points to a request without any. */
+/** Adds cache points to a request that has none. */
 export type AddCachePoints = (request: CacheableRequest) => void;

@@ -16,7 +16,7 @@ type ProblemCode =
 const MAX_NOTES = 100;
 export const NO_EQUIVALENT = 'no upstream equivalent';
 
-/** State that all places of one request share. One object per request. */
+/** The state that all places of one request share. */
 export interface Translation {
   readonly notes: Note[];
   /** How many notes did not fit into `notes`. */
@@ -86,7 +86,7 @@ export class Place {
   /**
    * Reads each item of an array. Items that are read as undefined are left out.
    *
-   * @param expected - What another value is refused for.
+   * @param expected - The accepted forms, for the error about a value that is not an array.
    */
   items<Read>(
     read: (item: Place, index: number) => Read | undefined,

@@ -1,5 +1,5 @@
 /**
- * Reports a mistake of the caller, who may write JavaScript.
+ * Reports an option that the caller left out, which only TypeScript would notice earlier.
  *
  * @param options - The options that the caller must give, by name.
  * @throws {TypeError} unless all are given. The message names the first missing one.

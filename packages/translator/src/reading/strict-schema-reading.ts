@@ -1,4 +1,4 @@
-/** The form in which the upstream can guarantee the JSON schemas of a request. */
+/** Types for reading JSON schemas of a request into the form that the upstream can guarantee. */
 
 import type { Note } from './note.js';
 

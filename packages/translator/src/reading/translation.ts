@@ -1,4 +1,4 @@
-/** The beginning and the end of one translation: its shared state, and the notes it returns. */
+/** Creates the shared state of one translation, and completes the notes that it returns. */
 
 import type { Note } from './note.js';
 import type { Translation } from './place.js';

@@ -1,12 +1,12 @@
--- Accounts with their balances, keys, the append-only ledger, sums of usage, holds, the hash chain over
--- the ledger, and the functions that settle charges. The text of each function is the one in
--- ../../functions.
+-- Accounts with their balances, keys, the append-only ledger, totals of usage, holds, the hash
+-- chain over the ledger, and the functions that settle charges. Each function has a file in
+-- ../../functions with the same text.
 --
--- Amounts are USD in NUMERIC(38,14): 10^-14 USD is the smallest amount any charge can have. That type
--- rounds finer input silently, so the functions take unconstrained NUMERIC and refuse it instead.
--- Ids compare bytewise (COLLATE "C"): every replica then locks keys in the same order.
+-- Amounts are USD in NUMERIC(38,14): 10^-14 USD is the smallest amount any charge can have. That
+-- type rounds finer input silently, so the functions take unconstrained NUMERIC and refuse such
+-- amounts. Ids compare bytewise (COLLATE "C"): every replica then locks keys in the same order.
 
--- Whose money it is. Several keys may spend one balance.
+-- An account has one balance, which all of its keys spend.
 CREATE TABLE "account" (
   "id" TEXT COLLATE "C" NOT NULL,
   "name" TEXT NOT NULL,
@@ -19,7 +19,8 @@ CREATE TABLE "account" (
   "credited" NUMERIC(38,14) NOT NULL DEFAULT 0,
   "adjusted" NUMERIC(38,14) NOT NULL DEFAULT 0,
   "expired" NUMERIC(38,14) NOT NULL DEFAULT 0,
-  -- The sum of all write-offs, and of those since the last credit (see "standing_of").
+  -- The sum of all write-offs. "uncovered" is what was written off since the last credit because
+  -- the balance did not cover it (see "standing_of").
   "written_off" NUMERIC(38,14) NOT NULL DEFAULT 0,
   "uncovered" NUMERIC(38,14) NOT NULL DEFAULT 0,
   -- How much of "spent" has been taken from the account's rows in "credit_lot".
@@ -32,8 +33,9 @@ CREATE TABLE "account" (
 
 CREATE UNIQUE INDEX "account_external_id_key" ON "account" ("external_id");
 
--- Windows of caps are days of UTC, counted from 1970-01-01. What a key has used since the start of a
--- window is "spent" + "written_off" less the base, if the window has not ended since.
+-- "day_start", "week_start" and "month_start" are the first days of the cap windows of the last
+-- charge, as days of UTC since 1970-01-01. While such a window lasts, what the key has used of it
+-- is "spent" + "written_off" minus the window's base.
 CREATE TABLE "api_key" (
   "id" TEXT COLLATE "C" NOT NULL,
   "account_id" TEXT COLLATE "C" NOT NULL,
@@ -42,7 +44,7 @@ CREATE TABLE "api_key" (
   "metadata" JSONB NOT NULL DEFAULT '{}',
   "hint" TEXT NOT NULL,
   "credential_hmac" BYTEA NOT NULL,
-  -- The credential before the last rotation works until then.
+  -- The credential before the last rotation. It works until "previous_until".
   "previous_hmac" BYTEA,
   "previous_until" TIMESTAMPTZ(3),
   -- The peppers under which the credential and the previous one are hashed.
@@ -50,7 +52,7 @@ CREATE TABLE "api_key" (
   "previous_pepper_id" TEXT,
   "state" TEXT NOT NULL DEFAULT 'active',
   "scope" TEXT NOT NULL DEFAULT 'use',
-  -- The models that it may use; all if NULL.
+  -- The models that the key may use; NULL for all.
   "models" JSONB,
   "expires_at" TIMESTAMPTZ(3),
   -- The "expires_at" for which the event 'key.expiring' was written.
@@ -94,13 +96,13 @@ CREATE TABLE "ledger" (
   "kind" TEXT NOT NULL,
   "delta" NUMERIC(38,14) NOT NULL,
   "balance_after" NUMERIC(38,14) NOT NULL,
-  -- The part of a charge's list price that could not be charged: "delta" is less by it. Of it, the part
-  -- that only a cap of the key forbade.
+  -- The part of a charge's list price that was not charged, so "delta" does not contain it.
+  -- "over_cap" is the part of it that the balance would have covered, but a cap of the key forbade.
   "written_off" NUMERIC(38,14) NOT NULL DEFAULT 0,
   "over_cap" NUMERIC(38,14) NOT NULL DEFAULT 0,
   "input_hash" BYTEA NOT NULL,
   "created_at" TIMESTAMPTZ(3) NOT NULL,
-  -- Of charges: which key of the account, and what for.
+  -- Charges only: the key that made the request, and what the request used.
   "key_id" TEXT COLLATE "C",
   "model" TEXT,
   "input_tokens" INTEGER,
@@ -120,8 +122,9 @@ CREATE TABLE "ledger" (
   "upstream_account" TEXT,
   -- What was odd about the usage object that this charge was made from.
   "remarks" TEXT,
-  -- Of all other entries: who made it; the source of a top-up and when it expires; why an adjustment was
-  -- made; what it refers to, as the credit that an expiry takes; and its note in "personal_text".
+  -- All other entries: who made the entry; the source of a top-up and when it expires; the reason
+  -- of an adjustment; what the entry refers to, such as the credit that an expiry takes back; and
+  -- the id of its note in "personal_text".
   "actor" TEXT,
   "source" TEXT,
   "expires_at" TIMESTAMPTZ(3),
@@ -158,26 +161,28 @@ CREATE TABLE "ledger" (
   )
 );
 
--- "settle_batch" checks the foreign keys itself, while it holds the account's row lock: constraints would
--- look the same rows up again for every entry. The fences forbid deleting accounts and keys.
+-- "settle_batch" checks the foreign keys itself, while it holds the account's row lock: constraints
+-- would look the same rows up again for every entry. The triggers "account_fence" and
+-- "api_key_fence" forbid deleting accounts and keys.
 CREATE UNIQUE INDEX "ledger_account_id_seq_key" ON "ledger" ("account_id", "seq");
 CREATE INDEX "ledger_created_at_idx" ON "ledger" ("created_at");
 CREATE INDEX "ledger_not_charge_idx" ON "ledger" ("account_id", "seq") WHERE "kind" <> 'charge';
 
--- Sums of the charges of each hour, counted from 1970-01-01 in UTC, kept by "settle_batch". The rates
--- are those of all charges in the sum. Their list price is tokens times rates, and "written_off" is the
--- part of it that was not charged.
+-- Hourly totals of charges, updated by "settle_batch". "hour" is the number of hours since
+-- 1970-01-01 UTC. All charges of a row have the row's rates. Their list price is tokens times
+-- rates, and "written_off" is the part of it that was not charged.
 CREATE TABLE "usage_hour" (
   "account_id" TEXT COLLATE "C" NOT NULL,
   "hour" INTEGER NOT NULL,
   "key_id" TEXT COLLATE "C" NOT NULL,
   "model" TEXT COLLATE "C" NOT NULL,
   "endpoint" TEXT COLLATE "C" NOT NULL,
-  -- Empty if there is only one.
+  -- Empty if there is only one upstream account.
   "upstream_account" TEXT COLLATE "C" NOT NULL,
   "rates_id" TEXT COLLATE "C" NOT NULL,
-  -- Whether it is part of the sums of its day. A charge is only added to sums that are not: if it comes
-  -- late, a second row has its sum until both are rolled up.
+  -- Whether the row has been added to its daily totals. Charges are only added to rows that have
+  -- not: a charge that comes later starts a second row, which the next roll-up merges into the
+  -- first.
   "rolled_up" BOOLEAN NOT NULL DEFAULT FALSE,
   "requests" BIGINT NOT NULL,
   "input_tokens" BIGINT NOT NULL,
@@ -198,9 +203,9 @@ CREATE TABLE "usage_hour" (
 
 CREATE INDEX "usage_hour_hour_idx" ON "usage_hour" ("rolled_up", "hour");
 
--- Sums of the hours that are rolled up, by day, counted from 1970-01-01 in UTC: for each key, for each
--- account with an empty "key_id", and for all with both empty. So a reader adds few rows, whatever it
--- asks for. Kept by "roll_up_usage".
+-- Daily totals of the hours that are rolled up: for each key; for each account, with an empty
+-- "key_id"; and for the whole ledger, with both ids empty. So every report adds up few rows. "day"
+-- is the number of days since 1970-01-01 UTC. Written by "roll_up_usage".
 CREATE TABLE "usage_day" (
   "account_id" TEXT COLLATE "C" NOT NULL,
   "key_id" TEXT COLLATE "C" NOT NULL,
@@ -227,14 +232,14 @@ CREATE TABLE "usage_day" (
 
 CREATE INDEX "usage_day_day_idx" ON "usage_day" ("day");
 
--- What is left of credits that expire or were given. Charges take from them in the order of their
--- expiry, those without one last, and then from all other money.
+-- What is left of each credit that expires or was given for free. Charges take from the credit that
+-- expires first, then from those that do not expire, and then from all other money.
 CREATE TABLE "credit_lot" (
   "entry_id" TEXT COLLATE "C" NOT NULL,
   "account_id" TEXT COLLATE "C" NOT NULL,
   "source" TEXT NOT NULL,
   "expires_at" TIMESTAMPTZ(3),
-  -- As of the account's "allotted".
+  -- After the charges up to the account's "allotted".
   "remaining" NUMERIC(38,14) NOT NULL,
   CONSTRAINT "credit_lot_pkey" PRIMARY KEY ("entry_id"),
   CONSTRAINT "credit_lot_remaining" CHECK ("remaining" >= 0)
@@ -243,7 +248,7 @@ CREATE TABLE "credit_lot" (
 CREATE INDEX "credit_lot_left_idx" ON "credit_lot" ("account_id") WHERE "remaining" > 0;
 CREATE INDEX "credit_lot_expiry_idx" ON "credit_lot" ("expires_at") WHERE "remaining" > 0;
 
--- Creations that must not happen twice, and what they created.
+-- The id of each creation, so that it does not happen twice, and what it created.
 CREATE TABLE "creation" (
   "id" TEXT COLLATE "C" NOT NULL,
   "input_hash" BYTEA NOT NULL,
@@ -253,7 +258,7 @@ CREATE TABLE "creation" (
   CONSTRAINT "creation_pkey" PRIMARY KEY ("id")
 );
 
--- What has happened, to be delivered to the operator's systems.
+-- Events to deliver to the operator's systems, such as a balance that fell below its threshold.
 CREATE TABLE "event" (
   "seq" BIGINT GENERATED BY DEFAULT AS IDENTITY NOT NULL,
   "id" TEXT COLLATE "C" NOT NULL,
@@ -263,7 +268,7 @@ CREATE TABLE "event" (
   "data" JSONB NOT NULL,
   "created_at" TIMESTAMPTZ(3) NOT NULL,
   "attempts" INTEGER NOT NULL DEFAULT 0,
-  -- When it is to be sent; NULL once it was delivered or given up.
+  -- When to send the event next; NULL once it is delivered or given up.
   "due_at" TIMESTAMPTZ(3),
   "delivered_at" TIMESTAMPTZ(3),
   "last_error" TEXT,
@@ -273,8 +278,9 @@ CREATE TABLE "event" (
 CREATE UNIQUE INDEX "event_id_key" ON "event" ("id");
 CREATE INDEX "event_due_idx" ON "event" ("account_id", "seq") WHERE "due_at" IS NOT NULL;
 
--- Small records that the parts of the gateway keep beside the ledger, such as the state of a payment. Each
--- change names the version that it read, so that two replicas never both make it.
+-- Small records that the parts of the gateway keep beside the ledger, such as the state of a
+-- payment. Each change names the version that it read, so that of two replicas that change the same
+-- version only one succeeds.
 CREATE TABLE "document" (
   "seq" BIGINT GENERATED BY DEFAULT AS IDENTITY NOT NULL,
   "kind" TEXT COLLATE "C" NOT NULL,
@@ -293,7 +299,7 @@ CREATE UNIQUE INDEX "document_kind_id_key" ON "document" ("kind", "id");
 CREATE INDEX "document_account_idx" ON "document" ("kind", "account_id", "seq");
 CREATE INDEX "document_due_idx" ON "document" ("kind", "seq") WHERE "balance_below" IS NOT NULL;
 
--- What operators did. Personal values stand in "personal_text".
+-- Who changed what. Values that may be about a person are in "personal_text".
 CREATE TABLE "trail" (
   "seq" BIGINT NOT NULL,
   "created_at" TIMESTAMPTZ(3) NOT NULL,
@@ -307,8 +313,8 @@ CREATE TABLE "trail" (
   CONSTRAINT "trail_pkey" PRIMARY KEY ("seq")
 );
 
--- Texts that may be about a person, so that they can be erased: a sealed row has only their digest, made
--- with the salt.
+-- Texts that may be about a person. They are kept apart so that they can be erased: a sealed row
+-- contains only a digest of the text and the salt.
 CREATE TABLE "personal_text" (
   "id" TEXT COLLATE "C" NOT NULL,
   "account_id" TEXT COLLATE "C",
@@ -338,8 +344,8 @@ CREATE TABLE "settle_conflict" (
   CONSTRAINT "settle_conflict_pkey" PRIMARY KEY ("request_id", "input_hash")
 );
 
--- The most a request may cost, set aside before it is sent upstream. A live hold lowers what other
--- requests of its account may hold; an orphaned one no longer does.
+-- The most that a request may cost, set aside before the request is sent upstream. A live hold
+-- lowers what other requests of its account may hold; an orphaned hold no longer does.
 CREATE TABLE "hold" (
   "request_id" TEXT COLLATE "C" NOT NULL,
   "account_id" TEXT COLLATE "C" NOT NULL,
@@ -347,7 +353,7 @@ CREATE TABLE "hold" (
   "amount" NUMERIC(38,14) NOT NULL,
   "created_at" TIMESTAMPTZ(3) NOT NULL,
   "expires_at" TIMESTAMPTZ(3) NOT NULL,
-  -- Set when it expired without a charge or a release.
+  -- Set when the hold expired without a charge or a release.
   "orphaned_at" TIMESTAMPTZ(3),
   CONSTRAINT "hold_pkey" PRIMARY KEY ("request_id"),
   CONSTRAINT "hold_amount" CHECK ("amount" >= 0)
@@ -367,8 +373,8 @@ CREATE TABLE "ledger_block" (
   CONSTRAINT "ledger_block_pkey" PRIMARY KEY ("id")
 );
 
--- A range of one account's entries, or of the trail, with a digest of 16 bytes for each of them, so that an audit can name the
--- entry that was changed and not only its block.
+-- A range of one account's entries, or of the trail, with a digest of 16 bytes for each entry, so
+-- that an audit can name the entry that was changed and not only its block.
 CREATE TABLE "ledger_seal" (
   "account_id" TEXT COLLATE "C" NOT NULL,
   "from_seq" BIGINT NOT NULL,
@@ -380,11 +386,12 @@ CREATE TABLE "ledger_seal" (
 
 CREATE INDEX "ledger_seal_block_id_idx" ON "ledger_seal" ("block_id");
 
--- One archive: what "gateway ledger archive" took out of the ledger, in order from 1. The trail has the same
--- figures in a sealed row, so a changed mark is noticed.
+-- One row for each archive, numbered from 1: the sums of the charges that "gateway ledger archive"
+-- moved into a file. A sealed row of the trail has the same figures, so an audit notices if one is
+-- changed.
 CREATE TABLE "ledger_archive" (
   "id" INTEGER NOT NULL,
-  -- Charges before this time have left, 00:00 UTC of a day.
+  -- Charges before this time have left the ledger. It is 00:00 UTC of a day.
   "until_at" TIMESTAMPTZ(3) NOT NULL,
   "created_at" TIMESTAMPTZ(3) NOT NULL,
   "charges" BIGINT NOT NULL,
@@ -401,8 +408,8 @@ CREATE TABLE "ledger_archive" (
   CONSTRAINT "ledger_archive_pkey" PRIMARY KEY ("id")
 );
 
--- What stays of archived charges: one row for each key of each run of charges. A run is a range of an
--- account's numbers without any other entry between them.
+-- What the ledger keeps of archived charges: one row for each key of each run of charges. A run is
+-- a range of an account's entry numbers that has only charges.
 CREATE TABLE "ledger_carry" (
   "account_id" TEXT COLLATE "C" NOT NULL,
   "from_seq" BIGINT NOT NULL,
@@ -422,7 +429,7 @@ CREATE TABLE "ledger_carry" (
 
 CREATE INDEX "ledger_carry_archive_id_idx" ON "ledger_carry" ("archive_id", "account_id", "from_seq");
 
--- Trigger of every append-only table: corrections are new entries.
+-- Refuses to change or delete rows of append-only tables: corrections are new entries.
 CREATE OR REPLACE FUNCTION "refuse_rewrite"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION '% on % is refused: corrections are new entries', TG_OP, TG_TABLE_NAME
@@ -430,7 +437,7 @@ BEGIN
 END
 $$;
 
--- Lets only those charges be deleted that are carried in "ledger_carry".
+-- Refuses to delete entries, except charges whose sums are in "ledger_carry".
 CREATE OR REPLACE FUNCTION "refuse_uncarried"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD."kind" = 'charge' AND OLD."seq" <= (
@@ -464,26 +471,26 @@ CREATE TRIGGER "ledger_block_fence" BEFORE UPDATE OR DELETE OR TRUNCATE ON "ledg
 CREATE TRIGGER "ledger_seal_fence" BEFORE UPDATE OR DELETE OR TRUNCATE ON "ledger_seal"
   FOR EACH STATEMENT EXECUTE FUNCTION "refuse_rewrite"();
 
--- Days of UTC since 1970-01-01.
+-- The day of a time in UTC, as days since 1970-01-01.
 CREATE OR REPLACE FUNCTION "day_of"("p_moment" TIMESTAMPTZ) RETURNS INTEGER
 LANGUAGE sql IMMUTABLE AS $$
   SELECT floor(extract(epoch FROM "p_moment") / 86400)::INTEGER
 $$;
 
--- Hours of UTC since 1970-01-01.
+-- The hour of a time in UTC, as hours since 1970-01-01.
 CREATE OR REPLACE FUNCTION "hour_of"("p_moment" TIMESTAMPTZ) RETURNS INTEGER
 LANGUAGE sql IMMUTABLE AS $$
   SELECT floor(extract(epoch FROM "p_moment") / 3600)::INTEGER
 $$;
 
--- The first day of the month, as days of UTC since 1970-01-01.
+-- The first day of a time's month in UTC, as days since 1970-01-01.
 CREATE OR REPLACE FUNCTION "month_start"("p_moment" TIMESTAMPTZ) RETURNS INTEGER
 LANGUAGE sql IMMUTABLE AS $$
   SELECT date_trunc('month', "p_moment" AT TIME ZONE 'UTC')::DATE - DATE '1970-01-01'
 $$;
 
--- The caps of a key, each with what the key has used since its window began: charges and what was written
--- off of them, so that a loss is never caused twice.
+-- The caps of a key, each with what the key has used since the cap's window began. Write-offs count
+-- as used, so that the same loss cannot be caused twice.
 CREATE OR REPLACE FUNCTION "caps_of"("p_key" "api_key", "p_moment" TIMESTAMPTZ)
 RETURNS TABLE ("period" TEXT, "cap" NUMERIC, "used" NUMERIC)
 LANGUAGE sql STABLE AS $$
@@ -503,7 +510,7 @@ LANGUAGE sql STABLE AS $$
   WHERE c."cap" IS NOT NULL
 $$;
 
--- The cap of a key that leaves the least, or no row if it has none.
+-- The cap of a key that leaves the least to spend, or no row if the key has no caps.
 CREATE OR REPLACE FUNCTION "tightest_cap"("p_key" "api_key", "p_moment" TIMESTAMPTZ)
 RETURNS TABLE ("period" TEXT, "cap" NUMERIC, "used" NUMERIC)
 LANGUAGE sql STABLE AS $$
@@ -514,11 +521,12 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- What a key may do: the only place where a key is disabled or enabled. The standing is derived and
--- never stored, so a credit that races an exhausting charge cannot end in the wrong state.
+-- never stored, so a credit that races with an exhausting charge cannot leave the key in the wrong
+-- state.
 --
--- "uncovered" is what responses cost since the last credit beyond what the balance could cover. It is
--- the operator's loss, and the key stays exhausted until the next credit even if holds that end later
--- leave it a balance above zero: otherwise the same loss could be caused again and again.
+-- "uncovered" is what responses cost since the last credit beyond what the balance could cover. It
+-- is the operator's loss. The key stays exhausted until the next credit, even if the balance is
+-- above zero once other holds have ended. Otherwise the same loss could be caused again and again.
 CREATE OR REPLACE FUNCTION "standing_of"(
   "state" TEXT, "expires_at" TIMESTAMPTZ, "balance" NUMERIC, "uncovered" NUMERIC
 ) RETURNS TEXT LANGUAGE sql STABLE AS $$
@@ -537,15 +545,16 @@ CREATE VIEW "key_standing" AS
     "standing_of"(k."state", k."expires_at", a."balance", a."uncovered") AS "standing"
   FROM "api_key" k JOIN "account" a ON a."id" = k."account_id";
 
--- What must be written off of each charge, so that no guarded one takes its account's balance below zero,
--- its key beyond a cap, or money that is held for other requests. Zero for charges that are not guarded.
+-- How much of each charge must be written off, so that no guarded charge takes its account's
+-- balance below zero, exceeds a cap of its key, or takes money that is held for other requests.
 --
--- A charge is guarded if the gateway says so or if its request has a hold. A guarded charge may take its
--- own live hold and whatever no other live hold covers. Returns one amount per charge, in the order
--- given; zero for charges that are in the ledger already and for repeats within the batch. "over_cap" is
--- the part that the balance would have covered.
+-- A charge is guarded if "p_guarded" says so or if its request has a hold. A guarded charge may
+-- take its own live hold and the money that no other live hold covers. Returns one amount per
+-- charge, in the order given: zero for charges that are not guarded, that are in the ledger
+-- already, or that repeat an earlier charge of the batch. "over_cap" is the part that the balance
+-- would have covered.
 --
--- To be called while the accounts' rows are locked and before the holds of the charges are deleted.
+-- Call it while the accounts' rows are locked and before the holds of the charges are deleted.
 CREATE OR REPLACE FUNCTION "write_offs"(
   "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_guarded" BOOLEAN[],
   "p_moment" TIMESTAMPTZ, OUT "written_off" NUMERIC[], OUT "over_cap" NUMERIC[]
@@ -561,7 +570,7 @@ DECLARE
   held_by_others NUMERIC;
   by_balance NUMERIC;
   by_cap NUMERIC;
-  -- By key: what its caps leave, NULL without any, and its live holds.
+  -- For each key: what its caps leave (NULL if it has none), and the sum of its live holds.
   cap_left JSONB := '{}';
   key_held JSONB := '{}';
 BEGIN
@@ -602,11 +611,13 @@ BEGIN
       to_jsonb((key_held ->> charge."key_id")::NUMERIC - charge.own_hold));
     by_cap := (cap_left ->> charge."key_id")::NUMERIC;
     IF charge.is_guarded THEN
-      -- Without unguarded charges of the same account, the first two are the same.
+      -- The balance less what others hold. Unguarded charges of the account may have lowered the
+      -- balance below the sum of its holds: then the own hold counts, as far as the balance covers
+      -- it.
       by_balance := greatest(0,
         least(balance_left, greatest(charge.own_hold, balance_left - held_by_others)));
-      -- Write-offs of other requests do not take what the own hold has set aside. Without a cap, NULL,
-      -- which the outer "greatest" leaves out.
+      -- Write-offs of other requests use up a cap, but not the part that the own hold has set
+      -- aside. Without a cap this is NULL, which the outer "greatest" ignores.
       "written_off"[charge."ordinal"] := greatest(0, charge."amount" - by_balance,
         CASE WHEN by_cap IS NOT NULL THEN charge."amount"
           - greatest(charge.own_hold, by_cap - (key_held ->> charge."key_id")::NUMERIC) END);
@@ -621,8 +632,8 @@ BEGIN
 END
 $$;
 
--- Settles a batch of charges in one transaction and deletes the holds of their requests. Arrays run in
--- parallel, one element per charge.
+-- Settles a batch of charges in one transaction and deletes the holds of their requests. Each array
+-- has one element per charge, all in the same order.
 --
 -- Returns one row per charge: 'settled', 'replayed' (same id, same contents) or 'conflict' (same id,
 -- other contents: an alarm row, no charge); the account's balance after the entry; whether the key is
@@ -674,14 +685,14 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
 
-  -- Sorted, so that two replicas with the same accounts in another order cannot deadlock. The next
-  -- statement sees what earlier holders of these locks committed.
+  -- Sorted, so that two replicas that lock the same accounts cannot deadlock. The next statement
+  -- sees what earlier holders of these locks committed.
   PERFORM FROM "account" a
     WHERE a."id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
     ORDER BY a."id"
     FOR NO KEY UPDATE;
 
-  -- Taken under the locks: entries of one account are then in order of time.
+  -- Read only after the rows are locked, so that the entries of one account are in order of time.
   moment := clock_timestamp();
   today := "day_of"(moment);
   this_week := today - (today + 3) % 7;
@@ -697,7 +708,7 @@ BEGIN
   IF true = ANY ("p_guarded")
     OR EXISTS (SELECT FROM "hold" h WHERE h."request_id" = ANY ("p_ids"))
   THEN
-    -- A hold that another key placed under the id of a request is not this request's.
+    -- A hold that another key placed under a request id of this batch does not count as its hold.
     DELETE FROM "hold" h USING unnest("p_ids", "p_key_ids") AS p ("id", "key_id")
       WHERE h."request_id" = p."id" AND h."key_id" <> p."key_id";
     SELECT w."written_off", w."over_cap" INTO batch_write_offs, batch_over_caps
@@ -861,7 +872,7 @@ BEGIN
         WHEN n."input_hash" = coalesce(n.known_hash, n.first_hash) THEN 'replayed'
         ELSE 'conflict'
       END AS outcome,
-      -- A repeat within the batch stands after its first occurrence, whose entry is the one to report.
+      -- A charge that repeats an earlier one of the batch reports the entry of that one.
       coalesce(n.known_balance, first_value(n.balance_after) OVER same_id) AS entry_balance,
       coalesce(n.known_write_off, first_value(n.new_write_off) OVER same_id) AS entry_write_off
     FROM numbered n
@@ -880,9 +891,10 @@ END
 $$;
 
 -- Places holds in the order given. Returns one row per hold: 'held' (also if it was placed before),
--- 'short' (the balance does not cover it), 'capped' (a cap of the key does not) or 'inactive' (the key is
--- not active); the key's standing; its account's balance and the sum of its live holds now; and the cap
--- that leaves the least, what was used of it, and the sum of the key's own live holds.
+-- 'short' (the balance does not cover it), 'capped' (a cap of the key does not) or 'inactive' (the
+-- key is not active); the key's standing; its account's balance and the sum of the account's live
+-- holds now; and the cap that leaves the least to spend, what was used of it, and the sum of the
+-- key's own live holds.
 CREATE OR REPLACE FUNCTION "place_holds"(
   "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_lifetime" INTERVAL
 ) RETURNS TABLE (
@@ -914,7 +926,8 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
 
-  -- The locks that settling takes, in the same order: a charge and a hold of one account never overlap.
+  -- The same locks as "settle_batch" takes, in the same order, so that a hold is never placed while
+  -- a charge of the same account is being settled.
   PERFORM FROM "account"
     WHERE "id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
     ORDER BY "id" FOR NO KEY UPDATE;
@@ -962,8 +975,8 @@ BEGIN
 END
 $$;
 
--- Extends live holds and orphans those that have expired. Skips rows that a charge has locked: the
--- charge deletes them. Returns how many were orphaned.
+-- Extends the live holds of these requests, and marks all expired holds as orphaned. Skips rows
+-- that a charge has locked, because the charge deletes them. Returns how many holds it marked.
 CREATE OR REPLACE FUNCTION "renew_holds"("p_ids" TEXT[], "p_lifetime" INTERVAL) RETURNS INTEGER
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -986,12 +999,13 @@ BEGIN
 END
 $$;
 
--- One field of a text that is hashed, preceded by its length in bytes, so that two different lists of
--- fields never have the same text.
+-- One field of a text that is hashed, preceded by its length in bytes, so that two different lists
+-- of fields never give the same text.
 --
--- PostgreSQL inlines a SQL function into the calling query only if the function is not declared more
--- stable than its parts. A call per field of each entry would take thirty times as long, so the number
--- is cast explicitly: `integer || text` is only stable, `text || text` is immutable.
+-- PostgreSQL inlines a SQL function into the calling query only if the function is not declared
+-- more stable than the expressions in its body. Without inlining, one call per field of each entry
+-- would take thirty times as long. So the number is cast explicitly: `integer || text` is only
+-- stable, but `text || text` is immutable.
 CREATE OR REPLACE FUNCTION "sealed_field"("p_text" TEXT) RETURNS TEXT
 LANGUAGE sql IMMUTABLE AS $$
   SELECT coalesce(octet_length("p_text")::TEXT || ':' || "p_text" || ',', '-,')
@@ -1040,11 +1054,12 @@ LANGUAGE sql STABLE AS $$
     'UTF8')), 1, 16)
 $$;
 
--- Adds sums of hours before "p_before", at most "p_limit" of them, to the sums of their days, and marks
--- them. Returns how many; 0 also while another session does so.
+-- Adds hourly totals from before the hour "p_before", at most "p_limit" of them, to the daily
+-- totals, and marks them as rolled up. Returns how many it added; 0 also while another session is
+-- rolling up.
 --
--- A sum that a charge is changing is left for later: waiting for it could end in a deadlock, because
--- the charge may wait for another sum that is being rolled up.
+-- An hourly total that a charge is changing is left for later: waiting for it could end in a
+-- deadlock, because the charge may wait for another total that is being rolled up.
 CREATE OR REPLACE FUNCTION "roll_up_usage"("p_before" INTEGER, "p_limit" INTEGER) RETURNS INTEGER
 LANGUAGE plpgsql VOLATILE
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
@@ -1132,9 +1147,10 @@ BEGIN
 END
 $$;
 
--- Seals at most "p_max_entries" entries of these accounts, or of 'trail', as the next block of the hash
--- chain. Returns how many; 0 also while another session is sealing. Reads one range per account through
--- the index, so the time does not grow with the length of the ledger.
+-- Seals at most "p_max_entries" entries of the accounts "p_account_ids" (the id 'trail' stands for
+-- the trail) as the next block of the hash chain. Returns how many it sealed; 0 also while another
+-- session is sealing. Reads one range per account through the index, so the time does not grow with
+-- the length of the ledger.
 CREATE OR REPLACE FUNCTION "seal_ledger"("p_account_ids" TEXT[], "p_max_entries" INTEGER) RETURNS INTEGER
 LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan

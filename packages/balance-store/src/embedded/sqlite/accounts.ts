@@ -1,4 +1,4 @@
-/** Reads accounts: their rows, their lots, and their balances at a time. */
+/** Reads accounts: their rows, their lots, and their balances at a given time. */
 
 import type { AccountFilter, AccountRecord } from '../../account.js';
 import type { AccountState, Lot } from '../../ledger/books/transaction.js';
@@ -23,7 +23,7 @@ interface AccountRow extends Omit<
   readonly lastChargedAt: number | null;
 }
 
-/** Its first parameter is the current time: keys that have expired are not usable. */
+/** Its first parameter is the current time, so that expired keys are not counted as usable. */
 const SELECT_ACCOUNT =
   'SELECT id, name, external_id AS externalId, metadata, low_balance AS lowBalance, balance, ' +
   'spent, credited, adjusted, expired, written_off AS writtenOff, uncovered, ' +

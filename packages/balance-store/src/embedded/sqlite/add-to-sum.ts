@@ -1,4 +1,4 @@
-/** Adds figures to one sum of usage, of an hour or of a day. */
+/** Adds figures to one hourly or daily total of usage. */
 
 import type { Connection } from './connection.js';
 import { ZERO, textOf, unitsOf } from './money.js';
@@ -40,7 +40,8 @@ export function addToSum(
 ): void {
   const { add, readWrittenOff, setWrittenOff } = STATEMENTS[table];
   connection.run(add, ...primary, requests, ...counts, ...rates);
-  // The amount is text, which SQLite cannot add: a write-off is rare and adds it by itself.
+  // Amounts are text, which SQLite cannot add, so a write-off takes two more statements. It is
+  // rare.
   if (writtenOff === 0n) return;
   const row = connection.get<{ readonly written_off: string }>(readWrittenOff, ...primary);
   const sum = unitsOf(row?.written_off ?? '') + writtenOff;

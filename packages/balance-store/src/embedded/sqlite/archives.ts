@@ -1,4 +1,4 @@
-/** Archives, and the sums that they carry. */
+/** Reads and writes archives and the sums that they carry. */
 
 import type { LedgerArchive } from '../../archive.js';
 import type { CarryPosition, CarryRow } from '../../ledger/archive/carry-row.js';
@@ -55,7 +55,7 @@ const SELECT_CARRIES =
   'archive_id AS archive, charges, charged, written_off AS writtenOff, over_cap AS overCap, ' +
   'first_at AS firstAt, last_at AS lastAt, balance_after AS balanceAfter FROM ledger_carry';
 
-/** Carried sums in the order of account, number and key, beginning after the given position. */
+/** Carried sums ordered by account, entry number and key, beginning after the given position. */
 export function listCarries(
   connection: Connection,
   { accountId, from, keyId }: CarryPosition,

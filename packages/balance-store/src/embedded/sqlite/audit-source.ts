@@ -1,4 +1,4 @@
-/** Reads the rows of an audit. */
+/** Reads the rows that an audit checks. */
 
 import { setImmediate } from 'node:timers/promises';
 import type { SealHead } from '../../audit.js';
@@ -149,7 +149,7 @@ export function createAuditSource(connection: Connection): AuditSource {
           '(SELECT count(*) FROM settle_conflict) AS conflicts, ' +
           '(SELECT count(*) FROM hold WHERE orphaned_at IS NOT NULL) AS orphanedHolds',
       );
-      if (counts === undefined) throw new Error('the ledger was not counted');
+      if (counts === undefined) throw new Error('the database returned no counts');
       return { ...counts };
     },
 
@@ -409,7 +409,7 @@ export function fieldsOf(row: EntryRow): EntryFields {
   ];
 }
 
-/** The same for a row of the trail. */
+/** Writes the columns of a row of the trail in the same way. */
 export function trailFieldsOf(row: TrailRow): TrailFields {
   return [
     String(row.seq),

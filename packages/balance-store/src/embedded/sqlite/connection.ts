@@ -37,8 +37,8 @@ export interface Connection {
    */
   write<Result>(work: () => Result): Result;
   /**
-   * The same for work that returns a promise. All promises that the work awaits must be settled
-   * already.
+   * Like {@link Connection.write}, for work that returns a promise. All promises that the work
+   * awaits must be settled already.
    */
   writeAsync<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Runs `work`, whose statements fail at once if another connection blocks them. */
@@ -50,8 +50,8 @@ export interface Connection {
 
 export interface WriterOptions {
   /**
-   * Only the owner copies the log into the file. SQLite before 3.51.3 may damage a file when two
-   * connections do so at the same moment.
+   * Whether this connection copies the log into the file. Only the owner does: SQLite before 3.51.3
+   * may damage a file when two connections do so at the same moment.
    */
   readonly checkpoints: boolean;
 }
@@ -72,7 +72,8 @@ export function openWriter(file: string, { checkpoints }: WriterOptions): Connec
       throw new Error(`the file system of ${file} does not support a write-ahead log`);
     }
     database.exec(
-      // A commit is on disk before it returns; the last two matter on macOS.
+      // A commit is on disk before it returns. The two `fullfsync` settings have an effect on
+      // macOS.
       'PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; ' +
         `PRAGMA wal_autocheckpoint = ${String(checkpoints ? CHECKPOINT_PAGES : 0)}; ` +
         `PRAGMA journal_size_limit = ${String(LOG_LIMIT_BYTES)}; ` +
@@ -162,7 +163,7 @@ function connectionOf(database: Database, file: string): Connection {
     try {
       prepare('ROLLBACK').run();
     } catch {
-      // After a full disk or a fault of the disk, SQLite has rolled back by itself.
+      // If the disk is full or failed, SQLite has already rolled back by itself.
     }
   }
 }

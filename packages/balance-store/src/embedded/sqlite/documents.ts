@@ -26,7 +26,7 @@ const COLUMNS =
   'd.balance_below AS balanceBelow, d.created_at AS createdAt, d.updated_at AS updatedAt';
 
 /**
- * To be called within a transaction.
+ * Call it within a transaction.
  *
  * @param now - Milliseconds since the epoch.
  * @returns whether it was written

@@ -1,4 +1,4 @@
-/** Classifies errors of SQLite: the database, a value or this program is at fault. */
+/** Classifies errors of SQLite by what is at fault: the database, a value or this program. */
 
 import { constants } from 'node:os';
 

@@ -1,4 +1,7 @@
-/** Holds. The same rules as the SQL functions `place_holds` and `renew_holds` on PostgreSQL. */
+/**
+ * Places, renews and releases holds, by the same rules as the SQL functions `place_holds` and
+ * `renew_holds` on PostgreSQL.
+ */
 
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../../hold.js';
 import type { Connection } from './connection.js';
@@ -65,7 +68,7 @@ function accountOf(connection: Connection, keyId: string): string {
     'SELECT account_id FROM api_key WHERE id = ?',
     keyId,
   );
-  if (row === undefined) throw new Error(`key ${keyId} was there a moment ago`);
+  if (row === undefined) throw new Error(`key ${keyId} was not found after its standing was read`);
   return row.account_id;
 }
 

@@ -1,4 +1,7 @@
-/** Amounts as the ledger's columns have them: USD with 14 decimals, as PostgreSQL writes them. */
+/**
+ * Converts amounts to and from the text in the ledger's columns: USD with 14 decimals, as
+ * PostgreSQL writes them.
+ */
 
 import { numericFromUnits } from '../../numeric.js';
 

@@ -1,4 +1,7 @@
-/** Adds sums of hours to those of their days. The same rules as `roll_up_usage` on PostgreSQL. */
+/**
+ * Adds the hourly totals of usage to the daily totals, by the same rules as `roll_up_usage` on
+ * PostgreSQL.
+ */
 
 import type { UsageFields } from '../../ledger/audit-source.js';
 import { HOURS_PER_DAY } from '../../ledger/usage-source.js';
@@ -14,8 +17,8 @@ interface DaySum {
 }
 
 /**
- * @param before - Hours since 1970-01-01: only earlier hours.
- * @returns how many sums were rolled up
+ * @param before - Rolls up only earlier hours. In hours since 1970-01-01 UTC.
+ * @returns how many hourly totals were rolled up
  */
 export function rollUpUsage(connection: Connection, before: number, limit: number): number {
   return connection.write(() => {
@@ -34,7 +37,7 @@ export function rollUpUsage(connection: Connection, before: number, limit: numbe
   });
 }
 
-/** The sums of keys, of accounts and of everything. */
+/** The amounts to add to the daily totals of each key, of each account and of the whole ledger. */
 function daySumsOf(rows: readonly UsageFields[]): Iterable<DaySum> {
   const sums = new Map<string, DaySum>();
   for (const row of rows) {
@@ -79,7 +82,8 @@ function markRolledUp(connection: Connection, row: UsageFields): void {
     OPEN,
   );
   if (marked > 0) return;
-  // It has charges that came after the hour was rolled up.
+  // The row could not be marked, because a row that was rolled up earlier has the same key. It has
+  // charges that came after that, so it is merged into the other row.
   addToSum(connection, 'usage_hour', [...position, ROLLED_UP], figuresOf(row));
   connection.run(`DELETE FROM usage_hour WHERE ${IS_IT}`, ...position, OPEN);
 }

@@ -1,4 +1,4 @@
-/** Extends the hash chain. The same rules as the SQL function `seal_ledger` on PostgreSQL. */
+/** Extends the hash chain by the same rules as the SQL function `seal_ledger` on PostgreSQL. */
 
 import { digestOfEntry, DIGEST_BYTES, hashOfBlock } from '../../ledger/seal-chain.js';
 import { TRAIL } from '../../ledger/ledger-database.js';

@@ -1,6 +1,6 @@
 /**
- * Settles a batch of charges in one transaction. The same rules as the SQL functions `settle_batch`
- * and `write_offs` on PostgreSQL.
+ * Settles a batch of charges in one transaction, by the same rules as the SQL functions
+ * `settle_batch` and `write_offs` on PostgreSQL.
  */
 
 import { settlementHash } from '../../ledger/contents-hash.js';
@@ -98,9 +98,9 @@ function createFold(connection: Connection, now: number) {
   const keys = new Map<string, KeyFold>();
   const usage = createUsageFold(connection, now);
   const windows = windowStartsAt(now);
-  /** Ids that this batch has entered. */
+  /** The entries that this batch has inserted, by request id. */
   const entered = new Map<string, Known>();
-  // Usually there are no holds at all. The charges then need not look for their own.
+  // Usually there are no holds at all. Then no charge needs to look for its own.
   const areHolds = connection.get('SELECT 1 FROM hold LIMIT 1') !== undefined;
 
   function keyOf(keyId: string): KeyFold {
@@ -239,7 +239,7 @@ function readAccount(connection: Connection, id: string): AccountFold {
     'SELECT low_balance, balance, spent, written_off, uncovered, seq FROM account WHERE id = ?',
     id,
   );
-  if (row === undefined) throw new Error(`a key belongs to account ${id}, which is not there`);
+  if (row === undefined) throw new Error(`a key belongs to account ${id}, which does not exist`);
   const [balance, uncovered] = [unitsOf(row.balance), unitsOf(row.uncovered)];
   return {
     id,

@@ -1,7 +1,8 @@
 /**
  * What a key may do: the only place where a key of the embedded ledger is disabled or enabled. The
- * standing is derived on each read and never stored, so a credit that races an exhausting charge
- * cannot end in the wrong state. The same rule as the SQL function `standing_of` on PostgreSQL.
+ * standing is derived on each read and never stored, so a credit that races with an exhausting
+ * charge cannot leave the key in the wrong state. The rule is that of the SQL function
+ * `standing_of` on PostgreSQL.
  */
 
 import type { KeyState } from '../../key.js';
@@ -13,8 +14,8 @@ export interface StandingParts {
   readonly balance: bigint;
   /**
    * The part of the charges since the last credit that the balance could not cover: the operator's
-   * loss. The key stays exhausted until the next credit, even if holds that end later leave it a
-   * balance above zero. Otherwise the same loss could be caused again and again.
+   * loss. The key stays exhausted until the next credit, even if the balance is above zero once
+   * other holds have ended. Otherwise the same loss could be caused again and again.
    */
   readonly uncovered: bigint;
 }

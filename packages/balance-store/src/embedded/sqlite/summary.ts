@@ -1,4 +1,4 @@
-/** Figures of the ledger as a whole, for monitoring. */
+/** Computes figures of the ledger as a whole, for monitoring. */
 
 import type { LedgerSummary } from '../../store.js';
 import type { Connection } from './connection.js';
@@ -50,7 +50,7 @@ export function summarizeLedger(connection: Connection, pepperId: string): Ledge
     pepperId,
     now,
   );
-  if (counts === undefined) throw new Error('the ledger was not counted');
+  if (counts === undefined) throw new Error('the database returned no counts');
   return {
     ...counts,
     oldestPendingEventAt: dateOf(counts.oldestPendingEventAt) ?? undefined,

@@ -1,4 +1,4 @@
-/** Adds the charges of a batch to the sums of their hour, in one statement for each sum. */
+/** Adds the charges of a batch to the hourly totals of usage, with one statement for each total. */
 
 import { rateTextsOf } from '../../ledger/rate-texts.js';
 import { countsOf } from '../../ledger-entry.js';

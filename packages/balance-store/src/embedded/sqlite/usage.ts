@@ -33,12 +33,12 @@ export function readUsage(connection: Connection, query: UsageQuery): readonly U
   return connection.read(() => sumUsage(connection, query));
 }
 
-/** To be called within a read. */
+/** Call it within `connection.read`. */
 export function sumUsage(connection: Connection, query: UsageQuery): readonly UsageSum[] {
   return usageSumsOf(readSums(connection, usageSourceOf(query), query.by), query);
 }
 
-/** To be called within a read. */
+/** Call it within `connection.read`. */
 export function readSums(
   connection: Connection,
   { sql, values }: UsageSource,

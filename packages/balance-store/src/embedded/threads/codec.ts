@@ -3,8 +3,7 @@
  * with the classes of the process's main realm, and test runners run code in another realm. Objects
  * that are decoded from text have the classes of the code that decodes them.
  *
- * A string is sent unchanged behind a mark, so that a batch of charges is not encoded as JSON
- * twice.
+ * A string is sent unchanged after a mark, so that a batch of charges is not encoded as JSON twice.
  */
 
 const TEXT = 't';

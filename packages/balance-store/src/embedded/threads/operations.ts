@@ -31,7 +31,7 @@ import { decodeBatch, encodeOutcomes } from './batch-codec.js';
 export type WriteOperations = ReturnType<typeof createWriteOperations>;
 export type ReadOperations = ReturnType<typeof createReadOperations>;
 
-/** Leaves out the connection, which the thread has. */
+/** The parameters without the connection, which the thread adds. */
 type Rest<Args extends unknown[]> = Args extends [Connection, ...infer Others] ? Others : never;
 
 function on<Args extends [Connection, ...unknown[]], Result>(

@@ -1,4 +1,4 @@
-/** The main thread's side of a ledger thread: calls by name, and the thread's life. */
+/** The main thread's side of a ledger thread: starts it, calls its operations and stops it. */
 
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -28,7 +28,7 @@ export interface LedgerThread<All extends Operations<All>> {
   stop(): Promise<void>;
 }
 
-/** Tests run the sources; a thread needs the built file in any case. */
+/** A thread always runs the built file, even when tests run the sources. */
 const THREAD_FILE = new URL(
   extname(import.meta.url) === '.ts'
     ? '../../../dist/embedded/ledger-thread.js'

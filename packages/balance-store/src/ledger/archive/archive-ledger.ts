@@ -1,8 +1,8 @@
 /**
- * Makes an archive. The order of the steps decides what a crash can leave behind: a file without a
- * mark, which the same command checks and uses, or a mark without all deletions, which the same
- * command continues. Charges are deleted only after the file was read again and the sums and the
- * mark are in the ledger.
+ * Makes an archive. Charges are deleted only after the file was read again and the sums and the
+ * mark are in the ledger. So a crash can leave a file without a mark: the same command then checks
+ * the file and uses it. Or it can leave a mark and charges that are not deleted yet: the same
+ * command then deletes them.
  */
 
 import { existsSync } from 'node:fs';
@@ -32,7 +32,9 @@ export async function archiveLedger(
   assertDay(options.until);
   const release = await database.archives.lock();
   if (release === undefined) {
-    throw new LedgerArchiveError('another archive of this ledger is being made: wait for its end');
+    throw new LedgerArchiveError(
+      'another archive of this ledger is being made: wait until it is finished',
+    );
   }
   try {
     const { source } = database.archives;
@@ -109,7 +111,7 @@ async function makeArchive(
   ];
   if (difference !== undefined) {
     throw new LedgerArchiveError(
-      `${file} is not a file of this archive: it has ${difference.found}, the ledger ` +
+      `${file} is not a file of this archive: it has ${difference.found}, but the ledger has ` +
         `${difference.expected}; nothing was changed, and nothing is overwritten`,
     );
   }

@@ -1,6 +1,6 @@
 /**
- * The charges of one key in one run. A run is a range of an account's numbers without any other
- * entry between them, so the credits between two runs keep their place.
+ * The sums of the archived charges of one key in one run. A run is a range of an account's entry
+ * numbers that has only charges, so the credits between two runs keep their place.
  */
 export interface CarryRow {
   readonly accountId: string;

@@ -9,7 +9,7 @@ import type { UsageFields } from '../audit-source.js';
 import { sealedField } from '../sealed-field.js';
 import type { CarryRow } from './carry-row.js';
 
-/** A charge as the sums need it. */
+/** The fields of a charge that the sums need. */
 export interface CarriedCharge {
   readonly accountId: string;
   readonly seq: bigint;
@@ -103,10 +103,10 @@ function textBefore(a = '', b = ''): boolean {
   return Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
 }
 
-/** SHA-256 over rows that come one after the other. */
+/** Computes a SHA-256 digest of rows that are added one after the other. */
 export interface RowsDigest<Row> {
   add(row: Row): void;
-  /** To be called once. */
+  /** The digest in hexadecimal. Call it once. */
   hex(): string;
 }
 

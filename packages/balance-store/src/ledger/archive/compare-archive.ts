@@ -30,10 +30,10 @@ export async function differencesFromChain(
   source: AuditSource,
 ): Promise<readonly Difference[]> {
   return [
-    ...differing(`the ledger ${(await hashOf(source, 1n)) ?? ''}`, `the ledger ${ledger}`),
+    ...differing(textOfBlock(1n, await hashOf(source, 1n)), textOfBlock(1n, ledger)),
     ...differing(
-      `block ${String(lastBlock)} with the hash ${(await hashOf(source, lastBlock)) ?? 'of none'}`,
-      `block ${String(lastBlock)} with the hash ${lastHash}`,
+      textOfBlock(lastBlock, await hashOf(source, lastBlock)),
+      textOfBlock(lastBlock, lastHash),
     ),
   ];
 }
@@ -41,6 +41,11 @@ export async function differencesFromChain(
 async function hashOf(source: AuditSource, block: bigint): Promise<string | undefined> {
   const [found] = await source.blocksAfter(block - 1n, block, 1);
   return found === undefined ? undefined : Buffer.from(found.hash).toString('hex');
+}
+
+function textOfBlock(block: bigint, hash: string | undefined): string {
+  const name = `block ${String(block)}`;
+  return hash === undefined ? `no ${name}` : `${name} with the hash ${hash}`;
 }
 
 function differing(expected: string, found: string): readonly Difference[] {
@@ -52,12 +57,12 @@ function differencesOfCarries(
   file: readonly CarryRow[],
 ): readonly Difference[] {
   const nameOf = (row: CarryRow) =>
-    `from entry ${String(row.from)} of ${row.accountId} on, by ${row.keyId}`;
+    `from entry ${String(row.from)} of ${row.accountId} on, of key ${row.keyId}`;
   const textOf = (row: CarryRow) =>
     `${String(row.charges)} charges of ${numericFromUnits(row.charged)} USD, ` +
-    `${numericFromUnits(row.writtenOff)} USD written off (${numericFromUnits(row.overCap)} over caps), ` +
-    `to entry ${String(row.to)} and ${row.lastAt.toISOString()} from ${row.firstAt.toISOString()}, ` +
-    `balance ${numericFromUnits(row.balanceAfter)}`;
+    `${numericFromUnits(row.writtenOff)} USD written off (${numericFromUnits(row.overCap)} USD over caps), ` +
+    `up to entry ${String(row.to)}, from ${row.firstAt.toISOString()} until ` +
+    `${row.lastAt.toISOString()}, balance ${numericFromUnits(row.balanceAfter)} USD`;
   const found = new Map(file.map((row) => [nameOf(row), textOf(row)]));
   const differences: Difference[] = [];
   for (const row of ledger) {

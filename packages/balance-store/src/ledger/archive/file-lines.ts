@@ -1,8 +1,8 @@
 /**
  * The lines of an archive's file, one JSON object each: a header, each block of the chain followed
- * by the archived charges that it seals, and an end. Amounts are decimal text in USD, and times
- * are ISO 8601. A charge is the list of its columns in their sealed form, so that a digest covers
- * all of it.
+ * by the archived charges that it seals, and an end with sums and a digest. Amounts are decimal
+ * text in USD, and times are ISO 8601. A charge is the list of its columns in their sealed form, so
+ * that a digest covers all of it.
  */
 
 import type { BlockFields, EntryFields } from '../audit-source.js';
@@ -27,7 +27,7 @@ export interface BlockLine {
   readonly hash: string;
   readonly entries: number;
   readonly sealed_at_ms: string;
-  /** Account or trail, first and last number, digests in hexadecimal. */
+  /** Account or trail, first and last entry number, digests in hexadecimal. */
   readonly seals: readonly (readonly [
     account: string,
     from: string,

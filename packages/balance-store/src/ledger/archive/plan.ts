@@ -89,7 +89,7 @@ async function blocksOf(
   return blocks;
 }
 
-/** The digest of the sums of usage from the end of the previous archive to the end of this one. */
+/** The digest of the hourly totals from the end of the previous archive to the end of this one. */
 export async function usageDigestOf(
   source: AuditSource,
   { after, until }: { readonly after: Date | undefined; readonly until: Date },

@@ -67,9 +67,11 @@ function createFileReader() {
   function addBlock(line: BlockLine): void {
     const next = blockOfLine(line);
     if (block !== undefined) {
-      if (next.block !== block.block + 1n) throw problem('the block does not follow the last one');
+      if (next.block !== block.block + 1n) {
+        throw problem('the block does not follow the previous one');
+      }
       if (!equal(next.previousHash, block.hash)) {
-        throw problem('the block does not contain the hash of the last one');
+        throw problem('the block does not contain the hash of the previous one');
       }
     }
     if (!equal(hashOfBlock(next), next.hash)) throw problem('the block differs from its hash');

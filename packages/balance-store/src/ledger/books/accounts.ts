@@ -137,7 +137,8 @@ async function recordsOf(
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string | null },
 ): Promise<Created> {
   const account = await transaction.accountRecord(accountId);
-  if (account === undefined) throw new Error(`account ${accountId} was created and is not there`);
+  if (account === undefined)
+    throw new Error(`account ${accountId} was not found after its creation`);
   return {
     account,
     key: keyId === null ? undefined : await transaction.keyRecord(keyId),
@@ -147,7 +148,7 @@ async function recordsOf(
 /**
  * Locks the key's account, because changes of one account must not overlap.
  *
- * @returns the key as it is then
+ * @returns the key, read under the lock
  */
 async function lockKey(
   transaction: LedgerTransaction,
@@ -311,7 +312,7 @@ export async function rotateKey(
     },
   });
   const record = await transaction.keyRecord(keyId);
-  if (record === undefined) throw new Error(`key ${keyId} was rotated and is not there`);
+  if (record === undefined) throw new Error(`key ${keyId} was not found after its rotation`);
   return { outcome: 'rotated', record };
 }
 
@@ -368,7 +369,7 @@ async function isTaken(
   return transaction.isExternalIdTaken(of, externalId, id);
 }
 
-/** The members of `change` that are given, each with its value before. */
+/** The given members of `change`, each with its value before and after. */
 function beforeAndAfter(before: object, change: object): Readonly<Record<string, unknown>> {
   const former = new Map<string, unknown>(Object.entries(before));
   return Object.fromEntries(

@@ -287,7 +287,7 @@ export async function transfer(
 }
 
 const ACCOUNTS_PER_CALL = 10;
-/** The store itself books expiries. */
+/** The actor of expiries, which the store itself books. */
 const STORE = 'expiry';
 
 /** The progress of one call. */

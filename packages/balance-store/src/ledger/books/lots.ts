@@ -1,7 +1,7 @@
 /**
  * Lots: credits that expire or were given for free, with the unspent part of each.
  *
- * Charges take from the credit that expires first, then from given credits that do not expire, then
+ * Charges take from the credit that expires first, then from free credits that do not expire, then
  * from all other money. Charges do not change the rows of lots. Before another booking reads or
  * changes the lots, the spending since the last such moment is taken from them. Between two such
  * moments the lots and their order do not change, so the result is the same.
@@ -14,7 +14,7 @@
 import type { UnspentCredit } from '../../account.js';
 import type { AccountState, LedgerTransaction, Lot } from './transaction.js';
 
-/** Takes the spending since the last time from the lots. @returns the lots with an unspent part */
+/** Takes the spending since the last call from the lots. @returns the lots with an unspent part */
 export async function allotSpending(
   transaction: LedgerTransaction,
   account: AccountState,
@@ -52,7 +52,7 @@ async function takeFromLots(
   return lots.filter(({ remaining }) => remaining > 0n);
 }
 
-/** The lots as they are now, without changing them. */
+/** Computes the unspent part of each lot after all spending so far, without changing the rows. */
 export function unspentOf(
   { balance, spent, allotted }: Pick<AccountState, 'balance' | 'spent' | 'allotted'>,
   lots: readonly Lot[],

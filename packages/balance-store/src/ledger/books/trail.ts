@@ -13,7 +13,7 @@ export interface Change {
   readonly at: Date;
   /** Values before and after. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** The same for values that may be about a person. */
+  /** Values that may be about a person, before and after. */
   readonly personal?: Readonly<Record<string, unknown>> | undefined;
 }
 

@@ -26,7 +26,7 @@ export interface LedgerTransaction {
   saveAccount(account: AccountState): Promise<void>;
   /** The sum of the account's live holds. */
   heldBy(accountId: string): Promise<bigint>;
-  /** Keys of the account that may make requests if its balance allows it. */
+  /** How many keys of the account may make requests if its balance allows it. */
   countUsableKeys(accountId: string): Promise<number>;
 
   findEntry(id: string): Promise<KnownEntry | undefined>;

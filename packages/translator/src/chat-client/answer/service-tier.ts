@@ -1,5 +1,5 @@
 /**
- * The tier that served a request, in OpenAI's words; undefined if OpenAI has no such tier.
+ * The tier that served a request, by OpenAI's name; undefined if OpenAI has no such tier.
  * https://platform.claude.com/docs/en/api/service-tiers
  */
 export function chatServiceTier(tier: unknown): 'default' | 'priority' | undefined {

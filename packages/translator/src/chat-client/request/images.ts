@@ -41,7 +41,7 @@ export function base64Image(place: Place, { payload, mediaType: declared }: Data
   const data = base64Data(place, payload);
   const mediaType = sniffType(data);
   if (!mediaType || mediaType === 'application/pdf') {
-    const complaint = `must be JPEG, PNG, GIF or WebP data, declared as ${quote(declared)}`;
+    const complaint = `is not JPEG, PNG, GIF or WebP data (it was declared as ${quote(declared)})`;
     return place.refuse(complaint, 'unsupported_value');
   }
   if (mediaType !== declared.replace('jpg', 'jpeg')) {

@@ -96,7 +96,7 @@ export function translateMessages(list: Place, { systemMessages }: ModelTraits):
     if (said.length === 0 || results.length + content.length > 0) continue;
     // A system message must follow a user message.
     content.push({ type: 'text', text: CLOSING });
-    list.note('rewritten', 'a user turn was put in');
+    list.note('rewritten', 'a user turn was added');
   }
   // Older models continue a final assistant turn, and newer ones refuse it. In the chat format that
   // turn is history, and the model writes a new message.
@@ -150,7 +150,7 @@ export function translateMessages(list: Place, { systemMessages }: ModelTraits):
 
   function sayForUser(text: string, where: 'first' | 'last'): void {
     turnOf('user').content.push({ type: 'text', text });
-    list.note('rewritten', `a user turn was put ${where}`);
+    list.note('rewritten', `a user turn was added ${where}`);
   }
 
   const calledTools = new Set<string>();

@@ -74,7 +74,7 @@ function flattened(parameters: Place, root: JsonObject): InputSchema {
     if ($ref === undefined) return [];
     const target = definition(root, $ref);
     if (!target || path.includes(target)) {
-      return parameters.refuse('its $ref must name a definition that does not contain itself');
+      return parameters.refuse('its $ref must name a non-recursive definition');
     }
     return [target];
   }

@@ -42,7 +42,7 @@ export type CompletionTranslation =
       readonly messageId: string;
       readonly stopReason: StopReason | null;
     }
-  /** An error under a status that promises success, as aggregators send it. */
+  /** An error in a response with a success status, as aggregators send it. */
   | { readonly outcome: 'error'; readonly error: StreamError }
   | { readonly outcome: 'malformed'; readonly reason: string };
 

@@ -32,7 +32,7 @@ export function resultMessage(
   const reference = block.at('tool_use_id');
   const id = reference.string();
   if (!open.delete(id)) {
-    reference.refuse('must name a tool_use of the previous message, and each one once');
+    reference.refuse('must name a tool_use of the previous message that has no other result');
   }
   const blocks = block.given('content') ? blocksOf(block, 'content') : [];
   const parts = blocks.flatMap((inner) => userParts(t, inner));

@@ -186,7 +186,7 @@ function upstreamChoice(
   search: WebSearchTool | undefined,
 ): unknown {
   const { type, tools: allowed } = objectOf(value);
-  /** The upstream's names by the client's, of tools in a namespace. */
+  /** The upstream's name of each tool in a namespace, by the client's name. */
   const upstreamNames = new Map([...calledAs].map(([name, as]) => [as.name, name]));
   const upstreamFunction = (choice: unknown): unknown => {
     const { type: kind, name, namespace } = objectOf(choice);

@@ -133,7 +133,7 @@ export class Turns {
       if (content.length === 0) {
         // A system message must follow a user message.
         content.push({ type: 'text', text: CLOSING });
-        this.#input.note('rewritten', 'a user turn was put in');
+        this.#input.note('rewritten', 'a user turn was added');
       }
       return [
         { role, content },
