@@ -86,7 +86,7 @@ export function Unbooked() {
   );
 }
 
-/** An amount in USD, or one in another currency as it was reported: the ledger has only USD. */
+/** An amount in USD. The ledger has only USD, so other currencies are shown as reported. */
 export function Cents({
   of,
 }: {

@@ -71,7 +71,7 @@ export async function sendTraffic(
   }
 }
 
-/** Returns whole numbers from 0, included, to a bound, excluded (mulberry32). */
+/** Returns pseudorandom whole numbers from 0 to `below - 1` (mulberry32). */
 function pseudoRandom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
