@@ -244,11 +244,11 @@ describe('a million', () => {
     expect(roomy.simulator.journal.requests()).toHaveLength(0);
   });
 
-  it('members of a member go upstream in the native format and are left out in the chat format', async () => {
+  it('members of an object go upstream in the native format; the chat format refuses them, and drops fewer', async () => {
     const body = `${asked},"metadata":{${members}}}`;
     expect((await postMessages(roomy, key, body)).status).toBe(200);
     expect(roomy.simulator.journal.requests().at(-1)!.bytes).toBe(body.length);
-    // Once parsed, they would take many times their bytes.
+    // The chat format parses the body, which would take many times the memory of its bytes.
     const refused = await postChat(roomy, key, body);
     expect(refused.status).toBe(400);
     expect((await refused.json()).error.message).toBe('the body has too many values for its size');
@@ -696,7 +696,7 @@ function cachePoints(count: number) {
   }));
 }
 
-/** Without a declared length, in pieces; the server may answer before the end. */
+/** Sends a body in pieces without declaring its length. The server may answer before the end. */
 async function sendChunked(path: string, body: string): Promise<{ status: number }> {
   const { hostname, port } = new URL(gateway.url);
   const socket = connect(Number(port), hostname);

@@ -109,7 +109,7 @@ describe('with everything on', () => {
     });
   });
 
-  it('streams thinking while it is generated, and then signed; the history contains it again', async () => {
+  it('streams thinking as it is generated and then signed, and sends it upstream again with the history', async () => {
     const stream = await client.chat.completions.create({
       model: 'claude-opus-4-8',
       messages,

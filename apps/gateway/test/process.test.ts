@@ -387,7 +387,7 @@ describe('the command line', () => {
         prompt_tokens_details: { cached_tokens: 4 },
       },
     };
-    // In the responses format `input_tokens` counts the whole prompt.
+    // In the responses format `input_tokens` counts the whole prompt: 4 + 2 + 3.
     const responses = {
       request_id: 'req_nobody_either',
       usage: {

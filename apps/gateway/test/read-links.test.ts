@@ -1,4 +1,4 @@
-/** Links for reading: the data that they show, the actions that they never allow, and their end. */
+/** Links for reading: the data that they show, the actions that they refuse, and when they end. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createReadLinks } from '../src/read-links.js';
@@ -57,7 +57,7 @@ describe('a link for reading', () => {
     expect(bodyOf(await ask(link, 'dashboard/balance'))).not.toMatchObject({ balance_usd: 100 });
   });
 
-  it('names its key, its end, and the page that it opens', async () => {
+  it('is returned with its key, its expiry and the page that it opens', async () => {
     const { id, apiKey } = await gateway.createKey();
     const before = Date.now();
     const made = bodyOf(await ask(apiKey, 'dashboard/links', post({ expires_in_seconds: 3_600 })));

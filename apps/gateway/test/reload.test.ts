@@ -155,7 +155,7 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     await until(() => setup.gateway.output().includes('"msg":"settings loaded"'));
   });
 
-  it('a bad file changes nothing, and the answer and the log name the place', async () => {
+  it('a bad file changes nothing; the answer names the variable and the place, and the log has a line', async () => {
     const setup = await start(workers);
     const before = await settingsOf(setup);
     setup.price('0.00000001');

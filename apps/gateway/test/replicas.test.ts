@@ -299,7 +299,7 @@ describe('a replica that gets SIGTERM', () => {
 });
 
 describe('a replica that is stopped for longer than its leases last', () => {
-  it('lets others run at most the concurrency meanwhile, and settles once when it continues', async () => {
+  it("lets others run at most the key's concurrency meanwhile, and settles once when it continues", async () => {
     const [a, b] = await Promise.all([startReplica(), startReplica()]);
     const { id, api_key: key } = await createKey(a, { concurrency: 2 });
     upstream.shut();

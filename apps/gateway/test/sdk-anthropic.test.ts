@@ -55,7 +55,7 @@ describe.each([
     expect(message.usage.output_tokens).toBeGreaterThan(0);
   });
 
-  it('streams a message that its helper accumulates to the unstreamed one', async () => {
+  it('streams a message from which its helper makes the same message as without a stream', async () => {
     const params = {
       model: MODEL,
       max_tokens: 100,

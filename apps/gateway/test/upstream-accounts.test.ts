@@ -101,7 +101,7 @@ it('a key stays with one account, and keys are spread over all of them', async (
 describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
   const more = { stream: form === 'streamed' };
 
-  it('answers 429 is not used for the time it names; the request moves and is charged once', async () => {
+  it('answers 429 is not used for the time it names; the other one gets the request, charged once', async () => {
     const setup = await start();
     const { gateway, simulators, key, home, other } = setup;
     simulators[home].script({
@@ -134,7 +134,7 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
     expect(await stateOf(setup, home, 'refused')).toBe(1);
   });
 
-  it('is gone is not used for a while; the request moves', async () => {
+  it('cannot be reached is not used for a while; the request moves to the other account', async () => {
     const setup = await start();
     const { gateway, simulators, key, home, other } = setup;
     await simulators[home].close();
@@ -160,7 +160,7 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
   });
 });
 
-it('an error about the request itself is passed on and moves nothing', async () => {
+it('an error about the request itself is passed on, and the other account does not get it', async () => {
   const setup = await start();
   const { gateway, simulators, key, home } = setup;
   simulators[home].script({ error: { type: 'invalid_request_error', message: 'messages: odd' } });

@@ -426,7 +426,7 @@ describe('workers on PostgreSQL and Redis', () => {
 });
 
 describe.each([['1'], ['2']])('WORKERS=%s', (workers) => {
-  it('ends with 2 and names the variable when the port is taken', async () => {
+  it('ends with an error that names the variables when the port is taken', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const port = String((other.address() as AddressInfo).port);
