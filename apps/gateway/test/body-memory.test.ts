@@ -169,7 +169,7 @@ describe.each([
     ['was refused for its body', 400, '{"model":5}'],
     ['was refused for its model', 404, JSON.stringify({ ...userMessage('Hello'), model: 'm' })],
     ['was too large when it was decompressed', 413, gzipSync(' '.repeat(5 * MEBIBYTE))],
-    ['was not what its encoding says', 400, Buffer.from('not compressed')],
+    ['was not in the encoding that it declared', 400, Buffer.from('not compressed')],
   ])('%s', async (_what, status, body) => {
     const { apiKey } = await gateway.createKey();
     const isText = typeof body === 'string';

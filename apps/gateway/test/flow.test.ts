@@ -225,10 +225,10 @@ describe.each([
   });
 
   it.each([
-    ['and never reads', false],
-    ['but occasionally', true],
+    ['at all', false],
+    ['except occasionally', true],
   ])(
-    '%s, is eventually disconnected; the upstream is read to its end and charged',
+    '%s is eventually disconnected; the upstream is read to its end, and the key is charged',
     async (_what, reads) => {
       const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
       Object.assign(gateway.running.services, { patience: { ...patience, clientPausesMs: 500 } });

@@ -198,7 +198,7 @@ describe('gateway serve', () => {
     expect(JSON.parse(audit.out)).toMatchObject({ is_sound: true, gap_usd: '0' });
   });
 
-  it('names the variable it cannot use, and exits with 2', async () => {
+  it('names the variable it cannot use, and exits with status 2', async () => {
     const result = await cli([], { PORT: 'eighty' });
     expect(result.code).toBe(2);
     expect(result.err).toContain('PORT');

@@ -267,7 +267,7 @@ describe('a replica that is killed', () => {
 });
 
 describe('a replica that gets SIGTERM', () => {
-  it('accepts no new request, completes all streams, charges them and exits with 0', async () => {
+  it('accepts no new request, completes all streams, charges them and exits with status 0', async () => {
     const a = await startReplica();
     const { id, api_key: key } = await createKey(a, { concurrency: 100 });
     upstream.shut();

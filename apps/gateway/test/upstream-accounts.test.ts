@@ -118,12 +118,12 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
   });
 
   it.each<[string, ScriptedReply]>([
-    ['credential', { error: { type: 'authentication_error' } }],
+    ['refuses its credential', { error: { type: 'authentication_error' } }],
     [
-      'bill',
+      'has no credit left',
       { error: { type: 'invalid_request_error', message: 'Your credit balance is too low' } },
     ],
-  ])('refuses its %s is left out and reported', async (_what, reply) => {
+  ])('%s is left out and reported', async (_what, reply) => {
     const setup = await start();
     const { gateway, simulators, key, home, other } = setup;
     simulators[home].scriptWhen(() => true, reply);
@@ -150,7 +150,7 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
     ['reports invalid usage', { usage: { input_tokens: 'many', output_tokens: -1 } }],
     ['fails', { error: { type: 'api_error' } }],
     ['is overloaded', { error: { type: 'overloaded_error' } }],
-  ])('%s after it took the request: it is not sent again', async (_what, reply) => {
+  ])('%s after it took the request: the request is not sent again', async (_what, reply) => {
     const setup = await start();
     const { gateway, simulators, key, home } = setup;
     simulators[home].script(reply);

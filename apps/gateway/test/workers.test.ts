@@ -281,7 +281,7 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
     expect([...clients.outcomes.keys()]).toEqual([200]);
   });
 
-  it('all finish their requests on SIGTERM, and the gateway exits with 0', async () => {
+  it('all finish their requests on SIGTERM, and the gateway exits with status 0', async () => {
     const env = await environment();
     const gateway = await start(env);
     const key = await newKey(gateway);

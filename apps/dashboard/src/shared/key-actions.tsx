@@ -111,7 +111,7 @@ export function RotateKey({ of, requests, ...ends }: KeyActionEnds & { readonly 
           inputMode="numeric"
           value={hours}
           onValue={setHours}
-          hint={`0 ends it at once; at most ${String(MOST_HOURS)}.`}
+          hint={`At most ${String(MOST_HOURS)}. With 0, the old credential stops working at once.`}
         />
       }
       problem={isValid ? undefined : `Hours: a whole number from 0 to ${String(MOST_HOURS)}.`}
