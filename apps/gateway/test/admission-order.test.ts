@@ -27,7 +27,7 @@ const EXPECT = 'Expect: 100-continue';
 const CONTINUE = /^HTTP\/1\.1 100 Continue\r\n\r\n$/;
 const ANSWER = /\r\n\r\n\{.*\}$/;
 
-/** A request of an admitted key whose body has not begun. */
+/** Starts a request of an admitted key, and sends nothing of its body. */
 async function startUpload(apiKey: string) {
   const client = connectTo(gateway);
   client.send(headOf({ apiKey, headers: [LENGTH, EXPECT] }));

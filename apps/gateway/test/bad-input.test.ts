@@ -30,7 +30,7 @@ beforeEach(() => {
   gateway.simulator.reset();
 });
 
-/** Nothing went upstream and nothing was charged. */
+/** Expects that nothing was sent upstream and nothing was charged. */
 async function expectNothingHappened(): Promise<void> {
   expect(gateway.simulator.journal.requests()).toHaveLength(0);
   const { data } = await gateway.call('listLedger', { key_id: keyId, kind: 'charge' });

@@ -154,7 +154,7 @@ describePayments((bench) => {
   });
 });
 
-/** The same numbers at each run. */
+/** Returns a pseudorandom sequence, the same at each run. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

@@ -122,8 +122,8 @@ async function cli(
 }
 
 /**
- * The input rates that the processes report. Connections are not kept, so that all processes get
- * requests.
+ * Reads the input rates that the processes report. Each request has a connection of its own, so
+ * that all processes get requests.
  */
 async function ratesSeen({ gateway, apiKey }: Setup, asks = 12): Promise<Set<string>> {
   const seen = new Set<string>();

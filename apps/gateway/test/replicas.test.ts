@@ -133,7 +133,7 @@ async function watch(response: Response): Promise<Watched> {
 
 const FINAL = /message_delta|message_stop|\[DONE\]|"usage":\{"prompt/;
 
-/** Request ids and counts of the charges of a key, by plain SQL. */
+/** Reads the request ids and the counts of a key's charges by plain SQL. */
 function chargesOf(keyId: string) {
   return querySql<Served & { readonly id: string; readonly delta: string }>(
     database,
@@ -147,7 +147,7 @@ function chargesOf(keyId: string) {
 const chargeOf = ({ input, output }: Served): bigint =>
   BigInt(input) * 300_000_000n + BigInt(output) * 1_500_000_000n;
 
-/** Each charge is a usage that the upstream served, at its price, and no two are the same. */
+/** Expects that each charge is for a message that the upstream served, at its price, and once. */
 async function expectOnlyServed(keyId: string): Promise<void> {
   const charges = await chargesOf(keyId);
   for (const { messageId, input, output, delta } of charges) {

@@ -35,7 +35,7 @@ const ENDPOINTS = [
   ['responses', postResponses, '/v1/responses'],
 ] as const;
 
-/** The answer is read to its end. @returns the request's id, by which its trace is found */
+/** Reads the answer to its end. @returns the request's id, by which its trace is found */
 async function idOf(response: Response): Promise<string> {
   await response.text();
   return response.headers.get('x-gateway-request-id')!;

@@ -162,8 +162,8 @@ async function usagesOf(streams: readonly Watched[]) {
 }
 
 /**
- * Every usage that clients received was charged, nothing else was, and the audit finds the ledger
- * sound.
+ * Expects that every usage that clients received was charged and nothing else was, and that the
+ * audit finds the ledger sound.
  */
 async function expectCharged(
   { call }: { readonly call: CallOperation },
@@ -187,7 +187,7 @@ function newDataDir(): Env {
   return { DATA_DIR: dataDir };
 }
 
-/** The same tests for the embedded ledger and for PostgreSQL and Redis. */
+/** Declares the tests that run on the embedded ledger and on PostgreSQL and Redis. */
 function describeWorkers(environment: () => Env | Promise<Env>): void {
   it('count the limits of a key together, not per worker', async () => {
     const gateway = await start(await environment());

@@ -94,7 +94,7 @@ const places: Readonly<Record<Place['kind'], () => Promise<Place>>> = {
   },
 };
 
-/** A ledger whose charges are forty days old. */
+/** Makes a ledger whose charges are forty days old. */
 async function oldLedger(kind: Place['kind']) {
   const place = await places[kind]();
   const { store, rewrite } = place;

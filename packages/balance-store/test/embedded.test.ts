@@ -87,7 +87,7 @@ async function settleMany(store: BalanceStore, keyId: string, count: number) {
   return charges;
 }
 
-/** The ledger of a process that was killed. Its charges are in the write-ahead log. */
+/** Makes the ledger of a process that was killed. Its charges are in the write-ahead log. */
 async function killedLedger(dataDir: string): Promise<Map<string, bigint>> {
   const acknowledged = new Map<string, bigint>();
   const writer = spawnWriter(['embedded', dataDir, '20'], acknowledged);

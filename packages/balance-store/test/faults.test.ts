@@ -77,7 +77,7 @@ async function openWithKey() {
   return { store, keyId: record.id, connectionString };
 }
 
-/** A database of a role that is not a superuser: the server's limits do not bind superusers. */
+/** Creates a database for a role that is not a superuser, because limits do not bind superusers. */
 async function openAsRole(role: string) {
   const administrated = await server.createDatabase();
   const administer = (sql: string, values?: readonly string[]) =>

@@ -76,7 +76,7 @@ export const call = callingEndpoints<paths>((path, given) =>
 /** The gateway's address without `/v1`: the folder above the page, also behind a proxy. */
 export const gatewayUrl = new URL('..', location.href.split(/[?#]/)[0]).href.replace(/\/$/, '');
 
-/** The gateway's description of itself, which needs no key. */
+/** Reads the gateway's description of itself, which needs no key. */
 export function describeGateway(signal: AbortSignal) {
   const callOpenly = callingEndpoints<paths>((path, given) =>
     send(`${gatewayUrl}${path}`, { ...given, headers: { accept: 'application/json' } }),

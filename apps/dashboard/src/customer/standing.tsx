@@ -147,7 +147,7 @@ function standingOf(balance: Sent<'Balance'>, text: string): Standing {
   };
 }
 
-/** The balance is a JSON number, so it is read from the text: a float would lose digits. */
+/** Reads the balance from the text of the answer: as a JSON number it would lose digits. */
 function exactBalance(text: string): string {
   const [, digits = ''] = /"balance_usd":\s*(-?\d+(?:\.\d+)?)/.exec(text) ?? [];
   return formatUsd(parseUsd(digits));

@@ -103,7 +103,10 @@ export interface Page<Item> {
   readonly next_cursor: string | null;
 }
 
-/** An id for an action, so that repeating it changes nothing. Works on plain http, too. */
+/**
+ * Returns a new id for an action, so that repeating the action changes nothing. Also works on plain
+ * http, where browsers have no `crypto.randomUUID`.
+ */
 export function newActionId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `page-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;

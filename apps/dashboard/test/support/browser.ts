@@ -107,7 +107,7 @@ export async function consoleCookie(consoleUrl: string, token: string): Promise<
   return cookie;
 }
 
-/** The console, signed in by a cookie. */
+/** Opens the console with the cookie of a session. */
 export async function openConsole(
   browser: Browser,
   consoleUrl: string,
@@ -155,7 +155,7 @@ export async function eventually(expectation: () => Promise<void>): Promise<void
   }
 }
 
-/** The exact amounts or counts that elements show. */
+/** Returns the exact amounts or counts that elements show. */
 export function valuesOf(page: Page, selector: string): Promise<readonly string[]> {
   return page
     .locator(selector)
