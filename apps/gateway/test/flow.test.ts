@@ -203,7 +203,7 @@ describe.each([
     const response = await begin(path, apiKey);
     await untilTheUpstreamWaits();
     expect(isServed).toBe(false);
-    // One more read from the upstream may be added.
+    // The buffer may exceed its limit by one more read from the upstream.
     expect(answer.writableLength).toBeLessThanOrEqual(MEBIBYTE + 128 * 1024);
     const reserved = await readMetric(gateway, 'gateway_memory_reserved_bytes');
     expect(reserved).toBeGreaterThan(0);

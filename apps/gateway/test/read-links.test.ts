@@ -105,7 +105,7 @@ describe('a link for reading', () => {
       headers: { authorization: `Bearer ${link}` },
     });
     expect(admin.status).toBe(401);
-    // It shows the keys, because the key itself may see them.
+    // The link shows the keys of the account, because the key itself may see them.
     expect((await ask(link, 'dashboard/keys')).status).toBe(200);
     expect(await gateway.call('showKey', { key_id: id })).toMatchObject({
       spent_usd: '0',
@@ -123,7 +123,7 @@ describe('a link for reading', () => {
     const [manager, member] = [await newKey('manage'), await newKey('use')];
     const stranger = await gateway.createKey();
     const link = await linkOf(manager.apiKey, { key_id: member.id });
-    // It reads with the rights of that key, which may not list the keys of the account.
+    // The link has the rights of that key, which may not list the keys of the account.
     expect((await ask(link, 'dashboard/balance')).status).toBe(200);
     expect((await ask(link, 'dashboard/keys')).status).toBe(403);
     for (const [apiKey, key_id, status] of [

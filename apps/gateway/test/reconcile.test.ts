@@ -307,7 +307,7 @@ describe.each([
   it('names each loss with its tokens, its worth and its request, and nothing else', async () => {
     const cut = await billing(async () => {
       await ask(CUT, { cut: { afterEvents: 3, how: 'end' } }, { stream: true });
-      // The reset may come before the gateway has read anything. It must report the loss anyway.
+      // The reset may come before the gateway has read anything. The loss must be named anyway.
       await ask(CUT, { cut: { afterEvents: 3, how: 'reset' } }, { stream: true });
     });
     const setAside = await billing(() => ask(SET_ASIDE, { usage: { output_tokens: -4 } }));

@@ -34,7 +34,7 @@ describe.each([
   ],
   [
     '0.137',
-    // The part of both generations that is used here has the same type.
+    // The members used here have the same types in both generations.
     (options: { baseURL: string; apiKey: string }) =>
       new Anthropic0({ ...options, maxRetries: 0 }) as unknown as Anthropic,
   ],

@@ -31,7 +31,7 @@ describe.each([
   ],
   [
     '6.x',
-    // The part of both generations that is used here has the same type.
+    // The members used here have the same types in both generations.
     (options: { baseURL: string; apiKey: string }) =>
       new OpenAI6({ ...options, maxRetries: 0 }) as unknown as OpenAI,
   ],

@@ -257,7 +257,7 @@ describe('PostgreSQL faults', () => {
     const locker = new Client({ connectionString });
     await locker.connect();
     await locker.query('BEGIN; LOCK TABLE ledger_block');
-    // One for each connection in the operators' pool.
+    // One operation for each connection in the operators' pool.
     const errands = [store.sealEntries(), store.sealEntries()];
     const stuck = async () =>
       (await locker.query("SELECT FROM pg_locks WHERE locktype = 'relation' AND NOT granted")).rows;

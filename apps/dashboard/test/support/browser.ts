@@ -166,7 +166,7 @@ const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 /** @returns the findings of axe, each with its element */
 export async function axeFindings({ page, context }: WatchedPage): Promise<readonly string[]> {
-  // Not by a script element, because the content policy would refuse it.
+  // Evaluated by the browser, because the content security policy would refuse a script element.
   const session = await context.newCDPSession(page);
   await session.send('Runtime.evaluate', { expression: axeSource });
   const { result } = await session.send('Runtime.evaluate', {
