@@ -201,7 +201,7 @@ describe('a statement', () => {
     expect(bad.json.error.message).toMatch(/^month: /);
   });
 
-  it('of a shared account is only for a key that may manage it', async () => {
+  it('of a shared account is shown only to a key that may manage it', async () => {
     const accountId = await newAccount('10');
     const [member, manager] = [
       await newKey(accountId),

@@ -295,7 +295,7 @@ describe('a list of 100,001 items', () => {
     ['stop', postChat, { stop: 'LIST' }, 'a'],
     ['messages.0.content', postChat, { messages: messageOf({ content: 'LIST' }) }, text],
     ['messages.0.tool_calls', postChat, { messages: messageOf({ tool_calls: 'LIST' }) }, {}],
-  ] as const)('is refused by name: %s', async (name, post, more, item) => {
+  ] as const)('is refused, naming the list: %s', async (name, post, more, item) => {
     const response = await post(roomy, key, bodyWith(more, list(item)));
     expect(response.status).toBe(400);
     const { error } = await response.json();
@@ -304,7 +304,7 @@ describe('a list of 100,001 items', () => {
   });
 
   it.each([postMessages, postChat])(
-    'is one item too long: 100,000 messages are served',
+    'is one item longer than allowed: 100,000 messages are served',
     async (post) => {
       const messages = list({ role: 'user', content: 'word '.repeat(20) }, 100_000);
       const served = roomy.simulator.journal.requests().length;
@@ -317,7 +317,7 @@ describe('a list of 100,001 items', () => {
   it.each([
     ['messages.0', postMessages],
     ['messages.0', postChat],
-  ] as const)('and an object of 1,001 members are refused by name: %s', async (name, post) => {
+  ] as const)('is refused, and so is an object of 1,001 members: %s', async (name, post) => {
     const members = Array.from({ length: 999 }, (_, n) => [`k${String(n)}`, 0]);
     const messages = messageOf(Object.fromEntries(members));
     const refused = await post(roomy, key, { ...userMessage('Hello'), messages });

@@ -96,7 +96,7 @@ describe('with everything on', () => {
     },
   );
 
-  it('refuses a strict schema that cannot be guaranteed, by its path, free of charge', async () => {
+  it('refuses a strict schema that cannot be guaranteed, naming its path, free of charge', async () => {
     const open = { type: 'object', properties: { a: { type: 'object' } }, required: ['a'] };
     const json_schema = { name: 'x', strict: true, schema: open };
     const response_format = { type: 'json_schema' as const, json_schema };

@@ -163,7 +163,7 @@ describe('compaction, which the operator allows', () => {
     expect(await holds('live')).toEqual([]);
   });
 
-  it('of a growing context is refused by name, because nothing limits its charge', async () => {
+  it('of a growing context is refused, naming the member, because nothing limits its charge', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '5' });
     const body = userMessage('Hello', {
       context_management: { edits: [{ type: 'compact_20260112' }] },

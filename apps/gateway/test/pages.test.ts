@@ -204,7 +204,7 @@ describe('a page', () => {
     expect((await get(gateway.adminUrl, '/dashboard/')).status).toBe(404);
   });
 
-  it('can be switched off, and a folder without it is refused by name', async () => {
+  it('can be switched off; a folder without it is refused, naming PAGES_DIR', async () => {
     const without = await startTestGateway({ env: { PAGES_DIR: 'none' } });
     try {
       for (const [base, path] of [

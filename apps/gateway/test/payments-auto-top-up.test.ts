@@ -142,7 +142,7 @@ describePayments((bench) => {
       }
     });
 
-    it('of a shared account is for a key that may manage it', async () => {
+    it('of a shared account is allowed only to a key that may manage it', async () => {
       const { accountId, apiKey } = await newCustomer();
       await bench.gateway.call('createKey', { name: 'second', account_id: accountId });
       expect((await put(apiKey, order)).status).toBe(403);

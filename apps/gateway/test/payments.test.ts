@@ -88,7 +88,7 @@ describePayments((bench) => {
       expect(started()).toBe(before);
     });
 
-    it('with a delayed method counts when the money arrives, and not before', async () => {
+    it('with a delayed method is credited when the money arrives, and not before', async () => {
       for (const [end, balance, state] of [
         ['succeeded', '20', 'paid'],
         ['failed', '0', 'failed'],

@@ -167,7 +167,7 @@ describe('a link for reading', () => {
     expect((await ask(next, 'dashboard/balance')).status).toBe(401);
   });
 
-  it('with a time that cannot be used is refused by name', async () => {
+  it('with an expiry that cannot be used is refused, naming the field', async () => {
     const { apiKey } = await gateway.createKey();
     for (const expires_in_seconds of [0, 59, 366 * 86_400 + 1, 1.5, 'soon', null]) {
       const refused = await ask(apiKey, 'dashboard/links', post({ expires_in_seconds }));

@@ -237,7 +237,7 @@ it.each<[string, unknown, string]>([
     { accounts: [{ name: 'a', api_key_file: '/none' }] },
     'accounts.0.api_key_file: ',
   ],
-])('UPSTREAMS with %s is refused by name, without its secrets', (_what, json, problem) => {
+])('UPSTREAMS with %s is refused, naming the place and no secret', (_what, json, problem) => {
   const file = join(newFolder(), 'upstreams.json');
   writeFileSync(file, JSON.stringify(json));
   expect(() => readUpstreams(file)).toThrow(`UPSTREAMS: ${problem}`);
