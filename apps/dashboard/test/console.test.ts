@@ -87,7 +87,7 @@ describe('the console', () => {
     await context.close();
   });
 
-  it('credits once, however often the button is pressed, and shows both balances', async () => {
+  it('credits once, however often the button is pressed, and shows the old and new balance', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);
     const before = await balanceOf(accountId);
@@ -170,7 +170,7 @@ describe('the console', () => {
     await context.close();
   });
 
-  it('rotates a key, shows the credential once, and finds its account by it', async () => {
+  it('rotates a key, shows the new credential once, and finds the account by it', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);
     await page.getByRole('button', { name: 'Rotate: member' }).click();
@@ -266,7 +266,7 @@ describe('the console', () => {
     await context.close();
   });
 
-  it('shows the ids of lists in one line at 390 px, and copies all of them', async () => {
+  it('shows each id in a list on one line at 390 px, and copies the whole id', async () => {
     const { page, context, problems } = await open(ADMIN_TOKEN, { width: 390, theme: 'light' });
     for (const part of ['accounts', 'ledger', 'trail', `accounts/${accountId}`]) {
       await openPart(page, part);

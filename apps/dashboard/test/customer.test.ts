@@ -61,7 +61,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     [manager, member] = [await created('lead', 'manage'), await created(MARKUP, 'use')];
     await sendTraffic(first, [manager, member], { count: 24, seed: 1 });
     await first.stop();
-    // The same ledger with other prices.
+    // Opens the same ledger with other prices. Earlier charges must keep their rates.
     gateway = await startPages({ ...env, PRICE_TABLE: writeOtherPrices(folder.path) });
     await gateway.call('topUpAccount', {
       account_id: accountId,
@@ -146,7 +146,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await context.close();
   });
 
-  it('opens a charge to lines that add up to it', async () => {
+  it('shows the lines of a charge, which add up to its amount', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, member);
     await openPart(page, 'ledger?kind=charge');
@@ -400,7 +400,7 @@ describe('the customer’s page', () => {
     await page.getByLabel('Name').fill('intern');
     await page.getByLabel('Cap per day, USD').fill('2.50');
     await page.getByRole('button', { name: 'Continue' }).click();
-    // Two clicks at once.
+    // The double click must create one key.
     await page.getByRole('button', { name: 'Create the key' }).dblclick();
     const credential = await page.getByLabel('the new credential', { exact: true }).innerText();
     const found = await gateway.call('findKey', { api_key: credential });

@@ -1,6 +1,6 @@
 /**
- * Calls of endpoints take what the OpenAPI document has, and nothing else. `npm run types` compiles
- * this file: an error that is expected and does not come is an error.
+ * Calls of endpoints accept what the OpenAPI document has, and nothing else. `npm run types`
+ * compiles this file, and fails if the line after a `@ts-expect-error` has no type error.
  */
 
 import { beforeEach, describe, expect, it } from '@jest/globals';

@@ -38,7 +38,10 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-/** Starts both without automatic notifications: each test delivers them when it needs them. */
+/**
+ * Starts the simulated Stripe and a gateway. The simulator does not send its notifications by
+ * itself: each test delivers them when it needs them.
+ */
 async function startPaying(env: Readonly<Record<string, string>>) {
   const stripe = await startStripeSimulator({
     secretKey: SECRET_KEY,
@@ -99,7 +102,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     (await postMessages(gateway, apiKey, userMessage('Hello'))).status;
   const shownBalance = async (page: Page) => (await valuesOf(page, '#balance data'))[0] ?? '';
 
-  /** Goes from the button to the provider's page. */
+  /** Starts a payment by the "Top up" button, which leads to the provider's page. */
   async function leave(page: Page, amount: string, keep: 'keep the key' | 'forget the key') {
     await page.getByRole('button', { name: 'Top up' }).click();
     await page.getByLabel('Amount, USD').fill(amount);
@@ -109,7 +112,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await page.waitForURL(`${stripe.url}/**`);
   }
 
-  it('leads from an exhausted key to an answered request, without a reload', async () => {
+  it('lets the holder of a used-up key pay until the key works again, without a reload', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.00000000000001' });
     await sendTraffic(gateway, [apiKey], { count: 1, seed: 7 });
     expect(await ask(apiKey)).toBe(401);

@@ -25,9 +25,10 @@ import { READ_TOKEN, sendTraffic, startPages } from './support/traffic.js';
 const FOREIGN = 'claude-opus-4-8';
 const SET_ASIDE = 'claude-opus-4-6';
 const DAY_MS = 86_400_000;
-/** So that midnight may pass during the tests. */
+/** @param offset - In days from today. */
 const dayText = (offset: number) =>
   new Date(Date.now() + offset * DAY_MS).toISOString().slice(0, 10);
+/** From yesterday to tomorrow, because midnight may pass during the tests. */
 const RANGE = { from: dayText(-1), until: dayText(1) };
 const PART = `bill?from=${RANGE.from}&until=${RANGE.until}`;
 
@@ -47,7 +48,7 @@ beforeAll(async () => {
   });
   ({ apiKey } = await gateway.createKey());
   consoleUrl = `${gateway.adminUrl}/console/`;
-  // Who may only read sees all of it.
+  // A token that may only read must be enough for everything on this screen.
   cookie = await consoleCookie(consoleUrl, READ_TOKEN);
 });
 afterAll(async () => {
@@ -66,7 +67,7 @@ const reported = () =>
   gateway.call('reconcileProvider', { from: RANGE.from, until: dayText(2), tolerance_usd: '0' });
 
 describe("the provider's bill", () => {
-  it('is the same for traffic through the gateway, for the days that were chosen', async () => {
+  it('equals the ledger after traffic through the gateway, for the days that were chosen', async () => {
     const { page, context, problems } = await open();
     await page.getByRole('link', { name: "compare it with the provider's bill" }).click();
     await page.getByLabel('First day').waitFor();
@@ -127,14 +128,14 @@ describe("the provider's bill", () => {
         .evaluateAll((rows) => rows.map((each) => each.getAttribute('data-cause')));
       expect(causes).toEqual(difference.requests.map(({ cause }) => cause));
       await eventually(async () => {
-        expect(await details.getByText('No request explains it').count()).toBe(
+        expect(await details.getByText('No request explains this difference').count()).toBe(
           difference.requests.length === 0 ? 1 : 0,
         );
       });
       await row.getByRole('button').click();
     }
     expect(differences.flatMap(({ requests }) => requests)).toMatchObject([{ cause: 'set_aside' }]);
-    // What is worth no more than this is within the tolerance.
+    // A tolerance that is not an amount is refused. One above all differences accepts them.
     await page.getByLabel('Tolerance, USD').fill('much');
     await page.getByRole('button', { name: 'Compare' }).click();
     await eventually(async () => {
@@ -194,11 +195,11 @@ describe("the provider's bill", () => {
     await other.stop();
   });
 
-  it.each(LOOKS)('has nothing that axe finds, and fits, at $width px in $theme', async (look) => {
+  it.each(LOOKS)('passes axe and fits the window at $width px in $theme', async (look) => {
     const watched = await open(look);
     const { page, context, problems } = watched;
     await openPart(page, PART);
-    // An opened one has another name.
+    // The button of an opened row is named "Close the…", so the first match is always unopened.
     for (const [index, unopened] of [2, 1].entries()) {
       await page
         .getByRole('button', { name: /^Open the/ })

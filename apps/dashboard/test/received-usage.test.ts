@@ -41,7 +41,7 @@ function charge(id: string, input = 10): Charge {
 }
 
 describe('received usage', () => {
-  it('is the same in the three formats, alone, in an array and by lines', () => {
+  it('is read from all three formats: one object alone, an array, and one object per line', () => {
     for (const item of [NATIVE, CHAT, RESPONSES]) {
       for (const text of [
         JSON.stringify(item),

@@ -15,7 +15,7 @@ import {
 const MOST = 10n ** 30n;
 
 describe('amounts in the browser', () => {
-  it('are read and written as the gateway does', () => {
+  it('are read and written as in the gateway', () => {
     assert(
       property(bigInt({ min: -MOST, max: MOST }), (amount) => {
         const text = billing.formatUsd(amount);
@@ -30,7 +30,7 @@ describe('amounts in the browser', () => {
     expect(sumUsd([])).toBe('0');
   });
 
-  it('are refused in any other form', () => {
+  it('are refused unless they are plain decimals of at most 14 places', () => {
     for (const text of ['', '1e3', '.5', '1.', '0.000000000000001', 'NaN', '1,5']) {
       expect(() => parseUsd(text)).toThrow(RangeError);
     }
@@ -46,7 +46,7 @@ describe('amounts in the browser', () => {
     expect(exactUsd('-1234.56789012345678')).toBe('−$1,234.56789012345678');
   });
 
-  it('are taken as people type them, or not at all', () => {
+  it('are read with a dollar sign, separators and spaces, and in no other form', () => {
     expect(readTypedUsd(' $1,250.50 ')).toBe('1250.5');
     expect(readTypedUsd('-5')).toBe('-5');
     for (const text of ['', 'five', '5 USD', '1e9']) expect(readTypedUsd(text)).toBeUndefined();

@@ -1,4 +1,7 @@
-/** Accounts with several keys, caps, corrections, statements and rights, over the ports. */
+/**
+ * Accounts with several keys, caps, corrections, statements and rights, as a running gateway serves
+ * them to clients and operators.
+ */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
@@ -74,7 +77,7 @@ describe('an account with several keys', () => {
     expect(keys.data.map(({ id }) => id).sort()).toEqual([first.id, second.id].sort());
   });
 
-  it('reports that none of its keys can spend the money when it is credited', async () => {
+  it('reports, when it is credited, that none of its keys can spend the money', async () => {
     const { id } = await gateway.createKey();
     await gateway.call('revokeKey', { key_id: id });
     const topUp = { key_id: id, top_up_id: id, amount_usd: '1' };
@@ -103,8 +106,10 @@ describe('a cap', () => {
     await gateway.call('updateKey', { key_id: capped.id, cap_day_usd: null });
     expect((await ask(capped.apiKey)).status).toBe(200);
   });
+});
 
-  it('of models refuses the others by name, and lists only its own', async () => {
+describe('a key with a list of allowed models', () => {
+  it('is refused other models by name, and GET /v1/models lists only the allowed ones', async () => {
     const key = await newKey(await newAccount('100'), { models: ['claude-haiku-4-5'] });
     const refused = await ask(key.apiKey);
     expect(refused.status).toBe(403);
@@ -120,7 +125,7 @@ describe('a cap', () => {
 });
 
 describe('a creation', () => {
-  it('happens once under its Idempotency-Key, with its credit', async () => {
+  it('makes one key and one credit, however often it is sent under one Idempotency-Key', async () => {
     const input = { name: 'order-77', balance_usd: '5', idempotency_key: 'order-77' };
     const outcomes = await Promise.all([1, 2, 3].map(() => gateway.call('createKey', input)));
     expect(new Set(outcomes.map(({ id }) => id)).size).toBe(1);
@@ -151,7 +156,7 @@ describe('a rotated key', () => {
 });
 
 describe('a statement', () => {
-  it('adds up to the last digit, in each of its forms', async () => {
+  it('adds up to the last digit, has no private notes, and escapes texts in CSV and HTML', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '10' });
     const { account_id: accountId } = await gateway.call('showKey', { key_id: id });
     await ask(apiKey);
@@ -196,7 +201,7 @@ describe('a statement', () => {
     expect(bad.json.error.message).toMatch(/^month: /);
   });
 
-  it('of a shared account is only for a key that may manage it', async () => {
+  it('of a shared account is shown only to a key that may manage it', async () => {
     const accountId = await newAccount('10');
     const [member, manager] = [
       await newKey(accountId),
@@ -211,7 +216,7 @@ describe('a statement', () => {
 });
 
 describe('sums of usage', () => {
-  it('equal the charges, by any dimension', async () => {
+  it('equal the charges, whichever dimensions they are grouped by', async () => {
     const { id, apiKey } = await gateway.createKey();
     await ask(apiKey);
     await ask(apiKey);

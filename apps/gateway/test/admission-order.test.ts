@@ -1,4 +1,7 @@
-/** A key is admitted or refused before the body is read: the effects on the connection. */
+/**
+ * A key is admitted or refused before the body is read. The tests check what the client gets, and
+ * what happens to its connection and its lease.
+ */
 
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -24,7 +27,7 @@ const EXPECT = 'Expect: 100-continue';
 const CONTINUE = /^HTTP\/1\.1 100 Continue\r\n\r\n$/;
 const ANSWER = /\r\n\r\n\{.*\}$/;
 
-/** A request of an admitted key whose body has not begun. */
+/** Starts a request of an admitted key, and sends nothing of its body. */
 async function startUpload(apiKey: string) {
   const client = connectTo(gateway);
   client.send(headOf({ apiKey, headers: [LENGTH, EXPECT] }));
@@ -121,7 +124,7 @@ const BOMB = gzipSync(' '.repeat(4 * 1024 * 1024));
 const REQUESTS: [what: string, headers: string[], body: Uint8Array | undefined][] = [
   ['whose body never comes', [LENGTH], undefined],
   ['that waits for 100 Continue', [LENGTH, EXPECT], undefined],
-  ['whose body comes in chunks, or never', ['Transfer-Encoding: chunked'], undefined],
+  ['whose body is chunked and never comes', ['Transfer-Encoding: chunked'], undefined],
   ['with a gzip bomb', ['Content-Encoding: gzip', `Content-Length: ${String(BOMB.length)}`], BOMB],
 ];
 
@@ -157,8 +160,8 @@ describe.each([
 });
 
 /**
- * Sends without reading. If the connection is reset meanwhile, the client loses a response that has
- * already arrived.
+ * Reads nothing until everything is sent. If the gateway reset the connection meanwhile, the client
+ * would lose the response that had already arrived, and the test would fail.
  */
 async function sendBlindly(client: RawClient, bytes: string): Promise<void> {
   client.socket.pause();
@@ -249,7 +252,7 @@ describe('the lease of a key', () => {
     expect(gateway.simulator.journal.requests()).toHaveLength(3);
   });
 
-  it('is released with the answer, so that the next request on the same connection gets it', async () => {
+  it('is released with the answer, so that the next request on the same connection is served', async () => {
     const apiKey = await key({ concurrency: 1 });
     const client = await startUpload(apiKey);
     client.send(BODY);
@@ -267,10 +270,10 @@ it('a request with a refused body takes a permit of its key', async () => {
   expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(429);
 });
 
-describe('a key that is suspended while it uploads', () => {
+describe('a key that is suspended during an upload of more than a second', () => {
   it.each([
     ...['/v1/messages', '/v1/messages/count_tokens', '/v1/chat/completions', '/v1/responses'],
-  ])('to %s for more than a second is refused at the end', async (path) => {
+  ])('is refused when the body sent to %s is complete, and nothing is charged', async (path) => {
     const { services } = gateway.running;
     const { now } = services;
     const { id, apiKey } = await gateway.createKey();

@@ -45,7 +45,7 @@ afterAll(async () => {
 
 interface Ledger {
   readonly env: Readonly<Record<string, string>>;
-  /** Makes all entries forty days old, and removes their seals. */
+  /** Makes all entries forty days old, and removes their seals, which contain the old times. */
   readonly age: () => Promise<void>;
 }
 
@@ -96,7 +96,7 @@ const ledgers: Readonly<Record<string, () => Promise<Ledger>>> = {
 };
 
 describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => {
-  it('moves old charges into a file while the gateway runs, and every read reports it', async () => {
+  it('moves old charges into a file while the gateway runs, and reads report what is archived', async () => {
     const { env, age } = await ledgers[kind]!();
     const serving = { ...env, UPSTREAM_URL: simulator.url, UPSTREAM_API_KEY: UPSTREAM_KEY };
     const file = join(directory, `${kind}.jsonl`);
@@ -194,7 +194,7 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
       expect.stringContaining(`; charges before ${until.toISOString()} are archived`),
     ]);
 
-    // An archived charge is not booked again, whatever time a record of it names.
+    // An archived charge is not booked again, whether a record of it has no time or a later one.
     const [archived = ''] = ids;
     const usageOf = (request_id: string, more: object) =>
       JSON.stringify({

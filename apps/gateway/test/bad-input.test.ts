@@ -30,7 +30,7 @@ beforeEach(() => {
   gateway.simulator.reset();
 });
 
-/** Nothing went upstream and nothing was charged. */
+/** Expects that nothing was sent upstream and nothing was charged. */
 async function expectNothingHappened(): Promise<void> {
   expect(gateway.simulator.journal.requests()).toHaveLength(0);
   const { data } = await gateway.call('listLedger', { key_id: keyId, kind: 'charge' });
@@ -244,11 +244,11 @@ describe('a million', () => {
     expect(roomy.simulator.journal.requests()).toHaveLength(0);
   });
 
-  it('members of a member go upstream in the native format and are left out in the chat format', async () => {
+  it('members of an object pass in the native format; the chat format refuses them, and drops a tenth as many', async () => {
     const body = `${asked},"metadata":{${members}}}`;
     expect((await postMessages(roomy, key, body)).status).toBe(200);
     expect(roomy.simulator.journal.requests().at(-1)!.bytes).toBe(body.length);
-    // Once parsed, they would take many times their bytes.
+    // The chat format parses the body, which would take many times the memory of its bytes.
     const refused = await postChat(roomy, key, body);
     expect(refused.status).toBe(400);
     expect((await refused.json()).error.message).toBe('the body has too many values for its size');
@@ -295,7 +295,7 @@ describe('a list of 100,001 items', () => {
     ['stop', postChat, { stop: 'LIST' }, 'a'],
     ['messages.0.content', postChat, { messages: messageOf({ content: 'LIST' }) }, text],
     ['messages.0.tool_calls', postChat, { messages: messageOf({ tool_calls: 'LIST' }) }, {}],
-  ] as const)('is refused by name: %s', async (name, post, more, item) => {
+  ] as const)('is refused, naming the list: %s', async (name, post, more, item) => {
     const response = await post(roomy, key, bodyWith(more, list(item)));
     expect(response.status).toBe(400);
     const { error } = await response.json();
@@ -304,7 +304,7 @@ describe('a list of 100,001 items', () => {
   });
 
   it.each([postMessages, postChat])(
-    'is one item too long: 100,000 messages are served',
+    'is one item longer than allowed: 100,000 messages are served',
     async (post) => {
       const messages = list({ role: 'user', content: 'word '.repeat(20) }, 100_000);
       const served = roomy.simulator.journal.requests().length;
@@ -317,7 +317,7 @@ describe('a list of 100,001 items', () => {
   it.each([
     ['messages.0', postMessages],
     ['messages.0', postChat],
-  ] as const)('and an object of 1,001 members are refused by name: %s', async (name, post) => {
+  ] as const)('is refused, and so is an object of 1,001 members: %s', async (name, post) => {
     const members = Array.from({ length: 999 }, (_, n) => [`k${String(n)}`, 0]);
     const messages = messageOf(Object.fromEntries(members));
     const refused = await post(roomy, key, { ...userMessage('Hello'), messages });
@@ -696,7 +696,7 @@ function cachePoints(count: number) {
   }));
 }
 
-/** Without a declared length, in pieces; the server may answer before the end. */
+/** Sends a body in pieces without declaring its length. The server may answer before the end. */
 async function sendChunked(path: string, body: string): Promise<{ status: number }> {
   const { hostname, port } = new URL(gateway.url);
   const socket = connect(Number(port), hostname);

@@ -67,7 +67,7 @@ async function startUploads(count: number): Promise<{ apiKey: string; clients: R
 }
 
 describe('bodies in flight', () => {
-  it('of one key take at most its share: then 429 without 100 Continue, and other keys are served', async () => {
+  it("of one key take at most the key's share: then 429 without 100 Continue, and other keys are served", async () => {
     const { apiKey, clients } = await startUploads(2);
     expect(await reservedBytes()).toBe(2 * MAX_BODY_BYTES);
 
@@ -143,7 +143,7 @@ describe.each([
   ['messages', postMessages, '/v1/messages'],
   ['chat.completions', postChat, '/v1/chat/completions'],
   ['responses', postResponses, '/v1/responses'],
-] as const)('after a request of %s nothing stays reserved that', (_dialect, post, path) => {
+] as const)('no memory stays reserved for a request of %s that', (_dialect, post, path) => {
   /** The second body is prepared in the worker thread. */
   const bodies = ['Hello', 'Hello '.repeat(500_000)];
 
@@ -169,7 +169,7 @@ describe.each([
     ['was refused for its body', 400, '{"model":5}'],
     ['was refused for its model', 404, JSON.stringify({ ...userMessage('Hello'), model: 'm' })],
     ['was too large when it was decompressed', 413, gzipSync(' '.repeat(5 * MEBIBYTE))],
-    ['was not what its encoding says', 400, Buffer.from('not compressed')],
+    ['was not in the encoding that it declared', 400, Buffer.from('not compressed')],
   ])('%s', async (_what, status, body) => {
     const { apiKey } = await gateway.createKey();
     const isText = typeof body === 'string';
@@ -178,7 +178,7 @@ describe.each([
     expect(await reservedBytes()).toBe(0);
   });
 
-  it('the upstream failed', async () => {
+  it('failed upstream', async () => {
     const { apiKey } = await gateway.createKey();
     for (const text of bodies) {
       gateway.simulator.script({ error: { type: 'api_error' } });
@@ -189,7 +189,7 @@ describe.each([
     }
   });
 
-  it('the upstream did not take', async () => {
+  it('could not be sent, because the upstream cannot be reached', async () => {
     const { services } = gateway.running;
     const { upstream } = services;
     const nobody = createUpstreamClient(
@@ -205,7 +205,7 @@ describe.each([
     expect(await reservedBytes()).toBe(0);
   });
 
-  it('its client left, during its body or after it', async () => {
+  it('was abandoned by its client, during its body or after it', async () => {
     const { apiKey } = await gateway.createKey();
     for (const text of bodies) {
       const body = JSON.stringify(userMessage(text));

@@ -31,7 +31,7 @@ afterEach(async () => {
   }
 });
 
-/** The same gateway for other origins. */
+/** Serves the same gateway to pages of other origins. */
 async function serveTo(...origins: string[]): Promise<{ readonly url: string }> {
   const app = createApp({ ...gateway.running.services, corsOrigins: new Set(origins) });
   const server = createHttpServer(app);

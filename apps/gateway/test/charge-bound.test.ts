@@ -5,8 +5,8 @@ import { NO_LIMITS } from './support/no-limits.js';
 
 const price = defaultPriceTable().find('claude-sonnet-4-6')!;
 /**
- * The highest price of a prompt token is 3.75 USD per million (cache writes), that of the reply is
- * 15.
+ * In USD per million tokens, the highest rate of a prompt is 3.75 (cache writes), and the rate of
+ * the reply is 15.
  */
 const inUsdPerMillion = (units: bigint) => Number(units) / 1e14 / 1e-6;
 const prepare = createPreparer({
@@ -17,7 +17,7 @@ const prepare = createPreparer({
 });
 const boundOf = (bytes: Uint8Array, hasLongContext = false) => {
   const preparation = prepare({ format: 'messages', body: bytes, hasLongContext }, NO_LIMITS);
-  if (preparation.outcome === 'too_large') throw new Error('a limit that does not exist');
+  if (preparation.outcome === 'too_large') throw new Error('refused for a limit that is not set');
   return preparation;
 };
 const amountOf = (body: unknown, hasLongContext = false) => {

@@ -96,7 +96,7 @@ describe('with everything on', () => {
     },
   );
 
-  it('refuses a strict schema that cannot be guaranteed, by its path, free of charge', async () => {
+  it('refuses a strict schema that cannot be guaranteed, naming its path, free of charge', async () => {
     const open = { type: 'object', properties: { a: { type: 'object' } }, required: ['a'] };
     const json_schema = { name: 'x', strict: true, schema: open };
     const response_format = { type: 'json_schema' as const, json_schema };
@@ -109,7 +109,7 @@ describe('with everything on', () => {
     });
   });
 
-  it('streams thinking while it is generated, and then signed; the history contains it again', async () => {
+  it('streams thinking as it is generated and then signed, and sends it upstream again with the history', async () => {
     const stream = await client.chat.completions.create({
       model: 'claude-opus-4-8',
       messages,

@@ -28,7 +28,7 @@ async function startUpstream(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
 }
 
-/** One model a page, after the model that `after_id` names. */
+/** Lists one model per page, starting after the model that `after_id` names. */
 function offers(...ids: readonly string[]): RequestListener {
   return (req, res) => {
     const { pathname, searchParams } = new URL(req.url ?? '', 'http://upstream');
@@ -143,7 +143,7 @@ describe('the price table', () => {
       ...{ input: '3', output: '15', cache_read: '0.3', cache_write_5m: '3.75' },
       cache_write_1h: '3.75',
     });
-    // At the first time, the rates of this model stay as they are.
+    // The first of its changes leaves the rates of this model as they are, so it is not shown.
     expect(next.get(MODEL)).toEqual({
       effective_from: '2099-01-01T00:00:00.000Z',
       rates: {

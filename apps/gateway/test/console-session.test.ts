@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 
 describe('a log-in', () => {
-  it('answers who it is, and sets a cookie that no script can read', async () => {
+  it('names the operator and sets a cookie that no script can read', async () => {
     const response = await logIn(ADMIN_TOKEN);
     expect(response.status).toBe(200);
     expect(response.headers.get('cache-control')).toBe('no-store');

@@ -28,8 +28,8 @@ interface Seen {
 }
 
 /**
- * Sends the next request as soon as an earlier one has passed or was late, with `parallel` of them
- * at a time.
+ * Keeps `parallel` requests of a key waiting: whenever one has passed, or was refused because it
+ * waited too long, the next one is sent.
  */
 function drive(
   ceiling: FairCeiling,
@@ -93,7 +93,7 @@ describe('three keys, one of them greedy', () => {
   });
 });
 
-it('one key alone may use all of it', async () => {
+it('one key alone may use all of the ceiling', async () => {
   const ceiling = open({ requestsPerMinute: 600 });
   const alone = drive(ceiling, { key: 'alone', parallel: 10 });
   await elapse();
@@ -113,8 +113,8 @@ it('a key gains no larger share by having been idle', async () => {
 it('a request larger than the ceiling passes, and the next one waits for it', async () => {
   const ceiling = open({ tokensPerMinute: 60_000 });
   expect(ceiling.pass('key', 4_000)).toEqual({ outcome: 'passed' });
-  // The bucket is 2,000 below zero, so the wait is two seconds at 1,000 a second, and a little more
-  // to be above zero.
+  // The bucket is at -2,000 tokens and gains 1,000 a second, so it is above zero after a little
+  // more than two seconds.
   const next = ceiling.pass('key', 1);
   await jest.advanceTimersByTimeAsync(1_990);
   expect(ceiling.waiting).toBe(1);
@@ -122,7 +122,7 @@ it('a request larger than the ceiling passes, and the next one waits for it', as
   expect(await next).toEqual({ outcome: 'passed' });
 });
 
-it('the usage corrects what was expected, in both directions', () => {
+it('the usage of a response corrects the expected tokens, up or down', () => {
   const ceiling = open({ tokensPerMinute: 60_000 });
   expect(ceiling.pass('key', 1_900)).toEqual({ outcome: 'passed' });
   ceiling.correct(200);

@@ -203,7 +203,7 @@ describe.each([
     const response = await begin(path, apiKey);
     await untilTheUpstreamWaits();
     expect(isServed).toBe(false);
-    // One more read from the upstream may be added.
+    // The buffer may exceed its limit by one more read from the upstream.
     expect(answer.writableLength).toBeLessThanOrEqual(MEBIBYTE + 128 * 1024);
     const reserved = await readMetric(gateway, 'gateway_memory_reserved_bytes');
     expect(reserved).toBeGreaterThan(0);
@@ -225,10 +225,10 @@ describe.each([
   });
 
   it.each([
-    ['and never reads', false],
-    ['but occasionally', true],
+    ['at all', false],
+    ['except occasionally', true],
   ])(
-    '%s, is eventually disconnected; the upstream is read to its end and charged',
+    '%s is eventually disconnected; the upstream is read to its end, and the key is charged',
     async (_what, reads) => {
       const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
       Object.assign(gateway.running.services, { patience: { ...patience, clientPausesMs: 500 } });

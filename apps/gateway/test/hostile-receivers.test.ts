@@ -44,7 +44,7 @@ async function serve(
   return `http://127.0.0.1:${String(await listen(server))}/`;
 }
 
-/** A receiver that sends raw bytes instead of HTTP, and counts its connections. */
+/** Starts a receiver that sends raw bytes instead of HTTP, and counts its connections. */
 async function serveBytes(bytes: string): Promise<{ url: string; connections: () => number }> {
   let connections = 0;
   const server = createServer((socket) => {
@@ -119,7 +119,7 @@ describe('a webhook to a receiver', () => {
     expect(await send(url, { timeoutMs: 300 })).toEqual(failed('no response within 0.3 s'));
   });
 
-  it('that never ends its response is delivered, and the connection closed', async () => {
+  it('that never ends its response is delivered, and the connection is closed', async () => {
     let closed = 0;
     const url = await serve((_, response) => {
       response.writeHead(200).flushHeaders();
@@ -133,7 +133,7 @@ describe('a webhook to a receiver', () => {
     await until(() => closed === 1);
   });
 
-  it('that sends 10 MB is delivered, and most of it never read', async () => {
+  it('that sends 10 MB is delivered, and most of the response is never read', async () => {
     let isFinished = false;
     let isClosed = false;
     const url = await serve((_, response) => {
@@ -243,7 +243,7 @@ describe('a receiver inside the network', () => {
     '::ffff:8.8.8.8',
     '64:ff9b::808:808',
     '2606:4700::1111',
-  ])('is none at the address %s', (address) => {
+  ])('does not have the address %s', (address) => {
     expect(isPublicAddress(address)).toBe(true);
   });
 });
@@ -275,14 +275,14 @@ describe('a name of a receiver', () => {
   }
 
   it.each([true, false])(
-    'that resolves to both is connected to outside only (all: %s)',
+    'that resolves inside and outside the network is connected to outside only (all: %s)',
     async (all) => {
       expect(await resolve([inside, outside, inside], all)).toEqual([outside]);
     },
   );
 
   it.each([true, false])(
-    'that resolves to the inside is not connected to (all: %s)',
+    'that resolves only inside the network, or to nothing, is not connected to (all: %s)',
     async (all) => {
       await expect(resolve([inside], all)).rejects.toThrow(PrivateAddressError);
       await expect(resolve([], all)).rejects.toThrow(PrivateAddressError);

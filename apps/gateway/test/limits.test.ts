@@ -107,7 +107,7 @@ it('a gateway is connected to every node of a Redis Cluster before its first req
     const clients = String(await node.client('LIST'))
       .trim()
       .split('\n');
-    // ioredis names the connections that it opens for other purposes.
+    // ioredis names the connections that it opens for other purposes than commands.
     const nameless = clients.filter(
       (line) => / name= /.test(line) && !line.includes(`id=${ownId} `),
     );

@@ -104,7 +104,7 @@ describe('GET /v1/models', () => {
     ['?before_id=nothing', 'before_id', /^before_id: is not a model that is offered$/],
     ['?after_id=', 'after_id', /^after_id: is not a model that is offered$/],
     ['?after_id=a&after_id=b', 'after_id', /^after_id: must be given once$/],
-  ])('refuses %s by name: %s', async (query, field, message) => {
+  ])('refuses %s, naming %s', async (query, field, message) => {
     const { status, body } = await list(query);
     expect(status).toBe(400);
     expect(body).toMatchObject({

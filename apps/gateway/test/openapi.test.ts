@@ -30,7 +30,7 @@ const ADMIN_TOKEN = 'admin-token-of-the-tests';
 
 let gateway: TestGateway;
 let stripe: StripeSimulator;
-/** This provider has served no request, so its reports differ from the ledger. */
+/** This simulator has served no request, so its reports differ from the ledger. */
 let provider: UpstreamSimulator;
 beforeAll(async () => {
   const [secretKey, webhookSecret] = ['sk_test_of_the_document', 'whsec_of_the_document'];

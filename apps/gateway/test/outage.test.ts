@@ -243,7 +243,7 @@ describe('a database that is slow', () => {
   });
 });
 
-/** A ping of the native format, a comment of the chat format. */
+/** Whether each stream has had a ping (native format) or a comment (chat format). */
 function hasSignOfLife(streams: readonly { readonly text: string }[]): boolean {
   return streams.every(({ text }) => /\nevent: ping\n|\n: \S/.test(text));
 }

@@ -86,7 +86,7 @@ describe('a request that the balance might not cover', () => {
     }
     expect(gateway.simulator.journal.requests()).toEqual([]);
     expect(await balanceOf(id)).toBe(parseUsd('0.01'));
-    // Exactly the shortfall makes it fit.
+    // A top-up of exactly the shortfall is enough.
     await gateway.call('topUp', { key_id: id, top_up_id: `more-${id}`, amount_usd: shortfall! });
     const again = userMessage('Hello', { max_tokens: 10_000 });
     expect((await postMessages(gateway, apiKey, again)).status).toBe(200);
@@ -152,7 +152,7 @@ describe('compaction, which the operator allows', () => {
     },
   };
 
-  it('alone has the hold of a reply, and is charged', async () => {
+  it('on its own is held for like a reply, and is charged', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.02' });
     gateway.simulator.script(summarized);
     const body = userMessage('Hello', { compaction: { type: 'summarize' }, max_tokens: 500 });
@@ -163,7 +163,7 @@ describe('compaction, which the operator allows', () => {
     expect(await holds('live')).toEqual([]);
   });
 
-  it('of a growing context is refused by name, because nothing limits its charge', async () => {
+  it('of a growing context is refused, naming the member, because nothing limits its charge', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '5' });
     const body = userMessage('Hello', {
       context_management: { edits: [{ type: 'compact_20260112' }] },

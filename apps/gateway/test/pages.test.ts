@@ -83,7 +83,7 @@ const ports = () =>
   ] as const;
 
 describe('a page', () => {
-  it('is where browsers that ask for / are sent, and no other client', async () => {
+  it('is where browsers that ask for / are redirected; other clients are not', async () => {
     for (const [base, prefix] of ports()) {
       const browser = await get(base, '/', { accept: BROWSER });
       expect(browser.status).toBe(302);
@@ -99,7 +99,7 @@ describe('a page', () => {
     }
   });
 
-  it('is asked for again each time, and sent only if it has changed', async () => {
+  it('is revalidated each time, and sent again only if it has changed', async () => {
     for (const [base, prefix, name] of ports()) {
       const page = await get(base, `${prefix}/?tab=1`);
       expect(page.status).toBe(200);
@@ -204,7 +204,7 @@ describe('a page', () => {
     expect((await get(gateway.adminUrl, '/dashboard/')).status).toBe(404);
   });
 
-  it('can be switched off, and a folder without it is refused by name', async () => {
+  it('can be switched off; a folder without it is refused, naming PAGES_DIR', async () => {
     const without = await startTestGateway({ env: { PAGES_DIR: 'none' } });
     try {
       for (const [base, path] of [

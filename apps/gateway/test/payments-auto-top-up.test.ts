@@ -88,13 +88,13 @@ describePayments((bench) => {
       expect(await balanceOf(saver.accountId)).toBe('26');
     });
 
-    it('whose response is lost charges once, and its notification credits it', async () => {
+    it('whose response is lost charges the method once, and credits the account once', async () => {
       const saver = await newSaver('1');
       bench.stripe.setDown(true);
       await run();
       bench.stripe.setDown(false);
       await run();
-      // The attempt is young: another replica may still be waiting for the response.
+      // The attempt is not repeated yet: another replica may still be waiting for its response.
       expect(await balanceOf(saver.accountId)).toBe('1');
       const known = (await payments().autoTopUp.find(saver.accountId))!;
       const { attempt } = known.data;
@@ -142,7 +142,7 @@ describePayments((bench) => {
       }
     });
 
-    it('of a shared account is for a key that may manage it', async () => {
+    it('of a shared account is allowed only to a key that may manage it', async () => {
       const { accountId, apiKey } = await newCustomer();
       await bench.gateway.call('createKey', { name: 'second', account_id: accountId });
       expect((await put(apiKey, order)).status).toBe(403);

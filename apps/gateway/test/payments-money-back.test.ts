@@ -18,7 +18,7 @@ describePayments((bench) => {
   } = bench;
 
   describe('refunds and disputes', () => {
-    it('a refund is one adjustment, by the console or the provider, and a debt disables the key', async () => {
+    it('a refund by an operator or at the provider is booked once; a balance below 0 disables the key', async () => {
       const payer = await newPayer();
       await deliverAll(payer.events);
       const input = { payment_id: payer.paymentId, refund_id: 'r1', amount_usd: '5' };
@@ -50,7 +50,7 @@ describePayments((bench) => {
       ]);
     });
 
-    it('of several payments, the newest is spent last', async () => {
+    it('count the oldest of several payments as spent first', async () => {
       const payer = await newPayer('10');
       await deliverAll(payer.events);
       const { paymentId, checkoutId } = await start(payer.apiKey, '20');
@@ -118,7 +118,7 @@ describePayments((bench) => {
       expect(await balanceOf(first!.accountId)).toBe('19');
     });
 
-    it('that the provider does not answer is a 503 that changes nothing', async () => {
+    it('fails with 503 while the provider is down, and so does a top-up, which can then be repeated', async () => {
       bench.stripe.setDown(true);
       const compared = bench.gateway.call('reconcilePayments', range());
       await expect(compared).rejects.toMatchObject({ status: 503 });

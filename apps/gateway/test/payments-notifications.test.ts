@@ -79,7 +79,7 @@ describePayments((bench) => {
       expect(await balanceOf(payer.accountId)).toBe('20');
     });
 
-    it('that are too large or do not end are refused, and so is another method', async () => {
+    it('that are too large are refused with 413, and other methods than POST with 405', async () => {
       const url = `${bench.gateway.url}/webhooks/stripe`;
       const headers = { 'stripe-signature': 't=1,v1=a' };
       const body = 'x'.repeat(300_000);
@@ -87,7 +87,7 @@ describePayments((bench) => {
       expect((await fetch(url)).status).toBe(405);
     });
 
-    it('that differ from what was started credit nothing and raise an alarm', async () => {
+    it('that differ from the payment that was started credit nothing and raise an alarm', async () => {
       for (const [reason, change] of [
         ['other_amount', { amount_received: 2_001 }],
         ['other_currency', { currency: 'eur' }],
@@ -118,7 +118,7 @@ describePayments((bench) => {
       }
     });
 
-    it('of the other mode are refused; those of other uses of the account change nothing', async () => {
+    it('of live mode are refused in test mode; those of payments not started here change nothing', async () => {
       const { accountId, events } = await newPayer();
       const [event] = events;
       expect(await deliver({ ...event!, livemode: true })).toBe(400);
@@ -154,7 +154,7 @@ describePayments((bench) => {
   });
 });
 
-/** The same numbers at each run. */
+/** Returns a pseudorandom sequence, the same at each run. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

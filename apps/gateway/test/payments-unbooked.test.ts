@@ -12,7 +12,7 @@ describePayments((bench) => {
     return data.map(({ id }) => id);
   };
 
-  /** A payment at the provider that was started elsewhere, and its notifications. */
+  /** Makes a payment that this gateway did not start, and delivers its notifications. */
   async function newUnknown(amountCents = 2_000) {
     const { accountId } = await newCustomer();
     const { url } = await bench.payments().provider.startCheckout({

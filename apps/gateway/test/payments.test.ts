@@ -19,7 +19,7 @@ describePayments((bench) => {
   } = bench;
 
   describe('a top-up', () => {
-    it('leads from an exhausted key to an answered request', async () => {
+    it('makes an exhausted key work again once the payment is confirmed', async () => {
       const customer = await newCustomer('0.00000000000001');
       expect(await ask(customer.apiKey)).toBe(200);
       expect(await ask(customer.apiKey)).toBe(401);
@@ -48,7 +48,7 @@ describePayments((bench) => {
       expect(await notifiedOf(customer.accountId)).toEqual(['payment.succeeded']);
     });
 
-    it('is one page per Idempotency-Key of an account', async () => {
+    it('opens one payment page for each Idempotency-Key of an account', async () => {
       const [customer, other] = [await newCustomer(), await newCustomer()];
       const body = { amount_usd: '20' };
       const answers = await Promise.all([1, 2, 3].map(() => startWith(customer.apiKey, body, 'k')));
@@ -88,7 +88,7 @@ describePayments((bench) => {
       expect(started()).toBe(before);
     });
 
-    it('with a delayed method counts when the money arrives, and not before', async () => {
+    it('with a delayed method is credited when the money arrives, and not before', async () => {
       for (const [end, balance, state] of [
         ['succeeded', '20', 'paid'],
         ['failed', '0', 'failed'],

@@ -114,7 +114,7 @@ describe.each([
     expect(await statusOf(after, used.key)).toBe(200);
     expect(await statusOf(after, made.key)).toBe(200);
     expect(await statusOf(after, idle.key)).toBe(401);
-    // Still counted, so that dropping the old pepper too early is seen.
+    // Still counted, so that an operator who dropped the old pepper too early can see it.
     expect(await counted(after)).toBe(old.length - 1);
     await stop(after);
   });

@@ -6,7 +6,7 @@ import { runTorture } from './support/torture.js';
 
 const hasCompiler = spawnSync('cc', ['--version']).status === 0;
 
-// The recorder of disk writes is a library in C.
+// The recorder of disk writes is a library in C, which the test compiles.
 (hasCompiler ? it : it.skip)(
   'loses no acknowledged charge when the power is cut or the process is killed (needs a C compiler)',
   () => {

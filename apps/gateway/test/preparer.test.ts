@@ -96,7 +96,7 @@ describe('requests in the worker thread', () => {
       { ...manyMessages(2_000), tools: Array.from({ length: 100 }, (_, n) => tool(n)), seed: 5 },
       true,
     ],
-  ])('%s: has the same outcome', async (_what, format, body, isInThread) => {
+  ])('%s: has the same outcome as on the main thread', async (_what, format, body, isInThread) => {
     const expected = createPreparer(RULES)(jobOf(format, body), NO_LIMITS);
     const prepared = openPreparer().prepare(jobOf(format, body), 'key');
     expect(prepared instanceof Promise).toBe(isInThread);

@@ -198,7 +198,7 @@ describe('gateway serve', () => {
     expect(JSON.parse(audit.out)).toMatchObject({ is_sound: true, gap_usd: '0' });
   });
 
-  it('names the variable it cannot use, and exits with 2', async () => {
+  it('names the variable it cannot use, and exits with status 2', async () => {
     const result = await cli([], { PORT: 'eighty' });
     expect(result.code).toBe(2);
     expect(result.err).toContain('PORT');
@@ -387,7 +387,7 @@ describe('the command line', () => {
         prompt_tokens_details: { cached_tokens: 4 },
       },
     };
-    // In the responses format `input_tokens` counts the whole prompt.
+    // In the responses format `input_tokens` counts the whole prompt: 4 + 2 + 3.
     const responses = {
       request_id: 'req_nobody_either',
       usage: {

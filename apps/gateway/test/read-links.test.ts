@@ -1,4 +1,4 @@
-/** Links for reading: the data that they show, the actions that they never allow, and their end. */
+/** Links for reading: the data that they show, the actions that they refuse, and when they end. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createReadLinks } from '../src/read-links.js';
@@ -57,7 +57,7 @@ describe('a link for reading', () => {
     expect(bodyOf(await ask(link, 'dashboard/balance'))).not.toMatchObject({ balance_usd: 100 });
   });
 
-  it('names its key, its end, and the page that it opens', async () => {
+  it('is returned with its key, its expiry and the page that it opens', async () => {
     const { id, apiKey } = await gateway.createKey();
     const before = Date.now();
     const made = bodyOf(await ask(apiKey, 'dashboard/links', post({ expires_in_seconds: 3_600 })));
@@ -105,7 +105,7 @@ describe('a link for reading', () => {
       headers: { authorization: `Bearer ${link}` },
     });
     expect(admin.status).toBe(401);
-    // It shows the keys, because the key itself may see them.
+    // The link shows the keys of the account, because the key itself may see them.
     expect((await ask(link, 'dashboard/keys')).status).toBe(200);
     expect(await gateway.call('showKey', { key_id: id })).toMatchObject({
       spent_usd: '0',
@@ -123,7 +123,7 @@ describe('a link for reading', () => {
     const [manager, member] = [await newKey('manage'), await newKey('use')];
     const stranger = await gateway.createKey();
     const link = await linkOf(manager.apiKey, { key_id: member.id });
-    // It reads with the rights of that key, which may not list the keys of the account.
+    // The link has the rights of that key, which may not list the keys of the account.
     expect((await ask(link, 'dashboard/balance')).status).toBe(200);
     expect((await ask(link, 'dashboard/keys')).status).toBe(403);
     for (const [apiKey, key_id, status] of [
@@ -167,7 +167,7 @@ describe('a link for reading', () => {
     expect((await ask(next, 'dashboard/balance')).status).toBe(401);
   });
 
-  it('with a time that cannot be used is refused by name', async () => {
+  it('with an expiry that cannot be used is refused, naming the field', async () => {
     const { apiKey } = await gateway.createKey();
     for (const expires_in_seconds of [0, 59, 366 * 86_400 + 1, 1.5, 'soon', null]) {
       const refused = await ask(apiKey, 'dashboard/links', post({ expires_in_seconds }));

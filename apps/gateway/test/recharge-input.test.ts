@@ -19,7 +19,7 @@ it.each([
   [{ request_id: 'req_\ud9e4' }, 'request_id: must not contain half of a surrogate pair'],
   [{ model: 'a\u0007' }, 'model: must not contain control characters'],
   [{ at: '0000-01-01T00:00:00Z' }, 'at: must be within the years 1 to 9999'],
-])('%j is refused by its name, and nothing is charged', async (wrong, problem) => {
+])('%j is refused, naming the field, and nothing is charged', async (wrong, problem) => {
   const charge = {
     request_id: 'req_lost',
     key_id: keyId,

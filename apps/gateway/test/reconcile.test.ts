@@ -1,6 +1,7 @@
 /**
- * `gateway reconcile` on a running gateway: a day of random traffic, losses of every kind, and the
- * reports of the simulated provider as the witness. Runs on both ledgers.
+ * `gateway reconcile` on a running gateway, with both ledgers. It must find no difference from the
+ * simulated provider's reports after a day of random traffic, and must find each kind of loss that
+ * the tests cause.
  */
 
 import { spawn } from 'node:child_process';
@@ -229,7 +230,7 @@ describe.each([
     return response;
   }
 
-  /** A difference in which the provider has exactly these tokens more than the ledger. */
+  /** Expects that the provider has exactly these tokens more than the ledger, and their worth. */
   function expectMore(difference: Difference | undefined, billed: readonly BilledUsage[]): void {
     const expected = (Object.keys(ITEM_OF) as TokenType[]).flatMap((type) => {
       const tokens = billed.reduce((sum, usage) => sum + usage.tokens[type], 0);
@@ -247,7 +248,7 @@ describe.each([
     ).toEqual(expected);
   }
 
-  it('a day of random traffic in both formats is the same, token for token and to the last unit', async () => {
+  it('reports no difference, in tokens or money, after a day of random traffic in both formats', async () => {
     const random = randomOf(20261101);
     const some = async (): Promise<void> => {
       const [written5m, written1h] = [random(900), random(900)];
@@ -280,7 +281,7 @@ describe.each([
     expect(parseUsd(report.ledger_usd)).toBeGreaterThan(parseUsd('0.1'));
   });
 
-  it('a client that leaves in the middle is charged, so it makes no difference', async () => {
+  it('reports no difference after a client has left in the middle, because the client is charged', async () => {
     const leaving = new AbortController();
     const response = await fetch(`${gateway.url}/v1/messages`, {
       method: 'POST',
@@ -306,7 +307,7 @@ describe.each([
   it('names each loss with its tokens, its worth and its request, and nothing else', async () => {
     const cut = await billing(async () => {
       await ask(CUT, { cut: { afterEvents: 3, how: 'end' } }, { stream: true });
-      // The gateway may or may not have read the beginning of this one.
+      // The reset may come before the gateway has read anything. The loss must be named anyway.
       await ask(CUT, { cut: { afterEvents: 3, how: 'reset' } }, { stream: true });
     });
     const setAside = await billing(() => ask(SET_ASIDE, { usage: { output_tokens: -4 } }));
@@ -397,7 +398,7 @@ describe.each([
     expect((await reconcile(['--tolerance', report.difference_usd])).code).toBe(0);
     const below = formatUsd(total - 1n);
     expect((await reconcile(['--tolerance', below])).code).toBe(1);
-    // The command opens the ledger itself, too, and says the same.
+    // Without ADMIN_URL, the command opens the ledger itself, and reports the same.
     const local = await reconcile([], env);
     expect(local).toEqual(await reconcile());
     const printed = await gatewayCommand(['reconcile', ...RANGE, '--log', log], overApi());
@@ -441,7 +442,7 @@ describe.each([
     ['a part of a day', { day: '2020-01-01T01:00:00Z' }, /data\.0\.starting_at: must be 00:00/],
     ['a wrong count', { result: { output_tokens: -1 } }, /data\.0\.results\.0\.output_tokens: /],
     ['a missing count', { result: { cache_creation: {} } }, /cache_creation\.ephemeral_5m_/],
-  ])('ends with 3 and says why: %s', async (_what, fault, message) => {
+  ])('exits with status 3 and says why: %s', async (_what, fault, message) => {
     const alter = (page: Readonly<Record<string, unknown>>) => {
       const [first, ...rest] = page['data'] as Record<string, unknown>[];
       const [result, ...results] = (first?.['results'] ?? []) as object[];
@@ -453,7 +454,8 @@ describe.each([
       return { ...page, data: [bucket, ...rest], ...('alter' in fault ? fault.alter : {}) };
     };
     const script = 'error' in fault || 'body' in fault ? fault : { alter };
-    // Both reports are asked for at once.
+    // Queued twice: the command requests both reports concurrently, and either request may take the
+    // first script.
     simulator.scriptReport(script as never);
     simulator.scriptReport(script as never);
     const ran = await gatewayCommand(['reconcile', ...RANGE], overApi());
@@ -467,7 +469,7 @@ describe.each([
     [{ amount: 5 }, /results\.0\.amount: /],
     [{ currency: 'EUR' }, /results\.0\.currency: /],
     [{ model: null }, /results\.0\.model: is missing for tokens/],
-  ])('ends with 3 for a cost of an invalid form: %j', async (wrong, message) => {
+  ])('exits with status 3 for a cost of an invalid form: %j', async (wrong, message) => {
     const alter = (page: Readonly<Record<string, unknown>>) => {
       const text = JSON.stringify(page);
       // Only the cost report has amounts.
@@ -482,7 +484,7 @@ describe.each([
     expect([ran.code, ran.err]).toEqual([3, expect.stringMatching(message)]);
   });
 
-  it('reports other costs of the provider, which belong to no tokens', async () => {
+  it('reports costs of the provider that are not for tokens, such as a web search', async () => {
     const before = (await reconcile()).report;
     const search = { amount: '2', currency: 'USD', cost_type: 'web_search', model: null };
     const alter = (page: Readonly<Record<string, unknown>>) => {
@@ -510,25 +512,31 @@ describe.each([
     ['--log', [...RANGE, '--log', '/'], /\/: EISDIR/],
     ['--log', [...RANGE, '--log', __filename], /has no line of the gateway's log/],
     ['--until', ['--from', '2026-11-02'], /--until/],
-  ])('ends with 2 and names what cannot be used: %s', async (_what, args, message) => {
-    const ran = await gatewayCommand(['reconcile', ...args], overApi());
-    expect([ran.code, ran.err]).toEqual([2, expect.stringMatching(message)]);
-    expect(ran.out).toBe('');
-  });
+  ])(
+    'exits with status 2 and names the argument that cannot be used: %s',
+    async (_what, args, message) => {
+      const ran = await gatewayCommand(['reconcile', ...args], overApi());
+      expect([ran.code, ran.err]).toEqual([2, expect.stringMatching(message)]);
+      expect(ran.out).toBe('');
+    },
+  );
 
   it.each([
     [{ from: 'x', until: '2026-11-02' }, /^from: must be a day/],
     [{ from: '2026-11-01', until: '2026-11-31' }, /^until: must be a day/],
     [{ from: '2026-11-02', until: '2026-11-01' }, /^until: must be after from/],
     [{ from: '2026-11-01', until: '2026-11-02', tolerance_usd: '-1' }, /^tolerance_usd: /],
-  ])('refuses over the admin API, naming the field: %j', async (input, message) => {
-    await expect(call('reconcileProvider', input)).rejects.toMatchObject({
-      status: 400,
-      message: expect.stringMatching(message),
-    });
-  });
+  ])(
+    'refuses invalid input over the admin API with 400, naming the field: %j',
+    async (input, message) => {
+      await expect(call('reconcileProvider', input)).rejects.toMatchObject({
+        status: 400,
+        message: expect.stringMatching(message),
+      });
+    },
+  );
 
-  it('needs a key for the reports', async () => {
+  it('exits with status 2 without an admin key for the reports, or with a key of another kind', async () => {
     const { ANTHROPIC_ADMIN_KEY: _key, ...without } = env;
     const ran = await gatewayCommand(['reconcile', ...RANGE], without);
     expect([ran.code, ran.err]).toEqual([

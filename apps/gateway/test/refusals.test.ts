@@ -129,13 +129,16 @@ describe.each([
     },
   );
 
-  it.each(PASSING)('for %s (%i) lets SDKs decide', async (_what, status, wait, ask) => {
-    const response = await ask(post);
-    expect(response.status).toBe(status);
-    expect(response.headers.get('x-should-retry')).toBe(null);
-    expect(response.headers.get('retry-after')).toEqual(wait);
-    expect(await response.text()).not.toMatch(/x-api-key/i);
-  });
+  it.each(PASSING)(
+    'for %s (%i) leaves it to SDKs whether to retry',
+    async (_what, status, wait, ask) => {
+      const response = await ask(post);
+      expect(response.status).toBe(status);
+      expect(response.headers.get('x-should-retry')).toBe(null);
+      expect(response.headers.get('retry-after')).toEqual(wait);
+      expect(await response.text()).not.toMatch(/x-api-key/i);
+    },
+  );
 });
 
 describe('the refusal of', () => {

@@ -210,19 +210,29 @@ describe('a client that closes while its charge is made durable', () => {
   });
 
   it.each([
-    ['with a reset, ', '/v1/messages', (socket: Socket) => socket.resetAndDestroy(), false],
-    ['with a reset, ', '/v1/chat/completions', (socket: Socket) => socket.resetAndDestroy(), false],
-    ['with a reset, ', '/v1/responses', (socket: Socket) => socket.resetAndDestroy(), false],
-    ['by half closing, gets its answer, ', '/v1/messages', (socket: Socket) => socket.end(), true],
+    ['with a reset', '/v1/messages', (socket: Socket) => socket.resetAndDestroy(), false],
+    ['with a reset', '/v1/chat/completions', (socket: Socket) => socket.resetAndDestroy(), false],
+    ['with a reset', '/v1/responses', (socket: Socket) => socket.resetAndDestroy(), false],
     [
-      'by half closing, gets its answer, ',
+      'by half-closing, and gets its answer,',
+      '/v1/messages',
+      (socket: Socket) => socket.end(),
+      true,
+    ],
+    [
+      'by half-closing, and gets its answer,',
       '/v1/chat/completions',
       (socket: Socket) => socket.end(),
       true,
     ],
-    ['by half closing, gets its answer, ', '/v1/responses', (socket: Socket) => socket.end(), true],
+    [
+      'by half-closing, and gets its answer,',
+      '/v1/responses',
+      (socket: Socket) => socket.end(),
+      true,
+    ],
   ])(
-    '%s(%s) is charged once, exactly, and can look the charge up',
+    '%s (%s) is charged once, exactly, and can look the charge up',
     async (_how, path, go, answered) => {
       const { id, apiKey } = await gateway.createKey();
       const { store } = gateway.running.services;
@@ -296,7 +306,7 @@ describe('a charge that cannot be recorded', () => {
     }
   });
 
-  it('for an unforeseen reason is answered, and its lease is released, too', async () => {
+  it('for an unforeseen reason gives the client an error, and releases the lease', async () => {
     const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
     jest.spyOn(gateway.running.services.store, 'settle').mockRejectedValueOnce(new Error('a bug'));
     const response = await postMessages(gateway, apiKey, userMessage('Hello'));

@@ -122,8 +122,8 @@ async function cli(
 }
 
 /**
- * The input rates that the processes report. Connections are not kept, so that all processes get
- * requests.
+ * Reads the input rates that the processes report. Each request has a connection of its own, so
+ * that all processes get requests.
  */
 async function ratesSeen({ gateway, apiKey }: Setup, asks = 12): Promise<Set<string>> {
   const seen = new Set<string>();
@@ -155,7 +155,7 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     await until(() => setup.gateway.output().includes('"msg":"settings loaded"'));
   });
 
-  it('a bad file changes nothing, and the answer and the log name the place', async () => {
+  it('a bad file changes nothing; the answer names the variable and the place, and the log has a line', async () => {
     const setup = await start(workers);
     const before = await settingsOf(setup);
     setup.price('0.00000001');

@@ -133,7 +133,7 @@ async function watch(response: Response): Promise<Watched> {
 
 const FINAL = /message_delta|message_stop|\[DONE\]|"usage":\{"prompt/;
 
-/** Request ids and counts of the charges of a key, by plain SQL. */
+/** Reads the request ids and the counts of a key's charges by plain SQL. */
 function chargesOf(keyId: string) {
   return querySql<Served & { readonly id: string; readonly delta: string }>(
     database,
@@ -147,7 +147,7 @@ function chargesOf(keyId: string) {
 const chargeOf = ({ input, output }: Served): bigint =>
   BigInt(input) * 300_000_000n + BigInt(output) * 1_500_000_000n;
 
-/** Each charge is a usage that the upstream served, at its price, and no two are the same. */
+/** Expects that each charge is for a message that the upstream served, at its price, and once. */
 async function expectOnlyServed(keyId: string): Promise<void> {
   const charges = await chargesOf(keyId);
   for (const { messageId, input, output, delta } of charges) {
@@ -267,7 +267,7 @@ describe('a replica that is killed', () => {
 });
 
 describe('a replica that gets SIGTERM', () => {
-  it('accepts no new request, completes all streams, charges them and exits with 0', async () => {
+  it('accepts no new request, completes all streams, charges them and exits with status 0', async () => {
     const a = await startReplica();
     const { id, api_key: key } = await createKey(a, { concurrency: 100 });
     upstream.shut();
@@ -299,7 +299,7 @@ describe('a replica that gets SIGTERM', () => {
 });
 
 describe('a replica that is stopped for longer than its leases last', () => {
-  it('lets others run at most the concurrency meanwhile, and settles once when it continues', async () => {
+  it("lets others run at most the key's concurrency meanwhile, and settles once when it continues", async () => {
     const [a, b] = await Promise.all([startReplica(), startReplica()]);
     const { id, api_key: key } = await createKey(a, { concurrency: 2 });
     upstream.shut();

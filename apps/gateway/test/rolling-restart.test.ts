@@ -65,7 +65,7 @@ async function statusOf(url: string): Promise<number> {
 }
 
 describe.each(['1', '2'])('DRAIN_DELAY_S with WORKERS=%s', (workers) => {
-  it('makes /readyz answer 503 on both ports, takes requests meanwhile, then ends with 0', async () => {
+  it('makes /readyz answer 503 on both ports, takes requests meanwhile, then exits with status 0', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'gateway-drain-'));
     dataDirs.add(dataDir);
     const gateway = await start({ DATA_DIR: dataDir, WORKERS: workers, DRAIN_DELAY_S: '5' });

@@ -34,7 +34,7 @@ describe.each([
   ],
   [
     '0.137',
-    // The part of both generations that is used here has the same type.
+    // The members used here have the same types in both generations.
     (options: { baseURL: string; apiKey: string }) =>
       new Anthropic0({ ...options, maxRetries: 0 }) as unknown as Anthropic,
   ],
@@ -55,7 +55,7 @@ describe.each([
     expect(message.usage.output_tokens).toBeGreaterThan(0);
   });
 
-  it('streams a message that its helper accumulates to the unstreamed one', async () => {
+  it('streams a message from which its helper makes the same message as without a stream', async () => {
     const params = {
       model: MODEL,
       max_tokens: 100,

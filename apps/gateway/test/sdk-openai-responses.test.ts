@@ -57,7 +57,7 @@ describe.each([
   ],
   [
     '6.x',
-    // The part of both generations that is used here has the same type.
+    // The members used here have the same types in both generations.
     (options: { baseURL: string; apiKey: string }) =>
       new OpenAI6({ ...options, maxRetries: 0 }) as unknown as OpenAI,
   ],
@@ -83,7 +83,7 @@ describe.each([
     expect(entries[0]).toMatchObject({ endpoint: 'responses', streamed: false });
   });
 
-  it('streams a response that its helper accumulates to the unstreamed one', async () => {
+  it('streams a response from which its helper makes the same one as without a stream', async () => {
     const params = {
       model: MODEL,
       input: 'Call get_weather for Paris',
@@ -220,7 +220,7 @@ describe.each([
     expect(gateway.simulator.journal.requests()).toEqual([]);
   });
 
-  it('sees an error in the middle of a stream as an error, and pays nothing for it', async () => {
+  it('throws on an error in the middle of a stream, which costs nothing', async () => {
     const before = await spent();
     gateway.simulator.script({
       streamError: { afterEvents: 3, type: 'overloaded_error', message: 'Overloaded' },

@@ -31,7 +31,7 @@ describe.each([
   ],
   [
     '6.x',
-    // The part of both generations that is used here has the same type.
+    // The members used here have the same types in both generations.
     (options: { baseURL: string; apiKey: string }) =>
       new OpenAI6({ ...options, maxRetries: 0 }) as unknown as OpenAI,
   ],
@@ -64,7 +64,7 @@ describe.each([
     expect(total_tokens).toBe(prompt_tokens + completion_tokens);
   });
 
-  it('streams a completion that its helper accumulates to the unstreamed one', async () => {
+  it('streams a completion from which its helper makes the same one as without a stream', async () => {
     const params = {
       model: MODEL,
       messages: [{ role: 'user' as const, content: 'Tell me something' }],

@@ -62,12 +62,12 @@ const spansCounted = (outcome: string) => `gateway_trace_spans_total{outcome="${
 
 describe('a collector', () => {
   it.each(['down', 'silent', 'refusing'])(
-    'that is down or never answers fails no request, and its lost spans are counted and logged once: %s',
+    'that is %s makes no request fail; the lost spans are counted and logged once',
     async (kind) => {
       const collector = await startSpanReceiver(() => (kind === 'silent' ? undefined : 400));
       if (kind === 'down') await collector.close();
       const served = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
-      // Two spans each: more than can wait.
+      // Each request has two spans, so these are more than can wait for the collector.
       await send(served, 1_500);
       const lost = kind === 'refusing' ? 'failed' : 'dropped';
       await until(async () => ((await readMetric(served, spansCounted(lost))) ?? 0) > 0);

@@ -41,7 +41,7 @@ describe('the sampler', () => {
     },
   );
 
-  it('samples the trace ids of the gateway itself by the ratio of all programs', () => {
+  it("samples the gateway's own traces by their trace id, as OpenTelemetry's ratio sampler does", () => {
     expect(sampledOf({ ratio: 0.01, followsParent: true })).toBe(10_000);
     expect(sampledOf({ ratio: 0, followsParent: true })).toBe(0);
   });

@@ -35,7 +35,7 @@ const ENDPOINTS = [
   ['responses', postResponses, '/v1/responses'],
 ] as const;
 
-/** The answer is read to its end. @returns the request's id, by which its trace is found */
+/** Reads the answer to its end. @returns the request's id, by which its trace is found */
 async function idOf(response: Response): Promise<string> {
   await response.text();
   return response.headers.get('x-gateway-request-id')!;
@@ -347,7 +347,7 @@ describe('the trace of a client', () => {
 
   it.each([
     ['of 12,000 characters', `a=${'x'.repeat(12_000)}`],
-    ['of 4,000 members', Array.from({ length: 1_500 }, (_, n) => `k${String(n)}=1`).join(',')],
+    ['of 1,500 members', Array.from({ length: 1_500 }, (_, n) => `k${String(n)}=1`).join(',')],
     ['of commas', ','.repeat(12_000)],
     ['of another form', '====, ;;; ,\u00e9=1'],
   ])(
@@ -392,7 +392,7 @@ describe('requests that make no span', () => {
   });
 });
 
-it('the collector gets the service, and the credential that the operator gave', () => {
+it('the collector gets the name of the service and the credential that the operator set', () => {
   expect(collector.last()?.url).toBe('/v1/traces');
   expect(collector.last()?.headers.authorization).toBe(`Bearer ${COLLECTOR_SECRET}`);
   const [span] = collector.spans;

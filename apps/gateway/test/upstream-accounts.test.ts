@@ -101,7 +101,7 @@ it('a key stays with one account, and keys are spread over all of them', async (
 describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
   const more = { stream: form === 'streamed' };
 
-  it('answers 429 is not used for the time it names; the request moves and is charged once', async () => {
+  it('answers 429 is not used for the time it names; the other one gets the request, charged once', async () => {
     const setup = await start();
     const { gateway, simulators, key, home, other } = setup;
     simulators[home].script({
@@ -118,12 +118,12 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
   });
 
   it.each<[string, ScriptedReply]>([
-    ['credential', { error: { type: 'authentication_error' } }],
+    ['refuses its credential', { error: { type: 'authentication_error' } }],
     [
-      'bill',
+      'has no credit left',
       { error: { type: 'invalid_request_error', message: 'Your credit balance is too low' } },
     ],
-  ])('refuses its %s is left out and reported', async (_what, reply) => {
+  ])('%s is left out and reported', async (_what, reply) => {
     const setup = await start();
     const { gateway, simulators, key, home, other } = setup;
     simulators[home].scriptWhen(() => true, reply);
@@ -134,7 +134,7 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
     expect(await stateOf(setup, home, 'refused')).toBe(1);
   });
 
-  it('is gone is not used for a while; the request moves', async () => {
+  it('cannot be reached is not used for a while; the request moves to the other account', async () => {
     const setup = await start();
     const { gateway, simulators, key, home, other } = setup;
     await simulators[home].close();
@@ -150,7 +150,7 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
     ['reports invalid usage', { usage: { input_tokens: 'many', output_tokens: -1 } }],
     ['fails', { error: { type: 'api_error' } }],
     ['is overloaded', { error: { type: 'overloaded_error' } }],
-  ])('%s after it took the request: it is not sent again', async (_what, reply) => {
+  ])('%s after it took the request: the request is not sent again', async (_what, reply) => {
     const setup = await start();
     const { gateway, simulators, key, home } = setup;
     simulators[home].script(reply);
@@ -160,7 +160,7 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
   });
 });
 
-it('an error about the request itself is passed on and moves nothing', async () => {
+it('an error about the request itself is passed on, and the other account does not get it', async () => {
   const setup = await start();
   const { gateway, simulators, key, home } = setup;
   simulators[home].script({ error: { type: 'invalid_request_error', message: 'messages: odd' } });
@@ -237,7 +237,7 @@ it.each<[string, unknown, string]>([
     { accounts: [{ name: 'a', api_key_file: '/none' }] },
     'accounts.0.api_key_file: ',
   ],
-])('UPSTREAMS with %s is refused by name, without its secrets', (_what, json, problem) => {
+])('UPSTREAMS with %s is refused, naming the place and no secret', (_what, json, problem) => {
   const file = join(newFolder(), 'upstreams.json');
   writeFileSync(file, JSON.stringify(json));
   expect(() => readUpstreams(file)).toThrow(`UPSTREAMS: ${problem}`);

@@ -47,7 +47,7 @@ function prepare(
   const bytes = Buffer.from(JSON.stringify(body));
   const job = { format: 'messages', body: bytes, hasLongContext: false } as const;
   const preparation = createPreparer(rules)(job, NO_LIMITS);
-  if (preparation.outcome === 'too_large') throw new Error('a limit that does not exist');
+  if (preparation.outcome === 'too_large') throw new Error('refused for a limit that is not set');
   return preparation.outcome === 'refused'
     ? { refusal: preparation.refusal.message, chargeBound: 0n, bytes: bytes.length }
     : { refusal: undefined, chargeBound: preparation.chargeBound!, bytes: bytes.length };
@@ -111,7 +111,7 @@ describe('every member of a request', () => {
   it('that holds free-form data is skipped by its name, and no other is', () => {
     // Each entry of `fallbacks` may have further members; `properties` is inside `input_schema`.
     const expected = freeForm.filter((name) => !['fallbacks', 'properties'].includes(name));
-    // The caller of a tool is described by a type of tool.
+    // `caller` is free-form too: its `type` names the tool that made the call, and defines no tool.
     expect([...expected, 'caller'].sort()).toEqual([...FREE_FORM].sort());
     const all = Object.values(places).flat();
     for (const name of FREE_FORM) {
@@ -203,9 +203,10 @@ it.each(places.cache)('cache points at %s are counted, and a fifth is refused', 
   expect(prepare({ ...place, system }).refusal).toMatch(/^cache_control: at most 4 .*found 5$/);
 });
 
-it.each(iterationTypes)('usage of an iteration of kind %s is counted or named', (type) => {
+it.each(iterationTypes)('usage of an iteration of kind %s is added or reported', (type) => {
   const counts = { input_tokens: 7, output_tokens: 8 };
-  // The `message` entry alone adds up to the counts, so another entry must be counted or named.
+  // The `message` entry alone has all the counts of the response. Any other entry is included in
+  // them, added to them, or reported as uncounted.
   const reading = readNativeUsage({
     ...counts,
     iterations: [

@@ -1,6 +1,6 @@
 /**
- * Only the four counts determine the charge. Because of details and further parts, no response is
- * free or refused.
+ * Only the four counts determine the charge. Odd details, or parts that the counts leave out, never
+ * make a response free or refused.
  */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -129,7 +129,7 @@ describe('work that the counts of a message leave out', () => {
     },
   );
 
-  it('by an unknown model, or of an unknown kind, is set aside and counted', async () => {
+  it('by an unknown model, or with invalid counts, is set aside and counted', async () => {
     const { id, apiKey } = await gateway.createKey();
     const { quarantined } = await gateway.call('auditLedger', {});
     const before = await metric('gateway_usage_parts_set_aside_total');
@@ -145,7 +145,7 @@ describe('work that the counts of a message leave out', () => {
     expect(await metric('gateway_usage_parts_set_aside_total')).toBe(before + 2);
   });
 
-  it('of an unknown kind that the counts leave out is charged at the rates of the message', async () => {
+  it('of an unknown kind is charged at the rates of the message', async () => {
     const { id, apiKey } = await gateway.createKey();
     gateway.simulator.script({
       usage: usage({ type: 'critic', input_tokens: 7, output_tokens: 8 }),
@@ -157,7 +157,7 @@ describe('work that the counts of a message leave out', () => {
     );
   });
 
-  it('that adds up to more than a count can be is set aside, and the message is charged', async () => {
+  it('that would make a count larger than allowed is set aside, and the message is charged', async () => {
     const { id, apiKey } = await gateway.createKey();
     const before = await metric('gateway_usage_parts_set_aside_total');
     const most = 2 ** 31 - 1;

@@ -110,7 +110,7 @@ describe('an event whose delivery fails', () => {
     }
   }
 
-  it('is tried for a day, ever more rarely', () => {
+  it('is tried for a day, at growing intervals', () => {
     const seconds = attemptsOf(createdAt, 0.5).map((at) => (at - createdAt) / 1_000);
     expect(seconds.slice(0, 7)).toEqual([0, 5, 35, 155, 755, 2_555, 6_155]);
     const last = seconds.at(-1)!;
@@ -119,7 +119,7 @@ describe('an event whose delivery fails', () => {
     expect(seconds).toHaveLength(18);
   });
 
-  it('varies its delays by a fifth', () => {
+  it('varies its delays by up to a fifth', () => {
     const [early, late] = [0, 1].map((random) =>
       nextAttempt(RETRY_SCHEDULE, EVENT, { now: createdAt, random }),
     );

@@ -162,8 +162,8 @@ async function usagesOf(streams: readonly Watched[]) {
 }
 
 /**
- * Every usage that clients received was charged, nothing else was, and the audit finds the ledger
- * sound.
+ * Expects that every usage that clients received was charged and nothing else was, and that the
+ * audit finds the ledger sound.
  */
 async function expectCharged(
   { call }: { readonly call: CallOperation },
@@ -187,7 +187,7 @@ function newDataDir(): Env {
   return { DATA_DIR: dataDir };
 }
 
-/** The same tests for the embedded ledger and for PostgreSQL and Redis. */
+/** Declares the tests that run on the embedded ledger and on PostgreSQL and Redis. */
 function describeWorkers(environment: () => Env | Promise<Env>): void {
   it('count the limits of a key together, not per worker', async () => {
     const gateway = await start(await environment());
@@ -281,7 +281,7 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
     expect([...clients.outcomes.keys()]).toEqual([200]);
   });
 
-  it('all finish their requests on SIGTERM, and the gateway exits with 0', async () => {
+  it('all finish their requests on SIGTERM, and the gateway exits with status 0', async () => {
     const env = await environment();
     const gateway = await start(env);
     const key = await newKey(gateway);
@@ -426,7 +426,7 @@ describe('workers on PostgreSQL and Redis', () => {
 });
 
 describe.each([['1'], ['2']])('WORKERS=%s', (workers) => {
-  it('ends with 2 and names the variable when the port is taken', async () => {
+  it('ends with an error that names the variables when the port is taken', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const port = String((other.address() as AddressInfo).port);

@@ -3,7 +3,10 @@
  * database are a `StoreUnavailableError` instead.
  */
 
-/** The operator's id already belongs to another account or to another key. Nothing was changed. */
+/**
+ * The operator's id for an account or a key already belongs to another account or key. Nothing was
+ * changed.
+ */
 export class ExternalIdTakenError extends Error {
   override readonly name = 'ExternalIdTakenError';
 }
@@ -26,8 +29,9 @@ export class LedgerMoveError extends Error {
 }
 
 /**
- * The file of the embedded ledger cannot be used: another program's file, cut off, or with the
- * write-ahead log of another file beside it. The message says what to do. Nothing was changed.
+ * The file of the embedded ledger cannot be used: it belongs to another program, it is cut off, or
+ * the write-ahead log beside it belongs to another file. The message says what to do. Nothing was
+ * changed.
  */
 export class LedgerFileError extends Error {
   override readonly name = 'LedgerFileError';
@@ -53,7 +57,7 @@ export class SchemaMismatchError extends Error {
   override readonly name = 'SchemaMismatchError';
 }
 
-/** An archive cannot be made, or its file is not what it should be. The message says why. */
+/** An archive cannot be made, or its file is not sound. The message says why. */
 export class LedgerArchiveError extends Error {
   override readonly name = 'LedgerArchiveError';
 }

@@ -114,7 +114,7 @@ export type TopUpOutcome =
       readonly accountId: string;
       /** The account's balance after this entry, in units of 10^-14 USD. */
       readonly balance: bigint;
-      /** Keys of the account that may make requests now. */
+      /** How many keys of the account may make requests now. */
       readonly activeKeys: number;
     }
   /** The top-up id was used before for another account or with other contents. */
@@ -127,7 +127,7 @@ export type TopUpOutcome =
  * No column stores the standing. On PostgreSQL the SQL function `standing_of` derives it from the
  * rows of the key and its account on each read, through the view `key_standing`. In the embedded
  * ledger `embedded/sqlite/standing.ts` does the same. A key is disabled or enabled nowhere else, so
- * a credit that races an exhausting charge cannot leave the key in the wrong state.
+ * a credit that races with an exhausting charge cannot leave the key in the wrong state.
  *
  * - `exhausted`: the balance is zero or below, or a response since the last credit cost more than
  *   the balance could cover (`uncovered` is above zero).
@@ -186,7 +186,7 @@ export interface LedgerSummary {
   readonly writtenOff: bigint;
   /** Events given up after their last attempt. */
   readonly undeliveredEvents: number;
-  /** When the oldest event was written that is neither delivered nor given up. */
+  /** When the oldest event that is neither delivered nor given up was written. */
   readonly oldestPendingEventAt: Date | undefined;
   /** When the hash chain was last extended. */
   readonly lastSealAt: Date | undefined;
@@ -226,9 +226,9 @@ export interface BalanceStore {
    * Gives a key a new credential. Its id, account, limits and history stay.
    *
    * @param options.graceMs - How long the old credential still works; 0 when absent. A credential
-   * that is still in its grace period from an earlier rotation ends at once.
+   * that is still in its grace period from an earlier rotation stops working at once.
    * @param options.rotationId - Chosen by the caller; a replay with the same id changes nothing.
-   * Rotations and creations must not have the same ids.
+   * Rotations and creations share one set of ids: use an id for only one of them.
    */
   rotateKey(
     keyId: string,
@@ -239,8 +239,8 @@ export interface BalanceStore {
     },
   ): Promise<RotationOutcome>;
   /**
-   * Writes into the trail that a link was made. With the link, others may read everything that this
-   * key may read.
+   * Writes into the trail that a read link for this key was made. Anyone who has the link may read
+   * everything that the key may read.
    *
    * @returns `undefined`, and nothing is written, if there is no such key.
    */
@@ -325,7 +325,7 @@ export interface BalanceStore {
    */
   expire(options: { readonly keysWithinMs: number }): Promise<number>;
 
-  /** Sums of charges, in the order of the dimensions asked for. */
+  /** Sums of charges, sorted by the first requested dimension, then by the next ones. */
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
   /**
    * The balance of an account before the first entry at or after this time.
@@ -338,8 +338,8 @@ export interface BalanceStore {
   /** Writes an event that no change of the ledger causes. An event with an `id` is written once. */
   recordEvent(event: NewEvent): Promise<void>;
   /**
-   * Creates or changes a document, only if its version is still the one that was read. Of several
-   * that change the same version at once, one succeeds.
+   * Creates or changes a document, only if its version is still the one that was read. If several
+   * calls change the same version at once, one of them succeeds.
    *
    * @throws {RangeError} An argument that cannot be stored: `data` above 64 KiB of JSON.
    */
@@ -355,8 +355,8 @@ export interface BalanceStore {
     readonly limit: number;
   }): Promise<readonly StoredEvent[]>;
   /**
-   * Takes the oldest event of each account, if it is due, so that events arrive in order. No other
-   * call takes these events before `leaseMs` has passed.
+   * Takes the oldest event of each account, if it is due, so that the events of an account arrive
+   * in order. No other call takes these events before `leaseMs` has passed.
    */
   takeDueEvents(options: {
     readonly limit: number;
@@ -403,16 +403,15 @@ export interface BalanceStore {
    */
   sealEntries(options?: { readonly all?: boolean }): Promise<SealHead | undefined>;
   /**
-   * Adds the sums of past hours to the sums of their days, from which `readUsage` answers quickly.
-   * Call it about once a minute from every replica: one of them does the work. Without it, and for
-   * charges that come late, the answers are the same and only take longer.
+   * Adds the hourly totals of past hours to the daily totals, with which `readUsage` answers
+   * quickly. Call it about once a minute from every replica: one of them does the work. Without it,
+   * and for charges that come late, the answers are the same and only take longer.
    *
-   * @param options.before - Only hours that end by then; by default those that ended five minutes
-   * ago.
-   * @returns how many sums it added.
+   * @param options.before - Only hours that have ended by this time; five minutes ago when absent.
+   * @returns how many hourly totals it added.
    */
   rollUpUsage(options?: { readonly before?: Date }): Promise<number>;
-  /** Figures of the ledger as a whole, for an operator's monitoring. Reads every row of keys. */
+  /** Figures of the ledger as a whole, for an operator's monitoring. Reads the rows of all keys. */
   summarize(): Promise<LedgerSummary>;
   /**
    * Moves the charges before a day into a file; their sums stay. Charges, audits and reads go on
@@ -421,7 +420,7 @@ export interface BalanceStore {
    * Sums of usage, balances and statements of the archived period stay exact. Its charges are no
    * longer found by their ids, so the caller must not charge one of them again.
    *
-   * @throws {RangeError} `until` is not a day, or less than three days ago.
+   * @throws {RangeError} `until` is not 00:00 UTC of a day, or is less than three days ago.
    * @throws {LedgerArchiveError} The ledger is not sound, another archive is being made, or the
    * file cannot be written or belongs to something else. Nothing was deleted.
    */

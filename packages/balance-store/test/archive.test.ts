@@ -1,4 +1,4 @@
-/** Archives beside a running gateway: processes that are killed, full disks, moves and backups. */
+/** Archives of a ledger in use: processes that are killed, full disks, moves and backups. */
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -24,7 +24,7 @@ const DEADLINE = { deadlineMs: 20_000 };
 const DAY_MS = 86_400_000;
 const AGE_DAYS = 40;
 const UNTIL = new Date((Math.floor(Date.now() / DAY_MS) - 10) * DAY_MS);
-/** More than two steps of deletion. */
+/** More than two steps of deletion, each of which deletes 2,000 charges. */
 const CHARGES = 5_000;
 
 interface Place {
@@ -94,7 +94,7 @@ const places: Readonly<Record<Place['kind'], () => Promise<Place>>> = {
   },
 };
 
-/** A ledger whose charges are forty days old. */
+/** Makes a ledger whose charges are forty days old. */
 async function oldLedger(kind: Place['kind']) {
   const place = await places[kind]();
   const { store, rewrite } = place;
@@ -136,7 +136,7 @@ async function oldLedger(kind: Place['kind']) {
     charge,
     file: join(newDirectory(), 'archive.jsonl'),
     keyId: record.id,
-    /** The ledger has lost nothing, and counts nothing twice. */
+    /** Expects that the ledger has lost nothing and counts nothing twice. */
     expectSame: async () => {
       const { head: anchor } = before;
       expect(figuresOf(await store.audit({ anchor }))).toEqual(figuresOf(before));

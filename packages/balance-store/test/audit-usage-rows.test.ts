@@ -17,7 +17,7 @@ const sum = (hour: number, requests: bigint, rate = '1'): UsageFields => ({
 });
 
 describe('sums of usage that an audit reads', () => {
-  it('add up a sum that is rolled up and the one of charges that came late', () => {
+  it('add up the rolled-up sum of an hour and the sum of charges that came late', () => {
     expect(wholeSums([sum(1, 1n), sum(2, 2n), sum(2, 3n), sum(3, 4n)], 4)).toEqual([
       sum(1, 1n),
       { ...sum(2, 5n), counts: [5n, 0n, 0n, 0n, 2n], writtenOff: 4n },
@@ -25,7 +25,7 @@ describe('sums of usage that an audit reads', () => {
     ]);
   });
 
-  it('leave out the last one of a page that may be cut in two', () => {
+  it('leave out the last sum of a full page, because the next page may have the rest of it', () => {
     expect(wholeSums([sum(1, 1n), sum(2, 2n), sum(2, 3n)], 2)).toEqual([sum(1, 1n)]);
     expect(wholeSums([sum(1, 1n), sum(2, 2n), sum(3, 3n)], 2)).toEqual([sum(1, 1n), sum(2, 2n)]);
   });

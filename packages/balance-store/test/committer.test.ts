@@ -187,7 +187,7 @@ describe('committer', () => {
     await Promise.all(others);
   });
 
-  it('retries the quarantine itself', async () => {
+  it('retries when a settlement cannot be written to the quarantine', async () => {
     const { driver } = scriptedDriver(() => {
       throw new Refusal('bad');
     });

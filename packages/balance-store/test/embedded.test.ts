@@ -87,7 +87,7 @@ async function settleMany(store: BalanceStore, keyId: string, count: number) {
   return charges;
 }
 
-/** A ledger of a process that was killed, with its charges in the log that it left behind. */
+/** Makes the ledger of a process that was killed. Its charges are in the write-ahead log. */
 async function killedLedger(dataDir: string): Promise<Map<string, bigint>> {
   const acknowledged = new Map<string, bigint>();
   const writer = spawnWriter(['embedded', dataDir, '20'], acknowledged);
@@ -469,7 +469,7 @@ describe('embedded: backups', () => {
     await restored.close();
   });
 
-  it('need a ledger', async () => {
+  it('are refused if there is no ledger to back up', async () => {
     const dataDir = newDirectory();
     await expect(backUpEmbeddedLedger({ dataDir, to: join(dataDir, 'b') })).rejects.toThrow(
       LedgerFileError,

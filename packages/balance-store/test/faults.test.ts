@@ -77,7 +77,7 @@ async function openWithKey() {
   return { store, keyId: record.id, connectionString };
 }
 
-/** A database of a role that is not a superuser: the server's limits do not bind superusers. */
+/** Creates a database for a role that is not a superuser, because limits do not bind superusers. */
 async function openAsRole(role: string) {
   const administrated = await server.createDatabase();
   const administer = (sql: string, values?: readonly string[]) =>
@@ -257,7 +257,7 @@ describe('PostgreSQL faults', () => {
     const locker = new Client({ connectionString });
     await locker.connect();
     await locker.query('BEGIN; LOCK TABLE ledger_block');
-    // One for each connection in the operators' pool.
+    // One operation for each connection in the operators' pool.
     const errands = [store.sealEntries(), store.sealEntries()];
     const stuck = async () =>
       (await locker.query("SELECT FROM pg_locks WHERE locktype = 'relation' AND NOT granted")).rows;

@@ -32,7 +32,7 @@ const TOKEN = 300_000_000n;
 const FAR_MS = Date.parse('2200-01-01T00:00:00.000Z');
 const ALWAYS = { from: new Date(0), until: new Date(FAR_MS) };
 
-/** Keys of the two accounts. */
+/** For each key, the index of its account. */
 const OWNERS = [0, 0, 1] as const;
 const LOW_BALANCE = TOKEN;
 
@@ -161,7 +161,7 @@ const expireStep = () =>
     for (const account of model.accounts) expireCredits(model, account);
   });
 
-// Also of the current hour, so that all later charges come late.
+// Rolls up the current hour, too, so that all later charges come late.
 const rollUpStep = () =>
   step('rollUp()', async (_model, { store }) => {
     await store.rollUpUsage({ before: new Date(FAR_MS) });

@@ -4,8 +4,8 @@
  */
 
 /**
- * Paid money; promotional credit; credit that expires almost at once; credit that expires in a long
- * time.
+ * `paid`: paid money; `given`: promotional credit; `passing`: credit that expires almost at once;
+ * `far`: credit that expires after many years.
  */
 export type ModelCredit = 'paid' | 'given' | 'passing' | 'far';
 
@@ -25,7 +25,7 @@ export interface ModelAccount {
   adjusted: bigint;
   expired: bigint;
   entries: number;
-  /** Credits that expire or were given, in the order in which they are used. */
+  /** Credits that expire or are promotional, in the order in which they are used. */
   lots: ModelLot[];
   readonly events: string[];
 }
@@ -126,7 +126,7 @@ function useLots(account: ModelAccount, amount: bigint): void {
   account.lots = account.lots.filter(({ remaining }) => remaining > 0n);
 }
 
-/** Reduces the credits until no more is left of them than of the balance. */
+/** Reduces the credits until their sum is at most the balance. */
 function fitLots(account: ModelAccount): void {
   const total = account.lots.reduce((sum, { remaining }) => sum + remaining, 0n);
   useLots(account, max(0n, total - max(0n, account.balance)));

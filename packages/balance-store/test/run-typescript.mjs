@@ -1,5 +1,5 @@
-// Lets Node run these sources unbuilt, for tests that need processes of their own: imports are
-// written with the suffix of the built file.
+// Lets Node run these sources unbuilt, for tests that need processes of their own. Imports name the
+// built `.js` files, so this resolves them to the `.ts` files.
 
 import { registerHooks } from 'node:module';
 

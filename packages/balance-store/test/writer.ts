@@ -56,7 +56,7 @@ async function settleForEver(): Promise<never> {
   }
 }
 
-// Also the sums of the current hour, so that all later charges come late.
+// Rolls up the current hour, too, so that all later charges come late.
 async function rollUpForEver(): Promise<never> {
   for (;;) {
     await whenReachable(() => store.rollUpUsage({ before: new Date('2200-01-01') }));

@@ -78,7 +78,7 @@ describe('chargeOf', () => {
     );
   });
 
-  it('is additive, field by field', () => {
+  it('charges the sum of two usages the sum of their charges', () => {
     fc.assert(
       fc.property(usages, usages, rateText, rateText, (a, b, rateIn, rateOut) => {
         const rates = ratesOf({ rateIn, rateOut, factors: SPECIFIED_FACTORS });

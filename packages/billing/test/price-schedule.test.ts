@@ -84,9 +84,13 @@ describe('a price schedule', () => {
 });
 
 it.each<[string, unknown, string]>([
-  ['time', [{ rate_in: '1', rate_out: '1' }], 'models[0].price_changes[0].effective_from: must be'],
   [
-    'order',
+    'no time',
+    [{ rate_in: '1', rate_out: '1' }],
+    'models[0].price_changes[0].effective_from: must be',
+  ],
+  [
+    'the same time as the change before',
     [
       { effective_from: NOON, rate_in: '1', rate_out: '1' },
       { effective_from: NOON, rate_in: '2', rate_out: '2' },
@@ -94,21 +98,21 @@ it.each<[string, unknown, string]>([
     'models[0].price_changes[1].effective_from: must be later than that of the change before',
   ],
   [
-    'exact rate',
+    'a rate that is not exact',
     [{ effective_from: NOON, rate_in: '0.0000001', rate_out: '1' }],
     'models[0].price_changes[0].rate_in: has 7 decimals',
   ],
   [
-    'exact factor',
+    'a factor that is not exact',
     [{ effective_from: NOON, rate_in: '0.000001', rate_out: '1', cache_read: '0.000001' }],
     'models[0].price_changes[0].cache_read: times the input rate',
   ],
   [
-    'known field',
+    'an unknown field',
     [{ effective_from: NOON, rate_in: '1', rate_out: '1', cache_writ: '1' }],
     'models[0].price_changes[0].cache_writ: unknown field',
   ],
-])('a change without a right %s is refused by name', (_what, price_changes, problem) => {
+])('a change with %s is refused, and the field is named', (_what, price_changes, problem) => {
   const problems = problemsOf({ models: [{ ...MODEL, price_changes }] });
   expect(problems).toHaveLength(1);
   expect(problems[0]!.slice(0, problem.length)).toBe(problem);

@@ -97,7 +97,7 @@ describe('a checkout', () => {
 });
 
 describe('refunds and disputes', () => {
-  it('are facts with states, whoever makes them', async () => {
+  it('are read as facts with states, whoever makes them', async () => {
     const { checkoutId } = await start();
     const paymentId = stripe.pay(checkoutId);
     const common = { providerPaymentId: paymentId, currency: 'usd' };
@@ -219,7 +219,7 @@ describe('a notification', () => {
     expect(reading(body, signedAt(now - 290))).toBe('read');
   });
 
-  it('of the other mode, or without what money depends on, is no fact', () => {
+  it('of the other mode, or without a member that money depends on, is not read as a fact', () => {
     expect(read(event({ livemode: true }))).toEqual({ outcome: 'other_mode', mode: 'live' });
     const { object } = event().data;
     for (const [member, change] of [
@@ -248,7 +248,7 @@ describe('a notification', () => {
     expect(unreadable).toMatchObject({ outcome: 'unreadable', member: 'event' });
   });
 
-  it('is subscribed to by names that Stripe has', () => {
+  it('is subscribed to by event names that Stripe has, each once', () => {
     const names: readonly Stripe.WebhookEndpointCreateParams.EnabledEvent[] = NOTIFIED_EVENTS;
     expect(new Set(names).size).toBe(names.length);
   });

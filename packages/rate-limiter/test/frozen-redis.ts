@@ -11,7 +11,7 @@ export interface FrozenRedis {
   readonly advance: (ms: number) => Promise<void>;
 }
 
-/** Goes before a script and hides the global `redis` from it. */
+/** Goes before a script and replaces its global `redis`, so that TIME returns the test's time. */
 const prologue = (seconds: string, microseconds: string): string => `
 local real = redis
 local redis = {}

@@ -80,7 +80,7 @@ describe('takePermit', () => {
   );
 });
 
-/** Tokens as fractions of an interval: exact integers. */
+/** A token bucket. It counts the microseconds that its tokens take, so all numbers are integers. */
 function createBucket({ burst, requestsPerMinute }: Policy) {
   const intervalUs = 60_000_000 / requestsPerMinute;
   let filledUs = burst * intervalUs;

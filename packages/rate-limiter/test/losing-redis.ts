@@ -81,7 +81,7 @@ export function losingRedis({ name, connect }: LosingRedisOptions): void {
       }
     });
 
-    it('shares the rest of a burst', async () => {
+    it('grants only its share of the rest of a burst', async () => {
       const { redis, limiter } = await create(replicas);
       const admit = admitting(limiter);
       expect(await passing(3, admit)).toBe(3);

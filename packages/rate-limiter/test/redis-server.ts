@@ -138,7 +138,7 @@ export interface RedisCluster {
   readonly stop: () => Promise<void>;
 }
 
-/** Two servers of our own that share the slots of a cluster. */
+/** Starts two servers that share the slots of a cluster. */
 export async function startRedisCluster(): Promise<RedisCluster> {
   const directory = await mkdtemp(join(tmpdir(), 'gateway-redis-cluster-'));
   const ports = [await freePort(), await freePort()];
@@ -195,7 +195,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   };
 }
 
-/** A port that was free a moment ago, and whose cluster bus, 10,000 above, exists. */
+/** Finds a free port that is low enough for the cluster bus, whose port is 10,000 higher. */
 async function freePort(): Promise<number> {
   for (;;) {
     const server = createServer().listen(0, '127.0.0.1');

@@ -1,5 +1,5 @@
 /**
- * Assembles the chunks of a chat stream to the completion that a plain response would have
+ * Assembles the chunks of a chat stream into the completion that a plain response would have
  * contained.
  */
 

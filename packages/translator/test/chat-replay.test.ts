@@ -49,7 +49,7 @@ describe('chat stream, by vectors', () => {
       checkEnd(vector, end);
     });
 
-    it(`${name}: has the same output as text`, () => {
+    it(`${name}: has the same output from createChatTextStream`, () => {
       const { pushed, end } = translate(vector, [bytes]);
       const pipe = createChatTextStream(contextOf(vector), optionsOf(vector));
       expect(pipe.push(bytes)).toBe(pushed.toString());

@@ -241,7 +241,7 @@ const BODY_MEMBERS = [
 ];
 const TOKEN = /^[a-zA-Z0-9_-]{1,80}$/;
 
-/** The rules that the upstream enforces. */
+/** Expects that a body keeps the rules that the upstream enforces. */
 function expectNativeGrammar(body: Body, modelTraits: ModelTraits): void {
   for (const key of Object.keys(body)) expect(BODY_MEMBERS).toContain(key);
   expect(body.max_tokens).toBeGreaterThan(0);
@@ -461,7 +461,7 @@ describe('translateRequest, for random requests', () => {
   });
 });
 
-/** A copy with the value at a position, counted modulo all positions, replaced. */
+/** Returns a copy in which one value is replaced: number `where`, modulo the number of values. */
 function replaceOne(root: unknown, where: number, junk: unknown): unknown {
   let count = 0;
   const total = (JSON.stringify(root).match(/[:[,]/g) ?? []).length + 1;

@@ -92,7 +92,7 @@ describe('translateResponse', () => {
     });
   });
 
-  it('survives values nested deeper than the stack, wherever they stand', () => {
+  it('reads values that are nested too deep for recursion, wherever they are', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const thinking = `{"type":"thinking","thinking":"a","signature":"b","odd":${deep}}`;
     const call = `{"type":"tool_use","id":"c","name":"f","input":{"a":${deep}}}`;

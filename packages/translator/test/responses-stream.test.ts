@@ -93,7 +93,7 @@ function translate(pieces: readonly Uint8Array[], context = CONTEXT) {
 }
 
 describe('createResponseStream', () => {
-  it.each(STREAMS)('%s: events in order, that add up to the response', (_name, bytes) => {
+  it.each(STREAMS)('%s: gives events in order that add up to the response', (_name, bytes) => {
     const { text, early, end } = translate([bytes]);
     const events = readResponseEvents(text);
     expectGrammar(events);
@@ -112,7 +112,7 @@ describe('createResponseStream', () => {
     expect(early).not.toMatch(/response\.(completed|incomplete|failed)|"usage":\{/);
   });
 
-  it.each(STREAMS)('%s: the same at every split', (_name, bytes) => {
+  it.each(STREAMS)('%s: has the same output at every split', (_name, bytes) => {
     const whole = translate([bytes]).text;
     expect(translate(bytewise(bytes)).text).toBe(whole);
     fc.assert(
@@ -126,7 +126,7 @@ describe('createResponseStream', () => {
     );
   });
 
-  it.each(OWN)('%s: the same with every line end', (_name, { upstream }) => {
+  it.each(OWN)('%s: has the same output with every line end', (_name, { upstream }) => {
     const whole = translate([written(upstream)]).text;
     for (const lineEnd of ['\r\n', '\r']) {
       const bytes = written(upstream, lineEnd);
@@ -136,7 +136,7 @@ describe('createResponseStream', () => {
   });
 
   it.each(STREAMS)(
-    '%s: ends with the response that the message would be unstreamed',
+    '%s: ends with the response to which the plain message is translated',
     (name, bytes) => {
       const { text, end } = translate([bytes]);
       if (end.outcome === 'failed' || WITHOUT_MESSAGE.test(name)) return;
@@ -178,7 +178,7 @@ describe('createResponseStream', () => {
     }
   });
 
-  it.each(OWN)('%s, as a vector', (_name, vector) => {
+  it.each(OWN)('%s: gives the events and the response of its vector', (_name, vector) => {
     expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
     const context = {
       ...CONTEXT,
@@ -191,7 +191,7 @@ describe('createResponseStream', () => {
     expect(events.at(-1)?.response).toMatchObject(vector.response);
   });
 
-  it('writes the same as text', () => {
+  it('has the same output from createResponseTextStream', () => {
     for (const [, bytes] of STREAMS) {
       const pipe = createResponseTextStream(CONTEXT);
       const early = pipe.push(bytes);
@@ -199,7 +199,7 @@ describe('createResponseStream', () => {
     }
   });
 
-  it('gives the same events as objects, with the text of the whole response', () => {
+  it('has the same events from createResponseEventStream, with the text of the whole response', () => {
     for (const [name, bytes] of STREAMS) {
       // `parsed` leaves out events that no SDK would return. It rounds digits that only text keeps.
       const native = eventsOf([bytes]).flatMap(({ data }) => parsed(data));
@@ -215,7 +215,7 @@ describe('createResponseStream', () => {
     }
   });
 
-  it('can fail in place of its end, with the numbers that come next', () => {
+  it('can write a failure in place of its end, with the sequence numbers that come next', () => {
     for (const [, bytes] of STREAMS) {
       const pipe = createResponseStream(CONTEXT);
       const early = Buffer.from(pipe.push(bytes)).toString();

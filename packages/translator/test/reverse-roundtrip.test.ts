@@ -64,7 +64,8 @@ function nativeVectors(
 }
 
 /**
- * In the chat format, adaptive thinking exists only as an effort, and there are no native tools.
+ * Requests that do not come back: the chat format has adaptive thinking only as an effort, and no
+ * native tools.
  */
 const ONE_WAY = /"type":"(adaptive|web_search_\d+)"/;
 

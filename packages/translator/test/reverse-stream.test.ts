@@ -135,25 +135,28 @@ describe('message stream, with vectors', () => {
     expect([end.messageId, end.stopReason]).toEqual([own.messageId, own.stopReason]);
   });
 
-  it.each(VECTORS)('%s: iterated and as a web stream', async (_name, vector) => {
-    const bytes = bytesOf(vector);
-    const source = (): ReadableStream<Uint8Array> =>
-      new ReadableStream({
-        start(controller) {
-          for (const piece of cutAt(bytes, [0.3, 0.7])) controller.enqueue(piece);
-          controller.close();
-        },
-      });
-    const forms = [
-      iterateThrough(source(), pipeOf(vector)),
-      source().pipeThrough(transformThrough(pipeOf(vector))),
-    ];
-    for (const form of forms) {
-      const pieces: Uint8Array[] = [];
-      for await (const piece of form) pieces.push(piece);
-      expect(Buffer.concat(pieces).toString()).toBe(wholeText(vector));
-    }
-  });
+  it.each(VECTORS)(
+    '%s: has the same output iterated and as a web stream',
+    async (_name, vector) => {
+      const bytes = bytesOf(vector);
+      const source = (): ReadableStream<Uint8Array> =>
+        new ReadableStream({
+          start(controller) {
+            for (const piece of cutAt(bytes, [0.3, 0.7])) controller.enqueue(piece);
+            controller.close();
+          },
+        });
+      const forms = [
+        iterateThrough(source(), pipeOf(vector)),
+        source().pipeThrough(transformThrough(pipeOf(vector))),
+      ];
+      for (const form of forms) {
+        const pieces: Uint8Array[] = [];
+        for await (const piece of form) pieces.push(piece);
+        expect(Buffer.concat(pieces).toString()).toBe(wholeText(vector));
+      }
+    },
+  );
 
   it.each(OBJECTS)('%s: the objects equal those in the bytes', (_name, vector) => {
     const pipe = createMessageEventStream(contextOf(vector));
@@ -170,7 +173,7 @@ describe('createMessageStream', () => {
   it.each([
     ['a message that is complete', 'data: [DONE]\n\n', { outcome: 'complete' }],
     ['a failure', 'data: {\n\n', { outcome: 'failed', cause: 'malformed' }],
-  ])('keeps to %s when too much follows in the same piece', (_, last, ending) => {
+  ])('reports %s even if too many bytes follow in the same piece', (_, last, ending) => {
     const chunk = { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop' }] };
     const text = `data: ${JSON.stringify(chunk)}\n\n${last}data: ${'x'.repeat(200)}`;
     const pipe = createMessageStream(contextOf({}), { maxEventBytes: 100 });

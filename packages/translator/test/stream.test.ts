@@ -1,4 +1,7 @@
-/** Every stream vector, whole and split, as chunks and read by the SDKs. */
+/**
+ * `createChatStream` and `createMessageStreamTap` with every stream vector, whole and split, and
+ * read by the SDKs.
+ */
 
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -126,7 +129,7 @@ describe('createChatStream', () => {
     expect(others.every((other) => other === (context.includeUsage ? null : undefined))).toBe(true);
   });
 
-  it.each(vectors)('%s: the same at every split and with every line end', (_name, vector) => {
+  it.each(vectors)('%s: has the same output at every split and line end', (_name, vector) => {
     const whole = pump(chatStream(vector), [bytesOf(vector)]).text;
     for (const lineEnd of ['\n', '\r\n', '\r']) {
       const bytes = bytesOf(vector, lineEnd);

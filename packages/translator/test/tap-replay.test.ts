@@ -1,4 +1,7 @@
-/** `createMessageStreamTap` with the vectors in `vectors/replay`, and read by native clients. */
+/**
+ * Runs the streams in `vectors/replay` through `createMessageStreamTap`, and reads its output by
+ * Anthropic's SDKs.
+ */
 
 import { describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
@@ -26,7 +29,10 @@ function tap(vector: StreamVector, pieces: readonly Uint8Array[]) {
   return run(createMessageStreamTap(optionsOf(vector)), pieces);
 }
 
-/** The index of the first event that the tap keeps back; undefined if the framing hides it. */
+/**
+ * The index of the first event that the tap must keep back, because it has the final usage.
+ * `undefined` if the vector has none, or has it only as a part of raw text.
+ */
 function heldFrom(vector: StreamVector): number | undefined {
   if (vector.heldFrom !== undefined) return vector.heldFrom;
   const index = vector.upstream.findIndex(
@@ -71,7 +77,7 @@ describe('native tap, with vectors', () => {
       );
     });
 
-    it(`${name}: is the same however its bytes are split`, () => {
+    it(`${name}: has the same output however its bytes are split`, () => {
       const whole = tap(vector, [bytes]);
       const same = (pieces: readonly Uint8Array[]): void => {
         const split = tap(vector, pieces);
@@ -115,7 +121,7 @@ describe('native tap', () => {
     ]);
   });
 
-  it('reads an unusual event the same whether it comes whole or byte by byte', () => {
+  it('reads an unusual event in the same way whether it comes whole or byte by byte', () => {
     const line = fc.constantFrom(
       'event: content_block_delta',
       'event: content_bl',
@@ -170,8 +176,8 @@ describe('native tap', () => {
   });
 });
 
-describe('native tap, by pieces', () => {
-  it('gives the output of the tap for every vector, split anywhere', () => {
+describe('createMessagePieceTap', () => {
+  it('has the same output as createMessageStreamTap for every vector, split anywhere', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...STREAM_VECTORS),

@@ -81,7 +81,7 @@ describe('overlayUsage', () => {
     );
   });
 
-  it('drops a split of cache writes when another total makes it void', () => {
+  it('drops a split of cache writes when a later total differs from its own', () => {
     const earlier = {
       cache_creation_input_tokens: 5,
       cache_creation: { ephemeral_5m_input_tokens: 5, ephemeral_1h_input_tokens: 0 },
@@ -131,7 +131,7 @@ describe('readNativeUsage, with the vectors in `vectors/native-usage`', () => {
     JSON.parse(readFileSync(join(folder, file), 'utf8')),
   ]);
 
-  it.each(vectors)('%s: streamed or not', (_name, vector) => {
+  it.each(vectors)('%s: is read in the same way, streamed or not', (_name, vector) => {
     const { why, source, native, usage, remarks, uncounted } = vector;
     expect([why, source]).toEqual([expect.any(String), expect.any(String)]);
     const expected =

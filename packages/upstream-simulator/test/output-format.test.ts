@@ -85,7 +85,7 @@ describe('an answer in a format', () => {
     );
   });
 
-  it('costs the tokens of its schema, which count_tokens counts without checking it', async () => {
+  it('has the tokens of its schema in its usage; count_tokens counts them without checking the schema', async () => {
     const tokensOf = async ({ max_tokens: _unused, ...request }: typeof QUESTION) =>
       (await answerTo(simulator, request, { path: '/count_tokens' })).input_tokens;
     const extra = (await tokensOf(asking(PLACE))) - (await tokensOf(QUESTION));
@@ -95,7 +95,7 @@ describe('an answer in a format', () => {
     expect(await tokensOf(asking({ oneOf: [] }))).toBeGreaterThan(0);
   });
 
-  it('is not sent for null, nor for an effort alone', async () => {
+  it('is not sent for a format of null, nor for an output_config without a format', async () => {
     for (const config of [{ format: null }, { effort: 'low' }]) {
       const message = await answerTo(simulator, { ...QUESTION, output_config: config });
       expect(message.content[0].text).toContain('upstream simulator');
@@ -113,7 +113,7 @@ describe('a format that the API refuses', () => {
     expect(await refusalOf(simulator, request)).toBe(`output_config.format.${message}`);
   });
 
-  it('is any format beside a prefilled reply, or beside citations', async () => {
+  it('is any format in a request with a prefilled reply or with citations', async () => {
     const begun = [...QUESTION.messages, { role: 'assistant', content: '{' }];
     expect(await refusalOf(simulator, { ...asking(PLACE), messages: begun })).toContain('prefill');
     const source = { type: 'text', media_type: 'text/plain', data: 'Paris is old.' };
@@ -124,7 +124,7 @@ describe('a format that the API refuses', () => {
     );
   });
 
-  it('is refused by the name of its field', async () => {
+  it('is refused under the name output_format if it is in that deprecated field', async () => {
     const request = { ...QUESTION, output_format: formatOf({ oneOf: [] }) };
     expect(await refusalOf(simulator, request, { headers: BETA })).toBe(
       "output_format.schema: Schema type 'oneOf' is not supported",

@@ -68,7 +68,7 @@ const usage = (query: Readonly<Record<string, string>> = {}) =>
 const costs = () => report('cost_report', { 'group_by[]': 'description' });
 
 describe('the reports', () => {
-  it('count each message in the day in which it was generated, by model and class of tokens', async () => {
+  it('count each message on the day on which it was generated, by model and class of tokens', async () => {
     simulator.script({ usage: USAGE });
     await send();
     simulator.script({
@@ -155,7 +155,7 @@ describe('the reports', () => {
     );
   });
 
-  it('refuse another key, and a query without its members', async () => {
+  it('refuse another key, and a query with an empty or invalid parameter', async () => {
     expect((await report('cost_report', {}, 'test')).status).toBe(401);
     expect((await report('cost_report', { starting_at: '' })).status).toBe(400);
     expect((await report('cost_report', { limit: '32' })).status).toBe(400);

@@ -154,7 +154,7 @@ describe('a stream', () => {
 });
 
 describe.each(Object.keys(SCENARIOS))('scenario %s', (scenario) => {
-  it('has citations if there are some, and otherwise no such member', async () => {
+  it('has the member citations only in text blocks with citations', async () => {
     simulator.scriptWhen(() => true, { scenario });
     const { content } = JSON.parse(await send(QUESTION));
     const openings = (await eventsOf(QUESTION)).flatMap(({ content_block: block }) =>

@@ -37,7 +37,7 @@ export function Credit({ account, ...ends }: ActionProps) {
             label="Reference"
             value={reference}
             onValue={setReference}
-            hint="The customer sees it, such as the number of an invoice. May be empty."
+            hint="For example, the number of an invoice. The customer sees it. May be empty."
           />
           <TextField
             label="Note"
@@ -101,7 +101,7 @@ export function Adjust({ account, ...ends }: ActionProps) {
             required
             value={text}
             onValue={setText}
-            hint="With a minus sign to take away, such as -5."
+            hint="To take money away, type a minus sign, such as -5."
           />
           <Choice label="Reason" value={reason} options={REASONS} onValue={setReason} />
           <TextField

@@ -14,7 +14,7 @@ import type { Sent } from './session.js';
 
 type Key = Sent<'Key'>;
 
-/** @param accountId - The account of new keys. */
+/** @param accountId - The account in which keys are created. */
 function keyRequests(accountId: string): KeyRequests {
   return {
     create: ({ name, caps, scope, actionId }) =>

@@ -87,7 +87,7 @@ function JobShown({ job }: { readonly job: Sent<'AuditJob'> }) {
     case 'failed':
       return (
         <p class="note bad" role="alert">
-          The audit that began at <Time iso={job.started_at} /> did not end: {job.reason}.
+          The audit that began at <Time iso={job.started_at} /> did not finish: {job.reason}.
         </p>
       );
     case 'done':

@@ -1,4 +1,4 @@
-/** What the provider and the ledger have of each day and model that differs, and why. */
+/** The figures of the provider and of the ledger for each day and model that differs, and why. */
 
 import { Id } from '../shared/ids.js';
 import { OpeningRow } from '../shared/opening-row.js';
@@ -17,7 +17,8 @@ export function DifferenceList({ of }: { readonly of: readonly Difference[] }) {
     <TableFrame label="Differences">
       <table>
         <caption>
-          Sums of what differs. A difference is worth its tokens or its costs, whichever is more.
+          The sums contain only items that differ. A difference is worth what the tokens or the
+          costs differ by, whichever is more.
         </caption>
         <thead>
           <tr>
@@ -72,7 +73,7 @@ function Row({ of }: { readonly of: Difference }) {
   );
 }
 
-/** @param props.name - Of the difference: several may be open. */
+/** @param props.name - The day and the model: several differences may be open at the same time. */
 function Details({ of, name }: { readonly of: Difference; readonly name: string }) {
   return (
     <div class="stack">
@@ -80,8 +81,8 @@ function Details({ of, name }: { readonly of: Difference; readonly name: string 
       {of.requests.length > 0 && <Requests of={of.requests} name={name} hasMore={of.has_more} />}
       {of.requests.length === 0 && (
         <p>
-          No request explains it. Either something else uses the same organization, or, if only the
-          costs differ, the price table differs from what the provider bills.
+          No request explains this difference. Either something else uses the same organization, or,
+          if only the costs differ, the price table differs from the provider's prices.
         </p>
       )}
     </div>
@@ -140,7 +141,7 @@ function Items({ of, name }: { readonly of: readonly Item[]; readonly name: stri
   );
 }
 
-/** A class of tokens, what was written off, or the provider's own word for another cost. */
+/** @returns the label of a class of tokens, or the provider's own word for another cost */
 function nameOf(item: string): string {
   const known = CLASSES.find(([name]) => name === item);
   return known?.[1] ?? (item === 'written_off' ? 'Written off' : item.replaceAll('_', ' '));
@@ -150,15 +151,15 @@ function Tokens({ of }: { readonly of: number | null }) {
   return of === null ? <span class="quiet">no tokens</span> : <Count of={of} />;
 }
 
-/** What happened to a request, as docs/operating.md explains at more length. */
+/** What happened to a request. docs/operating.md says what to do about each. */
 const CAUSES: Readonly<Record<Explanation['cause'], string>> = {
   in_flight_at_midnight: 'charged just after midnight; the provider may count it on the day before',
   written_off: 'the balance did not cover it',
   set_aside: 'in quarantine: its usage could not be charged',
   hold_open: 'a process ended during the request; its hold is open',
-  not_charged: 'a log says that it was not charged',
-  not_in_ledger: 'a log has its charge, and the ledger has not',
-  other_counts: 'a log has other counts than the ledger',
+  not_charged: "the gateway's log says that it was not charged",
+  not_in_ledger: "the gateway's log has its charge, but the ledger does not",
+  other_counts: "the token counts in the gateway's log differ from those in the ledger",
 };
 
 function Requests(props: {
@@ -202,7 +203,7 @@ function Requests(props: {
           </tbody>
         </table>
       </TableFrame>
-      {props.hasMore && <p>There are more. The first 100 are shown.</p>}
+      {props.hasMore && <p>There are more. Only the first 100 are shown.</p>}
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** Finds the key of a credential. The page sends the credential once, and neither side keeps it. */
+/** Finds the key of a credential. Neither the page nor the gateway keeps the credential. */
 
 import { useState } from 'preact/hooks';
 import type { Failure } from '../shared/api.js';

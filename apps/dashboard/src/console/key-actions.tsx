@@ -74,7 +74,7 @@ export function EditLimits({ of, ...ends }: Props) {
   );
 }
 
-/** A read-only link for the customer. */
+/** The dialog that makes a read-only link for the customer. */
 export function ShareKey({ of, ...ends }: Props) {
   return (
     <LinkDialog

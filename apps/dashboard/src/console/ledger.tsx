@@ -107,7 +107,7 @@ export interface EntryFilters {
   readonly model?: string;
 }
 
-/** @param props.isOfOne - Whether all entries are of one account. Its column is then left out. */
+/** @param props.isOfOne - Whether all entries are of one account; its column is then left out. */
 export function EntryList(props: { readonly filters: EntryFilters; readonly isOfOne?: boolean }) {
   const { filters, isOfOne = false } = props;
   const { from = '', until = '', account_id, key_id, model } = filters;

@@ -74,7 +74,7 @@ export function RefundPayment(
         <AmountField
           value={text}
           onValue={setText}
-          hint={`At most ${of.refundable_usd}. The account has not spent ${of.unspent_usd} of it.`}
+          hint={`At most ${of.refundable_usd}. The account has not spent ${of.unspent_usd} of this payment.`}
         />
       }
       problem={
@@ -94,7 +94,7 @@ export function RefundPayment(
       ]}
       warning={
         isSpent
-          ? 'The account has less than this left of the payment. The rest is taken from its other credit.'
+          ? "Less than this amount is left of the payment. The rest is taken from the account's other credit."
           : undefined
       }
       confirm={`Refund ${amount ?? ''} USD`}
@@ -102,8 +102,8 @@ export function RefundPayment(
       run={(actionId) =>
         call('POST', '/admin/payments/{payment_id}/refunds', {
           path: { payment_id: of.id },
-          // The id stays the same if the amount changes, and the gateway then refuses the refund.
-          // So nothing is paid back twice after a lost answer.
+          // The id does not contain the amount. If the answer to a refund was lost and the person
+          // then changes the amount, the gateway refuses the second refund.
           body: { refund_id: actionId, amount_usd: amount ?? '' },
         })
       }

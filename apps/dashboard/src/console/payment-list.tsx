@@ -1,4 +1,4 @@
-/** Payments as a table. Each opens to the part of it that is left, and its refunds. */
+/** Payments as a table. The details of each are its unspent part and its refunds. */
 
 import { useState } from 'preact/hooks';
 import { isNotConfigured } from '../shared/api.js';
@@ -61,8 +61,8 @@ export function PaymentList(props: {
 export function NotConfigured() {
   return (
     <Empty>
-      Payments are not configured. Set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET, and start the
-      gateway again.
+      Payments are not configured. Set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET, and restart the
+      gateway.
     </Empty>
   );
 }

@@ -1,4 +1,4 @@
-/** Payments of all accounts, unbooked payments, the comparison, and promo codes. */
+/** Payments of all accounts, unbooked payments, the provider's payments, and promo codes. */
 
 import { route, to } from '../shared/router.js';
 import { PaymentList } from './payment-list.js';

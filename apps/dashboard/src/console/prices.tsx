@@ -21,7 +21,8 @@ export function Prices() {
       <section class="card" aria-label="Prices">
         <h2>Prices in force</h2>
         <p class="quiet">
-          As new requests are charged. “Offered” and “not offered” say what the upstream offers.
+          New requests are charged at these prices. “Offered” and “not offered” say whether the
+          upstream offers the model.
         </p>
         <UpstreamState of={comparison} />
         <Loaded of={models} what="the prices">
@@ -49,7 +50,7 @@ function priceOf({ id, context_window, ...rest }: TableModel): Price {
   return { ...rest, model: id, max_input_tokens: context_window };
 }
 
-/** Whether the table could be compared with the upstream, and if so how they differ. */
+/** Says how the table differs from the models of the upstream, or why that is not known. */
 function UpstreamState({ of }: { readonly of: Resource<ModelComparison> }) {
   const { value, failure, reload } = of;
   if (failure !== undefined) {

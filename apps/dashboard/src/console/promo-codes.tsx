@@ -19,7 +19,11 @@ const COLUMNS = [
 ] as const;
 
 export function PromoCodes() {
-  return may('credit') ? <List /> : <Empty>A token that may only read sees no codes.</Empty>;
+  return may('credit') ? (
+    <List />
+  ) : (
+    <Empty>A token that may only read cannot see promo codes.</Empty>
+  );
 }
 
 function List() {

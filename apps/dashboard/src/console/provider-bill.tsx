@@ -11,7 +11,10 @@ import { DifferenceList } from './bill-differences.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
 
-/** The days are in the address, so a comparison can be shared. It begins when they are there. */
+/**
+ * The days are in the address, so that a comparison can be shared. The comparison starts as soon as
+ * the address has a first and a last day.
+ */
 export function ProviderBill() {
   const { from = '', until = '', tolerance = '' } = route.value.query;
   const [turn, setTurn] = useState(0);
@@ -20,8 +23,8 @@ export function ProviderBill() {
     <section class="card" aria-label="Provider's bill">
       <h2>Provider's bill</h2>
       <p>
-        Compares the ledger with the usage report and the cost report of the provider: each UTC day,
-        model and class of tokens. It reads, and changes nothing.
+        Compares the ledger with the usage report and the cost report of the provider, for each UTC
+        day, model and class of tokens. The comparison changes nothing.
       </p>
       <Days
         key={JSON.stringify(of)}
@@ -38,7 +41,7 @@ export function ProviderBill() {
   );
 }
 
-/** As typed. */
+/** The fields as typed. */
 type Chosen = Readonly<Record<'from' | 'until' | 'tolerance', string>>;
 
 const DAY_COUNT = 7;
@@ -73,7 +76,7 @@ function Days(props: { readonly of: Chosen; readonly compare: (chosen: Chosen) =
       </button>
       {!isAmount && (
         <p class="note bad" role="alert">
-          Tolerance: an amount such as 0.05, or nothing.
+          Tolerance: an amount such as 0.05, or empty.
         </p>
       )}
     </form>
@@ -102,9 +105,9 @@ function Compared({ of }: { readonly of: Chosen }) {
 function NoReports() {
   return (
     <Empty>
-      The gateway may not read the provider's reports. Set <code>ANTHROPIC_ADMIN_KEY</code> to an
-      admin key of your organization (sk-ant-admin…, from the provider's console), and start the
-      gateway again.
+      The gateway has no access to the provider's reports. Set <code>ANTHROPIC_ADMIN_KEY</code> to
+      an admin key of your organization (sk-ant-admin…, from the provider's console), and restart
+      the gateway.
     </Empty>
   );
 }
@@ -118,7 +121,8 @@ function Result({ of }: { readonly of: Sent<'ProviderReconciliation'> }) {
         <Badge tone={of.is_within_tolerance ? 'good' : 'bad'}>
           {isSame ? 'the same' : of.is_within_tolerance ? 'within the tolerance' : 'different'}
         </Badge>{' '}
-        <Count of={compared} /> sums of a day, a model and a class of tokens or costs were compared.
+        <Count of={compared} /> totals were compared, each for one day, one model and one class of
+        tokens or costs.
       </p>
       <dl class="grid">
         <Figure name="The provider bills" usd={of.provider_usd} />

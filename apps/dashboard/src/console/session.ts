@@ -22,7 +22,7 @@ export type SessionState =
 
 export const session = signal<SessionState>({ name: 'unknown' });
 
-/** The page is one folder below the endpoints, also behind a proxy. */
+/** The page is one folder below the endpoints, also behind a proxy that adds a path. */
 const ROOT = new URL('..', location.href.split(/[?#]/)[0]).href.replace(/\/$/, '');
 
 const sendTo = (path: string, given: Call) => send(`${ROOT}${path}`, given);

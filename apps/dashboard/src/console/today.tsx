@@ -80,7 +80,7 @@ function Attention({ ledger, gateway }: Pick<Sent<'Today'>, 'ledger' | 'gateway'
     ['conflicting charges', ledger.conflicts],
     ['holds of requests whose end is unknown', ledger.orphaned_holds],
     ['responses charged to nobody', unbilled],
-    ['refusals of our account by the upstream', refused],
+    ['requests that the upstream refused because of our account', refused],
   ] as const;
   return (
     <section class="card" aria-label="Needs attention">
@@ -130,7 +130,7 @@ function Traffic({ gateway }: { readonly gateway: NonNullable<Sent<'Today'>['gat
                 To clients
               </th>
               <th scope="col" class="n">
-                Of the upstream
+                From the upstream
               </th>
             </tr>
           </thead>

@@ -33,7 +33,8 @@ export function Unbooked() {
         Money that the provider received and the ledger did not book, because the payment differs
         from the one that was started. Pay the money back in the provider's dashboard, or credit it
         here. A credit made here has the payment's own id, so the payment is credited only once, and
-        a later comparison finds it booked. It leaves this list when it is credited or paid back.
+        a later comparison finds it booked. A payment leaves this list when it is credited or paid
+        back.
       </p>
       <PagedTable
         list={list}
@@ -86,7 +87,7 @@ export function Unbooked() {
   );
 }
 
-/** An amount in USD, or one in another currency as it was reported: the ledger has only USD. */
+/** An amount in USD. The ledger has only USD, so other currencies are shown as reported. */
 export function Cents({
   of,
 }: {

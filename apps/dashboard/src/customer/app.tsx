@@ -80,7 +80,7 @@ function SignedIn() {
       : [{ path: 'payments', label: 'Payments', content: () => <Payments known={known} /> }]),
   ];
   const current = tabs.find(({ path }) => path === first) ?? tabs[0];
-  // The first tab depends on whether the key is a manager, which one request finds out.
+  // The first tab depends on whether the key may manage the account. A request finds that out.
   if (isManager === undefined) {
     return (
       <p class="loading" role="status">

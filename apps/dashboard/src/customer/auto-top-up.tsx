@@ -1,4 +1,4 @@
-/** The order to charge a saved method when the balance is low. */
+/** The customer's order to charge a saved payment method when the balance is low. */
 
 import { useEffect, useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
@@ -111,7 +111,7 @@ export function AutoTopUpCard({ limits }: { readonly limits: Payments['limits'] 
 function describe({ state, stopped_code: code }: AutoTopUp, isAwaited: boolean): string {
   switch (state) {
     case 'off':
-      return 'A saved method is charged automatically when the balance is low, within limits that you set.';
+      return 'A saved payment method is charged automatically when the balance is low, within limits that you set.';
     case 'needs_method':
       return isAwaited
         ? 'Waiting for the confirmation of the saved method.'

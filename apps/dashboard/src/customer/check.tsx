@@ -10,7 +10,7 @@ import { readReceived } from '../shared/received-usage.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
 
-/** The most pages of 1000 charges that are read. */
+/** The number of pages, of 1000 charges each, that are read at most. */
 const MOST_PAGES = 50;
 
 interface Result extends Comparison {

@@ -73,7 +73,7 @@ function Row({ of }: { readonly of: Sent<'Payment'> }) {
   );
 }
 
-/** The provider is asked for the address only when somebody wants it. */
+/** Asks the provider for the receipt's address only when the button is pressed. */
 function Receipt({ of }: { readonly of: Sent<'Payment'> }) {
   const [url, setUrl] = useState<string>();
   const [failure, setFailure] = useState<Failure>();

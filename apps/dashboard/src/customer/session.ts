@@ -38,7 +38,7 @@ export function restoreSession(): void {
   credential.value = opened;
 }
 
-/** Tries the key before it is kept. */
+/** Keeps the key only if the gateway accepts it. */
 export async function signIn(key: string, options: { readonly keepForTab: boolean }) {
   const callWithKey = callingEndpoints<paths>((path, given) => sendAs(key, path, given));
   const answer = await callWithKey('GET', '/v1/dashboard/balance', {});
@@ -73,10 +73,10 @@ export const call = callingEndpoints<paths>((path, given) =>
   sendAs(credential.peek(), path, given),
 );
 
-/** The gateway's address without `/v1`. The page is one folder below, also behind a proxy. */
+/** The gateway's address without `/v1`: the folder above the page, also behind a proxy. */
 export const gatewayUrl = new URL('..', location.href.split(/[?#]/)[0]).href.replace(/\/$/, '');
 
-/** The gateway's description of itself, which needs no key. */
+/** Reads the gateway's description of itself, which needs no key. */
 export function describeGateway(signal: AbortSignal) {
   const callOpenly = callingEndpoints<paths>((path, given) =>
     send(`${gatewayUrl}${path}`, { ...given, headers: { accept: 'application/json' } }),

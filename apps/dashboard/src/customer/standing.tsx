@@ -147,7 +147,7 @@ function standingOf(balance: Sent<'Balance'>, text: string): Standing {
   };
 }
 
-/** The balance is a JSON number, so it is read from the text: a float would lose digits. */
+/** Reads the balance from the text of the answer: as a JSON number it would lose digits. */
 function exactBalance(text: string): string {
   const [, digits = ''] = /"balance_usd":\s*(-?\d+(?:\.\d+)?)/.exec(text) ?? [];
   return formatUsd(parseUsd(digits));
@@ -168,7 +168,7 @@ function lasting(balanceUsd: string, sums: readonly Sent<'UsageSum'>[]): string 
   const spent = parseUsd(spentOf(sums));
   const balance = parseUsd(balanceUsd);
   if (balance <= 0n) return 'nothing left';
-  if (spent <= 0n) return 'no use yet';
+  if (spent <= 0n) return 'no use in these days';
   const days = (balance * BigInt(PACE_DAYS)) / spent;
   if (days > MOST_DAYS) return `over ${String(MOST_DAYS)} days`;
   return days === 0n ? 'less than a day' : `about ${String(days)} ${days === 1n ? 'day' : 'days'}`;

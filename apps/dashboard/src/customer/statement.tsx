@@ -1,4 +1,4 @@
-/** The statement of a month: as a table that prints, and as CSV. */
+/** The statement of a month, as a table that can be printed and as CSV. */
 
 import { useState } from 'preact/hooks';
 import {

@@ -62,7 +62,7 @@ export function withQuery(path: string, query: Call['query'] = {}): string {
   return given.length === 0 ? path : `${path}?${search.toString()}`;
 }
 
-/** A body that is not JSON, such as CSV, is its own text. */
+/** Returns a body that is not JSON, such as CSV, as text. */
 function parsed(text: string): unknown {
   try {
     return text === '' ? undefined : JSON.parse(text);
@@ -89,7 +89,10 @@ function messageOf(body: unknown): string | undefined {
   return typeof error.message === 'string' ? error.message : undefined;
 }
 
-/** Whether the gateway lacks the setting that an endpoint without ids needs: payments, reports. */
+/**
+ * Whether the gateway lacks the setting that an endpoint needs, such as that of payments. Only for
+ * endpoints without an id in the path: for others, status 404 can also mean an unknown id.
+ */
 export function isNotConfigured(failure: Failure | undefined): boolean {
   return failure?.kind === 'refused' && failure.status === 404;
 }
@@ -100,7 +103,10 @@ export interface Page<Item> {
   readonly next_cursor: string | null;
 }
 
-/** An id for an action, so that repeating it changes nothing. Works on plain http, too. */
+/**
+ * Returns a new id for an action, so that repeating the action changes nothing. Also works on plain
+ * http, where browsers have no `crypto.randomUUID`.
+ */
 export function newActionId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `page-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;

@@ -5,7 +5,7 @@ import { Count, Facts, Money, TableFrame } from './parts.js';
 import type { Fact } from './parts.js';
 import { formatUsd, parseUsd } from './usd.js';
 
-/** The members of a charge that both pages receive. */
+/** The members of a charge that the customer's page and the console receive. */
 type ChargeFacts = Pick<
   components['schemas']['Usage'],
   'endpoint' | 'streamed' | 'upstream_id' | 'written_off_usd' | 'usage' | 'rates'
@@ -44,7 +44,7 @@ export function chargeLines({
       name,
       tokens,
       rate,
-      // A rate per million is a whole number of units per token, so nothing is cut off here.
+      // The price of one token has at most 14 decimals, so this division leaves no remainder.
       amount: (BigInt(tokens) * parseUsd(rate)) / MILLION,
     }));
 }

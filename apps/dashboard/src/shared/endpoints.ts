@@ -1,6 +1,6 @@
 /**
- * Calls of one port's endpoints, typed by its OpenAPI document: the paths, what they take and what
- * they answer. A member that an endpoint does not have is a type error, wherever it comes from.
+ * Calls of the endpoints of one port. Paths, parameters, bodies and results have the types of its
+ * OpenAPI document. A member that an endpoint does not have is a type error.
  */
 
 import type { Answer, Call } from './api.js';
@@ -55,8 +55,8 @@ type Given<Of extends Operation> = Part<'path', Of['parameters']['path']> &
   Part<'body', BodyOf<Of>> & { readonly signal?: AbortSignal };
 
 /**
- * TypeScript itself refuses unknown members only where an object is written down in one piece, not
- * where it is put together from others.
+ * Refuses unknown members also in objects that are put together from others. TypeScript itself
+ * refuses them only in an object that is written as one literal.
  */
 type Exactly<Value, Shape> = Shape extends readonly (infer Item)[]
   ? Value extends readonly (infer Each)[]
@@ -72,7 +72,7 @@ type Exactly<Value, Shape> = Shape extends readonly (infer Item)[]
         }
       : Value;
 
-/** Nothing, if the answer has no body. */
+/** The body of the answer, or `undefined` if there is none. */
 type ResultOf<Of> = Of extends {
   readonly responses: {
     readonly 200: { readonly content: { readonly 'application/json': infer Value } };
@@ -98,7 +98,8 @@ interface AnyGiven extends Omit<Call, 'method'> {
 
 /**
  * @param request - Sends a request to a path of the gateway, such as `/v1/models/1`.
- * @typeParam Paths - Of the document, which the gateway's answers are known to follow.
+ * @typeParam Paths - The paths of the document. Answers are not checked here: the gateway's tests
+ * compare them with the document.
  */
 export function callingEndpoints<Paths>(
   request: (path: string, call: Call) => Promise<Answer<unknown>>,

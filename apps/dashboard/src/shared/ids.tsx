@@ -4,8 +4,8 @@
 const END = 6;
 
 /**
- * An id, of which a narrow screen shows the beginning and the end. The whole id is what is copied,
- * and what a screen reader reads.
+ * An id. A narrow screen shows only its beginning and its end, but copying and screen readers still
+ * get the whole id.
  */
 export function Id({ of }: { readonly of: string }) {
   return (

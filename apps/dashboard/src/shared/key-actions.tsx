@@ -11,7 +11,7 @@ type Created = KeyFacts & { readonly api_key: string | null };
 type StateChange = 'suspend' | 'resume' | 'revoke';
 type CapChanges = ReturnType<typeof readCaps>;
 
-/** The requests that the actions make, on the endpoints of either page. */
+/** The requests that the actions make. The customer's page and the console have one each. */
 export interface KeyRequests {
   readonly create: (given: {
     readonly name: string;
@@ -83,7 +83,8 @@ export function CreateKey({
 function NewCredential({ of }: { readonly of: Created }) {
   return of.api_key === null ? (
     <p>
-      This was done before, and the credential cannot be shown again. Rotate the key to get one.
+      This was done before, and the credential cannot be shown again. Rotate the key to get a new
+      one.
     </p>
   ) : (
     <>
@@ -110,7 +111,7 @@ export function RotateKey({ of, requests, ...ends }: KeyActionEnds & { readonly 
           inputMode="numeric"
           value={hours}
           onValue={setHours}
-          hint={`0 ends it at once; at most ${String(MOST_HOURS)}.`}
+          hint={`At most ${String(MOST_HOURS)}. With 0, the old credential stops working at once.`}
         />
       }
       problem={isValid ? undefined : `Hours: a whole number from 0 to ${String(MOST_HOURS)}.`}

@@ -88,7 +88,7 @@ function actionsOn({ state }: KeyFacts, more: readonly KeyAction[]): readonly Ke
   return ['caps', ...more, 'rotate', state === 'suspended' ? 'resume' : 'suspend', 'revoke'];
 }
 
-/** The dialogs that both pages have. */
+/** The dialogs that the customer's page and the console share. */
 export function KeyDialog({
   acting,
   ...ends

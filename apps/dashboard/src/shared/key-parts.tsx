@@ -1,4 +1,4 @@
-/** The state and the caps of a key, on both pages. */
+/** The state and the caps of a key, for the customer's page and the console. */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -7,7 +7,7 @@ import type { Change } from './actions.js';
 import { Badge, Money, TextField } from './parts.js';
 import { readTypedUsd } from './usd.js';
 
-/** The members of a key that both pages receive. */
+/** The members of a key that the customer's page and the console receive. */
 export type KeyFacts = components['schemas']['HolderKey'];
 export type Caps = KeyFacts['caps'];
 
@@ -92,7 +92,7 @@ export function useCapFields(caps: Caps | undefined): {
   };
 }
 
-/** The members of a request that sets the changed caps. `null` is no cap. */
+/** The caps in the body of a request: `null` removes a cap, and `undefined` leaves it unchanged. */
 export function readCaps(caps: Caps | undefined, texts: CapTexts) {
   const changed = new Map(changedPeriods(caps, texts));
   return {

@@ -1,4 +1,4 @@
-/** Small parts of both pages: amounts, states of loading, copy buttons, fields. */
+/** Small components for both pages, such as amounts, loading states, copy buttons and fields. */
 
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -262,7 +262,7 @@ function Input({ id, onValue, ...props }: TextFieldProps & { readonly id: string
 
 type Options<Value extends string> = readonly (readonly [value: Value, label: string])[];
 
-/** @returns the option with this value, such as one of an address, or else the first one */
+/** @returns the option with this value, or else the first: an address can have any value */
 export function optionOf<Value extends string>(
   options: readonly [Options<Value>[number], ...Options<Value>],
   value: string | undefined,
@@ -378,7 +378,7 @@ export function download(name: string, text: string, type: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser reads the file after this task.
+  // The browser reads the file after this task, so the address must stay valid until then.
   setTimeout(() => {
     URL.revokeObjectURL(url);
   }, 60_000);

@@ -1,4 +1,4 @@
-/** The names of the states and the origins of a payment, on both pages. */
+/** The texts for the state and the origin of a payment, for the customer's page and the console. */
 
 import { Badge } from './parts.js';
 
@@ -17,6 +17,6 @@ export function PaymentState({ state }: { readonly state: keyof typeof STATES })
 
 export const PAYER_NAMES = {
   key: 'Paid on this page',
-  operator: 'Link of the operator',
+  operator: 'Payment link from the operator',
   auto_top_up: 'Auto top-up',
 } as const;

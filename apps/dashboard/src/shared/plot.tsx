@@ -136,7 +136,7 @@ function totalOf(series: readonly Series[], day: number): bigint {
   return series.reduce((sum, { values }) => sum + (values[day] ?? 0n), 0n);
 }
 
-/** The newest day first, because readers look for it first. Days without usage are left out. */
+/** Shows the newest day first, because people look for it first. Leaves out days without usage. */
 export function FiguresTable({ title, days, series, show }: PlotProps) {
   const rows = days
     .map((day, index) => ({ day, index, total: totalOf(series, index) }))

@@ -1,4 +1,4 @@
-/** A table of the prices of a million tokens of each class, by model. */
+/** A table of prices per million tokens, by model and class of tokens. */
 
 import type { ComponentChildren } from 'preact';
 import type { components } from '../generated/client.js';

@@ -1,4 +1,4 @@
-/** The dialog for read-only links to the customer's page. Both pages use it. */
+/** The dialog that makes a read-only link to the customer's page, for that page and the console. */
 
 import { useState } from 'preact/hooks';
 import type { components } from '../generated/client.js';
@@ -61,7 +61,7 @@ export function LinkDialog(props: {
         <>
           <p>Anyone who opens this link can read, but cannot spend or change anything.</p>
           <CodeBlock text={`${clientUrl}${link.path}`} what="the read-only link" />
-          {clientUrl === '' && <p>It is on the port for clients, not on this one.</p>}
+          {clientUrl === '' && <p>Put the address of the port for clients before it.</p>}
           <p>
             It works until <DateOf iso={link.expires_at} />.
           </p>

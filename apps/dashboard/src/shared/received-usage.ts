@@ -86,7 +86,8 @@ function tokensOf(usage: Members): TokenSums | undefined {
       cacheWrite: countOf(usage, 'cache_creation_input_tokens') ?? 0,
     };
   }
-  // These formats count the whole prompt, of which the cached parts have other rates.
+  // In these formats the prompt's count includes its cached tokens. They have rates of their own,
+  // so they are counted separately.
   const parts = isObject(details) ? details : {};
   const cacheRead = countOf(parts, 'cached_tokens') ?? 0;
   const cacheWrite = countOf(parts, 'cache_write_tokens') ?? 0;

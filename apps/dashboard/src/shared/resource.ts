@@ -23,7 +23,7 @@ interface State<Value> {
  * Loads when the part appears, when `of` changes, and on `reload`. An answer that arrives after a
  * change is dropped.
  *
- * @param load - Answers `undefined` if there is nothing to load.
+ * @param load - Resolves to `undefined` if there is nothing to load.
  * @param of - Names the data, such as a path with its query. When it changes, the old value is not
  * shown any more.
  */

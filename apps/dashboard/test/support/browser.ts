@@ -107,7 +107,7 @@ export async function consoleCookie(consoleUrl: string, token: string): Promise<
   return cookie;
 }
 
-/** The console, signed in by a cookie. */
+/** Opens the console with the cookie of a session. */
 export async function openConsole(
   browser: Browser,
   consoleUrl: string,
@@ -155,7 +155,7 @@ export async function eventually(expectation: () => Promise<void>): Promise<void
   }
 }
 
-/** The exact amounts or counts that elements show. */
+/** Returns the exact amounts or counts that elements show. */
 export function valuesOf(page: Page, selector: string): Promise<readonly string[]> {
   return page
     .locator(selector)
@@ -166,7 +166,7 @@ const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 /** @returns the findings of axe, each with its element */
 export async function axeFindings({ page, context }: WatchedPage): Promise<readonly string[]> {
-  // Not by a script element, because the content policy would refuse it.
+  // Evaluated by the browser, because the content security policy would refuse a script element.
   const session = await context.newCDPSession(page);
   await session.send('Runtime.evaluate', { expression: axeSource });
   const { result } = await session.send('Runtime.evaluate', {

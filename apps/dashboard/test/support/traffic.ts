@@ -30,7 +30,7 @@ export function startPages(env: Readonly<Record<string, string>> = {}): Promise<
   });
 }
 
-/** A folder for a ledger, which several gateways can open one after the other. */
+/** Creates a folder for a ledger, which several gateways can open one after the other. */
 export function createFolder(): { readonly path: string; readonly remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'gateway-pages-'));
   return {
@@ -41,7 +41,7 @@ export function createFolder(): { readonly path: string; readonly remove: () => 
   };
 }
 
-/** The default prices, with every input rate changed. @returns the path of the table */
+/** Writes the default prices with every input rate changed. @returns the path of the table */
 export function writeOtherPrices(folder: string): string {
   const path = join(folder, 'other-prices.json');
   const table = structuredClone(defaultPriceTableJson) as { models: { rate_in: string }[] };
@@ -71,7 +71,7 @@ export async function sendTraffic(
   }
 }
 
-/** Returns whole numbers from 0, included, to a bound, excluded (mulberry32). */
+/** Returns pseudorandom whole numbers from 0 to `below - 1` (mulberry32). */
 function pseudoRandom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

@@ -116,7 +116,7 @@ export const IN_RESPONSES: Readonly<Record<string, string>> = {
   max_tokens: 'max_output_tokens',
 };
 
-/** A body of the other two formats, with the member names of the endpoint at a path. */
+/** Gives a body of the other two formats the member names of the endpoint at `path`. */
 export function bodyFor(path: string, body: JsonBody): JsonBody {
   if (path !== '/v1/responses') return body;
   const members = Object.entries(body).map(([name, value]) => [IN_RESPONSES[name] ?? name, value]);

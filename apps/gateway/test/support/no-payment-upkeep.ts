@@ -1,6 +1,6 @@
 /**
- * Turns off the schedule of payments, which would now and then run between two steps of a test; it
- * is tested in payments-workers.test.ts. Import this before everything that loads the gateway.
+ * Turns off the scheduled work on payments, which could run between two steps of a test.
+ * payments-workers.test.ts tests that work. Import this before everything that loads the gateway.
  */
 
 import { jest } from '@jest/globals';

@@ -135,7 +135,7 @@ function createBench(opened: () => OpenBench) {
       expect([event.type, await deliver(event)]).toEqual([event.type, 200]);
   }
 
-  /** A customer who has paid. */
+  /** Makes a customer who has paid. The notifications are returned, but not delivered. */
   async function newPayer(amount = '20') {
     const customer = await newCustomer();
     const { paymentId, checkoutId } = await start(customer.apiKey, amount);

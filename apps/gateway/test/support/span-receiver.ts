@@ -1,4 +1,4 @@
-/** A collector of OpenTelemetry: receives spans by OTLP over HTTP, in JSON. */
+/** An OpenTelemetry collector that receives spans by OTLP over HTTP, in JSON. */
 
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
