@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import type { Browser } from 'playwright-core';
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
+import { eventually } from '../../gateway/test/support/until.js';
 import {
   LOOKS,
   axeFindings,
@@ -18,7 +19,6 @@ import {
   overflow,
   signIn,
   valuesOf,
-  eventually,
 } from './support/browser.js';
 import type { Look } from './support/browser.js';
 import { ADMIN_TOKEN, READ_TOKEN, sendTraffic, startPages } from './support/traffic.js';

@@ -7,6 +7,7 @@ import type { Browser, Page } from 'playwright-core';
 import { usePostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
+import { eventually } from '../../gateway/test/support/until.js';
 import {
   LOOKS,
   axeFindings,
@@ -17,7 +18,6 @@ import {
   overflow,
   signIn,
   valuesOf,
-  eventually,
 } from './support/browser.js';
 import { createFolder, sendTraffic, startPages, writeOtherPrices } from './support/traffic.js';
 

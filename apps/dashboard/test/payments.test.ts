@@ -9,6 +9,7 @@ import { usePostgresServer } from '../../../packages/balance-store/test/postgres
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import { postMessages, userMessage } from '../../gateway/test/support/gateway.js';
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
+import { eventually } from '../../gateway/test/support/until.js';
 import {
   LOOKS,
   axeFindings,
@@ -20,7 +21,6 @@ import {
   overflow,
   signIn,
   valuesOf,
-  eventually,
 } from './support/browser.js';
 import type { Look, WatchedPage } from './support/browser.js';
 import { ADMIN_TOKEN, sendTraffic, startPages } from './support/traffic.js';

@@ -9,6 +9,7 @@ import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
 import type { Browser } from 'playwright-core';
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
+import { eventually } from '../../gateway/test/support/until.js';
 import {
   LOOKS,
   axeFindings,
@@ -17,7 +18,6 @@ import {
   openPage,
   openPart,
   overflow,
-  eventually,
 } from './support/browser.js';
 import { READ_TOKEN, startPages } from './support/traffic.js';
 

@@ -7,6 +7,7 @@ import type { Browser, Page } from 'playwright-core';
 import { unitsPerToken } from '../../gateway/test/support/billed-prices.js';
 import { postMessages, userMessage } from '../../gateway/test/support/gateway.js';
 import type { TestGateway } from '../../gateway/test/support/gateway.js';
+import { eventually } from '../../gateway/test/support/until.js';
 import {
   LOOKS,
   axeFindings,
@@ -17,7 +18,6 @@ import {
   openPart,
   overflow,
   valuesOf,
-  eventually,
 } from './support/browser.js';
 import type { Look } from './support/browser.js';
 import { READ_TOKEN, sendTraffic, startPages } from './support/traffic.js';

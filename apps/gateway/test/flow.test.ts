@@ -16,7 +16,7 @@ import type { RelayPatience } from '../src/relay/relay.js';
 import { postMessages, startTestGateway, userMessage, bodyFor } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';
-import { until } from './support/until.js';
+import { eventually, until } from './support/until.js';
 
 const MEBIBYTE = 1024 * 1024;
 const PIECE = '~'.repeat(16 * 1024);
@@ -221,7 +221,9 @@ describe.each([
     expect(tail).toMatch(end);
     expect(received).toBe(copies * DELTAS * PIECE.length);
     expect(await spentBy(id)).toBe(CHARGE);
-    expect(await readMetric(gateway, 'gateway_memory_reserved_bytes')).toBe(0);
+    await eventually(async () => {
+      expect(await readMetric(gateway, 'gateway_memory_reserved_bytes')).toBe(0);
+    });
   });
 
   it.each([
@@ -237,7 +239,9 @@ describe.each([
       const closed = closeOf(response);
       if (reads) readNowAndThen(response);
       await until(async () => (await spentBy(id)) !== '0');
-      expect(await readMetric(gateway, 'gateway_memory_reserved_bytes')).toBe(0);
+      await eventually(async () => {
+        expect(await readMetric(gateway, 'gateway_memory_reserved_bytes')).toBe(0);
+      });
       expect(isServed).toBe(true);
       expect(await spentBy(id)).toBe(CHARGE);
       const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });

@@ -5,6 +5,7 @@ import { LOSS_REASONS } from '../src/relay/settle-charge.js';
 import { MODEL, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';
+import { eventually } from './support/until.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -69,7 +70,9 @@ it('requests are counted under labels that existed before', async () => {
   expect(await names()).toEqual(before);
   const count = (status: number) =>
     readMetric(gateway, `gateway_requests_total{endpoint="messages",status="${String(status)}"}`);
-  expect(await Promise.all([200, 400, 401, 502].map(count))).toEqual([1, 1, 1, 1]);
+  await eventually(async () => {
+    expect(await Promise.all([200, 400, 401, 502].map(count))).toEqual([1, 1, 1, 1]);
+  });
   expect(await readMetric(gateway, 'gateway_upstream_account_refused_total')).toBe(1);
   expect(await readMetric(gateway, 'gateway_upstream_responses_total{status="401"}')).toBe(1);
 });

@@ -2,7 +2,6 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 
@@ -138,21 +137,6 @@ export async function openPart(page: Page, part: string): Promise<void> {
 
 export async function loaded(page: Page): Promise<void> {
   await page.waitForFunction(() => document.querySelector('.loading, [aria-busy=true]') === null);
-}
-
-/**
- * Repeats an expectation until it holds, because the page draws a moment after the test has acted.
- * A busy machine makes this moment long.
- */
-export async function eventually(expectation: () => Promise<void>): Promise<void> {
-  for (const deadline = Date.now() + 30_000; ; await setTimeout(50)) {
-    try {
-      await expectation();
-      return;
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-    }
-  }
 }
 
 /** Returns the exact amounts or counts that elements show. */

@@ -1,4 +1,21 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /** Polls until a condition holds. If it never does, the test's own timeout ends the wait. */
 export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/**
+ * Repeats an expectation until it holds, for effects that come a moment after their cause, such as
+ * what a page draws. On a busy machine this moment is long.
+ */
+export async function eventually(expectation: () => Promise<void>): Promise<void> {
+  for (const deadline = Date.now() + 30_000; ; await sleep(50)) {
+    try {
+      await expectation();
+      return;
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+    }
+  }
 }
