@@ -88,6 +88,7 @@ describe('native messages, to the chat format and back', () => {
         expect(back.body).toContain(`"content":[${blocks.join(',')}]`);
         expect(back.usage).toEqual(chat.usage);
       }),
+      { numRuns: RUNS },
     );
   });
 });
