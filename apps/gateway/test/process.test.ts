@@ -63,7 +63,8 @@ interface Served {
   readonly child: ChildProcess;
   readonly url: string;
   readonly adminUrl: string;
-  readonly demoKey: string;
+  /** The demo key, or a new key with 5 USD if there is none. */
+  readonly key: string;
   readonly output: () => string;
 }
 
@@ -73,17 +74,30 @@ async function serve(extra?: Record<string, string>): Promise<Served> {
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  while (!output.includes('ledger audit')) {
+  while (!output.includes('The gateway is ready')) {
     if (child.exitCode !== null) throw new Error(`the gateway ended: ${output}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+  const adminUrl = /Admin: +(http\S+)/.exec(output)![1]!;
   return {
     child,
     url: /ready: {2}(http\S+)\/v1/.exec(output)![1]!,
-    adminUrl: /Admin: +(http\S+)/.exec(output)![1]!,
-    demoKey: /Demo key: {2}(\S+)/.exec(output)![1]!,
+    adminUrl,
+    key:
+      /Demo key: {2}(\S+)/.exec(output)?.[1] ??
+      (await createKey(adminUrl, extra?.['DATA_DIR'] ?? dataDir)),
     output: () => output,
   };
+}
+
+async function createKey(adminUrl: string, folder: string): Promise<string> {
+  const token = readFileSync(join(folder, 'admin-token'), 'utf8').trim();
+  const response = await fetch(`${adminUrl}/admin/keys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'test', balance_usd: '5' }),
+  });
+  return (await response.json()).api_key;
 }
 
 async function cli(
@@ -102,24 +116,33 @@ async function cli(
   return { code, out, err };
 }
 
+/** The result of a command that succeeds. */
+async function json(args: readonly string[], extra?: Record<string, string>) {
+  const { code, out, err } = await cli([...args, '--json'], extra);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return JSON.parse(out);
+}
+
 async function waitFor(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 describe('gateway serve', () => {
   it('prints a ready key on first start, keeps it and its balance on the second, and drains on SIGTERM', async () => {
-    const first = await serve();
+    const simulated = { UPSTREAM_URL: '', UPSTREAM_API_KEY: '', DATA_DIR: join(dataDir, 'demo') };
+    const first = await serve(simulated);
+    expect(first.output()).toContain(`Demo key:  ${first.key}`);
     expect(first.output()).toContain(`curl -s ${first.url}/v1/messages`);
     expect(first.output()).toContain(`curl -s ${first.url}/v1/chat/completions`);
-    expect(statSync(join(dataDir, 'demo-key')).mode & 0o077).toBe(0);
+    expect(statSync(join(dataDir, 'demo', 'demo-key')).mode & 0o077).toBe(0);
 
-    const plain = await postMessages(first, first.demoKey, userMessage('Hello'));
+    const plain = await postMessages(first, first.key, userMessage('Hello'));
     const balance = plain.headers.get('x-gateway-balance-usd')!;
     expect(parseUsd(balance)).toBeLessThan(parseUsd('5'));
 
     const streamed = await postChat(
       first,
-      first.demoKey,
+      first.key,
       userMessage('Tell me something', { stream: true }),
     );
     first.child.kill('SIGTERM');
@@ -128,11 +151,11 @@ describe('gateway serve', () => {
     const [code] = (await once(first.child, 'exit')) as [number];
     expect(code).toBe(0);
 
-    const second = await serve();
-    expect(second.demoKey).toBe(first.demoKey);
+    const second = await serve(simulated);
+    expect(second.key).toBe(first.key);
     const entries = await (
       await fetch(`${second.url}/v1/dashboard/usage`, {
-        headers: { authorization: `Bearer ${second.demoKey}` },
+        headers: { authorization: `Bearer ${second.key}` },
       })
     ).json();
     expect(entries.data).toHaveLength(2);
@@ -142,6 +165,17 @@ describe('gateway serve', () => {
     await once(second.child, 'exit');
   });
 
+  it('makes no demo key with a real upstream, because its output may be a log', async () => {
+    const folder = join(dataDir, 'production');
+    const gateway = await serve({ DATA_DIR: folder });
+    expect(gateway.output()).toContain('Create a key:');
+    expect(gateway.output()).not.toContain('gw_');
+    expect(existsSync(join(folder, 'demo-key'))).toBe(false);
+    const keys = await json(['keys', 'list'], { DATA_DIR: folder });
+    expect(keys).toMatchObject({ data: [{ name: 'test' }], has_more: false });
+    expect(keys.data).toHaveLength(1);
+  });
+
   it('ends on SIGTERM although clients keep sending, and answers on every connection', async () => {
     const gateway = await serve({
       LOG_LEVEL: 'silent',
@@ -149,7 +183,7 @@ describe('gateway serve', () => {
       KEY_REQUESTS_PER_MINUTE: '1000000',
       KEY_BURST: '100000',
     });
-    const clients = startClients(gateway.url, gateway.demoKey, { staying: 8, coming: 0 });
+    const clients = startClients(gateway.url, gateway.key, { staying: 8, coming: 0 });
     await waitFor(() => clients.outcomes.size > 0);
     gateway.child.kill('SIGTERM');
     const [code] = (await once(gateway.child, 'exit')) as [number];
@@ -166,7 +200,7 @@ describe('gateway serve', () => {
       const before = seen.length;
       const clients = Array.from({ length: 8 }, async () => {
         for (;;) {
-          const response = await postMessages(gateway, gateway.demoKey, userMessage('Hello'));
+          const response = await postMessages(gateway, gateway.key, userMessage('Hello'));
           const { usage } = await response.json();
           seen.push({
             id: response.headers.get('x-gateway-request-id')!,
@@ -223,7 +257,7 @@ describe('gateway serve', () => {
     const upstream = await startGatedUpstream();
     const first = await serve({ UPSTREAM_URL: upstream.url });
     upstream.shut();
-    const stream = await postMessages(first, first.demoKey, userMessage('Hello', { stream: true }));
+    const stream = await postMessages(first, first.key, userMessage('Hello', { stream: true }));
     first.child.kill('SIGTERM');
     await waitFor(() => first.output().includes('"draining"'));
     const early = await cli([]);
@@ -236,7 +270,7 @@ describe('gateway serve', () => {
     const second = await serve();
     const requestId = stream.headers.get('x-gateway-request-id')!;
     const charge = await fetch(`${second.url}/v1/dashboard/usage/${requestId}`, {
-      headers: { authorization: `Bearer ${second.demoKey}` },
+      headers: { authorization: `Bearer ${first.key}` },
     });
     const [served] = upstream.served;
     expect(await charge.json()).toMatchObject({
@@ -256,11 +290,11 @@ describe('gateway serve', () => {
     const gateway = await serve({ LOG_LEVEL: 'trace' });
     const banner = gateway.output().length;
     const canary = 'canary-prompt-5d1f';
-    await (await postMessages(gateway, gateway.demoKey, userMessage(canary))).text();
+    await (await postMessages(gateway, gateway.key, userMessage(canary))).text();
     await (
-      await postChat(gateway, gateway.demoKey, userMessage(canary, { stream: true, user: canary }))
+      await postChat(gateway, gateway.key, userMessage(canary, { stream: true, user: canary }))
     ).text();
-    await (await postMessages(gateway, `${gateway.demoKey}x`, userMessage(canary))).text();
+    await (await postMessages(gateway, `${gateway.key}x`, userMessage(canary))).text();
     const content = [{ type: 'text', text: canary }];
     for (const script of [
       { content },
@@ -275,25 +309,25 @@ describe('gateway serve', () => {
       const stream = 'cut' in script || 'streamError' in script;
       const headers = { 'anthropic-beta': canary, cookie: canary };
       const body = userMessage('Hello', { stream });
-      await (await postMessages(gateway, gateway.demoKey, body, headers)).text();
+      await (await postMessages(gateway, gateway.key, body, headers)).text();
     }
     const answers = await Promise.all([
-      postMessages(gateway, gateway.demoKey, { ...userMessage('Hello'), model: `a\r\n${canary}` }),
-      postMessages(gateway, gateway.demoKey, userMessage('Hello'), {
-        'x-api-key': gateway.demoKey,
+      postMessages(gateway, gateway.key, { ...userMessage('Hello'), model: `a\r\n${canary}` }),
+      postMessages(gateway, gateway.key, userMessage('Hello'), {
+        'x-api-key': gateway.key,
       }),
       fetch(`${gateway.url}/v1/dashboard/usage/%0d%0a${canary}?model=%0a`, {
-        headers: { authorization: `Bearer ${gateway.demoKey}` },
+        headers: { authorization: `Bearer ${gateway.key}` },
       }),
     ]);
-    for (const answer of answers) expect(await answer.text()).not.toContain(gateway.demoKey);
-    await (await postMessages(gateway, gateway.demoKey, `{"model":"${canary}"`)).text();
-    await fetch(`${gateway.url}/${canary}?key=${gateway.demoKey}`);
+    for (const answer of answers) expect(await answer.text()).not.toContain(gateway.key);
+    await (await postMessages(gateway, gateway.key, `{"model":"${canary}"`)).text();
+    await fetch(`${gateway.url}/${canary}?key=${gateway.key}`);
     const admin = {
       url: gateway.adminUrl,
       token: readFileSync(join(dataDir, 'admin-token'), 'utf8').trim(),
     };
-    for (const token of [admin.token, gateway.demoKey, 'wrong']) {
+    for (const token of [admin.token, gateway.key, 'wrong']) {
       const body = JSON.stringify({ name: 5, [canary]: token });
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
       const answer = await fetch(`${admin.url}/admin/keys`, { method: 'POST', headers, body });
@@ -308,7 +342,7 @@ describe('gateway serve', () => {
     // No input of a client starts a new line in the log.
     for (const line of log.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('time');
     expect(metrics).toContain(`gateway_tokens_total{model="${MODEL}",class="input"}`);
-    for (const secret of [canary, gateway.demoKey, UPSTREAM_KEY, admin.token]) {
+    for (const secret of [canary, gateway.key, UPSTREAM_KEY, admin.token]) {
       expect(log + metrics).not.toContain(secret);
     }
   });
@@ -326,6 +360,41 @@ describe('the command line', () => {
     expect((await cli(topUp)).out).toContain('Already credited before');
     expect((await cli(['keys', 'top-up', key.id, '7', '--id', `invoice-${key.id}`])).code).toBe(1);
     expect((await cli(['keys', 'show', key.id])).out).toContain('1.50000000000001');
+
+    const update = ['keys', 'update', key.id];
+    const rules = ['--cap-day', '1', '--cap-total', '2', '--models', MODEL];
+    const more = ['--expires-at', '2099-01-01', '--external-id', 'crm-1'];
+    expect(await json([...update, ...rules, ...more])).toMatchObject({
+      caps: { day: { cap_usd: '1' }, total: { cap_usd: '2' } },
+      models: [MODEL],
+      expires_at: '2099-01-01T00:00:00.000Z',
+      external_id: 'crm-1',
+    });
+    const noRules = ['--cap-day', 'none', '--cap-total', 'none', '--models', 'all'];
+    const noMore = ['--expires-at', 'none', '--external-id', 'none'];
+    expect(await json([...update, ...noRules, ...noMore])).toMatchObject({
+      caps: { day: { cap_usd: null }, total: { cap_usd: null } },
+      models: null,
+      expires_at: null,
+      external_id: null,
+    });
+    const account = ['accounts', 'update', key.account_id];
+    const shop = ['--low-balance', '1', '--external-id', 'shop-1'];
+    expect(await json([...account, ...shop])).toMatchObject({
+      low_balance_usd: '1',
+      external_id: 'shop-1',
+    });
+    const noShop = ['--low-balance', 'none', '--external-id', 'none'];
+    expect(await json([...account, ...noShop])).toMatchObject({
+      low_balance_usd: null,
+      external_id: null,
+    });
+    const adjusted = await cli([
+      ...['accounts', 'adjust', key.account_id, '-1.6', '--reason', 'refund'],
+    ]);
+    expect(adjusted.out).toContain('No key of this account can make requests now');
+    expect((await json(['usage', '--from', '2026-01-01'])).object).toBe('list');
+    expect((await cli(['keys', 'find'])).err).toContain('GATEWAY_KEY: set this');
 
     expect(JSON.parse((await cli(['keys', 'suspend', key.id, '--json'])).out).state).toBe(
       'suspended',
@@ -378,6 +447,13 @@ describe('the command line', () => {
     const agreed = await cli(['ledger', 'audit', '--witness', file, '--json']);
     expect(agreed.code).toBe(0);
     expect(JSON.parse(agreed.out).witness).toEqual({ compared: 230, differences: [] });
+
+    // The gateway's own output: its log, and its addresses from the start.
+    writeFileSync(file, gateway.output());
+    expect((await json(['ledger', 'audit', '--witness', file])).witness).toEqual({
+      compared: 230,
+      differences: [],
+    });
 
     const stranger = {
       request_id: 'req_nobody',
@@ -462,7 +538,7 @@ describe('the command line', () => {
   it('backs the ledger up while the gateway serves; what a restore lost is booked from the log, once', async () => {
     const gateway = await serve();
     const ask = async () => {
-      const response = await postMessages(gateway, gateway.demoKey, userMessage('Hello'));
+      const response = await postMessages(gateway, gateway.key, userMessage('Hello'));
       expect(response.status).toBe(200);
       await response.text();
     };
@@ -472,7 +548,7 @@ describe('the command line', () => {
     expect(made.out).toContain('has the whole ledger');
     expect((await cli(['ledger', 'backup', '--to', backup])).err).toContain('exists');
     for (const post of [postMessages, postChat, postResponses]) {
-      expect((await post(gateway, gateway.demoKey, userMessage('Hello'))).status).toBe(200);
+      expect((await post(gateway, gateway.key, userMessage('Hello'))).status).toBe(200);
     }
     await waitFor(() => gateway.output().split('"charge_usd"').length > 8);
     gateway.child.kill('SIGKILL');
@@ -521,7 +597,11 @@ describe('the command line', () => {
       booked: 0,
       refused: [
         { request_id: 'req_1', reason: expect.stringContaining('charge_usd: the record says 0.5') },
-        { request_id: 'req_2', reason: 'key_id: there is no such key in the ledger' },
+        {
+          request_id: 'req_2',
+          reason:
+            'key_id: there is no such key in the ledger, such as one created after the backup',
+        },
         { request_id: 'req_3', reason: 'model: is not in the price table' },
         { request_id: entry.request_id, reason: expect.stringContaining('other counts') },
       ],
@@ -532,7 +612,6 @@ describe('the command line', () => {
     );
     expect((await recharge(log)).err).toContain('gateway.log:1: key_id: is missing');
     const again = await serve();
-    expect(again.demoKey).toBe(gateway.demoKey);
-    expect((await postMessages(again, again.demoKey, userMessage('Hello'))).status).toBe(200);
+    expect((await postMessages(again, gateway.key, userMessage('Hello'))).status).toBe(200);
   });
 });

@@ -56,13 +56,13 @@ const LAST_TIME = 253_402_300_799_999n;
 export function listPositionOf(order: ListOrder, cursor: string): ListPosition {
   if (order === 'newest') {
     if (ID.test(cursor)) return { place: 0n, id: cursor };
-    throw new RangeError('must be next_cursor of the page before');
+    throw new RangeError('must be the next_cursor of the previous page');
   }
   const text = Buffer.from(cursor, 'base64url').toString();
   const [, of, place = '', id = ''] = /^([a-z_]+):(-?\d{1,38}):([^]+)$/.exec(text) ?? [];
   const isTime = order === 'last_charged';
   if (of !== order || !ID.test(id) || (isTime && !isTimeOrNever(BigInt(place)))) {
-    throw new RangeError('must be next_cursor of the page before, in the same order');
+    throw new RangeError('must be the next_cursor of the previous page, in the same order');
   }
   return { place: BigInt(place), id };
 }

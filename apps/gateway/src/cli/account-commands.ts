@@ -11,6 +11,7 @@ import {
   orderOption,
   pair,
   run,
+  time,
   withFormats,
   withJson,
 } from './output.js';
@@ -19,6 +20,7 @@ import {
   printAccount,
   printAccounts,
   printAdjustment,
+  printErasure,
   printStatement,
   printTopUp,
   printTransfer,
@@ -39,9 +41,9 @@ interface CreateOptions extends OutputOptions {
 
 interface UpdateOptions extends OutputOptions {
   readonly name?: string;
-  readonly externalId?: string | null;
+  readonly externalId?: string;
   readonly metadata?: Pairs;
-  readonly lowBalance?: string | null;
+  readonly lowBalance?: string;
 }
 
 interface ListOptions extends OutputOptions {
@@ -96,17 +98,13 @@ export function addAccounts(accounts: Command): void {
       .description('change the name, id, metadata or low-balance threshold of an account'),
   )
     .option('--name <name>', 'a name for people to read')
-    .option('--external-id <id>', 'your own id for the account; none removes it', orNone)
+    .option('--external-id <id>', 'your own id for the account; none removes it')
     .option(
       '--metadata <name=value>',
       'a metadata pair; the pairs given replace all earlier ones',
       pair,
     )
-    .option(
-      '--low-balance <usd>',
-      'write an event when the balance falls to this; none stops it',
-      orNone,
-    )
+    .option('--low-balance <usd>', 'write an event when the balance falls to this; none stops it')
     .action((accountId: string, options: UpdateOptions) =>
       run(
         options,
@@ -114,9 +112,9 @@ export function addAccounts(accounts: Command): void {
           call('updateAccount', {
             account_id: accountId,
             name: options.name,
-            external_id: options.externalId,
+            external_id: orNone(options.externalId),
             metadata: options.metadata,
-            low_balance_usd: options.lowBalance,
+            low_balance_usd: orNone(options.lowBalance),
           }),
         printAccount,
       ),
@@ -128,7 +126,7 @@ export function addAccounts(accounts: Command): void {
       .argument('<account_id>')
       .description('erase names, ids, metadata and notes of an account; audits still pass'),
   ).action((accountId: string, options: OutputOptions) =>
-    run(options, (call) => call('eraseAccount', { account_id: accountId }), printAccount),
+    run(options, (call) => call('eraseAccount', { account_id: accountId }), printErasure),
   );
 }
 
@@ -144,7 +142,7 @@ function addCreation(accounts: Command): void {
     .option('--low-balance <usd>', 'write an event when the balance falls to this')
     .option('--balance <usd>', 'first credit, such as 5 or 0.25')
     .option('--promotional', 'the first credit is a gift, not paid for')
-    .option('--credit-expires-at <time>', 'when the unused part of the first credit expires')
+    .option('--credit-expires-at <time>', 'when the unused part of the first credit expires', time)
     .option('--id <id>', 'id of this creation: repeating it creates nothing')
     .action((options: CreateOptions) =>
       run(
@@ -184,7 +182,7 @@ function addMoney(accounts: Command): void {
     accounts
       .command('adjust')
       .argument('<account_id>')
-      .argument('<usd>', 'amount of either sign; write a negative one after --, as in -- -5')
+      .argument('<usd>', 'amount of either sign, such as -5')
       .description('correct a balance with a ledger entry')
       .requiredOption('--reason <reason>', 'refund, chargeback, correction, goodwill or write_off'),
   )

@@ -1,4 +1,7 @@
-/** Reads a file of JSON lines; empty lines are skipped. */
+/**
+ * Reads a file of JSON lines. Lines that do not begin an object are skipped, because the gateway
+ * prints its addresses into the same output as its log when it starts.
+ */
 
 import { createReadStream } from 'node:fs';
 import { OperationError } from '../operations/operation.js';
@@ -6,7 +9,7 @@ import { OperationError } from '../operations/operation.js';
 export interface JsonLine {
   /** For messages: the file and the number of the line. */
   readonly place: string;
-  /** `undefined` for a line that is not JSON. */
+  /** `undefined` for a line that begins an object but is not JSON. */
   readonly json: unknown;
 }
 
@@ -15,7 +18,7 @@ export async function* readJsonLines(path: string): AsyncGenerator<JsonLine, und
   let number = 0;
   for await (const text of readLines(path)) {
     number += 1;
-    if (text.trim() === '') continue;
+    if (!text.trimStart().startsWith('{')) continue;
     yield { place: `${path}:${String(number)}`, json: jsonOf(text) };
   }
   return undefined;

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { ListOrder } from '@gateway/balance-store';
+import { OperationError } from '../operations/operation.js';
 import {
   integer,
   metadataText,
@@ -11,6 +12,7 @@ import {
   orderOption,
   pair,
   run,
+  time,
   withFormats,
   withJson,
 } from './output.js';
@@ -30,11 +32,11 @@ interface KeyOptions extends OutputOptions {
   readonly concurrency?: number;
   readonly burst?: number;
   readonly requestsPerMinute?: number;
-  readonly capDay?: string | null;
-  readonly capWeek?: string | null;
-  readonly capMonth?: string | null;
-  readonly capTotal?: string | null;
-  readonly models?: string[] | null;
+  readonly capDay?: string;
+  readonly capWeek?: string;
+  readonly capMonth?: string;
+  readonly capTotal?: string;
+  readonly models?: string;
   readonly scope?: 'use' | 'manage';
   readonly metadata?: Pairs;
 }
@@ -54,8 +56,8 @@ interface CreateOptions extends KeyOptions {
 
 interface UpdateOptions extends KeyOptions {
   readonly name?: string;
-  readonly externalId?: string | null;
-  readonly expiresAt?: string | null;
+  readonly externalId?: string;
+  readonly expiresAt?: string;
 }
 
 interface ListOptions extends OutputOptions {
@@ -83,17 +85,17 @@ function withRules(command: Command): Command {
     .option('--concurrency <n>', 'requests in flight at once', integer)
     .option('--burst <n>', 'requests at once after a pause', integer)
     .option('--requests-per-minute <n>', 'sustained rate', integer)
-    .option('--cap-day <usd>', 'the most it may spend per UTC day; none removes the cap', orNone)
-    .option('--cap-week <usd>', 'the most it may spend per week, from Monday', orNone)
-    .option('--cap-month <usd>', 'the most it may spend per month', orNone)
-    .option('--cap-total <usd>', 'the most it may spend in total', orNone)
-    .option(
-      '--models <ids>',
-      'the models it may use, separated by commas; all for every model',
-      names,
-    )
+    .option('--cap-day <usd>', 'the most it may spend per UTC day; none removes the cap')
+    .option('--cap-week <usd>', 'the most it may spend per week, from Monday')
+    .option('--cap-month <usd>', 'the most it may spend per month')
+    .option('--cap-total <usd>', 'the most it may spend in total')
+    .option('--models <ids>', 'the models it may use, separated by commas; all for every model')
     .option('--scope <scope>', 'use, or manage: also manages the keys of its account')
-    .option('--metadata <name=value>', 'a pair to search by; repeat it for more', pair);
+    .option(
+      '--metadata <name=value>',
+      'a pair to search by, all earlier pairs are replaced; repeat it for more',
+      pair,
+    );
 }
 
 function rulesOf(options: KeyOptions) {
@@ -101,11 +103,11 @@ function rulesOf(options: KeyOptions) {
     concurrency: options.concurrency,
     burst: options.burst,
     requests_per_minute: options.requestsPerMinute,
-    cap_day_usd: options.capDay,
-    cap_week_usd: options.capWeek,
-    cap_month_usd: options.capMonth,
-    cap_total_usd: options.capTotal,
-    models: options.models,
+    cap_day_usd: orNone(options.capDay),
+    cap_week_usd: orNone(options.capWeek),
+    cap_month_usd: orNone(options.capMonth),
+    cap_total_usd: orNone(options.capTotal),
+    models: names(options.models),
     scope: options.scope,
     metadata: options.metadata,
   };
@@ -149,11 +151,7 @@ export function addKeys(keys: Command): void {
       .description('find the key of a credential, read from the environment variable GATEWAY_KEY'),
   ).action((options: OutputOptions) =>
     // The credential is not an argument, because other users of the machine could read it.
-    run(
-      options,
-      (call) => call('findKey', { api_key: process.env['GATEWAY_KEY'] ?? '' }),
-      printKey,
-    ),
+    run(options, (call) => call('findKey', { api_key: credentialToFind() }), printKey),
   );
   addUpdate(keys);
   withJson(
@@ -198,6 +196,15 @@ export function addKeys(keys: Command): void {
   }
 }
 
+function credentialToFind(): string {
+  const { GATEWAY_KEY: credential = '' } = process.env;
+  if (credential === '') {
+    const message = 'GATEWAY_KEY: set this environment variable to the credential to find';
+    throw new OperationError(400, 'invalid_request_error', message);
+  }
+  return credential;
+}
+
 function addCreation(keys: Command): void {
   withJson(
     withRules(
@@ -213,8 +220,8 @@ function addCreation(keys: Command): void {
     .option('--low-balance <usd>', 'write an event when the balance falls to this')
     .option('--balance <usd>', 'first credit, such as 5 or 0.25')
     .option('--promotional', 'the first credit is a gift, not paid for')
-    .option('--credit-expires-at <time>', 'when the unused part of the first credit expires')
-    .option('--expires-at <time>', 'such as 2026-12-31T23:59:59Z')
+    .option('--credit-expires-at <time>', 'when the unused part of the first credit expires', time)
+    .option('--expires-at <time>', 'such as 2026-12-31T23:59:59Z', time)
     .option('--id <id>', 'id of this creation: repeating it creates nothing')
     .action((options: CreateOptions) =>
       run(
@@ -248,8 +255,8 @@ function addUpdate(keys: Command): void {
     ),
   )
     .option('--name <name>', 'a name for people to read')
-    .option('--external-id <id>', 'your own id for the key; none removes it', orNone)
-    .option('--expires-at <time>', 'such as 2026-12-31T23:59:59Z; none for no expiry', orNone)
+    .option('--external-id <id>', 'your own id for the key; none removes it')
+    .option('--expires-at <time>', 'such as 2026-12-31T23:59:59Z; none for no expiry', time)
     .action((keyId: string, options: UpdateOptions) =>
       run(
         options,
@@ -258,8 +265,8 @@ function addUpdate(keys: Command): void {
             ...rulesOf(options),
             key_id: keyId,
             name: options.name,
-            external_id: options.externalId,
-            expires_at: options.expiresAt,
+            external_id: orNone(options.externalId),
+            expires_at: orNone(options.expiresAt),
           }),
         printKey,
       ),
@@ -271,7 +278,7 @@ export function withTopUp(command: Command): Command {
   return withJson(command)
     .option('--id <id>', 'id of this top-up: repeating it never credits twice')
     .option('--promotional', 'the credit is a gift, not paid for')
-    .option('--expires-at <time>', 'when the unused part of the credit expires')
+    .option('--expires-at <time>', 'when the unused part of the credit expires', time)
     .option('--note <text>', 'a note for your own records')
     .option('--reference <id>', 'id of a payment or an order');
 }

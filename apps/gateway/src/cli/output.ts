@@ -88,13 +88,23 @@ export function pair(
   return { ...before, [name]: value };
 }
 
-/** Reads `none` as `null`, which removes a value. */
-export function orNone(text: string): string | null {
+/**
+ * Reads `none` as `null`, which removes a value. It is not a parser of an option, because commander
+ * replaces a `null` that a parser returns by an empty text.
+ */
+export function orNone(text: string | undefined): string | null | undefined {
   return text === 'none' ? null : text;
 }
 
-export function names(text: string): string[] | null {
-  return text === 'all' ? null : text.split(',').map((name) => name.trim());
+/** Reads `all` as `null`. Like {@link orNone}, it is not a parser of an option. */
+export function names(text: string | undefined): string[] | null | undefined {
+  if (text === 'all') return null;
+  return text?.split(',').map((name) => name.trim());
+}
+
+/** Reads a day as its beginning in UTC. */
+export function time(text: string): string {
+  return /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
 }
 
 /** The pairs in the form that the query of a list expects: `plan:pro,region:eu`. */

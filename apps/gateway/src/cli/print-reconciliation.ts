@@ -38,7 +38,7 @@ function printDifference({ day, model, items, requests, has_more }: Difference):
     item.difference_usd ?? 'no price',
   ]);
   const lines = [`${day} ${model ?? 'no model'}`, table(headings, rows)];
-  if (requests.length === 0) return [...lines, 'No request explains it.'].join('\n');
+  if (requests.length === 0) return [...lines, 'No request explains this difference.'].join('\n');
   const named = requests.map(({ cause, request_id, key_id, at, detail }) => [
     cause,
     request_id,

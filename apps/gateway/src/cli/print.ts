@@ -83,8 +83,8 @@ export function printTopUp(topUp: OperationOutput<'topUp'>): string {
 }
 
 const NOBODY =
-  'No key of this account can use the credit now: its keys are suspended, revoked or expired, or the ' +
-  'balance is still at or below zero.';
+  'No key of this account can make requests now: the balance is at or below zero, or its keys are ' +
+  'suspended, revoked or expired.';
 
 type Caps = OperationOutput<'showKey'>['caps'];
 
@@ -130,6 +130,18 @@ export function printAccount(
   });
 }
 
+export function printErasure(account: OperationOutput<'eraseAccount'>): string {
+  const left = [
+    ...(account.usable_keys === 0
+      ? []
+      : [`${String(account.usable_keys)} of its keys can still be used: see keys revoke.`]),
+    ...(account.balance_usd === '0'
+      ? []
+      : [`Its balance is still ${account.balance_usd} USD: see accounts adjust.`]),
+  ];
+  return ['Erased.', ...left, printAccount(account)].join('\n');
+}
+
 export function printAccounts({ data, next_cursor }: OperationOutput<'listAccounts'>): string {
   if (data.length === 0) return 'No accounts.';
   const rows = data.map((account) => [
@@ -152,7 +164,7 @@ export function printAdjustment(adjustment: OperationOutput<'adjustBalance'>): s
     reason: adjustment.reason,
     'balance (USD)': adjustment.balance_usd,
     'active keys': String(adjustment.active_keys),
-  })}`;
+  })}${adjustment.active_keys === 0 ? `\n${NOBODY}` : ''}`;
 }
 
 export function printTransfer(transfer: OperationOutput<'transfer'>): string {

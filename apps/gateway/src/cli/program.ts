@@ -14,7 +14,7 @@ import { addArchive } from './archive-commands.js';
 import { auditWithProgress } from './audit-command.js';
 import { checkConfig } from './check-config.js';
 import { addKeys } from './key-commands.js';
-import { integer, run, show, withFormats, withJson } from './output.js';
+import { integer, run, show, time, withFormats, withJson } from './output.js';
 import type { OutputOptions } from './output.js';
 import { addPayments, addPromoCodes } from './payment-commands.js';
 import {
@@ -107,7 +107,7 @@ export function createProgram(): Command {
 interface UsageOptions extends OutputOptions {
   readonly by: string;
   readonly from: string;
-  readonly until: string;
+  readonly until?: string;
   readonly account?: string;
   readonly key?: string;
   readonly model?: string;
@@ -133,8 +133,8 @@ function addReports(program: Command): void {
   withFormats(
     program.command('usage').description('sums of requests, tokens and USD over a range of time'),
   )
-    .requiredOption('--from <time>', 'from this hour on, such as 2026-11-01T00:00:00Z')
-    .requiredOption('--until <time>', 'before this hour')
+    .requiredOption('--from <time>', 'from this hour or day on, such as 2026-11-01', time)
+    .option('--until <time>', 'before this hour or day; default: now', time)
     .option(
       '--by <dimensions>',
       'what to group by: some of day, hour, model, account, key, endpoint, upstream',
@@ -152,7 +152,7 @@ function addReports(program: Command): void {
           call('listUsage', {
             by: options.by,
             from: options.from,
-            until: options.until,
+            until: options.until ?? new Date().toISOString(),
             account_id: options.account,
             key_id: options.key,
             model: options.model,
@@ -230,8 +230,8 @@ function addLedger(ledger: Command): void {
     .option('--key <key_id>', 'only charges of this key, and the other entries of its account')
     .option('--kind <kind>', 'charge, top_up, adjustment or expiry')
     .option('--model <model>', 'only charges of this model')
-    .option('--from <time>', 'only entries at or after this time, such as 2026-01-01T00:00:00Z')
-    .option('--until <time>', 'only entries before this time')
+    .option('--from <time>', 'only entries from this time or day on, such as 2026-01-01', time)
+    .option('--until <time>', 'only entries before this time or day', time)
     .option('--limit <n>', 'at most this many', integer, 50)
     .option('--cursor <cursor>', 'continue after the previous page')
     .option('--json', 'print JSON')

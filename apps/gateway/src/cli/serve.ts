@@ -51,12 +51,15 @@ export async function serve(): Promise<void> {
   process.stdout.write(banner(gateway, config, demoKey));
 }
 
-/** With the embedded ledger, the first start creates a demo key. */
+/**
+ * With the embedded ledger, the first start creates a demo key. With a real upstream it does so
+ * only in a terminal: elsewhere the output is a log, and its readers could spend the key.
+ */
 async function ensureDemoKey(
-  { dataDir, store }: RunningGateway,
+  { dataDir, store, isSimulated }: RunningGateway,
   config: Config,
 ): Promise<string | undefined> {
-  if (dataDir === undefined) return undefined;
+  if (dataDir === undefined || !(isSimulated || process.stdout.isTTY)) return undefined;
   const known = dataDir.readDemoKey();
   if (known !== undefined) return known;
   const keys = await store.listKeys({ limit: 1 });

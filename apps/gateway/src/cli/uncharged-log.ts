@@ -47,7 +47,6 @@ export async function findUncharged(
     return at >= range.from.getTime() && at < range.until.getTime();
   };
   for await (const { place, json } of readJsonLines(file)) {
-    // The gateway also prints its addresses when it starts.
     if (!isLogLine(json)) continue;
     hasLogLine = true;
     const uncharged = unchargedLine.safeParse(json);

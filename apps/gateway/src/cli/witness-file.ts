@@ -113,14 +113,20 @@ const chargedLogLine = z.looseObject({
 });
 
 /**
- * Reads a witness file line by line; empty lines are skipped.
+ * Reads a witness file line by line. Lines that do not begin an object are skipped.
  *
- * @throws {OperationError} names the first line that cannot be used.
+ * @throws {OperationError} names the first line that cannot be used, or the file has no object.
  */
 export async function* readWitnessFile(path: string): AsyncGenerator<WitnessLine, undefined> {
+  let hasObject = false;
   for await (const json of readJsonLines(path)) {
+    hasObject = true;
     const witnessed = witnessedOf(json);
     if (witnessed !== undefined) yield witnessed;
+  }
+  if (!hasObject) {
+    const message = `${path}: has no line with a usage object or of the gateway's log`;
+    throw new OperationError(400, 'invalid_request_error', message);
   }
   return undefined;
 }

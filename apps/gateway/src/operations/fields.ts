@@ -45,7 +45,10 @@ export const keyId = z
   .regex(/^key_[\w-]{1,64}$/, 'must be the id of a key, such as key_…');
 export const accountId = z
   .string()
-  .regex(/^acct_[\w-]{1,64}$/, 'must be the id of an account, such as acct_…');
+  .regex(
+    /^acct_[\w-]{1,64}$/,
+    'must be the id of an account, such as acct_…: find it by your own id in the list of accounts',
+  );
 
 const limit = z.coerce.number().int().min(1);
 export const limits = {

@@ -30,6 +30,7 @@ import { linkView } from '../read-links.js';
 import { accountView, keyView } from './views.js';
 
 const oneKey = z.strictObject({ key_id: keyId });
+const REVOKED = 'this key is revoked, which cannot be undone: create another key for its account';
 const creditSource = z.enum(['paid', 'promotional']).default('paid');
 
 export const keyOperations = {
@@ -219,7 +220,7 @@ export const keyOperations = {
     input: oneKey,
     async run({ key_id }, { store, by }) {
       const key = await found(store.resumeKey(key_id, by));
-      if (key.state === 'revoked') throw conflict('key_id', 'this key is revoked for good');
+      if (key.state === 'revoked') throw conflict('key_id', REVOKED);
       return keyView(key);
     },
   }),
@@ -239,7 +240,7 @@ export const keyOperations = {
     input: z.strictObject({ key_id: keyId, expires_in_seconds: linkSeconds }),
     async run({ key_id, expires_in_seconds }, { store, readLinks, now, by }) {
       const key = await found(store.getKey(key_id));
-      if (key.state === 'revoked') throw conflict('key_id', 'this key is revoked for good');
+      if (key.state === 'revoked') throw conflict('key_id', REVOKED);
       const expiresAt = new Date(now() + expires_in_seconds * 1_000);
       await store.recordLink(key_id, { expiresAt, by });
       return linkView(readLinks.create(key, expiresAt), key.id, expiresAt);
@@ -346,7 +347,7 @@ export async function rotated(
     case 'unknown_key':
       throw unknownKey();
     case 'revoked':
-      throw conflict('key_id', 'this key is revoked for good');
+      throw conflict('key_id', REVOKED);
     case 'conflict':
       throw conflict('idempotency_key', 'was used before for something else');
     case 'rotated':

@@ -111,7 +111,9 @@ async function book(
   const problem = usageProblem(usage);
   if (problem !== undefined) return { problem };
   if ((await store.getKey(lost.key_id)) === undefined) {
-    return { problem: 'key_id: there is no such key in the ledger' };
+    return {
+      problem: 'key_id: there is no such key in the ledger, such as one created after the backup',
+    };
   }
   const price = prices.at(lost.at?.getTime() ?? Date.now()).find(lost.model);
   if (price === undefined) return { problem: 'model: is not in the price table' };
