@@ -246,6 +246,7 @@ describe('what the gateway answers', () => {
     await call('showAccount', { account_id });
     await call('updateAccount', { account_id, name: 'three' });
     await call('showStatement', { account_id, month });
+    await call('showBooks', { month });
     await call('listLedger', {});
     await call('listUsage', { ...range, by: 'hour,model,account,key,endpoint' });
     await call('listUsage', { ...range, by: 'day' });

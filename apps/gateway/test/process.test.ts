@@ -395,6 +395,11 @@ describe('the command line', () => {
     expect(adjusted.out).toContain('No key of this account can make requests now');
     expect((await json(['usage', '--from', '2026-01-01'])).object).toBe('list');
     expect((await cli(['keys', 'find'])).err).toContain('GATEWAY_KEY: set this');
+    const month = new Date().toISOString().slice(0, 7);
+    expect((await cli(['books', month])).out).toContain('in all');
+    expect((await cli(['books', month, '--csv'])).out).toMatch(
+      /^account_id,.*adjusted_usd\.refund/,
+    );
 
     expect(JSON.parse((await cli(['keys', 'suspend', key.id, '--json'])).out).state).toBe(
       'suspended',

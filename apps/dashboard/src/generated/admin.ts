@@ -586,6 +586,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/books": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The books of a month: credits, adjustments and charges of each account and in all */
+        readonly get: operations["showBooks"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/payments": {
         readonly parameters: {
             readonly query?: never;
@@ -885,6 +902,50 @@ export interface components {
             readonly expires_at: components["schemas"]["Time"] | null;
             readonly actor: string;
             readonly note: string | null;
+        };
+        readonly Books: {
+            /** @constant */
+            readonly object: "books";
+            readonly month: string;
+            readonly from: components["schemas"]["Time"];
+            readonly until: components["schemas"]["Time"];
+            readonly total: {
+                readonly opening_balance_usd: components["schemas"]["Usd"];
+                readonly paid_usd: components["schemas"]["Usd"];
+                readonly promotional_usd: components["schemas"]["Usd"];
+                readonly adjusted_usd: {
+                    readonly refund: components["schemas"]["Usd"];
+                    readonly chargeback: components["schemas"]["Usd"];
+                    readonly correction: components["schemas"]["Usd"];
+                    readonly goodwill: components["schemas"]["Usd"];
+                    readonly write_off: components["schemas"]["Usd"];
+                    readonly transfer: components["schemas"]["Usd"];
+                };
+                readonly expired_usd: components["schemas"]["Usd"];
+                readonly charged_usd: components["schemas"]["Usd"];
+                readonly closing_balance_usd: components["schemas"]["Usd"];
+                readonly written_off_usd: components["schemas"]["Usd"];
+            };
+            readonly data: readonly {
+                readonly account_id: string;
+                readonly name: string;
+                readonly external_id: string | null;
+                readonly opening_balance_usd: components["schemas"]["Usd"];
+                readonly paid_usd: components["schemas"]["Usd"];
+                readonly promotional_usd: components["schemas"]["Usd"];
+                readonly adjusted_usd: {
+                    readonly refund: components["schemas"]["Usd"];
+                    readonly chargeback: components["schemas"]["Usd"];
+                    readonly correction: components["schemas"]["Usd"];
+                    readonly goodwill: components["schemas"]["Usd"];
+                    readonly write_off: components["schemas"]["Usd"];
+                    readonly transfer: components["schemas"]["Usd"];
+                };
+                readonly expired_usd: components["schemas"]["Usd"];
+                readonly charged_usd: components["schemas"]["Usd"];
+                readonly closing_balance_usd: components["schemas"]["Usd"];
+                readonly written_off_usd: components["schemas"]["Usd"];
+            }[];
         };
         readonly ChargeEntry: {
             /** @constant */
@@ -2939,6 +3000,31 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Today"];
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
+    readonly showBooks: {
+        readonly parameters: {
+            readonly query: {
+                readonly month: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Books"];
                 };
             };
             readonly 429: components["responses"]["Limited"];

@@ -1,5 +1,6 @@
-/** The overview as text: the figures of today, and the audits of a running gateway. */
+/** Overviews as text: the figures of today, the books of a month, audits of a running gateway. */
 
+import { formatUsd, parseUsd } from '@gateway/billing';
 import type { OperationOutput } from '../operations/operations.js';
 import { pairs, table } from './print.js';
 
@@ -34,6 +35,27 @@ export function printToday({ day, spend, ledger, gateway }: OperationOutput<'sho
           }),
     }),
   ].join('\n');
+}
+
+type Figures = OperationOutput<'showBooks'>['total'];
+
+export function printBooks({ month, total, data }: OperationOutput<'showBooks'>): string {
+  const rowOf = (name: string, figures: Figures) => [
+    name,
+    figures.opening_balance_usd,
+    figures.paid_usd,
+    figures.promotional_usd,
+    formatUsd(Object.values(figures.adjusted_usd).reduce((sum, usd) => sum + parseUsd(usd), 0n)),
+    figures.expired_usd,
+    figures.charged_usd,
+    figures.closing_balance_usd,
+  ];
+  const amounts = ['opening', 'paid', 'promotional', 'adjusted', 'expired', 'charged', 'closing'];
+  const headings = [`${month}, in USD`, ...amounts.map((name) => `>${name}`)];
+  const rows = data.map((account) =>
+    rowOf(account.external_id ?? (account.name || account.account_id), account),
+  );
+  return table(headings, [...rows, rowOf('in all', total)]);
 }
 
 export function printAudits({ data }: OperationOutput<'listAudits'>): string {

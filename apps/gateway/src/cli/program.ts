@@ -31,7 +31,7 @@ import {
   printUsage,
 } from './print.js';
 import { showProgress } from './progress.js';
-import { printAudits, printToday } from './print-overview.js';
+import { printAudits, printBooks, printToday } from './print-overview.js';
 import { addReconcile } from './reconcile-command.js';
 import { printReloads, reloadReplicas } from './reload.js';
 import { serve } from './serve.js';
@@ -162,6 +162,14 @@ function addReports(program: Command): void {
         printUsage,
       ),
     );
+  withFormats(
+    program
+      .command('books')
+      .argument('<month>', 'such as 2026-11')
+      .description('credits, adjustments, charges and balances of a month, by account and in all'),
+  ).action((month: string, options: OutputOptions) =>
+    run(options, (call) => call('showBooks', { month }), printBooks),
+  );
   withJson(program.command('today').description('spend, balances and requests at a glance')).action(
     (options: OutputOptions) => run(options, (call) => call('showToday', {}), printToday),
   );

@@ -357,6 +357,7 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   transfer: 'Moves money to another account, once per transfer_id',
   eraseAccount: 'Erases the names, ids, metadata and notes of an account',
   showStatement: 'The statement of a month',
+  showBooks: 'The books of a month: credits, adjustments and charges of each account and in all',
   listLedger: 'Entries of the ledger, newest first',
   listUsage: 'Sums of charges',
   auditLedger: 'Audits the ledger, and answers when the audit is done',

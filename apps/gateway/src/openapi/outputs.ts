@@ -25,6 +25,7 @@ export const operationOutputs = {
   transfer: schema.transfer,
   eraseAccount: schema.account,
   showStatement: schema.statement,
+  showBooks: schema.books,
   listLedger: schema.listOf(schema.entry).extend({ archived_until: schema.time.nullable() }),
   listUsage: schema.listOf(schema.usageSum),
   auditLedger: schema.audit,

@@ -234,6 +234,42 @@ const tokenLine = z
   })
   .meta({ id: 'TokenLine', description: 'tokens x rate = amount' });
 
+const bookFigures = z.strictObject({
+  opening_balance_usd: usd,
+  paid_usd: usd,
+  promotional_usd: usd,
+  adjusted_usd: z.strictObject({
+    refund: usd,
+    chargeback: usd,
+    correction: usd,
+    goodwill: usd,
+    write_off: usd,
+    transfer: usd,
+  }),
+  expired_usd: usd,
+  charged_usd: usd,
+  closing_balance_usd: usd,
+  written_off_usd: usd,
+});
+
+export const books = z
+  .strictObject({
+    object: z.literal('books'),
+    month: text,
+    from: time,
+    until: time,
+    total: bookFigures,
+    data: z.array(
+      z.strictObject({
+        account_id: text,
+        name: text,
+        external_id: orNull(text),
+        ...bookFigures.shape,
+      }),
+    ),
+  })
+  .meta({ id: 'Books' });
+
 export const statement = z
   .strictObject({
     object: z.literal('statement'),

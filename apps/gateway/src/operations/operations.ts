@@ -6,6 +6,7 @@
 import type { z } from 'zod';
 import { accountOperations } from './accounts.js';
 import { auditOperations } from './audits.js';
+import { booksOperations } from './books.js';
 import { keyOperations } from './keys.js';
 import { ledgerOperations } from './ledger.js';
 import { modelOperations } from './models.js';
@@ -21,6 +22,7 @@ export const operations = {
   ...ledgerOperations,
   ...auditOperations,
   ...todayOperations,
+  ...booksOperations,
   ...paymentOperations,
   ...modelOperations,
   ...reconciliationOperations,
