@@ -98,8 +98,6 @@ function createFold(connection: Connection, now: number) {
   const keys = new Map<string, KeyFold>();
   const usage = createUsageFold(connection, now);
   const windows = windowStartsAt(now);
-  /** The entries that this batch has inserted, by request id. */
-  const entered = new Map<string, Known>();
   // Usually there are no holds at all. Then no charge needs to look for its own.
   const areHolds = connection.get('SELECT 1 FROM hold LIMIT 1') !== undefined;
 
@@ -150,27 +148,16 @@ function createFold(connection: Connection, now: number) {
   function settle(settlement: Settlement): Settled {
     const { requestId, keyId, amount, overdraft } = settlement;
     assertStorable(settlement);
-    const hash = settlementHash(settlement);
     const key = keyOf(keyId);
-    const known = entered.get(requestId) ?? readKnown(connection, requestId);
+    const { account } = key;
     const hold = takeHold(requestId, key);
-    if (known !== undefined) {
-      if (known.hash === hash) return { outcome: 'replayed', key, entry: known };
-      connection.run(
-        'INSERT INTO settle_conflict (request_id, input_hash, key_id, amount, created_at) ' +
-          'VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-        requestId,
-        Buffer.from(hash, 'hex'),
-        keyId,
-        textOf(amount),
-        now,
-      );
-      return { outcome: 'conflict' };
-    }
     const isGuarded = overdraft === 'none' || hold !== undefined;
     const { writtenOff, overCap } = isGuarded ? writeOffOf(amount, key, hold) : NO_WRITE_OFF;
-    const { account } = key;
     const charged = amount - writtenOff;
+    const hash = settlementHash(settlement);
+    const entry = { hash, balanceAfter: account.balance - charged, writtenOff };
+    const isNew = insertCharge(connection, settlement, account, { ...entry, overCap }, now);
+    if (!isNew) return settledBefore(settlement, key, hash);
     account.balance -= charged;
     account.spent += charged;
     account.writtenOff += writtenOff;
@@ -181,11 +168,24 @@ function createFold(connection: Connection, now: number) {
     key.writtenOff += writtenOff;
     for (const period of CAP_PERIODS) key.used[period] += amount;
     key.isChanged = true;
-    const entry = { hash, balanceAfter: account.balance, writtenOff };
-    insertCharge(connection, settlement, key, { ...entry, overCap }, now);
     usage.add(settlement, account.id, writtenOff);
-    entered.set(requestId, entry);
     return { outcome: 'settled', key, entry };
+  }
+
+  function settledBefore(settlement: Settlement, key: KeyFold, hash: string): Settled {
+    const { requestId, keyId, amount } = settlement;
+    const entry = readKnown(connection, requestId);
+    if (entry.hash === hash) return { outcome: 'replayed', key, entry };
+    connection.run(
+      'INSERT INTO settle_conflict (request_id, input_hash, key_id, amount, created_at) ' +
+        'VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      requestId,
+      Buffer.from(hash, 'hex'),
+      keyId,
+      textOf(amount),
+      now,
+    );
+    return { outcome: 'conflict' };
   }
 
   return {
@@ -362,13 +362,13 @@ function tellOfCaps(connection: Connection, key: KeyFold, now: number): void {
   }
 }
 
-function readKnown(connection: Connection, id: string): Known | undefined {
+function readKnown(connection: Connection, id: string): Known {
   const row = connection.get<{
     readonly input_hash: Uint8Array;
     readonly balance_after: string;
     readonly written_off: string;
   }>('SELECT input_hash, balance_after, written_off FROM ledger WHERE id = ?', id);
-  if (row === undefined) return undefined;
+  if (row === undefined) throw new Error(`the ledger has no entry ${id}`);
   return {
     hash: Buffer.from(row.input_hash).toString('hex'),
     balanceAfter: unitsOf(row.balance_after),
@@ -384,29 +384,36 @@ const INSERT_CHARGE =
   'cache_creation_input_tokens, cache_creation_1h_input_tokens, input_rate, output_rate, ' +
   'cache_read_rate, cache_write_5m_rate, cache_write_1h_rate, endpoint, streamed, ' +
   'upstream_id, upstream_account, remarks) ' +
-  "VALUES (?, ?, ?, 'charge', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+  "VALUES (?, ?, ?, 'charge', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) " +
+  'ON CONFLICT (id) DO NOTHING';
 
+/**
+ * Adds the next entry of the account. No query looks for the request id first, because almost every
+ * charge is new.
+ *
+ * @returns `false`, and nothing is inserted, if the ledger has an entry with this request id
+ */
 function insertCharge(
   connection: Connection,
   settlement: Settlement,
-  key: KeyFold,
-  { hash, writtenOff, overCap }: Known & WriteOff,
+  account: AccountFold,
+  { hash, balanceAfter, writtenOff, overCap }: Known & WriteOff,
   now: number,
-): void {
+): boolean {
   const { usage, upstreamId, upstreamAccount, remarks } = settlement;
   const rates = rateTextsOf(settlement.rates).numerics;
-  connection.run(
+  const inserted = connection.run(
     INSERT_CHARGE,
     settlement.requestId,
-    key.account.id,
-    key.account.seq,
+    account.id,
+    account.seq + 1,
     textOf(writtenOff - settlement.amount),
-    textOf(key.account.balance),
+    textOf(balanceAfter),
     writtenOff === 0n ? ZERO : textOf(writtenOff),
     overCap === 0n ? ZERO : textOf(overCap),
     Buffer.from(hash, 'hex'),
     now,
-    key.id,
+    settlement.keyId,
     settlement.model,
     ...countsOf(usage),
     rates.inputPerToken,
@@ -420,6 +427,7 @@ function insertCharge(
     upstreamAccount ?? null,
     remarks === undefined ? null : storable(remarks),
   );
+  return inserted === 1;
 }
 
 /** Sum of the account's live holds. */
