@@ -52,7 +52,9 @@ describe('lists of accounts and keys', () => {
     for (const name of ['listAccounts', 'listKeys'] as const) {
       await expect(gateway.call(name, { order: 'name' as never })).rejects.toThrow(/^order: /);
       for (const order of ['newest', 'balance'] as const) {
-        await expect(gateway.call(name, { order, after })).rejects.toThrow(/^after: must be the next_cursor/);
+        await expect(gateway.call(name, { order, after })).rejects.toThrow(
+          /^after: must be the next_cursor/,
+        );
       }
     }
   });
