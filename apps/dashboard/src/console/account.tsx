@@ -7,6 +7,7 @@ import type { Resource } from '../shared/resource.js';
 import { to } from '../shared/router.js';
 import { Adjust, Credit, EditAccount, Transfer } from './account-actions.js';
 import { AccountKeys } from './account-keys.js';
+import { Amount, Figure } from './figures.js';
 import { EntryList } from './ledger.js';
 import { SendPaymentLink } from './payment-actions.js';
 import { PaymentList } from './payment-list.js';
@@ -117,29 +118,20 @@ function Head(props: {
         </div>
       )}
       <dl class="grid">
-        <Figure name="Credited" usd={account.credited_usd} />
-        <Figure name="Adjusted" usd={account.adjusted_usd} />
-        <Figure name="Spent" usd={account.spent_usd} />
-        <Figure name="Expired" usd={account.expired_usd} />
-        <Figure name="Written off" usd={account.written_off_usd} />
-        <div class="figure">
-          <dt>Low-balance notice at</dt>
-          <dd>
-            {account.low_balance_usd === null ? 'none' : <Money usd={account.low_balance_usd} />}
-          </dd>
-        </div>
-        <div class="figure">
-          <dt>Usable keys</dt>
-          <dd>
-            <Count of={account.usable_keys} />
-          </dd>
-        </div>
-        <div class="figure">
-          <dt>Last charge</dt>
-          <dd>
-            <Time iso={account.last_charged_at} />
-          </dd>
-        </div>
+        <Amount name="Credited" usd={account.credited_usd} />
+        <Amount name="Adjusted" usd={account.adjusted_usd} />
+        <Amount name="Spent" usd={account.spent_usd} />
+        <Amount name="Expired" usd={account.expired_usd} />
+        <Amount name="Written off" usd={account.written_off_usd} />
+        <Figure name="Low-balance notice at">
+          {account.low_balance_usd === null ? 'none' : <Money usd={account.low_balance_usd} />}
+        </Figure>
+        <Figure name="Usable keys">
+          <Count of={account.usable_keys} />
+        </Figure>
+        <Figure name="Last charge">
+          <Time iso={account.last_charged_at} />
+        </Figure>
       </dl>
       {account.unspent.lots.length > 0 && <Lots of={account} />}
       {acting === 'credit' && <Credit {...ends} />}
@@ -147,17 +139,6 @@ function Head(props: {
       {acting === 'adjust' && <Adjust {...ends} />}
       {acting === 'transfer' && <Transfer {...ends} />}
       {acting === 'edit' && <EditAccount {...ends} />}
-    </div>
-  );
-}
-
-function Figure({ name, usd }: { readonly name: string; readonly usd: string }) {
-  return (
-    <div class="figure">
-      <dt>{name}</dt>
-      <dd>
-        <Money usd={usd} />
-      </dd>
     </div>
   );
 }

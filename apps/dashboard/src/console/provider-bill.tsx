@@ -2,12 +2,13 @@
 
 import { useState } from 'preact/hooks';
 import { isNotConfigured } from '../shared/api.js';
-import { Badge, Count, Empty, Loaded, Money, TextField } from '../shared/parts.js';
+import { Badge, Count, Empty, Loaded, TextField } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { changeQuery, route } from '../shared/router.js';
 import { dayAfter, lastDays } from '../shared/times.js';
 import { readTypedUsd } from '../shared/usd.js';
 import { DifferenceList } from './bill-differences.js';
+import { Amount } from './figures.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
 
@@ -125,10 +126,10 @@ function Result({ of }: { readonly of: Sent<'ProviderReconciliation'> }) {
         tokens or costs.
       </p>
       <dl class="grid">
-        <Figure name="The provider bills" usd={of.provider_usd} />
-        <Figure name="The ledger charged" usd={of.ledger_usd} />
-        <Figure name="The differences are worth" usd={of.difference_usd} />
-        <Figure name="Tolerance" usd={of.tolerance_usd} />
+        <Amount name="The provider bills" usd={of.provider_usd} />
+        <Amount name="The ledger charged" usd={of.ledger_usd} />
+        <Amount name="The differences are worth" usd={of.difference_usd} />
+        <Amount name="Tolerance" usd={of.tolerance_usd} />
       </dl>
       {isSame ? (
         <Empty>
@@ -139,17 +140,6 @@ function Result({ of }: { readonly of: Sent<'ProviderReconciliation'> }) {
       ) : (
         <DifferenceList of={differences} />
       )}
-    </div>
-  );
-}
-
-function Figure({ name, usd }: { readonly name: string; readonly usd: string }) {
-  return (
-    <div class="figure">
-      <dt>{name}</dt>
-      <dd>
-        <Money usd={usd} />
-      </dd>
     </div>
   );
 }

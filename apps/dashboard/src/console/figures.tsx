@@ -1,0 +1,21 @@
+/** A figure with its name, for a list of figures. */
+
+import type { ComponentChildren } from 'preact';
+import { Money } from '../shared/parts.js';
+
+export function Figure(props: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div class="figure">
+      <dt>{props.name}</dt>
+      <dd>{props.children}</dd>
+    </div>
+  );
+}
+
+export function Amount({ name, usd }: { readonly name: string; readonly usd: string }) {
+  return (
+    <Figure name={name}>
+      <Money usd={usd} />
+    </Figure>
+  );
+}
