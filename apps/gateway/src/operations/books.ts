@@ -6,8 +6,9 @@
 
 import { z } from 'zod';
 import { listCursorOf } from '@gateway/balance-store';
-import type { AccountRecord, BalanceStore, EntryPage, LedgerEntry } from '@gateway/balance-store';
+import type { AccountRecord, BalanceStore, LedgerEntry } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
+import { entriesOf } from '../ledger-entries.js';
 import { month } from './fields.js';
 import type { Month } from './fields.js';
 import { operation } from './operation.js';
@@ -51,7 +52,7 @@ interface AccountBooks {
 
 type BooksStore = Pick<BalanceStore, 'listAccounts' | 'listEntries' | 'readUsage'>;
 
-const ITEMS_PER_PAGE = 1_000;
+const ACCOUNTS_PER_PAGE = 1_000;
 
 /**
  * Opening balances are the sums of everything before the month. They are not read from the
@@ -90,17 +91,9 @@ async function readMovements(
     movements[movement] += amount;
     books.set(accountId, movements);
   };
-  let cursor: string | undefined;
-  do {
-    const page: EntryPage = await store.listEntries({
-      ...range,
-      withoutCharges: true,
-      limit: ITEMS_PER_PAGE,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    for (const entry of page.entries) add(entry.accountId, movementOf(entry), entry.delta);
-    cursor = page.next;
-  } while (cursor !== undefined);
+  for await (const entry of entriesOf(store, { ...range, withoutCharges: true })) {
+    add(entry.accountId, movementOf(entry), entry.delta);
+  }
   for (const sum of await store.readUsage({ by: ['account'], ...range })) {
     const accountId = sum.accountId ?? '';
     add(accountId, 'charged', sum.writtenOff - sum.listPrice);
@@ -127,13 +120,15 @@ async function readAccounts(store: BooksStore): Promise<ReadonlyMap<string, Acco
   let after: string | undefined;
   do {
     const page = await store.listAccounts({
-      limit: ITEMS_PER_PAGE,
+      limit: ACCOUNTS_PER_PAGE,
       ...(after === undefined ? {} : { after }),
     });
     for (const account of page) accounts.set(account.id, account);
     const last = page.at(-1);
     after =
-      last === undefined || page.length < ITEMS_PER_PAGE ? undefined : listCursorOf('newest', last);
+      last === undefined || page.length < ACCOUNTS_PER_PAGE
+        ? undefined
+        : listCursorOf('newest', last);
   } while (after !== undefined);
   return accounts;
 }

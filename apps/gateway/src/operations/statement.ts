@@ -6,12 +6,12 @@
 import type {
   BalanceStore,
   ChargeEntry,
-  EntryPage,
   LedgerEntry,
   SettledRates,
   UsageSum,
 } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
+import { readEntries } from '../ledger-entries.js';
 import { csvOf } from './csv.js';
 import type { Month } from './fields.js';
 import { holderEntryView, ratesView } from './views.js';
@@ -32,23 +32,22 @@ export interface Statement {
 
 type StatementStore = Pick<BalanceStore, 'readBalanceAt' | 'readUsage' | 'listEntries'>;
 
-const ENTRIES_PER_PAGE = 1_000;
-
 export async function readStatement(
   store: StatementStore,
   accountId: string,
   month: Month,
 ): Promise<Statement> {
   const { from, until } = month;
-  const [opening, bookings, charges] = await Promise.all([
+  const [opening, newestFirst, charges] = await Promise.all([
     store.readBalanceAt(accountId, from),
-    readBookings(store, accountId, month),
+    readEntries(store, { accountId, withoutCharges: true, from, until }),
     store.readUsage({ by: ['day', 'model'], byRates: true, from, until, accountId }),
   ]);
   const charged = charges.reduce(
     (sum, { listPrice, writtenOff }) => sum + listPrice - writtenOff,
     0n,
   );
+  const bookings = newestFirst.toReversed();
   const booked = bookings.reduce((sum, { delta }) => sum + delta, 0n);
   return {
     accountId,
@@ -59,28 +58,6 @@ export async function readStatement(
     charged,
     closing: opening + booked - charged,
   };
-}
-
-async function readBookings(
-  store: StatementStore,
-  accountId: string,
-  { from, until }: Month,
-): Promise<readonly LedgerEntry[]> {
-  const entries: LedgerEntry[] = [];
-  let cursor: string | undefined;
-  do {
-    const page: EntryPage = await store.listEntries({
-      accountId,
-      withoutCharges: true,
-      from,
-      until,
-      limit: ENTRIES_PER_PAGE,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    entries.push(...page.entries);
-    cursor = page.next;
-  } while (cursor !== undefined);
-  return entries.reverse();
 }
 
 export function statementView(statement: Statement) {

@@ -1,6 +1,7 @@
 /** The refunded or disputed part and the unspent part of a payment. */
 
-import type { EntryPage, LedgerEntry } from '@gateway/balance-store';
+import type { LedgerEntry } from '@gateway/balance-store';
+import { readEntries } from '../ledger-entries.js';
 import { creditId } from './implied-entries.js';
 import type { PaymentLedger } from './payment-ledger.js';
 
@@ -13,8 +14,6 @@ export interface PaymentMoney {
   readonly unspent: bigint;
 }
 
-const ENTRIES_PER_PAGE = 1_000;
-
 /** @returns `undefined` for a payment that the ledger does not have */
 export async function readPaymentMoney(
   ledger: Pick<PaymentLedger, 'findEntries' | 'listEntries' | 'readUnspent'>,
@@ -24,9 +23,10 @@ export async function readPaymentMoney(
   const entryId = creditId(providerName, providerPaymentId);
   const [credit] = await ledger.findEntries([entryId]);
   if (credit === undefined) return undefined;
-  const bookings = await bookingsOf(ledger, credit.accountId);
+  const { accountId } = credit;
+  const bookings = await readEntries(ledger, { accountId, withoutCharges: true });
   const takenBack = takenBackBy(bookings);
-  const unspentCredit = await ledger.readUnspent(credit.accountId);
+  const unspentCredit = await ledger.readUnspent(accountId);
   // Credit that expires or was given for free has its own lots. The other credit pays for requests
   // in the order in which it arrived.
   let left = unspentCredit?.other ?? 0n;
@@ -57,24 +57,4 @@ function takenBackBy(bookings: readonly LedgerEntry[]): ReadonlyMap<string, bigi
     sums.set(entry.reference, (sums.get(entry.reference) ?? 0n) - entry.delta);
   }
   return sums;
-}
-
-/** All entries that are not charges, newest first. */
-async function bookingsOf(
-  ledger: Pick<PaymentLedger, 'listEntries'>,
-  accountId: string,
-): Promise<readonly LedgerEntry[]> {
-  const entries: LedgerEntry[] = [];
-  let cursor: string | undefined;
-  do {
-    const page: EntryPage = await ledger.listEntries({
-      accountId,
-      withoutCharges: true,
-      limit: ENTRIES_PER_PAGE,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    entries.push(...page.entries);
-    cursor = page.next;
-  } while (cursor !== undefined);
-  return entries;
 }

@@ -2,6 +2,7 @@
 
 import type { BalanceStore, ChargeEntry } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
+import { entriesOf } from '../ledger-entries.js';
 import { WRITTEN_OFF } from './compare-usage.js';
 import type { ComparedModel } from './compare-usage.js';
 
@@ -139,22 +140,15 @@ async function writtenOff(
   store: Ledger,
 ): Promise<readonly ExplainingRequest[]> {
   const range = { from: new Date(start), until: new Date(start + DAY_MS) };
-  const filter = { ...range, kind: 'charge' as const, model, limit: PAGE };
   const found: ExplainingRequest[] = [];
-  for (let cursor: string | undefined; ;) {
-    const page = await store.listEntries({
-      ...filter,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    for (const entry of page.entries.filter(isCharge)) {
-      if (entry.writtenOff === 0n) continue;
-      const price = entry.writtenOff - entry.delta;
-      const detail = `${formatUsd(entry.writtenOff)} of ${formatUsd(price)} USD`;
-      found.push(ofCharge('written_off', entry, detail));
-    }
-    cursor = page.next;
-    if (cursor === undefined || found.length > MAX_REQUESTS) return found;
+  for await (const entry of entriesOf(store, { ...range, kind: 'charge', model })) {
+    if (!isCharge(entry) || entry.writtenOff === 0n) continue;
+    const price = entry.writtenOff - entry.delta;
+    const detail = `${formatUsd(entry.writtenOff)} of ${formatUsd(price)} USD`;
+    found.push(ofCharge('written_off', entry, detail));
+    if (found.length > MAX_REQUESTS) break;
   }
+  return found;
 }
 
 function isCharge(entry: { readonly kind: string }): entry is ChargeEntry {
