@@ -5,6 +5,8 @@
  * Latin-1: V8 stores two bytes for each character, and doubles its buffer as often as necessary.
  */
 
+import { randomUUID } from 'node:crypto';
+
 /** Characters of a string, or of a piece of it, that `JSON.stringify` may write at once. */
 const PIECE_LENGTH = 0x40000;
 
@@ -13,7 +15,7 @@ export function writeJson(value: unknown): string {
   if (!hasLongString(value)) return JSON.stringify(value);
   const long: string[] = [];
   // No client can guess this text, so it occurs only where a long string was replaced by it.
-  const mark = `long string ${Math.random()}`;
+  const mark = randomUUID();
   const parts = JSON.stringify(value, (_name, member: unknown) => {
     if (!isLong(member)) return member;
     long.push(member);

@@ -226,8 +226,8 @@ function repetitionOf(
 ): { readonly id: string | undefined } | { readonly refusal: Refusal } {
   const given = bookingId.optional().safeParse(req.headers['idempotency-key']);
   if (!given.success) {
-    const problem = 'idempotency-key: must be 1 to 128 characters of A-Z a-z 0-9 _ . : -';
-    return { refusal: badRequest(problem, 'idempotency-key') };
+    const problem = given.error.issues[0]?.message ?? '';
+    return { refusal: badRequest(`idempotency-key: ${problem}`, 'idempotency-key') };
   }
   return { id: given.data === undefined ? undefined : `${accountId}:${given.data}` };
 }
