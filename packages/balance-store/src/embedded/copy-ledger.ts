@@ -6,6 +6,7 @@
 import type { ClientBase } from 'pg';
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite';
 import { LedgerMoveError } from '../errors.js';
+import { SUM_KEYS } from './sqlite/add-to-sum.js';
 import type { Connection } from './sqlite/connection.js';
 
 /**
@@ -20,6 +21,22 @@ interface TableCopy {
   /** A unique key to page by. */
   readonly order: readonly string[];
 }
+
+/** The columns that hourly and daily totals of usage share. */
+const SUM_FIGURES = {
+  requests: 'integer',
+  input_tokens: 'integer',
+  output_tokens: 'integer',
+  cache_read_input_tokens: 'integer',
+  cache_creation_input_tokens: 'integer',
+  cache_creation_1h_input_tokens: 'integer',
+  input_rate: 'amount',
+  output_rate: 'amount',
+  cache_read_rate: 'amount',
+  cache_write_5m_rate: 'amount',
+  cache_write_1h_rate: 'amount',
+  written_off: 'amount',
+} as const;
 
 const TABLES: readonly TableCopy[] = [
   {
@@ -133,29 +150,9 @@ const TABLES: readonly TableCopy[] = [
       upstream_account: 'text',
       rates_id: 'text',
       rolled_up: 'flag',
-      requests: 'integer',
-      input_tokens: 'integer',
-      output_tokens: 'integer',
-      cache_read_input_tokens: 'integer',
-      cache_creation_input_tokens: 'integer',
-      cache_creation_1h_input_tokens: 'integer',
-      input_rate: 'amount',
-      output_rate: 'amount',
-      cache_read_rate: 'amount',
-      cache_write_5m_rate: 'amount',
-      cache_write_1h_rate: 'amount',
-      written_off: 'amount',
+      ...SUM_FIGURES,
     },
-    order: [
-      'account_id',
-      'hour',
-      'key_id',
-      'model',
-      'endpoint',
-      'upstream_account',
-      'rates_id',
-      'rolled_up',
-    ],
+    order: SUM_KEYS.usage_hour,
   },
   {
     table: 'usage_day',
@@ -167,20 +164,9 @@ const TABLES: readonly TableCopy[] = [
       endpoint: 'text',
       upstream_account: 'text',
       rates_id: 'text',
-      requests: 'integer',
-      input_tokens: 'integer',
-      output_tokens: 'integer',
-      cache_read_input_tokens: 'integer',
-      cache_creation_input_tokens: 'integer',
-      cache_creation_1h_input_tokens: 'integer',
-      input_rate: 'amount',
-      output_rate: 'amount',
-      cache_read_rate: 'amount',
-      cache_write_5m_rate: 'amount',
-      cache_write_1h_rate: 'amount',
-      written_off: 'amount',
+      ...SUM_FIGURES,
     },
-    order: ['account_id', 'key_id', 'day', 'model', 'endpoint', 'upstream_account', 'rates_id'],
+    order: SUM_KEYS.usage_day,
   },
   {
     table: 'credit_lot',

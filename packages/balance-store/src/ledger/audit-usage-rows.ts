@@ -32,7 +32,7 @@ export function wholeSums(rows: readonly UsageFields[], limit: number): readonly
     if (cut !== undefined && isSameSum(row, cut)) break;
     const last = sums.at(-1);
     if (last === undefined || !isSameSum(last, row)) sums.push(row);
-    else sums[sums.length - 1] = added(last, row);
+    else sums[sums.length - 1] = addedUsage(last, row);
   }
   return sums;
 }
@@ -50,7 +50,8 @@ function isSameSum(a: UsageFields, b: UsageFields): boolean {
   );
 }
 
-function added(a: UsageFields, b: UsageFields): UsageFields {
+/** The figures of both rows; everything else is that of the first. */
+export function addedUsage(a: UsageFields, b: UsageFields): UsageFields {
   return {
     ...a,
     requests: a.requests + b.requests,

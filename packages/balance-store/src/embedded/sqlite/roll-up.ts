@@ -4,8 +4,9 @@
  */
 
 import type { UsageFields } from '../../ledger/audit-source.js';
+import { addedUsage } from '../../ledger/audit-usage-rows.js';
 import { HOURS_PER_DAY } from '../../ledger/usage-source.js';
-import { SUM_KEYS, addToSum } from './add-to-sum.js';
+import { addToSum, isSum } from './add-to-sum.js';
 import type { SumFigures } from './add-to-sum.js';
 import { SELECT_USAGE, usageOf } from './audit-source.js';
 import type { UsageRow } from './audit-source.js';
@@ -13,7 +14,7 @@ import type { Connection } from './connection.js';
 
 interface DaySum {
   readonly primary: readonly (string | number)[];
-  readonly figures: SumFigures;
+  readonly sum: UsageFields;
 }
 
 /**
@@ -29,8 +30,8 @@ export function rollUpUsage(connection: Connection, before: number, limit: numbe
         limit,
       )
       .map(usageOf);
-    for (const { primary, figures } of daySumsOf(open)) {
-      addToSum(connection, 'usage_day', primary, figures);
+    for (const { primary, sum } of daySumsOf(open)) {
+      addToSum(connection, 'usage_day', primary, figuresOf(sum));
     }
     for (const row of open) markRolledUp(connection, row);
     return open.length;
@@ -50,7 +51,8 @@ function daySumsOf(rows: readonly UsageFields[]): Iterable<DaySum> {
     ]) {
       const primary = [...owner, day, model, endpoint, upstreamAccount, ratesId];
       const id = JSON.stringify(primary);
-      sums.set(id, { primary, figures: added(sums.get(id)?.figures, figuresOf(row)) });
+      const before = sums.get(id)?.sum;
+      sums.set(id, { primary, sum: before === undefined ? row : addedUsage(before, row) });
     }
   }
   return sums.values();
@@ -60,17 +62,7 @@ function figuresOf({ requests, counts, rates, writtenOff }: UsageFields): SumFig
   return { requests: Number(requests), counts: counts.map(Number), rates, writtenOff };
 }
 
-function added(sum: SumFigures | undefined, more: SumFigures): SumFigures {
-  if (sum === undefined) return more;
-  return {
-    ...more,
-    requests: sum.requests + more.requests,
-    counts: more.counts.map((count, index) => count + (sum.counts[index] ?? 0)),
-    writtenOff: sum.writtenOff + more.writtenOff,
-  };
-}
-
-const IS_IT = SUM_KEYS.usage_hour.map((column) => `${column} = ?`).join(' AND ');
+const IS_IT = isSum('usage_hour');
 const [OPEN, ROLLED_UP] = [0, 1];
 
 function markRolledUp(connection: Connection, row: UsageFields): void {
