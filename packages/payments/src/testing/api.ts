@@ -5,6 +5,7 @@ import { pairsOf, textOf } from './form.js';
 import type { Form } from './form.js';
 import type { Notifications } from './notifications.js';
 import { newId, newIntent, newSession } from './objects.js';
+import type { Base } from './objects.js';
 import { idOf } from './records.js';
 import type { CardBehavior, StripeRecords } from './records.js';
 
@@ -30,14 +31,13 @@ export interface StripeApi {
 }
 
 /**
- * @param options.base - The members of every object that the mode and the time determine.
  * @param options.origin - The origin of the simulator's pages.
  */
 export function createApi(
   records: StripeRecords,
   { events, emit }: Notifications,
   options: {
-    readonly base: () => { readonly livemode: boolean; readonly created: number };
+    readonly base: () => Base;
     readonly origin: () => string;
   },
 ): StripeApi {

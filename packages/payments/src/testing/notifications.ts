@@ -2,6 +2,7 @@
 
 import Stripe from 'stripe';
 import { newId } from './objects.js';
+import type { Base } from './objects.js';
 
 export interface SimulatedEvent {
   readonly id: string;
@@ -41,8 +42,7 @@ export function createNotifications({
 }: {
   readonly webhookSecret: string;
   readonly webhookUrl: string | undefined;
-  /** The members of every object that the mode and the time determine. */
-  readonly base: () => { readonly livemode: boolean; readonly created: number };
+  readonly base: () => Base;
 }): Notifications {
   const { base } = options;
   let { webhookUrl } = options;

@@ -7,7 +7,8 @@ export function newId(prefix: string): string {
   return `${prefix}_${randomBytes(12).toString('hex')}`;
 }
 
-interface Base {
+/** The members of every object that the mode and the time determine. */
+export interface Base {
   readonly livemode: boolean;
   /** Seconds since the epoch. */
   readonly created: number;

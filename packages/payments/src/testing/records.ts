@@ -3,6 +3,7 @@
 import type Stripe from 'stripe';
 import type { Notifications } from './notifications.js';
 import { newDispute, newId, newIntent, newRefund, newSetupIntent } from './objects.js';
+import type { Base } from './objects.js';
 
 /** How the saved card behaves when it is charged while its holder is absent. */
 export type CardBehavior = 'pays' | 'declines' | 'demands_authentication' | 'pays_later';
@@ -49,11 +50,7 @@ export interface StripeRecords {
   ): Stripe.Refund;
 }
 
-/** @param base - The members of every object that the mode and the time determine. */
-export function createRecords(
-  base: () => { readonly livemode: boolean; readonly created: number },
-  emit: Notifications['emit'],
-): StripeRecords {
+export function createRecords(base: () => Base, emit: Notifications['emit']): StripeRecords {
   const sessions = new Map<string, Stripe.Checkout.Session>();
   const intents = new Map<string, Stripe.PaymentIntent>();
   const setups = new Map<string, Stripe.SetupIntent>();
