@@ -97,7 +97,7 @@ describe('a checkout', () => {
 });
 
 describe('refunds and disputes', () => {
-  it('are read as facts with states, whoever makes them', async () => {
+  it('are read as facts with states, whether the gateway or somebody else made them', async () => {
     const { checkoutId } = await start();
     const paymentId = stripe.pay(checkoutId);
     const common = { providerPaymentId: paymentId, currency: 'usd' };

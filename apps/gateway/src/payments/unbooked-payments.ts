@@ -1,7 +1,6 @@
 /**
- * Money that the provider reported and the ledger could not take. It is kept for the operator, and
- * listed until it is settled: until the ledger has its entries, whoever booked them, or the
- * provider has paid it back.
+ * Money that the provider reported and the ledger could not take. It is listed for the operator
+ * until the ledger has its entries, or the provider has paid it back.
  */
 
 import type { LedgerEntry } from '@gateway/balance-store';

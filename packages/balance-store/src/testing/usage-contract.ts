@@ -206,7 +206,7 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
       );
     });
 
-    it('are read from whole days where these are complete, whatever the range', async () => {
+    it('of any range use the sums of whole days where these are complete', async () => {
       const { store } = subject();
       const [a, b] = [await newAccount(USD, {}, {}), await newAccount(USD, {})];
       const owners = [a, b].flatMap(({ accountId, keyIds }) =>
