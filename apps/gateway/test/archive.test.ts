@@ -1,7 +1,5 @@
 /** `gateway ledger archive` and `verify-archive`, beside the built gateway on both ledgers. */
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
@@ -15,7 +13,7 @@ import {
 } from '../../../packages/balance-store/test/postgres-server.js';
 import type { PostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import { postMessages, userMessage } from './support/gateway.js';
-import { MAIN, spawnGateway } from './support/gateway-process.js';
+import { gatewayCommand, spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
 
 const UPSTREAM_KEY = 'upstream-credential-canary';
@@ -100,17 +98,8 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
     const { env, age } = await ledgers[kind]!();
     const serving = { ...env, UPSTREAM_URL: simulator.url, UPSTREAM_API_KEY: UPSTREAM_KEY };
     const file = join(directory, `${kind}.jsonl`);
-    const cli = async (args: readonly string[], extra: Readonly<Record<string, string>> = {}) => {
-      const child = spawn(process.execPath, [MAIN, ...args], {
-        env: { PATH: process.env['PATH'], ...env, ...extra },
-        stdio: 'pipe',
-      });
-      let [out, err] = ['', ''];
-      child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-      child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
-      const [code] = (await once(child, 'close')) as [number];
-      return { code, out, err };
-    };
+    const cli = (args: readonly string[], extra: Readonly<Record<string, string>> = {}) =>
+      gatewayCommand(args, { ...env, ...extra });
     const json = async (...args: readonly string[]) => {
       const { out, err } = await cli([...args, '--json']);
       if (out === '') throw new Error(err);

@@ -22,10 +22,10 @@ import { defaultPriceTableJson, parseUsd } from '@gateway/billing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
 import { startGatedUpstream } from './support/gated-upstream.js';
+import { MAIN, gatewayCommand } from './support/gateway-process.js';
 import { MODEL, postChat, postMessages, userMessage, postResponses } from './support/gateway.js';
 import { startClients } from './support/restless-clients.js';
 
-const MAIN = join(__dirname, '../dist/main.js');
 const UPSTREAM_KEY = 'upstream-credential-canary';
 
 let dataDir: string;
@@ -47,9 +47,8 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-function environment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+function environment(extra: Record<string, string> = {}) {
   return {
-    PATH: process.env['PATH'],
     PORT: '0',
     ADMIN_PORT: '0',
     DATA_DIR: dataDir,
@@ -69,7 +68,10 @@ interface Served {
 }
 
 async function serve(extra?: Record<string, string>): Promise<Served> {
-  const child = spawn(process.execPath, [MAIN], { env: environment(extra), stdio: 'pipe' });
+  const child = spawn(process.execPath, [MAIN], {
+    env: { PATH: process.env['PATH'], ...environment(extra) },
+    stdio: 'pipe',
+  });
   children.add(child);
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -100,20 +102,8 @@ async function createKey(adminUrl: string, folder: string): Promise<string> {
   return (await response.json()).api_key;
 }
 
-async function cli(
-  args: readonly string[],
-  extra?: Record<string, string>,
-): Promise<{ code: number; out: string; err: string }> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: environment(extra),
-    stdio: 'pipe',
-  });
-  let out = '';
-  let err = '';
-  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, out, err };
+function cli(args: readonly string[], extra?: Record<string, string>) {
+  return gatewayCommand(args, environment(extra));
 }
 
 /** The result of a command that succeeds. */

@@ -4,8 +4,6 @@
  * the tests cause.
  */
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +24,7 @@ import { createRemoteCaller } from '../src/operations/callers.js';
 import type { CallOperation, OperationOutput } from '../src/operations/operations.js';
 import { postChat, postMessages, userMessage } from './support/gateway.js';
 import { unitsPerToken } from './support/billed-prices.js';
-import { MAIN, spawnGateway } from './support/gateway-process.js';
+import { gatewayCommand, spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
 
 type Env = Readonly<Record<string, string>>;
@@ -126,24 +124,6 @@ function embeddedLedger(): Promise<Ledger> {
       return Promise.resolve();
     },
   });
-}
-
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function gatewayCommand(args: readonly string[], env: Env): Promise<Ran> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env['PATH'], ...env },
-    stdio: 'pipe',
-  });
-  let [out, err] = ['', ''];
-  child.stdout.on('data', (bytes: Buffer) => (out += bytes.toString()));
-  child.stderr.on('data', (bytes: Buffer) => (err += bytes.toString()));
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, out, err };
 }
 
 /** A pseudo-random sequence, the same at each run. */

@@ -1,6 +1,7 @@
 /** The built gateway as a process of its own, which can be killed and stopped. */
 
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -55,4 +56,26 @@ export async function spawnGateway(
     send: (signal) => child.kill(signal),
     exited,
   };
+}
+
+export interface CommandResult {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a command of the built gateway to its end, such as `['keys', 'list']`. */
+export async function gatewayCommand(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<CommandResult> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: 'pipe',
+  });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (bytes: Buffer) => (out += bytes.toString()));
+  child.stderr.on('data', (bytes: Buffer) => (err += bytes.toString()));
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, out, err };
 }
