@@ -1,5 +1,6 @@
 /** The operator's console in a browser, against the gateway. */
 
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -185,6 +186,42 @@ describe('the console', () => {
     await page.getByRole('link', { name: 'this account' }).click();
     await page.waitForFunction((id) => location.hash.endsWith(id), accountId);
     expect(await gateway.call('findKey', { api_key: credential })).toMatchObject({ id: key.id });
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('shows the statement of an account, saves it as CSV, and opens it as a page', async () => {
+    const { page, context, problems } = await open();
+    const month = new Date().toISOString().slice(0, 7);
+    const statement = await gateway.call('showStatement', { account_id: accountId, month });
+    await page.goto(`${consoleUrl}#/accounts/${accountId}`);
+    await page.getByText('Statement', { exact: true }).click();
+    await page.locator('.statement').waitFor();
+    const amounts = await valuesOf(page, '.statement td.n:last-child data');
+    expect(amounts.at(0)).toBe(statement.opening_balance_usd);
+    expect(amounts.at(-1)).toBe(statement.closing_balance_usd);
+    expect(amounts).toHaveLength(
+      2 +
+        statement.bookings.length +
+        statement.charges.reduce((sum, { lines }) => sum + lines.length, 0),
+    );
+
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save as CSV' }).click();
+    const saved = await download;
+    expect(saved.suggestedFilename()).toBe(`statement-${accountId}-${month}.csv`);
+    const csv = readFileSync(await saved.path(), 'utf8');
+    const last = csv.trimEnd().split('\r\n').at(-1) ?? '';
+    expect(last.endsWith(`,${statement.closing_balance_usd}`)).toBe(true);
+
+    const opening = context.waitForEvent('page');
+    await page.getByRole('button', { name: 'Print' }).click();
+    const printed = await opening;
+    await printed.waitForLoadState();
+    expect(await printed.locator('h1').textContent()).toBe(`Statement ${month}`);
+    expect(await printed.locator('tr.b').last().locator('td').last().textContent()).toBe(
+      statement.closing_balance_usd,
+    );
     expect(problems).toEqual([]);
     await context.close();
   });

@@ -15,8 +15,8 @@ import { addressGroup } from './client-address.js';
 import { addConsoleSession, requireAdmin } from './console/session-routes.js';
 import type { SessionServices } from './console/session-routes.js';
 import { OperationError } from './operations/operation.js';
-import type { OperationContext, Right } from './operations/operation.js';
-import { isRepeatable, operations, runOperation } from './operations/operations.js';
+import type { OperationContext, Right, TextFormat } from './operations/operation.js';
+import { isRepeatable, operations, runOperation, textFormatOf } from './operations/operations.js';
 import type { OperationName } from './operations/operations.js';
 import { inviteBody } from './http-server.js';
 import { allowHeader, methodNotAllowed } from './no-endpoint.js';
@@ -92,8 +92,11 @@ export function createAdminApp(services: AdminServices): Express {
       const members = typeof given === 'object' ? given : {};
       const repeatable = idempotencyKeyOf(name, req.headers['idempotency-key']);
       const by = { name: token.name, address: addressGroup(req.ip) };
-      const input = { ...members, ...repeatable, ...req.params };
-      res.json(await runOperation(name, input, { ...services, by }));
+      const input: Record<string, unknown> = { ...members, ...repeatable, ...req.params };
+      const result = await runOperation(name, input, { ...services, by });
+      const format = textFormatOf(name, input);
+      if (format === undefined) res.json(result);
+      else sendText(res, format, result);
     });
     const methods = Object.values(operations)
       .filter((known) => known.path === path)
@@ -115,6 +118,12 @@ export function createAdminApp(services: AdminServices): Express {
   }) satisfies RequestHandler);
   app.use(failed(services.log));
   return app;
+}
+
+function sendText(res: express.Response, format: TextFormat<unknown>, result: unknown): void {
+  const { mediaType, write, headers } = format;
+  res.writeHead(200, { 'content-type': `${mediaType}; charset=utf-8`, ...headers });
+  res.end(write(result));
 }
 
 /**

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { postChat, postMessages, startTestGateway, userMessage, MODEL } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { gatewayCommand } from './support/gateway-process.js';
 
 const TOKENS = {
   shop: 'token-of-the-shop-0123456789',
@@ -44,8 +45,16 @@ async function dashboard(apiKey: string, path: string, init: RequestInit = {}) {
   });
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
-  return { status: response.status, text, json: isJson ? JSON.parse(text) : undefined };
+  return {
+    status: response.status,
+    contentType: response.headers.get('content-type'),
+    policy: response.headers.get('content-security-policy'),
+    text,
+    json: isJson ? JSON.parse(text) : undefined,
+  };
 }
+
+const mediaTypeOf = (header: string | null) => header?.split(';')[0];
 
 interface Amount {
   readonly amount_usd: string;
@@ -199,6 +208,44 @@ describe('a statement', () => {
     const bad = await dashboard(apiKey, 'statement?month=2026-13');
     expect(bad.status).toBe(400);
     expect(bad.json.error.message).toMatch(/^month: /);
+  });
+
+  it('is the same for the operator, over the admin API and on the command line', async () => {
+    const { id, apiKey } = await gateway.createKey({ balance_usd: '10' });
+    await ask(apiKey);
+    const { account_id } = await gateway.call('showKey', { key_id: id });
+    await gateway.call('adjustBalance', {
+      account_id,
+      adjustment_id: `${id}-goodwill`,
+      amount_usd: '0.00000000000001',
+      reason: 'goodwill',
+      reference: 'ticket 7',
+    });
+    const month = new Date().toISOString().slice(0, 7);
+    const admin = { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN: TOKENS.reader };
+    const command = ['accounts', 'statement', account_id, month];
+    for (const format of ['json', 'csv', 'html']) {
+      const seen = await dashboard(apiKey, `statement?month=${month}&format=${format}`);
+      const response = await fetch(
+        `${gateway.adminUrl}/admin/accounts/${account_id}/statement?month=${month}&format=${format}`,
+        { headers: { authorization: `Bearer ${TOKENS.reader}` } },
+      );
+      expect(mediaTypeOf(response.headers.get('content-type'))).toBe(mediaTypeOf(seen.contentType));
+      expect(response.headers.get('content-security-policy')).toBe(seen.policy);
+      expect(response.headers.get('cache-control')).toBe('no-store');
+      const text = await response.text();
+      expect(text).toBe(seen.text);
+      const { out } = await gatewayCommand([...command, `--${format}`], admin);
+      if (format === 'json') expect(JSON.parse(out)).toEqual(seen.json);
+      else expect(out.trimEnd()).toBe(text.trimEnd());
+    }
+    const { out } = await gatewayCommand(command, admin);
+    expect(out).toMatch(/adjustment: goodwill ticket 7 .* 0\.00000000000001\b/);
+    expect(out).toMatch(/top up: paid .* 10\b/);
+    const { balance_usd: balance } = await gateway.call('showAccount', { account_id });
+    expect(out).toMatch(new RegExp(`closing balance .* ${balance.replace('.', '\\.')}\\b`));
+    const bad = await gatewayCommand(['accounts', 'statement', account_id, '2026-13'], admin);
+    expect(bad).toMatchObject({ code: 1, out: '', err: expect.stringContaining('month') });
   });
 
   it('of a shared account is shown only to a key that may manage it', async () => {

@@ -1,17 +1,19 @@
 /** One account: its balance, its usage, its keys, and all actions on it. */
 
 import { useState } from 'preact/hooks';
+import { withQuery } from '../shared/api.js';
 import { Count, DateOf, Loaded, Money, Segments, TableFrame, Time } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import type { Resource } from '../shared/resource.js';
 import { to } from '../shared/router.js';
+import { Statement } from '../shared/statement.js';
 import { Adjust, Credit, EditAccount, Transfer } from './account-actions.js';
 import { AccountKeys } from './account-keys.js';
 import { Amount, Figure } from './figures.js';
 import { EntryList } from './ledger.js';
 import { SendPaymentLink } from './payment-actions.js';
 import { PaymentList } from './payment-list.js';
-import { call, may } from './session.js';
+import { addressOf, call, may } from './session.js';
 import type { Sent } from './session.js';
 import { TrailList } from './trail.js';
 import { UsageCard } from './usage-card.js';
@@ -20,6 +22,7 @@ type Acting = 'credit' | 'adjust' | 'transfer' | 'edit' | 'link';
 
 const PARTS = [
   ['ledger', 'Ledger'],
+  ['statement', 'Statement'],
   ['payments', 'Payments'],
   ['trail', 'Trail'],
 ] as const;
@@ -60,12 +63,31 @@ export function AccountPage({ id }: { readonly id: string }) {
                 <EntryList key={changes} filters={{ account_id: id }} isOfOne />
               </>
             )}
+            {part === 'statement' && <StatementOf id={id} key={changes} />}
             {part === 'payments' && <PaymentList key={changes} accountId={id} changed={changed} />}
             {part === 'trail' && <TrailList key={changes} accountId={id} />}
           </section>
         </>
       )}
     </div>
+  );
+}
+
+function StatementOf({ id }: { readonly id: string }) {
+  return (
+    <Statement
+      fileName={`statement-${id}`}
+      read={(query, signal) =>
+        call('GET', '/admin/accounts/{account_id}/statement', {
+          path: { account_id: id },
+          query,
+          signal,
+        })
+      }
+      pageOf={(month) =>
+        withQuery(addressOf(`/admin/accounts/${id}/statement`), { month, format: 'html' })
+      }
+    />
   );
 }
 

@@ -25,7 +25,12 @@ export const session = signal<SessionState>({ name: 'unknown' });
 /** The page is one folder below the endpoints, also behind a proxy that adds a path. */
 const ROOT = new URL('..', location.href.split(/[?#]/)[0]).href.replace(/\/$/, '');
 
-const sendTo = (path: string, given: Call) => send(`${ROOT}${path}`, given);
+/** The address of an endpoint of the admin API, for links. */
+export function addressOf(path: string): string {
+  return `${ROOT}${path}`;
+}
+
+const sendTo = (path: string, given: Call) => send(addressOf(path), given);
 const callSession = callingEndpoints<paths>(sendTo);
 
 /** Asks whether the browser has a session. */

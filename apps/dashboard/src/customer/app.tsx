@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { DigitsSwitch, SkipLink } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { route } from '../shared/router.js';
+import { Statement } from '../shared/statement.js';
 import { Tabs } from '../shared/tabs.js';
 import { CheckUsage } from './check.js';
 import { Connect } from './connect.js';
@@ -14,7 +15,6 @@ import { Prices } from './prices.js';
 import { call, isLink, isSignedIn, signOut } from './session.js';
 import { SignIn } from './sign-in.js';
 import { StandingCard } from './standing.js';
-import { Statement } from './statement.js';
 import { Usage } from './usage.js';
 import { usePayments } from './use-payments.js';
 
@@ -61,7 +61,18 @@ interface Tab {
 const TABS: readonly Tab[] = [
   { path: 'usage', label: 'Usage', content: (isManager) => <Usage isManager={isManager} /> },
   { path: 'ledger', label: 'Ledger', content: () => <Ledger /> },
-  { path: 'statement', label: 'Statement', content: () => <Statement /> },
+  {
+    path: 'statement',
+    label: 'Statement',
+    content: () => (
+      <section class="card" aria-label="Statement">
+        <Statement
+          fileName="statement"
+          read={(query, signal) => call('GET', '/v1/dashboard/statement', { query, signal })}
+        />
+      </section>
+    ),
+  },
   { path: 'prices', label: 'Prices', content: () => <Prices /> },
   { path: 'check', label: 'Check my usage', content: () => <CheckUsage /> },
   { path: 'connect', label: 'Connect', content: () => <Connect /> },

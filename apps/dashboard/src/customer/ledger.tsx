@@ -1,7 +1,7 @@
 /** The ledger of the key: charges, credits and corrections, the newest first. */
 
 import { useState } from 'preact/hooks';
-import { BOOKING_NAMES, OpenedCharge } from '../shared/charge.js';
+import { BookingText, OpenedCharge, negated } from '../shared/charge.js';
 import { OpeningRow } from '../shared/opening-row.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
@@ -106,7 +106,7 @@ function Row({ entry }: { readonly entry: Entry }) {
       }
     >
       <td>
-        {isCharge ? entry.model : <CreditText credit={entry} />}
+        {isCharge ? entry.model : <BookingText booking={entry} />}
         <span class="when">
           <Time iso={entry.created_at} />
         </span>
@@ -119,19 +119,4 @@ function Row({ entry }: { readonly entry: Entry }) {
       </td>
     </OpeningRow>
   );
-}
-
-export function CreditText({ credit }: { readonly credit: Sent<'Credit'> }) {
-  const details = [credit.source, credit.reason?.replaceAll('_', ' '), credit.reference];
-  return (
-    <>
-      {BOOKING_NAMES[credit.kind]}
-      <span class="quiet"> {details.filter(Boolean).join(', ')}</span>
-    </>
-  );
-}
-
-export function negated(usd: string): string {
-  if (usd === '0') return usd;
-  return usd.startsWith('-') ? usd.slice(1) : `-${usd}`;
 }

@@ -1453,7 +1453,7 @@ export interface components {
             readonly from: components["schemas"]["Time"];
             readonly until: components["schemas"]["Time"];
             readonly opening_balance_usd: components["schemas"]["Usd"];
-            readonly bookings: readonly (components["schemas"]["Usage"] | components["schemas"]["Credit"])[];
+            readonly bookings: readonly components["schemas"]["Credit"][];
             readonly charges: readonly {
                 readonly day: string;
                 readonly model: string;
@@ -1592,23 +1592,6 @@ export interface components {
             readonly amount_cents: number;
             readonly currency: string;
             readonly created_at: components["schemas"]["Time"];
-        };
-        readonly Usage: {
-            /** @constant */
-            readonly object: "usage";
-            /** @constant */
-            readonly kind: "charge";
-            readonly request_id: string;
-            readonly created_at: components["schemas"]["Time"];
-            readonly charge_usd: components["schemas"]["Usd"];
-            readonly balance_after_usd: components["schemas"]["Usd"];
-            readonly written_off_usd: components["schemas"]["Usd"];
-            readonly model: string;
-            readonly endpoint: string;
-            readonly streamed: boolean;
-            readonly upstream_id: string | null;
-            readonly usage: components["schemas"]["Tokens"];
-            readonly rates: components["schemas"]["Rates"];
         };
         readonly UsageSum: {
             /** @constant */
@@ -2563,6 +2546,7 @@ export interface operations {
         readonly parameters: {
             readonly query: {
                 readonly month: string;
+                readonly format?: "json" | "csv" | "html";
             };
             readonly header?: never;
             readonly path: {
@@ -2579,6 +2563,8 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Statement"];
+                    readonly "text/csv": string;
+                    readonly "text/html": string;
                 };
             };
             readonly 429: components["responses"]["Limited"];

@@ -798,7 +798,7 @@ export interface components {
             readonly from: components["schemas"]["Time"];
             readonly until: components["schemas"]["Time"];
             readonly opening_balance_usd: components["schemas"]["Usd"];
-            readonly bookings: readonly (components["schemas"]["Usage"] | components["schemas"]["Credit"])[];
+            readonly bookings: readonly components["schemas"]["Credit"][];
             readonly charges: readonly {
                 readonly day: string;
                 readonly model: string;

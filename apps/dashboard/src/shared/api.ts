@@ -26,7 +26,7 @@ export interface Call {
   readonly query?: Readonly<Record<string, QueryValue>> | undefined;
   readonly body?: Readonly<Record<string, unknown>> | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const DEFAULT_WAIT_SECONDS = 10;

@@ -17,6 +17,22 @@ export const BOOKING_NAMES = {
   expiry: 'Credit expired',
 } as const;
 
+/** A credit, a correction or an expiry, in words. */
+export function BookingText({ booking }: { readonly booking: components['schemas']['Credit'] }) {
+  const details = [booking.source, booking.reason?.replaceAll('_', ' '), booking.reference];
+  return (
+    <>
+      {BOOKING_NAMES[booking.kind]}
+      <span class="quiet"> {details.filter(Boolean).join(', ')}</span>
+    </>
+  );
+}
+
+export function negated(usd: string): string {
+  if (usd === '0') return usd;
+  return usd.startsWith('-') ? usd.slice(1) : `-${usd}`;
+}
+
 export interface ChargeLine {
   readonly name: string;
   readonly tokens: number;

@@ -52,7 +52,7 @@ type BodyOf<Of extends Operation> = Of['requestBody'] extends infer Body
 type Given<Of extends Operation> = Part<'path', Of['parameters']['path']> &
   Part<'query', Of['parameters']['query']> &
   Part<'headers', Of['parameters']['header']> &
-  Part<'body', BodyOf<Of>> & { readonly signal?: AbortSignal };
+  Part<'body', BodyOf<Of>> & { readonly signal?: AbortSignal | undefined };
 
 /**
  * Refuses unknown members also in objects that are put together from others. TypeScript itself

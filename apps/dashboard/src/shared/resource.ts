@@ -20,8 +20,8 @@ interface State<Value> {
 }
 
 /**
- * Loads when the part appears, when `of` changes, and on `reload`. An answer that arrives after a
- * change is dropped.
+ * Loads when the component mounts, when `of` changes, and on `reload`. An answer that arrives after
+ * a change is dropped.
  *
  * @param load - Resolves to `undefined` if there is nothing to load.
  * @param of - Names the data, such as a path with its query. When it changes, the old value is not

@@ -3,6 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { ListOrder } from '@gateway/balance-store';
+import { statementCsv } from '../operations/statement-lines.js';
+import { statementPage } from '../operations/statement-page.js';
 import { topUpOf, withTopUp } from './key-commands.js';
 import {
   integer,
@@ -60,6 +62,10 @@ interface AdjustOptions extends OutputOptions {
   readonly id?: string;
   readonly note?: string;
   readonly reference?: string;
+}
+
+interface StatementOptions extends OutputOptions {
+  readonly html?: boolean;
 }
 
 export function addAccounts(accounts: Command): void {
@@ -234,13 +240,20 @@ function addMoney(accounts: Command): void {
           printTransfer,
         ),
     );
-  withJson(
+  withFormats(
     accounts
       .command('statement')
       .argument('<account_id>')
       .argument('<month>', 'such as 2026-11')
       .description('all credits and charges of a month, with exact amounts'),
-  ).action((accountId: string, month: string, options: OutputOptions) =>
-    run(options, (call) => call('showStatement', { account_id: accountId, month }), printStatement),
-  );
+  )
+    .option('--html', 'print a page for a browser, to be printed or sent')
+    .action((accountId: string, month: string, options: StatementOptions) =>
+      run(
+        options,
+        (call) => call('showStatement', { account_id: accountId, month }),
+        options.html === true ? statementPage : printStatement,
+        statementCsv,
+      ),
+    );
 }

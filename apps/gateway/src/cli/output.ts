@@ -15,25 +15,28 @@ export async function run<Result>(
   options: OutputOptions,
   operate: (call: CallOperation) => Promise<Result>,
   print: (result: Result) => string,
+  writeCsv: (result: Result) => string = listCsv,
 ): Promise<void> {
-  show(options, await withOperations(operate), print);
+  show(options, await withOperations(operate), print, writeCsv);
 }
 
 export function show<Result>(
   options: OutputOptions,
   result: Result,
   print: (result: Result) => string,
+  writeCsv: (result: Result) => string = listCsv,
 ): void {
-  process.stdout.write(textOf(result, options, print));
+  process.stdout.write(textOf(result, options, print, writeCsv));
 }
 
 function textOf<Result>(
   result: Result,
   { json = false, csv = false }: OutputOptions,
   print: (result: Result) => string,
+  writeCsv: (result: Result) => string,
 ): string {
   if (json) return `${JSON.stringify(result, null, 2)}\n`;
-  return csv ? listCsv(result) : `${print(result)}\n`;
+  return csv ? writeCsv(result) : `${print(result)}\n`;
 }
 
 /** The items of a list as CSV, with a column for each member, nested ones included. */

@@ -4,6 +4,7 @@ import Table from 'cli-table3';
 import type { LedgerMoveReport } from '@gateway/balance-store/embedded';
 import { formatUsd } from '@gateway/billing';
 import type { OperationOutput } from '../operations/operations.js';
+import { labelOf, statementLines } from '../operations/statement-lines.js';
 import type { WitnessDifference } from '../operations/witness.js';
 import type { Recharged } from './witness-commands.js';
 
@@ -177,32 +178,18 @@ export function printTransfer(transfer: OperationOutput<'transfer'>): string {
 }
 
 export function printStatement(statement: OperationOutput<'showStatement'>): string {
-  const bookings = statement.bookings.map((entry) => [
-    entry.created_at,
-    'amount_usd' in entry ? entry.kind : '',
-    '',
-    '',
-    'amount_usd' in entry ? entry.amount_usd : '',
+  const rows = statementLines(statement).map((line) => [
+    line.date,
+    labelOf(line),
+    String(line.tokens ?? ''),
+    line.rate_usd_per_million ?? '',
+    line.amount_usd,
   ]);
-  const charges = statement.charges.flatMap((charge) =>
-    charge.lines.map((line) => [
-      charge.day,
-      `${charge.model}: ${line.class}`,
-      String(line.tokens),
-      line.rate_usd_per_million,
-      `-${line.amount_usd}`,
-    ]),
-  );
   return `${pairs({
     account: statement.account_id,
     month: statement.month,
-    'opening balance (USD)': statement.opening_balance_usd,
-  })}\n${table(
-    ['date', 'what', '>tokens', '>rate (USD/M)', '>amount (USD)'],
-    [...bookings, ...charges],
-  )}\n${pairs({
+  })}\n${table(['date', 'what', '>tokens', '>rate (USD/M)', '>amount (USD)'], rows)}\n${pairs({
     'charged (USD)': statement.charged_usd,
-    'closing balance (USD)': statement.closing_balance_usd,
   })}`;
 }
 

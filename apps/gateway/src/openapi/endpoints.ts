@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { sessionInput } from '../console/session-routes.js';
 import { isRepeatable, operations } from '../operations/operations.js';
+import type { Operation } from '../operations/operation.js';
 import type { OperationName } from '../operations/operations.js';
 import { changedKey, listQuery, newKey, rotation } from '../routes/keys.js';
 import { linkInput } from '../routes/links.js';
@@ -387,7 +388,8 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
 };
 
 function operationEndpoint(name: OperationName): Endpoint {
-  const { method, path, input } = operations[name];
+  const { method, path, input, formats = {} } = operations[name] as Operation<z.ZodType, unknown>;
+  const alsoAs = Object.values(formats).map(({ mediaType }) => mediaType);
   return {
     method: method === 'GET' ? 'get' : method === 'POST' ? 'post' : 'patch',
     path,
@@ -396,6 +398,7 @@ function operationEndpoint(name: OperationName): Endpoint {
     credential: 'console',
     ...(method === 'GET' ? { query: input } : { body: input }),
     result: operationOutputs[name],
+    ...(alsoAs.length === 0 ? {} : { alsoAs }),
     ...(isRepeatable(name) ? { isRepeatable: true } : {}),
   };
 }

@@ -278,7 +278,7 @@ export const statement = z
     from: time,
     until: time,
     opening_balance_usd: usd,
-    bookings: z.array(holderEntry),
+    bookings: z.array(credit),
     charges: z.array(
       z.strictObject({
         day: text,

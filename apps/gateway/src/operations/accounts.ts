@@ -22,7 +22,8 @@ import {
 } from './fields.js';
 import { createdOf, cursorBehind, refusingTakenIds } from './keys.js';
 import { OperationError, conflict, list, notFound, operation } from './operation.js';
-import { readStatement, statementView } from './statement.js';
+import { STATEMENT_FORMATS, statementFormat } from './statement-formats.js';
+import { readStatement } from './statement.js';
 import { accountView, unspentView } from './views.js';
 
 const oneAccount = z.strictObject({ account_id: accountId });
@@ -244,11 +245,12 @@ export const accountOperations = {
     method: 'GET',
     path: '/admin/accounts/:account_id/statement',
     right: 'read',
-    input: z.strictObject({ account_id: accountId, month }),
+    input: z.strictObject({ account_id: accountId, month, format: statementFormat }),
     async run({ account_id, month: of }, { store }) {
       await found(store.getAccount(account_id));
-      return statementView(await readStatement(store, account_id, of));
+      return readStatement(store, account_id, of);
     },
+    formats: STATEMENT_FORMATS,
   }),
 } as const;
 

@@ -40,6 +40,13 @@ export interface OperationContext {
 /** The right that a token must have: to read, to add money, or to do everything. */
 export type Right = 'read' | 'credit' | 'change';
 
+/** A form of a result that is not JSON. */
+export interface TextFormat<Output> {
+  readonly mediaType: 'text/csv' | 'text/html';
+  readonly write: (output: Output) => string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 export interface Operation<Input extends z.ZodType, Output> {
   readonly method: 'GET' | 'POST' | 'PATCH';
   /** Members of the input that are part of the path. The others go into the query or the body. */
@@ -47,6 +54,8 @@ export interface Operation<Input extends z.ZodType, Output> {
   readonly right: Right;
   readonly input: Input;
   readonly run: (input: z.output<Input>, context: OperationContext) => Promise<Output>;
+  /** What the member `format` of the input may be besides `json`. */
+  readonly formats?: Readonly<Record<string, TextFormat<Output>>>;
 }
 
 /** The operator asked for something that cannot be done; nothing was changed. */

@@ -12,7 +12,7 @@ import { ledgerOperations } from './ledger.js';
 import { modelOperations } from './models.js';
 import { paymentOperations } from './payments.js';
 import { OperationError } from './operation.js';
-import type { Operation, OperationContext } from './operation.js';
+import type { Operation, OperationContext, TextFormat } from './operation.js';
 import { reconciliationOperations } from './reconciliation.js';
 import { todayOperations } from './today.js';
 
@@ -39,6 +39,15 @@ export type OperationOutput<Name extends OperationName> = Awaited<
 /** Whether the input may have an `idempotency_key`, with which a repetition changes nothing. */
 export function isRepeatable(name: OperationName): boolean {
   return name === 'createKey' || name === 'createAccount' || name === 'rotateKey';
+}
+
+/** The form in which the input asks for the result, or `undefined` for JSON. */
+export function textFormatOf(
+  name: OperationName,
+  { format }: { readonly format?: unknown },
+): TextFormat<unknown> | undefined {
+  const { formats = {} } = operations[name] as Operation<z.ZodType, unknown>;
+  return typeof format === 'string' ? formats[format] : undefined;
 }
 
 /** Calls an operation by name, wherever it runs. */

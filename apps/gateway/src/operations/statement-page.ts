@@ -1,6 +1,6 @@
 /** A statement as a page that prints well. It has no script and loads nothing. */
 
-import { statementLines } from './statement.js';
+import { labelOf, statementLines } from './statement-lines.js';
 import type { Statement } from './statement.js';
 
 const STYLE =
@@ -12,28 +12,32 @@ const STYLE =
   'table-header-group}tr{break-inside:avoid}}';
 
 /** Allows the page only its own text and style. */
-export const STATEMENT_POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; " +
-  "frame-ancestors 'none'";
+export const STATEMENT_PAGE_HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; " +
+    "frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+} as const;
 
 export function statementPage(statement: Statement): string {
   const rows = statementLines(statement).map((line) => {
     const isBalance = line.line.endsWith('balance');
     const cells = [
       `<td>${escape(line.date.slice(0, 10))}</td>`,
-      `<td>${escape([line.line, line.description].filter((part) => part !== '').join(': '))}</td>`,
-      numberCell(line['tokens']),
-      numberCell(line['rate_usd_per_million']),
+      `<td>${escape(labelOf(line))}</td>`,
+      numberCell(line.tokens),
+      numberCell(line.rate_usd_per_million),
       numberCell(line.amount_usd),
     ];
     return `<tr${isBalance ? ' class="b"' : ''}>${cells.join('')}</tr>`;
   });
-  const { accountId, month } = statement;
+  const { account_id: accountId, month } = statement;
   return (
     '<!doctype html><html lang="en"><head><meta charset="utf-8">' +
     '<meta name="viewport" content="width=device-width">' +
-    `<title>Statement ${escape(month.month)}</title><style>${STYLE}</style></head><body>` +
-    `<h1>Statement ${escape(month.month)}</h1>` +
+    `<title>Statement ${escape(month)}</title><style>${STYLE}</style></head><body>` +
+    `<h1>Statement ${escape(month)}</h1>` +
     `<p>Account ${escape(accountId)}. Amounts in USD, rates in USD per million tokens, ` +
     'days in UTC.</p><table><thead><tr><th>Date</th><th>What</th><th class="n">Tokens</th>' +
     '<th class="n">Rate</th><th class="n">Amount</th></tr></thead>' +

@@ -3,73 +3,39 @@
  * their tokens and rates, and the closing balance. The amounts are exact and add up.
  */
 
-import type {
-  BalanceStore,
-  ChargeEntry,
-  LedgerEntry,
-  SettledRates,
-  UsageSum,
-} from '@gateway/balance-store';
+import type { BalanceStore, ChargeEntry, SettledRates, UsageSum } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { readEntries } from '../ledger-entries.js';
-import { csvOf } from './csv.js';
 import type { Month } from './fields.js';
-import { holderEntryView, ratesView } from './views.js';
-
-export interface Statement {
-  readonly accountId: string;
-  readonly month: Month;
-  /** In units of 10^-14 USD. */
-  readonly opening: bigint;
-  /** Everything that is not a charge, the oldest first. */
-  readonly bookings: readonly LedgerEntry[];
-  /** By day, model and rates. */
-  readonly charges: readonly UsageSum[];
-  readonly charged: bigint;
-  /** The opening balance, plus the bookings, minus the charges. */
-  readonly closing: bigint;
-}
+import { holderBookingView, ratesView } from './views.js';
 
 type StatementStore = Pick<BalanceStore, 'readBalanceAt' | 'readUsage' | 'listEntries'>;
 
-export async function readStatement(
-  store: StatementStore,
-  accountId: string,
-  month: Month,
-): Promise<Statement> {
+/** As the gateway sends it: amounts in USD, as decimal texts. */
+export type Statement = Awaited<ReturnType<typeof readStatement>>;
+
+export async function readStatement(store: StatementStore, accountId: string, month: Month) {
   const { from, until } = month;
-  const [opening, newestFirst, charges] = await Promise.all([
+  const [opening, entries, charges] = await Promise.all([
     store.readBalanceAt(accountId, from),
     readEntries(store, { accountId, withoutCharges: true, from, until }),
     store.readUsage({ by: ['day', 'model'], byRates: true, from, until, accountId }),
   ]);
+  const bookings = entries.filter((entry) => entry.kind !== 'charge').toReversed();
+  const booked = bookings.reduce((sum, { delta }) => sum + delta, 0n);
   const charged = charges.reduce(
     (sum, { listPrice, writtenOff }) => sum + listPrice - writtenOff,
     0n,
   );
-  const bookings = newestFirst.toReversed();
-  const booked = bookings.reduce((sum, { delta }) => sum + delta, 0n);
-  return {
-    accountId,
-    month,
-    opening,
-    bookings,
-    charges,
-    charged,
-    closing: opening + booked - charged,
-  };
-}
-
-export function statementView(statement: Statement) {
-  const { month, bookings, charges } = statement;
   return {
     object: 'statement' as const,
-    account_id: statement.accountId,
+    account_id: accountId,
     month: month.month,
-    from: month.from.toISOString(),
-    until: month.until.toISOString(),
-    opening_balance_usd: formatUsd(statement.opening),
-    bookings: bookings.map(holderEntryView),
+    from: from.toISOString(),
+    until: until.toISOString(),
+    opening_balance_usd: formatUsd(opening),
+    /** Oldest first. */
+    bookings: bookings.map(holderBookingView),
     charges: charges.map((sum) => ({
       day: dayOf(sum),
       model: sum.model ?? '',
@@ -78,8 +44,8 @@ export function statementView(statement: Statement) {
       written_off_usd: formatUsd(sum.writtenOff),
       amount_usd: formatUsd(sum.writtenOff - sum.listPrice),
     })),
-    charged_usd: formatUsd(statement.charged),
-    closing_balance_usd: formatUsd(statement.closing),
+    charged_usd: formatUsd(charged),
+    closing_balance_usd: formatUsd(opening + booked - charged),
   };
 }
 
@@ -125,88 +91,4 @@ function tokenLines(usage: UsageSum['usage'], rates: SettledRates) {
       rate_usd_per_million: perMillion[name],
       amount_usd: formatUsd(tokens * rates[rate]),
     }));
-}
-
-const CSV_COLUMNS = [
-  'line',
-  'date',
-  'description',
-  'requests',
-  'tokens',
-  'rate_usd_per_million',
-  'amount_usd',
-] as const;
-
-/** The last line is the sum of the amounts of all other lines. */
-export function statementCsv(statement: Statement): string {
-  return csvOf(CSV_COLUMNS, statementLines(statement));
-}
-
-interface StatementLine extends Readonly<Record<string, string | number | undefined>> {
-  readonly line: string;
-  readonly date: string;
-  readonly description: string;
-  readonly amount_usd: string;
-}
-
-export function statementLines(statement: Statement): readonly StatementLine[] {
-  const view = statementView(statement);
-  return [
-    {
-      line: 'opening balance',
-      date: view.from.slice(0, 10),
-      description: '',
-      amount_usd: view.opening_balance_usd,
-    },
-    ...statement.bookings.map((entry) => ({
-      line: entry.kind,
-      date: entry.createdAt.toISOString(),
-      description: describe(entry),
-      amount_usd: formatUsd(entry.delta),
-    })),
-    ...view.charges.flatMap((charge) => [
-      ...charge.lines.map((line) => ({
-        line: 'charge',
-        date: charge.day,
-        description: `${charge.model}: ${line.class}`,
-        requests: charge.requests,
-        tokens: line.tokens,
-        rate_usd_per_million: line.rate_usd_per_million,
-        amount_usd: formatUsdNegated(line.amount_usd),
-      })),
-      ...(charge.written_off_usd === '0'
-        ? []
-        : [
-            {
-              line: 'not charged',
-              date: charge.day,
-              description: `${charge.model}: beyond the balance or a cap`,
-              amount_usd: charge.written_off_usd,
-            },
-          ]),
-    ]),
-    {
-      line: 'closing balance',
-      date: view.until.slice(0, 10),
-      description: '',
-      amount_usd: view.closing_balance_usd,
-    },
-  ];
-}
-
-function formatUsdNegated(amount: string): string {
-  return amount === '0' ? amount : `-${amount}`;
-}
-
-function describe(entry: LedgerEntry): string {
-  switch (entry.kind) {
-    case 'charge':
-      return entry.model;
-    case 'top_up':
-      return [entry.source, entry.reference].filter(Boolean).join(' ');
-    case 'adjustment':
-      return [entry.reason, entry.reference].filter(Boolean).join(' ');
-    case 'expiry':
-      return `credit ${entry.reference ?? ''} expired`;
-  }
 }

@@ -120,7 +120,8 @@ export function entryView(entry: LedgerEntry) {
   return { ...common, ...bookingDetails(entry), actor: entry.actor, note: noteView(entry.note) };
 }
 
-type Booking = Exclude<LedgerEntry, { readonly kind: 'charge' }>;
+/** An entry that is not a charge. */
+export type Booking = Exclude<LedgerEntry, { readonly kind: 'charge' }>;
 
 function bookingDetails(entry: Booking) {
   return {
@@ -152,7 +153,10 @@ export function usageView(entry: ChargeEntry) {
 
 /** Any entry as the holder of a key sees it: without the operator's notes and names. */
 export function holderEntryView(entry: LedgerEntry) {
-  if (entry.kind === 'charge') return usageView(entry);
+  return entry.kind === 'charge' ? usageView(entry) : holderBookingView(entry);
+}
+
+export function holderBookingView(entry: Booking) {
   return {
     object: 'credit' as const,
     id: entry.id,

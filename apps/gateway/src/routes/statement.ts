@@ -4,8 +4,8 @@ import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import type { KeyRecord } from '@gateway/balance-store';
 import { month } from '../operations/fields.js';
-import { STATEMENT_POLICY, statementPage } from '../operations/statement-page.js';
-import { readStatement, statementCsv, statementView } from '../operations/statement.js';
+import { STATEMENT_FORMATS, statementFormat } from '../operations/statement-formats.js';
+import { readStatement } from '../operations/statement.js';
 import type { Services } from '../services.js';
 import { keyRoute } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
@@ -14,10 +14,7 @@ import { needsManage } from './scope.js';
 
 const POLICY = { limit: 30, windowMs: 60_000 } as const;
 
-export const statementQuery = z.strictObject({
-  month,
-  format: z.enum(['json', 'csv', 'html']).default('json'),
-});
+export const statementQuery = z.strictObject({ month, format: statementFormat });
 
 export function statementRoute(services: Services): RequestHandler {
   return keyRoute(
@@ -28,23 +25,10 @@ export function statementRoute(services: Services): RequestHandler {
       if (!query.success) return { refusal: refusalOfQuery(query.error) };
       if (!(await maySeeAccount(key, services))) return { refusal: needsManage('statement') };
       const statement = await readStatement(services.store, key.accountId, query.data.month);
-      switch (query.data.format) {
-        case 'json':
-          return { json: statementView(statement) };
-        case 'csv':
-          return { text: statementCsv(statement), contentType: 'text/csv; charset=utf-8' };
-        case 'html':
-          return {
-            text: statementPage(statement),
-            contentType: 'text/html; charset=utf-8',
-            headers: {
-              'content-security-policy': STATEMENT_POLICY,
-              'x-content-type-options': 'nosniff',
-              'referrer-policy': 'no-referrer',
-              'cache-control': 'no-store',
-            },
-          };
-      }
+      const { format } = query.data;
+      if (format === 'json') return { json: statement };
+      const { mediaType, write, ...headers } = STATEMENT_FORMATS[format];
+      return { text: write(statement), contentType: `${mediaType}; charset=utf-8`, ...headers };
     },
   );
 }

@@ -1,43 +1,50 @@
-/** The statement of a month, as a table that can be printed and as CSV. */
+/**
+ * The statement of a month, as a table that can be printed and as CSV, for the customer's page and
+ * the console.
+ */
 
 import { useState } from 'preact/hooks';
-import {
-  Choice,
-  Count,
-  Empty,
-  FailureNote,
-  Loaded,
-  Money,
-  TableFrame,
-  download,
-} from '../shared/parts.js';
-import type { Failure } from '../shared/api.js';
-import { useResource } from '../shared/resource.js';
-import { lastMonths, monthText } from '../shared/times.js';
-import { CreditText, negated } from './ledger.js';
-import { call } from './session.js';
-import type { Sent } from './session.js';
+import { Choice, Count, Empty, FailureNote, Loaded, Money, TableFrame, download } from './parts.js';
+import type { components } from '../generated/client.js';
+import type { Answer, Failure } from './api.js';
+import { BookingText, negated } from './charge.js';
+import { useResource } from './resource.js';
+import { lastMonths, monthText } from './times.js';
+
+type StatementOfMonth = components['schemas']['Statement'];
 
 const MONTHS = 13;
 
-export function Statement() {
+/**
+ * @param props.fileName - Of the CSV, without the month.
+ * @param props.read - Asks for the statement of a month.
+ * @param props.pageOf - The address of a month's statement as a page of its own, which is opened
+ * for printing. Without it, this page is printed.
+ */
+export function Statement(props: {
+  readonly fileName: string;
+  readonly read: (
+    query: { readonly month: string; readonly format: 'json' | 'csv' },
+    signal?: AbortSignal,
+  ) => Promise<Answer<StatementOfMonth>>;
+  readonly pageOf?: (month: string) => string;
+}) {
+  const { fileName, read, pageOf } = props;
   const months = lastMonths(MONTHS, Date.now());
   const [month, setMonth] = useState(months[0] ?? '');
   const [failure, setFailure] = useState<Failure>();
   const statement = useResource(`statement ${month}`, (signal) =>
-    call('GET', '/v1/dashboard/statement', { query: { month }, signal }),
+    read({ month, format: 'json' }, signal),
   );
 
   async function saveCsv() {
-    const answer = await call('GET', '/v1/dashboard/statement', {
-      query: { month, format: 'csv' },
-    });
+    const answer = await read({ month, format: 'csv' });
     setFailure(answer.ok ? undefined : answer.failure);
-    if (answer.ok) download(`statement-${month}.csv`, answer.text, 'text/csv');
+    if (answer.ok) download(`${fileName}-${month}.csv`, answer.text, 'text/csv');
   }
 
   return (
-    <section class="card" aria-label="Statement">
+    <>
       <h2>Statement of {monthText(month)}</h2>
       <div class="row no-print">
         <Choice
@@ -49,7 +56,8 @@ export function Statement() {
         <button
           type="button"
           onClick={() => {
-            print();
+            if (pageOf === undefined) print();
+            else open(pageOf(month), '_blank', 'noopener');
           }}
         >
           Print
@@ -64,7 +72,7 @@ export function Statement() {
       <Loaded of={statement} what="the statement">
         {(value) => <StatementTable statement={value} />}
       </Loaded>
-    </section>
+    </>
   );
 }
 
@@ -76,7 +84,7 @@ const CLASSES: Readonly<Record<string, string>> = {
   cache_write_1h: 'cache write, 1 hour',
 };
 
-function StatementTable({ statement }: { readonly statement: Sent<'Statement'> }) {
+function StatementTable({ statement }: { readonly statement: StatementOfMonth }) {
   const { bookings, charges } = statement;
   return (
     <TableFrame label="Lines of the statement">
@@ -86,10 +94,10 @@ function StatementTable({ statement }: { readonly statement: Sent<'Statement'> }
           <tr>
             <th scope="col">Day</th>
             <th scope="col">Description</th>
-            <th scope="col" class="n">
+            <th scope="col" class="n wide-only">
               Tokens
             </th>
-            <th scope="col" class="n">
+            <th scope="col" class="n wide-only">
               USD per million
             </th>
             <th scope="col" class="n">
@@ -99,20 +107,18 @@ function StatementTable({ statement }: { readonly statement: Sent<'Statement'> }
         </thead>
         <tbody>
           <BalanceRow label="Opening balance" usd={statement.opening_balance_usd} />
-          {bookings.map(
-            (entry) =>
-              entry.object === 'credit' && (
-                <tr key={entry.id}>
-                  <td>{entry.created_at.slice(0, 10)}</td>
-                  <td colSpan={3}>
-                    <CreditText credit={entry} />
-                  </td>
-                  <td class="n">
-                    <Money usd={entry.amount_usd} />
-                  </td>
-                </tr>
-              ),
-          )}
+          {bookings.map((booking) => (
+            <tr key={booking.id}>
+              <td>{booking.created_at.slice(0, 10)}</td>
+              <td>
+                <BookingText booking={booking} />
+              </td>
+              <NoTokens />
+              <td class="n">
+                <Money usd={booking.amount_usd} />
+              </td>
+            </tr>
+          ))}
           {charges.map((charge, index) => (
             <ChargeRows key={index} charge={charge} />
           ))}
@@ -133,9 +139,10 @@ function StatementTable({ statement }: { readonly statement: Sent<'Statement'> }
 function BalanceRow({ label, usd }: { readonly label: string; readonly usd: string }) {
   return (
     <tr class="sum">
-      <th scope="row" colSpan={4}>
+      <th scope="row" colSpan={2}>
         {label}
       </th>
+      <NoTokens />
       <td class="n">
         <Money usd={usd} />
       </td>
@@ -143,7 +150,17 @@ function BalanceRow({ label, usd }: { readonly label: string; readonly usd: stri
   );
 }
 
-function ChargeRows({ charge }: { readonly charge: Sent<'Statement'>['charges'][number] }) {
+/** The cells for tokens and rate of a line that has neither. */
+function NoTokens() {
+  return (
+    <>
+      <td class="wide-only" />
+      <td class="wide-only" />
+    </>
+  );
+}
+
+function ChargeRows({ charge }: { readonly charge: StatementOfMonth['charges'][number] }) {
   return (
     <>
       {charge.lines.map((line) => (
@@ -151,11 +168,14 @@ function ChargeRows({ charge }: { readonly charge: Sent<'Statement'>['charges'][
           <td>{charge.day}</td>
           <td>
             {charge.model}: {CLASSES[line.class] ?? line.class}
+            <span class="quiet narrow-only">
+              <Count of={line.tokens} /> × {line.rate_usd_per_million} USD per million
+            </span>
           </td>
-          <td class="n">
+          <td class="n wide-only">
             <Count of={line.tokens} />
           </td>
-          <td class="n">{line.rate_usd_per_million}</td>
+          <td class="n wide-only">{line.rate_usd_per_million}</td>
           <td class="n">
             <Money usd={negated(line.amount_usd)} />
           </td>
@@ -164,7 +184,8 @@ function ChargeRows({ charge }: { readonly charge: Sent<'Statement'>['charges'][
       {charge.written_off_usd !== '0' && (
         <tr>
           <td>{charge.day}</td>
-          <td colSpan={3}>{charge.model}: not charged, beyond the balance or a cap</td>
+          <td>{charge.model}: not charged, beyond the balance or a cap</td>
+          <NoTokens />
           <td class="n">
             <Money usd={charge.written_off_usd} />
           </td>
