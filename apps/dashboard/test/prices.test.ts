@@ -95,7 +95,9 @@ describe('the prices of the console', () => {
     await openPart(page, 'prices');
     const note = page.locator('.note', { hasText: 'Not compared with the upstream' });
     await eventually(async () => {
-      expect(await note.innerText()).toContain('it cannot be reached (ECONNREFUSED).');
+      expect(await note.innerText()).toContain(
+        'its response could not be received (ECONNREFUSED).',
+      );
     });
     await eventually(async () => {
       expect(await page.getByText('not compared', { exact: true }).count()).toBeGreaterThan(10);

@@ -58,7 +58,7 @@ async function startGateway(env: Readonly<Record<string, string>>): Promise<Test
 }
 
 describe('the comparison with the upstream', () => {
-  it('reads every page, counts an alias as its model, and names both differences', async () => {
+  it('reads every page, counts an alias as its model, and lists the models that one side lacks', async () => {
     const named = defaultPriceTableJson.models.find(({ aliases = [] }) => aliases.length > 0);
     const [alias = ''] = named?.aliases ?? [];
     const url = await startUpstream(offers(MODEL, alias, 'claude-new-1', 'claude-new-2'));
@@ -83,9 +83,13 @@ describe('the comparison with the upstream', () => {
   });
 
   const failures: readonly (readonly [string, RequestListener, string])[] = [
-    ['another status', (_req, res) => res.writeHead(403).end(KEY), 'it answered with status 403'],
     [
-      'another body',
+      'a status other than 200',
+      (_req, res) => res.writeHead(403).end(KEY),
+      'it answered with status 403',
+    ],
+    [
+      'a body that is not a list of models',
       (_req, res) => res.end(JSON.stringify({ data: [{ name: KEY }] })),
       'it answered with something other than a list of models',
     ],
@@ -101,21 +105,28 @@ describe('the comparison with the upstream', () => {
         const write = (): void => void res.write(piece, (error) => error ?? write());
         write();
       },
-      'it cannot be reached (UND_ERR_RES_EXCEEDED_MAX_SIZE)',
+      'its response could not be received (UND_ERR_RES_EXCEEDED_MAX_SIZE)',
     ],
-    ['a closed connection', (req) => req.socket.destroy(), 'it cannot be reached (UND_ERR_SOCKET)'],
+    [
+      'a closed connection',
+      (req) => req.socket.destroy(),
+      'its response could not be received (UND_ERR_SOCKET)',
+    ],
   ];
-  it.each(failures)('says why after %s, without the text of the upstream', async (...given) => {
-    const [, listener, reason] = given;
-    const gateway = await startGateway({ UPSTREAM_URL: await startUpstream(listener) });
-    const failed: unknown = await gateway
-      .call('compareModels', {})
-      .catch((error: unknown) => error);
-    expect(failed).toMatchObject({
-      status: 502,
-      message: `the upstream cannot be asked for its models: ${reason}`,
-    });
-  });
+  it.each(failures)(
+    'after %s, reports the reason and nothing that the upstream sent',
+    async (...given) => {
+      const [, listener, reason] = given;
+      const gateway = await startGateway({ UPSTREAM_URL: await startUpstream(listener) });
+      const failed: unknown = await gateway
+        .call('compareModels', {})
+        .catch((error: unknown) => error);
+      expect(failed).toMatchObject({
+        status: 502,
+        message: `the upstream's models cannot be read: ${reason}`,
+      });
+    },
+  );
 });
 
 describe('the price table', () => {

@@ -1,6 +1,6 @@
 /**
- * Hostile receivers of webhooks: each can only make one attempt fail, and has no other effect on
- * the gateway.
+ * Hostile receivers of webhooks: the worst that each can do is to make the attempt to deliver to it
+ * fail.
  */
 
 import { createServer as createHttpServer } from 'node:http';
@@ -84,7 +84,7 @@ describe('a webhook to a receiver', () => {
     expect(await send(url)).toEqual(failed(`the receiver responded with ${String(status)}`));
   });
 
-  it('that redirects into the network goes no further', async () => {
+  it('that redirects to a private address has failed, and the redirect is not followed', async () => {
     let visits = 0;
     const inside = await serve((_, response) => {
       visits += 1;
@@ -101,12 +101,12 @@ describe('a webhook to a receiver', () => {
     expect(visits).toBe(0);
   });
 
-  it('that never responds is given up after a time', async () => {
+  it('that never responds is given up after the timeout', async () => {
     const url = await serve(() => undefined);
     expect(await send(url, { timeoutMs: 200 })).toEqual(failed('no response within 0.2 s'));
   });
 
-  it('that sends its head byte by byte is given up after the same time', async () => {
+  it('that never ends its response head is given up after the timeout, even if it keeps sending headers', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
       socket.write('HTTP/1.1 200 OK\r\n');
@@ -148,7 +148,7 @@ describe('a webhook to a receiver', () => {
     expect(isFinished).toBe(false);
   });
 
-  it('that breaks off, or does not speak HTTP, has failed, and the error has none of its text', async () => {
+  it('that closes the connection or does not speak HTTP has failed, and the error repeats none of its text', async () => {
     const silent = await serveBytes('');
     expect(await send(silent.url)).toEqual(
       failed('the receiver cannot be reached: UND_ERR_SOCKET'),
@@ -178,14 +178,16 @@ describe('a webhook to a receiver', () => {
   });
 });
 
-describe('a receiver inside the network', () => {
+describe('the address of a receiver', () => {
   it.each(['localhost', '127.0.0.1', '2130706433', '0x7f.1', '0.0.0.0', '[::ffff:127.0.0.1]'])(
-    'named %s gets no connection, unless that is allowed',
+    '%s gets no connection, unless that is allowed',
     async (host) => {
       const receiver = await serveBytes('HTTP/1.1 204 No Content\r\n\r\n');
       const url = receiver.url.replace('127.0.0.1', host);
       expect(await send(url, { allowPrivate: false })).toEqual(
-        failed('the receiver is inside a private network, which WEBHOOK_ALLOW_PRIVATE=true allows'),
+        failed(
+          'the address of the receiver is not public; to allow that, set WEBHOOK_ALLOW_PRIVATE=true',
+        ),
       );
       expect(receiver.connections()).toBe(0);
       expect(await send(url)).toEqual({ outcome: 'delivered' });
@@ -231,7 +233,7 @@ describe('a receiver inside the network', () => {
     'ff02::1',
     'localhost',
     '',
-  ])('is recognised by its address %s', (address) => {
+  ])('%s is not public', (address) => {
     expect(isPublicAddress(address)).toBe(false);
   });
 
@@ -243,7 +245,7 @@ describe('a receiver inside the network', () => {
     '::ffff:8.8.8.8',
     '64:ff9b::808:808',
     '2606:4700::1111',
-  ])('does not have the address %s', (address) => {
+  ])('%s is public', (address) => {
     expect(isPublicAddress(address)).toBe(true);
   });
 });
@@ -275,21 +277,21 @@ describe('a name of a receiver', () => {
   }
 
   it.each([true, false])(
-    'that resolves inside and outside the network is connected to outside only (all: %s)',
+    'that resolves to private and public addresses: only the public ones are used (all: %s)',
     async (all) => {
       expect(await resolve([inside, outside, inside], all)).toEqual([outside]);
     },
   );
 
   it.each([true, false])(
-    'that resolves only inside the network, or to nothing, is not connected to (all: %s)',
+    'that resolves to private addresses only, or to none, is refused (all: %s)',
     async (all) => {
       await expect(resolve([inside], all)).rejects.toThrow(PrivateAddressError);
       await expect(resolve([], all)).rejects.toThrow(PrivateAddressError);
     },
   );
 
-  it('that does not resolve fails as it does without the check', async () => {
+  it('that does not resolve fails with the error of the resolver', async () => {
     await expect(resolve(new Error('ENOTFOUND'), true)).rejects.toThrow('ENOTFOUND');
   });
 });

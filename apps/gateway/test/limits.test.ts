@@ -37,7 +37,8 @@ describe.each(['memory', 'Redis Cluster'])('limits of a key in %s', (where) => {
       if (response.status === 429) refusals += 1;
       return response;
     });
-    // No request that passes ends before the last one is decided.
+    // The upstream answers only after all requests were admitted or refused, so no lease is
+    // released before.
     while (upstream.waiting() + refusals < attempts.length) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -68,15 +69,16 @@ describe.each(['memory', 'Redis Cluster'])('limits of a key in %s', (where) => {
           (i % 2 === 0 ? postMessages : postChat)(gateway, apiKey, userMessage('Hello')),
         ),
       );
-    // No permit comes back before all requests are decided.
+    // At one request per minute, no permit is replenished before all 12 requests were admitted or
+    // refused.
     const slow = await gateway.createKey({ burst: 5, requests_per_minute: 1 });
     const statuses = (await send(slow.apiKey, 12)).map((response) => response.status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(5);
     expect(statuses.filter((status) => status === 429)).toHaveLength(7);
     const entries = await gateway.call('listLedger', { key_id: slow.id, kind: 'charge' });
     expect(entries.data).toHaveLength(5);
-    // The limits were decided where the title says. On a busy machine Redis may be late, and this
-    // process then decides locally, by the same limits.
+    // Proves that Redis decided, if there is one. On a busy machine Redis may be late, and the
+    // process would then apply the same limits by itself.
     const keys = await keysIn(cluster?.urls ?? []);
     expect(keys.some((key) => key.includes(slow.id))).toBe(cluster !== undefined);
 
@@ -150,7 +152,7 @@ describe('counting tokens', () => {
     (await Promise.all(requests)).map(({ status }) => status);
   const times = <T>(n: number, make: () => T): T[] => Array.from({ length: n }, make);
 
-  it('takes no permit for messages, and is served when all of those are used up', async () => {
+  it('uses no permit of the limit of messages, and is served when all permits of that limit are used', async () => {
     const { apiKey } = await gateway.createKey({ burst: 2, requests_per_minute: 1 });
     expect(await statusesOf(times(4, () => count(apiKey)))).toEqual([200, 200, 200, 200]);
     for (const status of [200, 200, 429]) {
@@ -168,7 +170,7 @@ describe('counting tokens', () => {
     return client;
   }
 
-  it('takes no lease for messages, and is served while all of those are taken', async () => {
+  it('uses no lease of the limit of messages, and is served while all leases of that limit are held', async () => {
     const { apiKey } = await gateway.createKey({ concurrency: 1 });
     await startUpload(apiKey, '/v1/messages');
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(429);
@@ -202,7 +204,7 @@ describe('counting tokens', () => {
 });
 
 describe('limit of the balance endpoint', () => {
-  it('answers 30 reads of one address in a minute and refuses the 31st, with any key', async () => {
+  it('answers 30 reads a minute from one client address and refuses the 31st, whichever keys they carry', async () => {
     const gateway = await startTestGateway();
     const { apiKey } = await gateway.createKey();
     const read = (authorization: string, forwardedFor: string): Promise<Response> =>

@@ -352,7 +352,7 @@ describe('gateway models diff', () => {
     const { code, out } = await cli(setup, ['models', 'diff']);
     expect(code).toBe(3);
     expect(out).toBe(
-      'gateway: the upstream cannot be asked for its models: it cannot be reached (ECONNREFUSED)\n',
+      "gateway: the upstream's models cannot be read: its response could not be received (ECONNREFUSED)\n",
     );
   });
 });

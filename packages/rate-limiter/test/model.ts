@@ -48,7 +48,10 @@ interface Model {
   readonly replicas: number;
   nowUs: number;
   isLost: boolean;
-  /** The shared state, with leases whose release was lost in an outage. */
+  /**
+   * What the shared state holds. A lease that was released during an outage still counts there,
+   * because the release never arrived.
+   */
   readonly subjects: Map<string, SubjectState>;
   readonly logs: Map<string, readonly number[]>;
   /** All that this limiter has granted, through the shared state or locally. */
@@ -84,7 +87,8 @@ function decideAdmissionOf(model: Model, subject: string, policy: Policy): Expec
   let own = model.ownPermits.get(subject) ?? NONE;
   if (model.isLost || own.isAhead) {
     own = { ...own, tatUs: boundTatUs(own.tatUs, nowUs, limits) };
-    // A denial lowers the TAT, too, when the limits were lowered.
+    // The bounded TAT is stored even if the request is then denied: after the limits were lowered,
+    // the old TAT may be too late.
     model.ownPermits.set(subject, own);
   }
   if (model.isLost) {
@@ -225,7 +229,7 @@ const find: Command = {
     await real.losable?.find();
     model.nowUs += PROBE_AFTER_MS * 1_000;
     model.isLost = false;
-    // Leases that are still held now count in the shared state.
+    // Leases that were granted locally and are still held are added to the shared state.
     for (const lease of model.leases) {
       if (lease?.isOwn !== true) continue;
       lease.isOwn = false;

@@ -38,7 +38,7 @@ describe.each([
     client = create();
   });
 
-  it('gets the same reply twice, plain and streamed, with the usage in the journal', async () => {
+  it('gets the same reply to a repeated request and to a streamed one, and the journal has each usage', async () => {
     const first = await client.messages.create(ask('Hello'));
     const second = await client.messages.create(ask('Hello'));
     const streamed = await client.messages.stream(ask('Hello')).finalMessage();
@@ -54,14 +54,17 @@ describe.each([
     });
   });
 
-  it.each(Object.keys(SCENARIOS))('accumulates the stream of scenario %s', async (scenario) => {
-    const text = `[[script:${JSON.stringify({ scenario })}]]`;
-    const plain = await client.messages.create(ask(text));
-    // The beta helper knows every block type, in beta or not.
-    const streamed = await client.beta.messages.stream(ask(text)).finalMessage();
-    expect(streamed.content).toEqual(plain.content);
-    expect(streamed.stop_reason).toBe(plain.stop_reason);
-  });
+  it.each(Object.keys(SCENARIOS))(
+    'accumulates the stream of scenario %s into the message that it gets without a stream',
+    async (scenario) => {
+      const text = `[[script:${JSON.stringify({ scenario })}]]`;
+      const plain = await client.messages.create(ask(text));
+      // The beta helper knows every block type, in beta or not.
+      const streamed = await client.beta.messages.stream(ask(text)).finalMessage();
+      expect(streamed.content).toEqual(plain.content);
+      expect(streamed.stop_reason).toBe(plain.stop_reason);
+    },
+  );
 
   it('receives a tool call, and a reply to the result of the tool', async () => {
     const tools = [
@@ -93,7 +96,7 @@ describe.each([
     expect(second.content).toMatchObject([{ type: 'text', text: 'The tool said: sunny' }]);
   });
 
-  it('receives tool calls with the inputs that lines of the text give', async () => {
+  it('calls a tool with the input of a line `tool:NAME {…}`, or with a sampled one if there is none', async () => {
     const input_schema = {
       type: 'object' as const,
       properties: { city: { type: 'string' } },
@@ -207,7 +210,7 @@ describe('the simulator', () => {
       'deprecated for this model',
     ],
     [
-      'a forced tool on a model without',
+      'a forced tool on a model that does not support it',
       {
         ...ask('a'),
         model: 'claude-opus-5-5',

@@ -15,7 +15,9 @@ import { buildConnector } from 'undici';
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError';
   constructor() {
-    super('the receiver is inside a private network, which WEBHOOK_ALLOW_PRIVATE=true allows');
+    super(
+      'the address of the receiver is not public; to allow that, set WEBHOOK_ALLOW_PRIVATE=true',
+    );
   }
 }
 

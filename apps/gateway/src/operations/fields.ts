@@ -7,7 +7,7 @@ import { STORABLE_TIME_RULE, isStorableTime, line } from './storable.js';
 
 const MAX_AMOUNT = 10n ** 9n * 10n ** 14n;
 
-/** The pattern is for the OpenAPI document. The transformation reports the fault of a value. */
+/** The pattern is for the OpenAPI document. `transform` reports what is wrong with a value. */
 const usd = z
   .string()
   .meta({ pattern: String.raw`^-?\d{1,10}(\.\d{1,14})?$` })
@@ -37,7 +37,7 @@ export const unsignedAmountUsd = usd.refine((amount) => amount >= 0n && amount <
   error: 'must be at least 0 and at most 1000000000',
 });
 
-/** The largest difference that is tolerated. */
+/** The largest sum of differences that a reconciliation with the provider tolerates. */
 export const toleranceUsd = unsignedAmountUsd.default(0n);
 
 export const keyId = z
@@ -47,7 +47,7 @@ export const accountId = z
   .string()
   .regex(
     /^acct_[\w-]{1,64}$/,
-    'must be the id of an account, such as acct_…: find it by your own id in the list of accounts',
+    'must be the id of an account, such as acct_…; to find it, list the accounts with your external_id',
   );
 
 const limit = z.coerce.number().int().min(1);
@@ -64,7 +64,7 @@ export const time = z.iso
 
 /** `2026-11-01`: its start in UTC. */
 export const day = z.iso
-  // Aborts on an error, so that rules about two days get valid days only.
+  // Aborts on an error, so that a rule that compares two days gets valid days only.
   .date({ error: 'must be a day such as 2026-11-01', abort: true })
   .transform((text) => new Date(`${text}T00:00:00Z`))
   .refine(isStorableTime, STORABLE_TIME_RULE);
@@ -111,7 +111,7 @@ export const after = line.min(1).max(300);
 
 const DAY_SECONDS = 86_400;
 
-/** How long a link for reading is valid. */
+/** How long a link with which others may read the dashboard of a key is valid. */
 export const linkSeconds = z.coerce
   .number()
   .int()

@@ -47,7 +47,7 @@ export const modelOperations = {
         throw new OperationError(
           502,
           'api_error',
-          `the upstream cannot be asked for its models: ${reading.reason}`,
+          `the upstream's models cannot be read: ${reading.reason}`,
         );
       }
       const names = new Set(reading.models.map(({ id }) => id));

@@ -11,5 +11,5 @@ export interface UpstreamModel {
 
 export type UpstreamModelsReading =
   | { readonly outcome: 'listed'; readonly models: readonly UpstreamModel[] }
-  /** The reason continues the sentence "the upstream cannot be asked for its models: …". */
+  /** The reason continues the sentence "the upstream's models cannot be read: …". */
   | { readonly outcome: 'failed'; readonly reason: string };

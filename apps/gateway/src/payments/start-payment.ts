@@ -84,7 +84,10 @@ function paymentIdOf(accountId: string, requestKey: string): string {
   return `pay_${hash.slice(0, 32)}`;
 }
 
-/** The addresses to which the customer returns. Their query contains the outcome, for the page. */
+/**
+ * The addresses to which the customer returns. From `top_up` the dashboard reads whether the
+ * customer paid.
+ */
 export function returnUrls(returnUrl: string) {
   return {
     successUrl: `${returnUrl}?top_up=paid`,

@@ -93,8 +93,8 @@ function countsOf(processes: readonly WorkerMetrics[]): Counts {
 }
 
 /**
- * The counts since `before`, without those that are 0. When a worker ends, its counts disappear: a
- * difference that would be negative counts as 0.
+ * The counts since `before`, without those that are 0. When a worker ends, its counters are no
+ * longer in the sum, which can then be smaller than `before`. Such a difference is taken as 0.
  */
 function less(counts: Sums, before: Sums | undefined): Sums {
   const rest = [...counts].map(

@@ -121,7 +121,7 @@ async function listOf(
 /** Leaves out the text of the error, which may contain the address of a proxy with its password. */
 function reasonOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return `it did not answer within ${String(TIMEOUT_MS / 1000)} seconds`;
-  return `it cannot be reached (${errorCode(error) ?? 'unknown error'})`;
+  return `its response could not be received (${errorCode(error) ?? 'unknown error'})`;
 }
 
 function jsonOf(text: string): unknown {

@@ -1,8 +1,10 @@
--- Places holds in the order given. Returns one row per hold: 'held' (also if it was placed before),
--- 'short' (the balance does not cover it), 'capped' (a cap of the key does not) or 'inactive' (the
--- key is not active); the key's standing; its account's balance and the sum of the account's live
--- holds now; and the cap that leaves the least to spend, what was used of it, and the sum of the
--- key's own live holds.
+-- Places holds in the order given. Returns one row per hold:
+-- outcome: 'held' (also if it was placed before), 'short' (the balance less the account's live holds
+--   is too small), 'capped' (a cap of the key leaves too little), 'inactive' (the key is not active);
+-- standing: of the key;
+-- balance, held: the account's balance, and the sum of its live holds, a new one included;
+-- cap_period, cap, cap_used: the cap that leaves the least to spend; null if the key has none;
+-- held_by_key: the sum of the key's live holds.
 CREATE OR REPLACE FUNCTION "place_holds"(
   "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_lifetime" INTERVAL
 ) RETURNS TABLE (

@@ -439,8 +439,8 @@ async function readTargetPage(
   const position = order.map((column, index) =>
     writeAs(`$${String(index + 1)}::text`, columns[column] ?? 'text'),
   );
-  // Each column is named with its table, because `ORDER BY` would otherwise use the page's
-  // converted columns.
+  // Each column is named with its table. Without it, `ORDER BY` would mean the column of the
+  // result, which is a text, and 10 would come before 9.
   const names = order.map((column) => `${table}."${column}"`).join(', ');
   const { rows } = await target.query<Row>(
     `SELECT ${read.join(', ')} FROM ${table} ` +

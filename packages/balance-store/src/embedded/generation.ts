@@ -1,10 +1,12 @@
 /**
  * Recognises a write-ahead log that belongs to another file. A ledger that is killed leaves its log
- * behind, and the next start copies the log into the file. If somebody has put a backup in the
- * file's place meanwhile, that would destroy the backup, because SQLite does not detect it.
+ * behind, and the next start copies the log into the file. If somebody has meanwhile replaced the
+ * file with a backup, copying the log into it would destroy the backup. SQLite does not detect that
+ * the log belongs to another file.
  *
- * Therefore each start writes a new random mark into the ledger's file and into the lock's file,
- * which must agree. A backup gets another mark.
+ * Therefore each start writes a new random mark into the ledger's file and into the lock's file.
+ * The next start compares the two. Each backup is written with a mark of its own, so a backup in
+ * the file's place does not match.
  */
 
 import { randomInt } from 'node:crypto';
@@ -28,8 +30,8 @@ const USER_VERSION_OFFSET = 60;
  */
 export function assertLogBelongsToFile(file: string, expected: Generations | undefined): void {
   if (expected === undefined || sizeOf(`${file}-wal`) === 0) return;
-  // This process has the log in use. Opening and closing the file would release this process's
-  // locks on it.
+  // If the file is open here already, its log is in use and belongs to it. Reading the mark would
+  // close a descriptor of the file, which would release this process's locks on it.
   if (isOpenHere(file)) return;
   const found = sizeOf(file) === 0 ? undefined : readMark(file);
   if (found === expected.current || found === expected.former) return;
@@ -40,11 +42,15 @@ export function assertLogBelongsToFile(file: string, expected: Generations | und
   );
 }
 
-/** Gives the file a new mark, which the log of any other file lacks. */
+/**
+ * Gives the file a new mark, which no other file has. The lock's file gets the mark first: after a
+ * crash in between, the ledger's file has its former mark, which is accepted, too.
+ */
 export function markFile(connection: Connection, lock: OwnerLock): void {
   const former = markOf(connection);
   if (!isLogCopied(connection)) {
-    // Another process still reads an old state of the file, so the mark is not changed.
+    // Another process still reads an old state of the file, so the log cannot be copied completely.
+    // A new mark could stay in the log, where `readMark` does not see it.
     lock.writeGenerations({ current: former, former: lock.readGenerations()?.former ?? former });
     return;
   }

@@ -25,8 +25,9 @@ export interface ArchivePlan {
 }
 
 /**
- * Takes the charges of each account up to its first entry at or after `until`. They are therefore a
- * range of numbers, even if the clock was once set back.
+ * Takes the charges of each account up to its first entry at or after `until`. So no charge with a
+ * smaller number stays behind, even if the clock was once set back and a later entry has an earlier
+ * time.
  *
  * @returns `undefined` if there are none.
  */

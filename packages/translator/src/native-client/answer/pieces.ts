@@ -45,7 +45,10 @@ function ofReasoningDetail(detail: JsonObject): ThinkingPiece[] {
   }
 }
 
-/** Reads a string, or parts as Mistral sends them: text, and thinking, which is a list of texts. */
+/**
+ * Reads a string, or Mistral's list of parts: a `text` part has a string; a `thinking` part has a
+ * list of text parts, or a string.
+ */
 function contentOf(content: unknown): Piece[] {
   if (typeof content === 'string') return text(content);
   return objectsOf(content).flatMap((part) => {
