@@ -1,6 +1,6 @@
 /** Compares the three witnesses: the clients, the upstream's journal and the ledger. */
 
-import pg from 'pg';
+import { withClient } from './plain-sql.mjs';
 
 /** USD per million tokens, independent of the product's price table. */
 export const MODELS = [
@@ -25,10 +25,8 @@ export function chargeOf({ model, input, output, read, written }) {
 }
 
 /** Reads the whole ledger with plain SQL, without the code under test. */
-export async function readLedger(databaseUrl, { withEntries = true } = {}) {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
+export function readLedger(databaseUrl, { withEntries = true } = {}) {
+  return withClient(databaseUrl, async (client) => {
     const { rows } = !withEntries
       ? { rows: [] }
       : await client.query(
@@ -45,9 +43,7 @@ export async function readLedger(databaseUrl, { withEntries = true } = {}) {
       balances: new Map(keys.rows.map((row) => [row.id, row.balance])),
       standings: new Map(keys.rows.map((row) => [row.id, row.standing])),
     };
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** Converts an exact decimal of USD to units of 10^-14 USD. */

@@ -8,11 +8,11 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
 import { node, root } from '../scripts/setup.mjs';
 import { endsWithUs, startPostgres } from '../scripts/servers.mjs';
 import { lineOf, toUnits } from './check.mjs';
+import { withClient } from './plain-sql.mjs';
 import { chargeOfId } from './store-charges.mjs';
 
 const WRITER = join(root, 'torture/store-writer.mjs');
@@ -173,10 +173,8 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
 }
 
 /** Uses plain SQL, without the code under test. */
-async function readCharges(connectionString) {
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  try {
+function readCharges(databaseUrl) {
+  return withClient(databaseUrl, async (client) => {
     const amounts = new Map();
     let deltas = 0n;
     let after = '';
@@ -195,7 +193,5 @@ async function readCharges(connectionString) {
     const { rows } = await client.query('select balance::text from account');
     const balances = rows.reduce((sum, row) => sum + toUnits(row.balance), 0n);
     return { amounts, gap: deltas - balances };
-  } finally {
-    await client.end();
-  }
+  });
 }

@@ -9,6 +9,7 @@ import { request } from 'undici';
 import { MODELS, checkInvariants, lineOf, readLedger } from './check.mjs';
 import { createClients } from './clients.mjs';
 import { callHeaders } from './headers.mjs';
+import { query } from './plain-sql.mjs';
 import { startSystem } from './system.mjs';
 import {
   compareBookings,
@@ -16,7 +17,6 @@ import {
   compareExpiries,
   compareStatements,
   compareSums,
-  query,
 } from './teams/comparison.mjs';
 import { createAdmin, createOperators, createTeams } from './teams/operators.mjs';
 

@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import { query } from '../plain-sql.mjs';
 import { startSystem } from '../system.mjs';
 
 /**
@@ -33,14 +33,8 @@ export async function startOnPostgres({ replicaCount, env }, random) {
     },
     /** Reads the ids of all entries with plain SQL, without the code under test. */
     async entryIds() {
-      const client = new pg.Client({ connectionString: postgres.url });
-      await client.connect();
-      try {
-        const { rows } = await client.query('select id from ledger');
-        return new Set(rows.map(({ id }) => id));
-      } finally {
-        await client.end();
-      }
+      const rows = await query(postgres.url, 'select id from ledger');
+      return new Set(rows.map(({ id }) => id));
     },
     /** Ends all faults and drains every gateway. @returns the number that did not exit with 0. */
     drain: () => system.drain(),

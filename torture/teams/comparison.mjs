@@ -1,18 +1,6 @@
 /** Compares the records of operators and clients with the teams' ledger, sums and statements. */
 
-import pg from 'pg';
 import { MODELS, chargeOf, lineOf, toUnits } from '../check.mjs';
-
-/** @returns {Promise<any[]>} */
-export async function query(url, sql) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(sql)).rows;
-  } finally {
-    await client.end();
-  }
-}
 
 /** @param {readonly bigint[]} amounts */
 const sum = (amounts) => amounts.reduce((total, each) => total + each, 0n);
