@@ -14,10 +14,10 @@ import { startOnEmbedded } from './payments/embedded.mjs';
 import { createNotifications } from './payments/notifications.mjs';
 import { startOnPostgres } from './payments/postgres.mjs';
 import { timeUntilUsable } from './payments/usable.mjs';
+import { ADMIN_TOKEN } from './system.mjs';
 
 const SECRET_KEY = 'sk_test_torture';
 const WEBHOOK_SECRET = 'whsec_torture_torture';
-const ADMIN_TOKEN = 'torture-admin-token';
 const ACCOUNTS = 40;
 const UNITS_PER_CENT = 10n ** 12n;
 /** The comparison with the provider covers the payments of this time. */
@@ -46,7 +46,6 @@ export async function torturePayments(options, random, say) {
     STRIPE_SECRET_KEY: SECRET_KEY,
     STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
     STRIPE_API_URL: stripe.url,
-    ADMIN_TOKEN,
     PUBLIC_URL: 'http://127.0.0.1',
     TRUST_PROXY: '1',
   };

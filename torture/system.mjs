@@ -6,7 +6,8 @@ import { startFaultProxy } from './fault-proxy.mjs';
 import { createReplica } from './replicas.mjs';
 import { startUpstreams } from './upstreams.mjs';
 
-const PEPPER = 'torture-pepper-torture-pepper';
+export const ADMIN_TOKEN = 'torture-admin-token';
+export const PEPPER = 'torture-pepper-torture-pepper';
 
 /**
  * @param {object} options
@@ -41,7 +42,7 @@ export async function startSystem({
       REDIS_URL: `redis://127.0.0.1:${links.redis.port}`,
       ...upstreams.env,
       KEY_PEPPER: PEPPER,
-      ADMIN_TOKEN: 'torture-admin-token',
+      ADMIN_TOKEN,
       REPLICAS: String(replicaCount),
       ...env,
     };

@@ -8,8 +8,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
+import { ADMIN_TOKEN } from '../system.mjs';
 
-const ADMIN_TOKEN = 'torture-admin-token';
 /** The longest time without a final answer, with all restarts in between. */
 const MOST_SILENCE_MS = 120_000;
 const UNITS_PER_USD = 10n ** 14n;
