@@ -10,6 +10,7 @@ import { MODELS, checkInvariants, lineOf, readLedger } from './check.mjs';
 import { createClients } from './clients.mjs';
 import { callHeaders } from './headers.mjs';
 import { query } from './plain-sql.mjs';
+import { createRepeatedCalls } from './repeated-calls.mjs';
 import { startSystem } from './system.mjs';
 import {
   compareBookings,
@@ -18,7 +19,7 @@ import {
   compareStatements,
   compareSums,
 } from './teams/comparison.mjs';
-import { createAdmin, createOperators, createTeams } from './teams/operators.mjs';
+import { createOperators, createTeams } from './teams/operators.mjs';
 
 const CONCURRENCY = 5;
 const OPERATORS = 6;
@@ -48,9 +49,11 @@ export async function tortureTeams(options, random, say) {
     journalEntries: requests * 20,
   });
   const { postgres, replicas, store, upstreams } = system;
-  const call = createAdmin(system, random);
+  // Operators repeat a call during an outage or a rate limit. They record every other status.
+  const isFinal = (status) => status < 500 && status !== 429;
+  const { callAdmin } = createRepeatedCalls({ replicas, isFinal }, random);
   const teams = await createTeams({
-    call,
+    callAdmin,
     teamCount,
     keysPerTeam,
     concurrency: CONCURRENCY,
@@ -58,7 +61,7 @@ export async function tortureTeams(options, random, say) {
   });
   const done = { kills: 0, terms: 0, databaseCrashes: 0, badExits: 0 };
   let isOver = false;
-  const operators = createOperators({ call, teams }, random);
+  const operators = createOperators({ callAdmin, teams }, random);
   let lastSaid = Date.now();
   const clients = createClients({
     replicas,
@@ -121,8 +124,8 @@ export async function tortureTeams(options, random, say) {
           where l.remaining > 0 and l.expires_at < now() and a.balance > 0`,
       ),
     }),
-    ...(await compareSums({ call, entries })),
-    ...(await compareStatements({ call, teams, entries })),
+    ...(await compareSums({ callAdmin, entries })),
+    ...(await compareStatements({ callAdmin, teams, entries })),
     ...compareBounds({ overdraft, teams, entries, concurrency: CONCURRENCY, parallel }),
     credentials,
   ];

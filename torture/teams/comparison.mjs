@@ -61,7 +61,7 @@ export function compareExpiries({ witness, entries, lotsLeft }) {
 }
 
 /** The sums of usage of the admin API. */
-export async function compareSums({ call, entries }) {
+export async function compareSums({ callAdmin, entries }) {
   const from = new Date(Date.now() - 86_400_000).toISOString();
   const until = new Date(Date.now() + 86_400_000).toISOString();
   const charges = entries.filter(({ kind }) => kind === 'charge');
@@ -79,7 +79,7 @@ export async function compareSums({ call, entries }) {
   const wrong = [];
   for (const { by, ofSum, ofEntry } of groups) {
     const path = `usage?by=${by}&from=${from}&until=${until}&top=10000`;
-    const { value } = await call('GET', path);
+    const { value } = await callAdmin('GET', path);
     const told = new Map(value.data.map((each) => [ofSum(each), each]));
     const expected = Map.groupBy(charges, ofEntry);
     if (told.size !== expected.size) wrong.push({ by, told: told.size, expected: expected.size });
@@ -100,12 +100,12 @@ export async function compareSums({ call, entries }) {
 }
 
 /** The statement of this month of each account. */
-export async function compareStatements({ call, teams, entries }) {
+export async function compareStatements({ callAdmin, teams, entries }) {
   const month = new Date().toISOString().slice(0, 7);
   const balances = balancesOf(entries);
   const wrong = [];
   for (const { id } of teams) {
-    const { value } = await call('GET', `accounts/${id}/statement?month=${month}`);
+    const { value } = await callAdmin('GET', `accounts/${id}/statement?month=${month}`);
     const inMonth = (kinds) =>
       entriesOf(entries, id, kinds).filter(({ created_at: at }) =>
         at.toISOString().startsWith(month),
