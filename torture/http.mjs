@@ -75,14 +75,7 @@ export async function tortureHttp(options, random, say) {
     },
   });
   const running = clients.run();
-  // Spreads the faults evenly: the next one is due when the clients have done its share of the
-  // requests.
-  const plan = faultPlan();
-  for (const [index, fault] of plan.entries()) {
-    await clientsReach(Math.floor((index / plan.length) * requests));
-    await fault();
-  }
-  await clientsReach(requests);
+  await clients.spreadFaults(faultPlan(), requests);
   clients.stop();
   await running;
 
@@ -119,10 +112,6 @@ export async function tortureHttp(options, random, say) {
     examples: [],
   });
   return { lines, tally: clients.tally, done };
-
-  async function clientsReach(count) {
-    while (clients.tally.complete < count) await sleep(10);
-  }
 
   function faultPlan() {
     const faults = [

@@ -82,11 +82,7 @@ export async function tortureTeams(options, random, say) {
     ...Array.from({ length: Math.ceil(kills / 10) }, () => () => restartReplica('SIGTERM')),
     ...Array.from({ length: databaseCrashes }, () => crashDatabase),
   ]);
-  for (const [index, fault] of plan.entries()) {
-    await clientsReach(Math.floor((index / plan.length) * requests));
-    await fault();
-  }
-  await clientsReach(requests);
+  await clients.spreadFaults(plan, requests);
   clients.stop();
   operators.stop();
   isOver = true;
@@ -146,10 +142,6 @@ export async function tortureTeams(options, random, say) {
     ),
   );
   return { lines, tally: { ...clients.tally, ...operators.done }, done };
-
-  async function clientsReach(count) {
-    while (clients.tally.complete < count) await sleep(10);
-  }
 
   /** The gateways do this once a minute. Here it must happen often, in the middle of requests. */
   async function expireOften() {
