@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MODELS, checkInvariants, lineOf, readLedger } from './check.mjs';
 import { createClients } from './clients.mjs';
-import { startSystem } from './system.mjs';
+import { crashFor, startSystem } from './system.mjs';
 import { REFUSAL_NAMES } from './upstreams.mjs';
 
 const KEYS = 20;
@@ -119,9 +119,9 @@ export async function tortureHttp(options, random, say) {
       ...times(Math.ceil(kills / 10), () => killReplica('SIGTERM')),
       ...times(Math.ceil(kills / 10), () => pauseReplica('pauses', 500 + random.below(1500))),
       ...times(longPauses, () => pauseReplica('longPauses', LONG_PAUSE_MS)),
-      ...times(databaseCrashes, () => stopDatabase('databaseCrashes', random.below(1000))),
-      ...times(databaseOutages, () => stopDatabase('databaseOutages', OUTAGE_MS)),
-      ...times(redisFaults, breakRedis),
+      ...times(databaseCrashes, () => crash(postgres, 'databaseCrashes', random.below(1000))),
+      ...times(databaseOutages, () => crash(postgres, 'databaseOutages', OUTAGE_MS)),
+      ...times(redisFaults, () => crash(redis, 'redisFaults', random.below(1000))),
       ...times(Math.ceil(kills / 4), breakLink),
       ...times(upstreamAccounts === 0 ? 0 : kills * 2, refuseByAccount),
     ];
@@ -150,18 +150,9 @@ export async function tortureHttp(options, random, say) {
     replica.resume();
   }
 
-  async function stopDatabase(counter, ms) {
+  async function crash(server, counter, ms) {
     done[counter] += 1;
-    await postgres.crash();
-    await sleep(ms);
-    await postgres.start();
-  }
-
-  async function breakRedis() {
-    done.redisFaults += 1;
-    await redis.crash();
-    await sleep(random.below(1000));
-    await redis.start();
+    await crashFor(server, ms);
   }
 
   /** One account refuses everything for a while, or cannot be reached. */

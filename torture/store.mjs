@@ -14,6 +14,7 @@ import { endsWithUs, startPostgres } from '../scripts/servers.mjs';
 import { lineOf, toUnits } from './check.mjs';
 import { withClient } from './plain-sql.mjs';
 import { chargeOfId } from './store-charges.mjs';
+import { crashFor } from './system.mjs';
 
 const WRITER = join(root, 'torture/store-writer.mjs');
 const KEYS = 20;
@@ -110,9 +111,7 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
 
   async function crashDatabase() {
     done.databaseCrashes += 1;
-    await postgres.crash();
-    await sleep(random.below(300));
-    await postgres.start();
+    await crashFor(postgres, random.below(300));
   }
 
   say('comparing the acknowledged charges with the ledger');

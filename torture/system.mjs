@@ -1,5 +1,6 @@
 /** A whole system for the torture: databases, upstream, links that can break, gateways, keys. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
 import { freePort, startPostgres, startRedis } from '../scripts/servers.mjs';
 import { startFaultProxy } from './fault-proxy.mjs';
@@ -102,6 +103,18 @@ export async function startSystem({
       redis.stop();
     },
   };
+}
+
+/**
+ * Stops PostgreSQL or Redis as a power cut would, and starts it again after some milliseconds.
+ *
+ * @param {{ readonly crash: () => Promise<unknown>, readonly start: () => Promise<void> }} server
+ * @param {number} ms
+ */
+export async function crashFor(server, ms) {
+  await server.crash();
+  await sleep(ms);
+  await server.start();
 }
 
 function addressOf(url) {

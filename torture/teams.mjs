@@ -11,7 +11,7 @@ import { createClients } from './clients.mjs';
 import { callHeaders } from './headers.mjs';
 import { query } from './plain-sql.mjs';
 import { createRepeatedCalls } from './repeated-calls.mjs';
-import { startSystem } from './system.mjs';
+import { crashFor, startSystem } from './system.mjs';
 import {
   compareBookings,
   compareBounds,
@@ -161,9 +161,7 @@ export async function tortureTeams(options, random, say) {
 
   async function crashDatabase() {
     done.databaseCrashes += 1;
-    await postgres.crash();
-    await sleep(random.below(1000));
-    await postgres.start();
+    await crashFor(postgres, random.below(1000));
   }
 
   async function untilNothingIsHeld() {

@@ -3,9 +3,8 @@
  * power.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { query } from '../plain-sql.mjs';
-import { startSystem } from '../system.mjs';
+import { crashFor, startSystem } from '../system.mjs';
 
 /**
  * @param {object} options
@@ -26,9 +25,7 @@ export async function startOnPostgres({ replicaCount, env }, random) {
     },
     /** @param {() => Promise<void>} afterwards */
     async cutPower(afterwards) {
-      await postgres.crash();
-      await sleep(random.below(1_000));
-      await postgres.start();
+      await crashFor(postgres, random.below(1_000));
       await afterwards();
     },
     /** Reads the ids of all entries with plain SQL, without the code under test. */
