@@ -62,6 +62,12 @@ export function lineOf(name, what, violations, examples = 3) {
 }
 
 /**
+ * @param {object} witnesses
+ * @param witnesses.ledger - from {@link readLedger}
+ * @param witnesses.seen - usages that the clients received
+ * @param witnesses.refused - requests that were refused
+ * @param witnesses.served - usages in the upstreams' journals
+ * @param {bigint} witnesses.floorPerKey - how far below zero a balance may be
  * @returns one line per invariant: its name, the comparison, the number of violations, and
  * examples.
  */
@@ -98,7 +104,7 @@ export function checkInvariants({ ledger, seen, refused, served, floorPerKey }) 
     }),
   );
   const byMessage = new Map(
-    served.map((usage) => [responseOf(usage.account, usage.messageId), usage]),
+    served.map(({ account, messageId, usage }) => [responseOf(account, messageId), usage]),
   );
   check(
     'I3',
@@ -107,8 +113,8 @@ export function checkInvariants({ ledger, seen, refused, served, floorPerKey }) 
       const usage = byMessage.get(responseOf(entry.upstream_account, entry.upstream_id));
       return (
         usage === undefined ||
-        usage.input !== entry.input_tokens ||
-        usage.output !== entry.output_tokens
+        usage.input_tokens !== entry.input_tokens ||
+        usage.output_tokens !== entry.output_tokens
       );
     }),
   );

@@ -102,12 +102,7 @@ export async function tortureTeams(options, random, say) {
       ledger,
       seen: clients.seen,
       refused: clients.refused,
-      served: upstreams.usages().map(({ account, messageId, usage }) => ({
-        account,
-        messageId,
-        input: usage.input_tokens,
-        output: usage.output_tokens,
-      })),
+      served: upstreams.usages(),
       floorPerKey: MAX_OVERDRAFT,
     }),
     ...compareBookings({ witness: operators.witness, teams, entries }),
