@@ -80,11 +80,12 @@ export async function compareSums({ callAdmin, entries }) {
   for (const { by, ofSum, ofEntry } of groups) {
     const path = `usage?by=${by}&from=${from}&until=${until}&top=10000`;
     const { value } = await callAdmin('GET', path);
-    const told = new Map(value.data.map((each) => [ofSum(each), each]));
+    const reported = new Map(value.data.map((each) => [ofSum(each), each]));
     const expected = Map.groupBy(charges, ofEntry);
-    if (told.size !== expected.size) wrong.push({ by, told: told.size, expected: expected.size });
+    if (reported.size !== expected.size)
+      wrong.push({ by, reported: reported.size, expected: expected.size });
     for (const [name, each] of expected) {
-      const found = told.get(name);
+      const found = reported.get(name);
       if (
         found === undefined ||
         found.requests !== each.length ||
@@ -114,7 +115,7 @@ export async function compareStatements({ callAdmin, teams, entries }) {
     const bookings = ['top_up', 'adjustment', 'expiry'];
     const lines = value.charges.flatMap((each) => each.lines);
     const writtenOff = sum(value.charges.map((each) => toUnits(each.written_off_usd)));
-    const told = {
+    const statement = {
       opening: toUnits(value.opening_balance_usd),
       booked: sum(value.bookings.map((each) => toUnits(each.amount_usd))),
       charged: toUnits(value.charged_usd),
@@ -122,13 +123,13 @@ export async function compareStatements({ callAdmin, teams, entries }) {
       lines: sum(lines.map((each) => toUnits(each.amount_usd))),
     };
     const isRight =
-      told.booked === deltas(bookings) &&
-      told.charged === -deltas(['charge']) &&
-      told.lines === told.charged + writtenOff &&
+      statement.booked === deltas(bookings) &&
+      statement.charged === -deltas(['charge']) &&
+      statement.lines === statement.charged + writtenOff &&
       value.bookings.length === inMonth(bookings).length &&
-      told.closing === balances.get(id) &&
-      told.opening + told.booked - told.charged === told.closing;
-    if (!isRight) wrong.push({ id, ...told });
+      statement.closing === balances.get(id) &&
+      statement.opening + statement.booked - statement.charged === statement.closing;
+    if (!isRight) wrong.push({ id, ...statement });
   }
   return [lineOf('T5', `statements = entries, to the last digit (${teams.length})`, wrong)];
 }
