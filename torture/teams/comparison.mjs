@@ -4,6 +4,7 @@ import { MODELS, chargeOf, lineOf, toUnits } from '../check.mjs';
 
 /** @param {readonly bigint[]} amounts */
 const sum = (amounts) => amounts.reduce((total, each) => total + each, 0n);
+const sumOfDeltas = (entries) => sum(entries.map(({ delta }) => toUnits(delta)));
 
 /** Corrections and credits: exactly those that were acknowledged. */
 export function compareBookings({ witness, teams, entries }) {
@@ -21,7 +22,7 @@ export function compareBookings({ witness, teams, entries }) {
   const balances = balancesOf(entries);
   const expectedBalance = (id) =>
     sum([...expected.values()].filter((each) => each.accountId === id).map((each) => each.amount)) +
-    sum(entriesOf(entries, id, ['charge', 'expiry']).map(({ delta }) => toUnits(delta)));
+    sumOfDeltas(entriesOf(entries, id, ['charge', 'expiry']));
   return [
     lineOf(
       'T1',
@@ -50,9 +51,7 @@ export function compareExpiries({ witness, entries, lotsLeft }) {
           const due = witness.expiries.get(reference);
           return due === undefined || at < due;
         }),
-        ...[...taken].filter(
-          ([id, each]) => -sum(each.map(({ delta }) => toUnits(delta))) > amounts.get(id),
-        ),
+        ...[...taken].filter(([id, each]) => -sumOfDeltas(each) > amounts.get(id)),
         ...lotsLeft,
         ...(expiries.length === 0 ? ['no credit ever expired'] : []),
       ],
@@ -89,7 +88,7 @@ export async function compareSums({ callAdmin, entries }) {
       if (
         found === undefined ||
         found.requests !== each.length ||
-        toUnits(found.charged_usd) !== -sum(each.map(({ delta }) => toUnits(delta))) ||
+        toUnits(found.charged_usd) !== -sumOfDeltas(each) ||
         toUnits(found.written_off_usd) !== sum(each.map((charge) => toUnits(charge.written_off))) ||
         found.output_tokens !== each.reduce((all, charge) => all + charge.output_tokens, 0)
       ) {
@@ -111,7 +110,7 @@ export async function compareStatements({ callAdmin, teams, entries }) {
       entriesOf(entries, id, kinds).filter(({ created_at: at }) =>
         at.toISOString().startsWith(month),
       );
-    const deltas = (kinds) => sum(inMonth(kinds).map(({ delta }) => toUnits(delta)));
+    const deltas = (kinds) => sumOfDeltas(inMonth(kinds));
     const bookings = ['top_up', 'adjustment', 'expiry'];
     const lines = value.charges.flatMap((each) => each.lines);
     const writtenOff = sum(value.charges.map((each) => toUnits(each.written_off_usd)));
@@ -152,7 +151,7 @@ export function compareBounds({ overdraft, teams, entries, concurrency, parallel
     .map(({ id, mostCap }) => ({
       id,
       mostCap,
-      spent: -sum((spent.get(id) ?? []).map(({ delta }) => toUnits(delta))),
+      spent: -sumOfDeltas(spent.get(id) ?? []),
     }));
   // With `OVERDRAFT=none` a request holds more than it costs, so that a cap refuses it earlier.
   const reached = capped.filter((key) => key.spent + 4n * highest >= key.mostCap);
