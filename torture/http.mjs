@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MODELS, checkInvariants, lineOf, readLedger } from './check.mjs';
 import { createClients } from './clients.mjs';
+import { createProgress } from './progress.mjs';
 import { crashFor, startSystem } from './system.mjs';
 import { REFUSAL_NAMES } from './upstreams.mjs';
 
@@ -59,7 +60,7 @@ export async function tortureHttp(options, random, say) {
     accountFaults: 0,
     badExits: 0,
   };
-  let lastSaid = Date.now();
+  const sayProgress = createProgress(say);
   const clients = createClients({
     replicas,
     keys,
@@ -67,10 +68,9 @@ export async function tortureHttp(options, random, say) {
     parallel,
     random,
     onProgress(tally) {
-      if (Date.now() - lastSaid < 10_000) return;
-      lastSaid = Date.now();
-      say(
-        `${tally.complete} complete, ${tally.cut} cut, ${tally.refused} refused; ${done.kills} kills`,
+      sayProgress(
+        () =>
+          `${tally.complete} complete, ${tally.cut} cut, ${tally.refused} refused; ${done.kills} kills`,
       );
     },
   });

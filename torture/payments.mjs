@@ -13,6 +13,7 @@ import { startOnEmbedded } from './payments/embedded.mjs';
 import { createNotifications } from './payments/notifications.mjs';
 import { startOnPostgres } from './payments/postgres.mjs';
 import { timeUntilUsable } from './payments/usable.mjs';
+import { createProgress } from './progress.mjs';
 import { createRepeatedCalls } from './repeated-calls.mjs';
 
 const SECRET_KEY = 'sk_test_torture';
@@ -55,7 +56,7 @@ export async function torturePayments(options, random, say) {
   const tally = { paid: 0, refunds: 0, disputes: 0 };
   const lost = [];
   const keys = [];
-  let lastSaid = Date.now();
+  const sayProgress = createProgress(say);
   let started = 0;
 
   const { callRepeatedly, callAdmin } = createRepeatedCalls(
@@ -92,10 +93,7 @@ export async function torturePayments(options, random, say) {
       misuse(reference, Math.round(Number(amount_usd) * 100));
       tally.paid += 1;
       notifications.deliverNew();
-      if (Date.now() - lastSaid > 10_000) {
-        lastSaid = Date.now();
-        say(`${tally.paid} payments, ${notifications.tally.delivered} notifications`);
-      }
+      sayProgress(() => `${tally.paid} payments, ${notifications.tally.delivered} notifications`);
       await notifications.untilFew();
     }
   }

@@ -13,6 +13,7 @@ import { node, root } from '../scripts/setup.mjs';
 import { endsWithUs, startPostgres } from '../scripts/servers.mjs';
 import { lineOf, toUnits } from './check.mjs';
 import { withClient } from './plain-sql.mjs';
+import { createProgress } from './progress.mjs';
 import { chargeOfId } from './store-charges.mjs';
 import { crashFor } from './system.mjs';
 
@@ -84,7 +85,7 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
     ...Array.from({ length: kills }, () => killWriter),
     ...Array.from({ length: databaseCrashes }, () => crashDatabase),
   ]);
-  let lastSaid = Date.now();
+  const sayProgress = createProgress(say);
   for (const [index, fault] of faults.entries()) {
     await reach(Math.floor(((index + 1) / (faults.length + 1)) * charges));
     await fault();
@@ -96,9 +97,7 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
     while (acknowledged.size < count) {
       if (done.writersFailed > 0) throw new Error('a writer ended by itself');
       await sleep(5);
-      if (Date.now() - lastSaid < 10_000) continue;
-      lastSaid = Date.now();
-      say(`${acknowledged.size} acknowledged, ${done.kills} kills`);
+      sayProgress(() => `${acknowledged.size} acknowledged, ${done.kills} kills`);
     }
   }
 

@@ -10,6 +10,7 @@ import { MODELS, checkInvariants, lineOf, readLedger } from './check.mjs';
 import { createClients } from './clients.mjs';
 import { callHeaders } from './headers.mjs';
 import { query } from './plain-sql.mjs';
+import { createProgress } from './progress.mjs';
 import { createRepeatedCalls } from './repeated-calls.mjs';
 import { crashFor, startSystem } from './system.mjs';
 import {
@@ -62,7 +63,7 @@ export async function tortureTeams(options, random, say) {
   const done = { kills: 0, terms: 0, databaseCrashes: 0, badExits: 0 };
   let isOver = false;
   const operators = createOperators({ callAdmin, teams }, random);
-  let lastSaid = Date.now();
+  const sayProgress = createProgress(say);
   const clients = createClients({
     replicas,
     keys: teams.flatMap(({ keys }) => keys),
@@ -70,9 +71,9 @@ export async function tortureTeams(options, random, say) {
     parallel,
     random,
     onProgress(tally) {
-      if (Date.now() - lastSaid < 10_000) return;
-      lastSaid = Date.now();
-      say(`${JSON.stringify(tally)}; ${JSON.stringify(operators.done)}; ${done.kills} kills`);
+      sayProgress(
+        () => `${JSON.stringify(tally)}; ${JSON.stringify(operators.done)}; ${done.kills} kills`,
+      );
     },
   });
   const working = Promise.all([clients.run(), operators.run(OPERATORS), expireOften()]);
