@@ -14,12 +14,11 @@ import { endsWithUs, startPostgres } from '../scripts/servers.mjs';
 import { lineOf, toUnits } from './check.mjs';
 import { withClient } from './plain-sql.mjs';
 import { createProgress } from './progress.mjs';
-import { chargeOfId } from './store-charges.mjs';
+import { chargeOfId, createKey } from './store-charges.mjs';
 import { crashFor } from './system.mjs';
 
 const WRITER = join(root, 'torture/store-writer.mjs');
 const KEYS = 20;
-const CREDIT = 10n ** 6n * 10n ** 14n;
 
 /**
  * @param {object} options
@@ -33,19 +32,7 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
   const open = (options) =>
     openPostgresStore({ connectionString: postgres.url, pepper: 'torture', ...options });
   const store = await open();
-  for (let i = 0; i < KEYS; i += 1) {
-    const { record } = await store.createKey({
-      name: `torture-${i}`,
-      limits: { concurrency: 1, burst: 1, requestsPerMinute: 1 },
-      expiresAt: null,
-    });
-    await store.topUp({
-      topUpId: record.id,
-      to: { keyId: record.id },
-      amount: CREDIT,
-      by: { name: 'torture' },
-    });
-  }
+  for (let i = 0; i < KEYS; i += 1) await createKey(store, `torture-${i}`);
   await store.close();
 
   const acknowledged = new Set();
