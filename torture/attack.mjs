@@ -15,9 +15,10 @@ import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync 
 import { Agent, request } from 'undici';
 import { SHAPES } from './attack/shapes.mjs';
 import { lineOf, readLedger, toUnits } from './check.mjs';
-import { createMemoryLimit } from './memory-limit.mjs';
-import { startSystem } from './system.mjs';
 import { callHeaders } from './headers.mjs';
+import { createMemoryLimit } from './memory-limit.mjs';
+import { createProgress } from './progress.mjs';
+import { startSystem } from './system.mjs';
 
 const PATHS = {
   messages: '/v1/messages',
@@ -152,14 +153,12 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
   await sleep(500);
 
   let sent = 0;
-  let lastSaid = Date.now();
+  const sayProgress = createProgress(say);
   const plan = planOf({ bodies, sizes }, random);
   for (const { shape, bytes, encoding } of plan) {
     await attackAlone(shape, Math.min(bytes, LARGEST_BYTES), encoding);
     sent += 1;
-    if (Date.now() - lastSaid < 10_000) continue;
-    lastSaid = Date.now();
-    say(`${sent} of ${plan.length} bodies; longest block ${worst.block.ms} ms`);
+    sayProgress(() => `${sent} of ${plan.length} bodies; longest block ${worst.block.ms} ms`);
   }
 
   const together = await attackTogether();

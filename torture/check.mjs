@@ -1,6 +1,6 @@
 /** Compares the three witnesses: the clients, the upstream's journal and the ledger. */
 
-import pg from 'pg';
+import { withClient } from './plain-sql.mjs';
 
 /** USD per million tokens, independent of the product's price table. */
 export const MODELS = [
@@ -25,10 +25,8 @@ export function chargeOf({ model, input, output, read, written }) {
 }
 
 /** Reads the whole ledger with plain SQL, without the code under test. */
-export async function readLedger(databaseUrl, { withEntries = true } = {}) {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
+export function readLedger(databaseUrl, { withEntries = true } = {}) {
+  return withClient(databaseUrl, async (client) => {
     const { rows } = !withEntries
       ? { rows: [] }
       : await client.query(
@@ -45,9 +43,7 @@ export async function readLedger(databaseUrl, { withEntries = true } = {}) {
       balances: new Map(keys.rows.map((row) => [row.id, row.balance])),
       standings: new Map(keys.rows.map((row) => [row.id, row.standing])),
     };
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** Converts an exact decimal of USD to units of 10^-14 USD. */
@@ -66,6 +62,12 @@ export function lineOf(name, what, violations, examples = 3) {
 }
 
 /**
+ * @param {object} witnesses
+ * @param witnesses.ledger - from {@link readLedger}
+ * @param witnesses.seen - usages that the clients received
+ * @param witnesses.refused - requests that were refused
+ * @param witnesses.served - usages in the upstreams' journals
+ * @param {bigint} witnesses.floorPerKey - how far below zero a balance may be
  * @returns one line per invariant: its name, the comparison, the number of violations, and
  * examples.
  */
@@ -102,7 +104,7 @@ export function checkInvariants({ ledger, seen, refused, served, floorPerKey }) 
     }),
   );
   const byMessage = new Map(
-    served.map((usage) => [responseOf(usage.account, usage.messageId), usage]),
+    served.map(({ account, messageId, usage }) => [responseOf(account, messageId), usage]),
   );
   check(
     'I3',
@@ -111,8 +113,8 @@ export function checkInvariants({ ledger, seen, refused, served, floorPerKey }) 
       const usage = byMessage.get(responseOf(entry.upstream_account, entry.upstream_id));
       return (
         usage === undefined ||
-        usage.input !== entry.input_tokens ||
-        usage.output !== entry.output_tokens
+        usage.input_tokens !== entry.input_tokens ||
+        usage.output_tokens !== entry.output_tokens
       );
     }),
   );

@@ -73,10 +73,28 @@ export function createClients({ replicas, keys, models, parallel, random, onProg
     }
   }
 
+  async function untilComplete(count) {
+    while (tally.complete < count) await sleep(10);
+  }
+
   return {
     seen,
     refused,
     tally,
+    /**
+     * Spreads faults evenly over a number of complete responses: each is due when the clients have
+     * received its share of the responses. Resolves when they have received all.
+     *
+     * @param {readonly (() => Promise<void>)[]} faults
+     * @param {number} responses
+     */
+    async spreadFaults(faults, responses) {
+      for (const [index, fault] of faults.entries()) {
+        await untilComplete(Math.floor((index / faults.length) * responses));
+        await fault();
+      }
+      await untilComplete(responses);
+    },
     stop() {
       stopped = true;
     },

@@ -7,7 +7,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MODELS, checkInvariants, lineOf, readLedger } from './check.mjs';
 import { createClients } from './clients.mjs';
-import { startSystem } from './system.mjs';
+import { createProgress } from './progress.mjs';
+import { crashFor, startSystem } from './system.mjs';
 import { REFUSAL_NAMES } from './upstreams.mjs';
 
 const KEYS = 20;
@@ -59,7 +60,7 @@ export async function tortureHttp(options, random, say) {
     accountFaults: 0,
     badExits: 0,
   };
-  let lastSaid = Date.now();
+  const sayProgress = createProgress(say);
   const clients = createClients({
     replicas,
     keys,
@@ -67,22 +68,14 @@ export async function tortureHttp(options, random, say) {
     parallel,
     random,
     onProgress(tally) {
-      if (Date.now() - lastSaid < 10_000) return;
-      lastSaid = Date.now();
-      say(
-        `${tally.complete} complete, ${tally.cut} cut, ${tally.refused} refused; ${done.kills} kills`,
+      sayProgress(
+        () =>
+          `${tally.complete} complete, ${tally.cut} cut, ${tally.refused} refused; ${done.kills} kills`,
       );
     },
   });
   const running = clients.run();
-  // Spreads the faults evenly: the next one is due when the clients have done its share of the
-  // requests.
-  const plan = faultPlan();
-  for (const [index, fault] of plan.entries()) {
-    await clientsReach(Math.floor((index / plan.length) * requests));
-    await fault();
-  }
-  await clientsReach(requests);
+  await clients.spreadFaults(faultPlan(), requests);
   clients.stop();
   await running;
 
@@ -91,7 +84,7 @@ export async function tortureHttp(options, random, say) {
   await store.sealEntries({ all: true });
   const audit = await store.audit();
   const ledger = await readLedger(postgres.url);
-  const served = upstreams.usages().map(servedCounts);
+  const served = upstreams.usages();
   await system.stop();
 
   const lines = checkInvariants({
@@ -120,19 +113,15 @@ export async function tortureHttp(options, random, say) {
   });
   return { lines, tally: clients.tally, done };
 
-  async function clientsReach(count) {
-    while (clients.tally.complete < count) await sleep(10);
-  }
-
   function faultPlan() {
     const faults = [
       ...times(kills, () => killReplica('SIGKILL')),
       ...times(Math.ceil(kills / 10), () => killReplica('SIGTERM')),
       ...times(Math.ceil(kills / 10), () => pauseReplica('pauses', 500 + random.below(1500))),
       ...times(longPauses, () => pauseReplica('longPauses', LONG_PAUSE_MS)),
-      ...times(databaseCrashes, () => stopDatabase('databaseCrashes', random.below(1000))),
-      ...times(databaseOutages, () => stopDatabase('databaseOutages', OUTAGE_MS)),
-      ...times(redisFaults, breakRedis),
+      ...times(databaseCrashes, () => crash(postgres, 'databaseCrashes', random.below(1000))),
+      ...times(databaseOutages, () => crash(postgres, 'databaseOutages', OUTAGE_MS)),
+      ...times(redisFaults, () => crash(redis, 'redisFaults', random.below(1000))),
       ...times(Math.ceil(kills / 4), breakLink),
       ...times(upstreamAccounts === 0 ? 0 : kills * 2, refuseByAccount),
     ];
@@ -161,18 +150,9 @@ export async function tortureHttp(options, random, say) {
     replica.resume();
   }
 
-  async function stopDatabase(counter, ms) {
+  async function crash(server, counter, ms) {
     done[counter] += 1;
-    await postgres.crash();
-    await sleep(ms);
-    await postgres.start();
-  }
-
-  async function breakRedis() {
-    done.redisFaults += 1;
-    await redis.crash();
-    await sleep(random.below(1000));
-    await redis.start();
+    await crashFor(server, ms);
   }
 
   /** One account refuses everything for a while, or cannot be reached. */
@@ -199,8 +179,4 @@ export async function tortureHttp(options, random, say) {
 
 function times(count, action) {
   return Array.from({ length: count }, () => action);
-}
-
-function servedCounts({ account, messageId, usage }) {
-  return { account, messageId, input: usage.input_tokens, output: usage.output_tokens };
 }

@@ -7,25 +7,23 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { request } from 'undici';
 import { startStripeSimulator } from '../packages/payments/dist/testing/index.js';
 import { lineOf } from './check.mjs';
 import { startOnEmbedded } from './payments/embedded.mjs';
 import { createNotifications } from './payments/notifications.mjs';
 import { startOnPostgres } from './payments/postgres.mjs';
 import { timeUntilUsable } from './payments/usable.mjs';
+import { createProgress } from './progress.mjs';
+import { createRepeatedCalls } from './repeated-calls.mjs';
 
 const SECRET_KEY = 'sk_test_torture';
 const WEBHOOK_SECRET = 'whsec_torture_torture';
-const ADMIN_TOKEN = 'torture-admin-token';
 const ACCOUNTS = 40;
 const UNITS_PER_CENT = 10n ** 12n;
 /** The comparison with the provider covers the payments of this time. */
 const DAY_MS = 86_400_000;
 /** Number of keys with which `timeUntilUsable` is measured before the faults begin. */
 const MEASURED_KEYS = 20;
-/** The longest time without a 200 from any gateway, including all restarts. */
-const MOST_SILENCE_MS = 120_000;
 
 /**
  * @param {object} options
@@ -46,7 +44,6 @@ export async function torturePayments(options, random, say) {
     STRIPE_SECRET_KEY: SECRET_KEY,
     STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
     STRIPE_API_URL: stripe.url,
-    ADMIN_TOKEN,
     PUBLIC_URL: 'http://127.0.0.1',
     TRUST_PROXY: '1',
   };
@@ -59,52 +56,32 @@ export async function torturePayments(options, random, say) {
   const tally = { paid: 0, refunds: 0, disputes: 0 };
   const lost = [];
   const keys = [];
-  let lastSaid = Date.now();
+  const sayProgress = createProgress(say);
   let started = 0;
 
-  /** Repeats a call until a gateway answers with 200. */
-  async function untilAnswered(work) {
-    const startedAt = Date.now();
-    for (;;) {
-      const replica = random.pick(replicas);
-      const answer = await work(replica).catch(String);
-      const body = await answer.body?.json().catch(() => undefined);
-      if (answer.statusCode === 200 && body !== undefined) return body;
-      if (Date.now() - startedAt > MOST_SILENCE_MS) {
-        const last = answer.statusCode ?? answer;
-        throw new Error(`no 200 from any gateway; last ${last}:\n${replica.output()}`);
-      }
-      await sleep(50);
-    }
+  const { callRepeatedly, callAdmin } = createRepeatedCalls(
+    { replicas, isFinal: (status) => status === 200 },
+    random,
+  );
+
+  async function createKey(name) {
+    const { value } = await callAdmin('POST', 'keys', { name, idempotency_key: name });
+    return value;
   }
-
-  const callAdmin = (path, body) =>
-    untilAnswered((replica) =>
-      request(`${replica.adminUrl}/admin/${path}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-        headersTimeout: 600_000,
-      }),
-    );
-
-  const createKey = (name) => callAdmin('keys', { name, idempotency_key: name });
 
   /** Pays on a new payment page. @returns the id of the payment */
   async function payOnce({ api_key, amount_usd, n }) {
-    const page = await untilAnswered((replica) =>
-      request(`${replica.url}/v1/dashboard/top-ups`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${api_key}`,
-          'content-type': 'application/json',
-          'idempotency-key': `torture-${n}`,
-          'x-forwarded-for': `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`,
-        },
-        body: JSON.stringify({ amount_usd }),
-      }),
-    );
-    return stripe.pay(page.url.split('/').at(-1));
+    const { value } = await callRepeatedly(({ url }) => `${url}/v1/dashboard/top-ups`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${api_key}`,
+        'content-type': 'application/json',
+        'idempotency-key': `torture-${n}`,
+        'x-forwarded-for': `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`,
+      },
+      body: JSON.stringify({ amount_usd }),
+    });
+    return stripe.pay(value.url.split('/').at(-1));
   }
 
   async function pay() {
@@ -116,10 +93,7 @@ export async function torturePayments(options, random, say) {
       misuse(reference, Math.round(Number(amount_usd) * 100));
       tally.paid += 1;
       notifications.deliverNew();
-      if (Date.now() - lastSaid > 10_000) {
-        lastSaid = Date.now();
-        say(`${tally.paid} payments, ${notifications.tally.delivered} notifications`);
-      }
+      sayProgress(() => `${tally.paid} payments, ${notifications.tally.delivered} notifications`);
       await notifications.untilFew();
     }
   }
@@ -194,9 +168,10 @@ export async function torturePayments(options, random, say) {
     from: new Date(Date.now() - DAY_MS).toISOString(),
     until: new Date(Date.now() + 60_000).toISOString(),
   };
-  const applied = await callAdmin('payments/reconcile', { ...range, apply: true });
+  const reconcile = async (body) => (await callAdmin('POST', 'payments/reconcile', body)).value;
+  const applied = await reconcile({ ...range, apply: true });
   say(`${applied.compared} facts compared, ${applied.missing.length} booked by the comparison`);
-  const left = await callAdmin('payments/reconcile', range);
+  const left = await reconcile(range);
   const notExited = await system.drain();
 
   const store = await system.openLedger();

@@ -9,8 +9,9 @@
 import { Agent, request } from 'undici';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chargeOf, lineOf, readLedger, toUnits } from './check.mjs';
-import { startSystem } from './system.mjs';
 import { callHeaders } from './headers.mjs';
+import { createProgress } from './progress.mjs';
+import { startSystem } from './system.mjs';
 
 const MODEL = 'claude-haiku-4-5';
 const CONCURRENCY = 5;
@@ -39,7 +40,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
   const tally = { complete: 0, refused: 0, cut: 0, left: 0 };
   const seen = [];
   const notRefused = [];
-  let lastSaid = Date.now();
+  const sayProgress = createProgress(say);
   let next = 0;
 
   const killer = (async () => {
@@ -70,10 +71,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
       );
       if (overdraft === 'bounded') await expectRefused(key);
       done.rounds += 1;
-      if (Date.now() - lastSaid > 10_000) {
-        lastSaid = Date.now();
-        say(`${done.rounds} rounds; ${JSON.stringify(tally)}; ${done.kills} kills`);
-      }
+      sayProgress(() => `${done.rounds} rounds; ${JSON.stringify(tally)}; ${done.kills} kills`);
     }
   }
 

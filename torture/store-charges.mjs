@@ -1,7 +1,10 @@
 /**
- * Charges whose contents are computed from their id, so that the expected ledger entry is known.
+ * Keys and charges for the torture of the ledger alone. The contents of a charge are computed from
+ * its id, so that the expected ledger entry is known.
  */
 
+/** More than a key can spend in any run. */
+const CREDIT = 10n ** 6n * 10n ** 14n;
 const RATES = {
   inputPerToken: 300_000_000n,
   outputPerToken: 1_500_000_000n,
@@ -9,6 +12,22 @@ const RATES = {
   cacheWrite5mPerToken: 375_000_000n,
   cacheWrite1hPerToken: 375_000_000n,
 };
+
+/** @returns the id of a new key with credit */
+export async function createKey(store, name) {
+  const { record } = await store.createKey({
+    name,
+    limits: { concurrency: 1, burst: 1, requestsPerMinute: 1 },
+    expiresAt: null,
+  });
+  await store.topUp({
+    topUpId: record.id,
+    to: { keyId: record.id },
+    amount: CREDIT,
+    by: { name: 'torture' },
+  });
+  return record.id;
+}
 
 function numberOf(id) {
   let hash = 2_166_136_261;

@@ -8,16 +8,17 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
 import { node, root } from '../scripts/setup.mjs';
 import { endsWithUs, startPostgres } from '../scripts/servers.mjs';
 import { lineOf, toUnits } from './check.mjs';
-import { chargeOfId } from './store-charges.mjs';
+import { withClient } from './plain-sql.mjs';
+import { createProgress } from './progress.mjs';
+import { chargeOfId, createKey } from './store-charges.mjs';
+import { crashFor } from './system.mjs';
 
 const WRITER = join(root, 'torture/store-writer.mjs');
 const KEYS = 20;
-const CREDIT = 10n ** 6n * 10n ** 14n;
 
 /**
  * @param {object} options
@@ -31,19 +32,7 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
   const open = (options) =>
     openPostgresStore({ connectionString: postgres.url, pepper: 'torture', ...options });
   const store = await open();
-  for (let i = 0; i < KEYS; i += 1) {
-    const { record } = await store.createKey({
-      name: `torture-${i}`,
-      limits: { concurrency: 1, burst: 1, requestsPerMinute: 1 },
-      expiresAt: null,
-    });
-    await store.topUp({
-      topUpId: record.id,
-      to: { keyId: record.id },
-      amount: CREDIT,
-      by: { name: 'torture' },
-    });
-  }
+  for (let i = 0; i < KEYS; i += 1) await createKey(store, `torture-${i}`);
   await store.close();
 
   const acknowledged = new Set();
@@ -83,7 +72,7 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
     ...Array.from({ length: kills }, () => killWriter),
     ...Array.from({ length: databaseCrashes }, () => crashDatabase),
   ]);
-  let lastSaid = Date.now();
+  const sayProgress = createProgress(say);
   for (const [index, fault] of faults.entries()) {
     await reach(Math.floor(((index + 1) / (faults.length + 1)) * charges));
     await fault();
@@ -95,9 +84,7 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
     while (acknowledged.size < count) {
       if (done.writersFailed > 0) throw new Error('a writer ended by itself');
       await sleep(5);
-      if (Date.now() - lastSaid < 10_000) continue;
-      lastSaid = Date.now();
-      say(`${acknowledged.size} acknowledged, ${done.kills} kills`);
+      sayProgress(() => `${acknowledged.size} acknowledged, ${done.kills} kills`);
     }
   }
 
@@ -110,9 +97,7 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
 
   async function crashDatabase() {
     done.databaseCrashes += 1;
-    await postgres.crash();
-    await sleep(random.below(300));
-    await postgres.start();
+    await crashFor(postgres, random.below(300));
   }
 
   say('comparing the acknowledged charges with the ledger');
@@ -173,10 +158,8 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
 }
 
 /** Uses plain SQL, without the code under test. */
-async function readCharges(connectionString) {
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  try {
+function readCharges(databaseUrl) {
+  return withClient(databaseUrl, async (client) => {
     const amounts = new Map();
     let deltas = 0n;
     let after = '';
@@ -195,7 +178,5 @@ async function readCharges(connectionString) {
     const { rows } = await client.query('select balance::text from account');
     const balances = rows.reduce((sum, row) => sum + toUnits(row.balance), 0n);
     return { amounts, gap: deltas - balances };
-  } finally {
-    await client.end();
-  }
+  });
 }

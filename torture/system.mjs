@@ -1,12 +1,14 @@
 /** A whole system for the torture: databases, upstream, links that can break, gateways, keys. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
 import { freePort, startPostgres, startRedis } from '../scripts/servers.mjs';
 import { startFaultProxy } from './fault-proxy.mjs';
 import { createReplica } from './replicas.mjs';
 import { startUpstreams } from './upstreams.mjs';
 
-const PEPPER = 'torture-pepper-torture-pepper';
+export const ADMIN_TOKEN = 'torture-admin-token';
+export const PEPPER = 'torture-pepper-torture-pepper';
 
 /**
  * @param {object} options
@@ -41,7 +43,7 @@ export async function startSystem({
       REDIS_URL: `redis://127.0.0.1:${links.redis.port}`,
       ...upstreams.env,
       KEY_PEPPER: PEPPER,
-      ADMIN_TOKEN: 'torture-admin-token',
+      ADMIN_TOKEN,
       REPLICAS: String(replicaCount),
       ...env,
     };
@@ -101,6 +103,18 @@ export async function startSystem({
       redis.stop();
     },
   };
+}
+
+/**
+ * Stops PostgreSQL or Redis as a power cut would, and starts it again after some milliseconds.
+ *
+ * @param {{ readonly crash: () => Promise<unknown>, readonly start: () => Promise<void> }} server
+ * @param {number} ms
+ */
+export async function crashFor(server, ms) {
+  await server.crash();
+  await sleep(ms);
+  await server.start();
 }
 
 function addressOf(url) {

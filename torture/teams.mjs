@@ -9,16 +9,18 @@ import { request } from 'undici';
 import { MODELS, checkInvariants, lineOf, readLedger } from './check.mjs';
 import { createClients } from './clients.mjs';
 import { callHeaders } from './headers.mjs';
-import { startSystem } from './system.mjs';
+import { query } from './plain-sql.mjs';
+import { createProgress } from './progress.mjs';
+import { createRepeatedCalls } from './repeated-calls.mjs';
+import { crashFor, startSystem } from './system.mjs';
 import {
   compareBookings,
   compareBounds,
   compareExpiries,
   compareStatements,
   compareSums,
-  query,
 } from './teams/comparison.mjs';
-import { createAdmin, createOperators, createTeams } from './teams/operators.mjs';
+import { createOperators, createTeams } from './teams/operators.mjs';
 
 const CONCURRENCY = 5;
 const OPERATORS = 6;
@@ -48,9 +50,11 @@ export async function tortureTeams(options, random, say) {
     journalEntries: requests * 20,
   });
   const { postgres, replicas, store, upstreams } = system;
-  const call = createAdmin(system, random);
+  // Operators repeat a call during an outage or a rate limit. They record every other status.
+  const isFinal = (status) => status < 500 && status !== 429;
+  const { callAdmin } = createRepeatedCalls({ replicas, isFinal }, random);
   const teams = await createTeams({
-    call,
+    callAdmin,
     teamCount,
     keysPerTeam,
     concurrency: CONCURRENCY,
@@ -58,8 +62,8 @@ export async function tortureTeams(options, random, say) {
   });
   const done = { kills: 0, terms: 0, databaseCrashes: 0, badExits: 0 };
   let isOver = false;
-  const operators = createOperators({ call, teams }, random);
-  let lastSaid = Date.now();
+  const operators = createOperators({ callAdmin, teams }, random);
+  const sayProgress = createProgress(say);
   const clients = createClients({
     replicas,
     keys: teams.flatMap(({ keys }) => keys),
@@ -67,9 +71,9 @@ export async function tortureTeams(options, random, say) {
     parallel,
     random,
     onProgress(tally) {
-      if (Date.now() - lastSaid < 10_000) return;
-      lastSaid = Date.now();
-      say(`${JSON.stringify(tally)}; ${JSON.stringify(operators.done)}; ${done.kills} kills`);
+      sayProgress(
+        () => `${JSON.stringify(tally)}; ${JSON.stringify(operators.done)}; ${done.kills} kills`,
+      );
     },
   });
   const working = Promise.all([clients.run(), operators.run(OPERATORS), expireOften()]);
@@ -79,11 +83,7 @@ export async function tortureTeams(options, random, say) {
     ...Array.from({ length: Math.ceil(kills / 10) }, () => () => restartReplica('SIGTERM')),
     ...Array.from({ length: databaseCrashes }, () => crashDatabase),
   ]);
-  for (const [index, fault] of plan.entries()) {
-    await clientsReach(Math.floor((index / plan.length) * requests));
-    await fault();
-  }
-  await clientsReach(requests);
+  await clients.spreadFaults(plan, requests);
   clients.stop();
   operators.stop();
   isOver = true;
@@ -103,12 +103,7 @@ export async function tortureTeams(options, random, say) {
       ledger,
       seen: clients.seen,
       refused: clients.refused,
-      served: upstreams.usages().map(({ account, messageId, usage }) => ({
-        account,
-        messageId,
-        input: usage.input_tokens,
-        output: usage.output_tokens,
-      })),
+      served: upstreams.usages(),
       floorPerKey: MAX_OVERDRAFT,
     }),
     ...compareBookings({ witness: operators.witness, teams, entries }),
@@ -121,8 +116,8 @@ export async function tortureTeams(options, random, say) {
           where l.remaining > 0 and l.expires_at < now() and a.balance > 0`,
       ),
     }),
-    ...(await compareSums({ call, entries })),
-    ...(await compareStatements({ call, teams, entries })),
+    ...(await compareSums({ callAdmin, entries })),
+    ...(await compareStatements({ callAdmin, teams, entries })),
     ...compareBounds({ overdraft, teams, entries, concurrency: CONCURRENCY, parallel }),
     credentials,
   ];
@@ -144,10 +139,6 @@ export async function tortureTeams(options, random, say) {
   );
   return { lines, tally: { ...clients.tally, ...operators.done }, done };
 
-  async function clientsReach(count) {
-    while (clients.tally.complete < count) await sleep(10);
-  }
-
   /** The gateways do this once a minute. Here it must happen often, in the middle of requests. */
   async function expireOften() {
     while (!isOver) {
@@ -166,9 +157,7 @@ export async function tortureTeams(options, random, say) {
 
   async function crashDatabase() {
     done.databaseCrashes += 1;
-    await postgres.crash();
-    await sleep(random.below(1000));
-    await postgres.start();
+    await crashFor(postgres, random.below(1000));
   }
 
   async function untilNothingIsHeld() {

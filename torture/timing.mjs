@@ -8,10 +8,10 @@
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { Agent, request } from 'undici';
-import pg from 'pg';
 import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
-import { startSystem } from './system.mjs';
 import { callHeaders } from './headers.mjs';
+import { query } from './plain-sql.mjs';
+import { startSystem } from './system.mjs';
 
 const LARGEST_DIFFERENCE_MS = 1;
 
@@ -108,10 +108,7 @@ export async function tortureTiming({ samples, isTimed }, random, say) {
 
 /** Makes well-formed credentials that the gateway under test does not know. */
 async function keysOfAnotherGateway(url, count) {
-  const admin = new pg.Client({ connectionString: url });
-  await admin.connect();
-  await admin.query('create database another_gateway');
-  await admin.end();
+  await query(url, 'create database another_gateway');
   const elsewhere = new URL(url);
   elsewhere.pathname = '/another_gateway';
   const store = await openPostgresStore({ connectionString: elsewhere.href, pepper: 'another' });

@@ -12,9 +12,8 @@ import { freePort } from '../../scripts/servers.mjs';
 import { createDisk, readRecords } from '../power/disk.mjs';
 import { compileRecorder } from '../power/recorder.mjs';
 import { createReplica } from '../replicas.mjs';
+import { ADMIN_TOKEN, PEPPER } from '../system.mjs';
 import { startUpstreams } from '../upstreams.mjs';
-
-const PEPPER = 'torture-pepper-torture-pepper';
 
 /**
  * @param {object} options
@@ -33,6 +32,7 @@ export async function startOnEmbedded({ env }, random) {
       ...upstreams.env,
       DATA_DIR: dataDir,
       KEY_PEPPER: PEPPER,
+      ADMIN_TOKEN,
       LD_PRELOAD: compileRecorder(scratch),
       POWER_DIR: dataDir,
       POWER_LOG: log,

@@ -3,9 +3,8 @@
  * power.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { startSystem } from '../system.mjs';
+import { query } from '../plain-sql.mjs';
+import { crashFor, startSystem } from '../system.mjs';
 
 /**
  * @param {object} options
@@ -26,21 +25,13 @@ export async function startOnPostgres({ replicaCount, env }, random) {
     },
     /** @param {() => Promise<void>} afterwards */
     async cutPower(afterwards) {
-      await postgres.crash();
-      await sleep(random.below(1_000));
-      await postgres.start();
+      await crashFor(postgres, random.below(1_000));
       await afterwards();
     },
     /** Reads the ids of all entries with plain SQL, without the code under test. */
     async entryIds() {
-      const client = new pg.Client({ connectionString: postgres.url });
-      await client.connect();
-      try {
-        const { rows } = await client.query('select id from ledger');
-        return new Set(rows.map(({ id }) => id));
-      } finally {
-        await client.end();
-      }
+      const rows = await query(postgres.url, 'select id from ledger');
+      return new Set(rows.map(({ id }) => id));
     },
     /** Ends all faults and drains every gateway. @returns the number that did not exit with 0. */
     drain: () => system.drain(),

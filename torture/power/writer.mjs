@@ -11,27 +11,16 @@ import { openSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedStore } from '../../packages/balance-store/dist/embedded/index.js';
 import { StoreUnavailableError } from '../../packages/balance-store/dist/index.js';
-import { settlementOfId } from '../store-charges.mjs';
+import { createKey, settlementOfId } from '../store-charges.mjs';
 
 const KEYS = 20;
-const CREDIT = 10n ** 6n * 10n ** 14n;
 const CHARGES_PER_SEAL = 3_000;
 const DEADLINE = { deadlineMs: 120_000 };
 
 const [dataDir, acksFile, name, charges, inFlight] = process.argv.slice(2);
 const store = await openEmbeddedStore({ dataDir, pepper: 'torture' });
 const keyIds = (await store.listKeys({ limit: KEYS })).map(({ id }) => id).sort();
-while (keyIds.length < KEYS) {
-  const limits = { concurrency: 1, burst: 1, requestsPerMinute: 1 };
-  const { record } = await store.createKey({ name: 'torture', limits, expiresAt: null });
-  await store.topUp({
-    topUpId: record.id,
-    to: { keyId: record.id },
-    amount: CREDIT,
-    by: { name: 'torture' },
-  });
-  keyIds.push(record.id);
-}
+while (keyIds.length < KEYS) keyIds.push(await createKey(store, 'torture'));
 const acks = openSync(acksFile, 'a');
 let begun = 0;
 

@@ -1,21 +1,10 @@
 /** Compares the records of operators and clients with the teams' ledger, sums and statements. */
 
-import pg from 'pg';
 import { MODELS, chargeOf, lineOf, toUnits } from '../check.mjs';
-
-/** @returns {Promise<any[]>} */
-export async function query(url, sql) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(sql)).rows;
-  } finally {
-    await client.end();
-  }
-}
 
 /** @param {readonly bigint[]} amounts */
 const sum = (amounts) => amounts.reduce((total, each) => total + each, 0n);
+const sumOfDeltas = (entries) => sum(entries.map(({ delta }) => toUnits(delta)));
 
 /** Corrections and credits: exactly those that were acknowledged. */
 export function compareBookings({ witness, teams, entries }) {
@@ -33,7 +22,7 @@ export function compareBookings({ witness, teams, entries }) {
   const balances = balancesOf(entries);
   const expectedBalance = (id) =>
     sum([...expected.values()].filter((each) => each.accountId === id).map((each) => each.amount)) +
-    sum(entriesOf(entries, id, ['charge', 'expiry']).map(({ delta }) => toUnits(delta)));
+    sumOfDeltas(entriesOf(entries, id, ['charge', 'expiry']));
   return [
     lineOf(
       'T1',
@@ -62,9 +51,7 @@ export function compareExpiries({ witness, entries, lotsLeft }) {
           const due = witness.expiries.get(reference);
           return due === undefined || at < due;
         }),
-        ...[...taken].filter(
-          ([id, each]) => -sum(each.map(({ delta }) => toUnits(delta))) > amounts.get(id),
-        ),
+        ...[...taken].filter(([id, each]) => -sumOfDeltas(each) > amounts.get(id)),
         ...lotsLeft,
         ...(expiries.length === 0 ? ['no credit ever expired'] : []),
       ],
@@ -73,7 +60,7 @@ export function compareExpiries({ witness, entries, lotsLeft }) {
 }
 
 /** The sums of usage of the admin API. */
-export async function compareSums({ call, entries }) {
+export async function compareSums({ callAdmin, entries }) {
   const from = new Date(Date.now() - 86_400_000).toISOString();
   const until = new Date(Date.now() + 86_400_000).toISOString();
   const charges = entries.filter(({ kind }) => kind === 'charge');
@@ -91,16 +78,17 @@ export async function compareSums({ call, entries }) {
   const wrong = [];
   for (const { by, ofSum, ofEntry } of groups) {
     const path = `usage?by=${by}&from=${from}&until=${until}&top=10000`;
-    const { value } = await call('GET', path);
-    const told = new Map(value.data.map((each) => [ofSum(each), each]));
+    const { value } = await callAdmin('GET', path);
+    const reported = new Map(value.data.map((each) => [ofSum(each), each]));
     const expected = Map.groupBy(charges, ofEntry);
-    if (told.size !== expected.size) wrong.push({ by, told: told.size, expected: expected.size });
+    if (reported.size !== expected.size)
+      wrong.push({ by, reported: reported.size, expected: expected.size });
     for (const [name, each] of expected) {
-      const found = told.get(name);
+      const found = reported.get(name);
       if (
         found === undefined ||
         found.requests !== each.length ||
-        toUnits(found.charged_usd) !== -sum(each.map(({ delta }) => toUnits(delta))) ||
+        toUnits(found.charged_usd) !== -sumOfDeltas(each) ||
         toUnits(found.written_off_usd) !== sum(each.map((charge) => toUnits(charge.written_off))) ||
         found.output_tokens !== each.reduce((all, charge) => all + charge.output_tokens, 0)
       ) {
@@ -112,21 +100,21 @@ export async function compareSums({ call, entries }) {
 }
 
 /** The statement of this month of each account. */
-export async function compareStatements({ call, teams, entries }) {
+export async function compareStatements({ callAdmin, teams, entries }) {
   const month = new Date().toISOString().slice(0, 7);
   const balances = balancesOf(entries);
   const wrong = [];
   for (const { id } of teams) {
-    const { value } = await call('GET', `accounts/${id}/statement?month=${month}`);
+    const { value } = await callAdmin('GET', `accounts/${id}/statement?month=${month}`);
     const inMonth = (kinds) =>
       entriesOf(entries, id, kinds).filter(({ created_at: at }) =>
         at.toISOString().startsWith(month),
       );
-    const deltas = (kinds) => sum(inMonth(kinds).map(({ delta }) => toUnits(delta)));
+    const deltas = (kinds) => sumOfDeltas(inMonth(kinds));
     const bookings = ['top_up', 'adjustment', 'expiry'];
     const lines = value.charges.flatMap((each) => each.lines);
     const writtenOff = sum(value.charges.map((each) => toUnits(each.written_off_usd)));
-    const told = {
+    const statement = {
       opening: toUnits(value.opening_balance_usd),
       booked: sum(value.bookings.map((each) => toUnits(each.amount_usd))),
       charged: toUnits(value.charged_usd),
@@ -134,13 +122,13 @@ export async function compareStatements({ call, teams, entries }) {
       lines: sum(lines.map((each) => toUnits(each.amount_usd))),
     };
     const isRight =
-      told.booked === deltas(bookings) &&
-      told.charged === -deltas(['charge']) &&
-      told.lines === told.charged + writtenOff &&
+      statement.booked === deltas(bookings) &&
+      statement.charged === -deltas(['charge']) &&
+      statement.lines === statement.charged + writtenOff &&
       value.bookings.length === inMonth(bookings).length &&
-      told.closing === balances.get(id) &&
-      told.opening + told.booked - told.charged === told.closing;
-    if (!isRight) wrong.push({ id, ...told });
+      statement.closing === balances.get(id) &&
+      statement.opening + statement.booked - statement.charged === statement.closing;
+    if (!isRight) wrong.push({ id, ...statement });
   }
   return [lineOf('T5', `statements = entries, to the last digit (${teams.length})`, wrong)];
 }
@@ -163,7 +151,7 @@ export function compareBounds({ overdraft, teams, entries, concurrency, parallel
     .map(({ id, mostCap }) => ({
       id,
       mostCap,
-      spent: -sum((spent.get(id) ?? []).map(({ delta }) => toUnits(delta))),
+      spent: -sumOfDeltas(spent.get(id) ?? []),
     }));
   // With `OVERDRAFT=none` a request holds more than it costs, so that a cap refuses it earlier.
   const reached = capped.filter((key) => key.spent + 4n * highest >= key.mostCap);

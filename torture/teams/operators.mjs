@@ -3,15 +3,13 @@
  * the admin API of any gateway. An operator repeats each call under the same id until a gateway
  * gives a final answer, and sends some calls to two gateways at once. The record of the answers is
  * a witness that does not depend on the ledger.
+ *
+ * @import { RepeatedCalls } from '../repeated-calls.mjs'
  */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { request } from 'undici';
 
-const ADMIN_TOKEN = 'torture-admin-token';
-/** The longest time without a final answer, with all restarts in between. */
-const MOST_SILENCE_MS = 120_000;
 const UNITS_PER_USD = 10n ** 14n;
 
 /** @param {bigint} units - of 10^-14 USD */
@@ -20,37 +18,13 @@ export function toUsd(units) {
   return `${units < 0n ? '-' : ''}${digits.slice(0, -14)}.${digits.slice(-14)}`;
 }
 
-/** @param {{ replicas: readonly any[] }} system */
-export function createAdmin({ replicas }, random) {
-  /** @returns the first answer that is neither an outage nor a limit */
-  return async function call(method, path, body) {
-    const startedAt = Date.now();
-    for (;;) {
-      const replica = random.pick(replicas);
-      const answer = await request(`${replica.adminUrl}/admin/${path}`, {
-        method,
-        headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
-        body: body === undefined ? null : JSON.stringify(body),
-      }).catch(() => undefined);
-      // If the end of the answer is lost, the operator does not know what happened, and repeats.
-      const value = /** @type {any} */ (await answer?.body.json().catch(() => undefined));
-      const status = answer?.statusCode ?? 0;
-      if (value !== undefined && status < 500 && status !== 429) return { status, value };
-      if (Date.now() - startedAt > MOST_SILENCE_MS) {
-        throw new Error(`no final answer to ${path}; last ${status}:\n${replica.output()}`);
-      }
-      await sleep(50);
-    }
-  };
-}
-
 /**
  * @param {object} options
- * @param {ReturnType<typeof createAdmin>} options.call
+ * @param {RepeatedCalls['callAdmin']} options.callAdmin
  * @param {readonly { id: string, keys: any[] }[]} options.teams - `credential` and `mostCap` of the
  *   keys change
  */
-export function createOperators({ call, teams }, random) {
+export function createOperators({ callAdmin, teams }, random) {
   const witness = {
     /** Amounts of the entries that must exist, by the id of the entry: its account and amount. */
     booked: new Map(),
@@ -79,7 +53,7 @@ export function createOperators({ call, teams }, random) {
   /** Sends a change once, or to two gateways at the same time. */
   async function send(path, body) {
     const calls = random.chance(0.3) ? 2 : 1;
-    return Promise.all(Array.from({ length: calls }, () => call('POST', path, body)));
+    return Promise.all(Array.from({ length: calls }, () => callAdmin('POST', path, body)));
   }
 
   /** @param {readonly (readonly [id: string, accountId: string, amount: bigint])[]} entries */
@@ -149,7 +123,7 @@ export function createOperators({ call, teams }, random) {
       while (credential === undefined) {
         // The credential of a rotation whose answer was lost is not shown again: only another
         // rotation helps.
-        const { status, value } = await call('POST', `keys/${key.id}/rotate`, {
+        const { status, value } = await callAdmin('POST', `keys/${key.id}/rotate`, {
           grace_seconds: graceSeconds,
           idempotency_key: randomUUID(),
         });
@@ -166,7 +140,7 @@ export function createOperators({ call, teams }, random) {
       // Recorded before the call, because the cap counts from some moment during the call.
       if (cap === null) key.mostCap = undefined;
       else if (key.mostCap !== undefined && cap > key.mostCap) key.mostCap = cap;
-      const { status, value } = await call('PATCH', `keys/${key.id}`, {
+      const { status, value } = await callAdmin('PATCH', `keys/${key.id}`, {
         cap_total_usd: cap === null ? null : toUsd(cap),
       });
       if (status !== 200) witness.surprises.push({ status, value });
@@ -174,7 +148,7 @@ export function createOperators({ call, teams }, random) {
     async suspend() {
       const key = random.pick(random.pick(teams).keys);
       for (const action of ['suspend', 'resume']) {
-        const { status, value } = await call('POST', `keys/${key.id}/${action}`, {});
+        const { status, value } = await callAdmin('POST', `keys/${key.id}/${action}`, {});
         if (status !== 200) witness.surprises.push({ status, value });
         await sleep(random.below(300));
       }
@@ -204,21 +178,21 @@ export function createOperators({ call, teams }, random) {
 }
 
 /** @returns teams whose keys share one balance; a fifth of the keys always has a cap */
-export async function createTeams({ call, teamCount, keysPerTeam, concurrency, credit }) {
+export async function createTeams({ callAdmin, teamCount, keysPerTeam, concurrency, credit }) {
   const limits = { concurrency, burst: 100_000, requests_per_minute: 1_000_000 };
   const teams = [];
   for (let t = 0; t < teamCount; t += 1) {
-    const account = await call('POST', 'accounts', {
+    const account = await callAdmin('POST', 'accounts', {
       name: `team-${t}`,
       idempotency_key: `team-${t}`,
     });
     const { id } = account.value;
-    await call('POST', `accounts/${id}/top-ups`, { top_up_id: id, amount_usd: toUsd(credit) });
+    await callAdmin('POST', `accounts/${id}/top-ups`, { top_up_id: id, amount_usd: toUsd(credit) });
     const keys = [];
     for (let k = 0; k < keysPerTeam; k += 1) {
       const isCapped = k % 5 === 0;
       const cap = isCapped ? UNITS_PER_USD / 200n : undefined;
-      const { value } = await call('POST', 'keys', {
+      const { value } = await callAdmin('POST', 'keys', {
         account_id: id,
         name: `key-${k}`,
         ...limits,
