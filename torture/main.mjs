@@ -185,6 +185,13 @@ function print(lines) {
     process.stdout.write(`${violations === 0 ? 'ok  ' : 'FAIL'}  ${name.padEnd(6)} ${what}`);
     process.stdout.write(violations === 0 ? '\n' : `: ${violations} violations\n`);
     if (violations === 0) continue;
-    for (const example of examples) process.stdout.write(`        ${JSON.stringify(example)}\n`);
+    for (const example of examples) process.stdout.write(`        ${textOf(example)}\n`);
   }
+}
+
+/** Amounts are `bigint`, which JSON lacks. */
+function textOf(example) {
+  return JSON.stringify(example, (_name, value) =>
+    typeof value === 'bigint' ? String(value) : value,
+  );
 }

@@ -169,7 +169,9 @@ export function compareBounds({ overdraft, teams, entries, concurrency, parallel
       'T7',
       `charges take a balance below zero ${bound} (${countBelow(entries)} entries below zero)`,
       [
-        ...teams.filter(({ id }) => debtByCharges(entriesOf(entries, id)) > margin(parallel)),
+        ...teams
+          .map(({ id }) => ({ id, debt: debtByCharges(entriesOf(entries, id)) }))
+          .filter(({ debt }) => debt > margin(parallel)),
         ...(overdraft === 'bounded' && countBelow(entries) === 0
           ? ['no balance ever fell below zero']
           : []),
