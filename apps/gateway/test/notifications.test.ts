@@ -325,6 +325,14 @@ describe.each(LEDGERS)('events of %s', (_name, newPlace) => {
     const graceMs = 0;
     await store.rotateKey(key.id, { graceMs, by: BY });
     await store.suspendKey(key.id, BY);
+    await store.resumeKey(key.id, BY);
+    await store.adjust({
+      accountId: account.id,
+      adjustmentId: 'refund-7',
+      amount: -1n,
+      reason: 'refund',
+      by: BY,
+    });
     const expiresAt = new Date('2200-01-01T00:00:00Z');
     await store.topUp({ ...credit, topUpId: 'gift', amount: 1n, source: 'promotional', expiresAt });
 
@@ -342,7 +350,7 @@ describe.each(LEDGERS)('events of %s', (_name, newPlace) => {
   });
 });
 
-const KEY_EVENTS = new Set(['cap.reached', 'key.rotated', 'key.suspended']);
+const KEY_EVENTS = new Set(['cap.reached', 'key.rotated', 'key.suspended', 'key.resumed']);
 const STORY = [
   ['credit.added', { entry: 'topup:invoice-1', amount_usd: '5', source: 'paid', balance_usd: '5' }],
   ['balance.low', { balance_usd: '2', threshold_usd: '2' }],
@@ -350,13 +358,23 @@ const STORY = [
   ['balance.exhausted', { balance_usd: '-0.400003' }],
   ['key.rotated', { by: 'tests', previous_until: null }],
   ['key.suspended', { by: 'tests' }],
+  ['key.resumed', { by: 'tests' }],
+  [
+    'balance.adjusted',
+    {
+      entry: 'adjustment:refund-7',
+      amount_usd: '-0.00000000000001',
+      reason: 'refund',
+      balance_usd: '-0.40000300000001',
+    },
+  ],
   [
     'credit.added',
     {
       entry: 'topup:gift',
       amount_usd: '0.00000000000001',
       source: 'promotional',
-      balance_usd: '-0.40000299999999',
+      balance_usd: '-0.400003',
     },
   ],
 ];

@@ -196,10 +196,14 @@ const operatorStep = (key: number, act: 'suspend' | 'resume' | 'revoke' | 'expir
         await store.suspendKey(keyId);
         break;
       case 'resume':
-        if (modelKey.state === 'suspended') modelKey.state = 'active';
+        if (modelKey.state === 'suspended') {
+          modelKey.state = 'active';
+          modelKey.account.events.push('key.resumed');
+        }
         await store.resumeKey(keyId);
         break;
       case 'revoke':
+        if (modelKey.state !== 'revoked') modelKey.account.events.push('key.revoked');
         modelKey.state = 'revoked';
         await store.revokeKey(keyId);
         break;

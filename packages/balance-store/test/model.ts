@@ -254,6 +254,7 @@ export function adjust(
 }
 
 function bookAdjustment(account: ModelAccount, units: bigint): void {
+  account.events.push('balance.adjusted');
   book(account, units);
   account.adjusted += units;
   if (units < 0n) fitLots(account);

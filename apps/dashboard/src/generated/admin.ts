@@ -1012,7 +1012,7 @@ export interface components {
             readonly seq: string;
             readonly id: string;
             /** @enum {string} */
-            readonly type: "balance.low" | "balance.exhausted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound";
+            readonly type: "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound";
             readonly account_id: string | null;
             readonly key_id: string | null;
             readonly data: {
@@ -2798,7 +2798,7 @@ export interface operations {
             readonly query?: {
                 readonly state?: "pending" | "delivered" | "undelivered";
                 readonly account_id?: string;
-                readonly type?: "balance.low" | "balance.exhausted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound";
+                readonly type?: "balance.low" | "balance.exhausted" | "balance.adjusted" | "cap.reached" | "credit.added" | "credit.expired" | "key.rotated" | "key.suspended" | "key.resumed" | "key.revoked" | "key.expiring" | "payment.succeeded" | "payment.failed" | "payment.unbooked" | "refund.created" | "dispute.opened" | "dispute.closed" | "auto_top_up.failed" | "upstream.refused" | "ledger.unsound";
                 readonly limit?: number;
                 readonly cursor?: string;
             };

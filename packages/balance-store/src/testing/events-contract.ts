@@ -113,9 +113,10 @@ export function eventsContract(part: ContractPart): void {
       assert.deepEqual(await typesOf(accountId), ['credit.added', 'balance.exhausted']);
     });
 
-    it('adjustments, transfers and expiries cross thresholds, too', async () => {
+    it('are written for adjustments, transfers and expiries, and for the thresholds that these cross', async () => {
       const { store } = subject();
       const [{ accountId }, other] = [await newAccount(10n), await newAccount(0n)];
+      const transferId = randomUUID();
       await store.updateAccount(accountId, { lowBalance: 5n });
       const adjust = (units: bigint) =>
         store.adjust({
@@ -127,7 +128,7 @@ export function eventsContract(part: ContractPart): void {
         });
       await adjust(-6n);
       await store.transfer({
-        transferId: randomUUID(),
+        transferId,
         from: accountId,
         to: other.accountId,
         amount: 4n,
@@ -140,8 +141,12 @@ export function eventsContract(part: ContractPart): void {
       await store.expire({ keysWithinMs: 0 });
       assert.deepEqual(await typesOf(accountId), [
         'credit.added',
+        'balance.adjusted',
         'balance.low',
+        'balance.adjusted',
         'balance.exhausted',
+        'balance.adjusted',
+        'balance.adjusted',
         'balance.low',
         'balance.exhausted',
         'credit.added',
@@ -149,6 +154,14 @@ export function eventsContract(part: ContractPart): void {
         'balance.exhausted',
         'credit.expired',
       ]);
+      const [received] = await eventsOf(other.accountId);
+      assert.equal(received?.type, 'balance.adjusted');
+      assert.deepEqual(received.data, {
+        entry: `transfer:${transferId}:in`,
+        amount: numericFromUnits(4n),
+        reason: 'transfer',
+        balance: numericFromUnits(4n),
+      });
     });
 
     it('are written once in each window of a cap that is reached', async () => {
@@ -185,18 +198,26 @@ export function eventsContract(part: ContractPart): void {
       assert.equal((again?.[1] as Record<string, string>)['period'], 'day');
     });
 
-    it('are written for rotations, suspensions and keys that expire soon', async () => {
+    it('are written for changes of the state of a key, rotations and keys that expire soon', async () => {
       const { store } = subject();
       const expiresAt = new Date(Date.now() + 10 * HOUR_MS);
       const { accountId, keyIds } = await newAccount(0n, { expiresAt }, {}, { expiresAt });
       const [expiring = '', rotated = '', suspended = ''] = keyIds;
       await store.suspendKey(suspended);
       await store.suspendKey(suspended);
+      await store.resumeKey(suspended);
+      await store.revokeKey(suspended);
+      await store.revokeKey(suspended);
       await store.rotateKey(rotated, { graceMs: HOUR_MS, by: TESTS });
       await store.expire({ keysWithinMs: 9 * HOUR_MS });
-      assert.deepEqual(await typesOf(accountId), ['key.suspended', 'key.rotated']);
+      assert.deepEqual(await typesOf(accountId), [
+        'key.suspended',
+        'key.resumed',
+        'key.revoked',
+        'key.rotated',
+      ]);
       await Promise.all([1, 2, 3].map(() => store.expire({ keysWithinMs: 11 * HOUR_MS })));
-      const [first, second, third, ...others] = await eventsOf(accountId);
+      const [first, , , second, third, ...others] = await eventsOf(accountId);
       assert.equal(others.length, 0);
       assert.deepEqual([first?.keyId, second?.keyId, third?.keyId], [suspended, rotated, expiring]);
       const { previousUntil } = (await store.getKey(rotated)) ?? {};

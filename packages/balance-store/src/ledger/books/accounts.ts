@@ -240,16 +240,10 @@ export async function setKeyState(
   if (onlyInState !== undefined && before.state !== onlyInState) return before;
   await transaction.updateKey(keyId, { state });
   const { accountId } = before;
-  if (state === 'suspended') {
-    await transaction.insertEvent({
-      type: 'key.suspended',
-      accountId,
-      keyId,
-      data: { by: by.name },
-    });
-  }
+  const { event, action } = CHANGES[state];
+  await transaction.insertEvent({ type: event, accountId, keyId, data: { by: by.name } });
   await recordChange(transaction, {
-    action: ACTIONS[state],
+    action,
     accountId,
     keyId,
     by,
@@ -259,7 +253,11 @@ export async function setKeyState(
   return transaction.keyRecord(keyId);
 }
 
-const ACTIONS = { active: 'key.resume', suspended: 'key.suspend', revoked: 'key.revoke' } as const;
+const CHANGES = {
+  active: { event: 'key.resumed', action: 'key.resume' },
+  suspended: { event: 'key.suspended', action: 'key.suspend' },
+  revoked: { event: 'key.revoked', action: 'key.revoke' },
+} as const;
 
 interface Rotation {
   readonly graceMs: number;

@@ -71,6 +71,19 @@ async function book(
   });
   if (booking.kind === 'adjustment' && delta < 0n) await fitLotsToBalance(transaction, account);
   await transaction.saveAccount(account);
+  if (booking.reason !== undefined) {
+    await transaction.insertEvent({
+      type: 'balance.adjusted',
+      accountId: account.id,
+      keyId: undefined,
+      data: {
+        entry: booking.id,
+        amount: numericFromUnits(delta),
+        reason: booking.reason,
+        balance: numericFromUnits(account.balance),
+      },
+    });
+  }
   if (delta < 0n) await tellOfLowBalance(transaction, account, before);
 }
 
