@@ -218,7 +218,7 @@ describe('gateway serve', () => {
     for (let cursor: string | null = ''; cursor !== null;) {
       const page = await cli([
         ...['ledger', 'list', '--kind', 'charge', '--limit', '1000', '--json'],
-        ...(cursor === '' ? [] : ['--cursor', cursor]),
+        ...(cursor === '' ? [] : ['--after', cursor]),
       ]);
       const { data, next_cursor } = JSON.parse(page.out);
       for (const entry of data) entries.set(entry.id, entry);

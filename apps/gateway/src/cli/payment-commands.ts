@@ -17,7 +17,7 @@ import {
 
 interface PageOptions extends OutputOptions {
   readonly limit: number;
-  readonly cursor?: string;
+  readonly after?: string;
 }
 
 interface ListOptions extends PageOptions {
@@ -52,7 +52,7 @@ export function addPayments(payments: Command): void {
           call('listPayments', {
             account_id: options.account,
             limit: options.limit,
-            cursor: options.cursor,
+            cursor: options.after,
           }),
         printPayments,
       ),
@@ -74,7 +74,7 @@ export function addPayments(payments: Command): void {
   ).action((options: PageOptions) =>
     run(
       options,
-      (call) => call('listUnbookedPayments', { limit: options.limit, cursor: options.cursor }),
+      (call) => call('listUnbookedPayments', { limit: options.limit, cursor: options.after }),
       printUnbooked,
     ),
   );
@@ -168,7 +168,7 @@ export function addPromoCodes(codes: Command): void {
     (options: PageOptions) =>
       run(
         options,
-        (call) => call('listPromoCodes', { limit: options.limit, cursor: options.cursor }),
+        (call) => call('listPromoCodes', { limit: options.limit, cursor: options.after }),
         printPromoCodes,
       ),
   );
@@ -177,5 +177,5 @@ export function addPromoCodes(codes: Command): void {
 function withPages(command: Command): Command {
   return command
     .option('--limit <n>', 'at most this many', integer, 100)
-    .option('--cursor <cursor>', 'continue after a page');
+    .option('--after <cursor>', 'continue after the previous page');
 }

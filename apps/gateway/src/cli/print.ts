@@ -67,7 +67,7 @@ export function printKeys({ data, next_cursor }: OperationOutput<'listKeys'>): s
   ]);
   return (
     table(['id', 'name', 'key', 'state', '>balance (USD)', '>spent (USD)'], rows) +
-    more(next_cursor, '--after')
+    more(next_cursor)
   );
 }
 
@@ -153,7 +153,7 @@ export function printAccounts({ data, next_cursor }: OperationOutput<'listAccoun
     account.spent_usd,
   ]);
   const headings = ['id', 'name', 'external id', '>keys', '>balance (USD)', '>spent (USD)'];
-  return table(headings, rows) + more(next_cursor, '--after');
+  return table(headings, rows) + more(next_cursor);
 }
 
 export function printAdjustment(adjustment: OperationOutput<'adjustBalance'>): string {
@@ -231,10 +231,7 @@ export function printEvents({ data, next_cursor }: OperationOutput<'listEvents'>
     event.delivered_at === null ? String(event.attempts) : 'delivered',
     event.last_error ?? '',
   ]);
-  return (
-    table(['time', 'event', 'account', '>attempts', 'last error'], rows) +
-    more(next_cursor, '--cursor')
-  );
+  return table(['time', 'event', 'account', '>attempts', 'last error'], rows) + more(next_cursor);
 }
 
 export function printTrail({ data, next_cursor }: OperationOutput<'listTrail'>): string {
@@ -246,7 +243,7 @@ export function printTrail({ data, next_cursor }: OperationOutput<'listTrail'>):
     entry.key_id ?? entry.account_id ?? '',
     JSON.stringify(entry.details),
   ]);
-  return table(['time', 'who', 'did', 'to', 'what'], rows) + more(next_cursor, '--cursor');
+  return table(['time', 'who', 'did', 'to', 'what'], rows) + more(next_cursor);
 }
 
 export function printLedger({
@@ -281,7 +278,7 @@ export function printLedger({
       ],
       rows,
     ) +
-    more(next_cursor, '--cursor') +
+    more(next_cursor) +
     archived
   );
 }
@@ -453,6 +450,6 @@ export function pairs(values: Readonly<Record<string, string>>): string {
     .join('\n');
 }
 
-export function more(cursor: string | null, option: string): string {
-  return cursor === null ? '' : `\nMore: ${option} ${cursor}`;
+export function more(cursor: string | null): string {
+  return cursor === null ? '' : `\nMore: --after ${cursor}`;
 }

@@ -119,14 +119,14 @@ interface EventOptions extends OutputOptions {
   readonly state?: 'pending' | 'delivered' | 'undelivered';
   readonly account?: string;
   readonly limit: number;
-  readonly cursor?: string;
+  readonly after?: string;
 }
 
 interface TrailOptions extends OutputOptions {
   readonly account?: string;
   readonly key?: string;
   readonly limit: number;
-  readonly cursor?: string;
+  readonly after?: string;
 }
 
 function addReports(program: Command): void {
@@ -180,7 +180,7 @@ function addReports(program: Command): void {
     .option('--state <state>', 'pending, delivered or undelivered')
     .option('--account <account_id>', 'only those of this account')
     .option('--limit <n>', 'at most this many', integer, 100)
-    .option('--cursor <cursor>', 'continue after the previous page')
+    .option('--after <cursor>', 'continue after the previous page')
     .action((options: EventOptions) =>
       run(
         options,
@@ -189,7 +189,7 @@ function addReports(program: Command): void {
             state: options.state,
             account_id: options.account,
             limit: options.limit,
-            cursor: options.cursor,
+            cursor: options.after,
           }),
         printEvents,
       ),
@@ -198,7 +198,7 @@ function addReports(program: Command): void {
     .option('--account <account_id>', 'only those of this account')
     .option('--key <key_id>', 'only those of this key')
     .option('--limit <n>', 'at most this many', integer, 100)
-    .option('--cursor <cursor>', 'continue after the previous page')
+    .option('--after <cursor>', 'continue after the previous page')
     .action((options: TrailOptions) =>
       run(
         options,
@@ -207,7 +207,7 @@ function addReports(program: Command): void {
             account_id: options.account,
             key_id: options.key,
             limit: options.limit,
-            cursor: options.cursor,
+            cursor: options.after,
           }),
         printTrail,
       ),
@@ -222,7 +222,7 @@ interface LedgerOptions extends OutputOptions {
   readonly from?: string;
   readonly until?: string;
   readonly limit: number;
-  readonly cursor?: string;
+  readonly after?: string;
 }
 
 interface AuditOptions extends OutputOptions {
@@ -241,7 +241,7 @@ function addLedger(ledger: Command): void {
     .option('--from <time>', 'only entries from this time or day on, such as 2026-01-01', time)
     .option('--until <time>', 'only entries before this time or day', time)
     .option('--limit <n>', 'at most this many', integer, 50)
-    .option('--cursor <cursor>', 'continue after the previous page')
+    .option('--after <cursor>', 'continue after the previous page')
     .option('--json', 'print JSON')
     .option('--csv', 'print CSV')
     .action((options: LedgerOptions) =>
@@ -256,7 +256,7 @@ function addLedger(ledger: Command): void {
             from: options.from,
             until: options.until,
             limit: options.limit,
-            cursor: options.cursor,
+            cursor: options.after,
           }),
         printLedger,
       ),
