@@ -59,16 +59,15 @@ export function printKeys({ data, next_cursor }: OperationOutput<'listKeys'>): s
     return 'No keys yet. Create one with: keys create --name <name> --balance 5';
   const rows = data.map((key) => [
     key.id,
+    key.account_id,
     key.name,
     key.hint,
     stateOf(key),
     key.balance_usd,
     key.spent_usd,
   ]);
-  return (
-    table(['id', 'name', 'key', 'state', '>balance (USD)', '>spent (USD)'], rows) +
-    more(next_cursor)
-  );
+  const headings = ['id', 'account', 'name', 'key', 'state', '>balance (USD)', '>spent (USD)'];
+  return table(headings, rows) + more(next_cursor);
 }
 
 export function printTopUp(topUp: OperationOutput<'topUp'>): string {
