@@ -57,3 +57,18 @@ it('gateway keys list names the account of each key', async () => {
     expect(list).toMatch(new RegExp(`^│ ${id} +│ ${account_id} +│`, 'm'));
   }
 });
+
+describe('an entry that leaves no key active', () => {
+  it('says how much is missing if the balance is below zero', async () => {
+    const { account } = await gateway.call('createKey', { name: 'debtor', balance_usd: '1.5' });
+    const adjust = (usd: string) =>
+      printed('accounts', 'adjust', account.id, '--reason', 'chargeback', '--', usd);
+    expect(await adjust('-5')).toContain(
+      'The balance is below zero: more than 3.5 USD must be credited before its keys can be used again.',
+    );
+    expect(await printed('accounts', 'top-up', account.id, '3')).toContain('more than 0.5 USD');
+    const atZero = await adjust('0.5');
+    expect(atZero).toContain('No key of this account can make requests now: the balance is zero');
+    expect(atZero).not.toContain('below zero');
+  });
+});

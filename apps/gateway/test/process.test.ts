@@ -392,7 +392,7 @@ describe('the command line', () => {
     const adjusted = await cli([
       ...['accounts', 'adjust', key.account_id, '-1.6', '--reason', 'refund'],
     ]);
-    expect(adjusted.out).toContain('No key of this account can make requests now');
+    expect(adjusted.out).toContain('more than 0.09999999999999 USD must be credited');
     expect((await json(['usage', '--from', '2026-01-01'])).object).toBe('list');
     expect((await cli(['keys', 'find'])).err).toContain('GATEWAY_KEY: set this');
     const month = new Date().toISOString().slice(0, 7);

@@ -78,12 +78,25 @@ export function printTopUp(topUp: OperationOutput<'topUp'>): string {
     'amount (USD)': topUp.amount_usd,
     'balance (USD)': topUp.balance_usd,
     'active keys': String(topUp.active_keys),
-  })}${topUp.is_active ? '' : `\n${NOBODY}`}`;
+  })}${whyNoKeyIsActive(topUp)}`;
+}
+
+/** A line that says why no key of the account can make requests. Empty if one can. */
+function whyNoKeyIsActive(account: {
+  readonly balance_usd: string;
+  readonly active_keys: number;
+}): string {
+  if (account.active_keys > 0) return '';
+  const [, missing] = /^-(.+)$/.exec(account.balance_usd) ?? [];
+  if (missing !== undefined) {
+    return `\nThe balance is below zero: more than ${missing} USD must be credited before its keys can be used again.`;
+  }
+  return `\n${NOBODY}`;
 }
 
 const NOBODY =
-  'No key of this account can make requests now: the balance is at or below zero, or its keys are ' +
-  'suspended, revoked or expired.';
+  'No key of this account can make requests now: the balance is zero, or its keys are suspended, ' +
+  'revoked or expired.';
 
 type Caps = OperationOutput<'showKey'>['caps'];
 
@@ -163,7 +176,7 @@ export function printAdjustment(adjustment: OperationOutput<'adjustBalance'>): s
     reason: adjustment.reason,
     'balance (USD)': adjustment.balance_usd,
     'active keys': String(adjustment.active_keys),
-  })}${adjustment.active_keys === 0 ? `\n${NOBODY}` : ''}`;
+  })}${whyNoKeyIsActive(adjustment)}`;
 }
 
 export function printTransfer(transfer: OperationOutput<'transfer'>): string {
