@@ -72,3 +72,17 @@ describe('an entry that leaves no key active', () => {
     expect(atZero).not.toContain('below zero');
   });
 });
+
+describe('a creation with a first credit', () => {
+  it.each(['keys', 'accounts'])('says what the credit is and when it expires: %s', async (group) => {
+    const create = [group, 'create', '--name', 'guest'];
+    const gift = ['--balance', '5', '--promotional', '--credit-expires-at', '2099-12-31'];
+    const once = ['--id', `gift-${group}`];
+    const line = 'first credit: 5 USD, promotional, until 2099-12-31T00:00:00.000Z';
+    expect(await printed(...create, ...gift, ...once)).toContain(line);
+    expect(await printed(...create, ...gift, ...once)).toContain(line);
+    const paid = await printed(...create, '--balance', '5');
+    expect(paid).toContain('first credit: 5 USD, paid, does not expire');
+    expect(await printed(...create)).not.toContain('first credit');
+  });
+});

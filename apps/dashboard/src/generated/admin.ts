@@ -1023,6 +1023,12 @@ export interface components {
             readonly delivered_at: components["schemas"]["Time"] | null;
             readonly last_error: string | null;
         };
+        readonly FirstCredit: {
+            readonly amount_usd: components["schemas"]["Usd"];
+            /** @enum {string} */
+            readonly source: "paid" | "promotional";
+            readonly expires_at: components["schemas"]["Time"] | null;
+        };
         readonly Hold: {
             /** @constant */
             readonly object: "hold";
@@ -1120,6 +1126,7 @@ export interface components {
             readonly usable_keys: number;
             readonly created_at: components["schemas"]["Time"];
             readonly last_charged_at: components["schemas"]["Time"] | null;
+            readonly first_credit: components["schemas"]["FirstCredit"] | null;
             readonly replayed: boolean;
         };
         readonly NewKey: {
@@ -1174,6 +1181,7 @@ export interface components {
             readonly last_charged_at: components["schemas"]["Time"] | null;
             readonly external_id: string | null;
             readonly account: components["schemas"]["Account"];
+            readonly first_credit: components["schemas"]["FirstCredit"] | null;
             readonly replayed: boolean;
             readonly api_key: string | null;
             readonly message?: string;

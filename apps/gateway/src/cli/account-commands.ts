@@ -20,6 +20,7 @@ import {
   printAccount,
   printAccounts,
   printAdjustment,
+  printCreatedAccount,
   printErasure,
   printStatement,
   printTopUp,
@@ -158,7 +159,7 @@ function addCreation(accounts: Command): void {
             credit_expires_at: options.creditExpiresAt,
             idempotency_key: options.id,
           }),
-        printAccount,
+        printCreatedAccount,
       ),
     );
 }

@@ -12,7 +12,23 @@ export function printCreatedKey(key: OperationOutput<'createKey'>): string {
     key.api_key === null
       ? 'Created before: nothing changed. For a new credential: keys rotate.'
       : `API key (shown this once): ${key.api_key}`;
-  return `${printKey(key)}\n\n${credential}`;
+  return `${printKey(key)}${firstCreditLine(key)}\n\n${credential}`;
+}
+
+export function printCreatedAccount(account: OperationOutput<'createAccount'>): string {
+  return printAccount(account) + firstCreditLine(account);
+}
+
+function firstCreditLine({
+  first_credit,
+}: Pick<OperationOutput<'createAccount'>, 'first_credit'>): string {
+  if (first_credit === null) return '';
+  return `\nfirst credit: ${first_credit.amount_usd} USD, ${originOf(first_credit)}`;
+}
+
+function originOf(credit: { readonly source: string; readonly expires_at: string | null }): string {
+  const { source, expires_at } = credit;
+  return `${source}, ${expires_at === null ? 'does not expire' : `until ${expires_at}`}`;
 }
 
 export function printLink({ path, expires_at }: OperationOutput<'createLink'>): string {
@@ -119,10 +135,7 @@ function metadataOf(metadata: Readonly<Record<string, string>>): Readonly<Record
 export function printAccount(
   account: OperationOutput<'updateAccount'> & Partial<OperationOutput<'showAccount'>>,
 ): string {
-  const lots = (account.unspent?.lots ?? []).map((lot) => {
-    const until = lot.expires_at === null ? 'does not expire' : `until ${lot.expires_at}`;
-    return `${lot.remaining_usd} ${lot.source}, ${until}`;
-  });
+  const lots = (account.unspent?.lots ?? []).map((lot) => `${lot.remaining_usd} ${originOf(lot)}`);
   return pairs({
     id: account.id,
     name: account.name,
