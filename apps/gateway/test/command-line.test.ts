@@ -3,7 +3,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startTestGateway } from './support/gateway.js';
+import { listCsv } from '../src/cli/list-csv.js';
+import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { MAIN } from './support/gateway-process.js';
 
@@ -12,7 +13,9 @@ const ADMIN_TOKEN = 'admin-token-of-the-tests';
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startTestGateway({ env: { ADMIN_TOKEN } });
-  for (const name of ['first', 'second']) await gateway.createKey({ name });
+  await gateway.createKey({ name: 'first' });
+  const { apiKey } = await gateway.createKey({ name: 'second' });
+  expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
 });
 afterAll(() => gateway.stop());
 
@@ -50,6 +53,47 @@ describe('a list of the command line', () => {
   });
 });
 
+describe('a list as CSV', () => {
+  const headerOf = (csv: string): string => csv.split('\r\n')[0] ?? '';
+  const lists = {
+    listKeys: () => gateway.call('listKeys', {}),
+    listAccounts: () => gateway.call('listAccounts', {}),
+    listLedger: () => gateway.call('listLedger', {}),
+    listModels: () => gateway.call('listModels', {}),
+    listUsage: () =>
+      gateway.call('listUsage', { from: '2020-01-01T00:00:00Z', until: '2099-01-01T00:00:00Z' }),
+    showBooks: () => gateway.call('showBooks', { month: new Date().toISOString().slice(0, 7) }),
+  };
+
+  it.each(Object.keys(lists) as (keyof typeof lists)[])(
+    'has the same columns whether or not it is empty: %s',
+    async (name) => {
+      const { data } = await lists[name]();
+      expect(data).not.toEqual([]);
+      expect(headerOf(listCsv(name, data))).toBe(headerOf(listCsv(name, [])));
+    },
+  );
+
+  it('has a header if it is empty', async () => {
+    const header = await printed('ledger', 'list', '--model', 'nothing', '--csv');
+    expect(header).toMatch(/^object,id,account_id,.*\r\n$/);
+    expect(header.trim().split(',')).toEqual(
+      expect.arrayContaining(['usage.input_tokens', 'rates.cache_read', 'reason', 'note']),
+    );
+  });
+
+  it('has columns for the names in metadata that its items have', async () => {
+    await gateway.createKey({ name: 'labelled', metadata: { plan: 'pro' } });
+    const [header, row] = (await printed('keys', 'list', '--name', 'labelled', '--csv')).split(
+      '\r\n',
+    );
+    const columns = header!.split(',');
+    expect(columns).not.toContain('metadata');
+    expect(row!.split(',')[columns.indexOf('metadata.plan')]).toBe('pro');
+    expect(row!.split(',')[columns.indexOf('caps.day.used_usd')]).toBe('0');
+  });
+});
+
 it('gateway keys list names the account of each key', async () => {
   const { data } = await gateway.call('listKeys', {});
   const list = await printed('keys', 'list');
@@ -74,15 +118,18 @@ describe('an entry that leaves no key active', () => {
 });
 
 describe('a creation with a first credit', () => {
-  it.each(['keys', 'accounts'])('says what the credit is and when it expires: %s', async (group) => {
-    const create = [group, 'create', '--name', 'guest'];
-    const gift = ['--balance', '5', '--promotional', '--credit-expires-at', '2099-12-31'];
-    const once = ['--id', `gift-${group}`];
-    const line = 'first credit: 5 USD, promotional, until 2099-12-31T00:00:00.000Z';
-    expect(await printed(...create, ...gift, ...once)).toContain(line);
-    expect(await printed(...create, ...gift, ...once)).toContain(line);
-    const paid = await printed(...create, '--balance', '5');
-    expect(paid).toContain('first credit: 5 USD, paid, does not expire');
-    expect(await printed(...create)).not.toContain('first credit');
-  });
+  it.each(['keys', 'accounts'])(
+    'says what the credit is and when it expires: %s',
+    async (group) => {
+      const create = [group, 'create', '--name', 'guest'];
+      const gift = ['--balance', '5', '--promotional', '--credit-expires-at', '2099-12-31'];
+      const once = ['--id', `gift-${group}`];
+      const line = 'first credit: 5 USD, promotional, until 2099-12-31T00:00:00.000Z';
+      expect(await printed(...create, ...gift, ...once)).toContain(line);
+      expect(await printed(...create, ...gift, ...once)).toContain(line);
+      const paid = await printed(...create, '--balance', '5');
+      expect(paid).toContain('first credit: 5 USD, paid, does not expire');
+      expect(await printed(...create)).not.toContain('first credit');
+    },
+  );
 });

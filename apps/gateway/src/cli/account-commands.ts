@@ -11,11 +11,12 @@ import {
   orderOption,
   pair,
   run,
+  runList,
   time,
   withFormats,
   withJson,
 } from './output.js';
-import type { OutputOptions } from './output.js';
+import type { FormatOptions, OutputOptions } from './output.js';
 import {
   printAccount,
   printAccounts,
@@ -47,7 +48,7 @@ interface UpdateOptions extends OutputOptions {
   readonly lowBalance?: string;
 }
 
-interface ListOptions extends OutputOptions {
+interface ListOptions extends FormatOptions {
   readonly limit: number;
   readonly order: ListOrder;
   readonly after?: string;
@@ -73,17 +74,19 @@ export function addAccounts(accounts: Command): void {
     .option('--external-id <id>', 'only the account with this id of your own')
     .option('--metadata <name=value>', 'only accounts with this metadata pair', pair)
     .action((options: ListOptions) =>
-      run(
+      runList(
         options,
-        (call) =>
-          call('listAccounts', {
+        {
+          name: 'listAccounts',
+          input: {
             limit: options.limit,
             order: options.order,
             after: options.after,
             name: options.name,
             external_id: options.externalId,
             metadata: metadataText(options.metadata),
-          }),
+          },
+        },
         printAccounts,
       ),
     );
