@@ -1,6 +1,7 @@
 /** What the command line prints: lists and their pages, single results, and refusals. */
 
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { listCsv } from '../src/cli/list-csv.js';
@@ -100,6 +101,52 @@ it('gateway keys list names the account of each key', async () => {
   for (const { id, account_id } of data) {
     expect(list).toMatch(new RegExp(`^│ ${id} +│ ${account_id} +│`, 'm'));
   }
+});
+
+describe('entries of the ledger', () => {
+  it('are listed with their ids, reasons, references and notes, 120 columns wide', async () => {
+    const { account } = await gateway.call('createKey', { name: 'noted', balance_usd: '1.5' });
+    const uuid = randomUUID();
+    const why = ['--reason', 'goodwill', '--reference', 'order-77'];
+    const note = 'The outage of last week hit this customer, so one day is free';
+    const adjust = ['accounts', 'adjust', account.id, '2', ...why, '--note', note, '--id', uuid];
+    await printed(...adjust);
+    const id = `gift:${'x'.repeat(50)}`;
+    await printed('accounts', 'top-up', account.id, '3', '--promotional', '--id', uuid);
+    const list = await printed('ledger', 'list', '--account', account.id);
+    for (const text of [
+      'adjustment, goodwill, by admin',
+      `adjustment:${uuid}`,
+      'reference: order-77',
+      'note: The outage of last week hit this customer,',
+      'top_up, promotional, by admin',
+      `topup:${uuid}`,
+    ]) {
+      expect(list).toContain(` ${text} `);
+    }
+    expect(Math.max(...list.split('\n').map((line) => line.length))).toBeLessThanOrEqual(120);
+
+    await printed('accounts', 'top-up', account.id, '3', '--id', id);
+    expect(await printed('ledger', 'list', '--account', account.id)).toContain(` topup:${id} `);
+  });
+
+  it('are shown one by one', async () => {
+    const { data } = await gateway.call('listLedger', {});
+    for (const entry of [
+      data.find(({ kind }) => kind === 'charge')!,
+      data.find(({ kind }) => kind === 'top_up')!,
+    ]) {
+      expect(JSON.parse(await printed('ledger', 'show', entry.id, '--json'))).toEqual(entry);
+      const shown = await printed('ledger', 'show', entry.id);
+      for (const text of [entry.id, entry.account_id, entry.amount_usd, entry.balance_after_usd]) {
+        expect(shown).toMatch(new RegExp(` ${text}$`, 'm'));
+      }
+    }
+    expect(await cli('ledger', 'show', 'req_nobody')).toEqual({
+      ...{ code: 1, out: '' },
+      err: expect.stringContaining('there is no such entry'),
+    });
+  });
 });
 
 describe('an entry that leaves no key active', () => {

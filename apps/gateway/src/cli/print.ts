@@ -271,43 +271,6 @@ export function printTrail({ data, next_cursor }: OperationOutput<'listTrail'>):
   return table(['time', 'who', 'did', 'to', 'what'], rows) + more(next_cursor);
 }
 
-export function printLedger({
-  data,
-  next_cursor,
-  archived_until,
-}: OperationOutput<'listLedger'>): string {
-  const archived =
-    archived_until === null ? '' : `\nCharges before ${archived_until} are archived.`;
-  if (data.length === 0) return `No entries.${archived}`;
-  const rows = data.map((entry) => [
-    entry.created_at,
-    entry.kind === 'charge' ? entry.key_id : entry.account_id,
-    entry.seq,
-    entry.kind,
-    entry.kind === 'charge' ? entry.model : entry.actor,
-    entry.kind === 'charge' ? tokensOf(entry.usage) : '',
-    entry.amount_usd,
-    entry.balance_after_usd,
-  ]);
-  return (
-    table(
-      [
-        'time',
-        'key / account',
-        '>seq',
-        'kind',
-        'model / actor',
-        '>tokens in/out/read/write',
-        '>amount (USD)',
-        '>balance (USD)',
-      ],
-      rows,
-    ) +
-    more(next_cursor) +
-    archived
-  );
-}
-
 export function printHolds({ data }: OperationOutput<'listHolds'>): string {
   if (data.length === 0) return 'No holds.';
   const rows = data.map((hold) => [
@@ -443,7 +406,8 @@ function stateOf(key: { readonly state: string; readonly is_active: boolean }): 
   return key.state === 'active' && !key.is_active ? 'inactive (spent or expired)' : key.state;
 }
 
-function tokensOf(usage: {
+/** Input, output, cache reads and cache writes. */
+export function tokensOf(usage: {
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly cache_read_input_tokens: number;
@@ -457,9 +421,22 @@ function tokensOf(usage: {
   ].join('/');
 }
 
-/** A heading that begins with `>` is a column of numbers, aligned at its end. */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+/**
+ * A heading that begins with `>` is a column of numbers, aligned at its end.
+ *
+ * @param widths - The widths of columns in which long texts are wrapped, by their headings.
+ */
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  widths: Readonly<Record<string, number>> = {},
+): string {
   const made = new Table({
+    colWidths: headings.map((heading) => {
+      const width = widths[heading];
+      return width === undefined ? null : width + PADDING;
+    }),
+    wordWrap: true,
     head: headings.map((heading) => heading.replace(/^>/, '')),
     colAligns: headings.map((heading) => (heading.startsWith('>') ? 'right' : 'left')),
     style: { head: [], border: [], compact: true },
@@ -467,6 +444,9 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   made.push(...rows.map((row) => [...row]));
   return made.toString();
 }
+
+/** The blanks beside the text of a cell. */
+const PADDING = 2;
 
 export function pairs(values: Readonly<Record<string, string>>): string {
   const width = Math.max(...Object.keys(values).map((name) => name.length));

@@ -23,13 +23,13 @@ import {
   printEvents,
   printExport,
   printHolds,
-  printLedger,
   printModels,
   printModelsDiff,
   printRecharge,
   printTrail,
   printUsage,
 } from './print.js';
+import { printEntry, printLedger } from './print-ledger.js';
 import { showProgress } from './progress.js';
 import { printAudits, printBooks, printToday } from './print-overview.js';
 import { addReconcile } from './reconcile-command.js';
@@ -262,6 +262,11 @@ function addLedger(ledger: Command): void {
         printLedger,
       ),
     );
+  withJson(
+    ledger.command('show').argument('<entry_id>').description('show everything about one entry'),
+  ).action((entryId: string, options: OutputOptions) =>
+    run(options, (call) => call('showEntry', { entry_id: entryId }), printEntry),
+  );
   ledger
     .command('audit')
     .description('recompute every amount, sequence and balance; exits with 1 on any difference')
