@@ -248,6 +248,7 @@ describe('what the gateway answers', () => {
     await call('showStatement', { account_id, month });
     await call('showBooks', { month });
     await call('listLedger', {});
+    await call('showEntry', { entry_id: request_id });
     await call('listUsage', { ...range, by: 'hour,model,account,key,endpoint' });
     await call('listUsage', { ...range, by: 'day' });
     await call('auditLedger', {});

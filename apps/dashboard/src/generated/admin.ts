@@ -398,6 +398,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/ledger/{entry_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** One entry of the ledger */
+        readonly get: operations["showEntry"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/usage": {
         readonly parameters: {
             readonly query?: never;
@@ -1023,6 +1040,12 @@ export interface components {
             readonly delivered_at: components["schemas"]["Time"] | null;
             readonly last_error: string | null;
         };
+        readonly FirstCredit: {
+            readonly amount_usd: components["schemas"]["Usd"];
+            /** @enum {string} */
+            readonly source: "paid" | "promotional";
+            readonly expires_at: components["schemas"]["Time"] | null;
+        };
         readonly Hold: {
             /** @constant */
             readonly object: "hold";
@@ -1120,6 +1143,7 @@ export interface components {
             readonly usable_keys: number;
             readonly created_at: components["schemas"]["Time"];
             readonly last_charged_at: components["schemas"]["Time"] | null;
+            readonly first_credit: components["schemas"]["FirstCredit"] | null;
             readonly replayed: boolean;
         };
         readonly NewKey: {
@@ -1174,6 +1198,7 @@ export interface components {
             readonly last_charged_at: components["schemas"]["Time"] | null;
             readonly external_id: string | null;
             readonly account: components["schemas"]["Account"];
+            readonly first_credit: components["schemas"]["FirstCredit"] | null;
             readonly replayed: boolean;
             readonly api_key: string | null;
             readonly message?: string;
@@ -2604,6 +2629,31 @@ export interface operations {
                         readonly next_cursor: string | null;
                         readonly archived_until: components["schemas"]["Time"] | null;
                     };
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
+    readonly showEntry: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly entry_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChargeEntry"] | components["schemas"]["BookingEntry"];
                 };
             };
             readonly 429: components["responses"]["Limited"];

@@ -6,6 +6,7 @@ import type { ListOrder } from '@gateway/balance-store';
 import { statementCsv } from '../operations/statement-lines.js';
 import { statementPage } from '../operations/statement-page.js';
 import { topUpOf, withTopUp } from './key-commands.js';
+import { withOperations } from './operations-access.js';
 import {
   integer,
   metadataText,
@@ -13,15 +14,18 @@ import {
   orderOption,
   pair,
   run,
+  runList,
+  show,
   time,
   withFormats,
   withJson,
 } from './output.js';
-import type { OutputOptions } from './output.js';
+import type { FormatOptions, OutputOptions } from './output.js';
 import {
   printAccount,
   printAccounts,
   printAdjustment,
+  printCreatedAccount,
   printErasure,
   printStatement,
   printTopUp,
@@ -48,7 +52,7 @@ interface UpdateOptions extends OutputOptions {
   readonly lowBalance?: string;
 }
 
-interface ListOptions extends OutputOptions {
+interface ListOptions extends FormatOptions {
   readonly limit: number;
   readonly order: ListOrder;
   readonly after?: string;
@@ -64,7 +68,7 @@ interface AdjustOptions extends OutputOptions {
   readonly reference?: string;
 }
 
-interface StatementOptions extends OutputOptions {
+interface StatementOptions extends FormatOptions {
   readonly html?: boolean;
 }
 
@@ -78,17 +82,19 @@ export function addAccounts(accounts: Command): void {
     .option('--external-id <id>', 'only the account with this id of your own')
     .option('--metadata <name=value>', 'only accounts with this metadata pair', pair)
     .action((options: ListOptions) =>
-      run(
+      runList(
         options,
-        (call) =>
-          call('listAccounts', {
+        {
+          name: 'listAccounts',
+          input: {
             limit: options.limit,
             order: options.order,
             after: options.after,
             name: options.name,
             external_id: options.externalId,
             metadata: metadataText(options.metadata),
-          }),
+          },
+        },
         printAccounts,
       ),
     );
@@ -164,7 +170,7 @@ function addCreation(accounts: Command): void {
             credit_expires_at: options.creditExpiresAt,
             idempotency_key: options.id,
           }),
-        printAccount,
+        printCreatedAccount,
       ),
     );
 }
@@ -248,12 +254,12 @@ function addMoney(accounts: Command): void {
       .description('all credits and charges of a month, with exact amounts'),
   )
     .option('--html', 'print a page for a browser, to be printed or sent')
-    .action((accountId: string, month: string, options: StatementOptions) =>
-      run(
-        options,
-        (call) => call('showStatement', { account_id: accountId, month }),
-        options.html === true ? statementPage : printStatement,
-        statementCsv,
-      ),
-    );
+    .action(async (accountId: string, month: string, options: StatementOptions) => {
+      const statement = await withOperations((call) =>
+        call('showStatement', { account_id: accountId, month }),
+      );
+      const { json, csv, html } = options;
+      if (csv === true && json !== true) process.stdout.write(statementCsv(statement));
+      else show(options, statement, html === true ? statementPage : printStatement);
+    });
 }

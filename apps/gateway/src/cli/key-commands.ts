@@ -12,11 +12,12 @@ import {
   orderOption,
   pair,
   run,
+  runList,
   time,
   withFormats,
   withJson,
 } from './output.js';
-import type { OutputOptions } from './output.js';
+import type { FormatOptions, OutputOptions } from './output.js';
 import {
   printCreatedKey,
   printKey,
@@ -60,7 +61,7 @@ interface UpdateOptions extends KeyOptions {
   readonly expiresAt?: string;
 }
 
-interface ListOptions extends OutputOptions {
+interface ListOptions extends FormatOptions {
   readonly limit: number;
   readonly order: ListOrder;
   readonly after?: string;
@@ -125,10 +126,11 @@ export function addKeys(keys: Command): void {
     .option('--metadata <name=value>', 'only keys with this metadata pair', pair)
     .option('--pepper <which>', 'previous: only keys that need KEY_PEPPER_PREVIOUS')
     .action((options: ListOptions) =>
-      run(
+      runList(
         options,
-        (call) =>
-          call('listKeys', {
+        {
+          name: 'listKeys',
+          input: {
             limit: options.limit,
             order: options.order,
             after: options.after,
@@ -137,7 +139,8 @@ export function addKeys(keys: Command): void {
             external_id: options.externalId,
             metadata: metadataText(options.metadata),
             pepper: options.pepper,
-          }),
+          },
+        },
         printKeys,
       ),
     );

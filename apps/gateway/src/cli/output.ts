@@ -2,12 +2,15 @@
 
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import { csvOf } from '../operations/csv.js';
-import type { CallOperation } from '../operations/operations.js';
+import type { CallOperation, OperationInput, OperationOutput } from '../operations/operations.js';
+import type { ListName } from './list-csv.js';
 import { withOperations } from './operations-access.js';
 
 export interface OutputOptions {
   readonly json?: boolean;
+}
+
+export interface FormatOptions extends OutputOptions {
   readonly csv?: boolean;
 }
 
@@ -15,46 +18,32 @@ export async function run<Result>(
   options: OutputOptions,
   operate: (call: CallOperation) => Promise<Result>,
   print: (result: Result) => string,
-  writeCsv: (result: Result) => string = listCsv,
 ): Promise<void> {
-  show(options, await withOperations(operate), print, writeCsv);
+  show(options, await withOperations(operate), print);
+}
+
+/** Runs an operation whose result is a list. */
+export async function runList<Name extends ListName>(
+  options: FormatOptions,
+  list: { readonly name: Name; readonly input: OperationInput<Name> },
+  print: (result: OperationOutput<Name>) => string,
+): Promise<void> {
+  const result = await withOperations((call) => call(list.name, list.input));
+  if (options.csv === true && options.json !== true) {
+    // Loaded only here, because the schemas of all results take time to build.
+    const { listCsv } = await import('./list-csv.js');
+    process.stdout.write(listCsv(list.name, result.data));
+  } else {
+    show(options, result, print);
+  }
 }
 
 export function show<Result>(
-  options: OutputOptions,
+  { json = false }: OutputOptions,
   result: Result,
   print: (result: Result) => string,
-  writeCsv: (result: Result) => string = listCsv,
 ): void {
-  process.stdout.write(textOf(result, options, print, writeCsv));
-}
-
-function textOf<Result>(
-  result: Result,
-  { json = false, csv = false }: OutputOptions,
-  print: (result: Result) => string,
-  writeCsv: (result: Result) => string,
-): string {
-  if (json) return `${JSON.stringify(result, null, 2)}\n`;
-  return csv ? writeCsv(result) : `${print(result)}\n`;
-}
-
-/** The items of a list as CSV, with a column for each member, nested ones included. */
-function listCsv(result: unknown): string {
-  const { data } = result as { readonly data: readonly object[] };
-  const rows = data.map((item) => flatten(item));
-  return csvOf([...new Set(rows.flatMap((row) => Object.keys(row)))], rows);
-}
-
-function flatten(item: object, prefix = ''): Record<string, unknown> {
-  return Object.assign(
-    {},
-    ...Object.entries(item).map(([name, value]: [string, unknown]) =>
-      typeof value === 'object' && value !== null && !Array.isArray(value)
-        ? flatten(value, `${prefix}${name}.`)
-        : { [`${prefix}${name}`]: value },
-    ),
-  ) as Record<string, unknown>;
+  process.stdout.write(`${json ? JSON.stringify(result, null, 2) : print(result)}\n`);
 }
 
 /** Adds the option of a command that prints a single result. */

@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import { integer, run, withFormats, withJson } from './output.js';
-import type { OutputOptions } from './output.js';
+import { integer, run, runList, withFormats, withJson } from './output.js';
+import type { FormatOptions, OutputOptions } from './output.js';
 import {
   printPayment,
   printPaymentMoney,
@@ -15,9 +15,9 @@ import {
   printUnbooked,
 } from './print-payments.js';
 
-interface PageOptions extends OutputOptions {
+interface PageOptions extends FormatOptions {
   readonly limit: number;
-  readonly cursor?: string;
+  readonly after?: string;
 }
 
 interface ListOptions extends PageOptions {
@@ -46,14 +46,16 @@ export function addPayments(payments: Command): void {
   withPages(withFormats(payments.command('list').description('list payments, newest first')))
     .option('--account <account_id>', 'only those of this account')
     .action((options: ListOptions) =>
-      run(
+      runList(
         options,
-        (call) =>
-          call('listPayments', {
+        {
+          name: 'listPayments',
+          input: {
             account_id: options.account,
             limit: options.limit,
-            cursor: options.cursor,
-          }),
+            cursor: options.after,
+          },
+        },
         printPayments,
       ),
     );
@@ -72,9 +74,9 @@ export function addPayments(payments: Command): void {
         .description('payments that the provider has and the ledger lacks'),
     ),
   ).action((options: PageOptions) =>
-    run(
+    runList(
       options,
-      (call) => call('listUnbookedPayments', { limit: options.limit, cursor: options.cursor }),
+      { name: 'listUnbookedPayments', input: { limit: options.limit, cursor: options.after } },
       printUnbooked,
     ),
   );
@@ -166,9 +168,9 @@ export function addPromoCodes(codes: Command): void {
   );
   withPages(withFormats(codes.command('list').description('list codes, newest first'))).action(
     (options: PageOptions) =>
-      run(
+      runList(
         options,
-        (call) => call('listPromoCodes', { limit: options.limit, cursor: options.cursor }),
+        { name: 'listPromoCodes', input: { limit: options.limit, cursor: options.after } },
         printPromoCodes,
       ),
   );
@@ -177,5 +179,5 @@ export function addPromoCodes(codes: Command): void {
 function withPages(command: Command): Command {
   return command
     .option('--limit <n>', 'at most this many', integer, 100)
-    .option('--cursor <cursor>', 'continue after a page');
+    .option('--after <cursor>', 'continue after the previous page');
 }

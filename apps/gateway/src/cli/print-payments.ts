@@ -39,7 +39,7 @@ export function printPayments({ data, next_cursor }: OperationOutput<'listPaymen
     payment.reference ?? '',
   ]);
   const headings = ['time', 'payment', 'account', 'state', 'by', '>amount (USD)', 'reference'];
-  return table(headings, rows) + more(next_cursor, '--cursor');
+  return table(headings, rows) + more(next_cursor);
 }
 
 export function printUnbooked({
@@ -56,7 +56,7 @@ export function printUnbooked({
     `${String(entry.amount_cents)} ${entry.currency}`,
   ]);
   const headings = ['time', 'what', 'id', 'reason', 'account', '>smallest units'];
-  return table(headings, rows) + more(next_cursor, '--cursor');
+  return table(headings, rows) + more(next_cursor);
 }
 
 export function printReconciliation({
@@ -97,7 +97,5 @@ export function printPromoCodes({ data, next_cursor }: OperationOutput<'listProm
     `${String(code.redemptions)} of ${String(code.max_redemptions)}`,
     code.expires_at ?? 'never',
   ]);
-  return (
-    table(['code', '>amount (USD)', '>redeemed', 'expires'], rows) + more(next_cursor, '--cursor')
-  );
+  return table(['code', '>amount (USD)', '>redeemed', 'expires'], rows) + more(next_cursor);
 }

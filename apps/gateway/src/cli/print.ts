@@ -13,7 +13,23 @@ export function printCreatedKey(key: OperationOutput<'createKey'>): string {
     key.api_key === null
       ? 'Created before: nothing changed. For a new credential: keys rotate.'
       : `API key (shown this once): ${key.api_key}`;
-  return `${printKey(key)}\n\n${credential}`;
+  return `${printKey(key)}${firstCreditLine(key)}\n\n${credential}`;
+}
+
+export function printCreatedAccount(account: OperationOutput<'createAccount'>): string {
+  return printAccount(account) + firstCreditLine(account);
+}
+
+function firstCreditLine({
+  first_credit,
+}: Pick<OperationOutput<'createAccount'>, 'first_credit'>): string {
+  if (first_credit === null) return '';
+  return `\nfirst credit: ${first_credit.amount_usd} USD, ${originOf(first_credit)}`;
+}
+
+function originOf(credit: { readonly source: string; readonly expires_at: string | null }): string {
+  const { source, expires_at } = credit;
+  return `${source}, ${expires_at === null ? 'does not expire' : `until ${expires_at}`}`;
 }
 
 export function printLink({ path, expires_at }: OperationOutput<'createLink'>): string {
@@ -60,16 +76,15 @@ export function printKeys({ data, next_cursor }: OperationOutput<'listKeys'>): s
     return 'No keys yet. Create one with: keys create --name <name> --balance 5';
   const rows = data.map((key) => [
     key.id,
+    key.account_id,
     key.name,
     key.hint,
     stateOf(key),
     key.balance_usd,
     key.spent_usd,
   ]);
-  return (
-    table(['id', 'name', 'key', 'state', '>balance (USD)', '>spent (USD)'], rows) +
-    more(next_cursor, '--after')
-  );
+  const headings = ['id', 'account', 'name', 'key', 'state', '>balance (USD)', '>spent (USD)'];
+  return table(headings, rows) + more(next_cursor);
 }
 
 export function printTopUp(topUp: OperationOutput<'topUp'>): string {
@@ -80,12 +95,25 @@ export function printTopUp(topUp: OperationOutput<'topUp'>): string {
     'amount (USD)': topUp.amount_usd,
     'balance (USD)': topUp.balance_usd,
     'active keys': String(topUp.active_keys),
-  })}${topUp.is_active ? '' : `\n${NOBODY}`}`;
+  })}${whyNoKeyIsActive(topUp)}`;
+}
+
+/** A line that says why no key of the account can make requests. Empty if one can. */
+function whyNoKeyIsActive(account: {
+  readonly balance_usd: string;
+  readonly active_keys: number;
+}): string {
+  if (account.active_keys > 0) return '';
+  const [, missing] = /^-(.+)$/.exec(account.balance_usd) ?? [];
+  if (missing !== undefined) {
+    return `\nThe balance is below zero: more than ${missing} USD must be credited before its keys can be used again.`;
+  }
+  return `\n${NOBODY}`;
 }
 
 const NOBODY =
-  'No key of this account can make requests now: the balance is at or below zero, or its keys are ' +
-  'suspended, revoked or expired.';
+  'No key of this account can make requests now: the balance is zero, or its keys are suspended, ' +
+  'revoked or expired.';
 
 type Caps = OperationOutput<'showKey'>['caps'];
 
@@ -108,10 +136,7 @@ function metadataOf(metadata: Readonly<Record<string, string>>): Readonly<Record
 export function printAccount(
   account: OperationOutput<'updateAccount'> & Partial<OperationOutput<'showAccount'>>,
 ): string {
-  const lots = (account.unspent?.lots ?? []).map((lot) => {
-    const until = lot.expires_at === null ? 'does not expire' : `until ${lot.expires_at}`;
-    return `${lot.remaining_usd} ${lot.source}, ${until}`;
-  });
+  const lots = (account.unspent?.lots ?? []).map((lot) => `${lot.remaining_usd} ${originOf(lot)}`);
   return pairs({
     id: account.id,
     name: account.name,
@@ -154,7 +179,7 @@ export function printAccounts({ data, next_cursor }: OperationOutput<'listAccoun
     account.spent_usd,
   ]);
   const headings = ['id', 'name', 'external id', '>keys', '>balance (USD)', '>spent (USD)'];
-  return table(headings, rows) + more(next_cursor, '--after');
+  return table(headings, rows) + more(next_cursor);
 }
 
 export function printAdjustment(adjustment: OperationOutput<'adjustBalance'>): string {
@@ -165,7 +190,7 @@ export function printAdjustment(adjustment: OperationOutput<'adjustBalance'>): s
     reason: adjustment.reason,
     'balance (USD)': adjustment.balance_usd,
     'active keys': String(adjustment.active_keys),
-  })}${adjustment.active_keys === 0 ? `\n${NOBODY}` : ''}`;
+  })}${whyNoKeyIsActive(adjustment)}`;
 }
 
 export function printTransfer(transfer: OperationOutput<'transfer'>): string {
@@ -218,10 +243,7 @@ export function printEvents({ data, next_cursor }: OperationOutput<'listEvents'>
     event.delivered_at === null ? String(event.attempts) : 'delivered',
     event.last_error ?? '',
   ]);
-  return (
-    table(['time', 'event', 'account', '>attempts', 'last error'], rows) +
-    more(next_cursor, '--cursor')
-  );
+  return table(['time', 'event', 'account', '>attempts', 'last error'], rows) + more(next_cursor);
 }
 
 export function printTrail({ data, next_cursor }: OperationOutput<'listTrail'>): string {
@@ -233,44 +255,7 @@ export function printTrail({ data, next_cursor }: OperationOutput<'listTrail'>):
     entry.key_id ?? entry.account_id ?? '',
     JSON.stringify(entry.details),
   ]);
-  return table(['time', 'who', 'did', 'to', 'what'], rows) + more(next_cursor, '--cursor');
-}
-
-export function printLedger({
-  data,
-  next_cursor,
-  archived_until,
-}: OperationOutput<'listLedger'>): string {
-  const archived =
-    archived_until === null ? '' : `\nCharges before ${archived_until} are archived.`;
-  if (data.length === 0) return `No entries.${archived}`;
-  const rows = data.map((entry) => [
-    entry.created_at,
-    entry.kind === 'charge' ? entry.key_id : entry.account_id,
-    entry.seq,
-    entry.kind,
-    entry.kind === 'charge' ? entry.model : entry.actor,
-    entry.kind === 'charge' ? tokensOf(entry.usage) : '',
-    entry.amount_usd,
-    entry.balance_after_usd,
-  ]);
-  return (
-    table(
-      [
-        'time',
-        'key / account',
-        '>seq',
-        'kind',
-        'model / actor',
-        '>tokens in/out/read/write',
-        '>amount (USD)',
-        '>balance (USD)',
-      ],
-      rows,
-    ) +
-    more(next_cursor, '--cursor') +
-    archived
-  );
+  return table(['time', 'who', 'did', 'to', 'what'], rows) + more(next_cursor);
 }
 
 export function printHolds({ data }: OperationOutput<'listHolds'>): string {
@@ -408,7 +393,8 @@ function stateOf(key: { readonly state: string; readonly is_active: boolean }): 
   return key.state === 'active' && !key.is_active ? 'inactive (spent or expired)' : key.state;
 }
 
-function tokensOf(usage: {
+/** Input, output, cache reads and cache writes. */
+export function tokensOf(usage: {
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly cache_read_input_tokens: number;
@@ -422,9 +408,22 @@ function tokensOf(usage: {
   ].join('/');
 }
 
-/** A heading that begins with `>` is a column of numbers, aligned at its end. */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+/**
+ * A heading that begins with `>` is a column of numbers, aligned at its end.
+ *
+ * @param widths - The widths of columns in which long texts are wrapped, by their headings.
+ */
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  widths: Readonly<Record<string, number>> = {},
+): string {
   const made = new Table({
+    colWidths: headings.map((heading) => {
+      const width = widths[heading];
+      return width === undefined ? null : width + PADDING;
+    }),
+    wordWrap: true,
     head: headings.map((heading) => heading.replace(/^>/, '')),
     colAligns: headings.map((heading) => (heading.startsWith('>') ? 'right' : 'left')),
     style: { head: [], border: [], compact: true },
@@ -433,6 +432,9 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   return made.toString();
 }
 
+/** The blanks beside the text of a cell. */
+const PADDING = 2;
+
 export function pairs(values: Readonly<Record<string, string>>): string {
   const width = Math.max(...Object.keys(values).map((name) => name.length));
   return Object.entries(values)
@@ -440,6 +442,6 @@ export function pairs(values: Readonly<Record<string, string>>): string {
     .join('\n');
 }
 
-export function more(cursor: string | null, option: string): string {
-  return cursor === null ? '' : `\nMore: ${option} ${cursor}`;
+export function more(cursor: string | null): string {
+  return cursor === null ? '' : `\nMore: --after ${cursor}`;
 }

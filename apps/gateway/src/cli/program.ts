@@ -14,8 +14,8 @@ import { addArchive } from './archive-commands.js';
 import { auditWithProgress } from './audit-command.js';
 import { checkConfig } from './check-config.js';
 import { addKeys } from './key-commands.js';
-import { integer, run, show, time, withFormats, withJson } from './output.js';
-import type { OutputOptions } from './output.js';
+import { integer, run, runList, show, time, withFormats, withJson } from './output.js';
+import type { FormatOptions, OutputOptions } from './output.js';
 import { addPayments, addPromoCodes } from './payment-commands.js';
 import {
   printAudit,
@@ -23,13 +23,13 @@ import {
   printEvents,
   printExport,
   printHolds,
-  printLedger,
   printModels,
   printModelsDiff,
   printRecharge,
   printTrail,
   printUsage,
 } from './print.js';
+import { printEntry, printLedger } from './print-ledger.js';
 import { showProgress } from './progress.js';
 import { printAudits, printBooks, printToday } from './print-overview.js';
 import { addReconcile } from './reconcile-command.js';
@@ -93,18 +93,13 @@ export function createProgram(): Command {
     .action((options: OutputOptions) =>
       run(options, (call) => call('compareModels', {}), printModelsDiff),
     );
-  models
-    .command('list')
-    .description('list models and rates')
-    .option('--json', 'print JSON')
-    .option('--csv', 'print CSV')
-    .action((options: OutputOptions) =>
-      run(options, (call) => call('listModels', {}), printModels),
-    );
+  withFormats(models.command('list').description('list models and rates')).action(
+    (options: FormatOptions) => runList(options, { name: 'listModels', input: {} }, printModels),
+  );
   return program;
 }
 
-interface UsageOptions extends OutputOptions {
+interface UsageOptions extends FormatOptions {
   readonly by: string;
   readonly from: string;
   readonly until?: string;
@@ -115,18 +110,18 @@ interface UsageOptions extends OutputOptions {
   readonly top?: number;
 }
 
-interface EventOptions extends OutputOptions {
+interface EventOptions extends FormatOptions {
   readonly state?: 'pending' | 'delivered' | 'undelivered';
   readonly account?: string;
   readonly limit: number;
-  readonly cursor?: string;
+  readonly after?: string;
 }
 
-interface TrailOptions extends OutputOptions {
+interface TrailOptions extends FormatOptions {
   readonly account?: string;
   readonly key?: string;
   readonly limit: number;
-  readonly cursor?: string;
+  readonly after?: string;
 }
 
 function addReports(program: Command): void {
@@ -146,10 +141,11 @@ function addReports(program: Command): void {
     .option('--sort <figure>', 'largest first, by charged, requests or tokens')
     .option('--top <n>', 'at most this many', integer)
     .action((options: UsageOptions) =>
-      run(
+      runList(
         options,
-        (call) =>
-          call('listUsage', {
+        {
+          name: 'listUsage',
+          input: {
             by: options.by,
             from: options.from,
             until: options.until ?? new Date().toISOString(),
@@ -158,7 +154,8 @@ function addReports(program: Command): void {
             model: options.model,
             sort: options.sort,
             top: options.top,
-          }),
+          },
+        },
         printUsage,
       ),
     );
@@ -167,30 +164,34 @@ function addReports(program: Command): void {
       .command('books')
       .argument('<month>', 'such as 2026-11')
       .description('credits, adjustments, charges and balances of a month, by account and in all'),
-  ).action((month: string, options: OutputOptions) =>
-    run(options, (call) => call('showBooks', { month }), printBooks),
+  ).action((month: string, options: FormatOptions) =>
+    runList(options, { name: 'showBooks', input: { month } }, printBooks),
   );
   withJson(program.command('today').description('spend, balances and requests at a glance')).action(
     (options: OutputOptions) => run(options, (call) => call('showToday', {}), printToday),
   );
   withFormats(
     program.command('audits').description('list audits of the running gateway, newest first'),
-  ).action((options: OutputOptions) => run(options, (call) => call('listAudits', {}), printAudits));
+  ).action((options: FormatOptions) =>
+    runList(options, { name: 'listAudits', input: {} }, printAudits),
+  );
   withFormats(program.command('events').description('list events and their delivery, oldest first'))
     .option('--state <state>', 'pending, delivered or undelivered')
     .option('--account <account_id>', 'only those of this account')
     .option('--limit <n>', 'at most this many', integer, 100)
-    .option('--cursor <cursor>', 'continue after the previous page')
+    .option('--after <cursor>', 'continue after the previous page')
     .action((options: EventOptions) =>
-      run(
+      runList(
         options,
-        (call) =>
-          call('listEvents', {
+        {
+          name: 'listEvents',
+          input: {
             state: options.state,
             account_id: options.account,
             limit: options.limit,
-            cursor: options.cursor,
-          }),
+            cursor: options.after,
+          },
+        },
         printEvents,
       ),
     );
@@ -198,23 +199,25 @@ function addReports(program: Command): void {
     .option('--account <account_id>', 'only those of this account')
     .option('--key <key_id>', 'only those of this key')
     .option('--limit <n>', 'at most this many', integer, 100)
-    .option('--cursor <cursor>', 'continue after the previous page')
+    .option('--after <cursor>', 'continue after the previous page')
     .action((options: TrailOptions) =>
-      run(
+      runList(
         options,
-        (call) =>
-          call('listTrail', {
+        {
+          name: 'listTrail',
+          input: {
             account_id: options.account,
             key_id: options.key,
             limit: options.limit,
-            cursor: options.cursor,
-          }),
+            cursor: options.after,
+          },
+        },
         printTrail,
       ),
     );
 }
 
-interface LedgerOptions extends OutputOptions {
+interface LedgerOptions extends FormatOptions {
   readonly account?: string;
   readonly key?: string;
   readonly kind?: 'charge' | 'top_up' | 'adjustment' | 'expiry';
@@ -222,7 +225,7 @@ interface LedgerOptions extends OutputOptions {
   readonly from?: string;
   readonly until?: string;
   readonly limit: number;
-  readonly cursor?: string;
+  readonly after?: string;
 }
 
 interface AuditOptions extends OutputOptions {
@@ -231,9 +234,7 @@ interface AuditOptions extends OutputOptions {
 }
 
 function addLedger(ledger: Command): void {
-  ledger
-    .command('list')
-    .description('list entries, newest first')
+  withFormats(ledger.command('list').description('list entries, newest first'))
     .option('--account <account_id>', 'only those of this account')
     .option('--key <key_id>', 'only charges of this key, and the other entries of its account')
     .option('--kind <kind>', 'charge, top_up, adjustment or expiry')
@@ -241,14 +242,13 @@ function addLedger(ledger: Command): void {
     .option('--from <time>', 'only entries from this time or day on, such as 2026-01-01', time)
     .option('--until <time>', 'only entries before this time or day', time)
     .option('--limit <n>', 'at most this many', integer, 50)
-    .option('--cursor <cursor>', 'continue after the previous page')
-    .option('--json', 'print JSON')
-    .option('--csv', 'print CSV')
+    .option('--after <cursor>', 'continue after the previous page')
     .action((options: LedgerOptions) =>
-      run(
+      runList(
         options,
-        (call) =>
-          call('listLedger', {
+        {
+          name: 'listLedger',
+          input: {
             account_id: options.account,
             key_id: options.key,
             kind: options.kind,
@@ -256,11 +256,17 @@ function addLedger(ledger: Command): void {
             from: options.from,
             until: options.until,
             limit: options.limit,
-            cursor: options.cursor,
-          }),
+            cursor: options.after,
+          },
+        },
         printLedger,
       ),
     );
+  withJson(
+    ledger.command('show').argument('<entry_id>').description('show everything about one entry'),
+  ).action((entryId: string, options: OutputOptions) =>
+    run(options, (call) => call('showEntry', { entry_id: entryId }), printEntry),
+  );
   ledger
     .command('audit')
     .description('recompute every amount, sequence and balance; exits with 1 on any difference')
@@ -325,18 +331,18 @@ function addLedger(ledger: Command): void {
       process.stdout.write(`${await backUpLedger(to)}\n`);
     });
   addArchive(ledger);
-  ledger
-    .command('holds')
-    .description('list amounts held for requests (OVERDRAFT=none), newest first')
+  withFormats(
+    ledger
+      .command('holds')
+      .description('list amounts held for requests (OVERDRAFT=none), newest first'),
+  )
     .option('--state <state>', 'orphaned: not charged, not released; live: in flight', 'orphaned')
     .option('--limit <n>', 'at most this many', integer, 100)
-    .option('--json', 'print JSON')
-    .option('--csv', 'print CSV')
     .action(
-      (options: OutputOptions & { readonly state: 'live' | 'orphaned'; readonly limit: number }) =>
-        run(
+      (options: FormatOptions & { readonly state: 'live' | 'orphaned'; readonly limit: number }) =>
+        runList(
           options,
-          (call) => call('listHolds', { state: options.state, limit: options.limit }),
+          { name: 'listHolds', input: { state: options.state, limit: options.limit } },
           printHolds,
         ),
     );

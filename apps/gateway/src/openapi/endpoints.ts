@@ -360,6 +360,7 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   showStatement: 'The statement of a month',
   showBooks: 'The books of a month: credits, adjustments and charges of each account and in all',
   listLedger: 'Entries of the ledger, newest first',
+  showEntry: 'One entry of the ledger',
   listUsage: 'Sums of charges',
   auditLedger: 'Audits the ledger, and answers when the audit is done',
   compareWitness: 'Compares the ledger with usage that clients received',

@@ -27,6 +27,7 @@ export const operationOutputs = {
   showStatement: schema.statement,
   showBooks: schema.books,
   listLedger: schema.listOf(schema.entry).extend({ archived_until: schema.time.nullable() }),
+  showEntry: schema.entry,
   listUsage: schema.listOf(schema.usageSum),
   auditLedger: schema.audit,
   compareWitness: schema.witnessComparison,

@@ -109,10 +109,20 @@ export const accountWithCredits = account
   })
   .meta({ id: 'AccountWithCredits' });
 
-export const newAccount = account.extend({ replayed: z.boolean() }).meta({ id: 'NewAccount' });
+const firstCredit = z
+  .strictObject({
+    amount_usd: usd,
+    source: z.enum(['paid', 'promotional']),
+    expires_at: orNull(time),
+  })
+  .meta({ id: 'FirstCredit' });
+export const newAccount = account
+  .extend({ first_credit: orNull(firstCredit), replayed: z.boolean() })
+  .meta({ id: 'NewAccount' });
 export const newKey = key
   .extend({
     account,
+    first_credit: orNull(firstCredit),
     replayed: z.boolean(),
     api_key: orNull(text),
     message: text.exactOptional(),

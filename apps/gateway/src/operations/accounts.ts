@@ -18,8 +18,8 @@ import {
   pageSize,
   reference,
   signedAmountUsd,
-  time,
 } from './fields.js';
+import { firstCreditFields, firstCreditOf, firstCreditView } from './first-credit.js';
 import { createdOf, cursorBehind, refusingTakenIds } from './keys.js';
 import { OperationError, conflict, list, notFound, operation } from './operation.js';
 import { STATEMENT_FORMATS, statementFormat } from './statement-formats.js';
@@ -38,12 +38,11 @@ export const accountOperations = {
       external_id: externalId.optional(),
       metadata: metadata.optional(),
       low_balance_usd: amountUsd.optional(),
-      balance_usd: amountUsd.optional(),
-      credit_source: z.enum(['paid', 'promotional']).default('paid'),
-      credit_expires_at: time.optional(),
+      ...firstCreditFields,
       idempotency_key: bookingId.optional(),
     }),
     async run(input, { store, lowBalance, by }) {
+      const credit = firstCreditOf(input);
       const created = await store.create({
         creationId: input.idempotency_key,
         account: {
@@ -52,18 +51,12 @@ export const accountOperations = {
           metadata: input.metadata,
           lowBalance: input.low_balance_usd ?? lowBalance,
         },
-        credit:
-          input.balance_usd === undefined
-            ? undefined
-            : {
-                amount: input.balance_usd,
-                source: input.credit_source,
-                expiresAt: input.credit_expires_at,
-              },
+        credit,
         by,
       });
       return {
         ...accountView(createdOf(created).account),
+        first_credit: firstCreditView(credit),
         replayed: created.outcome === 'replayed',
       };
     },

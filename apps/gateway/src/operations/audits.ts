@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
 import type { AuditJob } from './audit-jobs.js';
 import { anchor } from './fields.js';
+import { archivedNote } from './ledger.js';
 import type { LiveGateway } from './live.js';
 import { conflict, list, notFound, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
@@ -64,9 +65,7 @@ export const auditOperations = {
       const keyId = entry?.kind === 'charge' ? entry.keyId : hold?.keyId;
       const key = keyId === undefined ? undefined : await store.getKey(keyId);
       if (key === undefined) {
-        const archived = (await store.listArchives()).at(-1)?.until.toISOString();
-        const since = archived === undefined ? '' : `; charges before ${archived} are archived`;
-        throw notFound('request_id', `charge or hold${since}`);
+        throw notFound('request_id', `charge or hold${await archivedNote(store)}`);
       }
       const account = await store.getAccount(key.accountId);
       const charge = entry?.kind === 'charge' ? entry : undefined;

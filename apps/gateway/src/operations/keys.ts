@@ -24,6 +24,7 @@ import {
   reference,
   time,
 } from './fields.js';
+import { creditSource, firstCreditFields, firstCreditOf, firstCreditView } from './first-credit.js';
 import { conflict, externalIdTaken, list, notFound, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
 import { linkView } from '../read-links.js';
@@ -31,7 +32,6 @@ import { accountView, keyView } from './views.js';
 
 const oneKey = z.strictObject({ key_id: keyId });
 const REVOKED = 'this key is revoked, which cannot be undone: create another key for its account';
-const creditSource = z.enum(['paid', 'promotional']).default('paid');
 
 export const keyOperations = {
   createKey: operation({
@@ -50,9 +50,7 @@ export const keyOperations = {
         account_external_id: externalId.optional(),
         account_metadata: metadata.optional(),
         low_balance_usd: amountUsd.optional(),
-        balance_usd: amountUsd.optional(),
-        credit_source: creditSource,
-        credit_expires_at: time.optional(),
+        ...firstCreditFields,
         idempotency_key: bookingId.optional(),
       })
       .refine(
@@ -63,6 +61,7 @@ export const keyOperations = {
         },
       ),
     async run(input, { store, defaultLimits, lowBalance, by }) {
+      const credit = firstCreditOf(input);
       const created = await store.create({
         creationId: input.idempotency_key,
         account:
@@ -84,14 +83,7 @@ export const keyOperations = {
           models: input.models,
           caps: capsOf(input),
         },
-        credit:
-          input.balance_usd === undefined
-            ? undefined
-            : {
-                amount: input.balance_usd,
-                source: input.credit_source,
-                expiresAt: input.credit_expires_at,
-              },
+        credit,
         by,
       });
       const { account, key } = createdOf(created);
@@ -99,6 +91,7 @@ export const keyOperations = {
       return {
         ...keyView(key),
         account: accountView(account),
+        first_credit: firstCreditView(credit),
         replayed: created.outcome === 'replayed',
         api_key: created.outcome === 'created' ? (created.credential ?? null) : null,
         ...(created.outcome === 'replayed' ? { message: REPLAYED } : {}),

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { EVENT_TYPES, USAGE_DIMENSIONS } from '@gateway/balance-store';
-import type { UsageDimension, UsageSum } from '@gateway/balance-store';
+import type { BalanceStore, UsageDimension, UsageSum } from '@gateway/balance-store';
 import { auditWithEvent } from '../notifications/ledger-unsound.js';
 import { accountId, anchor, keyId, pageSize, time } from './fields.js';
 import { OperationError, list, notFound, operation } from './operation.js';
@@ -84,6 +84,18 @@ export const ledgerOperations = {
         /** If given, charges of the requested range before this time are in an archive. */
         archived_until: page.archivedUntil?.toISOString() ?? null,
       };
+    },
+  }),
+
+  showEntry: operation({
+    method: 'GET',
+    path: '/admin/ledger/:entry_id',
+    right: 'read',
+    input: z.strictObject({ entry_id: line.min(1).max(200) }),
+    async run({ entry_id }, { store }) {
+      const [entry] = await store.findEntries([entry_id]);
+      if (entry === undefined) throw notFound('entry_id', `entry${await archivedNote(store)}`);
+      return entryView(entry);
     },
   }),
 
@@ -212,6 +224,12 @@ export const ledgerOperations = {
     },
   }),
 } as const;
+
+/** Says that an entry which was not found may be archived. Empty if there is no archive. */
+export async function archivedNote(store: Pick<BalanceStore, 'listArchives'>): Promise<string> {
+  const archived = (await store.listArchives()).at(-1)?.until.toISOString();
+  return archived === undefined ? '' : `; charges before ${archived} are archived`;
+}
 
 const SORTS = {
   charged: ({ listPrice, writtenOff }: UsageSum) => listPrice - writtenOff,

@@ -1,0 +1,95 @@
+/** Ledger entries as text for a terminal: a list, and everything about one entry. */
+
+import type { OperationOutput } from '../operations/operations.js';
+import { more, pairs, table, tokensOf } from './print.js';
+
+type Entry = OperationOutput<'showEntry'>;
+type Charge = Extract<Entry, { readonly kind: 'charge' }>;
+type Booking = Exclude<Entry, Charge>;
+
+/** The ids of entries are longer than this only if somebody chose a long one. */
+const ID_WIDTH = 49;
+
+/**
+ * Each entry has several lines, because with its id a single one would be too long for a terminal.
+ * Notes are wrapped; ids never are.
+ */
+export function printLedger({
+  data,
+  next_cursor,
+  archived_until,
+}: OperationOutput<'listLedger'>): string {
+  const archived =
+    archived_until === null ? '' : `\nCharges before ${archived_until} are archived.`;
+  if (data.length === 0) return `No entries.${archived}`;
+  const rows = data.map((entry) => [
+    `${entry.created_at}\n${entry.kind === 'charge' ? entry.key_id : entry.account_id}`,
+    entryLines(entry).join('\n'),
+    entry.amount_usd,
+    entry.balance_after_usd,
+  ]);
+  const headings = ['time, key or account', 'entry', '>amount (USD)', '>balance (USD)'];
+  const width = Math.max(ID_WIDTH, ...data.map(({ id }) => id.length));
+  return table(headings, rows, { entry: width }) + more(next_cursor) + archived;
+}
+
+function entryLines(entry: Entry): readonly string[] {
+  if (entry.kind === 'charge') {
+    return [`charge, ${entry.model}, ${tokensOf(entry.usage)}`, entry.id];
+  }
+  const why = entry.reason ?? entry.source;
+  return [
+    [entry.kind, ...(why === null ? [] : [why]), `by ${entry.actor}`].join(', '),
+    entry.id,
+    ...(entry.reference === null ? [] : [`reference: ${entry.reference}`]),
+    ...(entry.note === null ? [] : [`note: ${entry.note}`]),
+  ];
+}
+
+export function printEntry(entry: Entry): string {
+  return pairs({
+    id: entry.id,
+    kind: entry.kind,
+    time: entry.created_at,
+    account: entry.account_id,
+    'number in its account': entry.seq,
+    'amount (USD)': entry.amount_usd,
+    'balance after it (USD)': entry.balance_after_usd,
+    ...(entry.kind === 'charge' ? chargePairs(entry) : bookingPairs(entry)),
+  });
+}
+
+function chargePairs(charge: Charge): Readonly<Record<string, string>> {
+  const { usage, rates } = charge;
+  const of1h = usage.cache_creation_1h_input_tokens;
+  const at = (tokens: number, rate: string) => `${String(tokens)} at ${rate} USD/M`;
+  return {
+    key: charge.key_id,
+    model: charge.model,
+    endpoint: charge.endpoint + (charge.streamed ? ', streamed' : ''),
+    'input tokens': at(usage.input_tokens, rates.input),
+    'output tokens': at(usage.output_tokens, rates.output),
+    'cache read tokens': at(usage.cache_read_input_tokens, rates.cache_read),
+    'cache write tokens (5 min)': at(
+      usage.cache_creation_input_tokens - of1h,
+      rates.cache_write_5m,
+    ),
+    'cache write tokens (1 h)': at(of1h, rates.cache_write_1h),
+    'written off (USD)': charge.written_off_usd,
+    'over a cap (USD)': charge.over_cap_usd,
+    'upstream id': charge.upstream_id ?? 'none',
+    'upstream account': charge.upstream_account ?? 'none',
+    remarks: charge.remarks ?? 'none',
+  };
+}
+
+function bookingPairs(booking: Booking): Readonly<Record<string, string>> {
+  return {
+    ...(booking.source === null ? {} : { source: booking.source }),
+    ...(booking.reason === null ? {} : { reason: booking.reason }),
+    ...(booking.kind === 'top_up' ? { expires: booking.expires_at ?? 'never' } : {}),
+    by: booking.actor,
+    reference: booking.reference ?? 'none',
+    note: booking.note ?? 'none',
+  };
+}

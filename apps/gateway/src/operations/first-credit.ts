@@ -1,0 +1,38 @@
+/** The first credit of a new account or key: its fields, and its part of the result. */
+
+import { z } from 'zod';
+import type { Creation } from '@gateway/balance-store';
+import { formatUsd } from '@gateway/billing';
+import { amountUsd, time } from './fields.js';
+
+export const creditSource = z.enum(['paid', 'promotional']).default('paid');
+
+export const firstCreditFields = {
+  balance_usd: amountUsd.optional(),
+  credit_source: creditSource,
+  credit_expires_at: time.optional(),
+};
+
+/** @returns `undefined` if there is no first credit */
+export function firstCreditOf(input: {
+  readonly balance_usd?: bigint | undefined;
+  readonly credit_source: 'paid' | 'promotional';
+  readonly credit_expires_at?: Date | undefined;
+}): Creation['credit'] {
+  if (input.balance_usd === undefined) return undefined;
+  return {
+    amount: input.balance_usd,
+    source: input.credit_source,
+    expiresAt: input.credit_expires_at,
+  };
+}
+
+/** A repetition has the same credit as the creation that it repeats. */
+export function firstCreditView(credit: Creation['credit']) {
+  if (credit === undefined) return null;
+  return {
+    amount_usd: formatUsd(credit.amount),
+    source: credit.source,
+    expires_at: credit.expiresAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,170 @@
+/** What the command line prints: lists and their pages, single results, and refusals. */
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { listCsv } from '../src/cli/list-csv.js';
+import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+import { gatewayCommand } from './support/gateway-process.js';
+
+const ADMIN_TOKEN = 'admin-token-of-the-tests';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway({ env: { ADMIN_TOKEN } });
+  await gateway.createKey({ name: 'first' });
+  const { apiKey } = await gateway.createKey({ name: 'second' });
+  expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+});
+afterAll(() => gateway.stop());
+
+/** Runs a command of the built command line, over the admin API. */
+const cli = (...args: readonly string[]) =>
+  gatewayCommand(args, { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN });
+
+/** The output of a command that succeeds. */
+async function printed(...args: readonly string[]): Promise<string> {
+  const { code, out, err } = await cli(...args);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return out;
+}
+
+describe('a list of the command line', () => {
+  it('continues after a page with --after', async () => {
+    for (const command of [['trail'], ['events'], ['ledger', 'list']]) {
+      const page = [...command, '--limit', '1'];
+      const first = await printed(...page);
+      const [, cursor = ''] = /^More: --after (\S+)$/m.exec(first) ?? [];
+      const second = await printed(...page, '--after', cursor);
+      expect(second).toContain('│');
+      expect(second).not.toBe(first);
+    }
+  });
+});
+
+describe('a list as CSV', () => {
+  const headerOf = (csv: string): string => csv.split('\r\n')[0] ?? '';
+  const lists = {
+    listKeys: () => gateway.call('listKeys', {}),
+    listAccounts: () => gateway.call('listAccounts', {}),
+    listLedger: () => gateway.call('listLedger', {}),
+    listModels: () => gateway.call('listModels', {}),
+    listUsage: () =>
+      gateway.call('listUsage', { from: '2020-01-01T00:00:00Z', until: '2099-01-01T00:00:00Z' }),
+    showBooks: () => gateway.call('showBooks', { month: new Date().toISOString().slice(0, 7) }),
+  };
+
+  it.each(Object.keys(lists) as (keyof typeof lists)[])(
+    'has the same columns whether or not it is empty: %s',
+    async (name) => {
+      const { data } = await lists[name]();
+      expect(data).not.toEqual([]);
+      expect(headerOf(listCsv(name, data))).toBe(headerOf(listCsv(name, [])));
+    },
+  );
+
+  it('has a header if it is empty', async () => {
+    const header = await printed('ledger', 'list', '--model', 'nothing', '--csv');
+    expect(header).toMatch(/^object,id,account_id,.*\r\n$/);
+    expect(header.trim().split(',')).toEqual(
+      expect.arrayContaining(['usage.input_tokens', 'rates.cache_read', 'reason', 'note']),
+    );
+  });
+
+  it('has columns for the names in metadata that its items have', async () => {
+    await gateway.createKey({ name: 'labelled', metadata: { plan: 'pro' } });
+    const [header, row] = (await printed('keys', 'list', '--name', 'labelled', '--csv')).split(
+      '\r\n',
+    );
+    const columns = header!.split(',');
+    expect(columns).not.toContain('metadata');
+    expect(row!.split(',')[columns.indexOf('metadata.plan')]).toBe('pro');
+    expect(row!.split(',')[columns.indexOf('caps.day.used_usd')]).toBe('0');
+  });
+});
+
+it('gateway keys list names the account of each key', async () => {
+  const { data } = await gateway.call('listKeys', {});
+  const list = await printed('keys', 'list');
+  for (const { id, account_id } of data) {
+    expect(list).toMatch(new RegExp(`^│ ${id} +│ ${account_id} +│`, 'm'));
+  }
+});
+
+describe('entries of the ledger', () => {
+  it('are listed with their ids, reasons, references and notes, 120 columns wide', async () => {
+    const { account } = await gateway.call('createKey', { name: 'noted', balance_usd: '1.5' });
+    const uuid = randomUUID();
+    const why = ['--reason', 'goodwill', '--reference', 'order-77'];
+    const note = 'The outage of last week hit this customer, so one day is free';
+    const adjust = ['accounts', 'adjust', account.id, '2', ...why, '--note', note, '--id', uuid];
+    await printed(...adjust);
+    const id = `gift:${'x'.repeat(50)}`;
+    await printed('accounts', 'top-up', account.id, '3', '--promotional', '--id', uuid);
+    const list = await printed('ledger', 'list', '--account', account.id);
+    for (const text of [
+      'adjustment, goodwill, by admin',
+      `adjustment:${uuid}`,
+      'reference: order-77',
+      'note: The outage of last week hit this customer,',
+      'top_up, promotional, by admin',
+      `topup:${uuid}`,
+    ]) {
+      expect(list).toContain(` ${text} `);
+    }
+    expect(Math.max(...list.split('\n').map((line) => line.length))).toBeLessThanOrEqual(120);
+
+    await printed('accounts', 'top-up', account.id, '3', '--id', id);
+    expect(await printed('ledger', 'list', '--account', account.id)).toContain(` topup:${id} `);
+  });
+
+  it('are shown one by one', async () => {
+    const { data } = await gateway.call('listLedger', {});
+    for (const entry of [
+      data.find(({ kind }) => kind === 'charge')!,
+      data.find(({ kind }) => kind === 'top_up')!,
+    ]) {
+      expect(JSON.parse(await printed('ledger', 'show', entry.id, '--json'))).toEqual(entry);
+      const shown = await printed('ledger', 'show', entry.id);
+      for (const text of [entry.id, entry.account_id, entry.amount_usd, entry.balance_after_usd]) {
+        expect(shown).toMatch(new RegExp(` ${text}$`, 'm'));
+      }
+    }
+    expect(await cli('ledger', 'show', 'req_nobody')).toEqual({
+      ...{ code: 1, out: '' },
+      err: expect.stringContaining('there is no such entry'),
+    });
+  });
+});
+
+describe('an entry that leaves no key active', () => {
+  it('says how much is missing if the balance is below zero', async () => {
+    const { account } = await gateway.call('createKey', { name: 'debtor', balance_usd: '1.5' });
+    const adjust = (usd: string) =>
+      printed('accounts', 'adjust', account.id, '--reason', 'chargeback', '--', usd);
+    expect(await adjust('-5')).toContain(
+      'The balance is below zero: more than 3.5 USD must be credited before its keys can be used again.',
+    );
+    expect(await printed('accounts', 'top-up', account.id, '3')).toContain('more than 0.5 USD');
+    const atZero = await adjust('0.5');
+    expect(atZero).toContain('No key of this account can make requests now: the balance is zero');
+    expect(atZero).not.toContain('below zero');
+  });
+});
+
+describe('a creation with a first credit', () => {
+  it.each(['keys', 'accounts'])(
+    'says what the credit is and when it expires: %s',
+    async (group) => {
+      const create = [group, 'create', '--name', 'guest'];
+      const gift = ['--balance', '5', '--promotional', '--credit-expires-at', '2099-12-31'];
+      const once = ['--id', `gift-${group}`];
+      const line = 'first credit: 5 USD, promotional, until 2099-12-31T00:00:00.000Z';
+      expect(await printed(...create, ...gift, ...once)).toContain(line);
+      expect(await printed(...create, ...gift, ...once)).toContain(line);
+      const paid = await printed(...create, '--balance', '5');
+      expect(paid).toContain('first credit: 5 USD, paid, does not expire');
+      expect(await printed(...create)).not.toContain('first credit');
+    },
+  );
+});
