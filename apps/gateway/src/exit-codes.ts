@@ -45,10 +45,6 @@ export function exitCodeOf(error: unknown): number {
   return EXIT.refused;
 }
 
-export function reportFailure(error: unknown): void {
-  process.stderr.write(`gateway: ${failureText(error)}\n`);
-}
-
 /** The text of a failure for a person. Only an unexpected failure has a stack trace. */
 export function failureText(error: unknown): string {
   const isExpected =

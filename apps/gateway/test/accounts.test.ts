@@ -147,6 +147,19 @@ describe('a creation', () => {
   });
 });
 
+describe('an id of your own that another account has', () => {
+  it('is refused by the name of the field that contains it', async () => {
+    const message = 'already belongs to another account';
+    await gateway.call('createAccount', { name: 'team', external_id: 'crm-1' });
+    await expect(
+      gateway.call('createAccount', { name: 'team', external_id: 'crm-1' }),
+    ).rejects.toThrow(new Error(`external_id: ${message}`));
+    await expect(
+      gateway.call('createKey', { name: 'member', account_external_id: 'crm-1' }),
+    ).rejects.toThrow(new Error(`account_external_id: ${message}`));
+  });
+});
+
 describe('a rotated key', () => {
   it('keeps its id and balance, and its old credential works until the grace period ends', async () => {
     const { id, apiKey } = await gateway.createKey();

@@ -168,3 +168,27 @@ describe('a creation with a first credit', () => {
     },
   );
 });
+
+describe('a refusal', () => {
+  it.each([
+    [['accounts', 'create', '--name', 'x', '--balance', '1.2.3'], '--balance: '],
+    [['accounts', 'transfer', 'acct_a', 'acct_b', '0'], '<usd>: must be above 0'],
+    [['accounts', 'transfer', 'acct_a', 'nobody', '1'], '<to_account_id>: must be the id of'],
+    [['accounts', 'transfer', 'nobody', 'acct_b', '1'], '<from_account_id>: must be the id of'],
+    [['keys', 'list', '--account', 'nobody'], '--account: must be the id of an account'],
+    [['keys', 'create', '--name', 'x', '--id', 'a b'], '--id: must be 1 to 128 characters'],
+    [['keys', 'create', '--name', 'x', '--metadata', 'name=a\tb'], '--metadata name: '],
+    [['trail', '--after', 'nonsense'], '--after: must be a number'],
+  ])('names the option or argument that was typed: %j', async (args, start) => {
+    const { code, err } = await cli(...args);
+    expect({ code, start: err.slice(0, 'gateway: '.length + start.length) }).toEqual({
+      ...{ code: 1, start: `gateway: ${start}` },
+    });
+  });
+
+  it('names the field if no option has its value', async () => {
+    const { data } = await gateway.call('listKeys', { limit: 1 });
+    const { err } = await cli('keys', 'link', data[0]!.id, '--days', '367');
+    expect(err).toMatch(/^gateway: expires_in_seconds: /);
+  });
+});

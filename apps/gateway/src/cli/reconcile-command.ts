@@ -3,7 +3,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import type { z } from 'zod';
-import { EXIT, reportFailure } from '../exit-codes.js';
+import { EXIT } from '../exit-codes.js';
 import { day, toleranceUsd } from '../operations/fields.js';
 import { OperationError } from '../operations/operation.js';
 import type { CallOperation, OperationOutput } from '../operations/operations.js';
@@ -11,6 +11,7 @@ import { IN_FLIGHT_MS } from '../reconciliation/explain-difference.js';
 import { run, withJson } from './output.js';
 import type { OutputOptions } from './output.js';
 import { printProviderReconciliation } from './print-reconciliation.js';
+import { reportFailure } from './report-failure.js';
 import { findUncharged } from './uncharged-log.js';
 import type { LoggedRequest } from './uncharged-log.js';
 
@@ -44,7 +45,7 @@ export function addReconcile(command: Command): void {
         await run(options, (call) => reconcile(options, call), printProviderReconciliation);
       } catch (error) {
         if (!isBadInput(error)) throw error;
-        reportFailure(error);
+        reportFailure(error, command);
         process.exitCode = EXIT.usage;
       }
     });

@@ -55,7 +55,7 @@ export const accountOperations = {
         by,
       });
       return {
-        ...accountView(createdOf(created).account),
+        ...accountView(createdOf(created, 'external_id').account),
         first_credit: firstCreditView(credit),
         replayed: created.outcome === 'replayed',
       };

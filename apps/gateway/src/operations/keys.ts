@@ -86,7 +86,7 @@ export const keyOperations = {
         credit,
         by,
       });
-      const { account, key } = createdOf(created);
+      const { account, key } = createdOf(created, 'account_external_id');
       if (key === undefined) throw new Error('the key was not created');
       return {
         ...keyView(key),
@@ -350,9 +350,13 @@ export async function rotated(
   }
 }
 
-/** @throws {OperationError} unless this request or an earlier one created the account or key */
+/**
+ * @param accountField - The field with the operator's own id of the new account.
+ * @throws {OperationError} unless this request or an earlier one created the account or key
+ */
 export function createdOf(
   created: CreationOutcome,
+  accountField: 'account_external_id' | 'external_id',
 ): Extract<CreationOutcome, { readonly account: unknown }> {
   switch (created.outcome) {
     case 'created':
@@ -364,7 +368,7 @@ export function createdOf(
       throw notFound('account_id', 'account');
     case 'external_id_taken':
       throw created.of === 'account'
-        ? externalIdTaken('account_external_id', 'account')
+        ? externalIdTaken(accountField, 'account')
         : externalIdTaken('external_id', 'key');
   }
 }

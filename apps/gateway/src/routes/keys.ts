@@ -129,7 +129,7 @@ export function addKeyManagement(app: Express, services: Services): void {
         },
         by,
       });
-      const { key: record } = createdOf(created);
+      const { key: record } = createdOf(created, 'account_external_id');
       if (record === undefined) throw new Error('the key was not created');
       const credential = created.outcome === 'created' ? created.credential : undefined;
       return { json: { ...holderView(record), api_key: credential ?? null } };
