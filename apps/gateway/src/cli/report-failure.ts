@@ -27,7 +27,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Replaces the field at the start of a message: `balance_usd: must be` becomes `--balance: must be`.
+ * Replaces the field at the start of a message: `balance_usd: must …` becomes `--balance: must …`.
  * The message stays as it is if the command has no option or argument for the field.
  */
 function withOptionName(message: string, command: Command): string {
