@@ -75,15 +75,14 @@ export function printKeys({ data, next_cursor }: OperationOutput<'listKeys'>): s
   if (data.length === 0)
     return 'No keys yet. Create one with: keys create --name <name> --balance 5';
   const rows = data.map((key) => [
-    key.id,
-    key.account_id,
+    `${key.id}\n${key.account_id}`,
     key.name,
     key.hint,
     stateOf(key),
     key.balance_usd,
     key.spent_usd,
   ]);
-  const headings = ['id', 'account', 'name', 'key', 'state', '>balance (USD)', '>spent (USD)'];
+  const headings = ['id, account', 'name', 'key', 'state', '>balance (USD)', '>spent (USD)'];
   return table(headings, rows) + more(next_cursor);
 }
 
