@@ -138,7 +138,7 @@ describe('the console', () => {
     await context.close();
   });
 
-  it('adjusts, transfers and edits, each after one question', async () => {
+  it('adjusts, transfers and edits, each after one confirmation', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);
     const before = parseUsd(await balanceOf(accountId));

@@ -289,7 +289,7 @@ describe('payments on the pages', () => {
   const balanceOf = async (id: string) =>
     (await gateway.call('showAccount', { account_id: id })).balance_usd;
 
-  it('the console makes a payment link, and refunds once, with before and after', async () => {
+  it('the console makes a payment link, and refunds once, showing the balance before and after', async () => {
     const { id } = await gateway.call('createAccount', { name: 'payer', balance_usd: '1' });
     const { page, context, problems } = await open();
     await openPart(page, `accounts/${id}`);

@@ -87,7 +87,7 @@ describe('the prices of the console', () => {
   });
 
   // The last test, because it stops the upstream for good.
-  it('are shown with a plain sentence when the upstream cannot be asked', async () => {
+  it('are shown with the reason if the models of the upstream cannot be read', async () => {
     await upstream.close();
     const url = `${gateway.adminUrl}/console/`;
     const watched = await openPage(browser, url, { width: 390, theme: 'dark', cookie });

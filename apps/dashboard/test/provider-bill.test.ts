@@ -149,7 +149,7 @@ describe("the provider's bill", () => {
     await context.close();
   });
 
-  it('says what is wrong with the days, and when the provider or the gateway do not answer', async () => {
+  it('says which day is invalid, why the provider cannot be read, and that there is no connection', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `bill?from=${RANGE.until}&until=${dayText(-3)}`);
     await eventually(async () => {
@@ -180,7 +180,7 @@ describe("the provider's bill", () => {
     await context.close();
   });
 
-  it('names the setting that it needs', async () => {
+  it('names ANTHROPIC_ADMIN_KEY if that is not set', async () => {
     const other = await startPages();
     const url = `${other.adminUrl}/console/`;
     const watched = await openConsole(browser, url, await consoleCookie(url, READ_TOKEN));

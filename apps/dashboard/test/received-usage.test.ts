@@ -41,7 +41,7 @@ function charge(id: string, input = 10): Charge {
 }
 
 describe('received usage', () => {
-  it('is read from all three formats: one object alone, an array, and one object per line', () => {
+  it('is read in every API format, as one object, as an array, and as one object per line', () => {
     for (const item of [NATIVE, CHAT, RESPONSES]) {
       for (const text of [
         JSON.stringify(item),
@@ -64,7 +64,7 @@ describe('received usage', () => {
     expect(readReceived(text).problems).toHaveLength(1);
   });
 
-  it('names what it cannot read, and reads the rest', () => {
+  it('that cannot be read is named by its line, and the rest is read', () => {
     const text = ['{"id":"msg_2"}', 'no json', JSON.stringify(NATIVE), '{"usage":{}}'].join('\n');
     expect(readReceived(text)).toEqual({
       usages: [{ id: '1', givenId: 'msg_1', tokens: TOKENS }],

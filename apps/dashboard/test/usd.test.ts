@@ -36,7 +36,7 @@ describe('amounts in the browser', () => {
     }
   });
 
-  it('are rounded for people to four decimals, or to the first two digits', () => {
+  it('are rounded for display to four decimals, or to the first two digits', () => {
     expect(roundedUsd('1234.56789')).toBe('$1,234.5679');
     expect(roundedUsd('-5')).toBe('−$5.00');
     expect(roundedUsd('0')).toBe('$0.00');

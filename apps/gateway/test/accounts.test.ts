@@ -69,8 +69,8 @@ function totalOf(amounts: readonly Amount[]): bigint {
   return amounts.reduce((total, { amount_usd }) => total + parseUsd(amount_usd), 0n);
 }
 
-describe('an account with several keys', () => {
-  it('shares its balance: the charge that uses it up disables all of its keys', async () => {
+describe('an account', () => {
+  it('has one balance for all of its keys: the charge that uses it up disables every key', async () => {
     const accountId = await newAccount('0.00000000000001');
     const [first, second] = [await newKey(accountId), await newKey(accountId)];
     expect((await dashboard(second.apiKey, 'balance')).json).toMatchObject({ is_active: true });
@@ -86,7 +86,7 @@ describe('an account with several keys', () => {
     expect(keys.data.map(({ id }) => id).sort()).toEqual([first.id, second.id].sort());
   });
 
-  it('reports, when it is credited, that none of its keys can spend the money', async () => {
+  it('whose keys are all revoked reports, when it is credited, that no key can spend the money', async () => {
     const { id } = await gateway.createKey();
     await gateway.call('revokeKey', { key_id: id });
     const topUp = { key_id: id, top_up_id: id, amount_usd: '1' };
@@ -95,7 +95,7 @@ describe('an account with several keys', () => {
 });
 
 describe('a cap', () => {
-  it('refuses a request over it with 402, and names the spent amount and when it renews', async () => {
+  it('that is used up refuses requests with 402, naming the amount used and when the cap renews', async () => {
     const accountId = await newAccount('100');
     const capped = await newKey(accountId, { cap_day_usd: '0.00000000000001' });
     const other = await newKey(accountId);
@@ -118,7 +118,7 @@ describe('a cap', () => {
 });
 
 describe('a key with a list of allowed models', () => {
-  it('is refused other models by name, and GET /v1/models lists only the allowed ones', async () => {
+  it('gets 403 for any other model, and GET /v1/models lists only the allowed ones', async () => {
     const key = await newKey(await newAccount('100'), { models: ['claude-haiku-4-5'] });
     const refused = await ask(key.apiKey);
     expect(refused.status).toBe(403);
@@ -133,7 +133,7 @@ describe('a key with a list of allowed models', () => {
   });
 });
 
-describe('a creation', () => {
+describe('the creation of a key', () => {
   it('makes one key and one credit, however often it is sent under one Idempotency-Key', async () => {
     const input = { name: 'order-77', balance_usd: '5', idempotency_key: 'order-77' };
     const outcomes = await Promise.all([1, 2, 3].map(() => gateway.call('createKey', input)));
@@ -306,8 +306,8 @@ describe('sums of usage', () => {
   });
 });
 
-describe('a key that may manage', () => {
-  it('manages the keys of its account, and of no other', async () => {
+describe('a key that may manage its account', () => {
+  it('manages the keys of that account, and of no other', async () => {
     const accountId = await newAccount('10');
     const manager = await newKey(accountId, { scope: 'manage', concurrency: 3 });
     const stranger = await gateway.createKey();

@@ -59,7 +59,7 @@ function postRaw(call: {
 }
 
 describe('the admin API', () => {
-  it('accepts only its own token: not another one, not an API key, and not a missing one', async () => {
+  it('answers only requests with its own token: not with another token, an API key, or none', async () => {
     const { apiKey } = await gateway.createKey();
     for (const token of ['', 'wrong', `${ADMIN_TOKEN}x`, apiKey]) {
       for (const [method, path] of [
@@ -219,12 +219,15 @@ describe('the admin API', () => {
       400,
       'request_id',
     ],
-  ])('%s %s with %j is %i and names %s', async (method, path, body, status, field) => {
-    const response = await admin(method, path, { body });
-    const { error } = await response.json();
-    expect(response.status).toBe(status);
-    expect(error.message).toContain(field);
-  });
+  ])(
+    'refuses %s %s with body %j: status %i, naming %s',
+    async (method, path, body, status, field) => {
+      const response = await admin(method, path, { body });
+      const { error } = await response.json();
+      expect(response.status).toBe(status);
+      expect(error.message).toContain(field);
+    },
+  );
 
   it('credits a top-up once, however often it is sent, and refuses its id for anything else', async () => {
     const { id } = await gateway.createKey({ balance_usd: '1' });

@@ -136,7 +136,7 @@ describe.each([
   ['/v1/messages/count_tokens', INACTIVE],
 ] as const)('%s answers a key that is', (path, refusedKeys) => {
   it.each(refusedKeys)(
-    '%s with %i before any of its body is read, and charges nothing',
+    '%s with %i before it reads any of the body, and charges nothing',
     async (_what, status, text, makeKey) => {
       const apiKey = await makeKey();
       const served = gateway.simulator.journal.requests().length;
@@ -169,7 +169,7 @@ async function sendBlindly(client: RawClient, bytes: string): Promise<void> {
   client.socket.resume();
 }
 
-it('a client with a refused key gets its answer although it keeps sending, and its connection is closed', async () => {
+it('a client whose key is refused gets the refusal although it keeps sending, and its connection is closed', async () => {
   const client = connectTo(gateway);
   const length = 8 * 2 ** 20;
   const head = headOf({ apiKey: 'gw_nobody', headers: [`Content-Length: ${String(length)}`] });
@@ -180,7 +180,7 @@ it('a client with a refused key gets its answer although it keeps sending, and i
   expect(gateway.simulator.journal.requests()).toEqual([]);
 });
 
-it('a client with a refused key keeps its connection if the body came with the head', async () => {
+it('a client whose key is refused keeps its connection if the body came with the head', async () => {
   const client = connectTo(gateway);
   client.send(requestOf('gw_nobody', userMessage('Hello')));
   expect(await client.receive(ANSWER)).not.toMatch(/^connection: close\r$/im);
@@ -190,20 +190,20 @@ it('a client with a refused key keeps its connection if the body came with the h
 });
 
 describe('a client that expects 100 Continue', () => {
-  it('gets it once, when its key is admitted, and then its answer', async () => {
+  it('gets it once, when its key is admitted, and then the response', async () => {
     const client = await startUpload(await key());
     client.send(BODY);
     const answer = await client.receive(ANSWER);
     expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 200']);
   });
 
-  it('gets its answer when it does not wait', async () => {
+  it('gets the response also if it sends the body without waiting', async () => {
     const client = connectTo(gateway);
     client.send(headOf({ apiKey: await key(), headers: [LENGTH, EXPECT] }) + BODY);
     expect(await client.receive(ANSWER)).toMatch(/^HTTP\/1\.1 200 OK\r$/m);
   });
 
-  it('gets its refusal when it does not wait, however much it sends', async () => {
+  it('gets the refusal also if it sends a large body without waiting', async () => {
     const client = connectTo(gateway);
     const length = 8 * 2 ** 20;
     const headers = [`Content-Length: ${String(length)}`, EXPECT];
@@ -211,7 +211,7 @@ describe('a client that expects 100 Continue', () => {
     expect(await client.close()).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  it('gets it also if it sends the header twice', async () => {
+  it('gets it also if it sends the Expect header twice', async () => {
     const client = connectTo(gateway);
     client.send(headOf({ apiKey: await key(), headers: [LENGTH, EXPECT, EXPECT] }));
     await client.receive(CONTINUE);

@@ -94,7 +94,7 @@ const ledgers: Readonly<Record<string, () => Promise<Ledger>>> = {
 };
 
 describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => {
-  it('moves old charges into a file while the gateway runs, and reads report what is archived', async () => {
+  it('moves old charges into a file while the gateway runs; later responses state up to when charges are archived', async () => {
     const { env, age } = await ledgers[kind]!();
     const serving = { ...env, UPSTREAM_URL: simulator.url, UPSTREAM_API_KEY: UPSTREAM_KEY };
     const file = join(directory, `${kind}.jsonl`);

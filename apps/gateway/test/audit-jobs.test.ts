@@ -38,7 +38,7 @@ describe('audits as jobs', () => {
     expect((await jobs.start(ANCHOR))?.id).not.toBe(first?.id);
   });
 
-  it('are not returned to a caller with another anchor', async () => {
+  it('are not shared with a caller that asks for a different anchor', async () => {
     const { jobs, asked, end } = setUp();
     const [first, other] = await Promise.all([jobs.start(undefined), jobs.start(ANCHOR)]);
     expect(other).toBeUndefined();
@@ -48,7 +48,7 @@ describe('audits as jobs', () => {
     expect(asked.map(({ anchor }) => anchor)).toEqual([undefined, ANCHOR]);
   });
 
-  it('report a ledger that is not sound to the operator', async () => {
+  it('record an event for the operator if the ledger is not sound', async () => {
     const { jobs, events, end } = setUp();
     const job = await jobs.start(undefined);
     end({ isSound: false, entries: 1, differences: [], gap: 5n });

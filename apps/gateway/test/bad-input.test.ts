@@ -49,22 +49,22 @@ describe.each([
   ['messages', postMessages],
   ['chat.completions', postChat],
   ['responses', postResponses],
-] as const)('%s refuses', (dialect, post) => {
+] as const)('%s', (dialect, post) => {
   const bodies: [what: string, body: unknown, status: number, field: string][] = [
     ['no body', '', 400, ''],
     ['invalid JSON', '{"model": ', 400, ''],
     ['an array', '[]', 400, ''],
     ['a byte order mark', `\ufeff${JSON.stringify(userMessage('Hello'))}`, 400, ''],
     ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400, ''],
-    ['half a character', Buffer.from('{"model":"\xed\xa0\x80"}', 'latin1'), 400, ''],
+    ['half a surrogate pair', Buffer.from('{"model":"\xed\xa0\x80"}', 'latin1'), 400, ''],
     ['NaN', '{"model": NaN}', 400, ''],
     ['Infinity', '{"model":"m","x":Infinity}', 400, ''],
     ['bytes after the end', `${JSON.stringify(userMessage('Hello'))}{}`, 400, ''],
     ['a member twice', `{"model":"a","model":"b"}`, 400, 'model'],
     ['a member twice, once escaped', `{"model":"a","mod\\u0065l":"b"}`, 400, 'model'],
-    ['depth beyond 200', `{"model":"${MODEL}","x":${deep(201)}}`, 400, ''],
-    ['depth of 5,000', `{"model":"${MODEL}","x":${deep(5_000)}}`, 400, ''],
-    ['depth of 20,000', `{"model":"${MODEL}","x":${deep(20_000)}}`, 400, ''],
+    ['a depth of 201', `{"model":"${MODEL}","x":${deep(201)}}`, 400, ''],
+    ['a depth of 5,000', `{"model":"${MODEL}","x":${deep(5_000)}}`, 400, ''],
+    ['a depth of 20,000', `{"model":"${MODEL}","x":${deep(20_000)}}`, 400, ''],
     ['no model', content, 400, 'model'],
     ['a model that is a number', { ...content, model: 5 }, 400, 'model'],
     [
@@ -93,7 +93,7 @@ describe.each([
       'tool_choice',
     ],
   ];
-  it.each(bodies)('%s', async (_what, body, status, field) => {
+  it.each(bodies)('refuses a request with %s', async (_what, body, status, field) => {
     const response = await post(gateway, apiKey, body);
     const answer = await response.json();
     expect(response.status).toBe(status);
@@ -112,7 +112,7 @@ describe.each([
     await expectNothingHappened();
   });
 
-  it('a body beyond the cap: declared, chunked or compressed', async () => {
+  it('refuses a body above the cap, also if it is chunked or compressed', async () => {
     const large = JSON.stringify(userMessage('x'.repeat(MAX_BODY_BYTES)));
     const answers = [
       await post(gateway, apiKey, large),
@@ -130,14 +130,14 @@ describe.each([
     await expectNothingHappened();
   });
 
-  it('one byte more than the cap, and not the cap itself', async () => {
+  it('refuses a body one byte above the cap as too large, and reads one of exactly the cap', async () => {
     const full = '{"model":"gpt-unknown"}'.padEnd(MAX_BODY_BYTES);
     expect((await post(gateway, apiKey, full)).status).toBe(dialect === 'messages' ? 400 : 404);
     expect((await post(gateway, apiKey, `${full} `)).status).toBe(413);
     await expectNothingHappened();
   });
 
-  it('an encoding it cannot read, a body that is not what its encoding says, another content type', async () => {
+  it('refuses an unknown encoding, a body that is not in its declared encoding, and a content type other than JSON', async () => {
     const body = userMessage('Hello');
     expect((await post(gateway, apiKey, body, { 'content-encoding': 'rot13' })).status).toBe(415);
     expect((await post(gateway, apiKey, body, { 'content-encoding': 'gzip' })).status).toBe(400);
@@ -145,7 +145,7 @@ describe.each([
     await expectNothingHappened();
   });
 
-  it('two credentials, and any missing or malformed one with the same text', async () => {
+  it('refuses two credentials, and refuses a missing, malformed or unknown one always with the same message', async () => {
     const send = (headers: Record<string, string>): Promise<Response> =>
       fetch(gateway.url + PATHS[dialect], {
         method: 'POST',
@@ -186,7 +186,7 @@ describe.each([
     await expectNothingHappened();
   });
 
-  it('no member named like one of Object.prototype: such names have no effect anywhere', async () => {
+  it('is not affected by members named like those of Object.prototype, wherever they are', async () => {
     const { apiKey: own } = await gateway.createKey();
     const evil = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}';
     const schema = `{"type":"object",${evil},"properties":{${evil}}}`;
@@ -231,7 +231,7 @@ describe('a million', () => {
 
   it.each([
     ['members', `${asked},${members}}`],
-    ['times the same member', `${asked}${',"a":0'.repeat(1_000_000)}}`],
+    ['copies of one member', `${asked}${',"a":0'.repeat(1_000_000)}}`],
     ['nested arrays', `${asked},"x":${deep(1_000_000)}}`],
     ['nested objects', `${asked},"x":${'{"a":'.repeat(1_000_000)}0${'}'.repeat(1_000_000)}}`],
     ['opening brackets', `${asked},"x":${'['.repeat(1_000_000)}`],
@@ -244,7 +244,7 @@ describe('a million', () => {
     expect(roomy.simulator.journal.requests()).toHaveLength(0);
   });
 
-  it('members of an object pass in the native format; the chat format refuses them, and drops a tenth as many', async () => {
+  it('members of metadata are served in the native format; the chat format refuses them, and drops 100,000', async () => {
     const body = `${asked},"metadata":{${members}}}`;
     expect((await postMessages(roomy, key, body)).status).toBe(200);
     expect(roomy.simulator.journal.requests().at(-1)!.bytes).toBe(body.length);
@@ -258,7 +258,7 @@ describe('a million', () => {
   });
 });
 
-describe('a list of 100,001 items', () => {
+describe('a body', () => {
   let roomy: TestGateway;
   let key: string;
   beforeAll(async () => {
@@ -295,40 +295,43 @@ describe('a list of 100,001 items', () => {
     ['stop', postChat, { stop: 'LIST' }, 'a'],
     ['messages.0.content', postChat, { messages: messageOf({ content: 'LIST' }) }, text],
     ['messages.0.tool_calls', postChat, { messages: messageOf({ tool_calls: 'LIST' }) }, {}],
-  ] as const)('is refused, naming the list: %s', async (name, post, more, item) => {
-    const response = await post(roomy, key, bodyWith(more, list(item)));
-    expect(response.status).toBe(400);
-    const { error } = await response.json();
-    expect(error.message).toBe(`${name}: must have at most 100000 items`);
-    expect(roomy.simulator.journal.requests()).toHaveLength(0);
-  });
-
-  it.each([postMessages, postChat])(
-    'is one item longer than allowed: 100,000 messages are served',
-    async (post) => {
-      const messages = list({ role: 'user', content: 'word '.repeat(20) }, 100_000);
-      const served = roomy.simulator.journal.requests().length;
-      const response = await post(roomy, key, bodyWith({ messages: 'LIST' }, messages));
-      expect(response.status).toBe(200);
-      expect(roomy.simulator.journal.requests()).toHaveLength(served + 1);
+  ] as const)(
+    'with a list of 100,001 items is refused, naming the list: %s',
+    async (name, post, more, item) => {
+      const response = await post(roomy, key, bodyWith(more, list(item)));
+      expect(response.status).toBe(400);
+      const { error } = await response.json();
+      expect(error.message).toBe(`${name}: must have at most 100000 items`);
+      expect(roomy.simulator.journal.requests()).toHaveLength(0);
     },
   );
+
+  it.each([postMessages, postChat])('with 100,000 messages is served', async (post) => {
+    const messages = list({ role: 'user', content: 'word '.repeat(20) }, 100_000);
+    const served = roomy.simulator.journal.requests().length;
+    const response = await post(roomy, key, bodyWith({ messages: 'LIST' }, messages));
+    expect(response.status).toBe(200);
+    expect(roomy.simulator.journal.requests()).toHaveLength(served + 1);
+  });
 
   it.each([
     ['messages.0', postMessages],
     ['messages.0', postChat],
-  ] as const)('is refused, and so is an object of 1,001 members: %s', async (name, post) => {
-    const members = Array.from({ length: 999 }, (_, n) => [`k${String(n)}`, 0]);
-    const messages = messageOf(Object.fromEntries(members));
-    const refused = await post(roomy, key, { ...userMessage('Hello'), messages });
-    expect(refused.status).toBe(400);
-    expect((await refused.json()).error.message).toBe(
-      `${name}: the object has more than 1000 members`,
-    );
-  });
+  ] as const)(
+    'with an object of 1,001 members is refused, naming the object: %s',
+    async (name, post) => {
+      const members = Array.from({ length: 999 }, (_, n) => [`k${String(n)}`, 0]);
+      const messages = messageOf(Object.fromEntries(members));
+      const refused = await post(roomy, key, { ...userMessage('Hello'), messages });
+      expect(refused.status).toBe(400);
+      expect((await refused.json()).error.message).toBe(
+        `${name}: the object has more than 1000 members`,
+      );
+    },
+  );
 });
 
-describe('control characters and malformed escapes', () => {
+describe('control characters and malformed values', () => {
   it.each([
     ['/v1/dashboard/usage/req_%00', 404],
     ['/v1/dashboard/usage/req_%0d%0ax', 404],
@@ -406,7 +409,7 @@ it('a chat request for 100 choices gets one and is charged for one', async () =>
   expect(data).toHaveLength(1);
 });
 
-describe('the native endpoint refuses', () => {
+describe('the native endpoint', () => {
   it.each([
     ['temperature above 1', { temperature: 1.5 }, 'temperature'],
     ['top_p above 1', { top_p: 1.01 }, 'top_p'],
@@ -416,7 +419,7 @@ describe('the native endpoint refuses', () => {
     ['stop_sequences that are not an array', { stop_sequences: 'END' }, 'stop_sequences'],
     ['stream that is not a boolean', { stream: 'yes' }, 'stream'],
     ['five cache points', { system: cachePoints(5) }, 'cache_control'],
-  ])('%s', async (_what, more, field) => {
+  ])('refuses a request with %s', async (_what, more, field) => {
     const response = await postMessages(gateway, apiKey, userMessage('Hello', more));
     expect(response.status).toBe(400);
     expect((await response.json()).error.message).toContain(field);
@@ -434,7 +437,7 @@ describe('the native endpoint refuses', () => {
       "a workspace of the operator's account",
       { 'anthropic-version': '2023-06-01', 'anthropic-workspace-id': 'w' },
     ],
-  ])('%s', async (_what, headers) => {
+  ])('refuses a request with %s', async (_what, headers) => {
     const response = await fetch(`${gateway.url}/v1/messages`, {
       method: 'POST',
       headers: {
@@ -448,7 +451,7 @@ describe('the native endpoint refuses', () => {
     await expectNothingHappened();
   });
 
-  it('nothing for four cache points, either version, either name of the version header', async () => {
+  it('serves a request with four cache points, under each version and each name of the version header', async () => {
     const body = userMessage('Hello', { system: cachePoints(4) });
     for (const headers of [
       { 'anthropic-version': '2023-06-01' },
@@ -469,7 +472,7 @@ describe('the native endpoint refuses', () => {
   });
 });
 
-describe('paths and methods', () => {
+describe('the gateway', () => {
   it.each([
     ['GET', '/v1/messages', 405],
     ['DELETE', '/v1/chat/completions', 405],
@@ -483,7 +486,7 @@ describe('paths and methods', () => {
     ['GET', '/v1/dashboard/usage/%E0%A4%A', 400],
     ['GET', '/admin/keys', 404],
     ['POST', '/', 405],
-  ])('%s %s is %i in JSON', async (method, path, status) => {
+  ])('refuses %s %s with status %i and a JSON body', async (method, path, status) => {
     const response = await fetch(gateway.url + path, {
       method,
       headers: { authorization: `Bearer ${apiKey}` },
@@ -605,7 +608,7 @@ describe('paths and methods', () => {
     ['GET', '/v1/messages', /^GET \/v1\/messages: this endpoint takes POST only$/],
     ['GET', '//v1/messages', /^GET \/\/v1\/messages: this endpoint takes POST only$/],
   ])(
-    'the refusal of %s %s names the request, and the endpoint that was probably meant',
+    'refuses %s %s, naming the request and, if there is one, the endpoint to use',
     async (method, path, message) => {
       const response = await fetch(gateway.url + path, { method });
       const { error } = await response.json();

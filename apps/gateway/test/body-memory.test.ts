@@ -67,7 +67,7 @@ async function startUploads(count: number): Promise<{ apiKey: string; clients: R
 }
 
 describe('bodies in flight', () => {
-  it("of one key take at most the key's share: then 429 without 100 Continue, and other keys are served", async () => {
+  it("of one key reserve at most the key's share of memory: beyond it the key gets 429 without 100 Continue, and other keys are served", async () => {
     const { apiKey, clients } = await startUploads(2);
     expect(await reservedBytes()).toBe(2 * MAX_BODY_BYTES);
 
@@ -91,7 +91,7 @@ describe('bodies in flight', () => {
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
   });
 
-  it('of several keys never take all of the memory: 529 for large ones, and small ones are served', async () => {
+  it('of several keys never reserve all of the memory: near its end, large bodies get 529 and small ones are served', async () => {
     const one = await startUploads(2);
     await startUploads(1);
     expect(await reservedBytes()).toBe(3 * MAX_BODY_BYTES);
@@ -120,7 +120,7 @@ describe('bodies in flight', () => {
     expect(served.status).toBe(200);
   });
 
-  it('without a declared length reserve memory as they arrive, and are refused at the end of the share', async () => {
+  it("without a declared length reserve memory as they arrive, and are refused beyond the key's share", async () => {
     const { apiKey } = await startUploads(1);
     const piece = 'x'.repeat(MEBIBYTE);
     const chunk = `${piece.length.toString(16)}\r\n${piece}\r\n`;

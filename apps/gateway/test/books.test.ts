@@ -77,7 +77,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the books of a month on %s
   });
   afterAll(() => gateway.stop());
 
-  it('have every movement under its name', async () => {
+  it('state each kind of movement in a member of its own, for each account and in total', async () => {
     const { data, total } = await gateway.call('showBooks', { month: MONTH });
     const of = (id: string) => data.find(({ account_id }) => account_id === id);
     expect(data).toHaveLength(2);
@@ -111,7 +111,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the books of a month on %s
     expect(parseUsd(total.charged_usd)).toBeLessThan(0n);
   });
 
-  it('add up, to the closing balances of the statements and to the balances', async () => {
+  it('add up to the closing balances of the statements, and to the balances of the accounts', async () => {
     const { data, total } = await gateway.call('showBooks', { month: MONTH });
     for (const books of [...data, total]) {
       const { adjusted_usd: adjusted, ...amounts } = books;
@@ -148,7 +148,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the books of a month on %s
     expect(before).toMatchObject({ data: [], total: { closing_balance_usd: '0' } });
   });
 
-  it('are refused for a month that is none', async () => {
+  it('are refused for an invalid month', async () => {
     for (const month of ['2026-13', '2026', '']) {
       await expect(gateway.call('showBooks', { month })).rejects.toThrow('month: must be a month');
     }

@@ -58,7 +58,7 @@ const corsHeaders = ({ headers }: Response): string[] =>
   [...headers.keys()].filter((name) => name.startsWith('access-control-'));
 
 describe('pages in a browser', () => {
-  it('are refused by default', async () => {
+  it('get no CORS headers by default', async () => {
     const closed = await serveTo();
     const asked = await preflight(closed, ORIGIN);
     expect(asked.status).toBe(405);
@@ -67,7 +67,7 @@ describe('pages in a browser', () => {
     expect([...corsHeaders(asked), ...corsHeaders(answered)]).toEqual([]);
   });
 
-  it('of a listed origin may call every endpoint, and read what SDKs read', async () => {
+  it('of a listed origin may call every endpoint, and read the headers that SDKs read', async () => {
     for (const path of [
       ...['/v1/messages', '/v1/messages/count_tokens', '/v1/chat/completions', '/v1/models'],
       ...['/v1/responses', '/responses'],
@@ -119,7 +119,7 @@ describe('pages in a browser', () => {
     }
   });
 
-  it('of another origin are refused', async () => {
+  it('of another origin get no permission to read responses', async () => {
     for (const origin of [OTHER, 'https://example.com', 'http://app.example.com', 'null']) {
       const asked = await preflight(gateway, origin);
       expect(asked.headers.get('access-control-allow-origin')).toBe(null);
@@ -129,7 +129,7 @@ describe('pages in a browser', () => {
     }
   });
 
-  it('of any origin may call it with *', async () => {
+  it('of any origin may call the gateway if CORS_ORIGINS is *', async () => {
     const asked = await preflight(await serveTo('*'), OTHER);
     expect(asked.headers.get('access-control-allow-origin')).toBe('*');
   });

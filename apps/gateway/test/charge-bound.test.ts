@@ -59,7 +59,7 @@ describe('the charge bound', () => {
     expect(promptTokens(body)).toBe(bytes(body) + 2_000 + 3 * 5_000 + 3_000);
   });
 
-  it('is the whole context window with a document whose pages cannot be counted here', () => {
+  it('counts a whole context window for a document whose pages cannot be counted here', () => {
     for (const source of [
       { type: 'url', url: 'https://example.com/a.pdf' },
       { media_type: 'application/pdf', data: 'JVBERi0=', type: 'base64' },
@@ -92,7 +92,7 @@ describe('the charge bound', () => {
     expect(promptTokens(body)).toBe(bytes(body) + 2_000 + 5_000);
   });
 
-  it('is the same for a compaction alone as for a reply: it reads once and writes at most max_tokens', () => {
+  it('is the same for a request that only compacts as for a reply, because each reads once and writes at most max_tokens', () => {
     const reply = request('Hello', { max_tokens: 100 });
     const compaction = { ...reply, compaction: { type: 'summarize' } };
     const longer = BigInt(bytes(compaction) - bytes(reply)) * 375_000_000n;
@@ -113,11 +113,11 @@ describe('the charge bound', () => {
     expect(promptTokens(body)).toBe(bytes(body) + 2_000);
   });
 
-  it('is never more than the context window, which the upstream enforces', () => {
+  it('counts no more prompt tokens than the context window, which the upstream enforces', () => {
     expect(promptTokens(request('x'.repeat(3_000_000)))).toBe(price.contextWindow);
   });
 
-  it('holds the whole context window for each turn of a tool that the provider runs', () => {
+  it('counts a whole context window for each turn of a tool that the provider runs', () => {
     const { contextWindow } = price;
     const turns = (...tools: object[]) => {
       const body = request('Hello', { max_tokens: 1_000, tools });

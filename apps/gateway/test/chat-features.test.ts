@@ -36,7 +36,7 @@ function sent(): Record<string, unknown> {
   return JSON.parse(String(body)) as Record<string, unknown>;
 }
 
-describe('by default', () => {
+describe('the gateway by default', () => {
   beforeAll(() => start({}));
   afterAll(() => gateway.stop());
 
@@ -66,7 +66,7 @@ describe('by default', () => {
   });
 });
 
-describe('with everything on', () => {
+describe('the gateway with all chat features on', () => {
   beforeAll(() =>
     start({
       CHAT_JSON_SCHEMA: 'native',
@@ -81,7 +81,7 @@ describe('with everything on', () => {
   });
 
   it.each(['claude-opus-5', 'claude-haiku-4-5'])(
-    '%s answers a schema, plain and streamed',
+    'gets JSON that satisfies a schema from %s, plain and streamed',
     async (model) => {
       const parsed = await client.chat.completions.parse({
         model,
@@ -96,7 +96,7 @@ describe('with everything on', () => {
     },
   );
 
-  it('refuses a strict schema that cannot be guaranteed, naming its path, free of charge', async () => {
+  it('refuses a strict schema that cannot be guaranteed, naming its path', async () => {
     const open = { type: 'object', properties: { a: { type: 'object' } }, required: ['a'] };
     const json_schema = { name: 'x', strict: true, schema: open };
     const response_format = { type: 'json_schema' as const, json_schema };
@@ -109,7 +109,7 @@ describe('with everything on', () => {
     });
   });
 
-  it('streams thinking as it is generated and then signed, and sends it upstream again with the history', async () => {
+  it('streams thinking as it is generated and then signed, and sends it upstream when a client returns it', async () => {
     const stream = await client.chat.completions.create({
       model: 'claude-opus-4-8',
       messages,
@@ -144,7 +144,7 @@ describe('with everything on', () => {
     ]);
   });
 
-  it('reads a long conversation from the cache', async () => {
+  it('lets the upstream read a repeated conversation from its cache', async () => {
     const long = 'A long instruction. '.repeat(200);
     const first = [{ role: 'system' as const, content: long }, ...messages];
     const model = 'claude-opus-5';

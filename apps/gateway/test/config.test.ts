@@ -34,7 +34,7 @@ describe('readConfig', () => {
     expect(both).toMatchObject({ host: '::', adminHost: '10.0.0.1' });
   });
 
-  it('has memory for at least four bodies, even on a small machine', () => {
+  it('sets the memory for bodies to at least four of the largest, and refuses less', () => {
     const oneGigabyte = 2 ** 30;
     const { bodyMemoryBytes } = readConfig({ MAX_BODY_BYTES: String(oneGigabyte) });
     expect(bodyMemoryBytes).toBeGreaterThanOrEqual(4 * oneGigabyte);
@@ -94,12 +94,12 @@ describe('readConfig', () => {
     ['TOP_UP_MAX_USD', '10.001'],
     ['TOP_UP_MAX_USD', '1000000'],
     ['PUBLIC_URL', 'gateway.example'],
-  ])('names %s when it is %s', (name, value) => {
+  ])('refuses %s=%s, naming the variable', (name, value) => {
     const problems = problemsOf({ [name]: value });
     expect(problems.some((problem) => problem.startsWith(name))).toBe(true);
   });
 
-  it('takes a number of workers, or one for each core', () => {
+  it('accepts a number of workers, or auto for one per core', () => {
     expect(readConfig({}).workers).toBe(1);
     expect(readConfig({ WORKERS: '3' }).workers).toBe(3);
     expect(readConfig({ WORKERS: 'auto' }).workers).toBe(availableParallelism());
@@ -114,7 +114,7 @@ describe('readConfig', () => {
     expect(problems.join()).not.toMatch(/hunter2|letmein/);
   });
 
-  it('requires the variables that PostgreSQL and another upstream need', () => {
+  it('requires the variables that PostgreSQL and another upstream need, and an admin port of its own', () => {
     expect(problemsOf({ DATABASE_URL: 'postgres://db/gateway' })).toEqual([
       expect.stringMatching(/^KEY_PEPPER/),
     ]);
@@ -126,7 +126,7 @@ describe('readConfig', () => {
     ]);
   });
 
-  it('delivers events to a receiver whose address and secret are given', () => {
+  it('reads the address and the secrets of the receiver of events', () => {
     expect(readConfig({}).webhook).toBeUndefined();
     const [old, next] = [
       'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
@@ -169,11 +169,11 @@ describe('readConfig', () => {
       { WEBHOOK_SECRET: `whsec_${Buffer.alloc(23).toString('base64')}` },
       'WEBHOOK_SECRET.0: must have 24 to 64 bytes after whsec_, in base64',
     ],
-  ])('%j is refused: %s', (env, problem) => {
+  ])('refuses %j: %s', (env, problem) => {
     expect(problemsOf(env)).toEqual([problem]);
   });
 
-  it('takes payments only with both secrets, and limits that fit', () => {
+  it('accepts payments only with both secrets, and with a maximum not below the minimum', () => {
     expect(readConfig({}).stripe).toBeUndefined();
     const [secretKey, webhookSecret] = ['sk_test_canary', 'whsec_canary_of_the_tests'];
     expect(problemsOf({ STRIPE_SECRET_KEY: secretKey })).toEqual([

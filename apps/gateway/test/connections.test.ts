@@ -114,7 +114,7 @@ describe('connections', () => {
     expect([...statuses]).toEqual([200]);
   });
 
-  it('that are idle between requests are closed, too', async () => {
+  it('that are idle between requests are closed', async () => {
     const { port } = await serveWith({});
     const socket = await open(port);
     socket.write('GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n');
@@ -186,7 +186,7 @@ describe('a server that drains', () => {
     await drained;
   });
 
-  it('answers requests on its open connections: first ones, half-sent ones, and next ones', async () => {
+  it('answers requests on its open connections, whether they are the first, already half sent, or the next', async () => {
     const { port, startDraining } = await serveAndDrain();
     const sockets = [await open(port), await open(port), await open(port)] as const;
     const [first, half, next] = sockets;
@@ -216,12 +216,12 @@ describe('a server that drains', () => {
   });
 });
 
-describe('a request whose length is ambiguous or malformed', () => {
+describe('a request with a malformed head or an ambiguous length', () => {
   const smuggled = `POST /v1/messages HTTP/1.1\r\nHost: gateway\r\nContent-Length: 0\r\n\r\n`;
   const chunked = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`;
   const shapes: [what: string, headers: readonly string[], rest: string][] = [
     [
-      'length and chunks',
+      'a length and chunks',
       [`Content-Length: ${String(chunked.length)}`, 'Transfer-Encoding: chunked'],
       chunked,
     ],
@@ -235,7 +235,7 @@ describe('a request whose length is ambiguous or malformed', () => {
     ['a length with a sign', [`Content-Length: +${String(BODY.length)}`], BODY],
     ['a length that is not a number', ['Content-Length: 0x10'], BODY],
     ['an unknown coding', ['Transfer-Encoding: xchunked'], chunked],
-    ['chunks that are not last', ['Transfer-Encoding: chunked, identity'], chunked],
+    ['a coding after chunked', ['Transfer-Encoding: chunked, identity'], chunked],
     ['a chunk of bad size', ['Transfer-Encoding: chunked'], `zz\r\n${BODY}\r\n0\r\n\r\n`],
     ['a space before the colon', [`Content-Length : ${String(BODY.length)}`], BODY],
     ['a folded header', ['X-Folded: a\r\n b', `Content-Length: ${String(BODY.length)}`], BODY],
@@ -249,7 +249,7 @@ describe('a request whose length is ambiguous or malformed', () => {
   ];
 
   it.each(shapes)(
-    '%s: is refused once, and the connection is closed',
+    'is refused once, and its connection is closed: %s',
     async (_what, headers, rest) => {
       const socket = await open(Number(new URL(gateway.url).port));
       let answer = '';

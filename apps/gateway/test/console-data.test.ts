@@ -17,7 +17,7 @@ afterAll(() => gateway.stop());
 
 const requestIdOf = ({ headers }: Response): string => headers.get('x-gateway-request-id') ?? '';
 
-describe('today', () => {
+describe('the overview of today', () => {
   it('agrees with the audit to the last digit, and counts refused requests', async () => {
     const { apiKey } = await gateway.createKey();
     for (const post of [postMessages, postChat, postMessages]) {
@@ -60,7 +60,7 @@ describe('the requests of a day', () => {
     values: Object.entries(values).map(([key, value]) => ({ labels: { [label]: key }, value })),
   });
 
-  it('of all processes are added up, and none is negative after one has ended', async () => {
+  it('are added up over all processes, and no count is negative after a process has ended', async () => {
     const metrics = (counts: Readonly<Record<string, number>>) =>
       [counter('gateway_requests_total', 'status', counts)] as unknown as WorkerMetrics;
     let processes = [metrics({ 200: 5, 401: 0 }), metrics({ 200: 2, 529: 1 })];
@@ -83,7 +83,7 @@ describe('the requests of a day', () => {
     reader.stop();
   });
 
-  it('have quantiles that lie within their bucket', () => {
+  it('have quantiles of their durations, interpolated within a bucket', () => {
     const buckets = new Map([
       ['0.1', 0],
       ['0.5', 80],
@@ -116,7 +116,7 @@ async function auditNow() {
 }
 
 describe('an audit as a job', () => {
-  it('has the same report as any audit', async () => {
+  it('has the same report as an audit that is not a job', async () => {
     const { id, state } = await gateway.call('startAudit', {});
     expect(state).toBe('running');
     await auditNow();
@@ -132,7 +132,7 @@ describe('an audit as a job', () => {
     await expect(gateway.call('startAudit', { anchor: 'the end' })).rejects.toThrow(/^anchor: /);
   });
 
-  it('runs alone, shows its progress, and reports its failure', async () => {
+  it('is shared by callers at the same time, shows its progress, and reports its failure without details', async () => {
     const begun: {
       progress: (done: { readonly entries: number }) => void;
       fail: (error: Error) => void;
@@ -169,8 +169,8 @@ describe('an audit as a job', () => {
   });
 });
 
-describe('a request that is disputed', () => {
-  it('shows its charge line by line, its key and its account', async () => {
+describe('the details of a request', () => {
+  it('show its charge line by line, its key and its account', async () => {
     const { id, apiKey } = await gateway.createKey();
     const response = await postMessages(gateway, apiKey, userMessage('Hello'));
     const { usage } = (await response.json()) as { usage: Record<string, number> };
@@ -195,7 +195,7 @@ describe('a request that is disputed', () => {
     );
   });
 
-  it('that was not charged shows the money that is held for it', async () => {
+  it('show the money that is held for it while it is in flight', async () => {
     const { id } = await gateway.createKey();
     const hold = { requestId: 'req_held', keyId: id, amount: parseUsd('1.5') };
     expect((await gateway.running.store.placeHold(hold)).outcome).toBe('held');
@@ -221,7 +221,7 @@ describe('the prices', () => {
     };
   };
 
-  it('are those at which a request is charged, for the models of the key', async () => {
+  it('are those at which requests are charged, and only of models that the key may use', async () => {
     const { apiKey } = await gateway.createKey();
     const response = await postMessages(gateway, apiKey, userMessage('Hello'));
     await response.text();

@@ -77,7 +77,7 @@ describe('a log-in', () => {
     expect(await response.json()).toMatchObject({ name: 'grafana', right: 'read', may: ['read'] });
   });
 
-  it('over TLS sets a cookie for this host alone', async () => {
+  it('over TLS sets a cookie that only this host receives', async () => {
     const headers = { origin: 'https://console.example.com', host: 'console.example.com' };
     const response = await logIn(ADMIN_TOKEN, { ...SAME, ...headers });
     expect(response.headers.getSetCookie()[0]).toMatch(
@@ -157,7 +157,7 @@ describe('a session', () => {
     expect(response.status).toBe(200);
   });
 
-  it('ends in the browser with a log-out', async () => {
+  it('is removed from the browser by a log-out, but not by one from a page of another origin', async () => {
     const init = { method: 'DELETE', headers: { cookie: adminCookie, ...SAME } };
     const response = await ask('/console/session', init);
     expect(response.status).toBe(204);
@@ -212,7 +212,7 @@ describe('the value of a session', () => {
     expect(readSession(value, rotating, start)?.token).toBe(token);
   });
 
-  it('ends after half an hour without a request, and after twelve hours in any case', () => {
+  it('expires after half an hour without a request, and after twelve hours in any case', () => {
     expect(readSession(value, [token], start + IDLE_MS - 1)).toBeDefined();
     expect(readSession(value, [token], start + IDLE_MS)).toBe(undefined);
     const seenAt = start + LIFETIME_MS - 1_000;

@@ -49,7 +49,7 @@ describe('the files that start a gateway', () => {
     ['deploy/Dockerfile'],
     ['deploy/systemd/gateway.service'],
     ['deploy/helm/gateway/templates/deployment.yaml'],
-  ])('%s sets only variables that the gateway reads', (file) => {
+  ])('set only variables that the gateway reads: %s', (file) => {
     const known = new Set(read('.env.example').match(/^[A-Z_]+(?==)/gm));
     const others = /^(NODE_|POSTGRES_|SITE$|WORKERS$)/;
     const set = [
@@ -60,7 +60,7 @@ describe('the files that start a gateway', () => {
     expect(set.filter((name) => !known.has(name) && !others.test(name))).toEqual([]);
   });
 
-  it('can be configured by every variable that the gateway reads, as `.env.example` lists them', () => {
+  it('include .env.example, which lists every variable that the gateway reads', () => {
     const source = read('apps/gateway/src/config.ts');
     const environment = source.slice(source.indexOf('const environment = '));
     const variables = environment.match(/^ {2}[A-Z][A-Z0-9_]+(?=: )/gm)!.map((name) => name.trim());
@@ -69,7 +69,7 @@ describe('the files that start a gateway', () => {
     expect(variables.filter((name) => !listed.has(name))).toEqual([]);
   });
 
-  it('build the same version of Node that the project runs on, and the same pnpm', () => {
+  it('use the versions of Node and pnpm that the project uses', () => {
     const { devDependencies } = JSON.parse(read('package.json')) as {
       devDependencies: Record<string, string>;
     };

@@ -58,8 +58,8 @@ function p99(waits: readonly number[]): number {
   return [...waits].sort((a, b) => a - b)[Math.floor(waits.length * 0.99)]!;
 }
 
-describe('three keys, one of them greedy', () => {
-  it('get equal shares of the requests, and the patient ones wait briefly', async () => {
+describe('three keys', () => {
+  it('get equal shares of the requests, however many each sends at once, and those that send few wait briefly', async () => {
     const ceiling = open({ requestsPerMinute: 600 });
     const greedy = drive(ceiling, { key: 'greedy', parallel: 100 });
     const patient = ['a', 'b'].map((key) => drive(ceiling, { key, parallel: 1 }));

@@ -133,7 +133,7 @@ describe('a native request', () => {
     expect(received[0]!.body.equals(body)).toBe(true);
   });
 
-  it('with a foreign tool_choice differs in that member only', async () => {
+  it("with a tool_choice in OpenAI's format reaches the upstream with only that member changed", async () => {
     const before = `{"model":"${MODEL}", "tool_choice"  :  `;
     const after = ` , "tools":[{"name":"a","input_schema":{"type":"object"}}],"max_tokens":10,"messages":[{"role":"user","content":"12345678901234567890"}]}`;
     for (const [foreign, native] of [
@@ -184,7 +184,7 @@ describe('a native request', () => {
 
 describe('a native response', () => {
   it.each([1_000, 15_000, 15_001, 100_000])(
-    'keeps all bytes, even if they are not text: %i of them',
+    'of %i bytes keeps every byte, even if they are not text',
     async (size) => {
       const [before, after] = MESSAGE.toString().split('hologram') as [string, string];
       const filling = size - Buffer.byteLength(before + after);
@@ -201,7 +201,7 @@ describe('a native response', () => {
     },
   );
 
-  it.each([1, 7, 100, 100_000])('streams byte for byte, in pieces of %i', async (size) => {
+  it.each([1, 7, 100, 100_000])('is streamed byte for byte, in pieces of %i', async (size) => {
     answer = (res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
       for (let at = 0; at < STREAM.length; at += size) res.write(STREAM.subarray(at, at + size));
@@ -251,7 +251,7 @@ describe('a native response', () => {
     ],
     [429, 'rate_limit_error', 'org-secret: 50 requests per minute', 529, 'overloaded_error', null],
   ])(
-    'with status %i about the account of the operator is replaced',
+    "with status %i that is about the operator's account is replaced by an error that does not mention it",
     async (status, type, message, shownStatus, shownType, shouldRetry) => {
       answer = (res) => {
         res.writeHead(status, { 'content-type': 'application/json', 'retry-after': '3600' });
@@ -279,18 +279,18 @@ describe('a native response', () => {
       (res: ServerResponse) => res.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
     ],
     [
-      'an oversized prompt in HTML',
+      'a 413 in HTML',
       413,
       (res: ServerResponse) => res.writeHead(413, { 'content-type': 'text/html' }).end('<html>'),
     ],
     [
-      'garbage with status 200',
+      'invalid JSON with status 200',
       502,
       (res: ServerResponse) =>
         res.writeHead(200, { 'content-type': 'application/json' }).end('{"usage":'),
     ],
     ['a broken connection', 502, (res: ServerResponse) => res.destroy()],
-  ])('that is %s becomes %i in JSON, uncharged', async (_what, status, reply) => {
+  ])('that is %s becomes a %i in JSON, and is not charged', async (_what, status, reply) => {
     answer = reply;
     const { id, apiKey: own } = await gateway.createKey();
     const response = await postMessages(gateway, own, userMessage('Hello'));

@@ -267,7 +267,7 @@ describe.each([
     [50, 'by closing'],
     [99, 'by a reset'],
   ])(
-    'after %i %% of the text, %s, is charged for all of it, and holds its lease until then',
+    'after %i %% of the text, %s, is charged for the whole response, and holds its lease until then',
     async (percent, how) => {
       const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
       let goOn: () => void = () => undefined;
@@ -305,7 +305,7 @@ describe.each([
   );
 });
 
-it('a client that does not read a plain response is eventually disconnected, and stays charged', async () => {
+it('a client that does not read a plain response is eventually disconnected, and is charged', async () => {
   const { id, apiKey } = await gateway.createKey();
   Object.assign(gateway.running.services, { patience: { ...patience, clientStallMs: 300 } });
   serve = async (write, res) => {
@@ -322,7 +322,7 @@ it('a client that does not read a plain response is eventually disconnected, and
   expect(response.complete).toBe(false);
 });
 
-describe('an upstream that does not end', () => {
+describe('an endless response of the upstream', () => {
   it.each([
     ['within a line', '', PIECE, 'too_large'],
     ['within a plain body', '{"id":"', PIECE, 'too_large'],

@@ -40,7 +40,7 @@ async function eventsIn(state?: EventState) {
   return events.map(({ type, accountId, keyId, data }) => ({ type, accountId, keyId, data }));
 }
 
-describe('an upstream that refuses the operator', () => {
+describe("an upstream that refuses the operator's key", () => {
   const request: FinishedRequest = {
     requestId: 'req_1',
     endpoint: 'messages',
@@ -86,7 +86,7 @@ describe('an upstream that refuses the operator', () => {
     expect(seen).toHaveLength(13);
   });
 
-  it('causes one at the next refusal if the ledger could not record the first', async () => {
+  it('causes an event at the next refusal if the ledger could not record the first event', async () => {
     let calls = 0;
     const recordEvent = (event: NewEvent): Promise<void> => {
       calls += 1;
@@ -120,7 +120,7 @@ describe('an audit', () => {
     expect(await eventsIn()).toEqual(before);
   });
 
-  it('that finds differences causes one, and is answered even if the event cannot be written', async () => {
+  it('that finds differences causes one event, and returns its report even if the event cannot be written', async () => {
     const accountId = await charge();
     runSql(`UPDATE account SET balance = '1.00000000000000' WHERE id = '${accountId}'`);
     const report = await auditWithEvent(store, {});
@@ -168,7 +168,7 @@ describe('old events', () => {
     expect(await namesIn('pending')).toEqual(['pending for 2 days', 'pending']);
   });
 
-  it('wait for a day if no receiver is configured, and can still be listed after that', async () => {
+  it('become undelivered after a day if no receiver is configured, and can still be listed', async () => {
     await startEventPruning(store, log, { isDelivering: false }).stop();
     expect(await namesIn('pending')).toEqual(['pending']);
     expect(await namesIn('undelivered')).toEqual(['pending for 2 days']);

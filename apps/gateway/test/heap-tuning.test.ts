@@ -13,7 +13,7 @@ it('does not set the flag of the memory reducer once its GCs may have begun', ()
   expect(flags).toEqual(['--memory-reducer-gc-count=0']);
 });
 
-describe('shrinkInPauses', () => {
+describe('freeMemoryWhenIdle', () => {
   beforeEach(() => {
     jest.useFakeTimers();
   });
@@ -21,7 +21,7 @@ describe('shrinkInPauses', () => {
     jest.useRealTimers();
   });
 
-  it('shrinks once in each long pause, and never while there are requests', () => {
+  it('frees memory once in each long pause, and never while there are requests', () => {
     const activity = createActivity();
     const shrink = jest.fn();
     const stop = freeMemoryWhenIdle(activity, shrink);

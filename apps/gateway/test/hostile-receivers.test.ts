@@ -101,12 +101,12 @@ describe('a webhook to a receiver', () => {
     expect(visits).toBe(0);
   });
 
-  it('that never responds is given up after the timeout', async () => {
+  it('that never responds has failed after the timeout', async () => {
     const url = await serve(() => undefined);
     expect(await send(url, { timeoutMs: 200 })).toEqual(failed('no response within 0.2 s'));
   });
 
-  it('that never ends its response head is given up after the timeout, even if it keeps sending headers', async () => {
+  it('that never ends its response head has failed after the timeout, even if it keeps sending headers', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
       socket.write('HTTP/1.1 200 OK\r\n');
@@ -169,7 +169,7 @@ describe('a webhook to a receiver', () => {
     );
   });
 
-  it('is stopped at once by its signal, which is not a failure', async () => {
+  it('is stopped at once by its AbortSignal, which is not a failure', async () => {
     const stop = new AbortController();
     const url = await serve(() => {
       stop.abort();
@@ -180,7 +180,7 @@ describe('a webhook to a receiver', () => {
 
 describe('the address of a receiver', () => {
   it.each(['localhost', '127.0.0.1', '2130706433', '0x7f.1', '0.0.0.0', '[::ffff:127.0.0.1]'])(
-    '%s gets no connection, unless that is allowed',
+    '%s gets no connection, unless private addresses are allowed',
     async (host) => {
       const receiver = await serveBytes('HTTP/1.1 204 No Content\r\n\r\n');
       const url = receiver.url.replace('127.0.0.1', host);
@@ -277,7 +277,7 @@ describe('a name of a receiver', () => {
   }
 
   it.each([true, false])(
-    'that resolves to private and public addresses: only the public ones are used (all: %s)',
+    'that resolves to private and public addresses is used with the public ones only (all: %s)',
     async (all) => {
       expect(await resolve([inside, outside, inside], all)).toEqual([outside]);
     },

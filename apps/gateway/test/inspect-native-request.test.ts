@@ -175,7 +175,7 @@ describe('createNativeInspector', () => {
     });
   });
 
-  it('replaces a foreign tool_choice and no byte around it', () => {
+  it("replaces a tool_choice in OpenAI's format, and no byte around it", () => {
     const before = '{"n":12345678901234567890, "tool_choice" :\t';
     const after =
       ',"model":"m" ,"max_tokens":1,"messages":[{"role":"user","content":"\\u00e9é"}]} ';

@@ -27,7 +27,7 @@ const readBalances = async (url: string, apiKey: string, count: number): Promise
 const served = (statuses: number[]): number => statuses.filter((status) => status === 200).length;
 
 describeWithIPv6('a gateway that listens on IPv6', () => {
-  it('serves both formats, prints its address with brackets, and limits balance reads', async () => {
+  it('serves messages and chat completions, prints its address with brackets, and limits balance reads', async () => {
     gateway = await startTestGateway({ env: { HOST: '::1' } });
     expect(gateway.url).toMatch(/^http:\/\/\[::1\]:\d+$/);
     expect(new URL(gateway.adminUrl).hostname).toBe('127.0.0.1');

@@ -60,7 +60,7 @@ describe('a key', () => {
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(401);
   });
 
-  it('is refused while suspended and served when resumed; a revoked key is gone', async () => {
+  it('is refused while it is suspended, served once it is resumed, and refused forever once it is revoked', async () => {
     const { id, apiKey } = await gateway.createKey();
     await gateway.call('suspendKey', { key_id: id });
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(401);
@@ -89,7 +89,7 @@ describe('a key', () => {
 });
 
 describe('a charge', () => {
-  it('appears exactly in headers, in the balance and in the usage of the request', async () => {
+  it('is the same to the last digit in the headers, the balance and the usage of the request', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '5' });
     const response = await postMessages(gateway, apiKey, userMessage('Hello'));
     const { usage } = await response.json();

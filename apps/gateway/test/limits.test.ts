@@ -8,7 +8,7 @@ import type { TestGateway } from './support/gateway.js';
 import { connectTo, disconnectAll, headOf } from './support/raw-client.js';
 import type { RawClient } from './support/raw-client.js';
 
-describe.each(['memory', 'Redis Cluster'])('limits of a key in %s', (where) => {
+describe.each(['memory', 'Redis Cluster'])('the limits of a key in %s', (where) => {
   let gateway: TestGateway;
   let cluster: RedisCluster | undefined;
   const start = (env: Readonly<Record<string, string>> = {}): Promise<TestGateway> =>
@@ -26,7 +26,7 @@ describe.each(['memory', 'Redis Cluster'])('limits of a key in %s', (where) => {
     await cluster?.stop();
   });
 
-  it('admits exactly C of C+1 parallel requests, charges nothing for the refused one, and serves it after the wait', async () => {
+  it('admit exactly as many parallel requests as the concurrency; one more is refused, not charged, and served after the wait', async () => {
     const upstream = await startGatedUpstream();
     const gated = await start({ UPSTREAM_URL: upstream.url });
     const { id, apiKey } = await gated.createKey({ concurrency: 3 });
@@ -62,7 +62,7 @@ describe.each(['memory', 'Redis Cluster'])('limits of a key in %s', (where) => {
     await upstream.close();
   });
 
-  it('admits exactly B requests of a burst, in either format, and one more after the wait', async () => {
+  it('admit exactly the burst, in messages and chat completions together, and one more request after the wait', async () => {
     const send = (apiKey: string, count: number): Promise<Response[]> =>
       Promise.all(
         Array.from({ length: count }, (_, i) =>
@@ -92,7 +92,7 @@ describe.each(['memory', 'Redis Cluster'])('limits of a key in %s', (where) => {
     expect((await postMessages(gateway, quick.apiKey, userMessage('Hello'))).status).toBe(200);
   });
 
-  it('releases the lease when the upstream fails', async () => {
+  it('release the lease when the upstream fails', async () => {
     const { apiKey } = await gateway.createKey({ concurrency: 1 });
     gateway.simulator.script({ status: 500, error: { type: 'api_error', message: 'Internal' } });
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(500);
@@ -203,8 +203,8 @@ describe('counting tokens', () => {
   });
 });
 
-describe('limit of the balance endpoint', () => {
-  it('answers 30 reads a minute from one client address and refuses the 31st, whichever keys they carry', async () => {
+describe('the limit of the balance endpoint', () => {
+  it('admits 30 reads a minute from one client address and refuses the 31st, whichever keys are sent', async () => {
     const gateway = await startTestGateway();
     const { apiKey } = await gateway.createKey();
     const read = (authorization: string, forwardedFor: string): Promise<Response> =>
@@ -228,7 +228,7 @@ describe('limit of the balance endpoint', () => {
     await gateway.stop();
   });
 
-  it('counts a client by its own address, not by claimed ones, and a /64 network as one client', async () => {
+  it('counts a client by its own address, not by those that it claims, and a /64 network as one client', async () => {
     const gateway = await startTestGateway({ env: { TRUST_PROXY: '1' } });
     const { apiKey } = await gateway.createKey();
     /** The one trusted proxy appends the address that it sees to those that the client claims. */

@@ -46,7 +46,7 @@ describe('lists of accounts and keys', () => {
     expect(placesOf(accounts)).toEqual(expected);
   });
 
-  it('refuse another order, and the cursor of another order', async () => {
+  it('refuse an unknown order, and a cursor that belongs to a different order', async () => {
     const { next_cursor } = await gateway.call('listAccounts', { order: 'spent', limit: 1 });
     const after = next_cursor ?? '';
     for (const name of ['listAccounts', 'listKeys'] as const) {

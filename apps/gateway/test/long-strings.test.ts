@@ -10,7 +10,7 @@ const TEXTS = [
   ['characters to escape', '"\\\n\u0000'.repeat(LONG / 4)],
 ] as const;
 
-it.each(TEXTS)('writes a long text of %s as `JSON.stringify` does', (_name, text) => {
+it.each(TEXTS)('writeJson writes a long text of %s as JSON.stringify does', (_name, text) => {
   const value = {
     left: undefined,
     text,

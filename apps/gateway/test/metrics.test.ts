@@ -50,7 +50,7 @@ it('every counter with a fixed set of labels is 0 in the first scrape, so that t
   expect(foreseen.filter((name) => !values.has(name))).toEqual([]);
 });
 
-it('requests are counted under labels that existed before', async () => {
+it('requests are counted in series that exist before the first request', async () => {
   const names = async () =>
     (await (await fetch(`${gateway.adminUrl}/metrics`)).text())
       .split('\n')

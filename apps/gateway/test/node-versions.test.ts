@@ -36,7 +36,7 @@ function evaluate(node: string, expression: string): unknown {
 }
 
 describe('the versions of Node under test', () => {
-  it('include exactly the lowest one that engines names', () => {
+  it('include exactly the lowest version that engines admits', () => {
     expect(evaluate(LOWEST, 'process.versions.node')).toBe(minVersion(engines.node)!.version);
   });
 

@@ -163,7 +163,7 @@ describe.each(LEDGERS)('events of %s', (_name, newPlace) => {
     expect(await store.listEvents({ state: 'delivered', limit: 100 })).toHaveLength(60);
   });
 
-  it('are sent again under the same id with the same body, and delay the later ones', async () => {
+  it('that are refused are sent again under the same id with the same body, and delay the later ones', async () => {
     const store = await openAt(await newPlace());
     await record(store, 'acct_a', 2);
     let isAccepting = false;
@@ -190,7 +190,7 @@ describe.each(LEDGERS)('events of %s', (_name, newPlace) => {
     expect(to.received.map(entryOf).lastIndexOf(1)).toBe(to.received.map(entryOf).indexOf(2) - 1);
   });
 
-  it('are given up after the last attempt, listed, and followed by the next one', async () => {
+  it('that fail at their last attempt become undelivered, can be listed, and no longer delay the next one', async () => {
     const store = await openAt(await newPlace());
     await record(store, 'acct_a', 2);
     const to = await receiver((webhook) => (entryOf(webhook) === 1 ? 410 : 200));
@@ -210,7 +210,7 @@ describe.each(LEDGERS)('events of %s', (_name, newPlace) => {
     expect((await store.summarize()).undeliveredEvents).toBe(1);
   });
 
-  it('of one account wait for a receiver that hangs, those of others do not', async () => {
+  it('of one account wait while the receiver does not answer for that account, and events of others do not', async () => {
     const store = await openAt(await newPlace());
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));

@@ -25,7 +25,7 @@ const actionsOn = async (key_id: string) =>
   (await gateway.call('listTrail', { key_id })).data.map(({ action, actor }) => [action, actor]);
 
 describe('a repeated change of a key', () => {
-  it('rotates once and keeps the grace period, for operators and for holders', async () => {
+  it('rotates the key once and keeps its grace period, for operators and for clients', async () => {
     const manager = await gateway.createKey({ scope: 'manage' });
     const { account_id } = await gateway.call('showKey', { key_id: manager.id });
     for (const [root, token] of [
@@ -52,7 +52,7 @@ describe('a repeated change of a key', () => {
     }
   });
 
-  it('suspends once, with one entry in the trail', async () => {
+  it('suspends the key once, with one row in the trail', async () => {
     const { id } = await gateway.createKey();
     await gateway.call('suspendKey', { key_id: id });
     await gateway.call('suspendKey', { key_id: id });
@@ -62,7 +62,7 @@ describe('a repeated change of a key', () => {
 });
 
 describe('a read-only link', () => {
-  it('is in the trail, with who made it', async () => {
+  it('is in the trail, which names who made it', async () => {
     const { id, apiKey } = await gateway.createKey();
     await gateway.call('createLink', { key_id: id });
     expect((await post(`${gateway.url}/v1/dashboard/links`, apiKey)).status).toBe(200);

@@ -74,7 +74,7 @@ interface Layer {
   };
 }
 
-describe('the document for clients', () => {
+describe('the OpenAPI document for clients', () => {
   it('has each route once, and nothing else', () => {
     const { stack } = createApp(gateway.running.services).router as unknown as {
       readonly stack: readonly Layer[];
@@ -89,7 +89,7 @@ describe('the document for clients', () => {
   });
 });
 
-describe('the document for operators', () => {
+describe('the OpenAPI document for operators', () => {
   it('has each operation once', () => {
     const described = namesOf(adminEndpoints).filter((name) => name.includes(' /admin/'));
     const known = Object.values(operations).map(
@@ -100,7 +100,7 @@ describe('the document for operators', () => {
   });
 });
 
-describe('both documents', () => {
+describe('the OpenAPI documents', () => {
   it('are served to everyone, each on its port', async () => {
     for (const [base, port] of [
       [gateway.url, 'client'],
@@ -112,7 +112,7 @@ describe('both documents', () => {
     }
   });
 
-  it('are kept in files, from which clients take their types', () => {
+  it('are equal to the files in apps/gateway/openapi', () => {
     for (const port of ['client', 'admin'] as const) {
       const file = join(process.cwd(), 'apps', 'gateway', 'openapi', `${port}.json`);
       const kept: unknown = JSON.parse(readFileSync(file, 'utf8'));
@@ -171,7 +171,7 @@ function check(name: string, schema: z.ZodType, answer: unknown): void {
 }
 
 describe('a method that an endpoint does not have', () => {
-  it('is refused with 405, and the methods that it has are named', async () => {
+  it('is refused with 405, naming the methods that the endpoint has', async () => {
     for (const [base, path, method, allow] of [
       [gateway.url, '/v1/dashboard/keys', 'DELETE', 'GET, HEAD, POST'],
       [gateway.url, '/v1/dashboard/keys/key_1', 'PUT', 'GET, HEAD, PATCH'],

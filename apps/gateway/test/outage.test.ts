@@ -60,7 +60,7 @@ async function collect(response: Response, into: { text: string }): Promise<void
 }
 
 describe('a database that cannot be reached', () => {
-  it('makes new requests a 503 with retry-after, and running streams wait for it and complete', async () => {
+  it('makes new requests fail with 503 and retry-after; running streams wait until the database is back, and complete', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
     gateway.simulator.scriptWhen(() => true, { eventDelayMs: 20 });
     const streams = Array.from({ length: 10 }, () => ({ text: '' }));
@@ -107,7 +107,7 @@ describe('a database that cannot be reached', () => {
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
   });
 
-  it('a client that stopped waiting is charged once the database is back', async () => {
+  it('only delays the charge of a client that has left, which is made once', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
     const leaving = new AbortController();
     gateway.simulator.script({ eventDelayMs: 20 });
@@ -138,7 +138,7 @@ describe('a database that cannot be reached', () => {
 });
 
 describe('a database that refuses writes', () => {
-  it('makes new requests a 503, lets running streams wait, and loses nothing', async () => {
+  it('makes new requests fail with 503; running streams wait until the database accepts writes, and no charge is lost', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
     gateway.simulator.scriptWhen(() => true, { eventDelayMs: 20 });
     const streams = Array.from({ length: 10 }, () => ({ text: '' }));
@@ -191,7 +191,7 @@ describe('a database that refuses writes', () => {
 });
 
 describe('a database that is slow', () => {
-  it('makes requests slow, and fails none', async () => {
+  it('makes requests slow, and none fails', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
     link.setDelay(1_000);
@@ -214,7 +214,7 @@ describe('a database that is slow', () => {
     ['native', postMessages, 'text_delta', 'message_stop'],
     ['chat', postChat, '"content":"', '[DONE]'],
   ] as const)(
-    'holds back only the end of a %s stream, even if all of it arrived in one piece',
+    'delays only the end of a %s stream, even if all of it arrived in one piece',
     async (_format, post, text, end) => {
       const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
       link.setDelay(1_000);
@@ -230,7 +230,7 @@ describe('a database that is slow', () => {
     60_000,
   );
 
-  it('by more than five seconds makes new requests a 503 and lets running ones complete', async () => {
+  it('by more than five seconds makes new requests fail with 503, and running ones complete', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: BALANCE });
     gateway.simulator.script({ eventDelayMs: 20 });
     const running = await postMessages(gateway, apiKey, userMessage('Hello', { stream: true }));

@@ -54,7 +54,7 @@ describe('a request that the balance covers', () => {
 });
 
 describe('a request that the balance might not cover', () => {
-  it('is refused with 402 and the shortfall in every format, and costs nothing anywhere', async () => {
+  it('is refused with 402 in every format, naming the shortfall, and is not charged or sent upstream', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.01' });
     const native = await postMessages(
       gateway,
@@ -92,7 +92,7 @@ describe('a request that the balance might not cover', () => {
     expect((await postMessages(gateway, apiKey, again)).status).toBe(200);
   });
 
-  it('is an error of its own class to both SDKs, which do not try again', async () => {
+  it('is an error of its own type to the SDKs of Anthropic and OpenAI, which do not repeat the request', async () => {
     const { apiKey } = await gateway.createKey({ balance_usd: '0.01' });
     const anthropic = new Anthropic({ baseURL: gateway.url, apiKey });
     await expect(
@@ -121,7 +121,7 @@ describe('a request that the balance might not cover', () => {
     expect((await postMessages(gateway, apiKey, body)).status).toBe(200);
   });
 
-  it('an exhausted key gets a 401 as usual, and counting tokens needs no hold', async () => {
+  it('is refused with 401 instead if the key is exhausted; counting tokens is served without a hold', async () => {
     const { apiKey } = await gateway.createKey({ balance_usd: '0.00000000000001' });
     const count = await fetch(`${gateway.url}/v1/messages/count_tokens`, {
       method: 'POST',
@@ -152,7 +152,7 @@ describe('compaction, which the operator allows', () => {
     },
   };
 
-  it('on its own is held for like a reply, and is charged', async () => {
+  it('as a request of its own is served and charged, and its hold is released', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.02' });
     gateway.simulator.script(summarized);
     const body = userMessage('Hello', { compaction: { type: 'summarize' }, max_tokens: 500 });
@@ -163,7 +163,7 @@ describe('compaction, which the operator allows', () => {
     expect(await holds('live')).toEqual([]);
   });
 
-  it('of a growing context is refused, naming the member, because nothing limits its charge', async () => {
+  it('by context_management is refused, naming the member, because nothing limits its charge', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '5' });
     const body = userMessage('Hello', {
       context_management: { edits: [{ type: 'compact_20260112' }] },
@@ -185,7 +185,7 @@ describe('a hold', () => {
     ['the upstream fails', { error: { type: 'overloaded_error' } }],
     ['the stream breaks off', { cut: { afterEvents: 3 } }],
     ['the stream ends in an error', { streamError: { afterEvents: 3, type: 'api_error' } }],
-    ['the usage is absurd', { usage: { output_tokens: -1 } }],
+    ['the usage is invalid', { usage: { output_tokens: -1 } }],
   ] as const)('is released when %s', async (_what, script) => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.02' });
     gateway.simulator.script(script);
@@ -198,7 +198,7 @@ describe('a hold', () => {
     expect((await postMessages(gateway, apiKey, body)).status).toBe(200);
   });
 
-  it('outlives a client that leaves, until the upstream is read to its end and charged', async () => {
+  it('lasts after its client has left, until the response is read to its end and charged', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.02' });
     gateway.simulator.script({ eventDelayMs: 30 });
     const leaving = new AbortController();
@@ -220,7 +220,7 @@ describe('a hold', () => {
     expect(await balanceOf(id)).toBeLessThan(parseUsd('0.02'));
   });
 
-  it('that the response exceeds is charged up to the balance; the rest is written off and the key exhausted', async () => {
+  it('that is too small for the charge: the balance is charged, the rest is written off, and the key is exhausted', async () => {
     // Each of the 1,000,000 output tokens costs 15 USD per million.
     const listPrice = (inputTokens: number) =>
       BigInt(inputTokens) * 300_000_000n + 1_000_000n * 1_500_000_000n;
@@ -260,7 +260,7 @@ describe('a hold', () => {
     expect(parseUsd(audit.written_off_usd)).toBe(writtenOff);
   });
 
-  it('a request that exceeds its hold beside a large one cannot be repeated below its price', async () => {
+  it('that is too small for the charge exhausts the key until it is credited, even if a larger hold is released later', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '1' });
     gateway.simulator.script({ eventDelayMs: 50 });
     const slow = userMessage('Hello', { stream: true, max_tokens: 64_000 });

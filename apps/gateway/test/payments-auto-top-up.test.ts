@@ -73,7 +73,7 @@ describePayments((bench) => {
       expect(await balanceOf(thrifty.accountId)).toBe('2');
     });
 
-    it('that is declined stops until a person acts', async () => {
+    it('that is declined stops until the customer orders it again', async () => {
       const saver = await newSaver('1');
       bench.stripe.setCard(saver.method, 'declines');
       const before = intents();
@@ -124,7 +124,7 @@ describePayments((bench) => {
       expect(json.data).toMatchObject([{ state: 'pending' }]);
     });
 
-    it('ends when the customer ends it, and refuses an invalid order', async () => {
+    it('ends when the customer cancels it, and an invalid order is refused, naming the field', async () => {
       const saver = await newSaver('1');
       const ended = await dashboard(saver.apiKey, 'auto-top-up', { method: 'DELETE' });
       expect(ended.json).toMatchObject({ state: 'off' });

@@ -17,8 +17,8 @@ describePayments((bench) => {
     ask,
   } = bench;
 
-  describe('refunds and disputes', () => {
-    it('a refund by an operator or at the provider is booked once; a balance below 0 disables the key', async () => {
+  describe('a payment', () => {
+    it('that is refunded by an operator or at the provider is debited once; a balance below 0 disables the key', async () => {
       const payer = await newPayer();
       await deliverAll(payer.events);
       const input = { payment_id: payer.paymentId, refund_id: 'r1', amount_usd: '5' };
@@ -50,7 +50,7 @@ describePayments((bench) => {
       ]);
     });
 
-    it('count the oldest of several payments as spent first', async () => {
+    it('counts as spent before newer payments', async () => {
       const payer = await newPayer('10');
       await deliverAll(payer.events);
       const { paymentId, checkoutId } = await start(payer.apiKey, '20');
@@ -62,7 +62,7 @@ describePayments((bench) => {
       expect([await unspentOf(payer.paymentId), await unspentOf(paymentId)]).toEqual(['0', '18']);
     });
 
-    it('an inquiry takes nothing; a dispute takes the money, and returns it when it is won', async () => {
+    it('that is disputed is debited, and credited again when the dispute is won; an inquiry changes nothing', async () => {
       const payer = await newPayer();
       await deliverAll(payer.events);
       await deliverAll(

@@ -44,7 +44,7 @@ describePayments((bench) => {
       apply,
     });
 
-  describe('an unbooked payment leaves the list', () => {
+  describe('an unbooked payment is no longer listed', () => {
     it('when an operator credits it, to any account, also if its notification is repeated', async () => {
       const [own, other] = [await newUnknown(), await newUnknown()];
       await creditByHand(own.accountId, own.reference);
@@ -84,7 +84,7 @@ describePayments((bench) => {
       }
     });
 
-    it('when the provider has paid all of it back, and comes back if that fails', async () => {
+    it('when the provider has refunded all of it, and is listed again if a refund fails', async () => {
       const { reference } = await newUnknown();
       const first = eventsOf(() => bench.stripe.refund(reference, 500));
       await deliverAll([...first, ...first]);
@@ -99,7 +99,7 @@ describePayments((bench) => {
       expect(await listed()).toContain(reference);
     });
 
-    it('when a dispute takes it, and comes back when the dispute is won', async () => {
+    it('while it is disputed, and is listed again when the dispute is won', async () => {
       const { reference } = await newUnknown();
       let disputeId = '';
       await deliverAll(eventsOf(() => (disputeId = bench.stripe.openDispute(reference))));
@@ -137,7 +137,7 @@ describePayments((bench) => {
     }
   });
 
-  it('pages of the list are full, however many settled payments lie between', async () => {
+  it('a page of the list of unbooked payments is full, however many settled payments lie between', async () => {
     const made = [];
     for (let n = 0; n < 4; n += 1) made.push(await newUnknown());
     const [first, second, third, fourth] = made;

@@ -62,7 +62,7 @@ describePayments((bench) => {
       expect(json).toMatchObject({ data: [{ id }], min_usd: '5', max_usd: '500' });
     });
 
-    it('with bad input starts nothing and names the field', async () => {
+    it('with invalid input is refused, naming the field, and starts no payment', async () => {
       const { apiKey } = await newCustomer();
       const started = () => bench.stripe.requests.get('POST /v1/checkout/sessions') ?? 0;
       const before = started();
@@ -133,7 +133,7 @@ describePayments((bench) => {
     const redeem = (apiKey: string, code: string) =>
       dashboard(apiKey, 'promo-codes', { method: 'POST', body: JSON.stringify({ code }) });
 
-    it('credit each account once, and only as many as they allow', async () => {
+    it('credit each account once, and no more accounts than they allow', async () => {
       await bench.gateway.call('createPromoCode', {
         code: 'welcome-2026',
         amount_usd: '3',
@@ -175,7 +175,7 @@ describePayments((bench) => {
   });
 });
 
-it('without a secret key, no payments are served', async () => {
+it('without STRIPE_SECRET_KEY the gateway serves no payments', async () => {
   const gateway = await startTestGateway();
   const { apiKey } = await gateway.createKey();
   const headers = { authorization: `Bearer ${apiKey}` };

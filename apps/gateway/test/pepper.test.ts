@@ -86,8 +86,8 @@ function listed(env: Env): readonly string[] {
 describe.each([
   ['PostgreSQL', async (): Promise<Env> => ({ DATABASE_URL: await postgres.createDatabase() })],
   ['embedded, two workers', () => Promise.resolve<Env>({ DATA_DIR: dataDir, WORKERS: '2' })],
-])('a pepper is replaced: %s', (_name, environment) => {
-  it('keys that were used meanwhile work afterwards; the others are counted and named', async () => {
+])('replacing the pepper: %s', (_name, environment) => {
+  it('keeps the keys that are used while both peppers are set; the others are counted and listed', async () => {
     const ledger = await environment();
     const before = await start({ ...ledger, KEY_PEPPER: OLD });
     const [used, idle] = [await newKey(before), await newKey(before)];

@@ -64,7 +64,7 @@ const tool = (n: number) => ({
   function: { name: `tool ${String(n)}`, parameters: { type: 'object', properties: {} } },
 });
 
-describe('requests in the worker thread', () => {
+describe('the preparer', () => {
   it.each<[string, PreparationJob['format'], unknown, boolean]>([
     ['native, few values, main thread', 'messages', manyMessages(5_000), false],
     ['native, many values', 'messages', manyMessages(10_000), true],
@@ -96,14 +96,17 @@ describe('requests in the worker thread', () => {
       { ...manyMessages(2_000), tools: Array.from({ length: 100 }, (_, n) => tool(n)), seed: 5 },
       true,
     ],
-  ])('%s: has the same outcome as on the main thread', async (_what, format, body, isInThread) => {
-    const expected = createPreparer(RULES)(jobOf(format, body), NO_LIMITS);
-    const prepared = openPreparer().prepare(jobOf(format, body), 'key');
-    expect(prepared instanceof Promise).toBe(isInThread);
-    expect(plain(await prepared)).toEqual(plain(expected));
-  });
+  ])(
+    'has the outcome of the main thread, wherever it prepares a request: %s',
+    async (_what, format, body, isInThread) => {
+      const expected = createPreparer(RULES)(jobOf(format, body), NO_LIMITS);
+      const prepared = openPreparer().prepare(jobOf(format, body), 'key');
+      expect(prepared instanceof Promise).toBe(isInThread);
+      expect(plain(await prepared)).toEqual(plain(expected));
+    },
+  );
 
-  it('alternate between keys, and those of one key keep their order', async () => {
+  it('alternates between keys in the worker thread, and keeps the order of the requests of one key', async () => {
     const preparer = openPreparer();
     const ended: string[] = [];
     const jobs = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map(async (name) => {
@@ -115,8 +118,8 @@ describe('requests in the worker thread', () => {
   });
 });
 
-describe('a thread without the memory for a body', () => {
-  it('refuses that request, and serves the waiting ones and later ones', async () => {
+describe('a worker thread that runs out of memory for a body', () => {
+  it('refuses that request, and prepares the waiting ones and later ones', async () => {
     const preparer = openPreparer({ heapMegabytes: 40 });
     const small = () => preparer.prepare(jobOf('chat.completions', manyMessages(2_000)), 'b');
     const large = jobOf('chat.completions', manyMessages(95_000, 'abc'.repeat(90)));
@@ -130,7 +133,7 @@ describe('a thread without the memory for a body', () => {
   });
 });
 
-it('a thread that cannot start makes each request fail, and none waits forever', async () => {
+it('a worker thread that cannot start makes each request fail, and none waits forever', async () => {
   // An object's prototype is not copied to the thread, so the models are not iterable there.
   const models = Object.create({ [Symbol.iterator]: () => RULES.models.values() }) as ModelPrice[];
   const preparer = openPreparer({ rules: { ...RULES, models } });

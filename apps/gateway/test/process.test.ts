@@ -118,7 +118,7 @@ async function waitFor(isTrue: () => boolean): Promise<void> {
 }
 
 describe('gateway serve', () => {
-  it('prints a ready key on first start, keeps it and its balance on the second, and drains on SIGTERM', async () => {
+  it('prints a demo key on the first start, keeps the key and its balance on the second, and drains on SIGTERM', async () => {
     const simulated = { UPSTREAM_URL: '', UPSTREAM_API_KEY: '', DATA_DIR: join(dataDir, 'demo') };
     const first = await serve(simulated);
     expect(first.output()).toContain(`Demo key:  ${first.key}`);
@@ -222,7 +222,7 @@ describe('gateway serve', () => {
     expect(JSON.parse(audit.out)).toMatchObject({ is_sound: true, gap_usd: '0' });
   });
 
-  it('names the variable it cannot use, and exits with status 2', async () => {
+  it('names a variable that it cannot use, and exits with status 2', async () => {
     const result = await cli([], { PORT: 'eighty' });
     expect(result.code).toBe(2);
     expect(result.err).toContain('PORT');

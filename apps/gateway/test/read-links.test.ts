@@ -41,8 +41,8 @@ async function linkOf(apiKey: string, input: object = {}): Promise<string> {
 
 const READS = ['balance', 'usage', 'usage/summary', 'usage?kind=all&format=csv'];
 
-describe('a link for reading', () => {
-  it('shows what its key shows', async () => {
+describe('a read-only link', () => {
+  it('reads what its key can read', async () => {
     const { apiKey } = await gateway.createKey();
     expect((await postMessages(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
     const link = await linkOf(apiKey);

@@ -19,21 +19,24 @@ it.each([
   [{ request_id: 'req_\ud9e4' }, 'request_id: must not contain half of a surrogate pair'],
   [{ model: 'a\u0007' }, 'model: must not contain control characters'],
   [{ at: '0000-01-01T00:00:00Z' }, 'at: must be within the years 1 to 9999'],
-])('%j is refused, naming the field, and nothing is charged', async (wrong, problem) => {
-  const charge = {
-    request_id: 'req_lost',
-    key_id: keyId,
-    model: 'claude-sonnet-4-6',
-    input_tokens: 1,
-    output_tokens: 1,
-    cache_read_input_tokens: 0,
-    cache_creation_input_tokens: 0,
-    ...wrong,
-  };
-  await expect(gateway.call('rechargeUsages', { charges: [charge] })).rejects.toMatchObject({
-    status: 400,
-    message: expect.stringContaining(`charges.0.${problem}`),
-  });
-  const { data } = await gateway.call('listLedger', { kind: 'charge' });
-  expect(data).toEqual([]);
-});
+])(
+  'a recharge with %j is refused, naming the field, and nothing is charged',
+  async (wrong, problem) => {
+    const charge = {
+      request_id: 'req_lost',
+      key_id: keyId,
+      model: 'claude-sonnet-4-6',
+      input_tokens: 1,
+      output_tokens: 1,
+      cache_read_input_tokens: 0,
+      cache_creation_input_tokens: 0,
+      ...wrong,
+    };
+    await expect(gateway.call('rechargeUsages', { charges: [charge] })).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining(`charges.0.${problem}`),
+    });
+    const { data } = await gateway.call('listLedger', { kind: 'charge' });
+    expect(data).toEqual([]);
+  },
+);

@@ -228,7 +228,7 @@ describe.each([
     ).toEqual(expected);
   }
 
-  it('reports no difference, in tokens or money, after a day of random traffic in both formats', async () => {
+  it('reports no difference, in tokens or money, after a day of random messages and chat completions', async () => {
     const random = randomOf(20261101);
     const some = async (): Promise<void> => {
       const [written5m, written1h] = [random(900), random(900)];
@@ -261,7 +261,7 @@ describe.each([
     expect(parseUsd(report.ledger_usd)).toBeGreaterThan(parseUsd('0.1'));
   });
 
-  it('reports no difference after a client has left in the middle, because the client is charged', async () => {
+  it('reports no difference after a client has left in the middle of a stream, because the client is charged', async () => {
     const leaving = new AbortController();
     const response = await fetch(`${gateway.url}/v1/messages`, {
       method: 'POST',
@@ -284,7 +284,7 @@ describe.each([
     expect((await reconcile()).report.differences).toEqual([]);
   });
 
-  it('names each loss with its tokens, its worth and its request, and nothing else', async () => {
+  it('names each loss with its tokens, its worth and its request, and reports nothing else', async () => {
     const cut = await billing(async () => {
       await ask(CUT, { cut: { afterEvents: 3, how: 'end' } }, { stream: true });
       // The reset may come before the gateway has read anything. The loss must be named anyway.
@@ -449,7 +449,7 @@ describe.each([
     [{ amount: 5 }, /results\.0\.amount: /],
     [{ currency: 'EUR' }, /results\.0\.currency: /],
     [{ model: null }, /results\.0\.model: is missing for tokens/],
-  ])('exits with status 3 for a cost of an invalid form: %j', async (wrong, message) => {
+  ])('exits with status 3 for an invalid entry of the cost report: %j', async (wrong, message) => {
     const alter = (page: Readonly<Record<string, unknown>>) => {
       const text = JSON.stringify(page);
       // Only the cost report has amounts.

@@ -56,7 +56,11 @@ const FINAL: [what: string, status: number, ask: (post: Post) => Promise<Respons
   ['an invalid field', 400, (post) => post(gateway, apiKey, { ...HELLO, max_tokens: 'x' })],
   ['a model that is not offered', 404, (post) => post(gateway, apiKey, { ...HELLO, model: 'm' })],
   ['a large body', 413, (post) => post(gateway, apiKey, userMessage('x'.repeat(100_000)))],
-  ['a media type', 415, (post) => post(gateway, apiKey, HELLO, { 'content-type': 'text/plain' })],
+  [
+    'an unsupported media type',
+    415,
+    (post) => post(gateway, apiKey, HELLO, { 'content-type': 'text/plain' }),
+  ],
   [
     'a request that the upstream rejects',
     400,
@@ -83,7 +87,7 @@ const PASSING: [
   ask: (post: Post) => Promise<Response>,
 ][] = [
   [
-    'a rate',
+    'a rate limit',
     429,
     expect.stringMatching(/^\d+$/) as never,
     async (post) => {
@@ -118,7 +122,7 @@ describe.each([
   ['responses', postResponses],
 ] as const)('a refusal of %s', (_dialect, post) => {
   it.each(FINAL)(
-    'for %s (%i) lets SDKs know that a retry is useless',
+    'for %s (%i) has the header with which SDKs do not retry',
     async (_what, status, ask) => {
       const response = await ask(post);
       expect(response.status).toBe(status);
@@ -150,7 +154,7 @@ describe('the refusal of', () => {
   });
 
   it.each(['/v1/dashboard/balance', '/v1/dashboard/usage'])(
-    'a key in the wrong header at %s names the right one',
+    'a key in the wrong header at %s names the right header',
     async (path) => {
       const response = await fetch(gateway.url + path, { headers: { 'x-api-key': apiKey } });
       expect(response.status).toBe(401);

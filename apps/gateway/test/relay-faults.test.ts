@@ -97,7 +97,7 @@ describe.each([
     ],
     ['that ends too early', { cut: { afterEvents: 5 } }, 'truncated'],
     ['that is reset', { cut: { afterEvents: 5, how: 'reset' }, eventDelayMs: 5 }, 'truncated'],
-    ['that ends before its stop', { cut: { afterEvents: 0 } }, 'truncated'],
+    ['that ends before its first event', { cut: { afterEvents: 0 } }, 'truncated'],
     ['with negative usage', { usage: { output_tokens: -5 } }, 'invalid_usage'],
     ['with fractional usage', { usage: { output_tokens: 1.5 } }, 'invalid_usage'],
     ['with usage as text', { usage: { output_tokens: '5' } }, 'invalid_usage'],
@@ -111,7 +111,7 @@ describe.each([
     ['that falls silent', { stallAfterEvents: 4 }, 'truncated'],
   ];
   it.each(broken)(
-    '%s is an error to the client, not charged, and counted',
+    '%s reaches the client as an error, is not charged, and is counted as a loss',
     async (_what, script, loss) => {
       const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
       const before = await unbilled(loss);
@@ -136,7 +136,7 @@ describe.each([
 
   it.each<[string, ScriptedReply]>([
     ['several final usages', { messageDeltas: 4 }],
-    ['one byte at a time', { splitBytes: 1 }],
+    ['one byte per piece', { splitBytes: 1 }],
     ['a ping storm', { pings: 20 }],
     ['CRLF line ends', { lineEnd: '\r\n', splitBytes: 3 }],
     ['unknown events', { scenario: 'unknown_block' }],
@@ -152,7 +152,7 @@ describe.each([
   });
 
   it.each([0, 1, 3, 8])(
-    'whose client leaves after %i pieces is read to its end and charged exactly, and holds its lease until then',
+    'whose client leaves after %i pieces is read to its end and charged exactly, and holds its lease until it is charged',
     async (pieces) => {
       const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
       gateway.simulator.script({ eventDelayMs: 10 });
@@ -184,7 +184,7 @@ describe('a client that half-closes its connection', () => {
       [path, 'a stream', { stream: true }, 200],
       [path, 'a refusal', { messages: [] }, 400],
       // Prepared in a worker thread.
-      [path, 'a large request', { system: 'x'.repeat(5 * MEBIBYTE) }, 200],
+      [path, 'the answer to a large request', { system: 'x'.repeat(5 * MEBIBYTE) }, 200],
     ]) as [string, string, Record<string, unknown>, number][],
   )('right after its request to %s gets %s completely', async (path, _what, more, status) => {
     const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
@@ -288,23 +288,26 @@ describe('a charge that cannot be recorded', () => {
   it.each([
     ['a plain response', false],
     ['a stream', true],
-  ])('of %s withholds the usage and is counted; the lease is released', async (_what, stream) => {
-    for (const post of [postMessages, postChat]) {
-      const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
-      const before = await unbilled('ledger_unavailable');
-      jest
-        .spyOn(gateway.running.services.store, 'settle')
-        .mockRejectedValueOnce(new StoreUnavailableError('the database cannot be reached'));
-      const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
-      expect(response.status).toBe(stream ? 200 : 503);
-      const text = await response.text();
-      expect(text).toContain('could not be recorded; nothing was charged');
-      expect(text).not.toMatch(/message_stop|\[DONE\]|output_tokens":[1-9]\d/);
-      expect(await spentBy(id)).toBe('0');
-      expect(await unbilled('ledger_unavailable')).toBe(before + 1);
-      expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
-    }
-  });
+  ])(
+    'of %s gives the client an error without usage, is counted as a loss, and releases the lease',
+    async (_what, stream) => {
+      for (const post of [postMessages, postChat]) {
+        const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
+        const before = await unbilled('ledger_unavailable');
+        jest
+          .spyOn(gateway.running.services.store, 'settle')
+          .mockRejectedValueOnce(new StoreUnavailableError('the database cannot be reached'));
+        const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
+        expect(response.status).toBe(stream ? 200 : 503);
+        const text = await response.text();
+        expect(text).toContain('could not be recorded; nothing was charged');
+        expect(text).not.toMatch(/message_stop|\[DONE\]|output_tokens":[1-9]\d/);
+        expect(await spentBy(id)).toBe('0');
+        expect(await unbilled('ledger_unavailable')).toBe(before + 1);
+        expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
+      }
+    },
+  );
 
   it('for an unforeseen reason gives the client an error, and releases the lease', async () => {
     const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
@@ -335,18 +338,21 @@ describe('a plain response', () => {
     ['that times out upstream', { error: { type: 'timeout_error' } }, 504],
     ['that never arrives', { delayMs: 6_000 }, 504],
     ['that fails upstream', { error: { type: 'api_error' } }, 500],
-  ])('%s is an error in either format, and not charged', async (_what, script, status) => {
-    for (const post of [postMessages, postChat]) {
-      const { id, apiKey } = await gateway.createKey();
-      gateway.simulator.script(script);
-      const response = await post(gateway, apiKey, userMessage('Hello'));
-      expect(response.status).toBe(status);
-      expect(await response.json()).toMatchObject({ type: 'error' });
-      expect(await spentBy(id)).toBe('0');
-    }
-  });
+  ])(
+    '%s becomes an error for messages and for chat completions, and is not charged',
+    async (_what, script, status) => {
+      for (const post of [postMessages, postChat]) {
+        const { id, apiKey } = await gateway.createKey();
+        gateway.simulator.script(script);
+        const response = await post(gateway, apiKey, userMessage('Hello'));
+        expect(response.status).toBe(status);
+        expect(await response.json()).toMatchObject({ type: 'error' });
+        expect(await spentBy(id)).toBe('0');
+      }
+    },
+  );
 
-  it('of an unreachable upstream is an error in either format', async () => {
+  it('of an unreachable upstream becomes a 502 for messages and for chat completions', async () => {
     const lines = captureLog();
     const { services } = gateway.running;
     const { upstream } = services;
@@ -387,7 +393,7 @@ describe('a plain response', () => {
       'response not charged',
       'the body is not a message',
     ],
-  ])('%s is a 502, and the log says why', async (_what, script, msg, fault) => {
+  ])('%s becomes a 502, and the log says why', async (_what, script, msg, fault) => {
     const lines = captureLog();
     gateway.simulator.script(script);
     const { apiKey } = await gateway.createKey();
@@ -400,28 +406,31 @@ describe('a plain response', () => {
     expect(JSON.stringify(lines)).not.toContain('secret');
   });
 
-  it.each([301, 302, 303, 307, 308])('with status %i is not followed', async (status) => {
-    let visits = 0;
-    const inside = createServer((socket) => {
-      visits += 1;
-      socket.destroy();
-    });
-    await once(inside.listen(0, '127.0.0.1'), 'listening');
-    const location = `http://127.0.0.1:${String((inside.address() as AddressInfo).port)}/`;
-    for (const post of [postMessages, postChat]) {
-      const { id, apiKey } = await gateway.createKey();
-      for (const stream of [false, true]) {
-        gateway.simulator.script({ status, body: '', headers: { location } });
-        const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
-        expect(response.status).toBe(502);
-        expect(response.headers.get('location')).toBe(null);
-        expect(await response.text()).not.toContain(location);
+  it.each([301, 302, 303, 307, 308])(
+    'with the redirect status %i becomes a 502, and the redirect is not followed',
+    async (status) => {
+      let visits = 0;
+      const inside = createServer((socket) => {
+        visits += 1;
+        socket.destroy();
+      });
+      await once(inside.listen(0, '127.0.0.1'), 'listening');
+      const location = `http://127.0.0.1:${String((inside.address() as AddressInfo).port)}/`;
+      for (const post of [postMessages, postChat]) {
+        const { id, apiKey } = await gateway.createKey();
+        for (const stream of [false, true]) {
+          gateway.simulator.script({ status, body: '', headers: { location } });
+          const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
+          expect(response.status).toBe(502);
+          expect(response.headers.get('location')).toBe(null);
+          expect(await response.text()).not.toContain(location);
+        }
+        expect(await spentBy(id)).toBe('0');
       }
-      expect(await spentBy(id)).toBe('0');
-    }
-    inside.close();
-    expect(visits).toBe(0);
-  });
+      inside.close();
+      expect(visits).toBe(0);
+    },
+  );
 
   it('whose client leaves is still charged exactly', async () => {
     const { id, apiKey } = await gateway.createKey();
@@ -458,7 +467,7 @@ describe('a slow reader', () => {
     });
   }
 
-  it('slows the upstream down and loses nothing', async () => {
+  it('gets the whole stream and is charged for it', async () => {
     const { id, apiKey } = await gateway.createKey();
     const large = 'word '.repeat(400_000);
     gateway.simulator.script({ content: [{ type: 'text', text: large }] });

@@ -155,7 +155,7 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     await until(() => setup.gateway.output().includes('"msg":"settings loaded"'));
   });
 
-  it('a bad file changes nothing; the answer names the variable and the place, and the log has a line', async () => {
+  it('an invalid file changes nothing; the answer names the variable and the place, and the refusal is logged and counted', async () => {
     const setup = await start(workers);
     const before = await settingsOf(setup);
     setup.price('0.00000001');
@@ -174,7 +174,7 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     expect(metrics).toMatch(/gateway_settings_reloads_total\{outcome="refused".*\} 1\n/);
   });
 
-  it('another upstream key is used by requests that begin later', async () => {
+  it('requests that begin after a reload use the new upstream and its key', async () => {
     const setup = await start(workers);
     const next = await startUpstreamSimulator({ apiKey: 'second-upstream-key' });
     cleanUps.push(() => next.close());
@@ -189,7 +189,7 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     expect(next.journal.requests()).toHaveLength(6);
   });
 
-  it('tokens are replaced without a moment in which neither works', async () => {
+  it('the admin token is replaced without interruption, because the previous one works until it is removed', async () => {
     const setup = await start(workers);
     setup.configure({ ADMIN_TOKEN: NEXT_TOKEN, ADMIN_TOKEN_PREVIOUS: TOKEN });
     expect(await cli(setup, ['reload'], { ADMIN_TOKEN: TOKEN })).toMatchObject({ code: 0 });
@@ -202,7 +202,7 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     expect(await settingsOf(setup, NEXT_TOKEN)).toMatchObject({ status: 200 });
   });
 
-  it('named tokens take effect; only one that may do everything can reload', async () => {
+  it('named admin tokens take effect after a reload, and only those with all rights can reload', async () => {
     const setup = await start(workers);
     setup.configure({ ADMIN_TOKENS: `ops:all:${NEXT_TOKEN},charts:read:${READ_TOKEN}` });
     expect(await settingsOf(setup, READ_TOKEN)).toMatchObject({ status: 401 });
@@ -212,7 +212,7 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     expect(await reloadStatus(setup, NEXT_TOKEN)).toBe(200);
   });
 
-  it('names variables that need a restart, and changes the limits of new keys', async () => {
+  it('a reload names variables that need a restart, and changes the limits of new keys', async () => {
     const setup = await start(workers);
     setup.configure({ OVERDRAFT: 'none', KEY_CONCURRENCY: '7' });
     const { code, out } = await cli(setup, ['reload']);
@@ -305,7 +305,7 @@ it('a worker that replaces another has the settings in force, even if the files 
 });
 
 describe('gateway check-config', () => {
-  it('checks the variables, the files they name and combinations, without starting', async () => {
+  it('checks the variables, their combinations and the files that they name, without starting', async () => {
     const setup = await start('1');
     expect(await cli(setup, ['check-config'])).toMatchObject({
       code: 0,
@@ -321,7 +321,7 @@ describe('gateway check-config', () => {
 });
 
 describe('gateway models diff', () => {
-  it('prints an entry that only lacks its price, and names models that are gone', async () => {
+  it('prints an entry that lacks only its prices for each new model, and names models that are gone', async () => {
     const setup = await start('1');
     const upstream = await startUpstreamSimulator({ models: ['claude-opus-5', 'claude-next-6'] });
     cleanUps.push(() => upstream.close());

@@ -342,8 +342,8 @@ describe('a replica that is stopped for longer than its leases last', () => {
   });
 });
 
-describe('replicas and their Redis', () => {
-  it('one without Redis uses its share of the limits, and the other uses all; both serve', async () => {
+describe('a replica without Redis', () => {
+  it('uses its share of the limits while another with Redis uses all of them, and both serve requests', async () => {
     const [cut, whole] = await Promise.all([
       startReplica({ withRedis: false, redisTimeoutMs: 100 }),
       startReplica(),
@@ -392,7 +392,7 @@ describe('replicas and their Redis', () => {
 });
 
 describe('replicas at the last 10^-14 USD of a key', () => {
-  it('admit at most its concurrency, charge each request exactly, and then always refuse it', async () => {
+  it('admit at most its concurrency, charge each request exactly, and then refuse every request', async () => {
     const replicas = await Promise.all([startReplica(), startReplica()]);
     const [first] = replicas;
     for (let round = 0; round < 20; round += 1) {

@@ -98,7 +98,7 @@ describe.each([
     expect(second.stop_reason).toBe('end_turn');
   });
 
-  it('completes a tool loop with its own runner, which first asks for a server-side conversation', async () => {
+  it('completes a tool loop with its tool runner, which first asks for a server-side conversation', async () => {
     const cities: unknown[] = [];
     const final = await client.beta.messages.toolRunner({
       model: MODEL,
@@ -184,7 +184,7 @@ describe.each([
     await expect(client.models.retrieve('nothing')).rejects.toMatchObject({ status: 404 });
   });
 
-  it('uses its beta surface', async () => {
+  it('creates a message in its beta namespace, and the betas reach the upstream', async () => {
     const message = await client.beta.messages.create({
       model: MODEL,
       max_tokens: 100,

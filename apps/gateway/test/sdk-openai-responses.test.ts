@@ -67,7 +67,7 @@ describe.each([
     client = create({ baseURL: `${gateway.url}/v1`, apiKey });
   });
 
-  it('creates a response whose usage is the bill', async () => {
+  it('creates a response whose usage determines the charge', async () => {
     const before = await spent();
     const { data, response: http } = await client.responses
       .create({ model: MODEL, instructions: 'Be brief.', input: 'Hello', store: true })

@@ -138,7 +138,7 @@ describe.each([
     expect(cities).toHaveLength(1);
   });
 
-  it('gets a JSON object when it asks for one, and ignores a schema', async () => {
+  it('gets a JSON object if it asks for one, and text if it asks for a schema, which is ignored', async () => {
     const ask = (response_format: OpenAI.ChatCompletionCreateParams['response_format']) =>
       client.chat.completions.create({
         model: MODEL,
@@ -154,7 +154,7 @@ describe.each([
     expect(schema.choices[0]!.message.content).toEqual(expect.any(String));
   });
 
-  it('parses with its own helper, and passes its errors on', async () => {
+  it('parses tool calls with its own helper, which throws on text that does not satisfy the schema', async () => {
     const parsed = await client.chat.completions.parse({
       model: MODEL,
       messages: [{ role: 'user', content: 'Please call get_weather for Paris' }],

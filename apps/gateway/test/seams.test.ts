@@ -25,7 +25,7 @@ export type Seams = [
   Assignable<KeyLimits, Policy>,
 ];
 
-it('prices what the translator reads', () => {
+it('billing prices a usage as the translator reads it', () => {
   const usage: Usage = {
     inputTokens: 1,
     outputTokens: 1,
@@ -39,7 +39,7 @@ it('prices what the translator reads', () => {
   expect(chargeOf(usage, price.rates)).toBe(2_205_000_000n);
 });
 
-it('offers models with the traits that the translator knows', () => {
+it('the price table and the translator know the same models, with the same traits', () => {
   const models = defaultPriceTable().list();
   expect(models.map(({ id }) => id).toSorted()).toEqual(MODELS.toSorted());
   for (const { id, aliases, traits, maxOutputTokens } of models) {

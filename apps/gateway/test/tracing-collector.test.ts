@@ -112,7 +112,7 @@ describe('a collector', () => {
 });
 
 describe('the metrics', () => {
-  it('have exemplars in the OpenMetrics form only, and the classic form does not change', async () => {
+  it('have exemplars in the OpenMetrics format only, and none in the text format', async () => {
     const collector = await startSpanReceiver();
     const traced = await startTestGateway({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
     const { apiKey } = await traced.createKey();
@@ -141,7 +141,7 @@ describe('the metrics', () => {
     await collector.close();
   });
 
-  it('and headers are unchanged while tracing is off', async () => {
+  it('and the headers sent upstream contain nothing of tracing while it is off', async () => {
     const off = await startTestGateway();
     const { apiKey } = await off.createKey();
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';

@@ -50,7 +50,7 @@ describe('the sampler', () => {
 describe('the variables of tracing', () => {
   const tracingOf = (env: Record<string, string>) => readConfig(env).tracing;
 
-  it('leave it off without an address, and with OTEL_SDK_DISABLED', () => {
+  it('leave tracing off without an address, and with OTEL_SDK_DISABLED', () => {
     expect(tracingOf({ OTEL_SERVICE_NAME: 'shop' })).toBeUndefined();
     expect(tracingOf({ ...ENDPOINT, OTEL_SDK_DISABLED: 'TRUE' })).toBeUndefined();
   });
@@ -94,10 +94,13 @@ describe('the variables of tracing', () => {
     ['OTEL_TRACES_SAMPLER_ARG', '1.5'],
     ['OTEL_TRACES_SAMPLER_ARG', 'half'],
     ['OTEL_SDK_DISABLED', 'maybe'],
-  ])('%s cannot be %s, and the problem names it without its value', (name, value) => {
-    const read = () => readConfig({ ...ENDPOINT, [name]: value });
-    expect(read).toThrow(ConfigError);
-    expect(read).toThrow(new RegExp(`${name}: must`));
-    expect(read).not.toThrow(/canary/);
-  });
+  ])(
+    'are refused with a problem that names the variable and not its value: %s=%s',
+    (name, value) => {
+      const read = () => readConfig({ ...ENDPOINT, [name]: value });
+      expect(read).toThrow(ConfigError);
+      expect(read).toThrow(new RegExp(`${name}: must`));
+      expect(read).not.toThrow(/canary/);
+    },
+  );
 });

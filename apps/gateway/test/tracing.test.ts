@@ -126,7 +126,7 @@ describe.each(ENDPOINTS)('the trace of a request to %s', (_endpoint, post, route
     },
   );
 
-  it('reads the model of a stream that comes byte by byte', async () => {
+  it('has the model and the finish reason of a stream that arrives byte by byte', async () => {
     const { apiKey } = await gateway.createKey();
     gateway.simulator.script({ splitBytes: 1 });
     const { client } = await traceOf(
@@ -142,7 +142,7 @@ describe.each(ENDPOINTS)('the trace of a request to %s', (_endpoint, post, route
     ['an error of the upstream', { error: { type: 'overloaded_error' } }, '529', '529'],
     ['a refused upstream key', { error: { type: 'authentication_error' } }, '502', '401'],
     [
-      'a bad request, as the upstream says',
+      'a request that the upstream refuses',
       { error: { type: 'invalid_request_error' } },
       undefined,
       '400',
@@ -161,7 +161,7 @@ describe.each(ENDPOINTS)('the trace of a request to %s', (_endpoint, post, route
       'invalid_usage',
     ],
   ] as [string, ScriptedReply, string | undefined, string][])(
-    'ends once with the type of the error after %s',
+    'ends with the type of the error after %s',
     async (_what, script, requestError, callError) => {
       const { apiKey } = await gateway.createKey();
       gateway.simulator.script(script);
@@ -189,7 +189,7 @@ describe.each(ENDPOINTS)('the trace of a request to %s', (_endpoint, post, route
     }
   });
 
-  it('ends when the client leaves, with the charge of what was read to its end', async () => {
+  it('ends with the charge of the whole response if the client leaves', async () => {
     const { id, apiKey } = await gateway.createKey();
     gateway.simulator.script({ eventDelayMs: 20 });
     const before = collector.spans.length;
@@ -271,7 +271,7 @@ describe.each(ENDPOINTS)('the trace of a request to %s', (_endpoint, post, route
   });
 });
 
-it('counting tokens has a trace of its own operation, without a charge', async () => {
+it('counting tokens has a trace with its own operation name, and without a charge', async () => {
   const { apiKey } = await gateway.createKey();
   const { model, messages } = userMessage('Hello');
   const response = await fetch(`${gateway.url}/v1/messages/count_tokens`, {
@@ -289,8 +289,8 @@ it('counting tokens has a trace of its own operation, without a charge', async (
   expect(client).toMatchObject({ name: `count_tokens ${MODEL}` });
 });
 
-describe('the trace of a client', () => {
-  it('goes on in the gateway and at the upstream', async () => {
+describe("a client's traceparent", () => {
+  it('is continued in the gateway and at the upstream', async () => {
     const { apiKey } = await gateway.createKey();
     const { server, client } = await traceOf(
       await postMessages(gateway, apiKey, userMessage('Hello'), {
@@ -305,7 +305,7 @@ describe('the trace of a client', () => {
     expect(sent!.headers['tracestate']).toBe('vendor=value,other=1');
   });
 
-  it('that is not sampled goes on at the upstream, without spans', async () => {
+  it('that is not sampled is continued at the upstream, without spans of the gateway', async () => {
     const { apiKey } = await gateway.createKey();
     const response = await postMessages(gateway, apiKey, userMessage('Hello'), {
       traceparent: NOT_SAMPLED,
@@ -320,18 +320,18 @@ describe('the trace of a client', () => {
   });
 
   it.each([
-    ['of another form', 'hello'],
+    ['of an invalid form', 'hello'],
     ['of zeros', `00-${'0'.repeat(32)}-${PARENT_ID}-01`],
     ['in upper case', SAMPLED.toUpperCase()],
     ['of a forbidden version', SAMPLED.replace(/^00/, 'ff')],
-    ['with more than its version has', `${SAMPLED}-more`],
+    ['with more fields than its version has', `${SAMPLED}-more`],
     ['given twice', `${SAMPLED}, ${SAMPLED}`],
     ['of 12,000 characters', '0'.repeat(12_000)],
     [
       'of 12,000 characters behind a valid beginning',
       `01-${TRACE_ID}-${PARENT_ID}-zz${'-'.repeat(12_000)}`,
     ],
-  ])('%s is not taken, and the request is served', async (_what, traceparent) => {
+  ])('%s is ignored, and the request is served', async (_what, traceparent) => {
     const { apiKey } = await gateway.createKey();
     const response = await postMessages(gateway, apiKey, userMessage('Hello'), {
       traceparent,
@@ -349,9 +349,9 @@ describe('the trace of a client', () => {
     ['of 12,000 characters', `a=${'x'.repeat(12_000)}`],
     ['of 1,500 members', Array.from({ length: 1_500 }, (_, n) => `k${String(n)}=1`).join(',')],
     ['of commas', ','.repeat(12_000)],
-    ['of another form', '====, ;;; ,\u00e9=1'],
+    ['of an invalid form', '====, ;;; ,\u00e9=1'],
   ])(
-    'with a state %s reaches the upstream with at most 512 characters of it',
+    'with a tracestate %s reaches the upstream with at most 512 characters of that tracestate',
     async (_what, tracestate) => {
       const { apiKey } = await gateway.createKey();
       const response = await postMessages(gateway, apiKey, userMessage('Hello'), {
@@ -367,8 +367,8 @@ describe('the trace of a client', () => {
   );
 });
 
-describe('requests that make no span', () => {
-  it('are those without a key, and those that the limits of their key refuse', async () => {
+describe('requests without spans', () => {
+  it('are those with an unknown key, and those that the limits of their key refuse', async () => {
     const { apiKey } = await gateway.createKey({ burst: 1, requests_per_minute: 1 });
     const headers = { traceparent: SAMPLED };
     const before = collector.spans.length;

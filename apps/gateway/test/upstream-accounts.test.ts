@@ -101,7 +101,7 @@ it('a key stays with one account, and keys are spread over all of them', async (
 describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
   const more = { stream: form === 'streamed' };
 
-  it('answers 429 is not used for the time it names; the other one gets the request, charged once', async () => {
+  it('answers 429 is not used for the time that it names; the other account serves the request, which is charged once', async () => {
     const setup = await start();
     const { gateway, simulators, key, home, other } = setup;
     simulators[home].script({
@@ -123,7 +123,7 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
       'has no credit left',
       { error: { type: 'invalid_request_error', message: 'Your credit balance is too low' } },
     ],
-  ])('%s is left out and reported', async (_what, reply) => {
+  ])('%s is no longer used, and the metrics report it as refused', async (_what, reply) => {
     const setup = await start();
     const { gateway, simulators, key, home, other } = setup;
     simulators[home].scriptWhen(() => true, reply);
@@ -160,7 +160,7 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
   });
 });
 
-it('an error about the request itself is passed on, and the other account does not get it', async () => {
+it('an error about the request itself is passed on, and the other account does not get the request', async () => {
   const setup = await start();
   const { gateway, simulators, key, home } = setup;
   simulators[home].script({ error: { type: 'invalid_request_error', message: 'messages: odd' } });
@@ -189,7 +189,7 @@ it('when all accounts are limited, the client gets one 529 with the shortest wai
   await expectCharges(setup, 1);
 });
 
-it('a request that waits too long for its share gets a 529 and was never sent', async () => {
+it('a request that waits too long for its share gets a 529 and is never sent upstream', async () => {
   const setup = await start({ requests_per_minute: 1 });
   const answer = await ask(setup.gateway, setup.key.apiKey);
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([529, '3']);
@@ -228,7 +228,7 @@ it.each<[string, unknown, string]>([
   ['a bad name', { accounts: [{ name: 'A B', api_key: 'k' }] }, 'accounts.0.name: must be'],
   ['an unknown field', { accounts: [{ name: 'a', api_key: 'k', rpm: 1 }] }, 'accounts.0: '],
   [
-    'no limit of 0',
+    'a limit of 0',
     { accounts: [{ name: 'a', api_key: 'k', requests_per_minute: 0 }] },
     'accounts.0.requests',
   ],

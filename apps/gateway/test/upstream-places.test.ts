@@ -70,7 +70,7 @@ function bodyWith(path: string, value: unknown): object {
 /** The path in the form that refusals use. */
 const shown = (path: string): string => path.replaceAll('[]', '.0');
 
-it('the list agrees with the types of the installed SDK', () => {
+it('the list of places in a request agrees with the types of the installed SDK', () => {
   const script = join(__dirname, '../../../scripts/upstream-places.mjs');
   const printed = execFileSync(process.execPath, [script, '--print'], { encoding: 'utf8' });
   expect(JSON.parse(printed)).toEqual(JSON.parse(readFileSync(listFile, 'utf8')));
@@ -121,17 +121,20 @@ describe('every member of a request', () => {
 });
 
 describe.each(places.tool)('a tool definition at %s', (path) => {
-  it.each(toolTypes)('%s is known, and refused if it costs more than tokens', (type) => {
-    const family = TOOL_FAMILIES.get(familyOf(type));
-    expect(family).toBeDefined();
-    const { refusal } = prepare(bodyWith(path, { type, name: 'x' }), [], 'bounded');
-    if (family?.feature === undefined) expect(refusal).toBeUndefined();
-    else expect(refusal).toContain(`${shown(path)}.type: is not enabled on this gateway`);
-    const allowed = family?.feature === undefined ? [] : [family.feature];
-    expect(
-      prepare(bodyWith(path, { type, name: 'x' }), allowed, 'bounded').refusal,
-    ).toBeUndefined();
-  });
+  it.each(toolTypes)(
+    'with type %s is known, and is refused by default if it costs more than tokens',
+    (type) => {
+      const family = TOOL_FAMILIES.get(familyOf(type));
+      expect(family).toBeDefined();
+      const { refusal } = prepare(bodyWith(path, { type, name: 'x' }), [], 'bounded');
+      if (family?.feature === undefined) expect(refusal).toBeUndefined();
+      else expect(refusal).toContain(`${shown(path)}.type: is not enabled on this gateway`);
+      const allowed = family?.feature === undefined ? [] : [family.feature];
+      expect(
+        prepare(bodyWith(path, { type, name: 'x' }), allowed, 'bounded').refusal,
+      ).toBeUndefined();
+    },
+  );
 
   it('of an unknown type is refused, unless the operator allows it', () => {
     const body = bodyWith(path, { type: 'teleport_20270101', name: 'x' });
@@ -139,7 +142,7 @@ describe.each(places.tool)('a tool definition at %s', (path) => {
     expect(prepare(body, ['unknown_tools']).refusal).toBeUndefined();
   });
 
-  it('that the provider runs raises the hold by all its turns', () => {
+  it('that the provider runs counts a context window for each of its turns in the charge bound', () => {
     const servers = toolTypes.filter(
       (type) => TOOL_FAMILIES.get(familyOf(type))?.runs === 'server',
     );
@@ -156,12 +159,12 @@ describe.each(places.tool)('a tool definition at %s', (path) => {
 });
 
 describe('a member that addresses an object of the account', () => {
-  it.each(places.file)('the source of a file at %s is refused', (path) => {
+  it.each(places.file)('such as the source of a file at %s is refused', (path) => {
     const { refusal } = prepare(bodyWith(path, { type: 'file', file_id: 'file_1' }));
     expect(refusal).toContain(`${shown(path)}.type: is not supported`);
   });
 
-  it.each(places.address)('%s is refused', (path) => {
+  it.each(places.address)('such as %s is refused', (path) => {
     const { refusal } = prepare(bodyWith(path, 'id_1'));
     expect(refusal).toMatch(/: is not supported: it addresses objects of an account/);
   });
@@ -203,20 +206,23 @@ it.each(places.cache)('cache points at %s are counted, and a fifth is refused', 
   expect(prepare({ ...place, system }).refusal).toMatch(/^cache_control: at most 4 .*found 5$/);
 });
 
-it.each(iterationTypes)('usage of an iteration of kind %s is added or reported', (type) => {
-  const counts = { input_tokens: 7, output_tokens: 8 };
-  // The `message` entry alone has all the counts of the response. Any other entry is included in
-  // them, added to them, or reported as uncounted.
-  const reading = readNativeUsage({
-    ...counts,
-    iterations: [
-      { type: 'message', ...counts },
-      { type, ...counts },
-    ],
-  });
-  if (reading.outcome === 'invalid') throw new Error(reading.reason);
-  expect(reading.remarks).toBeUndefined();
-  const isIncluded = ['message', 'fallback_message'].includes(type);
-  const isAdded = reading.usage.inputTokens === 14 && reading.usage.outputTokens === 16;
-  expect([isIncluded, isAdded, reading.uncounted?.length === 1].filter(Boolean)).toHaveLength(1);
-});
+it.each(iterationTypes)(
+  'usage of an iteration of kind %s is either included, added, or reported as uncounted',
+  (type) => {
+    const counts = { input_tokens: 7, output_tokens: 8 };
+    // The `message` entry alone has all the counts of the response. Any other entry is included in
+    // them, added to them, or reported as uncounted.
+    const reading = readNativeUsage({
+      ...counts,
+      iterations: [
+        { type: 'message', ...counts },
+        { type, ...counts },
+      ],
+    });
+    if (reading.outcome === 'invalid') throw new Error(reading.reason);
+    expect(reading.remarks).toBeUndefined();
+    const isIncluded = ['message', 'fallback_message'].includes(type);
+    const isAdded = reading.usage.inputTokens === 14 && reading.usage.outputTokens === 16;
+    expect([isIncluded, isAdded, reading.uncounted?.length === 1].filter(Boolean)).toHaveLength(1);
+  },
+);

@@ -97,7 +97,7 @@ describe('work that the counts of a message leave out', () => {
   const MESSAGE = 10n * SONNET.input + 20n * SONNET.output;
 
   it.each([false, true])(
-    'by an advisor is charged at the rates of its model, in an entry of its own (streamed: %s)',
+    "by an advisor is charged at the rates of the advisor's model, in an entry of its own (streamed: %s)",
     async (stream) => {
       const { id, apiKey } = await gateway.createKey();
       const advisor = {
@@ -129,7 +129,7 @@ describe('work that the counts of a message leave out', () => {
     },
   );
 
-  it('by an unknown model, or with invalid counts, is set aside and counted', async () => {
+  it('by an unknown model, or with invalid counts, is not charged but quarantined, and counted in the metrics', async () => {
     const { id, apiKey } = await gateway.createKey();
     const { quarantined } = await gateway.call('auditLedger', {});
     const before = await metric('gateway_usage_parts_set_aside_total');
@@ -157,7 +157,7 @@ describe('work that the counts of a message leave out', () => {
     );
   });
 
-  it('that would make a count larger than allowed is set aside, and the message is charged', async () => {
+  it('that would make a count larger than allowed is not charged, but the message is', async () => {
     const { id, apiKey } = await gateway.createKey();
     const before = await metric('gateway_usage_parts_set_aside_total');
     const most = 2 ** 31 - 1;

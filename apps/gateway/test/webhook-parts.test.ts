@@ -53,15 +53,18 @@ describe('the text of a webhook', () => {
       { type: 'ledger.unsound', accountId: '', data: { differences: '2', gap: '0.01' } },
       { account_id: null, key_id: null, differences: '2', gap_usd: '0.01' },
     ],
-  ])('%j', (parts, data) => {
-    const event = { ...EVENT, ...parts };
-    expect(JSON.parse(webhookBody(event))).toEqual({
-      id: 'evt_1',
-      type: event.type,
-      timestamp: '2026-11-22T10:00:00.000Z',
-      data,
-    });
-  });
+  ])(
+    'of %j has amounts in USD in their shortest form, and null for an absent account or key',
+    (parts, data) => {
+      const event = { ...EVENT, ...parts };
+      expect(JSON.parse(webhookBody(event))).toEqual({
+        id: 'evt_1',
+        type: event.type,
+        timestamp: '2026-11-22T10:00:00.000Z',
+        data,
+      });
+    },
+  );
 
   it('is the same at each attempt', () => {
     for (const type of EVENT_TYPES) {
@@ -74,7 +77,7 @@ describe('the text of a webhook', () => {
 describe('the signatures of a webhook', () => {
   const body = webhookBody(EVENT);
 
-  it('are one for each secret, and the official library accepts either', () => {
+  it('are one for each secret, and the official library accepts the webhook under each secret', () => {
     const headers = webhookSigner([SECRET, NEXT_SECRET])('evt_1', new Date(), body);
     expect(headers['webhook-signature']?.split(' ')).toHaveLength(2);
     for (const secret of [SECRET, NEXT_SECRET]) {
@@ -82,7 +85,7 @@ describe('the signatures of a webhook', () => {
     }
   });
 
-  it('do not fit another secret, another body, another id or an old time', () => {
+  it('do not match another secret, another body, another id or an old time', () => {
     const sign = webhookSigner([SECRET]);
     const headers = { ...sign('evt_1', new Date(), body) };
     const receiver = new Webhook(SECRET);
@@ -119,14 +122,14 @@ describe('an event whose delivery fails', () => {
     expect(seconds).toHaveLength(18);
   });
 
-  it('varies its delays by up to a fifth', () => {
+  it('is delayed at random by up to a fifth more or less', () => {
     const [early, late] = [0, 1].map((random) =>
       nextAttempt(RETRY_SCHEDULE, EVENT, { now: createdAt, random }),
     );
     expect([early, late]).toEqual([new Date(createdAt + 4_000), new Date(createdAt + 6_000)]);
   });
 
-  it('is tried three times, even if it is older than a day by then', () => {
+  it('is tried at least three times, even if it is older than a day at the first attempt', () => {
     const twoDays = 2 * 86_400_000;
     expect(attemptsOf(createdAt + twoDays, 0.5)).toEqual(
       [0, 5_000, 35_000].map((ms) => createdAt + twoDays + ms),

@@ -213,7 +213,7 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
     }
   });
 
-  it('one that is killed is replaced; only its own streams are cut off, and they are not charged', async () => {
+  it('that are killed are replaced; only their own streams are cut off, and these are not charged', async () => {
     const gateway = await start(await environment());
     const { key, streams, running } = await openStreamsOnAll(gateway, 12);
     const [victim, survivor] = workersOf(gateway);
@@ -229,7 +229,7 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
     await expectCharged(gateway, key.id, seen);
   });
 
-  it('one that gets SIGTERM finishes its streams first, and is replaced', async () => {
+  it('that get SIGTERM finish their streams first, and are replaced', async () => {
     const gateway = await start(await environment());
     const { key, streams } = await openStreamsOnAll(gateway, 12);
     const [leaving, staying] = workersOf(gateway);
@@ -244,13 +244,13 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
   });
 
   it.each<[string, NodeJS.Signals, readonly Outcome[]]>([
-    ['terminated: no client notices', 'SIGTERM', [200]],
+    ['terminated one after the other interrupt no request', 'SIGTERM', [200]],
     [
-      'killed: no client waits for an answer that never comes',
+      'killed one after the other leave no client waiting for an answer',
       'SIGKILL',
       [200, 'cut', 'refused', 'lost'],
     ],
-  ])('one after the other is %s', async (_, signal, known) => {
+  ])('that are %s', async (_, signal, known) => {
     const gateway = await start(await environment());
     const key = await newKey(gateway);
     const clients = startClients(gateway.url, key.api_key, { staying: 8, coming: 8 });
@@ -268,7 +268,7 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
     expect(await gateway.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
   });
 
-  it('a replacement gets its share of the long-lived connections', async () => {
+  it('that replace others get a share of the long-lived connections', async () => {
     const gateway = await start(await environment());
     const key = await newKey(gateway);
     const clients = startClients(gateway.url, key.api_key, { staying: 8, coming: 0 });
@@ -281,7 +281,7 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
     expect([...clients.outcomes.keys()]).toEqual([200]);
   });
 
-  it('all finish their requests on SIGTERM, and the gateway exits with status 0', async () => {
+  it('finish all requests when the gateway gets SIGTERM, and it exits with status 0', async () => {
     const env = await environment();
     const gateway = await start(env);
     const key = await newKey(gateway);
@@ -296,7 +296,7 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
     await expectCharged(await start(env), key.id, seen);
   });
 
-  it('when the primary is killed, the workers end too, and no usage that clients received is lost', async () => {
+  it('end when the primary is killed, and no usage that clients received is lost', async () => {
     const env = await environment();
     const gateway = await start(env);
     const key = await newKey(gateway);
@@ -323,7 +323,7 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
     expect(await again.call('auditLedger', {})).toMatchObject({ is_sound: true, gap_usd: '0' });
   });
 
-  it('OVERDRAFT=none: no balance falls below zero, whichever workers place the holds', async () => {
+  it('let no balance fall below zero with OVERDRAFT=none, whichever of them place the holds', async () => {
     // Each response of this upstream has a larger usage than the one before. After thousands of
     // them it would exceed its hold.
     const fresh = await startGatedUpstream();
@@ -355,7 +355,7 @@ function isAlive(pid: number): boolean {
 describe('workers on the embedded default', () => {
   describeWorkers(newDataDir);
 
-  it('the leases of a killed worker are free at once', async () => {
+  it('that are killed free their leases at once', async () => {
     const gateway = await start(newDataDir());
     const { key, streams } = await openStreamsOnAll(gateway, 12);
     process.kill(workersOf(gateway)[0]!, 'SIGKILL');
@@ -408,7 +408,7 @@ describe('workers on PostgreSQL and Redis', () => {
   });
   describeWorkers(environment);
 
-  it('streams outlive the primary: they are completed and charged', async () => {
+  it('complete and charge their streams after the primary was killed', async () => {
     const env = await environment();
     const gateway = await start(env);
     const key = await newKey(gateway);

@@ -75,7 +75,7 @@ describe('committer', () => {
     expect(committer.failingForMs).toBe(0);
   });
 
-  it('lets settlements gather behind a batch that is fast', async () => {
+  it('collects settlements into one batch while a fast database commits the batch before it', async () => {
     const release: (() => void)[] = [];
     const { driver, batches } = scriptedDriver(
       () => new Promise((resolve) => release.push(resolve)),
@@ -149,7 +149,7 @@ describe('committer', () => {
     expect(quarantined.length).toBe(1);
   });
 
-  it('gives up a queued or sent settlement at its deadline, and never sends it again', async () => {
+  it('rejects a queued or sent settlement at its deadline, and does not send it afterwards', async () => {
     let isUp = false;
     const { driver, batches } = scriptedDriver(() => {
       if (!isUp) throw new Error('down');

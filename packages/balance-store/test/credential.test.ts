@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { generateCredential, hashCredential, hintOf, pepperIdOf } from '../src/credential.js';
 import { isWellFormedCredential } from '../src/index.js';
 
-describe('credential', () => {
-  it('consists of gw_, 43 random characters and 6 for the CRC-32 of both', () => {
+describe('a credential', () => {
+  it('consists of gw_, 43 random characters, and 6 characters for the CRC-32 of the rest', () => {
     const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
     for (let round = 0; round < 200; round += 1) {
       const credential = generateCredential();
@@ -51,7 +51,7 @@ describe('credential', () => {
     expect(hintOf('gw_Ab3dXXXXXXXX9xYz')).toBe('gw_Ab3d…9xYz');
   });
 
-  it('hashes differently under another pepper, and the pepper id reveals nothing', () => {
+  it('has another hash under another pepper, and each pepper has an id of its own', () => {
     const credential = generateCredential();
     expect(hashCredential(credential, 'a')).toEqual(hashCredential(credential, 'a'));
     expect(hashCredential(credential, 'a')).not.toEqual(hashCredential(credential, 'b'));

@@ -58,19 +58,22 @@ it.each([
 it.each([
   ['the ledger cannot be written', new StoreUnavailableError('read-only'), 'found'],
   ['the renewal has a bug', new TypeError('bug'), 'failed'],
-])('finds a key although its hash is not renewed, because %s', async (_, fault, outcome) => {
-  const finder = createKeyFinder({
-    keys: { find: () => Promise.resolve({ record: RECORD, hasOldHash: true }) },
-    peppers: { pepper: 'pepper', previousPepper: 'previous' },
-    renew: () => Promise.reject(fault),
-    now: () => 0,
-  });
-  const found = finder.find(generateCredential());
-  if (outcome === 'found') expect(await found).toBe(RECORD);
-  else await expect(found).rejects.toBe(fault);
-});
+])(
+  'finds a key although the ledger cannot renew its hash, but fails on a bug: %s',
+  async (_, fault, outcome) => {
+    const finder = createKeyFinder({
+      keys: { find: () => Promise.resolve({ record: RECORD, hasOldHash: true }) },
+      peppers: { pepper: 'pepper', previousPepper: 'previous' },
+      renew: () => Promise.reject(fault),
+      now: () => 0,
+    });
+    const found = finder.find(generateCredential());
+    if (outcome === 'found') expect(await found).toBe(RECORD);
+    else await expect(found).rejects.toBe(fault);
+  },
+);
 
-it('has a hash renewed once, and never that of a revoked key', async () => {
+it('renews the hash of a key once, and never that of a revoked key', async () => {
   const renewed: string[] = [];
   const finderOf = (record: KeyRecord) =>
     createKeyFinder({

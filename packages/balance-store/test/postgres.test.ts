@@ -190,7 +190,7 @@ describe('PostgreSQL: many replicas', () => {
     await Promise.all([a.close(), b.close()]);
   });
 
-  it('one malformed settlement in a batch of 500 is set aside, the other 499 are charged', async () => {
+  it('one malformed settlement in a batch of 500 is quarantined, and the other 499 are charged', async () => {
     const connectionString = await server.createDatabase();
     const store = await openPostgresStore({ connectionString, pepper: PEPPER });
     const { record } = await store.createKey({ name: 'k', limits: sampleLimits, expiresAt: null });
@@ -239,7 +239,7 @@ describe('PostgreSQL: many replicas', () => {
     await Promise.all([a.close(), b.close()]);
   });
 
-  it("another replica's suspension stops the next admission, its limits apply within a second", async () => {
+  it('a suspension by another replica stops the next admission, and limits that it changes apply within a second', async () => {
     const connectionString = await server.createDatabase();
     const open = () => openPostgresStore({ connectionString, pepper: PEPPER });
     const [a, b] = await Promise.all([open(), open()]);
@@ -414,7 +414,7 @@ describe('PostgreSQL: opening', () => {
 });
 
 describe('PostgreSQL: functions', () => {
-  it('have the text in prisma/functions, one file per function', async () => {
+  it('have the text of their files in prisma/functions', async () => {
     const connectionString = await server.createDatabase();
     await (await openPostgresStore({ connectionString, pepper: PEPPER })).close();
     const definitions = () =>

@@ -11,16 +11,16 @@ function block(ms: number): void {
   while (performance.now() < end);
 }
 
-it('settles as the answer does', async () => {
+it('withTimeout resolves or rejects as the answer does', async () => {
   await expect(withTimeout(Promise.resolve('answer'), 60_000)).resolves.toBe('answer');
   await expect(withTimeout(Promise.reject(new Error('fault')), 60_000)).rejects.toThrow('fault');
 });
 
-it('rejects without an answer', async () => {
+it('withTimeout rejects if no answer comes within the timeout', async () => {
   await expect(withTimeout(new Promise(() => undefined), 20)).rejects.toThrow('within 20 ms');
 });
 
-it('accepts an answer that arrived while this process was blocked for longer than the timeout', async () => {
+it('withTimeout accepts an answer that arrived while this process was blocked for longer than the timeout', async () => {
   const server = createServer((socket) => socket.pipe(socket));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const client = new Socket().connect((server.address() as AddressInfo).port, '127.0.0.1');

@@ -42,31 +42,34 @@ const usages = fc
   }));
 
 describe('chargeOf', () => {
-  it.each(vectors)('$name', ({ rate_in, rate_out, factors, usage, charge_usd }) => {
-    const rates = ratesOf({
-      rateIn: rate_in,
-      rateOut: rate_out,
-      factors:
-        factors === undefined
-          ? SPECIFIED_FACTORS
-          : {
-              cacheRead: factors.cache_read,
-              cacheWrite: factors.cache_write,
-              cacheWrite1h: factors.cache_write_1h,
-            },
-    });
-    const charge = chargeOf(
-      {
-        inputTokens: usage.input_tokens,
-        outputTokens: usage.output_tokens,
-        cacheReadInputTokens: usage.cache_read_input_tokens,
-        cacheCreationInputTokens: usage.cache_creation_input_tokens,
-        cacheCreation1hInputTokens: usage.cache_creation_1h_input_tokens,
-      },
-      rates,
-    );
-    expect(formatUsd(charge)).toBe(charge_usd);
-  });
+  it.each(vectors)(
+    'charges the amount of the vector: $name',
+    ({ rate_in, rate_out, factors, usage, charge_usd }) => {
+      const rates = ratesOf({
+        rateIn: rate_in,
+        rateOut: rate_out,
+        factors:
+          factors === undefined
+            ? SPECIFIED_FACTORS
+            : {
+                cacheRead: factors.cache_read,
+                cacheWrite: factors.cache_write,
+                cacheWrite1h: factors.cache_write_1h,
+              },
+      });
+      const charge = chargeOf(
+        {
+          inputTokens: usage.input_tokens,
+          outputTokens: usage.output_tokens,
+          cacheReadInputTokens: usage.cache_read_input_tokens,
+          cacheCreationInputTokens: usage.cache_creation_input_tokens,
+          cacheCreation1hInputTokens: usage.cache_creation_1h_input_tokens,
+        },
+        rates,
+      );
+      expect(formatUsd(charge)).toBe(charge_usd);
+    },
+  );
 
   it("equals the specification's formula in rational arithmetic", () => {
     fc.assert(

@@ -76,7 +76,7 @@ describe('a price schedule', () => {
     ]);
   });
 
-  it('can also be made of a table without changes', () => {
+  it('can be made of a table without changes', () => {
     const plain = parsePriceSchedule(defaultPriceTableJson);
     expect(plain.at(AT_NOON).list()).toEqual(defaultPriceTable().list());
     expect(plain.nextChange(0)).toBe(Infinity);
@@ -118,7 +118,7 @@ it.each<[string, unknown, string]>([
   expect(problems[0]!.slice(0, problem.length)).toBe(problem);
 });
 
-it('a table that is wrong even without its changes is refused like any wrong table', () => {
+it('a table whose problem is not in its changes is refused, and the problem is named', () => {
   expect(problemsOf({ models: [MODEL, MODEL] })).toEqual([
     'models[1].id: "model" is already used by models[0].id',
   ]);

@@ -22,7 +22,7 @@ const apiUrl = process.env['STRIPE_MOCK_URL'];
   const card = { origin, amountCents: 500, customerId: 'cus_1', methodId: 'pm_card_visa' };
 
   // The fixed objects belong to other payments. Only an error would show that a request is wrong.
-  it('accepts every request', async () => {
+  it('accepts every request of the Stripe provider', async () => {
     const paymentId = 'pi_1';
     const started = [
       await provider.startCheckout({ origin, amountCents: 500, ...pages }),

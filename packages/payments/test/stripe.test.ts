@@ -50,7 +50,7 @@ function factsOf(work: () => void): readonly PaymentFact[] {
 }
 
 describe('a checkout', () => {
-  it('is a page for one amount in USD, once per payment id', async () => {
+  it('opens one page, for one amount in USD, per payment id', async () => {
     const origin = newOrigin();
     const first = await start(origin);
     expect(first.url).toBe(`${stripe.url}/c/pay/${first.checkoutId}`);
@@ -58,7 +58,7 @@ describe('a checkout', () => {
     await expect(start(origin, 1_251)).rejects.toMatchObject({ reason: 'reused' });
   });
 
-  it('is paid by two facts that name the same payment', async () => {
+  it('that is paid causes two facts that name the same payment', async () => {
     const origin = newOrigin();
     const { checkoutId } = await start(origin);
     let paymentId = '';
@@ -248,14 +248,14 @@ describe('a notification', () => {
     expect(unreadable).toMatchObject({ outcome: 'unreadable', member: 'event' });
   });
 
-  it('is subscribed to by event names that Stripe has, each once', () => {
+  it('has a type that Stripe knows, and each type is subscribed once', () => {
     const names: readonly Stripe.WebhookEndpointCreateParams.EnabledEvent[] = NOTIFIED_EVENTS;
     expect(new Set(names).size).toBe(names.length);
   });
 });
 
-describe('a list', () => {
-  it('has every fact of its range, including changes, and no facts of other ranges', async () => {
+describe('a list of facts', () => {
+  it('has every payment, refund and dispute of its range, and nothing of another range', async () => {
     const { checkoutId } = await start();
     const paymentId = stripe.pay(checkoutId);
     const refundIds = Array.from({ length: 120 }, () => stripe.refund(paymentId, 1));
@@ -303,7 +303,7 @@ describe('a fault', () => {
     await expect(started).rejects.toThrow(/^Stripe refuses the secret key$/);
   });
 
-  it('a secret key without a mode is refused', () => {
+  it('of the configuration, such as a secret key without a mode, is refused', () => {
     for (const secretKey of ['', 'pk_test_x', 'sk_x', 'whsec_x']) {
       const options = { secretKey, webhookSecrets: [], automaticTax: 'off' } as const;
       expect(() => createStripeProvider(options)).toThrow(/^secretKey: /);

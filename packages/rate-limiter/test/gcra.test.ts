@@ -51,7 +51,7 @@ describe('takePermit', () => {
     );
   });
 
-  it('allows no more than the rate when the interval is not whole', () => {
+  it('allows no more than the rate when the interval is not a whole number of microseconds', () => {
     const policy: Policy = { concurrency: 1, burst: 1, requestsPerMinute: 7 };
     let nowUs = EPOCH_US;
     let tatUs: number | undefined;

@@ -93,7 +93,7 @@ describe('permits of one process, granted through Redis or locally', () => {
 
   it.each([
     ['one process', 1, 1_000_000],
-    ['one of three, whose permits take three times as long', 3, 3_000_000],
+    ['one of three replicas, whose permits take three times as long', 3, 3_000_000],
   ])('that used up the burst come back one by one: %s', (_which, count, intervalUs) => {
     const whole = { concurrency: 100, burst: 9, requestsPerMinute: 60 };
     let tatUs = START_US;

@@ -130,7 +130,7 @@ describe('Redis limiter: how long leases live', () => {
     expect(await limiter.leases('key')).toBe(0);
   });
 
-  it('keeps the lease of a stream of 30 minutes to its end, and not a moment longer', async () => {
+  it('keeps the lease of a stream of 30 minutes to its end, and no longer', async () => {
     const prefix = newPrefix();
     const { client, advance } = await freeze(redis, `${prefix}clock`);
     const options = { redis: client, prefix, timeoutMs: PATIENT_MS };
@@ -176,7 +176,7 @@ describe('Redis limiter: how long leases live', () => {
     await other.close();
   });
 
-  it("expires the leases of a process that died by Redis' own clock", async () => {
+  it('expires the leases of a dead process by the clock of Redis', async () => {
     const prefix = newPrefix();
     const options = { prefix, leaseTtlMs: 200, heartbeatMs: 199 };
     const client = server.connect();
@@ -199,7 +199,7 @@ describe('Redis limiter: how long leases live', () => {
 });
 
 describe('Redis limiter: a flush', () => {
-  it('heals by the heartbeat alone', async () => {
+  it('is repaired by the heartbeat alone', async () => {
     const prefix = newPrefix();
     const limiter = limiterOn(redis, { prefix, leaseTtlMs: 3_600_000, heartbeatMs: 30 });
     await attempt(limiter, 10, TEN_LEASES);
@@ -208,7 +208,7 @@ describe('Redis limiter: a flush', () => {
     expect(await limiter.admit('key', TEN_LEASES)).toMatchObject({ limit: 'concurrency' });
   });
 
-  it('lets no replica exceed the concurrency by itself, and heals at its next admission', async () => {
+  it('lets no replica exceed the concurrency by itself, and is repaired at its next admission', async () => {
     const prefix = newPrefix();
     const limiter = limiterOn(redis, { ...NO_HEARTBEAT, prefix });
     const other = limiterOn(server.connect(), { ...NO_HEARTBEAT, prefix });
@@ -252,7 +252,7 @@ describe('Redis limiter: a clock that steps', () => {
     if (denied.outcome === 'denied') expect(denied.retryAfterMs).toBeLessThanOrEqual(hourMs);
   });
 
-  it('puts leases back that a later clock has expired', async () => {
+  it('puts leases back that expired because the clock of Redis was ahead', async () => {
     const prefix = newPrefix();
     const limiter = limiterOn(redis, { ...NO_HEARTBEAT, prefix });
     await attempt(limiter, 10, TEN_LEASES);
@@ -293,7 +293,7 @@ describe('Redis limiter: a Redis whose clock steps by 30 s', () => {
   }
 
   it.each([30_000, -30_000])(
-    'by %d ms: no burst waits longer than it takes to refill, no log longer than its window',
+    'by %d ms: no burst waits longer than its refill takes, and no log longer than its window',
     async (stepMs) => {
       const { a, b, step } = await stepping();
       const log = { limit: 30, windowMs: 60_000 };

@@ -101,7 +101,7 @@ limiterContract({ name: 'Redis limiter', describe, it, create: createFrozenHarne
 
 limiterModel({ name: 'Redis limiter', runs: 60, create: createFrozenHarness });
 
-describe.each([1, 3])('one of %d', (replicas) => {
+describe.each([1, 3])('one of %d replicas', (replicas) => {
   outageModel({ name: 'Redis limiter', runs: 60, create: () => createLosableHarness(replicas) });
 });
 

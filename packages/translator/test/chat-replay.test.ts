@@ -69,8 +69,8 @@ describe('chat stream, by vectors', () => {
   }
 });
 
-describe('chat stream: the bytes that wait for the ledger', () => {
-  it('no byte that leaves before the end carries usage or a finish reason', () => {
+describe('the bytes of a chat stream that are sent before its end', () => {
+  it('carry no usage and no finish reason', () => {
     for (const [, vector] of STREAM_VECTORS) {
       const { chunks } = readChunks(translate(vector, [bytesOf(vector)]).pushed.toString());
       for (const chunk of chunks) {

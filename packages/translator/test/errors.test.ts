@@ -35,13 +35,13 @@ describe('translateError', () => {
     ['authentication_error', 'invalid x-api-key', 'invalid_api_key'],
     ['overloaded_error', 'Overloaded', null],
     ['toString', 'odd', null],
-  ])('gives %s: %s the code %s', (type, message, code) => {
+  ])('gives the error %s with the message %s the code %s', (type, message, code) => {
     const { body } = translateError({ status: 400, body: native(type, message), requestId: 'r' });
     expect(JSON.parse(body)).toMatchObject({ error: { type, message, code } });
   });
 
   it.each(['<html>secret</html>', '', '{"error":"text"}', '[]', '{'])(
-    'does not repeat a body of another form: %j',
+    'does not repeat a body that is not an error of the API: %j',
     (body) => {
       const answer = translateError({ status: 502, body, requestId: 'r' });
       expect(answer.error).toEqual({
@@ -51,7 +51,7 @@ describe('translateError', () => {
     },
   );
 
-  it('is an error of the same status to the SDK of OpenAI, in both of its formats', async () => {
+  it('is an error of the same status to the SDK of OpenAI, for chat completions and responses', async () => {
     const openai = new OpenAI({
       apiKey: 'k',
       maxRetries: 0,

@@ -75,13 +75,13 @@ const CHAT_FIELDS: Record<ChatField, true> = {
   web_search_options: true,
 };
 
-describe('the types of both formats', () => {
+describe('the types of the SDKs of Anthropic and OpenAI', () => {
   it('accept each request that is produced, and know all its members', () => {
     expect([acceptedByCurrentSdk, acceptedByOlderSdk]).toEqual([true, true]);
     expect([knownToCurrentSdk, knownToOlderSdk, olderHasNoMoreFields]).toEqual([true, true, true]);
   });
 
-  it('have no stop reason that the table leaves out', () => {
+  it('have no stop reason that is missing from STOP_REASONS', () => {
     const documented: readonly string[] = STOP_REASONS;
     const listed: Record<Anthropic.Beta.Messages.BetaStopReason, true> = {
       end_turn: true,
@@ -96,7 +96,7 @@ describe('the types of both formats', () => {
     expect(Object.keys(listed).toSorted()).toEqual(documented.toSorted());
   });
 
-  it('have no request member that the table leaves out', () => {
+  it('have no request member that is missing from REQUEST_FIELDS', () => {
     for (const field of Object.keys(CHAT_FIELDS))
       expect([...REQUEST_FIELDS.keys()]).toContain(field);
   });

@@ -115,7 +115,7 @@ describe('translateRequest', () => {
     }
   });
 
-  it('begins a longer conversation with the same bytes, whatever the system says later', () => {
+  it('begins a longer conversation with the same bytes, whatever system messages come later', () => {
     const talk = [user('One'), { role: 'assistant', content: '1' }, user('Two')];
     const later = [
       { role: 'assistant', content: '2' },

@@ -45,7 +45,7 @@ const translate = (native: string | Uint8Array, context: Partial<ResponseVector[
   });
 
 describe('translateResponse', () => {
-  it.each(vectors)('%s', (_name, vector) => {
+  it.each(vectors)('gives the response of the vector %s', (_name, vector) => {
     const native =
       typeof vector.native === 'string' ? vector.native : JSON.stringify(vector.native);
     const result = translate(new TextEncoder().encode(native), vector.context);
@@ -117,18 +117,21 @@ describe('errorBody', () => {
   const error = { type: 'not_found_error', message: 'No.', requestId: 'req_1' } as const;
 
   const folder = join(__dirname, 'vectors/error');
-  it.each(readdirSync(folder))('%s: has the members that both SDK families read', (file) => {
-    const vector: ErrorVector = JSON.parse(readFileSync(join(folder, file), 'utf8'));
-    expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
-    for (const dialect of ['messages', 'chat'] as const) {
-      const body = errorBody({
-        ...vector.error,
-        requestId: 'req_1',
-        dialect: dialect === 'chat' ? 'chat.completions' : 'messages',
-      });
-      expect(JSON.parse(body)).toEqual(vector[dialect]);
-    }
-  });
+  it.each(readdirSync(folder))(
+    '%s: has the members that the SDKs of Anthropic and OpenAI read',
+    (file) => {
+      const vector: ErrorVector = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+      expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
+      for (const dialect of ['messages', 'chat'] as const) {
+        const body = errorBody({
+          ...vector.error,
+          requestId: 'req_1',
+          dialect: dialect === 'chat' ? 'chat.completions' : 'messages',
+        });
+        expect(JSON.parse(body)).toEqual(vector[dialect]);
+      }
+    },
+  );
 
   it('carries a stable code if there is one', () => {
     const body = errorBody({ ...error, dialect: 'messages', errorCode: 'thread_not_found' });

@@ -424,7 +424,7 @@ describe('a message and its response', () => {
     expect(JSON.parse(response.body).output[0].arguments).toBe(given);
   });
 
-  it('do not throw for any message, nor for any events', () => {
+  it('are translated without throwing, whatever the message and its events are', () => {
     const blockLike = fc.dictionary(
       fc.constantFrom(
         ...['type', 'text', 'id', 'name', 'input', 'thinking', 'signature', 'data'],

@@ -93,7 +93,7 @@ describe('native messages, to the chat format and back', () => {
   });
 });
 
-describe('requests, to the other format and back', () => {
+describe('native requests, to the chat format and back', () => {
   const schema = fc.constantFrom(
     { type: 'object', properties: {} },
     { type: 'object', properties: { x: { type: 'string' } }, required: ['x'] },
@@ -215,7 +215,7 @@ describe('requests, to the other format and back', () => {
     return { ...request, messages };
   }
 
-  it('native requests come back unchanged', () => {
+  it('come back unchanged', () => {
     fc.assert(
       fc.property(native, (text) => {
         const options = { model: 'my-model', traits: traitsNamed('gateway') };
@@ -241,7 +241,7 @@ describe('requests, to the other format and back', () => {
     );
   });
 
-  it('no request makes the translation throw', () => {
+  it('do not make the translation throw, however they are changed', () => {
     const mutated = fc
       .tuple(native, fc.array(fc.tuple(fc.nat(5000), fc.jsonValue())))
       .map(([text, changes]) => {

@@ -5,7 +5,7 @@ import { MESSAGE_FIELDS, translateMessagesRequest } from '../src/reverse/index.j
 import { load, textOf, traitsNamed, type RequestVector } from './reverse-vectors.js';
 
 describe('translateMessagesRequest, with vectors', () => {
-  it.each(load<RequestVector>('request'))('%s', (_name, vector) => {
+  it.each(load<RequestVector>('request'))('gives the result of the vector %s', (_name, vector) => {
     expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
     const text = textOf(vector.native);
     const options = { model: 'gpt-test', traits: traitsNamed(vector.traits) };

@@ -19,7 +19,7 @@ import {
 } from './reverse-vectors.js';
 
 describe('translateCompletion, with vectors', () => {
-  it.each(load<ResponseVector>('response'))('%s', (_name, vector) => {
+  it.each(load<ResponseVector>('response'))('reads the vector %s', (_name, vector) => {
     expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
     // If the digits matter, the vector has text, because JSON.stringify would round them.
     const body = textOf(vector.chat);
@@ -66,7 +66,7 @@ describe('translateCompletion, with vectors', () => {
 });
 
 describe('translateChatError, with vectors', () => {
-  it.each(load<ErrorVector>('error'))('%s', (_name, { chat, native, why, source }) => {
+  it.each(load<ErrorVector>('error'))('reads %s', (_name, { chat, native, why, source }) => {
     expect([why, source]).toEqual([expect.any(String), expect.any(String)]);
     const { status, type, message } = native;
     const body = textOf(chat.body);

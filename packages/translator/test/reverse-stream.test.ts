@@ -75,7 +75,7 @@ function expectedEvents(vector: StreamVector): unknown[] {
 }
 
 describe('message stream, with vectors', () => {
-  it.each(VECTORS)('%s', (_name, vector) => {
+  it.each(VECTORS)('has the events of the vector %s', (_name, vector) => {
     expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
     const { pushed, end } = translate(vector, [bytesOf(vector)]);
     const events = eventsOf(Buffer.concat([pushed, end.tail]).toString());
@@ -197,7 +197,7 @@ for (const [generation, Client] of [
         fetch: () => Promise.resolve(new Response(body, { headers: { 'content-type': type } })),
       });
 
-    it.each(VECTORS)('%s', async (_name, vector) => {
+    it.each(VECTORS)('is read as the vector %s says', async (_name, vector) => {
       const client = clientOf(wholeText(vector), 'text/event-stream');
       const stream = client.messages.stream({ model: 'm', max_tokens: 1, messages: [] });
       if (vector.outcome !== 'complete') {

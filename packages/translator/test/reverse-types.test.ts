@@ -93,18 +93,18 @@ const FIELDS: Record<Exclude<NativeField, HeaderField>, true> = {
   thread: true,
 };
 
-describe('the types of the reverse direction', () => {
-  it('fit those of both SDKs', () => {
+describe('the types of the translation to the chat format', () => {
+  it('fit those of the SDKs of Anthropic and OpenAI', () => {
     const all = [knownToOpenAI, knownToOlderOpenAI, messages, olderMessages, message, events];
     const rest = [olderBlocks, deltas, stopReasons, messageMembers, usageMembers, deltaMembers];
     expect([...all, ...rest, errorTypes]).not.toContain(false);
   });
 
-  it('have no member of a native request that the table leaves out', () => {
+  it('have no member of a native request that is missing from MESSAGE_FIELDS', () => {
     expect([...MESSAGE_FIELDS.keys()].sort()).toEqual(Object.keys(FIELDS).sort());
   });
 
-  it('have a status for each error type of the SDK', () => {
+  it('have a separate status for each error type of the SDK', () => {
     expect(new Set(Object.values(ERROR_STATUS)).size).toBe(Object.keys(ERROR_STATUS).length);
   });
 });

@@ -51,7 +51,7 @@ describe('server-sent events', () => {
     );
   });
 
-  it('reads a line of 5 MB, and reports one beyond its bound', () => {
+  it('reads a line of 5 MB, and reports a line that exceeds the limit', () => {
     const long = `data: ${'x'.repeat(5_000_000)}\n\n`;
     expect(eventsOf([encode(long)])[0]?.data).toHaveLength(5_000_000);
     const splitter = new EventSplitter(1000);

@@ -90,7 +90,7 @@ function chunksOf(text: string): Chunk[] {
 }
 
 describe('createChatStream', () => {
-  it.each(vectors)('%s', (_name, vector) => {
+  it.each(vectors)('gives the chunks of the vector %s', (_name, vector) => {
     const { expected, context } = vector;
     const { text, end } = pump(chatStream(vector), [bytesOf(vector)]);
     const chunks = chunksOf(text);
@@ -228,7 +228,7 @@ describe('createChatStream', () => {
     }
   });
 
-  it('applies the bound to a text delta that fills a chunk, too', () => {
+  it('applies the bound also to a text delta that fills a chunk', () => {
     const context = { model: 'm', created: 1, includeUsage: false, legacyFunctions: false };
     const pipe = createChatStream(context, { maxEventBytes: 150 });
     const text = Buffer.from(pipe.push(upToText('x'.repeat(200)))).toString();
@@ -289,7 +289,7 @@ describe('createMessageStreamTap', () => {
   );
 
   it.each(vectors.filter((entry) => !isComplete(entry)))(
-    '%s fails, and says so',
+    '%s fails, and reports the failure',
     (_name, vector) => {
       const { text, end } = pump(createMessageStreamTap(), [bytesOf(vector)]);
       expect(end).toMatchObject({ outcome: 'failed', cause: vector.expected.failed });
@@ -322,7 +322,7 @@ describe('createMessageStreamTap', () => {
     expect(end.outcome).toBe('complete');
   });
 
-  it('finds the final usage in events without a name, too', () => {
+  it('finds the final usage also in events without a name', () => {
     const [, vector] = vectors.find(([name]) => name === 'text')!;
     const unnamed = Buffer.from(bytesOf(vector))
       .toString()

@@ -96,7 +96,7 @@ describe('overlayUsage', () => {
 });
 
 describe('chatUsage', () => {
-  it('adds up, so that the bill can be recomputed from it', () => {
+  it('adds up, so that the charge can be recomputed from it', () => {
     fc.assert(
       fc.property(fc.nat(), fc.nat(), fc.nat(), fc.nat(), (input, output, read, written) => {
         const usage = chatUsage({

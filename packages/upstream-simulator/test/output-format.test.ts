@@ -43,7 +43,7 @@ describe('an answer in a format', () => {
     expect(events.at(-2).delta.stop_reason).toBe('end_turn');
   });
 
-  it('is cut off by max_tokens', async () => {
+  it('may be cut off by max_tokens', async () => {
     const message = await answerTo(simulator, { ...asking(PLACE), max_tokens: 3 });
     expect(message).toMatchObject({
       content: [{ type: 'text', text: ANSWER.slice(0, 12) }],
@@ -108,7 +108,7 @@ describe('a format that the API refuses', () => {
     [{ type: 'json_object' }, "type: Input should be 'json_schema'"],
     [{ type: 'json_schema' }, 'schema: Input should be a valid dictionary'],
     [{ ...formatOf(PLACE), name: 'place' }, 'name: Extra inputs are not permitted'],
-  ])('%j', async (format, message) => {
+  ])('is %j', async (format, message) => {
     const request = { ...QUESTION, output_config: { format } };
     expect(await refusalOf(simulator, request)).toBe(`output_config.format.${message}`);
   });

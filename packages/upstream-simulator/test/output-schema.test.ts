@@ -116,7 +116,7 @@ describe('a schema that the API refuses', () => {
       },
       'Circular reference detected in schema definitions: A -> B -> A. Self-referencing or mutually-referencing definitions are not supported.',
     ],
-  ])('%j', async (schema, message) => {
+  ])('is %j', async (schema, message) => {
     expect(await refusalOf(simulator, asking(schema))).toBe(
       `output_config.format.schema: ${message}`,
     );
@@ -167,7 +167,7 @@ describe('a schema that the API accepts', () => {
     [{ type: 'number', enum: [1, 2.5] }, 1],
     [{ $ref: '#/definitions/a', definitions: { a: { type: 'null' } } }, null],
     [{ ...closed, properties: { not: { type: 'null' } }, required: ['not'] }, { not: null }],
-  ])('%j', async (schema, value) => {
+  ])('is %j', async (schema, value) => {
     const { content } = await answerTo(simulator, asking(schema));
     expect(JSON.parse(content[0].text)).toEqual(value);
   });

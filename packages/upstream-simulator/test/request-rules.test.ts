@@ -51,13 +51,16 @@ it.each([
     { tools: [{ name: 'f', strict: true, input_schema: open }] },
     "'additionalProperties' must be explicitly set to false",
   ],
-])('%s with %j: %s', async (model, request, problem) => {
-  const { error } = await post({ model, ...request });
-  if (problem === undefined) expect(error).toBeUndefined();
-  else expect(error).toContain(problem);
-});
+])(
+  'a request for %s with %j is answered as by the API (error: %s)',
+  async (model, request, problem) => {
+    const { error } = await post({ model, ...request });
+    if (problem === undefined) expect(error).toBeUndefined();
+    else expect(error).toContain(problem);
+  },
+);
 
-it('searches the web if the tool is offered and the user asks for it', async () => {
+it('the simulator searches the web if the tool is offered and the user asks for it', async () => {
   const tools = [{ type: 'web_search_20250305', name: 'web_search' }];
   const messages = [{ role: 'user', content: 'Search for Bern' }];
   const { content, usage } = await post({ model: 'claude-opus-4-8', tools, messages });
@@ -72,7 +75,7 @@ it('searches the web if the tool is offered and the user asks for it', async () 
   expect(unasked.content).toMatchObject([{ type: 'text' }]);
 });
 
-it('omits the text of thinking on request, and keeps its signature', async () => {
+it('the simulator omits the text of thinking on request, and keeps its signature', async () => {
   const thinking = { type: 'adaptive', display: 'omitted' };
   const { content } = await post({ model: 'claude-opus-4-8', thinking });
   expect(content[0]).toEqual({

@@ -75,7 +75,7 @@ describe('a sample', () => {
     expect(sampleOf(schema)).toBeUndefined();
   });
 
-  it('gives up if there are too many alternatives', () => {
+  it('is not found if there are too many alternatives', () => {
     const none = { allOf: [{ type: 'string' }, { type: 'null' }] };
     const choice = { anyOf: [none, none] };
     expect(sampleOf({ allOf: Array.from({ length: 60 }, () => choice) })).toBeUndefined();
@@ -121,31 +121,46 @@ describe('a sample for a tool', () => {
   });
 
   it.each<[string, object, unknown]>([
-    ['of a number', { type: 'integer', description: 'Stars.\n\n{minimum: 1, maximum: 5}' }, 1],
-    ['of a share', { type: 'number', description: 'exclusive minimum: 0; maximum: 1.' }, 1],
-    ['of a text', { type: 'string', description: '{minLength: 7, format: "color"}' }, 'Parisxx'],
     [
-      'of a list',
+      'limits of a number',
+      { type: 'integer', description: 'Stars.\n\n{minimum: 1, maximum: 5}' },
+      1,
+    ],
+    ['limits of a share', { type: 'number', description: 'exclusive minimum: 0; maximum: 1.' }, 1],
+    [
+      'limits of a text',
+      { type: 'string', description: '{minLength: 7, format: "color"}' },
+      'Parisxx',
+    ],
+    [
+      'limits of a list',
       { type: 'array', items: { type: 'null' }, description: 'min items: 2.' },
       [null, null],
     ],
-    ['of nothing', { type: 'array', items: { type: 'null' }, description: '{maxItems: 0}' }, []],
     [
-      'of a list of values',
-      { type: 'string', description: 'Which\n\n{enum: ["a, b", "c"]}' },
-      'a, b',
+      'limits of a list without items',
+      { type: 'array', items: { type: 'null' }, description: '{maxItems: 0}' },
+      [],
     ],
-    ['of one value', { type: 'string', description: '{const: "{x: 1}"}' }, '{x: 1}'],
-    ['of a pattern', { type: 'string', description: '{pattern: "^\\\\d+$", title: "A"}' }, '0'],
-    ['without a sample', { type: 'string', description: '{pattern: "(?=b)a"}' }, 'Paris'],
-    ['that are not JSON', { type: 'integer', description: '{minimum: x}' }, 42],
-    ['that contradict', { type: 'integer', description: '{minimum: 5, maximum: 1}' }, 42],
-  ])('also follows a description with limits %s', (_what, schema, value) => {
-    expect(sampleOf(schema as Record<string, unknown>)).toEqual(value);
-  });
+    ['a list of values', { type: 'string', description: 'Which\n\n{enum: ["a, b", "c"]}' }, 'a, b'],
+    ['one value', { type: 'string', description: '{const: "{x: 1}"}' }, '{x: 1}'],
+    ['a pattern', { type: 'string', description: '{pattern: "^\\\\d+$", title: "A"}' }, '0'],
+    ['a pattern without a sample', { type: 'string', description: '{pattern: "(?=b)a"}' }, 'Paris'],
+    ['limits that are not JSON', { type: 'integer', description: '{minimum: x}' }, 42],
+    [
+      'limits that contradict each other',
+      { type: 'integer', description: '{minimum: 5, maximum: 1}' },
+      42,
+    ],
+  ])(
+    'satisfies limits in a description, if they are readable and can be satisfied: %s',
+    (_what, schema, value) => {
+      expect(sampleOf(schema as Record<string, unknown>)).toEqual(value);
+    },
+  );
 
   it.each(['^(?=.*\\d)(?=.*[a-z]).{8}$', '^(a)\\1$', '[', '(((a{999}){999}){999}){999}b'])(
-    'is some text for %s',
+    'ignores the pattern %s, which it cannot satisfy',
     (pattern) => {
       expect(sampleOf({ type: 'string', pattern })).toBe('Paris');
     },

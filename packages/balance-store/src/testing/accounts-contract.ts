@@ -159,7 +159,7 @@ export function accountsContract(part: ContractPart): void {
       assert.equal(await balanceOf(first.account.id), 1n);
     });
 
-    it('an external id belongs to one account and one key, until it is given up', async () => {
+    it('an external id belongs to one account and one key, until it is removed', async () => {
       const { store } = subject();
       const [externalId, name] = [randomUUID(), randomUUID()];
       const first = await create({
@@ -258,7 +258,7 @@ export function accountsContract(part: ContractPart): void {
       assert.deepEqual(undone, before);
     });
 
-    it('are found by part of a name, external id, metadata and page', async () => {
+    it('are found by part of a name, by external id and by metadata, page by page', async () => {
       const { store } = subject();
       const tag = randomUUID();
       const names = [`${tag} 100%_a\\`, `${tag} 100 Xa`, `${tag} Zoe`];
@@ -316,7 +316,7 @@ export function accountsContract(part: ContractPart): void {
       assert.deepEqual(await find({ accountId, name: hint.slice(-4) }), [first]);
     });
 
-    it('all keys share the balance: the charge that crosses zero disables them, one credit enables them', async () => {
+    it('the keys of an account share its balance: the charge that uses it up disables them, and a credit enables them', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(0n, {}, {}, {}, { name: 'suspended' });
       const [first = '', second = '', third = '', suspended = ''] = keyIds;
@@ -410,7 +410,7 @@ export function accountsContract(part: ContractPart): void {
       }
     });
 
-    it('the account of a revoked key keeps its money, and a credit says that no key can use it', async () => {
+    it('the account of a revoked key keeps its money, and a credit reports that no key can use it', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(USD, {});
       await store.revokeKey(keyIds[0] ?? '');
@@ -432,7 +432,7 @@ export function accountsContract(part: ContractPart): void {
       assert.ok(added.outcome === 'created' && added.key?.isActive);
     });
 
-    it('bad input is refused by a RangeError that names it, and changes nothing', async () => {
+    it('invalid input is refused with a RangeError that names the field, and changes nothing', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(USD, {});
       const [keyId = ''] = keyIds;

@@ -109,7 +109,7 @@ export function archiveContract(part: ContractPart): void {
     };
   }
 
-  describe('archive', () => {
+  describe('an archive', () => {
     beforeAll(() => {
       directory = mkdtempSync(join(tmpdir(), 'archive-'));
       return Promise.resolve();
@@ -176,7 +176,7 @@ export function archiveContract(part: ContractPart): void {
       assert.deepEqual((await store.audit()).differences, []);
     });
 
-    it('says that a balance inside an archived hour is not known', async () => {
+    it('makes readBalanceAt refuse a time inside an archived hour, because only whole hours are kept', async () => {
       const { store } = subject();
       const { accountId, until, file } = await oldAccount();
       await archive(file, until);

@@ -35,7 +35,7 @@ export function capsContract(part: ContractPart): void {
     );
 
   describe('caps', () => {
-    it('of every period count what this key has used, and nothing that other keys have used', async () => {
+    it('of every period count what their key has used, and nothing that other keys have used', async () => {
       for (const period of CAP_PERIODS) {
         const { keyIds } = await newAccount(USD, { caps: { [period]: 5n * amount } }, {});
         const [capped = '', other = ''] = keyIds;
@@ -51,7 +51,7 @@ export function capsContract(part: ContractPart): void {
       }
     });
 
-    it('readStanding reports the one that leaves the least', async () => {
+    it('readStanding reports the cap that leaves the least', async () => {
       const { keyIds } = await newAccount(USD, {
         caps: { day: 9n * amount, week: 3n * amount, month: 5n * amount, total: 20n * amount },
       });
@@ -94,7 +94,7 @@ export function capsContract(part: ContractPart): void {
       }
     });
 
-    it('charges with overdraft are taken whole, so a cap is overshot by the requests in flight', async () => {
+    it('charges with overdraft are taken in full, so the requests in flight can exceed a cap', async () => {
       const { accountId, keyIds } = await newAccount(USD, { caps: { day: amount + 1n } });
       const [keyId = ''] = keyIds;
       const outcomes = await Promise.all([1, 2, 3].map(() => settle(settlement(keyId))));
@@ -104,7 +104,7 @@ export function capsContract(part: ContractPart): void {
       assert.equal((await subject().store.readStanding(keyId)).standing, 'active');
     });
 
-    it('a charge without overdraft takes what the cap leaves; the rest is written off and counts', async () => {
+    it('a charge without overdraft takes what the cap leaves; the rest is written off, and counts as used', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(
         USD,
@@ -212,7 +212,7 @@ export function capsContract(part: ContractPart): void {
       assert.deepEqual(await capOf(keyId), { period: 'day', cap: 2n * amount, used: 2n * amount });
     });
 
-    it('a charge within its hold is taken whole, even if another is written off at the same time', async () => {
+    it('a charge within its hold is taken in full, even if another charge is written off before it', async () => {
       const { keyIds } = await newAccount(USD, { caps: { day: amount + 1n } });
       const [keyId = ''] = keyIds;
       const [large, small] = [settlement(keyId), settlement(keyId)];
@@ -225,7 +225,7 @@ export function capsContract(part: ContractPart): void {
       assert.equal((await subject().store.getKey(keyId))?.spent, amount + 1n);
     });
 
-    it('without overdraft, no race overshoots a cap, and keys without a cap are charged in full', async () => {
+    it('without overdraft, no race exceeds a cap, and keys without a cap are charged in full', async () => {
       const { store } = subject();
       const cap = 3n * amount + 7n;
       const { accountId, keyIds } = await newAccount(
@@ -255,7 +255,7 @@ export function capsContract(part: ContractPart): void {
       assert.ok((await store.audit()).isSound);
     });
 
-    it('a charge and a hold of another key under the same id do not mix', async () => {
+    it("a charge under the request id of another key's hold is taken in full, as if there were no hold", async () => {
       const { accountId, keyIds } = await newAccount(amount, {}, {});
       const [first = '', second = ''] = keyIds;
       const requestId = `req_${randomUUID()}`;

@@ -209,7 +209,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal(await standingOf(keyId), 'active');
       });
 
-      it('an unknown key is undefined, and its standing is unknown', async () => {
+      it('getKey and all changes return undefined for an unknown key, and its standing is unknown', async () => {
         const { store } = subject;
         assert.equal(await store.getKey('key_none'), undefined);
         assert.equal(await store.suspendKey('key_none'), undefined);
@@ -345,7 +345,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal(await standingOf(keyId), 'exhausted');
       });
 
-      it('the charge that crosses zero is taken whole; only a top-up to above zero enables the key', async () => {
+      it('the charge that crosses zero is taken in full; only a top-up to above zero enables the key', async () => {
         const keyId = await newKey(5n);
         const charge = settlement(keyId);
         const debt = 5n - charge.amount;
@@ -419,7 +419,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await subject.store.getKey(keyId))?.balance, USD - spent);
       });
 
-      it('sets malformed settlements of a full batch aside and settles the rest', async () => {
+      it('quarantines the malformed settlements of a full batch and settles the rest', async () => {
         const keyId = await newKey(USD);
         const before = (await subject.store.audit()).quarantined;
         const good = Array.from({ length: 490 }, () => settlement(keyId));
@@ -460,7 +460,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal((await subject.store.getKey(keyId))?.balance, USD);
       });
 
-      it('lists what was set aside in a range of time, oldest first', async () => {
+      it('lists what was quarantined in a range of time, oldest first', async () => {
         const { store } = subject;
         const keyId = await newKey();
         const [first, second] = [1, 2].map((number) => ({
@@ -698,7 +698,7 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal(after.entries - before.entries, charges.length);
       });
 
-      it('stays sound while settlements go on', async () => {
+      it('finds no difference while settlements go on', async () => {
         const keyId = await newKey(USD);
         let isRunning = true;
         const writer = (async () => {

@@ -99,7 +99,7 @@ export function creditsContract(part: ContractPart): void {
       assert.deepEqual(await unspent(accountId), { lots: [], other: 90n });
     });
 
-    it('the entry says where a credit came from and when it expires', async () => {
+    it('the entry of a credit says where it came from and when it expires', async () => {
       const { accountId } = await newAccount(0n);
       await credit(accountId, 5n, {
         source: 'promotional',
@@ -134,7 +134,7 @@ export function creditsContract(part: ContractPart): void {
       assert.equal(await balanceOf(accountId), 5n);
     });
 
-    it('the rest of an expired credit is taken once, by an entry of one of several replicas', async () => {
+    it('the rest of an expired credit is taken by one entry, however many calls expire it at once', async () => {
       const { accountId, keyIds } = await newAccount(10n, {});
       const entryId = await credit(accountId, 7n, { expiresAt: passing() });
       await credit(accountId, 5n, { expiresAt: FAR });
@@ -216,7 +216,7 @@ export function creditsContract(part: ContractPart): void {
       assert.ok((await store.audit()).isSound);
     });
 
-    it('a debt uses up the credit that pays it: its expiry takes no money that was paid later', async () => {
+    it('a debt uses up the credit that pays it: the expiry of that credit takes no money that was paid later', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(1n, {});
       const [keyId = ''] = keyIds;

@@ -29,7 +29,7 @@ export function eventPruningContract({ runner, subject }: ContractPart): void {
   }
 
   describe('pruneEvents', () => {
-    it('deletes old events that are delivered or given up, and keeps new and pending ones', async () => {
+    it('deletes old events that are no longer pending, and keeps new and pending ones', async () => {
       const { store } = subject();
       const accountId = `acct_${randomUUID()}`;
       const delivered = await newEvent(accountId, 'delivered, old', 31);
@@ -51,7 +51,7 @@ export function eventPruningContract({ runner, subject }: ContractPart): void {
       assert.equal(await store.pruneEvents({ finishedBefore: daysAgo(30) }), 0);
     });
 
-    it('gives up only old events that were never tried, and keeps them to be listed', async () => {
+    it('marks old events that were never tried as undelivered, which can still be listed', async () => {
       const { store } = subject();
       const accountId = `acct_${randomUUID()}`;
       const tried = await newEvent(accountId, 'tried', 2);

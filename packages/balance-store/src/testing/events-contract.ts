@@ -45,7 +45,7 @@ export function eventsContract(part: ContractPart): void {
     });
 
   describe('events', () => {
-    it('are written once per crossing: credit, low balance, exhaustion, and again after a credit', async () => {
+    it('are written once for a credit, a low balance and exhaustion, and again after another credit', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(0n, {}, {});
       const [keyId = '', other = ''] = keyIds;
@@ -92,7 +92,7 @@ export function eventsContract(part: ContractPart): void {
       ]);
     });
 
-    it('one charge may cross both thresholds, and many at once cross each of them once', async () => {
+    it('are written once for a low balance and once for exhaustion, however many charges are made at once', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(amount / 2n, {});
       await store.updateAccount(accountId, { lowBalance: 0n });
@@ -104,7 +104,7 @@ export function eventsContract(part: ContractPart): void {
       ]);
     });
 
-    it('a write-off exhausts the account once, also with a balance left', async () => {
+    it('are written once for the exhaustion by a write-off, even if some of the balance is left', async () => {
       const { accountId, keyIds } = await newAccount(3n * amount, {});
       const [keyId = ''] = keyIds;
       await subject().store.placeHold({ requestId: randomUUID(), keyId, amount: 3n * amount - 1n });
@@ -248,7 +248,7 @@ export function eventsContract(part: ContractPart): void {
       for (const { accountId } of accounts) assert.equal((await eventsOf(accountId)).length, 2);
     });
 
-    it('are delivered in order within each account, each to one taker, until they are finished', async () => {
+    it('are taken in order within each account, each by one caller, until they are finished', async () => {
       const { store } = subject();
       await deliverAll();
       const accounts = [`acct_${randomUUID()}`, `acct_${randomUUID()}`];
@@ -291,7 +291,7 @@ export function eventsContract(part: ContractPart): void {
       await deliverAll();
     });
 
-    it('that failed are retried at their next time, and given up when they have none', async () => {
+    it('that failed are taken again at their next time, and become undelivered without one', async () => {
       const { store } = subject();
       await deliverAll();
       const accountId = `acct_${randomUUID()}`;
@@ -326,7 +326,7 @@ export function eventsContract(part: ContractPart): void {
       await deliverAll();
     });
 
-    it('whose lease has passed are taken again; a late success is kept, and a late failure after it is ignored', async () => {
+    it('whose lease has expired are taken again; a late success counts, and a failure that comes after it is ignored', async () => {
       const { store } = subject();
       await deliverAll();
       const accountId = `acct_${randomUUID()}`;

@@ -48,14 +48,14 @@ export function holdsContract({
       await assert.rejects(place(keyId, -1n), RangeError);
     });
 
-    it('exactly those that fit are placed, out of a thousand at once', async () => {
+    it('are placed exactly as far as the balance covers them, out of a thousand at once', async () => {
       const keyId = await newKey(100n);
       const outcomes = await Promise.all(Array.from({ length: 1_000 }, () => place(keyId, 3n)));
       assert.equal(outcomes.filter(({ outcome }) => outcome === 'held').length, 33);
       assert.equal(outcomes.filter(({ outcome }) => outcome === 'short').length, 967);
     });
 
-    it('placing one again does not hold more', async () => {
+    it('that are placed again do not hold more', async () => {
       const keyId = await newKey(10n);
       const requestId = randomUUID();
       await Promise.all([1, 2, 3].map(() => place(keyId, 6n, requestId)));
@@ -177,7 +177,7 @@ export function holdsContract({
       assert.ok((await store.audit()).isSound);
     });
 
-    it('a charge within its hold is taken whole, even if other requests are settled at the same time', async () => {
+    it('a charge within its hold is taken in full, even if other requests are settled at the same time', async () => {
       const keyId = await newKey();
       const charges = Array.from({ length: 40 }, () => settlement(keyId));
       const [{ amount } = settlement(keyId)] = charges;
@@ -201,7 +201,7 @@ export function holdsContract({
       assert.ok((await subject().store.audit()).isSound);
     });
 
-    it('become orphans when they expire: these are counted but hold no money; a late charge takes what is left', async () => {
+    it('that expire become orphans, which are counted but hold no money; a late charge takes what is left', async () => {
       const keyId = await newKey();
       const [late, tooLate] = [settlement(keyId), settlement(keyId)];
       await topUp(keyId, late.amount + 5n);

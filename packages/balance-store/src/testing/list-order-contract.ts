@@ -132,7 +132,7 @@ export function listOrderContract({ runner, subject, settle }: ContractPart): vo
       }
     });
 
-    it('refuse a cursor of another order, and a text that is not a cursor', async () => {
+    it('refuse a cursor of a different order, and a text that is not a cursor', async () => {
       const name = await someAccounts();
       const [first] = await subject().store.listAccounts({ name, limit: 1 });
       assert.ok(first !== undefined);

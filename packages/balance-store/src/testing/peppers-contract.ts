@@ -35,7 +35,7 @@ export function peppersContract({ runner, subject }: ContractPart): void {
   }
 
   describe('a new pepper', () => {
-    it('finds a key that is stored under the previous one, and stores it anew, once', async () => {
+    it('finds a key whose hash was made with the previous pepper, and renews the hash once', async () => {
       const { pepper: old } = subject();
       const pepper = newPepper();
       const { record, credential } = await newKey();
@@ -53,7 +53,7 @@ export function peppersContract({ runner, subject }: ContractPart): void {
       assert.equal(await idOf(subject().store, credential), undefined);
     });
 
-    it('and the previous one find every key at once, whichever of them each process prefers', async () => {
+    it('and the previous one find every key in all processes, whichever of the two is the current one in each', async () => {
       const { pepper: old } = subject();
       const pepper = newPepper();
       const created = await Promise.all(Array.from({ length: 30 }, newKey));
@@ -79,7 +79,7 @@ export function peppersContract({ runner, subject }: ContractPart): void {
       );
     });
 
-    it('finds the previous credential of a rotated key while that works', async () => {
+    it('finds the previous credential of a rotated key during its grace period', async () => {
       const { pepper: old, store } = subject();
       const pepper = newPepper();
       const { record, credential: first } = await newKey();
@@ -105,7 +105,7 @@ export function peppersContract({ runner, subject }: ContractPart): void {
       });
     });
 
-    it('counts and lists the keys that still need the previous one', async () => {
+    it('counts and lists the keys that still need the previous pepper', async () => {
       const { pepper: old, store } = subject();
       const pepper = newPepper();
       const [used, idle, revoked] = [await newKey(), await newKey(), await newKey()];
@@ -131,7 +131,7 @@ export function peppersContract({ runner, subject }: ContractPart): void {
       });
     });
 
-    it('is refused if no key was issued under it or under the previous one', async () => {
+    it('is refused if no key was issued under it or under the previous pepper', async () => {
       const { pepper: old } = subject();
       const openBeside = (peppers: Parameters<StoreUnderTest['openBeside']>[0]) =>
         subject().openBeside(peppers);

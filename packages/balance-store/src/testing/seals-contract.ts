@@ -61,7 +61,7 @@ export function sealsContract({ runner, subject, newKey, accountOf, settle }: Co
       }
     });
 
-    it('name a changed entry, even if all sums still add up, and a missing one', async () => {
+    it('reveal a changed entry, even if all sums still add up, and a missing entry', async () => {
       const { store } = subject();
       const keyId = await newKey(USD);
       const charges = Array.from({ length: 4 }, () => settlement(keyId));
@@ -97,7 +97,7 @@ export function sealsContract({ runner, subject, newKey, accountOf, settle }: Co
       assert.match(found[2]?.expected ?? '', /^entry 5 of this account, sealed in block \d+$/);
     });
 
-    it('break when they are rewritten to match a changed entry', async () => {
+    it('that are rewritten to match a changed entry do not match the hash of their block', async () => {
       const keyId = await newKey(USD);
       const charge = settlement(keyId);
       await settle(charge);

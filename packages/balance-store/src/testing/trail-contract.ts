@@ -123,7 +123,7 @@ export function trailContract(part: ContractPart): void {
       assert.equal(trail[1]?.details['amount'], numericFromUnits(-3n));
     });
 
-    it('is numbered without gaps when many change things at once, and listed by account and key', async () => {
+    it('is numbered without gaps when many changes are made at once, and listed by key', async () => {
       const { store } = subject();
       const accounts = await Promise.all(Array.from({ length: 5 }, () => newAccount(0n, {}, {})));
       const last = (await store.listTrail({ limit: 1 }))[0]?.seq ?? 0n;

@@ -58,8 +58,8 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
     return [a.accountId, b.accountId] as const;
   }
 
-  describe('usage', () => {
-    it('sums by every set of dimensions equal those of the entries, also across a change of price', async () => {
+  describe('sums of usage', () => {
+    it('by every set of dimensions equal those of the entries, also across a change of price', async () => {
       const [accountA, accountB] = await someCharges();
       const charges = [...(await chargesOf(accountA)), ...(await chargesOf(accountB))];
       assert.equal(charges.length, 12);
@@ -125,7 +125,7 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
       assert.deepEqual([sum?.requests, sum?.listPrice], [1, charge.amount]);
     });
 
-    it('sums are exact above the largest safe integer of JavaScript', async () => {
+    it('are exact above the largest safe integer of JavaScript', async () => {
       const { accountId, keyIds } = await newAccount(USD, {});
       const rates = { ...OLD_RATES, inputPerToken: 10n ** 12n + 1n };
       const usage = { inputTokens: 2 ** 31 - 1 };
@@ -206,7 +206,7 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
       );
     });
 
-    it('of any range use the sums of whole days where these are complete', async () => {
+    it('of any range are the same before and after hours are rolled up into whole days', async () => {
       const { store } = subject();
       const [a, b] = [await newAccount(USD, {}, {}), await newAccount(USD, {})];
       const owners = [a, b].flatMap(({ accountId, keyIds }) =>

@@ -167,17 +167,20 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       }
     });
 
-    fact('a denial for the rate takes no lease and delays nothing', async (harness) => {
-      const { limiter, advance } = harness;
-      const policy = { ...SECONDLY, concurrency: 4 };
-      await take(limiter, 'a', policy, 3);
-      for (let attempt = 0; attempt < 20; attempt += 1) {
-        await assertDenied(limiter, 'a', policy, 'rate', 1_000);
-      }
-      assert.equal(await limiter.leases('a'), 3);
-      await advance(1_000);
-      await take(limiter, 'a', policy, 1);
-    });
+    fact(
+      'a denial for the rate takes no lease and does not delay later requests',
+      async (harness) => {
+        const { limiter, advance } = harness;
+        const policy = { ...SECONDLY, concurrency: 4 };
+        await take(limiter, 'a', policy, 3);
+        for (let attempt = 0; attempt < 20; attempt += 1) {
+          await assertDenied(limiter, 'a', policy, 'rate', 1_000);
+        }
+        assert.equal(await limiter.leases('a'), 3);
+        await advance(1_000);
+        await take(limiter, 'a', policy, 1);
+      },
+    );
 
     fact('releasing a lease does not return its permit', async ({ limiter }) => {
       for (const lease of await take(limiter, 'a', SECONDLY, 3)) lease.release();
@@ -214,7 +217,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       await assertDenied(limiter, 'a', SECONDLY, 'rate', 1_000);
     });
 
-    fact('a policy that makes no sense throws a RangeError', async ({ limiter }) => {
+    fact('an invalid policy throws a RangeError', async ({ limiter }) => {
       const bad: Partial<Policy>[] = [
         { concurrency: 0 },
         { concurrency: 1.5 },
