@@ -34,11 +34,11 @@ async function untilNothingIsHeld(): Promise<void> {
 describe('a request that the balance covers', () => {
   it.each([
     ['messages', postMessages, false],
-    ['messages', postMessages, true],
+    ['messages, streamed', postMessages, true],
     ['chat.completions', postChat, false],
-    ['chat.completions', postChat, true],
+    ['chat.completions, streamed', postChat, true],
     ['responses', postResponses, false],
-    ['responses', postResponses, true],
+    ['responses, streamed', postResponses, true],
   ] as const)('is served and charged exactly (%s)', async (_format, post, stream) => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.05' });
     const response = await post(gateway, apiKey, userMessage('Hello', { stream }));
