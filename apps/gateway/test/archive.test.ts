@@ -141,7 +141,7 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
     const today = new Date().toISOString().slice(0, 10);
     expect(await cli([...archive, today])).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/^gateway: until: must be at least 3 days ago\n$/),
+      err: expect.stringMatching(/^gateway: --until: must be at least 3 days ago\n$/),
     });
     expect(await cli([...archive, day], { ADMIN_URL: gateway.adminUrl })).toMatchObject({
       code: 2,

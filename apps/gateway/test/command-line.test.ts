@@ -179,6 +179,11 @@ describe('a refusal', () => {
     [['keys', 'create', '--name', 'x', '--id', 'a b'], '--id: must be 1 to 128 characters'],
     [['keys', 'create', '--name', 'x', '--metadata', 'name=a\tb'], '--metadata name: '],
     [['trail', '--after', 'nonsense'], '--after: must be a number'],
+    [['keys', 'create', '--name', 'x', '--promotional'], '--promotional: is of a first credit'],
+    [
+      ['accounts', 'create', '--name', 'x', '--credit-expires-at', '2099-12-31'],
+      '--credit-expires-at: is of a first credit',
+    ],
   ])('names the option or argument that was typed: %j', async (args, start) => {
     const { code, err } = await cli(...args);
     expect({ code, start: err.slice(0, 'gateway: '.length + start.length) }).toEqual({

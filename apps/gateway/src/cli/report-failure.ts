@@ -16,6 +16,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   key_id: ['key'],
   cursor: ['after'],
   amount_usd: ['usd'],
+  credit_source: ['promotional'],
   grace_seconds: ['grace'],
   max_redemptions: ['times'],
   idempotency_key: ['id'],

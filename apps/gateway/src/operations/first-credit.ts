@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Creation } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { amountUsd, time } from './fields.js';
+import { OperationError } from './operation.js';
 
 export const creditSource = z.enum(['paid', 'promotional']).default('paid');
 
@@ -13,18 +14,30 @@ export const firstCreditFields = {
   credit_expires_at: time.optional(),
 };
 
-/** @returns `undefined` if there is no first credit */
+/**
+ * @returns `undefined` if there is no first credit
+ * @throws {OperationError} if the input describes a first credit without its amount
+ */
 export function firstCreditOf(input: {
   readonly balance_usd?: bigint | undefined;
   readonly credit_source: 'paid' | 'promotional';
   readonly credit_expires_at?: Date | undefined;
 }): Creation['credit'] {
-  if (input.balance_usd === undefined) return undefined;
+  if (input.balance_usd === undefined) {
+    if (input.credit_source === 'promotional') throw withoutAmount('credit_source');
+    if (input.credit_expires_at !== undefined) throw withoutAmount('credit_expires_at');
+    return undefined;
+  }
   return {
     amount: input.balance_usd,
     source: input.credit_source,
     expiresAt: input.credit_expires_at,
   };
+}
+
+function withoutAmount(field: string): OperationError {
+  const message = `${field}: is of a first credit, so balance_usd must be given, too`;
+  return new OperationError(400, 'invalid_request_error', message);
 }
 
 /** A repetition has the same credit as the creation that it repeats. */
