@@ -4,12 +4,12 @@
  *
  * `busy` workloads keep `connections` clients sending as fast as they get responses, and measure
  * CPU time and throughput. A real model takes seconds to answer, so a process as busy as this would
- * have thousands of requests in flight. The clients can check 128 at once, and fewer with large
- * prompts. The workload `minute` is long enough to include the tasks that the ledger does once a
- * minute. `steady` workloads send `perSecond` requests at random moments, the same rate for all
- * contestants, and measure CPU time and latency. `paced` workloads start `streams` streams of
- * `eventsPerSecond`, spread over half a second. `open` workloads hold `streams` streams open in new
- * processes, and measure memory.
+ * have thousands of requests in flight. Here it has at most 128, and fewer with large prompts,
+ * because the clients cannot check more at once. The workload `minute` is long enough to include
+ * the tasks that the ledger does once a minute. `steady` workloads send `perSecond` requests at
+ * random moments, the same rate for all contestants, and measure CPU time and latency. `paced`
+ * workloads start `streams` streams of `eventsPerSecond`, spread over half a second. `open`
+ * workloads hold `streams` streams open in new processes, and measure memory.
  */
 
 const NATIVE = { path: '/v1/messages', format: 'native' };

@@ -2,9 +2,9 @@
  * Checks every response:
  *
  * - `bytes`: a contestant that forwards the native format must forward it byte for byte;
- * - `meaning`: a contestant that rewrites or translates it must send the same text and usage. The
- *   first streams of each connection are read event by event; later ones must have the same number
- *   of bytes and of events, the same usage and the same end.
+ * - `meaning`: a contestant that rewrites or translates it must send the same text and usage. A
+ *   stream is accepted if it has the same length, number of events and end as the last one that was
+ *   read and found correct. Every other stream is read event by event.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -168,7 +168,7 @@ function eventsOf(text) {
     .map((line) => JSON.parse(line.slice('data: '.length)));
 }
 
-/** The end of a response from the event with the usage on, without ids and times, which differ. */
+/** A response from its last usage to its end. Ids and times, which differ, come before it. */
 function endOf(text) {
   return text.slice(text.lastIndexOf('"usage":{'));
 }

@@ -1,6 +1,7 @@
 /**
- * The system of the payments part with the embedded ledger: one gateway, whose process is killed
- * and whose disk loses power (see `power.mjs`). Needs a C compiler, for the recorder.
+ * The system under test of the part `payments-embedded`: one gateway with the embedded ledger. Its
+ * process is killed, and its disk loses power (see `power.mjs`). Needs a C compiler, for the
+ * recorder.
  */
 
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -43,7 +44,7 @@ export async function startOnEmbedded({ env }, random) {
   let store;
   await replica.start();
 
-  /** Starts a new record, from the files as they are now. */
+  /** Empties the recorder's log. The files as they are now are what is on the disk for certain. */
   function recordAnew() {
     rmSync(log, { force: true });
     disk = createDisk(random, dataDir);

@@ -1,5 +1,5 @@
 /**
- * The system of the payments part with PostgreSQL: several gateways, and a database that loses
+ * The system under test of the part `payments`: several gateways, and a PostgreSQL that loses
  * power.
  */
 

@@ -15,7 +15,7 @@ export type PresentedCredential =
   | { readonly outcome: 'presented'; readonly credential: string }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
-/** `bearer_or_link`: also accepts a link for reading, on requests that only read. */
+/** `bearer_or_link`: also accepts a read-only link, on requests that only read. */
 export type AcceptedCredential = 'bearer_or_x_api_key' | 'bearer' | 'bearer_or_link';
 
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;

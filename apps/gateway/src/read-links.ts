@@ -1,5 +1,5 @@
 /**
- * Links for reading: a text that is accepted in place of a key, but only for reading the dashboard.
+ * Read-only links: a text that is accepted in place of a key, but only for reading the dashboard.
  *
  * A link is signed and stored nowhere. It names the key, the time until which it is valid, and the
  * credential that the key had. It is valid only as long as that credential, and ends when the key

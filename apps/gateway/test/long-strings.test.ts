@@ -4,8 +4,8 @@ import { writeJson } from '../src/preparation/long-strings.js';
 const LONG = 600_000;
 const TEXTS = [
   ['ASCII', 'a'.repeat(LONG)],
-  ['surrogate pairs at every border of pieces', '🙂'.repeat(LONG / 2)],
-  ['surrogate pairs shifted by one', `a${'🙂'.repeat(LONG / 2)}`],
+  ['surrogate pairs, with each border of pieces between two pairs', '🙂'.repeat(LONG / 2)],
+  ['surrogate pairs, one of which lies across a border of pieces', `a${'🙂'.repeat(LONG / 2)}`],
   ['lone surrogates', '\ud83d'.repeat(LONG)],
   ['characters to escape', '"\\\n\u0000'.repeat(LONG / 4)],
 ] as const;

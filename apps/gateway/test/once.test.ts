@@ -1,4 +1,4 @@
-/** Changes of keys that are repeated after a lost answer, and the links that the trail names. */
+/** Changes of keys that are repeated after a lost answer, and what the trail says of links. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestGateway } from './support/gateway.js';

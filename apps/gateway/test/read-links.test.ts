@@ -1,4 +1,4 @@
-/** Links for reading: the data that they show, the actions that they refuse, and when they end. */
+/** Read-only links: the data that they show, the actions that they refuse, and when they end. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createReadLinks } from '../src/read-links.js';

@@ -1,4 +1,4 @@
-/** Records of lost charges that cannot be booked. */
+/** `rechargeUsages` refuses invalid records of lost charges. */
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startTestGateway } from './support/gateway.js';
@@ -20,7 +20,7 @@ it.each([
   [{ model: 'a\u0007' }, 'model: must not contain control characters'],
   [{ at: '0000-01-01T00:00:00Z' }, 'at: must be within the years 1 to 9999'],
 ])(
-  'a recharge with %j is refused, naming the field, and nothing is charged',
+  'a lost charge with %j is refused; the message names the field, and nothing is charged',
   async (wrong, problem) => {
     const charge = {
       request_id: 'req_lost',

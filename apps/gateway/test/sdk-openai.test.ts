@@ -41,7 +41,7 @@ describe.each([
     client = create({ baseURL: `${gateway.url}/v1`, apiKey });
   });
 
-  it('creates a completion whose usage determines the charge', async () => {
+  it('creates one completion although n is 3, with usage that adds up', async () => {
     const completion = await client.chat.completions.create({
       model: MODEL,
       messages: [
@@ -64,7 +64,7 @@ describe.each([
     expect(total_tokens).toBe(prompt_tokens + completion_tokens);
   });
 
-  it('streams a completion from which its helper makes the same one as without a stream', async () => {
+  it('assembles from a stream the same text and total usage as the plain response has', async () => {
     const params = {
       model: MODEL,
       messages: [{ role: 'user' as const, content: 'Tell me something' }],
@@ -154,7 +154,7 @@ describe.each([
     expect(schema.choices[0]!.message.content).toEqual(expect.any(String));
   });
 
-  it('parses tool calls with its own helper, which throws on text that does not satisfy the schema', async () => {
+  it('parses tool calls with its own helper, which throws on text that is not JSON', async () => {
     const parsed = await client.chat.completions.parse({
       model: MODEL,
       messages: [{ role: 'user', content: 'Please call get_weather for Paris' }],
@@ -207,7 +207,8 @@ describe.each([
       system: [{ text: 'First.' }],
       stop_sequences: ['\n\nHuman:'],
     });
-    // The cached prefix of the conversation does not change.
+    // A system message after the first answer stays in its place. In `system` it would change the
+    // cached prefix.
     expect(sent.indexOf('Second.')).toBeGreaterThan(sent.indexOf('sunny'));
     expect(sent).toContain('12345678901234567890');
   });
@@ -243,7 +244,7 @@ describe.each([
     expect(await client.models.retrieve(MODEL)).toMatchObject({ id: MODEL, object: 'model' });
   });
 
-  it('reads errors by class, code and request id', async () => {
+  it('reads the status, type, code, param and request id of errors', async () => {
     const params = { model: MODEL, messages: [{ role: 'user' as const, content: 'Hello' }] };
     const stranger = create({ baseURL: `${gateway.url}/v1`, apiKey: 'gw_nobody' });
     await expect(stranger.chat.completions.create(params)).rejects.toMatchObject({

@@ -239,8 +239,8 @@ export interface BalanceStore {
     },
   ): Promise<RotationOutcome>;
   /**
-   * Writes into the trail that a read link for this key was made. Anyone who has the link may read
-   * everything that the key may read.
+   * Writes into the trail that a read-only link for this key was made. Anyone who has the link may
+   * read everything that the key may read.
    *
    * @returns `undefined`, and nothing is written, if there is no such key.
    */

@@ -34,6 +34,7 @@ export type Fits = [
   Accepts<OpenAI6.Responses.Response, ResponseObject>,
   Accepts<OpenAI.Responses.ResponseStreamEvent, ResponseEvent>,
   Accepts<OpenAI6.Responses.ResponseStreamEvent, ResponseEvent>,
+  // Here the other way round: this package accepts what the SDK has.
   Accepts<ChatParams['model'], OpenAI.ChatCompletionCreateParams['model']>,
 ];
 
@@ -102,7 +103,7 @@ describe('objects', () => {
     expect(message).toMatchObject({ stop_reason: 'end_turn', usage: { output_tokens: 2 } });
   });
 
-  it('go from a request of the Responses API to a message, and the answer back, without a cast', () => {
+  it('translate a Responses request to message params, and the message back to a response, without a cast', () => {
     const request: OpenAI.Responses.ResponseCreateParamsNonStreaming = {
       model: 'm',
       input: [{ role: 'user', content: 'Hi' }],
@@ -132,7 +133,7 @@ describe('objects', () => {
     if (uncounted.outcome === 'translated') expect(uncounted.response).not.toHaveProperty('usage');
   });
 
-  it('report what text reports: refusals, errors, and objects that are too deep', () => {
+  it('have the outcomes of the text functions: refused, error, and malformed or refused for objects that are too deep', () => {
     let deep: object = {};
     for (let i = 0; i < 100_000; i += 1) deep = { deep };
     expect(toMessageParams({}, options)).toMatchObject({ outcome: 'refused' });

@@ -93,24 +93,27 @@ function translate(pieces: readonly Uint8Array[], context = CONTEXT) {
 }
 
 describe('createResponseStream', () => {
-  it.each(STREAMS)('%s: gives events in order that add up to the response', (_name, bytes) => {
-    const { text, early, end } = translate([bytes]);
-    const events = readResponseEvents(text);
-    expectGrammar(events);
-    const last = events.at(-1)!;
-    if (end.outcome === 'failed') {
-      expect(last.type).toBe('response.failed');
-      expect(events.at(-2)).toMatchObject({ type: 'error', message: end.error.message });
-      expect(last.response?.error).toEqual({
-        code: events.at(-2)!.code,
-        message: end.error.message,
-      });
-    } else {
-      expect(last.type).not.toBe('response.failed');
-      expect(last.response!.usage === null).toBe(end.usage.outcome === 'invalid');
-    }
-    expect(early).not.toMatch(/response\.(completed|incomplete|failed)|"usage":\{/);
-  });
+  it.each(STREAMS)(
+    '%s: gives events in a valid order, and the terminal event and the usage only from end()',
+    (_name, bytes) => {
+      const { text, early, end } = translate([bytes]);
+      const events = readResponseEvents(text);
+      expectGrammar(events);
+      const last = events.at(-1)!;
+      if (end.outcome === 'failed') {
+        expect(last.type).toBe('response.failed');
+        expect(events.at(-2)).toMatchObject({ type: 'error', message: end.error.message });
+        expect(last.response?.error).toEqual({
+          code: events.at(-2)!.code,
+          message: end.error.message,
+        });
+      } else {
+        expect(last.type).not.toBe('response.failed');
+        expect(last.response!.usage === null).toBe(end.usage.outcome === 'invalid');
+      }
+      expect(early).not.toMatch(/response\.(completed|incomplete|failed)|"usage":\{/);
+    },
+  );
 
   it.each(STREAMS)('%s: has the same output at every split', (_name, bytes) => {
     const whole = translate([bytes]).text;
@@ -191,7 +194,7 @@ describe('createResponseStream', () => {
     expect(events.at(-1)?.response).toMatchObject(vector.response);
   });
 
-  it('has the same output from createResponseTextStream', () => {
+  it('gives the same output as createResponseTextStream', () => {
     for (const [, bytes] of STREAMS) {
       const pipe = createResponseTextStream(CONTEXT);
       const early = pipe.push(bytes);
@@ -199,7 +202,7 @@ describe('createResponseStream', () => {
     }
   });
 
-  it('has the same events from createResponseEventStream, with the text of the whole response', () => {
+  it('gives the same events as createResponseEventStream, which adds output_text to the response', () => {
     for (const [name, bytes] of STREAMS) {
       // `parsed` leaves out events that no SDK would return. It rounds digits that only text keeps.
       const native = eventsOf([bytes]).flatMap(({ data }) => parsed(data));
@@ -260,9 +263,9 @@ describe('createResponseStream', () => {
 });
 
 /**
- * Streams whose message differs from the plain one. Blocks that alternate have another order.
- * Arguments that were cut off are not JSON. The code below rounds big integers at the start of a
- * block, and keeps only the last block of an index.
+ * Streams for which `assembledMessage` does not give the message of the final response: interleaved
+ * blocks come in another order; arguments that were cut off are not JSON; it rounds big integers at
+ * the start of a block, and keeps only the last block of an index.
  */
 const WITHOUT_MESSAGE = /interleaved|cut-off|at-start-digits|index-reused/;
 
@@ -291,8 +294,8 @@ function withoutNumber({ sequence_number: _number, ...event }: ResponseEvent): o
 }
 
 /**
- * JSON text of the message that a stream adds up to, with only the tier of its usage, by the
- * simplest code that reads the format.
+ * Assembles a stream into the JSON text of its message, as simply as possible, as an independent
+ * reference. Of the usage it keeps only `service_tier`.
  */
 function assembledMessage(bytes: Uint8Array): string {
   let message: Record<string, unknown> = {};

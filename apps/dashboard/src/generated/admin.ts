@@ -235,7 +235,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** A link for reading the dashboard of a key */
+        /** A read-only link to the dashboard of a key */
         readonly post: operations["createLink"];
         readonly delete?: never;
         readonly options?: never;

@@ -175,7 +175,7 @@ export function addKeys(keys: Command): void {
     keys
       .command('link')
       .argument('<key_id>')
-      .description('make a link for reading the dashboard of a key; it cannot spend'),
+      .description('make a read-only link to the dashboard of a key; it cannot spend'),
   )
     .option('--days <n>', 'how many days the link is valid', integer, 30)
     .action((keyId: string, options: OutputOptions & { readonly days: number }) =>

@@ -16,7 +16,7 @@ import * as schema from './schemas.js';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 /**
- * `bearer`: an API key or an admin token. `link`: an API key or a link for reading. `x-api-key`: an
+ * `bearer`: an API key or an admin token. `link`: an API key or a read-only link. `x-api-key`: an
  * API key, in either of the two headers. `console`: an admin token or the console's cookie.
  */
 export type Credential = 'none' | 'bearer' | 'x-api-key' | 'link' | 'console';
@@ -347,7 +347,7 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   suspendKey: 'Stops a key until it is resumed',
   resumeKey: 'Lifts a suspension',
   revokeKey: 'Stops a key for good',
-  createLink: 'A link for reading the dashboard of a key',
+  createLink: 'A read-only link to the dashboard of a key',
   topUp: 'Credits the account of a key, once per top_up_id',
   topUpAccount: 'Credits an account, once per top_up_id',
   createAccount: 'A new account without keys',

@@ -36,7 +36,8 @@ interface ResponseReader {
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 /**
  * Response bytes count half towards the next minor GC. Per byte, streams keep more requests in
- * flight than prompts do, and the time of a minor GC is proportional to the number of live objects.
+ * flight than prompts do, and a minor GC takes longer the more objects are alive. So it runs less
+ * often for them.
  */
 const GC_WEIGHT = 0.5;
 

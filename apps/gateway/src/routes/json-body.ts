@@ -1,4 +1,4 @@
-/** The body of a small request, read once its key is known. */
+/** Reads the JSON body of a small request, after its API key was recognised. */
 
 import express from 'express';
 import type { Request } from 'express';
@@ -10,7 +10,7 @@ const parseJson = express.json({ limit: '64kb' });
 export function readJson(req: Request): Promise<boolean> {
   return new Promise((resolve) => {
     const { res } = req;
-    if (res === undefined) throw new Error('a request of Express has its response');
+    if (res === undefined) throw new Error('the Express request has no `res`');
     inviteBody(req, res);
     parseJson(req, res, (error?: unknown) => {
       resolve(error === undefined);

@@ -1,4 +1,7 @@
-/** Reads archives and the sums that they carry, and deletes archived charges. */
+/**
+ * Archives, and the sums that are carried forward for their charges: reads and inserts both, and
+ * deletes the archived charges.
+ */
 
 import type { Pool } from 'pg';
 import type { LedgerArchive } from '../archive.js';

@@ -18,8 +18,9 @@ export interface ErrorDetails {
 }
 
 /**
- * Writes an error body: `{"type":"error","error":{"type","message"},"request_id"}`. In OpenAI's
- * dialects, `error` also has `param` and `code`, which OpenAI's SDKs read and Anthropic's ignore.
+ * Writes an error body: `{"type":"error","error":{"type","message"},"request_id"}`. With an
+ * `errorCode`, `error` also has `details.error_code`. In OpenAI's dialects it has `param` and
+ * `code`, which OpenAI's SDKs read and Anthropic's ignore.
  */
 export function errorBody({
   type,

@@ -24,7 +24,7 @@ export function translateFormat(
   if (type === 'json_object') return { instruction: jsonInstruction('object: ') };
   if (!format || type === 'text') return {};
   if (type === 'json_schema' && schemas) return schemaFormat(format.at(type), schemas);
-  format.note('ignored', schemas ? 'unknown value' : 'no schemas here');
+  format.note('ignored', schemas ? 'unknown value' : 'no schema support');
   return {};
 }
 

@@ -126,7 +126,7 @@ export function readFunction(place: Place, schemas: SchemaReader | undefined): N
   const schema = inputSchema(place.given('parameters'));
   const tool = { name, description, input_schema: schema };
   if (strict.value !== true) return tool;
-  if (!schemas) strict.note('dropped', 'no schemas here');
+  if (!schemas) strict.note('dropped', 'no schema support');
   const guaranteed = schemas?.tool(schema, strict);
   if (!guaranteed) return tool;
   return { ...tool, input_schema: { ...guaranteed, type: 'object' }, strict: true };
