@@ -32,6 +32,8 @@ const LARGEST_BYTES = 32 * MEBIBYTE - 4096;
 const HEAP_MEGABYTES = 512;
 /** The memory limit of the whole process, on systems where it can be set. */
 const SYSTEM_MEGABYTES = 768;
+/** The gateway's default where the system has a limit: a quarter of it. */
+const BODY_MEGABYTES = SYSTEM_MEGABYTES / 4;
 const LONGEST_BLOCK_MS = 100;
 /** How often a body that seems to block for longer is sent again. */
 const REPEATS = 2;
@@ -64,7 +66,10 @@ export async function tortureAttack({ bodies, sizes, seconds, isTimed }, random,
     replicaCount: 1,
     nodeFlags: [`--max-old-space-size=${HEAP_MEGABYTES}`],
     memoryLimit,
-    env: { MAX_BODY_BYTES: String(32 * MEBIBYTE), BODY_MEMORY_BYTES: String(256 * MEBIBYTE) },
+    env: {
+      MAX_BODY_BYTES: String(32 * MEBIBYTE),
+      BODY_MEMORY_BYTES: String(BODY_MEGABYTES * MEBIBYTE),
+    },
     journalEntries: 1_000_000,
   });
   const [gateway] = system.replicas;
