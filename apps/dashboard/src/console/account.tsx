@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { withQuery } from '../shared/api.js';
+import { Amount, Figure } from '../shared/figures.js';
 import { Count, DateOf, Loaded, Money, Segments, TableFrame, Time } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import type { Resource } from '../shared/resource.js';
@@ -9,7 +10,6 @@ import { to } from '../shared/router.js';
 import { Statement } from '../shared/statement.js';
 import { Adjust, Credit, EditAccount, Transfer } from './account-actions.js';
 import { AccountKeys } from './account-keys.js';
-import { Amount, Figure } from './figures.js';
 import { EntryList } from './ledger.js';
 import { SendPaymentLink } from './payment-actions.js';
 import { PaymentList } from './payment-list.js';

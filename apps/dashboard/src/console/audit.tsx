@@ -3,7 +3,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Answer, Failure } from '../shared/api.js';
 import { Id } from '../shared/ids.js';
-import { Badge, CodeBlock, Count, FailureNote, Money, TableFrame, Time } from '../shared/parts.js';
+import { Amount, Figure } from '../shared/figures.js';
+import { Badge, CodeBlock, Count, FailureNote, TableFrame, Time } from '../shared/parts.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
 
@@ -129,20 +130,12 @@ function ReportShown({ report }: { readonly report: Sent<'Audit'> }) {
       </p>
       <dl class="grid" id="audit-figures">
         {money.map(([name, usd]) => (
-          <div class="figure" key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <Money usd={usd} />
-            </dd>
-          </div>
+          <Amount key={name} name={name} usd={usd} />
         ))}
         {counts.map(([name, count]) => (
-          <div class="figure" key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <Count of={count} />
-            </dd>
-          </div>
+          <Figure key={name} name={name}>
+            <Count of={count} />
+          </Figure>
         ))}
       </dl>
       {report.head !== null && (

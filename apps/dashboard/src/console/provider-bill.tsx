@@ -2,13 +2,13 @@
 
 import { useState } from 'preact/hooks';
 import { isNotConfigured } from '../shared/api.js';
+import { Amount } from '../shared/figures.js';
 import { Badge, Count, Empty, Loaded, TextField } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { changeQuery, route } from '../shared/router.js';
 import { dayAfter, lastDays } from '../shared/times.js';
 import { readTypedUsd } from '../shared/usd.js';
 import { DifferenceList } from './bill-differences.js';
-import { Amount } from './figures.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
 

@@ -1,11 +1,11 @@
 /** Today's overview: charges, balances, traffic, and the problems that need a person. */
 
 import type { Answer } from '../shared/api.js';
+import { Amount, Figure } from '../shared/figures.js';
 import { Badge, Count, Loaded, Money, TableFrame, Time } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { to } from '../shared/router.js';
 import { dayAfter, lastDays } from '../shared/times.js';
-import { Amount, Figure } from './figures.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
 import { UsageCard } from './usage-card.js';

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
 import type { Change } from '../shared/actions.js';
+import { Figure } from '../shared/figures.js';
 import { Badge, Loaded, Money, TextField } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { parseUsd, readTypedUsd } from '../shared/usd.js';
@@ -127,10 +128,9 @@ function Rules({ of }: { readonly of: AutoTopUp }) {
   return (
     <dl class="grid">
       {RULES.map(({ name, label }) => (
-        <div class="figure" key={name}>
-          <dt>{label}</dt>
-          <dd>{shownRule(name, String(of[name] ?? '0'))}</dd>
-        </div>
+        <Figure key={name} name={label}>
+          {shownRule(name, String(of[name] ?? '0'))}
+        </Figure>
       ))}
     </dl>
   );

@@ -1,6 +1,7 @@
 /** The head of the page: the balance, how long it lasts, and whether the key works. */
 
 import { useEffect } from 'preact/hooks';
+import { Figure } from '../shared/figures.js';
 import { Badge, DateOf, Loaded, Money, Time } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import type { Resource } from '../shared/resource.js';
@@ -62,26 +63,20 @@ export function StandingCard(props: {
               {isLink.value && <p class="quiet">You opened a read-only link to this key.</p>}
             </div>
             <dl class="grid">
-              <div class="figure">
-                <dt>At the pace of the last {PACE_DAYS} days</dt>
-                <dd>{pace.value === undefined ? '…' : lasting(balanceUsd, pace.value.data)}</dd>
-              </div>
-              <div class="figure">
-                <dt>
-                  {isManager ? 'Spent by all keys' : 'Spent by this key'}, {PACE_DAYS} days
-                </dt>
-                <dd>{pace.value === undefined ? '…' : <Money usd={spentOf(pace.value.data)} />}</dd>
-              </div>
-              <div class="figure">
-                <dt>Key expires</dt>
-                <dd>{expiresAt === null ? 'never' : <DateOf iso={expiresAt} />}</dd>
-              </div>
-              <div class="figure">
-                <dt>Last charge</dt>
-                <dd>
-                  <Time iso={lastChangeAt} />
-                </dd>
-              </div>
+              <Figure name={`At the pace of the last ${String(PACE_DAYS)} days`}>
+                {pace.value === undefined ? '…' : lasting(balanceUsd, pace.value.data)}
+              </Figure>
+              <Figure
+                name={`${isManager ? 'Spent by all keys' : 'Spent by this key'}, ${String(PACE_DAYS)} days`}
+              >
+                {pace.value === undefined ? '…' : <Money usd={spentOf(pace.value.data)} />}
+              </Figure>
+              <Figure name="Key expires">
+                {expiresAt === null ? 'never' : <DateOf iso={expiresAt} />}
+              </Figure>
+              <Figure name="Last charge">
+                <Time iso={lastChangeAt} />
+              </Figure>
             </dl>
             <div class="row">
               {canPay && (

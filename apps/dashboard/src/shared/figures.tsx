@@ -1,7 +1,7 @@
 /** A figure with its name, for a list of figures. */
 
 import type { ComponentChildren } from 'preact';
-import { Money } from '../shared/parts.js';
+import { Money } from './parts.js';
 
 export function Figure(props: { readonly name: string; readonly children: ComponentChildren }) {
   return (
