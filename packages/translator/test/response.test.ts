@@ -2,8 +2,10 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { errorBody, translateResponse, type ErrorDetails } from '../src/index.js';
+import { titled } from './titled.js';
 
 interface ResponseVector {
+  readonly why: string;
   readonly context: {
     readonly includeUsage: boolean;
     readonly legacyFunctions?: boolean;
@@ -45,7 +47,7 @@ const translate = (native: string | Uint8Array, context: Partial<ResponseVector[
   });
 
 describe('translateResponse', () => {
-  it.each(vectors)('gives the response of the vector %s', (_name, vector) => {
+  it.each(titled(vectors))('%s', (_title, vector) => {
     const native =
       typeof vector.native === 'string' ? vector.native : JSON.stringify(vector.native);
     const result = translate(new TextEncoder().encode(native), vector.context);
@@ -117,21 +119,21 @@ describe('errorBody', () => {
   const error = { type: 'not_found_error', message: 'No.', requestId: 'req_1' } as const;
 
   const folder = join(__dirname, 'vectors/error');
-  it.each(readdirSync(folder))(
-    '%s: has the members that the SDKs of Anthropic and OpenAI read',
-    (file) => {
-      const vector: ErrorVector = JSON.parse(readFileSync(join(folder, file), 'utf8'));
-      expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
-      for (const dialect of ['messages', 'chat'] as const) {
-        const body = errorBody({
-          ...vector.error,
-          requestId: 'req_1',
-          dialect: dialect === 'chat' ? 'chat.completions' : 'messages',
-        });
-        expect(JSON.parse(body)).toEqual(vector[dialect]);
-      }
-    },
-  );
+  const vectors = readdirSync(folder).map((file): readonly [string, ErrorVector] => [
+    file.replace('.json', ''),
+    JSON.parse(readFileSync(join(folder, file), 'utf8')),
+  ]);
+  it.each(titled(vectors))('%s', (_title, vector) => {
+    expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
+    for (const dialect of ['messages', 'chat'] as const) {
+      const body = errorBody({
+        ...vector.error,
+        requestId: 'req_1',
+        dialect: dialect === 'chat' ? 'chat.completions' : 'messages',
+      });
+      expect(JSON.parse(body)).toEqual(vector[dialect]);
+    }
+  });
 
   it('carries a stable code if there is one', () => {
     const body = errorBody({ ...error, dialect: 'messages', errorCode: 'thread_not_found' });

@@ -19,6 +19,7 @@ import { bytesOf, bytewise, cutAt, run, STREAM_VECTORS } from './replay-vectors.
 import { createResponseEventStream } from '../src/objects/index.js';
 import { expectGrammar, readResponseEvents, type ResponseEvent } from './responses-events.js';
 import { eventsOf } from './sse-events.js';
+import { titled } from './titled.js';
 
 interface OwnVector {
   readonly why: string;
@@ -181,7 +182,7 @@ describe('createResponseStream', () => {
     }
   });
 
-  it.each(OWN)('%s: gives the events and the response of its vector', (_name, vector) => {
+  it.each(titled(OWN))('%s', (_title, vector) => {
     expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
     const context = {
       ...CONTEXT,

@@ -3,9 +3,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { MESSAGE_FIELDS, translateMessagesRequest } from '../src/reverse/index.js';
 import { load, textOf, traitsNamed, type RequestVector } from './reverse-vectors.js';
+import { titled } from './titled.js';
 
 describe('translateMessagesRequest, with vectors', () => {
-  it.each(load<RequestVector>('request'))('gives the result of the vector %s', (_name, vector) => {
+  it.each(titled(load<RequestVector>('request')))('%s', (_title, vector) => {
     expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
     const text = textOf(vector.native);
     const options = { model: 'gpt-test', traits: traitsNamed(vector.traits) };

@@ -17,9 +17,10 @@ import {
   type ErrorVector,
   type ResponseVector,
 } from './reverse-vectors.js';
+import { titled } from './titled.js';
 
 describe('translateCompletion, with vectors', () => {
-  it.each(load<ResponseVector>('response'))('reads the vector %s', (_name, vector) => {
+  it.each(titled(load<ResponseVector>('response')))('%s', (_title, vector) => {
     expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
     // If the digits matter, the vector has text, because JSON.stringify would round them.
     const body = textOf(vector.chat);
@@ -66,7 +67,7 @@ describe('translateCompletion, with vectors', () => {
 });
 
 describe('translateChatError, with vectors', () => {
-  it.each(load<ErrorVector>('error'))('reads %s', (_name, { chat, native, why, source }) => {
+  it.each(titled(load<ErrorVector>('error')))('%s', (_title, { chat, native, why, source }) => {
     expect([why, source]).toEqual([expect.any(String), expect.any(String)]);
     const { status, type, message } = native;
     const body = textOf(chat.body);

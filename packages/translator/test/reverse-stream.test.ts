@@ -17,6 +17,7 @@ import { iterateThrough, transformThrough } from '../src/streams/index.js';
 import { assembled } from './assembled-completion.js';
 import { bytewise, cutAt, run } from './replay-vectors.js';
 import { bytesOf, contextOf, load, nativeCounts, type StreamVector } from './reverse-vectors.js';
+import { titled } from './titled.js';
 
 const VECTORS = load<StreamVector>('stream');
 const COMPLETE = VECTORS.filter(([, { outcome }]) => outcome === 'complete');
@@ -75,7 +76,7 @@ function expectedEvents(vector: StreamVector): unknown[] {
 }
 
 describe('message stream, with vectors', () => {
-  it.each(VECTORS)('has the events of the vector %s', (_name, vector) => {
+  it.each(titled(VECTORS))('%s', (_title, vector) => {
     expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
     const { pushed, end } = translate(vector, [bytesOf(vector)]);
     const events = eventsOf(Buffer.concat([pushed, end.tail]).toString());

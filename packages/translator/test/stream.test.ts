@@ -12,6 +12,7 @@ import OpenAI6 from 'openai-6';
 import { createChatStream } from '../src/index.js';
 import type { StreamEnd, StreamPipe } from '../src/index.js';
 import { createMessageStreamTap } from '../src/native/index.js';
+import { titled } from './titled.js';
 
 interface StreamVector {
   readonly why: string;
@@ -29,6 +30,7 @@ interface StreamVector {
     readonly deltas: readonly unknown[];
     readonly finish?: string;
     readonly usage?: Record<string, number>;
+    readonly serviceTier?: string;
     readonly invalidUsage?: string;
     readonly failed?: string;
     readonly error?: { readonly type: string; readonly message: string };
@@ -80,6 +82,7 @@ function split(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
 interface Chunk {
   readonly choices: readonly { delta: object; finish_reason: string | null }[];
   readonly usage?: unknown;
+  readonly service_tier?: string;
 }
 
 function chunksOf(text: string): Chunk[] {
@@ -90,7 +93,7 @@ function chunksOf(text: string): Chunk[] {
 }
 
 describe('createChatStream', () => {
-  it.each(vectors)('gives the chunks of the vector %s', (_name, vector) => {
+  it.each(titled(vectors))('%s', (_title, vector) => {
     const { expected, context } = vector;
     const { text, end } = pump(chatStream(vector), [bytesOf(vector)]);
     const chunks = chunksOf(text);
@@ -127,6 +130,11 @@ describe('createChatStream', () => {
     expect(chunks.at(-1)!.choices).toHaveLength(context.includeUsage ? 0 : 1);
     const others = chunks.slice(0, -1).map((chunk) => chunk.usage);
     expect(others.every((other) => other === (context.includeUsage ? null : undefined))).toBe(true);
+    // The finish reason and the usage are in one chunk, or in two.
+    const last = context.includeUsage ? 2 : 1;
+    const tiers = chunks.map((chunk) => chunk.service_tier);
+    expect(new Set(tiers.slice(0, -last))).toEqual(new Set([undefined]));
+    expect(new Set(tiers.slice(-last))).toEqual(new Set([expected.serviceTier]));
   });
 
   it.each(vectors)('%s: has the same output at every split and line end', (_name, vector) => {

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { chatUsage, readUsage, type Usage } from '../src/index.js';
 import { createMessageStreamTap, readNativeUsage } from '../src/native/index.js';
 import { overlayUsage } from '../src/wire/usage.js';
+import { titled } from './titled.js';
 
 describe('readUsage', () => {
   it('reads every class of tokens', () => {
@@ -131,7 +132,7 @@ describe('readNativeUsage, with the vectors in `vectors/native-usage`', () => {
     JSON.parse(readFileSync(join(folder, file), 'utf8')),
   ]);
 
-  it.each(vectors)('%s: is read in the same way, streamed or not', (_name, vector) => {
+  it.each(titled(vectors))('%s', (_title, vector) => {
     const { why, source, native, usage, remarks, uncounted } = vector;
     expect([why, source]).toEqual([expect.any(String), expect.any(String)]);
     const expected =
