@@ -14,7 +14,7 @@ import type { ByteBudget, ByteReservation } from '../byte-budget.js';
 import { sendRefusal } from '../refusal.js';
 import type { Refusal, RefusalContext } from '../refusal.js';
 import type { StreamOutput } from './format.js';
-import { encodingOf, endWithBody } from './write-text.js';
+import { encoded, endWithBody } from './write-text.js';
 
 export interface ClientPatience {
   /**
@@ -44,7 +44,11 @@ const PAUSE_CHECK_MS = 100;
 export class ClientResponse {
   readonly #res: Response;
   readonly #options: ClientResponseOptions;
-  /** Output of this tick. It is sent together at the end of the tick. */
+  /**
+   * Output of this tick, encoded. It is sent together at the end of the tick, or with the end of
+   * the response. Text is encoded at once: until then it is a tree of thousands of small strings,
+   * which would survive minor GCs while the charge is settled.
+   */
   #queue: (Uint8Array | string)[] = [];
   #hasLeft = false;
   #isUpstreamOver = false;
@@ -85,9 +89,10 @@ export class ClientResponse {
     for (const piece of pieces) this.write(piece);
   }
 
+  /** @param piece - as {@link encoded} returns it */
   write(piece: Uint8Array | string): void {
     if (this.#hasLeft) return;
-    if (this.#res.write(piece, encodingOf(piece))) this.#unsent?.release();
+    if (this.#res.write(piece, 'latin1')) this.#unsent?.release();
     else if (!this.#isUpstreamOver) this.#holdBack();
   }
 
@@ -105,7 +110,7 @@ export class ClientResponse {
       this.#add(tail);
       const last = this.#queue.pop() ?? '';
       this.flush();
-      this.#res.end(last, encodingOf(last));
+      this.#res.end(last, 'latin1');
     }
     this.#watchUnsent();
   }
@@ -118,12 +123,13 @@ export class ClientResponse {
     }: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
   ): void {
     if (!this.#hasLeft) {
+      const written = encoded(body);
       this.#res.writeHead(status, {
         ...headers,
         'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
+        'content-length': written.length,
       });
-      endWithBody(this.#res, body);
+      endWithBody(this.#res, written);
     }
     this.#watchUnsent();
   }
@@ -133,7 +139,7 @@ export class ClientResponse {
   }
 
   #add(output: StreamOutput): void {
-    if (typeof output === 'string') this.#queue.push(output);
+    if (typeof output === 'string') this.#queue.push(encoded(output));
     else this.#queue.push(...output);
   }
 
