@@ -4,12 +4,13 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { parseUsd } from '@gateway/billing';
 import { TOKEN_RIGHTS } from './admin-tokens.js';
 import type { AdminToken } from './admin-tokens.js';
+import { BODIES_AT_ONCE, defaultBodyMemory, leastBodyMemory, memoryLimit } from './body-memory.js';
 import { centsFromUnits } from './payments/cents.js';
 import { tracingConfigOf, tracingVariables } from './tracing/tracing-config.js';
 import type { TracingConfig } from './tracing/tracing-config.js';
@@ -446,7 +447,8 @@ export function readConfig(env: Environment): Config {
     previousKeyPepper: v.KEY_PEPPER_PREVIOUS,
     trustedProxies: v.TRUST_PROXY,
     maxBodyBytes: v.MAX_BODY_BYTES,
-    bodyMemoryBytes: v.BODY_MEMORY_BYTES ?? defaultBodyMemory(v.MAX_BODY_BYTES, v.WORKERS),
+    bodyMemoryBytes:
+      v.BODY_MEMORY_BYTES ?? defaultBodyMemory(v.MAX_BODY_BYTES, v.WORKERS, memoryLimit()),
     corsOrigins: new Set(v.CORS_ORIGINS),
     drainDelayMs: v.DRAIN_DELAY_S * 1000,
     pagesDir: v.PAGES_DIR,
@@ -497,26 +499,6 @@ function stripeProblems(v: z.output<typeof environment>): readonly string[] {
     problems.push('TOP_UP_MAX_USD: must be at least TOP_UP_MIN_USD');
   }
   return problems;
-}
-
-/**
- * The smallest budget, in bodies of the largest size. One key's share is half of the budget. It
- * must be large enough for a body in both its compressed and its decompressed form.
- */
-const BODIES_AT_ONCE = 4;
-const SHARE_OF_MEMORY = 0.25;
-const MOST_BODY_MEMORY_BYTES = 2 * 1024 ** 3;
-
-/** A quarter of the memory that the system or the container has, divided among the workers. */
-function defaultBodyMemory(maxBodyBytes: number, workers: number): number {
-  const limit = process.constrainedMemory();
-  const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
-  const share = Math.min(MOST_BODY_MEMORY_BYTES, Math.floor((memory * SHARE_OF_MEMORY) / workers));
-  return Math.max(leastBodyMemory(maxBodyBytes), share);
-}
-
-function leastBodyMemory(maxBodyBytes: number): number {
-  return BODIES_AT_ONCE * maxBodyBytes;
 }
 
 /** For some problems zod quotes the received value. A secret must not be printed in this way. */

@@ -9,6 +9,7 @@ import { createMemoryLimiter } from '@gateway/rate-limiter';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import { createAdminApp } from './admin-app.js';
 import type { AdminServices } from './admin-app.js';
+import { memoryLimit, memoryProblem } from './body-memory.js';
 import type { Config } from './config.js';
 import { openDataDir } from './data-dir.js';
 import type { DataDir } from './data-dir.js';
@@ -76,6 +77,8 @@ export async function openSharedParts(
   { log }: Log,
   registry: Registry,
 ): Promise<SharedParts> {
+  const memory = memoryProblem(config, memoryLimit());
+  if (memory !== undefined) log.warn(memory);
   // Checked before the ledger is opened; the simulator's address is not known yet.
   readPriceTable(config.priceTablePath);
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;

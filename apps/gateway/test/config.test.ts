@@ -1,6 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
+import { defaultBodyMemory, memoryProblem } from '../src/body-memory.js';
 import { ConfigError, readConfig } from '../src/config.js';
+
+const MEBIBYTE = 1024 ** 2;
+const GIBIBYTE = 1024 ** 3;
 
 function problemsOf(env: Record<string, string>): readonly string[] {
   try {
@@ -43,6 +47,22 @@ describe('readConfig', () => {
     expect(problemsOf({ ...sizes, BODY_MEMORY_BYTES: '3999' })).toEqual([
       'BODY_MEMORY_BYTES: must be at least 4 times MAX_BODY_BYTES',
     ]);
+  });
+
+  it('divides a quarter of the memory among the workers', () => {
+    expect(defaultBodyMemory(1000, 1, 8 * GIBIBYTE)).toBe(2 * GIBIBYTE);
+    expect(defaultBodyMemory(1000, 4, 8 * GIBIBYTE)).toBe(GIBIBYTE / 2);
+    expect(defaultBodyMemory(1000, 1, 64 * GIBIBYTE)).toBe(2 * GIBIBYTE);
+    expect(defaultBodyMemory(GIBIBYTE, 1, 8 * GIBIBYTE)).toBe(4 * GIBIBYTE);
+  });
+
+  it('reports a memory for bodies with which the system may end the gateway', () => {
+    const sizes = { workers: 2, bodyMemoryBytes: 256 * MEBIBYTE };
+    expect(memoryProblem(sizes, 2 * GIBIBYTE)).toBeUndefined();
+    expect(memoryProblem(sizes, GIBIBYTE)).toBe(
+      'BODY_MEMORY_BYTES: with 256 MiB for bodies in each process, the gateway may need 1624 MiB ' +
+        'of memory, but there are 1024 MiB',
+    );
   });
 
   it('counts empty variables as absent', () => {

@@ -312,9 +312,17 @@ describe('gateway check-config', () => {
       out: expect.stringContaining('Models:    16') as unknown,
     });
     setup.price('x');
-    const { code, out } = await cli(setup, ['check-config'], { REPLICAS: '2' });
+    const { code, out } = await cli(setup, ['check-config'], {
+      REPLICAS: '2',
+      BODY_MEMORY_BYTES: String(2 ** 50),
+    });
     expect(code).toBe(2);
-    for (const problem of ['PRICE_TABLE: ', 'REDIS_URL: ', 'DATABASE_URL: ']) {
+    for (const problem of [
+      'PRICE_TABLE: ',
+      'REDIS_URL: ',
+      'DATABASE_URL: ',
+      'BODY_MEMORY_BYTES: ',
+    ]) {
       expect(out).toContain(problem);
     }
   });

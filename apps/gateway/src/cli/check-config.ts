@@ -3,6 +3,7 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parsePriceSchedule } from '@gateway/billing';
+import { memoryLimit, memoryProblem } from '../body-memory.js';
 import { ConfigError, readConfig } from '../config.js';
 import type { Config } from '../config.js';
 import { readPriceTable } from '../settings/settings.js';
@@ -65,6 +66,8 @@ function misfits(config: Config): readonly string[] {
   if (config.databaseUrl === undefined && !isWritable(config.dataDir)) {
     problems.push(`DATA_DIR: ${config.dataDir} cannot be written`);
   }
+  const memory = memoryProblem(config, memoryLimit());
+  if (memory !== undefined) problems.push(memory);
   return problems;
 }
 

@@ -1,0 +1,60 @@
+/** How much memory request bodies may take, and how much a gateway needs with them. */
+
+import { totalmem } from 'node:os';
+
+/**
+ * The smallest budget, in bodies of the largest size. One key's share is half of the budget. It
+ * must be large enough for a body in both its compressed and its decompressed form.
+ */
+export const BODIES_AT_ONCE = 4;
+const SHARE_OF_MEMORY = 0.25;
+const MOST_BODY_MEMORY_BYTES = 2 * 1024 ** 3;
+
+/** The memory of a forwarded body is freed a moment later, when the next body may have come. */
+const MOST_TIMES_BUDGET = 2;
+/** Resident memory of a process under full load with small bodies (docs/performance.md). */
+const PROCESS_BYTES = 300 * 1024 ** 2;
+
+interface BodyMemory {
+  readonly workers: number;
+  /** The budget of each process. */
+  readonly bodyMemoryBytes: number;
+}
+
+/** The memory of the system or, if that is less, of the container, in bytes. */
+export function memoryLimit(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
+
+/** A quarter of the memory, divided among the workers. */
+export function defaultBodyMemory(maxBodyBytes: number, workers: number, memory: number): number {
+  const share = Math.min(MOST_BODY_MEMORY_BYTES, Math.floor((memory * SHARE_OF_MEMORY) / workers));
+  return Math.max(leastBodyMemory(maxBodyBytes), share);
+}
+
+export function leastBodyMemory(maxBodyBytes: number): number {
+  return BODIES_AT_ONCE * maxBodyBytes;
+}
+
+/**
+ * The system kills a process that needs more memory than there is. Clients with a valid key could
+ * cause this with many large bodies at once.
+ *
+ * @returns a text that names the variable, or undefined if the memory is enough
+ */
+export function memoryProblem(
+  { workers, bodyMemoryBytes }: BodyMemory,
+  memory: number,
+): string | undefined {
+  const needed = workers * (PROCESS_BYTES + MOST_TIMES_BUDGET * bodyMemoryBytes);
+  if (needed <= memory) return undefined;
+  return (
+    `BODY_MEMORY_BYTES: with ${mebibytes(bodyMemoryBytes)} MiB for bodies in each process, the ` +
+    `gateway may need ${mebibytes(needed)} MiB of memory, but there are ${mebibytes(memory)} MiB`
+  );
+}
+
+function mebibytes(bytes: number): string {
+  return String(Math.ceil(bytes / 1024 ** 2));
+}
