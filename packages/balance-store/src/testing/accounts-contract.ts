@@ -11,6 +11,15 @@ import type { ContractPart } from './subject.js';
 
 const KEY: NewKey = { name: 'first', limits: sampleLimits, expiresAt: null };
 
+/** Names that a store might use itself to encode values. */
+const INTERNAL_NAMES = {
+  $bigint: 'a',
+  $date: 'b',
+  $bytes: 'c',
+  $undefined: 'd',
+  $members: 'e',
+};
+
 export function accountsContract(part: ContractPart): void {
   const { runner, subject, newAccount, balanceOf, settle } = part;
   const { describe, it } = runner;
@@ -25,7 +34,7 @@ export function accountsContract(part: ContractPart): void {
         account: {
           name: 'Äcme "1" 🙂',
           externalId: ofAccount,
-          metadata: { team: 'blue', 'a "b".c': '\\' },
+          metadata: { team: 'blue', 'a "b".c': '\\', ...INTERNAL_NAMES },
           lowBalance: -5n,
         },
         key: {
@@ -46,7 +55,7 @@ export function accountsContract(part: ContractPart): void {
       assert.deepEqual(others, {
         name: 'Äcme "1" 🙂',
         externalId: ofAccount,
-        metadata: { team: 'blue', 'a "b".c': '\\' },
+        metadata: { team: 'blue', 'a "b".c': '\\', ...INTERNAL_NAMES },
         lowBalance: -5n,
         balance: 3n * USD,
         spent: 0n,

@@ -9,12 +9,16 @@
 const TEXT = 't';
 const JSON_VALUE = 'j';
 
-/** Values that JSON lacks, each as an object with a member that no value of the ledger has. */
+/**
+ * Values that JSON lacks, each as an object with one of these members. An object of the ledger that
+ * has a member with such a name, as metadata may, is sent as `$members`.
+ */
 interface Tags {
   readonly $bigint: string;
   readonly $date: number;
   readonly $bytes: string;
   readonly $undefined: true;
+  readonly $members: readonly (readonly [name: string, value: unknown])[];
 }
 
 export function encode(value: unknown): string {
@@ -38,7 +42,11 @@ function tag(value: unknown): unknown {
   if (Object.prototype.toString.call(value) === '[object Date]') {
     return { $date: (value as Date).getTime() } satisfies Partial<Tags>;
   }
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, tag(member)]));
+  const members = Object.entries(value).map(([name, member]) => [name, tag(member)] as const);
+  if (members.some(([name]) => name.startsWith('$'))) {
+    return { $members: members } satisfies Partial<Tags>;
+  }
+  return Object.fromEntries(members);
 }
 
 function untag(value: unknown): unknown {
@@ -49,5 +57,6 @@ function untag(value: unknown): unknown {
   if (tagged.$date !== undefined) return new Date(tagged.$date);
   if (tagged.$bytes !== undefined) return Buffer.from(tagged.$bytes, 'base64');
   if (tagged.$undefined !== undefined) return undefined;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, untag(member)]));
+  const members: Tags['$members'] = tagged.$members ?? Object.entries(value);
+  return Object.fromEntries(members.map(([name, member]) => [name, untag(member)]));
 }
