@@ -1,4 +1,7 @@
-/** Makes a guest that writes much wait until the write-ahead log is small again. */
+/**
+ * Makes an operator's command (a guest, see `open.ts`) that writes much wait until the write-ahead
+ * log is small again.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedStoreLockedError } from '../errors.js';
@@ -18,18 +21,16 @@ export async function keepLogSmall(
   { dataDir, file }: { readonly dataDir: string; readonly file: string },
   empty: () => Promise<void>,
 ): Promise<void> {
-  for (let waitedMs = 0; isLogLarge(file) && waitedMs < PATIENCE_MS; waitedMs += POLL_MS) {
+  const giveUpAt = performance.now() + PATIENCE_MS;
+  while (isLogLarge(file) && performance.now() < giveUpAt) {
+    // If there is another owner, it empties the log.
     const lock = ownershipOf(dataDir);
-    if (lock === undefined) {
-      // The owner empties the log.
-      await sleep(POLL_MS);
-      continue;
-    }
     try {
-      await empty();
+      if (lock !== undefined) await empty();
     } finally {
-      lock.release();
+      lock?.release();
     }
+    if (isLogLarge(file)) await sleep(POLL_MS);
   }
 }
 

@@ -10,8 +10,8 @@ import { createQueryBatcher } from './query-batcher.js';
 
 /** How long a hold lives after its last renewal, if its process died or lost the database. */
 const LIFETIME_MS = 300_000;
-/** Two renewals may fail before a hold is lost. */
-const RENEWALS_PER_LIFETIME = 3;
+/** So two renewals in a row may fail. A third failure loses the hold. */
+const RENEWALS_PER_LIFETIME = 4;
 
 export interface HoldKeeper extends Pick<
   BalanceStore,
@@ -50,7 +50,7 @@ export function createHoldKeeper(table: HoldTable, lifetimeMs = LIFETIME_MS): Ho
   function keepAlive(): void {
     renewal ??= setInterval(() => {
       releaseSoon();
-      // If a renewal fails, the next one is early enough.
+      // If a renewal fails, the next ones are early enough.
       table.renew([...live], lifetimeMs).catch(() => undefined);
     }, lifetimeMs / RENEWALS_PER_LIFETIME).unref();
   }
