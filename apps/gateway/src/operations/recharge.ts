@@ -41,7 +41,7 @@ export interface RefusedCharge {
 }
 
 const SETTLE_DEADLINE_MS = 30_000;
-/** The clock of the record may be behind that of the ledger by this much. */
+/** The clock of the record may be ahead of that of the ledger by this much. */
 const CLOCK_MARGIN_MS = 600_000;
 
 /**
@@ -112,7 +112,7 @@ async function book(
   if (problem !== undefined) return { problem };
   if ((await store.getKey(lost.key_id)) === undefined) {
     return {
-      problem: 'key_id: there is no such key in the ledger, such as one created after the backup',
+      problem: 'key_id: the ledger has no such key; it may have been created after the backup',
     };
   }
   const price = prices.at(lost.at?.getTime() ?? Date.now()).find(lost.model);
@@ -122,8 +122,8 @@ async function book(
   if (recorded !== amount) {
     return {
       problem:
-        `charge_usd: the record says ${formatUsd(recorded)}, ` +
-        `the price table of that time gives ${formatUsd(amount)}`,
+        `charge_usd: with written_off_usd, the record says ${formatUsd(recorded)}, ` +
+        `but the price table of that time gives ${formatUsd(amount)}`,
     };
   }
   const when = lost.at === undefined ? '' : `, response of ${lost.at.toISOString()}`;
@@ -157,7 +157,7 @@ async function bookedEntry(
   return { problem: `the ledger did not book this charge: ${outcome}` };
 }
 
-/** @returns how the entry differs from the record; `undefined` if it does not */
+/** @returns how the key or the counts differ from the record; `undefined` if they do not */
 function differenceFrom(entry: LedgerEntry, lost: LostCharge): string | undefined {
   if (entry.kind !== 'charge') return 'request_id: belongs to an entry that is not a charge';
   if (entry.keyId !== lost.key_id) return 'key_id: the ledger has this charge under another key';
@@ -181,5 +181,6 @@ function countsText(usage: SettledUsage): string {
     `output ${String(usage.outputTokens)}`,
     `cache read ${String(usage.cacheReadInputTokens)}`,
     `cache creation ${String(usage.cacheCreationInputTokens)}`,
+    `of it for 1 hour ${String(usage.cacheCreation1hInputTokens)}`,
   ].join(', ');
 }
