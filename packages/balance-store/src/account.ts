@@ -25,7 +25,7 @@ export interface AccountRecord {
   readonly expired: bigint;
   /** Sum of all write-offs: parts of charges that could not be charged. */
   readonly writtenOff: bigint;
-  /** The sum written off since the last credit because the balance did not cover it. */
+  /** The sum written off since money was last added, because the balance did not cover it. */
   readonly uncovered: bigint;
   /** How many keys are neither suspended, revoked nor expired. */
   readonly usableKeys: number;

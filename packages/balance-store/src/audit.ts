@@ -77,7 +77,7 @@ export interface AuditReport {
   readonly orphanedHolds: number;
   readonly quarantined: number;
   readonly conflicts: number;
-  /** At most 1,000, in ledger order. */
+  /** The first 1,000, in the order in which the audit found them. */
   readonly differences: readonly AuditDifference[];
   readonly isSound: boolean;
 }

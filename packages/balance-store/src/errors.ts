@@ -23,15 +23,18 @@ export class LedgerMovedError extends Error {
   override readonly name = 'LedgerMovedError';
 }
 
-/** A ledger cannot be moved. The message says why. Nothing was changed. */
+/**
+ * A ledger could not be moved, or its copy is wrong. The message says why. The embedded ledger
+ * stays in use; the new database may already hold a copy.
+ */
 export class LedgerMoveError extends Error {
   override readonly name = 'LedgerMoveError';
 }
 
 /**
- * The file of the embedded ledger cannot be used: it belongs to another program, it is cut off, or
- * the write-ahead log beside it belongs to another file. The message says what to do. Nothing was
- * changed.
+ * A file of the embedded ledger, or of its backup, cannot be used. For example, it belongs to
+ * another program, it is damaged, or the write-ahead log beside it belongs to another file. The
+ * message says why.
  */
 export class LedgerFileError extends Error {
   override readonly name = 'LedgerFileError';

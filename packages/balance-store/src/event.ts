@@ -41,7 +41,10 @@ export interface NewEvent {
 
 export interface StoredEvent extends Omit<NewEvent, 'id'> {
   readonly seq: bigint;
-  /** `evt_` and a random id, by which a receiver recognizes an event that is sent again. */
+  /**
+   * `evt_` and a random text, or the one that its writer chose. By it, a receiver recognizes an
+   * event that is sent again.
+   */
   readonly id: string;
   readonly createdAt: Date;
   readonly attempts: number;

@@ -49,7 +49,7 @@ export interface ListPosition {
 }
 
 const ID = /^(acct|key)_[\w-]{1,64}$/;
-/** 9999-12-31, the last day that both databases can store. */
+/** The end of 9999-12-31, the last day that the gateway accepts. */
 const LAST_TIME = 253_402_300_799_999n;
 
 /** @throws {RangeError} when the cursor was not returned for a list in this order. */

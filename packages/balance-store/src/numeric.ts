@@ -12,7 +12,7 @@ export function numericFromUnits(units: bigint): string {
 }
 
 /**
- * Reads USD as the database writes it into units of 10^-14 USD.
+ * Converts USD, in the form in which the database writes it, to units of 10^-14 USD.
  *
  * @throws {RangeError} when the text is not a plain decimal or is finer than 10^-14 USD. This
  * package never writes such a value, and rounding it would hide that something else did.

@@ -138,7 +138,7 @@ export type Standing =
       readonly standing: 'active' | 'exhausted' | 'suspended' | 'revoked' | 'expired';
       /** In units of 10^-14 USD, as is `uncovered`. */
       readonly balance: bigint;
-      /** Written off since the last credit because the balance did not cover it. */
+      /** Written off since money was last added, because the balance did not cover it. */
       readonly uncovered: bigint;
       /** The cap with the smallest unused part; absent for a key without caps. */
       readonly cap?: CapUse;

@@ -105,20 +105,20 @@ balanceStoreContract({
     const store = await open(dataDir);
     return {
       store,
-      async tamper(sql, fences = 'up') {
+      async tamper(sql, triggers = 'enabled') {
         // Lets every write that the store has begun end first.
         await store.ping();
         const database = new DatabaseSync(fileOf(dataDir));
         try {
-          const triggers =
-            fences === 'up'
+          const dropped =
+            triggers === 'enabled'
               ? []
               : database
                   .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
                   .all();
-          for (const { name } of triggers) database.exec(`DROP TRIGGER ${String(name)}`);
+          for (const { name } of dropped) database.exec(`DROP TRIGGER ${String(name)}`);
           database.exec(sql);
-          for (const { sql: create } of triggers) database.exec(String(create));
+          for (const { sql: create } of dropped) database.exec(String(create));
         } finally {
           database.close();
         }

@@ -19,7 +19,7 @@ export interface ModelAccount {
   readonly index: number;
   readonly lowBalance: bigint;
   balance: bigint;
-  /** Written off since the last credit because the balance did not cover it. */
+  /** Written off since money was last added, because the balance did not cover it. */
   uncovered: bigint;
   credited: bigint;
   adjusted: bigint;
@@ -300,10 +300,10 @@ export function expireCredits(model: Model, account: ModelAccount): void {
 }
 
 export function unspentOf({ lots, balance }: ModelAccount) {
-  const given = lots.reduce((sum, { remaining }) => sum + remaining, 0n);
+  const inLots = lots.reduce((sum, { remaining }) => sum + remaining, 0n);
   return {
     lots: lots.map(({ id, remaining }) => ({ entryId: id, remaining })),
-    other: max(0n, balance) - given,
+    other: max(0n, balance) - inLots,
   };
 }
 

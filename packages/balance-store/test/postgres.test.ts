@@ -34,14 +34,14 @@ balanceStoreContract({
     const store = await openPostgresStore({ connectionString, pepper: PEPPER });
     return {
       store,
-      tamper: async (sql, fences = 'up') => {
+      tamper: async (sql, triggers = 'enabled') => {
         const alter = (how: string) =>
           ['ledger', 'trail', 'ledger_seal', 'ledger_block', 'ledger_carry', 'ledger_archive']
             .map((table) => `ALTER TABLE ${table} ${how} TRIGGER USER;`)
             .join('');
         await querySql(
           connectionString,
-          fences === 'up' ? sql : `${alter('DISABLE')} ${sql}; ${alter('ENABLE')}`,
+          triggers === 'enabled' ? sql : `${alter('DISABLE')} ${sql}; ${alter('ENABLE')}`,
         );
       },
       pepper: PEPPER,

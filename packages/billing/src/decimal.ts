@@ -29,7 +29,7 @@ export function readDecimal(text: string, format: DecimalFormat): DecimalReading
     return invalid(`has more than ${MAX_INTEGER_DIGITS} digits before the point`);
   }
   if (fraction.length > format.decimals) {
-    return invalid(`has ${fraction.length} decimals, at most ${format.decimals} are exact`);
+    return invalid(`has ${fraction.length} decimals, but at most ${format.decimals} are allowed`);
   }
   const magnitude = BigInt(whole + fraction.padEnd(format.decimals, '0'));
   return { outcome: 'read', scaled: sign === '' ? magnitude : -magnitude };

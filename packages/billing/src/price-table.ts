@@ -72,7 +72,7 @@ export interface PriceTable {
 /** The table is invalid. The message has one line per problem, each beginning with its path. */
 export class PriceTableError extends Error {
   override readonly name = 'PriceTableError';
-  /** For example `models[2].rate_in: has 7 decimals, at most 6 are exact`. Never empty. */
+  /** For example `models[2].rate_in: has 7 decimals, but at most 6 are allowed`. Never empty. */
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {

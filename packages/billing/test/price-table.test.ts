@@ -101,7 +101,7 @@ describe('parsePriceTable', () => {
         'models[1].id: must be 1 to 200 printable ASCII characters without spaces',
         'models[1].rate_in: must be a decimal string, such as "3.00"',
         'models[1].cache_wirte: unknown field',
-        'models[2].rate_out: has 7 decimals, at most 6 are exact',
+        'models[2].rate_out: has 7 decimals, but at most 6 are allowed',
         expect.stringMatching(/^models\[2\]\.traits\.effort\[0\]: /),
       ]),
     );

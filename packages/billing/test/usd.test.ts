@@ -21,7 +21,7 @@ describe('parseUsd', () => {
     ['1e3', 'has an exponent'],
     ['+1', 'has a plus sign'],
     ['01', 'has leading zeros'],
-    ['0.000000000000001', 'has 15 decimals, at most 14 are exact'],
+    ['0.000000000000001', 'has 15 decimals, but at most 14 are allowed'],
     ['1'.repeat(25), 'has more than 24 digits before the point'],
     ...['.5', '5.', '1,5', '1 ', '\n1', '0x10', 'NaN', 'Infinity', '--1', '1.2.3', '١'].map(
       (text) => [text, 'is not a decimal number'],

@@ -1,6 +1,6 @@
 /** A map of values that expire. Beyond its size limit it forgets the least recently used entry. */
 
-export interface FadingMap<V> {
+export interface ExpiringMap<V> {
   /** Undefined if the key is absent or expired. Reading a value counts as use. */
   get(key: string, nowUs: number): V | undefined;
   put(key: string, value: V, nowUs: number): void;
@@ -10,10 +10,10 @@ export interface FadingMap<V> {
   size(): number;
 }
 
-export interface FadingMapOptions<V> {
+export interface ExpiringMapOptions<V> {
   readonly maxEntries: number;
   /** When a value expires. This time may change while the value is in the map. */
-  readonly worthlessAtUs: (value: V) => number;
+  readonly expiresAtUs: (value: V) => number;
 }
 
 /** A node of the linked list, which is in the order of use. */
@@ -32,10 +32,10 @@ interface Entry<V> {
  * first entry is slow to find: V8 leaves a hole for each deleted entry, and an iterator has to skip
  * them. With 20,000 entries that took 16 microseconds.
  */
-export function createFadingMap<V>({
+export function createExpiringMap<V>({
   maxEntries,
-  worthlessAtUs,
-}: FadingMapOptions<V>): FadingMap<V> {
+  expiresAtUs,
+}: ExpiringMapOptions<V>): ExpiringMap<V> {
   const entries = new Map<string, Entry<V>>();
   let oldest: Entry<V> | undefined;
   let newest: Entry<V> | undefined;
@@ -69,9 +69,10 @@ export function createFadingMap<V>({
   }
 
   function dropOldest(nowUs: number): void {
-    // Each put adds at most one entry and drops up to two, so the map shrinks back to its bound.
+    // Each put adds at most one entry, so dropping one keeps the map within its limit. Dropping up
+    // to two removes expired entries faster than new ones arrive.
     for (let looked = 0; looked < 2 && oldest !== undefined; looked += 1) {
-      if (worthlessAtUs(oldest.value) > nowUs && entries.size <= maxEntries) return;
+      if (expiresAtUs(oldest.value) > nowUs && entries.size <= maxEntries) return;
       drop(oldest);
     }
   }
@@ -80,7 +81,7 @@ export function createFadingMap<V>({
     get(key, nowUs) {
       const entry = entries.get(key);
       if (entry === undefined) return undefined;
-      if (worthlessAtUs(entry.value) <= nowUs) {
+      if (expiresAtUs(entry.value) <= nowUs) {
         drop(entry);
         return undefined;
       }
@@ -89,7 +90,7 @@ export function createFadingMap<V>({
     },
     put(key, value, nowUs) {
       const known = entries.get(key);
-      if (worthlessAtUs(value) <= nowUs) {
+      if (expiresAtUs(value) <= nowUs) {
         if (known !== undefined) drop(known);
       } else if (known === undefined) {
         const entry: Entry<V> = { key, value, older: undefined, newer: undefined };

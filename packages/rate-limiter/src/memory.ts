@@ -2,7 +2,7 @@
 
 import { decideAdmission, leaseRetryAfterMs } from './admission.js';
 import type { Decision } from './decision.js';
-import { createFadingMap } from './fading-map.js';
+import { createExpiringMap } from './expiring-map.js';
 import type { Admission, Lease, Limiter } from './limiter.js';
 import type { LogPolicy, Policy } from './policy.js';
 import { assertLogPolicy, assertPolicy } from './policy.js';
@@ -56,13 +56,13 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryL
   /** Bounded by the leases in flight. */
   const busy = new Map<string, BusySubject>();
   /** TAT of subjects without a lease; it expires once every permit is back. */
-  const resting = createFadingMap<number>({
+  const resting = createExpiringMap<number>({
     maxEntries: maxSubjects,
-    worthlessAtUs: (tatUs) => tatUs,
+    expiresAtUs: (tatUs) => tatUs,
   });
-  const logs = createFadingMap<Log>({
+  const logs = createExpiringMap<Log>({
     maxEntries: maxSubjects,
-    worthlessAtUs: ({ emptyAtUs }) => emptyAtUs,
+    expiresAtUs: ({ emptyAtUs }) => emptyAtUs,
   });
 
   const nowUs = (): number => Math.floor(now() * 1_000);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createFadingMap } from '../src/fading-map.js';
+import { createExpiringMap } from '../src/expiring-map.js';
 
 const MAX_ENTRIES = 4;
 
@@ -20,13 +20,13 @@ const steps = fc.array(
   { size: 'max', maxLength: 100 },
 );
 
-describe('fading map', () => {
+describe('expiring map', () => {
   it('forgets expired entries, then the least recently used ones, and no others', () => {
     fc.assert(
       fc.property(steps, (sequence: readonly Step[]) => {
-        const map = createFadingMap<number>({
+        const map = createExpiringMap<number>({
           maxEntries: MAX_ENTRIES,
-          worthlessAtUs: (value) => value,
+          expiresAtUs: (value) => value,
         });
         /** In the order of use. The value is the time when it expires. */
         let expected: (readonly [key: string, value: number])[] = [];
@@ -70,14 +70,14 @@ describe('fading map', () => {
   });
 
   it('reads the time of a value again after the value has changed', () => {
-    const map = createFadingMap<{ worthlessAtUs: number }>({
+    const map = createExpiringMap<{ expiresAtUs: number }>({
       maxEntries: MAX_ENTRIES,
-      worthlessAtUs: (value) => value.worthlessAtUs,
+      expiresAtUs: (value) => value.expiresAtUs,
     });
-    const value = { worthlessAtUs: Infinity };
+    const value = { expiresAtUs: Infinity };
     map.put('a', value, 0);
     expect(map.get('a', 1_000)).toBe(value);
-    value.worthlessAtUs = 10;
+    value.expiresAtUs = 10;
     expect(map.get('a', 1_000)).toBeUndefined();
     expect(map.size()).toBe(0);
   });

@@ -82,7 +82,7 @@ describe('translateRequest', () => {
     expect(body).toContain('"input":{"a":"\\ud83d","b":"\ud83d\ude00"}');
   });
 
-  it('returns at most a hundred notes, and says how many more there were', () => {
+  it('returns a hundred notes, and one that says how many more were left out', () => {
     const unknown = Object.fromEntries(Array.from({ length: 250 }, (_, i) => [`x${String(i)}`, 1]));
     const result = translate({ model: 'm', messages: [user('Hi')], ...unknown });
     if (result.outcome === 'refused') throw new Error(result.problem.message);
@@ -274,7 +274,7 @@ describe('REQUEST_FIELDS', () => {
     }
   });
 
-  it('lists all members that are read, and notes all others', () => {
+  it('notes a member that it does not list', () => {
     expect(noted('unheard_of', 1)).toEqual([
       { path: 'unheard_of', detail: 'no upstream equivalent' },
     ]);

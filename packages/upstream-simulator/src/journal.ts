@@ -1,7 +1,7 @@
 /**
- * Records the requests that the simulator received and the usages it sent. Tests about money use it
- * as an external witness. Keeps a bounded number in memory, and appends all of them to a file if
- * one is given, one JSON line each.
+ * Records the requests that the simulator received, the usages it sent and the tokens it bills.
+ * Tests about money use it as an external witness. Keeps a bounded number in memory. Requests and
+ * usages are also appended to a file if one is given, one JSON line each.
  */
 
 import { appendFileSync } from 'node:fs';
@@ -19,6 +19,7 @@ export interface JournaledRequest {
   readonly bytes: number;
 }
 
+/** The usage of a response that was sent whole. Responses that were cut off have none. */
 export interface ServedUsage {
   /** Id of the request in this journal. */
   readonly requestId: string;
@@ -28,14 +29,12 @@ export interface ServedUsage {
   readonly streamed: boolean;
   /** The final usage object as sent. A script may have put any JSON into it. */
   readonly usage: Readonly<Record<string, unknown>>;
-  /** Whether all bytes of the usage object were handed to the socket. */
-  readonly isComplete: boolean;
 }
 
 export interface Journal {
   /**
-   * What the provider bills: each message that was generated, even if its response was cut off. The
-   * usage report and the cost report count these.
+   * What the provider bills: the latest messages, also those whose response was cut off, but no
+   * stream that ended with an error event. The usage report and the cost report count these.
    */
   billed(): readonly BilledUsage[];
   requests(): readonly JournaledRequest[];

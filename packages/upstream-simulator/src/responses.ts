@@ -52,7 +52,7 @@ export function sendError(
   res.end(JSON.stringify(body));
 }
 
-/** @returns whether the whole stream was sent: no fault of the script, and the client stayed */
+/** @returns whether the stream was sent whole: not cut, stalled or ended with an error */
 export async function sendStream(
   res: ServerResponse,
   message: SentMessage,

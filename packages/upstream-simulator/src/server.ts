@@ -234,7 +234,6 @@ async function serveMessage(
     model: String(message['model']),
     streamed: isStream,
     usage: message.usage,
-    isComplete,
   });
 }
 

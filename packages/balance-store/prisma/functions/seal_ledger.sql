@@ -42,7 +42,7 @@ BEGIN
         WHERE e."account_id" = a."id" AND e."seq" > sealed_seq AND e."seq" <= until_seq;
     END IF;
     IF octet_length(digests) IS DISTINCT FROM (16 * (until_seq - sealed_seq))::INTEGER THEN
-      RAISE EXCEPTION 'entries of % are missing: audit the ledger before it is sealed', a."id";
+      RAISE EXCEPTION 'entries of % are missing, so nothing was sealed: audit the ledger', a."id";
     END IF;
     INSERT INTO "ledger_seal" ("account_id", "from_seq", "to_seq", "block_id", "digests")
       VALUES (a."id", sealed_seq + 1, until_seq, this_block, digests);

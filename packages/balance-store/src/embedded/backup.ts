@@ -24,7 +24,8 @@ const PAGES_PER_STEP = 2_000;
  * charge meanwhile. To restore the backup, stop the gateway, remove `ledger.db-wal` and
  * `ledger.db-shm`, and copy the file over `ledger.db`.
  *
- * @throws {LedgerFileError} when there is no ledger, or the file to write exists.
+ * @throws {LedgerFileError} when there is no ledger, the file to write exists, or the ledger is
+ * damaged.
  */
 export async function backUpEmbeddedLedger({
   dataDir,
@@ -59,7 +60,10 @@ export async function backUpEmbeddedLedger({
   onProgress?.(1);
 }
 
-/** Gives the copy a mark that differs from the ledger's, and no log: it is a single file. */
+/**
+ * Gives the copy a random mark of its own (see `generation.ts`), turns off the write-ahead log, so
+ * that it is a single file, and checks it for damage.
+ */
 function markAsCopy(file: string): void {
   const copy = new DatabaseSync(file);
   try {

@@ -19,7 +19,7 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x73757245, 'Coda'],
 ]);
 
-/** @throws {LedgerFileError} if the directory is on a network file system. */
+/** @throws {LedgerFileError} if the directory is on a network file system. Checks only on Linux. */
 export function assertLocalFileSystem(
   dataDir: string,
   typeOf: (path: string) => number = typeOfFileSystem,

@@ -11,7 +11,7 @@ export async function markAsMoved(dataDir: string): Promise<void> {
   await writeFile(
     join(dataDir, MARK),
     `This ledger was moved to PostgreSQL on ${new Date().toISOString()}.\n` +
-      'Charges are booked there. Keep this file: without it, keys could be spent in both places.\n',
+      'Charges are booked there. Keep this file: without it, the same balances could be spent twice.\n',
   );
 }
 

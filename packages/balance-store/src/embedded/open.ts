@@ -51,7 +51,7 @@ export interface EmbeddedStoreOptions {
 const LANES = 2;
 /** Small enough that a few hundred waiting clients fill both lanes. */
 const MAX_BATCH_ROWS = 256;
-/** The reading thread takes 12 MB, and operators seldom need it. */
+/** After this time without a call, the reading thread ends: it takes 12 MB and is seldom needed. */
 const READING_IDLE_MS = 10_000;
 /** How long the writing thread may take to start and to open the file. */
 const START_TIMEOUT_MS = 60_000;
@@ -163,8 +163,8 @@ function openingError(file: string, error: unknown): unknown {
   }
   if (isNotWritable(error)) {
     return new LedgerFileError(
-      `${file} cannot be opened for writing (${reason}): check the rights of its directory, and ` +
-        'that its disk is not read-only',
+      `${file} cannot be opened for writing (${reason}): check the permissions of the file ` +
+        'and of its directory, and that its disk is not read-only',
       { cause: error },
     );
   }

@@ -1,10 +1,11 @@
 /**
  * Lets only one gateway own a ledger, because that gateway counts the limits and keeps the holds of
  * all keys of the ledger. The owner keeps a file locked while it runs. The operating system frees
- * the lock when the process ends, for any reason. Guests, such as the command line, need no lock:
- * SQLite lets processes take turns.
+ * the lock when the process ends, for any reason. Guests, such as the command line, use the ledger
+ * without the lock: SQLite lets processes take turns.
  *
- * The file also says which ledger file the directory belongs to (see `generation.ts`).
+ * The lock's file also stores the marks by which the ledger's file of this directory is recognised
+ * (see `generation.ts`).
  */
 
 import { existsSync } from 'node:fs';
@@ -27,9 +28,7 @@ export interface Generations {
   readonly former: number;
 }
 
-/**
- * How long a gateway waits for the lock. A guest that reads the marks keeps it for a shorter time.
- */
+/** How long to wait for the lock. A guest that reads the marks locks the file for less time. */
 const PATIENCE_MS = 250;
 
 /** @throws {EmbeddedStoreLockedError} when another process has the lock. */

@@ -84,7 +84,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     seals: {
       head: () => read('readHead'),
       async *accountIds(which) {
-        yield* pagesOf(await read('unsealedAccountIds', which), ACCOUNTS_PER_PAGE);
+        yield* pagesOf(await read('accountIdsToSeal', which), ACCOUNTS_PER_PAGE);
       },
       sealBlock: (accountIds, maxEntries) => write('sealBlock', accountIds, maxEntries),
     },
@@ -111,7 +111,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     quarantine: (usage) => write('insertQuarantine', usage),
     listQuarantined: (filter) => read('listQuarantined', filter),
     summarize: (pepperId) => read('summarize', pepperId),
-    // No timeout: an audit reads page by page and takes as long as the ledger is large.
+    // No timeout: an audit reads page by page, and its duration grows with the ledger.
     audit: ({ anchor }) => reading.call('audit', [{ anchor }], undefined),
     ping: () => write('ping'),
     async close() {
@@ -125,7 +125,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
   };
 }
 
-/** Reads the pages of an archive in the reading thread. */
+/** Reads the ledger page by page in the reading thread, to write an archive or to compare one. */
 function createThreadSource(reading: LedgerThread<ReadOperations>): AuditSource {
   const page =
     <Name extends keyof AuditSource>(name: Name) =>

@@ -41,7 +41,7 @@ export function assertId(name: string, id: string): void {
   assertText(name, id);
 }
 
-/** @throws {RangeError} for a text that is too long, or that is not valid Unicode without NUL. */
+/** @throws {RangeError} for a text that is too long, contains NUL or is not valid Unicode. */
 export function assertText(name: string, text: string | undefined): void {
   if (text === undefined) return;
   if (text.length > MAX_TEXT_LENGTH) {
@@ -101,7 +101,9 @@ function assertLimits({ concurrency, burst, requestsPerMinute }: Partial<KeyLimi
   for (const [name, count] of Object.entries({ concurrency, burst })) {
     if (count === undefined) continue;
     if (!Number.isInteger(count) || count < 1 || count > MAX_INTEGER) {
-      throw new RangeError(`${name} is ${String(count)}, not an integer above 0`);
+      throw new RangeError(
+        `${name} is ${String(count)}, not an integer from 1 to ${String(MAX_INTEGER)}`,
+      );
     }
   }
   if (requestsPerMinute === undefined) return;
@@ -134,7 +136,9 @@ export function assertDocument(write: DocumentWrite): void {
   assertId('id', id);
   assertText('accountId', accountId);
   if (!Number.isInteger(version) || version < 0 || version >= MAX_INTEGER) {
-    throw new RangeError(`version is ${String(version)}, not an integer of at least 0`);
+    throw new RangeError(
+      `version is ${String(version)}, not an integer from 0 to ${String(MAX_INTEGER - 1)}`,
+    );
   }
   const text = JSON.stringify(data);
   if (Buffer.byteLength(text) > MAX_DOCUMENT_BYTES) {

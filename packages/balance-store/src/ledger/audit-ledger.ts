@@ -45,7 +45,7 @@ interface Fold {
   adjusted: bigint;
   expired: bigint;
   writtenOff: bigint;
-  /** The amount written off since the last credit because the balance did not cover it. */
+  /** The amount written off since money was last added, because the balance did not cover it. */
   uncovered: bigint;
   readonly lots: ReturnType<typeof createLotAudit>;
   /** Number of the last entry beyond those that the account's row counted when it was read. */

@@ -20,8 +20,8 @@ interface Residue {
 }
 
 /**
- * Reads day by day. The totals of a day are read in one state of the ledger, because hours are
- * rolled up meanwhile.
+ * Reads day by day. The totals of a day are read in one snapshot, because hours may be rolled up
+ * during the audit.
  */
 export async function auditUsageDays(
   source: AuditSource,

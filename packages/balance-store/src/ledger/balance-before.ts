@@ -12,8 +12,8 @@ export interface EntryLookUp {
   /** The last run of the account's charges that was archived; `undefined` if there is none. */
   lastArchived(): Promise<ArchivedRun | undefined>;
   /**
-   * The sum of the account's entries before a whole hour that are not charges, minus its sums of
-   * usage.
+   * The balance before `time`, a whole hour: the account's entries other than charges, minus its
+   * sums of usage.
    */
   sumBefore(time: Date): Promise<bigint>;
 }
@@ -34,8 +34,8 @@ export async function balanceBefore(time: Date, look: EntryLookUp): Promise<bigi
   if (archived !== undefined && time < archived.until) {
     if (time.getTime() % HOUR_MS === 0) return look.sumBefore(time);
     throw new RangeError(
-      `charges before ${archived.until.toISOString()} are archived: there, balances are known at ` +
-        'whole hours only',
+      `charges before ${archived.until.toISOString()} are archived, so earlier balances are known ` +
+        'at whole hours only',
     );
   }
   let [low, high] = [archived?.to ?? 0, await look.lastSeq()];

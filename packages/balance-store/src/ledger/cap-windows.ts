@@ -1,6 +1,6 @@
 /**
- * Windows of caps. They begin at 00:00 UTC and are counted in days since 1970-01-01. The SQL
- * functions `day_of`, `month_start` and `caps_of` have the same rules for PostgreSQL.
+ * Windows of caps. Each begins at 00:00 UTC; its start is a number of days since 1970-01-01. The
+ * SQL functions `day_of`, `month_start` and `caps_of` have the same rules for PostgreSQL.
  */
 
 import { CAP_PERIODS } from '../key.js';

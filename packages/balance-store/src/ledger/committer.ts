@@ -2,13 +2,13 @@
  * Group commit: combines the settlements that wait in this process into batches. Each batch is one
  * transaction.
  *
- * There is no timer. A batch starts when the previous one is committed, so batches grow with the
- * load, and a lone settlement does not wait. A second lane opens only when the database is slow or
- * a full batch is waiting.
+ * No timer delays a batch. A batch starts when the previous one is committed, so batches grow with
+ * the load, and a lone settlement does not wait. A second lane opens only when the database is slow
+ * or a full batch is waiting.
  *
- * A settlement leaves memory only when its outcome is known. If the connection broke around the
- * commit, the outcome is unknown: the same settlements are sent again under the same ids, and the
- * ledger does not charge them twice.
+ * A settlement is sent until its outcome is known or its deadline has passed. If the connection
+ * broke around the commit, the outcome is unknown: the same settlements are sent again under the
+ * same ids, and the ledger does not charge them twice.
  */
 
 import { StoreUnavailableError } from '../store.js';
@@ -33,7 +33,7 @@ export interface CommitterOptions {
   readonly lanes: number;
   /** 500 when absent. */
   readonly maxBatchRows?: number | undefined;
-  /** The maximum number of waiting settlements. If it is reached, `settle` rejects at once. */
+  /** The longest queue of waiting settlements. If it is reached, `settle` rejects at once. */
   readonly maxWaiting?: number;
   readonly random?: () => number;
   /** Monotonic milliseconds. */
@@ -57,7 +57,7 @@ interface Waiting {
 const GATHER_MS = 10;
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 1_000;
-/** After this many lost races in a row, the batch is treated as refused. */
+/** A batch that loses more races than this is treated as refused. */
 const MAX_RACES = 5;
 
 export class Committer {
@@ -72,7 +72,7 @@ export class Committer {
   readonly #busyLanes: (readonly Waiting[])[] = [];
   #lastBatchAt = 0;
   /**
-   * Settlements accepted and not yet resolved: all of the queue and some of each batch.
+   * Settlements that are accepted and neither resolved nor rejected yet.
    *
    * A counter rather than a Set: when a Set is rehashed, its old table still references its entries
    * and the new table. Once such a table is in the old generation, it keeps them from being freed
@@ -146,8 +146,7 @@ export class Committer {
   /** Accepts no more settlements and waits for the pending ones. Each keeps its own deadline. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    // Ends the pauses between retries, because waiting for their end would only delay the last
-    // attempt.
+    // Ends the current pauses between retries, so that they do not delay the end.
     for (const endBackoff of this.#backoffs) endBackoff();
     if (this.#pendingCount === 0) return;
     await new Promise<void>((resolve) => {
@@ -180,7 +179,9 @@ export class Committer {
       }
       this.#finish(waiting, () => {
         waiting.reject(
-          new StoreUnavailableError('the settlement was not durable when its deadline passed'),
+          new StoreUnavailableError(
+            'the settlement was not confirmed before its deadline; it may or may not be charged',
+          ),
         );
       });
     }

@@ -3,8 +3,8 @@
  *
  * Only `newest` has an index. The other orders sort by values that each charge changes, so each
  * charge would have to change their indexes, too. Instead, such a list reads one narrow row of each
- * account, keeps the first ones, and reads those in full. In a trial with 100,000 accounts and
- * 200,000 keys in PostgreSQL on two busy cores, such queries took up to 0.35 seconds.
+ * account or key, keeps the first ones, and reads those in full. In a trial with 100,000 accounts
+ * and 200,000 keys in PostgreSQL on two busy cores, such queries took up to 0.35 seconds.
  */
 
 import type { ListOrder } from '../list-order.js';
@@ -16,7 +16,7 @@ import type { Condition, Value } from './search.js';
 export interface Sort {
   readonly by: readonly string[];
   readonly direction: 'ASC' | 'DESC';
-  /** The values of the expressions at a place of {@link listPositionOf}. */
+  /** The values of the expressions for the `place` that {@link listPositionOf} returns. */
   readonly valuesAt: (place: bigint) => readonly Value[];
 }
 

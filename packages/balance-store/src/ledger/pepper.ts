@@ -22,7 +22,7 @@ export interface CredentialHashes {
 export interface PepperUse {
   readonly hasKeys: boolean;
   /** Whether any key was issued under one of the given peppers. */
-  readonly hasOwnKeys: boolean;
+  readonly hasKeysOfPeppers: boolean;
 }
 
 /** @throws {RangeError} */
@@ -50,8 +50,8 @@ export function hashesOf(
 }
 
 /** @throws {PepperMismatchError} */
-export function assertPepperFits({ hasKeys, hasOwnKeys }: PepperUse): void {
-  if (!hasKeys || hasOwnKeys) return;
+export function assertPepperFits({ hasKeys, hasKeysOfPeppers }: PepperUse): void {
+  if (!hasKeys || hasKeysOfPeppers) return;
   throw new PepperMismatchError(
     'all keys in this database were issued under another pepper and cannot be found with this one: ' +
       'open the store with the pepper that they were issued under',

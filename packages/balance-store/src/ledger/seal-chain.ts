@@ -1,6 +1,6 @@
 /**
- * The checks of the hash chain over the ledger. They compute every hash independently of the code
- * that extends the chain.
+ * The hashes of the chain over the ledger, and its checks. On PostgreSQL, SQL functions extend the
+ * chain, so the checks are independent of them; the embedded ledger extends it with this file.
  */
 
 import { createHash } from 'node:crypto';
@@ -63,7 +63,7 @@ export function createSealCheck(
   }
 
   /**
-   * Whether the next sealed entry comes before this position. If so, it is missing from the ledger.
+   * Whether the next sealed entry comes before this position. If so, it is not in the ledger.
    */
   const isMissing = (accountId: string, seq: bigint): boolean =>
     next !== undefined &&
@@ -201,7 +201,6 @@ export async function checkChain(
   }
 }
 
-/** @param block - `hash` is not read. */
 export function hashOfBlock({
   previousHash,
   block,

@@ -1,4 +1,4 @@
-/** Turns stored sums, one for each set of rates, into the requested sums. */
+/** Adds up stored sums, each with one set of rates, into the requested sums. */
 
 import type { SettledRates, SettledUsage } from '../ledger-entry.js';
 import type { UsageDimension, UsageQuery, UsageSum } from '../usage.js';
@@ -23,8 +23,8 @@ export interface StoredSum {
 }
 
 /**
- * For each dimension, its expression over the columns of `usage_hour`, and its name in
- * {@link StoredSum}.
+ * For each dimension, its expression over the columns of `usage_hour` or `usage_day`, and its name
+ * in {@link StoredSum}.
  */
 export const DIMENSION_COLUMNS: Readonly<
   Record<UsageDimension, readonly [sql: string, name: keyof StoredSum]>

@@ -74,7 +74,8 @@ function conditionsBefore(position: EntryPosition | undefined): Prisma.LedgerWhe
   if (position === undefined) return {};
   if ('seq' in position) return { seq: { lt: position.seq } };
   const { createdAt, id } = position;
-  // The second condition implies the first, but an index can serve only the first.
+  // Together: an earlier time, or the same time and a smaller id. An index can serve the first
+  // condition.
   return {
     AND: [
       { createdAt: { lte: createdAt } },

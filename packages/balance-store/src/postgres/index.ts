@@ -83,12 +83,12 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 }
 
 async function readPepperUse(pool: Pool, pepperIds: readonly string[]): Promise<PepperUse> {
-  const [found] = await queryRows<{ hasKeys: boolean; hasOwnKeys: boolean }>(pool, {
+  const [found] = await queryRows<{ hasKeys: boolean; hasKeysOfPeppers: boolean }>(pool, {
     text:
       'SELECT EXISTS (SELECT FROM api_key) AS "hasKeys", ' +
-      'EXISTS (SELECT FROM api_key WHERE pepper_id = ANY($1)) AS "hasOwnKeys"',
+      'EXISTS (SELECT FROM api_key WHERE pepper_id = ANY($1)) AS "hasKeysOfPeppers"',
     values: [pepperIds],
     timeoutMs: WRITE_TIMEOUT_MS,
   });
-  return found ?? { hasKeys: false, hasOwnKeys: false };
+  return found ?? { hasKeys: false, hasKeysOfPeppers: false };
 }

@@ -45,7 +45,8 @@ export function createSettleDriver(pool: Pool): SettleDriver {
       insertQuarantine(pool, { ...settlement, reason }, detailOf(settlement)),
     classify(error) {
       if (isUniqueViolation(error)) return 'raced';
-      // The value could not be written as an argument, so the row is malformed too.
+      // A TypeError or RangeError means that a value could not be written as an argument. Such a
+      // settlement is refused, like one that the database refuses.
       const isMalformed = error instanceof TypeError || error instanceof RangeError;
       return isMalformed || isDataError(error) ? 'refused' : 'retry';
     },

@@ -48,7 +48,7 @@ export function archiveContract(part: ContractPart): void {
         ...updates,
         `UPDATE usage_hour SET hour = hour - ${String(days * 24)} WHERE account_id = '${accountId}'`,
       ].join('; '),
-      'down',
+      'disabled',
     );
   }
 
@@ -265,7 +265,7 @@ export function archiveContract(part: ContractPart): void {
       }
     });
 
-    it('is named by the audit when rows that it left in the ledger were changed', async () => {
+    it('makes the audit report a difference when rows that it left in the ledger were changed', async () => {
       const { store } = subject();
       const { accountId, until, file, charges } = await oldAccount();
       const { archive: made } = await archive(file, until);
@@ -348,14 +348,15 @@ export function archiveContract(part: ContractPart): void {
   /** Changes rows that the ledger keeps beside its entries, runs `check`, and restores the rows. */
   async function withChange(sql: string, check: () => Promise<void>): Promise<void> {
     const tables = ['ledger_carry', 'ledger_archive', 'usage_hour'];
-    const tamper = (statements: string, fences?: 'down') => subject().tamper(statements, fences);
+    const tamper = (statements: string, triggers?: 'disabled') =>
+      subject().tamper(statements, triggers);
     await tamper(tables.map((one) => `CREATE TABLE kept_${one} AS SELECT * FROM ${one}`).join(';'));
-    await tamper(sql, 'down');
+    await tamper(sql, 'disabled');
     await check();
     const restore = tables.map(
       (one) =>
         `DELETE FROM ${one}; INSERT INTO ${one} SELECT * FROM kept_${one}; DROP TABLE kept_${one}`,
     );
-    await tamper(restore.join(';'), 'down');
+    await tamper(restore.join(';'), 'disabled');
   }
 }

@@ -8,7 +8,7 @@ import { settlement } from './samples.js';
 import { USD } from './subject.js';
 import type { ContractPart } from './subject.js';
 
-/** Columns that say when a key's windows began, in days. */
+/** By how many days the start of a window is moved back, so that it lies in an earlier window. */
 const WINDOWS = { day: 1, week: 7, month: 31 } as const;
 
 export function capsContract(part: ContractPart): void {
@@ -27,7 +27,7 @@ export function capsContract(part: ContractPart): void {
       settlement(keyId, { overdraft: 'none', ...(requestId === undefined ? {} : { requestId }) }),
     );
   const usedOf = async (keyId: string) => (await subject().store.getKey(keyId))?.used;
-  /** Moves the key's last charge into the previous window. */
+  /** Moves the key's window into the past, so that what was used in it no longer counts. */
   const endWindow = (keyId: string, period: keyof typeof WINDOWS) =>
     subject().tamper(
       `UPDATE api_key SET ${period}_start = ${period}_start - ${String(WINDOWS[period])} ` +
@@ -130,7 +130,7 @@ export function capsContract(part: ContractPart): void {
         [entry.delta, entry.writtenOff, entry.overCap],
         [-5n, amount - 5n, amount - 5n],
       );
-      // The cap counts the list price, so that the loss cannot be caused again.
+      // The cap counts the whole list price, also the part that was written off.
       assert.deepEqual(await capOf(capped), {
         period: 'month',
         cap: amount + 5n,
@@ -148,7 +148,7 @@ export function capsContract(part: ContractPart): void {
       assert.ok((await store.audit()).isSound);
     });
 
-    it('if balance and cap both cause a write-off, only the part of the balance counts as uncovered', async () => {
+    it('if balance and cap both cause a write-off, only the part that exceeds the balance counts as uncovered', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(amount - 3n, {
         caps: { total: amount - 5n },

@@ -241,7 +241,7 @@ export function creditsContract(part: ContractPart): void {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(10n, {});
       const other = await newAccount(0n);
-      const far = await credit(accountId, 8n, { expiresAt: passing() });
+      const expiring = await credit(accountId, 8n, { expiresAt: passing() });
       const given = await credit(accountId, 6n, { source: 'promotional' });
       const adjust = (amount: bigint) =>
         store.adjust({
@@ -254,7 +254,7 @@ export function creditsContract(part: ContractPart): void {
       await adjust(-7n);
       assert.deepEqual(await unspent(accountId), {
         lots: [
-          [far, 8n],
+          [expiring, 8n],
           [given, 6n],
         ],
         other: 3n,
@@ -269,7 +269,7 @@ export function creditsContract(part: ContractPart): void {
       });
       assert.deepEqual(await unspent(accountId), {
         lots: [
-          [far, 5n],
+          [expiring, 5n],
           [given, 6n],
         ],
         other: 0n,
@@ -277,7 +277,7 @@ export function creditsContract(part: ContractPart): void {
       await adjust(20n);
       assert.deepEqual(await unspent(accountId), {
         lots: [
-          [far, 5n],
+          [expiring, 5n],
           [given, 6n],
         ],
         other: 20n,

@@ -21,7 +21,7 @@ export function rotationContract({ runner, subject, topUp, settle }: ContractPar
     (await subject().store.findKeyByCredential(credential))?.id;
 
   describe('rotateKey', () => {
-    it('gives a key a new credential, which keeps its id, account, limits, caps and history', async () => {
+    it('gives a key a new credential; the key keeps its id, account, limits, caps and history', async () => {
       const { store } = subject();
       const { record, credential } = await newKey();
       await topUp(record.id, USD);
@@ -34,8 +34,8 @@ export function rotationContract({ runner, subject, topUp, settle }: ContractPar
       assert.deepEqual(rotated.record, { ...before, hint: rotated.record.hint });
       assert.ok(rotated.record.hint.startsWith(rotated.credential.slice(0, 7)));
       assert.deepEqual(await store.findKeyByCredential(rotated.credential), rotated.record);
-      // Without a grace period the old credential stops working at once, although the key was
-      // looked up a moment ago.
+      // Without a grace period the old credential stops working at once, although the look-up
+      // above may have put the key into the store's cache.
       assert.equal(await keyOf(credential), undefined);
     });
 
@@ -59,7 +59,7 @@ export function rotationContract({ runner, subject, topUp, settle }: ContractPar
       assert.equal(await keyOf(rotated.credential), record.id);
     });
 
-    it('rotates once under one id, so that a repetition does not end the grace period', async () => {
+    it('rotates once per rotation id, so that a repeated call does not end the grace period', async () => {
       const { store } = subject();
       const { record, credential } = await newKey();
       const options = { graceMs: HOUR_MS, rotationId: randomUUID(), by: TESTS };

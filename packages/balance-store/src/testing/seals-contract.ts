@@ -83,7 +83,7 @@ export function sealsContract({ runner, subject, newKey, accountOf, settle }: Co
           spent = '${numericFromUnits((key?.spent ?? 0n) - amount)}', seq = seq - 1
           WHERE id = '${accountId}';
         DELETE FROM ledger WHERE id = '${last ?? ''}'`,
-        'down',
+        'disabled',
       );
       const found = (await differences('seal')).slice(before.length);
       assert.deepEqual(
@@ -106,12 +106,12 @@ export function sealsContract({ runner, subject, newKey, accountOf, settle }: Co
       const sealsBefore = await differences('seal');
       await subject().tamper(
         `UPDATE ledger SET upstream_id = '${randomUUID()}' WHERE id = '${charge.requestId}'`,
-        'down',
+        'disabled',
       );
       const digests = subject().literal.bytes(await subject().digestsOf(await accountOf(keyId)));
       await subject().tamper(
         `UPDATE ledger_seal SET digests = ${digests} WHERE account_id = '${await accountOf(keyId)}'`,
-        'down',
+        'disabled',
       );
       assert.deepEqual(await differences('seal'), sealsBefore);
       const [broken, ...others] = await differences('block');

@@ -11,10 +11,10 @@ export interface StoreUnderTest {
    * Runs SQL statements outside of the store, and reopens the store if necessary. The statements
    * must be valid on every database.
    *
-   * @param fences - `down`: runs them while the triggers that refuse to rewrite the ledger are
-   * disabled.
+   * @param triggers - `disabled`: runs them without the triggers that refuse to rewrite the
+   * ledger.
    */
-  tamper(sql: string, fences?: 'up' | 'down'): Promise<void>;
+  tamper(sql: string, triggers?: 'enabled' | 'disabled'): Promise<void>;
   /** Writes values as this database writes them in SQL. */
   readonly literal: {
     readonly time: (time: Date) => string;

@@ -64,7 +64,7 @@ export function tamperingContract(part: ContractPart): void {
         const set = (value: string) =>
           subject().tamper(
             `UPDATE ${row.table} SET ${column} = ${value} WHERE ${row.where}`,
-            'down',
+            'disabled',
           );
         await set(changed);
         const found = await newDifferences();
@@ -81,7 +81,7 @@ export function tamperingContract(part: ContractPart): void {
       const renumber = (from: bigint, to: bigint) =>
         subject().tamper(
           `UPDATE trail SET seq = ${String(to)} WHERE seq = ${String(from)}`,
-          'down',
+          'disabled',
         );
       await store.rollUpUsage({ before: expiresAt });
       const ofDays = [

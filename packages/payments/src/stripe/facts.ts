@@ -1,7 +1,7 @@
 /**
- * Reads Stripe's objects as facts. Only members that money depends on are read, and each of them is
- * checked: an object that lacks one causes an {@link UnreadableObjectError}, and its value is never
- * guessed.
+ * Reads Stripe's objects as facts. An object without an amount, a currency or an id that a booking
+ * needs causes an {@link UnreadableObjectError}; no value is guessed. A missing account id is read
+ * as an empty text, which matches no account.
  *
  * https://docs.stripe.com/api/checkout/sessions/object
  * https://docs.stripe.com/api/payment_intents/object

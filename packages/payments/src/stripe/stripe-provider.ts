@@ -65,8 +65,8 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
     try {
       return verifier.verifyHeader(body, signature, secret, toleranceSeconds);
     } catch {
-      // Any error means that the signature is wrong: an empty `v1=` does not cause a
-      // StripeSignatureVerificationError.
+      // Not only a StripeSignatureVerificationError means a wrong signature: an empty `v1=` causes
+      // another error.
       return false;
     }
   }
@@ -360,10 +360,13 @@ function faultOf(error: unknown): unknown {
       return new PaymentProviderError('reused', 'this id was used before for something else');
     case 'StripeAuthenticationError':
     case 'StripePermissionError':
-      return new PaymentProviderError('refused', 'Stripe refuses the secret key');
+      return new PaymentProviderError(
+        'refused',
+        'Stripe refuses the secret key, or the key lacks a permission',
+      );
     case 'StripeInvalidRequestError':
       return new PaymentProviderError('refused', `Stripe refuses the request: ${error.message}`);
     default:
-      return new PaymentProviderError('unavailable', `Stripe did not answer: ${error.type}`);
+      return new PaymentProviderError('unavailable', `the request to Stripe failed: ${error.type}`);
   }
 }

@@ -12,7 +12,7 @@ export type CardBehavior = 'pays' | 'declines' | 'demands_authentication' | 'pay
 export interface StripeActions {
   /** Pays on a page that is open. @returns the id of the payment */
   pay(checkoutId: string, options?: { readonly delayed?: boolean }): string;
-  /** Ends a payment with a delayed method. */
+  /** Lets a payment by a delayed method succeed or fail. */
   settleDelayed(checkoutId: string, end: 'succeeded' | 'failed'): void;
   expire(checkoutId: string): void;
   /** Completes a page for saving a method. */
@@ -123,8 +123,8 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
 
   function settleDelayed(checkoutId: string, end: 'succeeded' | 'failed'): void {
     const session = sessions.get(checkoutId);
-    const intent = intentOf(idOf(session?.payment_intent));
     if (session === undefined) throw new Error(`there is no page ${checkoutId}`);
+    const intent = intentOf(idOf(session.payment_intent));
     if (end === 'failed') {
       intent.status = 'requires_payment_method';
       emit('payment_intent.payment_failed', intent);

@@ -2,8 +2,9 @@
  * Sends admissions and releases to Redis in batches.
  *
  * Those of one event-loop tick, and those that arrive while a call is pending, share one call of
- * one script. A busy process thus makes one round trip per batch, and an idle process does not wait
- * for a batch.
+ * one script, unless they are too many, the call takes long, or, in a cluster, they concern
+ * different subjects. A busy process thus makes one round trip per batch, and an idle process does
+ * not wait for a batch.
  */
 
 import type { Policy } from '../policy.js';
@@ -43,9 +44,11 @@ export interface AdmissionCalls {
   flush(): void;
 }
 
-/** If a call takes longer than this, the next batch is sent without waiting for it. */
+/**
+ * A step that is added this long after the last batch was sent does not wait for a pending call.
+ */
 const PROMPT_MS = 5;
-/** The most steps per call. Redis executes nothing else during a script, some 10 µs per step. */
+/** The most steps per call. A step takes some 10 µs, and Redis executes nothing else meanwhile. */
 const MAX_STEPS = 200;
 
 interface Admission {
@@ -172,7 +175,7 @@ function bySubject(steps: readonly Step[]): Iterable<readonly Step[]> {
   return groups.values();
 }
 
-/** @param numbers - Subjects by their place among the keys, from 0; Lua counts from 1. */
+/** @param numbers - The number of each subject, from 0. Lua counts from 1. */
 function stepOf(step: Step, numbers: ReadonlyMap<string, number>): readonly (string | number)[] {
   const number = 1 + (numbers.get(step.subject) ?? NaN);
   if (step.kind === 'release') return [number, step.id];

@@ -1,4 +1,7 @@
-/** Decides admissions in Redis, or locally while Redis cannot be reached. */
+/**
+ * Decides admissions in Redis, or locally while Redis cannot be reached. Afterwards it still denies
+ * locally while this process is ahead of its limit.
+ */
 
 import { leaseRetryAfterMs } from '../admission.js';
 import type { Admission, Limiter } from '../limiter.js';

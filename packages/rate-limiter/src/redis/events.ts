@@ -1,4 +1,7 @@
-/** Decides events of sliding logs in Redis, or locally while Redis cannot be reached. */
+/**
+ * Decides whether a sliding log admits an event: in Redis, or locally while Redis cannot be
+ * reached.
+ */
 
 import type { Decision } from '../decision.js';
 import type { Limiter } from '../limiter.js';

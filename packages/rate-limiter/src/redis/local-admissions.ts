@@ -7,7 +7,7 @@
  */
 
 import { leaseRetryAfterMs } from '../admission.js';
-import { createFadingMap } from '../fading-map.js';
+import { createExpiringMap } from '../expiring-map.js';
 import type { Admission } from '../limiter.js';
 import {
   admitLocally,
@@ -59,9 +59,9 @@ interface Subject {
 
 export function createLocalAdmissions(options: LocalAdmissionsOptions): LocalAdmissions {
   const { nowUs, random, replicas, maxSubjects, leasesOf } = options;
-  const subjects = createFadingMap<Subject>({
+  const subjects = createExpiringMap<Subject>({
     maxEntries: maxSubjects,
-    worthlessAtUs: ({ pending, tatUs }) => (pending > 0 ? Infinity : tatUs),
+    expiresAtUs: ({ pending, tatUs }) => (pending > 0 ? Infinity : tatUs),
   });
 
   const limitsOf = (policy: Policy) => ({ whole: policy, share: shareOfPolicy(policy, replicas) });

@@ -7,7 +7,7 @@
  */
 
 import type { Decision } from '../decision.js';
-import { createFadingMap } from '../fading-map.js';
+import { createExpiringMap } from '../expiring-map.js';
 import { eventWaitBeforeAskingUs, recordLocally } from '../local.js';
 import { shareOfLogPolicy } from '../policy.js';
 import type { LogPolicy } from '../policy.js';
@@ -50,9 +50,9 @@ interface Log {
 
 export function createLocalEvents(options: LocalEventsOptions): LocalEvents {
   const { nowUs, replicas, maxSubjects } = options;
-  const logs = createFadingMap<Log>({
+  const logs = createExpiringMap<Log>({
     maxEntries: maxSubjects,
-    worthlessAtUs: ({ pending, emptyAtUs }) => (pending > 0 ? Infinity : emptyAtUs),
+    expiresAtUs: ({ pending, emptyAtUs }) => (pending > 0 ? Infinity : emptyAtUs),
   });
 
   const newLog = (): Log => ({

@@ -4,6 +4,6 @@ export type RequestField =
   | {
       readonly fate: 'ignored';
       readonly why: string;
-      /** The values, as JSON, that ask for the default. Ignoring them loses nothing. */
+      /** The values, as JSON, that ask for what happens anyway. Ignoring them loses nothing. */
       readonly neutral: readonly string[];
     };

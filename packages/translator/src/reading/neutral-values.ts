@@ -1,6 +1,6 @@
-/** Values in requests that ask for the default. They are left out without a note. */
+/** Values in requests that ask for what happens anyway. They are left out without a note. */
 
-/** For each member, the JSON of the value that asks for the default. */
+/** For each member, the JSON of the value that asks for what happens anyway. */
 export const NEUTRAL_VALUES: Readonly<Record<string, string>> = {
   n: '1',
   logprobs: 'false',

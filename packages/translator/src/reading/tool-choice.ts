@@ -1,6 +1,7 @@
 /**
  * Turns a `tool_choice` of any form into the native one. All three endpoints use this function, so
- * that a choice has the same meaning in each format.
+ * that a choice has the same meaning in each format. Only the list of `allowed_tools` has no effect
+ * on the native endpoint, which offers all tools.
  */
 
 import { isJsonObject, type JsonObject, objectOf } from '../wire/raw-json.js';
@@ -69,7 +70,7 @@ function ofAllowedTools(value: JsonObject): ToolChoiceNormalization {
   const names = tools.map((tool) => (isJsonObject(tool) ? toolName(tool) : undefined));
   if (!names.every(isName)) {
     const member = `${path}.tools[${names.findIndex((name) => !isName(name))}]`;
-    return refused(member, 'must be a function or custom tool');
+    return refused(member, 'must be a function or custom tool with a name');
   }
   if (names.length === 0) return normalized({ type: 'none' });
   return normalized({ type: mode === 'required' ? 'any' : 'auto' }, names);
@@ -98,7 +99,10 @@ const ANY_CHOICE =
   'must be "auto", "none", "any", "required" ' +
   'or an object of type tool, function, custom or allowed_tools';
 
-function refused(member: string, complaint = ANY_CHOICE): ToolChoiceNormalization {
+function refused(
+  member: string,
+  complaint = /^(\.type)?$/.test(member) ? ANY_CHOICE : 'is not valid',
+): ToolChoiceNormalization {
   const param = `tool_choice${member}`;
   const message = `${param}: ${complaint}`;
   return { outcome: 'refused', problem: { message, param, code: 'invalid_value' } };

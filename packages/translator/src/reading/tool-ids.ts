@@ -5,6 +5,8 @@
  */
 
 const MAX_LENGTH = 64;
+/** Leaves room for a hash, or for the number of a repeated id. */
+const MAX_BASE = MAX_LENGTH - 9;
 const ALLOWED = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** Whether the upstream accepts a text as the name of a tool or the id of a call. */
@@ -13,13 +15,13 @@ export function isAllowedToken(text: string): boolean {
 }
 
 /**
- * Returns the text itself if the upstream accepts it. Otherwise replaces each other character by
- * `_`, shortens the result and appends eight hexadecimal digits of a hash of the original, so that
- * texts that differ only in replaced characters stay different.
+ * Returns the text itself if the upstream accepts it. Otherwise shortens it, replaces each
+ * character that the upstream refuses by `_`, and appends eight hexadecimal digits of a hash of the
+ * original, so that texts that differ only in such characters do not become equal.
  */
 export function toAllowedToken(text: string): string {
   if (isAllowedToken(text)) return text;
-  const readable = text.slice(0, MAX_LENGTH - 9).replace(/[^a-zA-Z0-9_-]/g, '_');
+  const readable = text.slice(0, MAX_BASE).replace(/[^a-zA-Z0-9_-]/g, '_');
   return `${readable}_${fnv1a(text)}`;
 }
 
@@ -37,6 +39,7 @@ function fnv1a(text: string): string {
 /**
  * Makes ids unique within one conversation. Some clients start again at `call_0` in every turn,
  * which the chat format allows and the upstream refuses. A repeated id gets `_2`, `_3`, ...
+ * and is shortened if it would become too long.
  */
 export function createIdAllocator(): (wanted: string) => string {
   const used = new Set<string>();
@@ -48,7 +51,7 @@ export function createIdAllocator(): (wanted: string) => string {
     let id = base;
     let suffix = nextSuffix.get(base) ?? 2;
     while (used.has(id)) {
-      id = `${base}_${suffix}`;
+      id = `${base.slice(0, MAX_BASE)}_${suffix}`;
       suffix += 1;
     }
     if (id !== base) nextSuffix.set(base, suffix);

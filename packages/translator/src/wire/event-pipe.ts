@@ -9,8 +9,8 @@ import { isEventStream, readEvent, readEventText } from './sse.js';
 import type { FailureCause, MessageEnd, StreamPipe } from './stream-pipe.js';
 
 /**
- * Events that belong to the message. If one of them is unreadable, the stream fails; other
- * unreadable events are ignored.
+ * Events that belong to the message. If one of them, or an event without a name, is unreadable, the
+ * stream fails; other unreadable events are ignored.
  */
 const KNOWN_EVENT = /^(message_|content_block_|error$)/;
 

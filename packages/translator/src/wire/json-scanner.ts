@@ -18,17 +18,19 @@ export interface JsonSpan {
 
 /**
  * Describes the parts of a value that a caller wants to read. A value without a shape is validated
- * and skipped. `member` is called for every member, so a shape may refer to itself. An object that
- * has a shape may have at most 1,000 members.
+ * and skipped. `member` is called for every member, so a shape may refer to itself. The root, and
+ * an object whose shape has `member`, may have at most 1,000 members.
  */
 export interface JsonShape {
   /** Returns the shape of a member's value, or undefined to skip it. Names are unescaped. */
   readonly member?: (name: string) => JsonShape | undefined;
   /** The shape of every item of an array. */
   readonly item?: JsonShape;
-  /** A document with more items than this is refused. */
+  /** If the array has more items than this, the document is refused. */
   readonly maxItems?: number;
-  /** Called after the value was scanned. `path` is only valid during the call. */
+  /**
+   * Called after the value was scanned, except for the root. `path` is only valid during the call.
+   */
   readonly onValue?: (span: JsonSpan, path: readonly (string | number)[]) => void;
   /**
    * Called with the text of a string. Strings that take more than 1,000 bytes in JSON are skipped.
@@ -61,14 +63,14 @@ export type JsonScan =
       /** The number of values of any kind, at any depth. */
       readonly values: number;
       /**
-       * An estimate of the memory that `JSON.parse` takes for containers and keys, without strings.
+       * An estimate of the memory that `JSON.parse` takes, if each string is short.
        */
       readonly parsedBytes: number;
     }
   | {
       readonly outcome: 'refused';
       readonly reason: RefusalReason;
-      /** A sentence for people that names the member or the byte offset. */
+      /** For people. Names the member or the byte at fault, if there is one. */
       readonly message: string;
       readonly offset: number;
       /** The duplicate member. */
@@ -87,7 +89,7 @@ type RefusalReason =
 
 const MAX_DEPTH = 200;
 /**
- * The limit for the root and for objects that have a shape. The formats define a few dozen members.
+ * The limit for the root and for objects whose shape has `member`. The formats define a few dozen.
  */
 const MAX_MEMBERS = 1000;
 const MAX_TEXT_BYTES = 1000;
@@ -101,8 +103,8 @@ const NO_SHAPE: JsonShape = {};
  * Scans a document whose root must be an object.
  *
  * Accepts exactly the documents that are valid UTF-8 without a byte order mark and that
- * `JSON.parse` accepts, except for those that are nested too deeply or repeat a member of the root
- * object (two readers might use different ones).
+ * `JSON.parse` accepts, except for those that exceed a limit (of depth, members, items or values)
+ * or repeat a member of the root object (two readers might use different ones).
  */
 export function scanTopLevel(bytes: Uint8Array, options: ScanOptions = {}): JsonScan {
   const scanner = new Scanner(bytes, options);
@@ -357,8 +359,9 @@ class Scanner {
   }
 
   /**
-   * Skips words of four bytes that contain no quote, backslash or control character. The arithmetic
-   * is the classic test for a zero byte in a word, which never misses one.
+   * Skips words of four bytes that contain no quote, backslash or control character. XOR turns a
+   * quote or a backslash into a zero byte. The tests of a word for zero bytes, and for bytes below
+   * 0x20, are the classic ones, and exact.
    */
   #skipPlainWords(from: number): number {
     const offset = from - this.#wordsFrom;

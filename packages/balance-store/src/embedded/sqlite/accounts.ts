@@ -72,7 +72,10 @@ function recordOf(row: AccountRow): AccountRecord {
   );
 }
 
-/** The account's credits, in the order in which charges use them. */
+/**
+ * The account's lots with an unused part, in the order in which charges use them. Spending since
+ * the last allotment is not yet taken from `remaining`.
+ */
 export function lotsOf(connection: Connection, accountId: string): readonly Lot[] {
   return connection
     .all<Omit<Lot, 'expiresAt' | 'remaining'> & { expiresAt: number | null; remaining: string }>(

@@ -24,7 +24,7 @@ import type { TrailRow } from './trail.js';
 import { readSums } from './usage.js';
 
 export function createAuditSource(connection: Connection): AuditSource {
-  /** Lets other calls of this thread run between two pages. */
+  /** Lets this thread serve other calls before each page. */
   const page = async <Row>(sql: string, ...values: (string | number | bigint)[]) => {
     await setImmediate();
     return connection.all<Row>(sql, ...values);

@@ -90,7 +90,8 @@ export function listEntries(
   if (before !== undefined && 'seq' in before) conditions.push(['seq < ?', before.seq]);
   if (before !== undefined && 'id' in before) {
     const time = before.createdAt.getTime();
-    // The second condition implies the first, but an index can serve only the first.
+    // Together: an earlier time, or the same time and a smaller id. An index can serve the first
+    // condition.
     conditions.push(['created_at <= ?', time]);
     conditions.push(['(created_at < ? OR id < ?)', time, before.id]);
   }

@@ -197,7 +197,7 @@ export function readPepperUse(connection: Connection, pepperIds: readonly string
     connection.get(sql, ...values) !== undefined;
   return {
     hasKeys: isThere('SELECT 1 FROM api_key LIMIT 1'),
-    hasOwnKeys: pepperIds.some((pepperId) =>
+    hasKeysOfPeppers: pepperIds.some((pepperId) =>
       isThere('SELECT 1 FROM api_key WHERE pepper_id = ? LIMIT 1', pepperId),
     ),
   };

@@ -28,7 +28,7 @@ function storable(usd: bigint): bigint {
   return usd < -LARGEST - 1n ? -LARGEST - 1n : usd;
 }
 
-/** Sorts by a time. Rows that have none come before all others. */
+/** Sorts by a time. A row without one counts as earlier than any time. */
 export function byTime(column: string): Omit<Sort, 'direction'> {
   return { by: [`coalesce(${column}, -1)`], valuesAt: (ms) => [ms] };
 }

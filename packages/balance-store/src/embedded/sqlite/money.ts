@@ -11,7 +11,7 @@ const LIMIT = 10n ** 38n;
 
 export const ZERO = numericFromUnits(0n);
 
-/** @throws {RangeError} when the column holds anything else. */
+/** @throws {RangeError | SyntaxError} if the text is not USD with 14 decimals. */
 export function unitsOf(text: string): bigint {
   const point = text.length - DECIMALS - 1;
   if (text[point] !== '.') throw new RangeError(`"${text.slice(0, 60)}" is not an amount of USD`);

@@ -9,13 +9,13 @@ import type { EntryRow } from './entries.js';
 import { TRAIL_COLUMNS } from './trail.js';
 import type { TrailRow } from './trail.js';
 
-const SETTLED_MS = 120_000;
+const CHANGED_MARGIN_MS = 120_000;
 
 /**
  * Returns the ids of all accounts or, with `changed`, of those with entries since two minutes
  * before the last block. The id of the trail comes last.
  */
-export function unsealedAccountIds(
+export function accountIdsToSeal(
   connection: Connection,
   which: 'all' | 'changed',
 ): readonly string[] {
@@ -25,7 +25,7 @@ export function unsealedAccountIds(
       : connection.all<{ readonly id: string }>(
           'SELECT DISTINCT account_id AS id FROM ledger WHERE created_at >= ' +
             '(SELECT max(sealed_at) FROM ledger_block) - ?',
-          SETTLED_MS,
+          CHANGED_MARGIN_MS,
         );
   return [...rows.map(({ id }) => id), TRAIL];
 }
@@ -130,7 +130,7 @@ export function digestsOf(
           .map(fieldsOf);
   const digests = Buffer.concat(fields.map(digestOfEntry));
   if (digests.length !== DIGEST_BYTES * (to - from + 1)) {
-    throw new Error(`entries of ${accountId} are missing: audit the ledger before it is sealed`);
+    throw new Error(`entries of ${accountId} are missing, so nothing was sealed: audit the ledger`);
   }
   return digests;
 }

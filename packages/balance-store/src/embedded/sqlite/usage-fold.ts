@@ -1,4 +1,7 @@
-/** Adds the charges of a batch to the hourly totals of usage, with one statement for each total. */
+/**
+ * Adds the charges of a batch to the hourly totals of usage: once for each total, not once for each
+ * charge.
+ */
 
 import { rateTextsOf } from '../../ledger/rate-texts.js';
 import { countsOf } from '../../ledger-entry.js';

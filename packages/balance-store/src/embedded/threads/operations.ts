@@ -20,7 +20,7 @@ import { listKeys, renewHash } from '../sqlite/keys.js';
 import { listQuarantined } from '../sqlite/quarantine.js';
 import { emptyLog } from '../sqlite/log.js';
 import { rollUpUsage } from '../sqlite/roll-up.js';
-import { sealBlock, unsealedAccountIds } from '../sqlite/seals.js';
+import { sealBlock, accountIdsToSeal } from '../sqlite/seals.js';
 import { insertQuarantine, quarantineSettlement, settleBatch } from '../sqlite/settle.js';
 import { summarizeLedger } from '../sqlite/summary.js';
 import { listTrail } from '../sqlite/trail.js';
@@ -41,7 +41,7 @@ function on<Args extends [Connection, ...unknown[]], Result>(
   return (...args) => operation(...([connection, ...args] as unknown as Args));
 }
 
-/** @param assertInPlace - Throws if the connection's file is no longer the ledger's. */
+/** @param assertInPlace - Throws if the file was replaced or deleted since it was opened. */
 export function createWriteOperations(connection: Connection, assertInPlace: () => void) {
   const guarded: Connection = {
     ...connection,
@@ -95,7 +95,7 @@ export function createReadOperations(connection: Connection) {
     findEntry: on(connection, findEntry),
     findEntries: on(connection, findEntries),
     listEntries: on(connection, listEntries),
-    unsealedAccountIds: on(connection, unsealedAccountIds),
+    accountIdsToSeal: on(connection, accountIdsToSeal),
     readHead: on(connection, readHead),
     listQuarantined: on(connection, listQuarantined),
     summarize: on(connection, summarizeLedger),

@@ -9,20 +9,24 @@ import { dirname } from 'node:path';
 import { LedgerArchiveError } from '../../errors.js';
 import { syncToDisk } from '../sync-to-disk.js';
 
-const BUFFER_BYTES = 1024 * 1024;
+const BUFFER_CHARACTERS = 1024 * 1024;
 
 export interface ArchiveFileWriter {
   /** Writes an object as one line. */
   write(line: object): void;
   /** SHA-256 of all lines so far, in hexadecimal. */
   digest(): string;
-  /** Returns when the file is on disk under its name. */
+  /**
+   * Returns when the file is on disk under its name.
+   *
+   * @throws {LedgerArchiveError} when a file of this name exists, or it cannot be written.
+   */
   finish(): void;
   /** Removes what was written. */
   abort(): void;
 }
 
-/** @throws {LedgerArchiveError} when the file exists or cannot be written. */
+/** @throws {LedgerArchiveError} when the file cannot be written. */
 export function createArchiveFile(file: string): ArchiveFileWriter {
   const unfinished = `${file}.unfinished`;
   const hash = createHash('sha256');
@@ -52,7 +56,7 @@ export function createArchiveFile(file: string): ArchiveFileWriter {
       hash.update(text);
       buffer += text;
       size += text.length;
-      if (size >= BUFFER_BYTES) flush();
+      if (size >= BUFFER_CHARACTERS) flush();
     },
     digest: () => hash.copy().digest('hex'),
     finish() {

@@ -21,7 +21,11 @@ interface ArchiveWriting {
   readonly file: string;
 }
 
-/** @throws {LedgerArchiveError} Nothing is left of the file. */
+/**
+ * If it throws, the unfinished file was removed.
+ *
+ * @throws {LedgerArchiveError} when the file exists or cannot be written.
+ */
 export async function writeArchiveFile(
   writing: ArchiveWriting,
   onProgress: (charges: number) => void,

@@ -1,6 +1,6 @@
 /**
- * Creates, changes and erases accounts and keys. Only the first credit of a creation changes a
- * balance.
+ * Creates, changes and erases accounts and keys. None of it changes a balance, except
+ * the credit that a creation may include.
  */
 
 import type { AccountChange, AccountRecord, Actor, Creation } from '../../account.js';

@@ -9,7 +9,7 @@ import type { LedgerTransaction } from './transaction.js';
 
 const ROWS_PER_STATEMENT = 1_000;
 
-/** @returns `undefined` if an archive with this number exists */
+/** @returns `undefined` if the archive's number does not follow that of the last archive */
 export async function recordArchive(
   transaction: LedgerTransaction,
   archive: Omit<LedgerArchive, 'createdAt'>,

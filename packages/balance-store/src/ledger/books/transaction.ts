@@ -35,7 +35,7 @@ export interface LedgerTransaction {
   /** Lots with an unused part, in the order in which charges use them. */
   lotsOf(accountId: string): Promise<readonly Lot[]>;
   saveLot(lot: Lot): Promise<void>;
-  /** Accounts after this id with a lot that has expired by now, in the order of their ids. */
+  /** Accounts after this id with an expired lot that has an unused part, in the order of ids. */
   accountsWithExpiredLots(after: string, limit: number): Promise<readonly string[]>;
 
   findCreation(id: string): Promise<KnownCreation | undefined>;

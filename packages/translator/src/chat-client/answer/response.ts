@@ -37,8 +37,8 @@ export type ResponseTranslation =
  *
  * The arguments of tool calls have the digits and the order of the native `input`. Server tools and
  * blocks of unknown type are left out, and so is thinking unless the context asks for it. An
- * unknown stop reason counts as `stop`. The content is null if there are calls and no text;
- * otherwise it is a string.
+ * unknown stop reason counts as `stop`, or as calls if there are calls. The content is null if
+ * there are calls and no text; otherwise it is a string.
  *
  * A body is `malformed` if it is not a message, or if a call's id or name is missing or not a
  * string.

@@ -21,10 +21,12 @@ export interface ChatStreamOptions {
 /**
  * Translates a native event stream, split anywhere, to the chunks of a chat completion.
  *
- * Text and arguments are sent as soon as their event has arrived. The `tail` is the chunk with the
- * finish reason, the usage (in a chunk of its own if the client asked for that, else on the same
- * chunk) and `[DONE]`. Tool calls are indexed from 0 without gaps, and a call without arguments has
- * `{}`. Thinking, server tools, unknown blocks and unknown events are left out.
+ * Text and arguments are sent as soon as their event has arrived; the call of a custom tool is sent
+ * whole. The `tail` of a complete stream has the refusal and the annotations, if any, and the chunk
+ * with the finish reason, the usage (in a chunk of its own if the client asked for that, else on
+ * the same chunk) and `[DONE]`. Tool calls are indexed from 0 without gaps, and a call without
+ * arguments has `{}`. Server tools, unknown blocks and unknown events are left out, and so is
+ * thinking unless the context asks for it.
  */
 export function createChatStream(
   context: TranslateResponseContext,
@@ -67,7 +69,8 @@ function chatPipe<Out>(
       frame ??= writer.textFrame(Number(index));
       block ??= index;
       if (!frame || index !== block) break;
-      // Appending in two steps makes the fewest pieces for V8 to join when the text is written.
+      // Two pieces for each delta: `between`, the end of one chunk and the start of the next, is
+      // joined only once.
       ready += between || frame[0];
       ready += string;
       between ||= frame[1] + frame[0];

@@ -20,7 +20,7 @@ export interface ToolUse {
   readonly tools: OfferedTool[];
   readonly toolChoice?: NativeToolChoice | undefined;
   /**
-   * A sentence for the system prompt, if the model refuses the `tool_choice` with the same meaning.
+   * A sentence for the system prompt that asks for a call, if the model refuses forced calls.
    */
   readonly instruction?: string;
   /** Whether the tools came as `functions`. Calls then go back as `function_call`. */
@@ -32,7 +32,7 @@ export interface ToolUse {
 export interface ToolOptions {
   readonly traits: ModelTraits;
   readonly calledTools: ReadonlySet<string>;
-  /** Undefined if no strict tools are sent. */
+  /** If undefined, `strict` is dropped. */
   readonly schemas: SchemaReader | undefined;
 }
 

@@ -5,8 +5,8 @@
  * A chat stream may interleave calls by their index. The first unfinished block is open, and its
  * deltas are sent at once. Deltas of later blocks are held until the blocks before them are
  * finished. Text and thinking are finished when a delta of another block follows, a call when its
- * arguments are a complete object. Arguments that do not begin with `{` are held until the end of
- * their block, because the object that wraps them can only be written then.
+ * arguments are a complete object. Arguments that do not begin with `{`, and all later blocks, are
+ * held until the end of the stream, because the object that wraps them can only be written then.
  */
 
 import { inputText } from '../../wire/raw-json.js';
@@ -57,7 +57,7 @@ export class BlockQueue {
     this.#write = write;
   }
 
-  /** The number of characters that wait for an earlier block to end. */
+  /** The number of characters that are held. */
   get heldLength(): number {
     return this.#heldLength;
   }

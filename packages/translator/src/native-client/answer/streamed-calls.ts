@@ -52,10 +52,11 @@ export class StreamedCalls {
     if (call === undefined) return undefined;
     const known = this.#ownIds.get(call);
     if (own !== '' && known !== undefined) return own === known ? call : this.#withId(own);
-    // Without ids, a delta with a name and arguments begins a new call if the last one is complete.
-    const isWhole = call.progress.stage === 'complete' || call.progress.stage === 'other';
+    // Unless both have an id, a delta with a name and arguments begins a new call if the arguments
+    // of the call found are complete, or are not an object.
+    const mayBeWhole = call.progress.stage === 'complete' || call.progress.stage === 'other';
     const beginsAnew = said.name !== '' && /\S/.test(said.text);
-    return isWhole && beginsAnew ? undefined : call;
+    return mayBeWhole && beginsAnew ? undefined : call;
   }
 
   #withId(own: string): StreamedCall | undefined {

@@ -1,8 +1,9 @@
 /**
  * Translates native turns to the messages of a chat.
  *
- * Consecutive messages of one role form one turn, as in the native API. The results in a user turn
- * become messages of their own, right after the calls that they answer.
+ * Consecutive messages of the user or of the assistant form one turn, as in the native API; each
+ * system message stays apart. The results in a user turn become messages of their own, right after
+ * the calls that they answer.
  */
 
 import { type Place, quote } from '../../reading/place.js';

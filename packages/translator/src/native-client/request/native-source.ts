@@ -1,4 +1,4 @@
-/** Reads a native request: its values, and the text of those that are passed on as text. */
+/** Reads a native request: its values, and the unchanged JSON text of call inputs and schemas. */
 
 import { fromCacheControl } from '../../reading/cache-control.js';
 import { Place, type Translation } from '../../reading/place.js';

@@ -41,9 +41,10 @@ export function resultMessage(
     isError.note('rewritten', 'said in the text of the result');
     markFailed(parts);
   }
-  const isMixed = t.traits.toolResults === 'parts' || parts.every(({ type }) => type === 'text');
-  const kept = isMixed ? parts : parts.filter(({ type }) => type === 'text');
-  const media = isMixed ? [] : parts.filter(({ type }) => type !== 'text');
+  const fitsInMessage =
+    t.traits.toolResults === 'parts' || parts.every(({ type }) => type === 'text');
+  const kept = fitsInMessage ? parts : parts.filter(({ type }) => type === 'text');
+  const media = fitsInMessage ? [] : parts.filter(({ type }) => type !== 'text');
   if (media.length > 0) {
     block.at('content').note('rewritten', 'images and files follow in a user message');
     media.unshift({ type: 'text', text: `From the result of the call ${id}:` });

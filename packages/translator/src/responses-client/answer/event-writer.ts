@@ -1,5 +1,5 @@
 /**
- * Translates native events to the events of a response. The caller reads the bytes of the stream.
+ * Translates native events to the events of a response. The caller parses the upstream's bytes.
  *
  * https://platform.claude.com/docs/en/build-with-claude/streaming
  */

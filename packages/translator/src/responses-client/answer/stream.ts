@@ -31,10 +31,11 @@ export interface ResponseStreamPipe<Out = Uint8Array, In = Uint8Array> extends S
  * `response.created` and `response.in_progress` come first. Then each content block becomes an
  * output item: text a `message`, consecutive text blocks one message; thinking a `reasoning` item;
  * a call a `function_call` or a `custom_tool_call`; a web search, if the request offered it, a
- * `web_search_call`. Text is sent as soon as its event has arrived, and its citations at the end.
- * The `tail` is the end of the last item, and `response.completed` or `response.incomplete` with
- * the whole response and its usage. A stream that fails ends with `error` and `response.failed`.
- * Other server tools, unknown blocks and unknown events are left out.
+ * `web_search_call`. Text is sent as soon as its event has arrived, and its citations at the end of
+ * its block. The `tail` is the end of the items that are open, and `response.completed` or
+ * `response.incomplete` with the whole response and its usage. A stream that fails ends with
+ * `error` and `response.failed`. Other server tools, unknown blocks and unknown events are left
+ * out.
  */
 export function createResponseStream(
   context: TranslateMessageContext,

@@ -1,4 +1,4 @@
-/** Finds members of a Responses request that rely on stored responses. */
+/** Refuses members of a Responses request that rely on something stored. */
 
 import type { Place } from '../../reading/place.js';
 
@@ -8,7 +8,7 @@ const REFUSED = {
   prompt: 'prompt templates are not stored here: send instructions and input',
 };
 
-/** A client that relies on one of these must not get an answer without it. */
+/** A client that sends one of these must not get an answer that ignores it. */
 export function refuseStoredState(request: Place): void {
   for (const [name, complaint] of Object.entries(REFUSED)) {
     request.given(name)?.refuse(complaint, 'unsupported_value');

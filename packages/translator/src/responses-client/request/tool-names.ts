@@ -12,8 +12,8 @@ export function namespacedName(namespace: string, name: string): string {
 }
 
 /**
- * The upstream's name of a past call. It only has to be readable for the model, so one that the
- * upstream would refuse is rewritten.
+ * The name under which the tool of a past call is sent upstream. It only has to be readable for the
+ * model, so one that the upstream would refuse is rewritten.
  */
 export function calledName(call: Place): string {
   const place = call.at('name');
