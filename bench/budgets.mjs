@@ -25,3 +25,5 @@ export const settlingBudgets = {
   'gateway-embedded': { store: 'embedded (SQLite)', perSecond: 30_000 },
 };
 export const memoryBudget = { work: 'open-1000', kbPerStream: 70 };
+/** Resident memory of the gateway with the embedded ledger: before and after the whole run. */
+export const processBudgets = { 'gateway-embedded': { idleMb: 120, afterwardsMb: 220 } };

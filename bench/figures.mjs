@@ -58,8 +58,8 @@ function ratioTo(bare, samples) {
 
 /**
  * Percentiles of all rounds together. `addedP50` is the median minus the median of direct requests.
- * For other percentiles such a difference would have no meaning, because the two percentiles belong
- * to different requests.
+ * A difference of two percentiles is not a percentile of the added time, so it is reported only for
+ * the median, as an estimate.
  */
 function latencyOf(samples, direct) {
   const of = (member) => {

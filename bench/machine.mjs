@@ -9,7 +9,7 @@ export function describeMachine() {
   return {
     cores: availableParallelism(),
     processor: cpus()[0]?.model ?? 'unknown',
-    memoryGb: Math.round(totalmem() / 2 ** 30),
+    memoryGib: Math.round(totalmem() / 2 ** 30),
     kernel: release(),
     node: process.version,
     undici: versionOf('undici'),

@@ -19,11 +19,11 @@ const AFTERMATH_MS = 60;
  * that send more requests a second than it can answer.
  */
 export function takesPart(contestant, work) {
-  const { name, translates, isYardstick = false, phases, maxPerSecond = Infinity } = contestant;
+  const { name, translates, isBaseline = false, phases, maxPerSecond = Infinity } = contestant;
   if (name === 'direct' && (work.isLong || work.phase === 'busy')) return false;
   if (work.perSecond > maxPerSecond) return false;
   if (phases !== undefined && !phases.includes(work.phase)) return false;
-  return translates || isYardstick || !isChat(work);
+  return translates || isBaseline || !isChat(work);
 }
 
 /**

@@ -26,11 +26,12 @@ export function findPythonPeer(name) {
   const dir = join(PEERS, '.venv', name);
   const requirement = requirementOf(name);
   const bin = join(dir, 'bin');
-  if (!existsSync(join(dir, 'installed'))) {
+  const mark = join(dir, 'installed');
+  if (!existsSync(mark) || readFileSync(mark, 'utf8') !== requirement) {
     step(`Installing ${requirement} for the comparison (once, takes minutes)`);
     run('python3', ['-m', 'venv', dir]);
     run(join(bin, 'pip'), ['install', '--quiet', requirement]);
-    writeFileSync(join(dir, 'installed'), requirement);
+    writeFileSync(mark, requirement);
   }
   return { bin, version: requirement.split('==')[1] };
 }

@@ -44,7 +44,7 @@ export function categoryOf({ functionName, url }) {
   return name;
 }
 
-/** Whether this is Node's own or native code, whose time counts for the code that called it. */
+/** Whether the category is Node's own code, native code or garbage collection. */
 export function isRuntime(category) {
   return category.startsWith('Node: ') || category === NATIVE || category === COLLECTOR;
 }

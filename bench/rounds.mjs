@@ -22,8 +22,8 @@ const PACED_OPENING_MS = 500;
 /**
  * @param {any} run - `contestants` are running, but `open` workloads start new processes;
  * `durationMs` is the duration of one busy measurement
- * @returns `samples` by phase, then by contestant: `{ busy: { bare: [...], ... }, steady: ... }`,
- * and `leftOut`, the contestants that failed in the warm-up, with the reason
+ * @returns `samples` by contestant under the phase of the workload, such as `{ busy: { bare: [...],
+ * ... } }`, and `leftOut`, the contestants that failed in the warm-up, with the reason
  */
 export async function runRounds(run) {
   const { session, work } = run;
@@ -58,7 +58,9 @@ function busySample({ session, work, durationMs }) {
   return (contestant) => measure({ session, contestant, work, pace: 'full', act });
 }
 
-/** Only a few requests are sent per second, so a round takes longer than a busy one. */
+/**
+ * A steady measurement lasts as long as so many busy ones, because it sends few requests a second.
+ */
 const STEADY_DURATIONS = 4;
 
 function steadySample({ session, work, durationMs }) {

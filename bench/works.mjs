@@ -4,27 +4,31 @@
  *
  * `busy` workloads keep `connections` clients sending as fast as they get responses, and measure
  * CPU time and throughput. A real model takes seconds to answer, so a process as busy as this would
- * have thousands of requests in flight. Here it has at most 128, and fewer with large prompts,
- * because the clients cannot check more at once. The workload `minute` is long enough to include
- * the tasks that the ledger does once a minute. `steady` workloads send `perSecond` requests at
- * random moments, the same rate for all contestants, and measure CPU time and latency. `paced`
- * workloads start `streams` streams of `eventsPerSecond`, spread over half a second. `open`
- * workloads hold `streams` streams open in new processes, and measure memory.
+ * have thousands of requests in flight. Here at most 128 are in flight, because the clients cannot
+ * check more at once; fewer with large prompts, or where the title says so. The workload `minute`
+ * is long enough to include the tasks that the ledger does once a minute. `steady` workloads send
+ * `perSecond` requests at random moments, the same rate for all contestants, and measure CPU time
+ * and latency. `paced` workloads start `streams` streams within half a second; each sends
+ * `eventsPerSecond`. `open` workloads hold `streams` streams open in new processes, and measure
+ * memory.
  */
 
 const NATIVE = { path: '/v1/messages', format: 'native' };
 const CHAT = { path: '/v1/chat/completions', format: 'chat' };
 /** One in so many requests of an agent is small, such as the request for a title. */
 const SMALL_EVERY = 5;
-/** Number of a stream's events that open and close it and its three blocks. */
+/**
+ * Number of events that open and close a stream and its three blocks. Titles count only the deltas
+ * between them.
+ */
 const EVENTS_AROUND = 10;
 /**
- * About the number of a stream's bytes that one TCP segment carries over the internet, if the
- * stream is sent in small writes.
+ * About how many bytes of a stream one TCP segment carries over the internet when the sender writes
+ * small pieces.
  */
 const PIECE_BYTES = 512;
-/** Sealing and statistics run every minute. */
-const MINUTE_MS = 75_000;
+/** Longer than a minute, because sealing and statistics run once a minute. */
+const MINUTE_WORK_MS = 75_000;
 
 const json = (api, bytes) => ({ ...api, bytes, answer: { kind: 'json' } });
 const stream = (api, events) => ({ ...api, bytes: 1_000, answer: { kind: 'stream', events } });
@@ -57,7 +61,7 @@ export const works = [
   steady('native-stream-200', 'native stream, 30 events, 200 a second', stream(NATIVE, 30), 200),
   {
     ...busy('minute', 'native JSON, 1 KB, for 75 seconds', [json(NATIVE, 1_000)]),
-    durationMs: MINUTE_MS,
+    durationMs: MINUTE_WORK_MS,
     rounds: 1,
     isLong: true,
   },
@@ -101,7 +105,10 @@ function paced(name, title, request) {
   return { name, title, phase: 'paced', requests: [request], streams: 100, eventsPerSecond: 50 };
 }
 
-/** The first stream is still open three seconds after the last one has started. */
+/**
+ * Each stream is long enough that the first one is still open when the last one has started. If it
+ * is not, the measurement fails.
+ */
 function open(name, title, streams, eventsPerSecond) {
   const openingSeconds = Math.ceil(streams / 1_500);
   const request = stream(

@@ -1,9 +1,10 @@
 /**
- * `npm run check:deploy`: checks the files of `deploy/` with the tools for their formats, without
- * an engine or a cluster. It also makes the production install that the image contains, and starts
- * the gateway from it as the image would.
+ * `npm run check:deploy`: checks the files of `deploy/` with the tools for their formats, without a
+ * container engine or a cluster. It also makes the production install that the image contains, and
+ * starts the gateway from it as the image would.
  *
- * The build of the image itself and the compose files are not run here, because there is no engine.
+ * The build of the image itself and the compose files are not run here, because there is no
+ * container engine.
  */
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -68,7 +69,9 @@ function checkDockerfile() {
   output(deployTool('hadolint'), [join(deploy, 'Dockerfile')]);
 }
 
-/** Does the same as the last `RUN` of the build stage and the instructions of the final stage. */
+/**
+ * Installs as the build stage does (`pnpm deploy`), and starts and checks as the final stage does.
+ */
 async function checkInstall() {
   const app = join(scratch, 'app');
   pnpm('--filter', '@gateway/server', 'deploy', '--prod', '--legacy', app);
@@ -114,8 +117,8 @@ async function checkInstall() {
 }
 
 /**
- * The loader's own command does not fill in variables, so the schema is checked without their
- * values.
+ * Loads each file twice: without filling in variables, to check the schema without secrets, and
+ * with it, to see that missing secrets are refused.
  */
 function checkCompose() {
   for (const file of ['compose.yaml', 'compose.replicas.yaml']) {

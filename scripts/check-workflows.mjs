@@ -4,8 +4,9 @@
  *
  * - Each action is pinned to a commit, because a tag can be moved to other code. A comment after it
  *   names the tag.
- * - Permissions are given to single jobs, not to a whole workflow. A job that has write permission
- *   or a secret runs only the commands in `INSTALLS`, and the log-in to npm.
+ * - Permissions are given to single jobs, not to a whole workflow. Besides actions, a job
+ *   that has write permission or a secret runs only the commands in `INSTALLS`, and the log-in to
+ *   npm.
  */
 
 import { readFileSync, readdirSync } from 'node:fs';

@@ -35,7 +35,7 @@ export function deployTool(name) {
 }
 
 /**
- * Gets promtool from Debian's package, which saves building it for minutes.
+ * Gets promtool from Debian's package, which saves a build of several minutes.
  *
  * @returns `undefined` if the package is not available
  */

@@ -28,8 +28,8 @@ export function downloadPostgres() {
       '--ignore-scripts',
       `${name}@${VERSION}`,
     ]);
-    // Tarballs contain no symbolic links. This script of the package creates the links of its
-    // libraries.
+    // npm leaves symbolic links out of packages. This script of the package creates those between
+    // its libraries.
     output(node, ['scripts/hydrate-symlinks.js'], { cwd: installed });
     cpSync(join(installed, 'package.json'), join(installed, '.complete'));
   }

@@ -89,7 +89,8 @@ export function createReplica(name, { port, adminPort, env, nodeFlags = [], memo
     },
     untilReady,
     /**
-     * Sends SIGKILL or SIGTERM and restarts the process after its end.
+     * Sends SIGKILL or SIGTERM and restarts the process after its end. Does not wait until the new
+     * process is ready.
      *
      * @param {string} signal
      * @param {() => Promise<void>} [whileDown] - work between the end and the restart

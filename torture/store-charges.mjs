@@ -1,6 +1,6 @@
 /**
- * Keys and charges for the torture of the ledger alone. The contents of a charge are computed from
- * its id, so that the expected ledger entry is known.
+ * Keys and charges for the part `store`, which tortures only the ledger. The contents of a charge
+ * are computed from its id, so that the expected ledger entry is known.
  */
 
 /** More than a key can spend in any run. */
@@ -40,7 +40,7 @@ function tokensOf(id) {
   return { input: number % 10_007, output: number % 503, read: number % 101, written: number % 13 };
 }
 
-/** The charge in units of 10^-14 USD, by a formula that is independent of the product. */
+/** The charge in units of 10^-14 USD, computed without the gateway's own code. */
 export function chargeOfId(id) {
   const { input, output, read, written } = tokensOf(id);
   return (

@@ -1,7 +1,7 @@
 /**
  * Torture of the ledger alone: kills processes that settle as fast as they can, and stops
- * PostgreSQL as a power cut would. Every charge that was acknowledged to any process must be in the
- * ledger, once and exactly.
+ * PostgreSQL at once, without a clean shutdown. Every charge that was acknowledged to any process
+ * must be in the ledger, once and exactly.
  */
 
 import { spawn } from 'node:child_process';

@@ -106,7 +106,8 @@ export async function startSystem({
 }
 
 /**
- * Stops PostgreSQL or Redis as a power cut would, and starts it again after some milliseconds.
+ * Stops PostgreSQL or Redis at once, without a clean shutdown, and starts it again after some
+ * milliseconds.
  *
  * @param {{ readonly crash: () => Promise<unknown>, readonly start: () => Promise<void> }} server
  * @param {number} ms

@@ -8,7 +8,7 @@ const PROXY = fileURLToPath(new URL('../proxies/bare.mjs', import.meta.url));
 export default {
   title: 'bare Node proxy',
   does: 'forwards bytes',
-  isYardstick: true,
+  isBaseline: true,
   translates: false,
   fidelity: 'bytes',
   async start({ upstreamUrl, scratch, nodeFlags }) {

@@ -4,7 +4,7 @@ const KEY = { 'x-api-key': 'benchmark' };
 
 export default {
   title: 'nothing in between',
-  isYardstick: true,
+  isBaseline: true,
   translates: false,
   phases: ['busy', 'steady', 'paced'],
   fidelity: 'bytes',

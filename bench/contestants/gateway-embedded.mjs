@@ -4,7 +4,7 @@ import { startGateway } from '../gateway.mjs';
 
 export default {
   title: 'this gateway, embedded',
-  does: 'checks 200 keys and their limits; charges each response exactly, on disk before its last bytes leave; logs, metrics, audit chain',
+  does: 'checks 200 keys and their limits; charges each response exactly, with the charge on disk before its last bytes leave; logs, metrics, audit chain',
   isOurs: true,
   translates: true,
   fidelity: 'bytes',

@@ -47,11 +47,11 @@ function measured(results, charts) {
 }
 
 function conditions({ measuredAt, seconds, machine, versions, rounds, works, charges }) {
-  const { cores, processor, memoryGb, kernel, node, undici, express } = machine;
+  const { cores, processor, memoryGib, kernel, node, undici, express } = machine;
   const others = Math.max(...works.flatMap(({ rows }) => rows.map(({ othersBusy }) => othersBusy)));
   const software = { Node: node, undici, Express: express, ...versions };
   return [
-    `Measured on ${measuredAt.slice(0, 10)} in ${Math.round(seconds / 60)} minutes, ${rounds} rounds, on ${cores} cores of ${processor.trim()}, ${memoryGb} GB, Linux ${kernel}.`,
+    `Measured on ${measuredAt.slice(0, 10)} in ${Math.round(seconds / 60)} minutes, ${rounds} rounds, on ${cores} cores of ${processor.trim()}, ${memoryGib} GiB, Linux ${kernel}.`,
     `Versions: ${Object.entries(software)
       .map(([name, version]) => `${name} ${version}`)
       .join(', ')}.`,

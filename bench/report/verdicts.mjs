@@ -5,6 +5,7 @@ import {
   firstByteBudget,
   latencyBudget,
   memoryBudget,
+  processBudgets,
   ratioBudgets,
   settlingBudgets,
 } from '../budgets.mjs';
@@ -19,6 +20,7 @@ export function verdictsOf(results, contestant) {
     ...latencies(),
     ...firstBytes(),
     ...memory(),
+    ...processMemory(),
     ...settling(),
   ];
 
@@ -64,6 +66,18 @@ export function verdictsOf(results, contestant) {
     if (bytes === undefined) return [];
     const text = (kb) => `${kb.toFixed(0)} KB`;
     return verdict({ what: 'memory per open stream', budget, measured: bytes.median / 1024, text });
+  }
+
+  function processMemory() {
+    const budgets = processBudgets[contestant];
+    const { idle, afterwards } = results.memory;
+    if (budgets === undefined || idle[contestant] === undefined) return [];
+    const of = (what, budget, bytes) =>
+      verdict({ what, budget, measured: bytes / 2 ** 20, text: (mb) => `${mb.toFixed(0)} MB` });
+    return [
+      ...of('memory of the process, idle', budgets.idleMb, idle[contestant]),
+      ...of('memory of the process, after the run', budgets.afterwardsMb, afterwards[contestant]),
+    ];
   }
 
   function settling() {

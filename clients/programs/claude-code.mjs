@@ -19,9 +19,9 @@ console.log(spawnSync(CLAUDE, ['--version'], { encoding: 'utf8' }).stdout);
 
 const file = join(folder, 'greeting.txt');
 const input = JSON.stringify({ file_path: file, content: 'Hello\n' });
-report('file tool', `Do this:\ntool:Write ${input}`);
+runAndReport('file tool', `Do this:\ntool:Write ${input}`);
 equal(readFileSync(file, 'utf8'), 'Hello\n');
-report('continue', 'And again', '--continue');
+runAndReport('continue', 'And again', '--continue');
 
 const start = performance.now();
 const refused = claude({ ANTHROPIC_API_KEY: process.env.EXHAUSTED_API_KEY }, 'Say hello');
@@ -41,7 +41,7 @@ function claude(env, ...args) {
   });
 }
 
-function report(check, ...args) {
+function runAndReport(check, ...args) {
   const { stdout } = claude({}, '--output-format', 'json', ...args);
   console.log(stdout);
   let [input, output] = [0, 0];

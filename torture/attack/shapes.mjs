@@ -1,7 +1,7 @@
 /**
- * Hostile request bodies. Each shape is JSON that is large in one way. The function that makes it
- * takes the size in bytes, so each shape can be sent small, large, and as large as the gateway
- * accepts.
+ * Hostile request bodies. Each shape is large in one way; some are not valid JSON. The function
+ * that makes it takes the size in bytes, so each shape can be sent small, large, and as large as
+ * the gateway accepts.
  */
 
 const MODEL = 'claude-sonnet-4-6';
@@ -76,7 +76,7 @@ const COMMON = {
   'escaped names': (n) => beside(`"x":{${list((i) => `"\\u006b${i}":0`, n)}}`),
   'names of the prototype': (n) => content(list('{"__proto__":{"constructor":0}}', n)),
   'deep arrays': (n) => beside(`"x":${nested('[', ']', Math.floor(n / 2))}`),
-  'deep objects': (n) => beside(`"x":${fill('{"a":', n)}`),
+  'deep objects that are never closed': (n) => beside(`"x":${fill('{"a":', n)}`),
   'many arrays of 190 levels': (n) => beside(`"x":[${list(nested('[', ']', 190), n)}]`),
   'blocks within blocks': (n) =>
     content(list(`${'{"type":"tool_result","content":['.repeat(60)}${']}'.repeat(60)}`, n)),

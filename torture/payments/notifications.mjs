@@ -22,7 +22,7 @@ export function createNotifications({ stripe, replicas }, random) {
   const tally = { delivered: 0, dropped: 0, forged: 0 };
   /** Forged notifications that a gateway accepted. */
   const accepted = [];
-  /** The ids of the entries that the accepted notifications imply. */
+  /** The ids of the entries of genuine notifications that were answered with 200. */
   const acknowledged = new Set();
   const deliveries = new Set();
   let lastEvent = 0;

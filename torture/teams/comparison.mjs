@@ -26,7 +26,7 @@ export function compareBookings({ witness, teams, entries }) {
   return [
     lineOf(
       'T1',
-      `each acknowledged credit, correction and transfer has its entries once, and no other has one (${expected.size} acknowledged, ${witness.refused.size} refused)`,
+      `each acknowledged credit, correction and transfer has its entries once, and there are no others (${expected.size} acknowledged, ${witness.refused.size} refused)`,
       [...missing, ...wrong.map(({ id }) => id), ...witness.surprises],
     ),
     lineOf(
@@ -64,7 +64,9 @@ export async function compareSums({ callAdmin, entries }) {
   const from = new Date(Date.now() - 86_400_000).toISOString();
   const until = new Date(Date.now() + 86_400_000).toISOString();
   const charges = entries.filter(({ kind }) => kind === 'charge');
-  /** By the word of the query: the name of a sum's group, and that of an entry. */
+  /**
+   * `ofSum` and `ofEntry` return the name of the group that a reported sum or an entry belongs to.
+   */
   const groups = [
     { by: 'account', ofSum: (each) => each.account_id, ofEntry: (each) => each.account_id },
     { by: 'key', ofSum: (each) => each.key_id, ofEntry: (each) => each.key_id },
@@ -134,8 +136,8 @@ export async function compareStatements({ callAdmin, teams, entries }) {
 }
 
 /**
- * Caps and balances: overshot by no more than the requests in flight, and by nothing with
- * `OVERDRAFT=none`.
+ * Charges exceed a cap, or take a balance below zero, by at most the cost of the requests in
+ * flight, and by nothing with `OVERDRAFT=none`.
  */
 export function compareBounds({ overdraft, teams, entries, concurrency, parallel }) {
   const charges = entries.filter(({ kind }) => kind === 'charge');
@@ -155,11 +157,12 @@ export function compareBounds({ overdraft, teams, entries, concurrency, parallel
     }));
   // With `OVERDRAFT=none` a request holds more than it costs, so that a cap refuses it earlier.
   const reached = capped.filter((key) => key.spent + 4n * highest >= key.mostCap);
-  const bound = overdraft === 'none' ? 'by nothing' : 'by no more than the requests in flight';
+  const bound =
+    overdraft === 'none' ? 'by nothing' : 'by no more than the cost of the requests in flight';
   return [
     lineOf(
       'T6',
-      `caps are overshot ${bound} (${capped.length} keys always capped, ${reached.length} came near their cap)`,
+      `caps are exceeded ${bound} (${capped.length} keys always capped, ${reached.length} came near their cap)`,
       [
         ...capped.filter((key) => key.spent > key.mostCap + margin(concurrency)),
         ...(reached.length === 0 ? ['no key came near its cap'] : []),
@@ -180,7 +183,10 @@ export function compareBounds({ overdraft, teams, entries, concurrency, parallel
   ];
 }
 
-/** The largest part of a debt that charges made while the balance was not positive. */
+/**
+ * For each period in which the balance is below zero, adds up the parts of charges that lie below
+ * zero. Returns the largest of these sums.
+ */
 function debtByCharges(entries) {
   let most = 0n;
   let debt = 0n;

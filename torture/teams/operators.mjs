@@ -1,7 +1,7 @@
 /**
  * The operators of the teams: credits, refunds, transfers, rotations, caps and suspensions, through
  * the admin API of any gateway. An operator repeats each call under the same id until a gateway
- * gives a final answer, and sends some calls to two gateways at once. The record of the answers is
+ * gives a final answer, and sends some calls twice at the same time. The record of the answers is
  * a witness that does not depend on the ledger.
  *
  * @import { RepeatedCalls } from '../repeated-calls.mjs'
@@ -26,14 +26,14 @@ export function toUsd(units) {
  */
 export function createOperators({ callAdmin, teams }, random) {
   const witness = {
-    /** Amounts of the entries that must exist, by the id of the entry: its account and amount. */
+    /** The account and the amount of each entry that must exist, by the entry's id. */
     booked: new Map(),
     /** Ids of entries that must not exist, because every answer was a refusal. */
     refused: new Set(),
-    /** By the id of the entry of an expiring credit: when it expires. */
+    /** When each expiring credit expires, by its entry's id. */
     expiries: new Map(),
     /**
-     * Credentials that were replaced, and until when each one works.
+     * Credentials that were replaced, and until when each one may work at the latest.
      *
      * @type {{ credential: string, until: number }[]}
      */
@@ -50,7 +50,7 @@ export function createOperators({ callAdmin, teams }, random) {
 
   const amountBelow = (usd) => BigInt(random.below(usd * 1_000_000)) * 10n ** 8n + 1n;
 
-  /** Sends a change once, or to two gateways at the same time. */
+  /** Sends a change once, or twice at the same time, each time to a random gateway. */
   async function send(path, body) {
     const calls = random.chance(0.3) ? 2 : 1;
     return Promise.all(Array.from({ length: calls }, () => callAdmin('POST', path, body)));
