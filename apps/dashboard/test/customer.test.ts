@@ -379,7 +379,7 @@ describe('the customer’s page', () => {
     await gateway.call('suspendKey', { key_id: suspended.id });
     for (const [apiKey, state, advice] of [
       [usedUp.apiKey, 'used up', 'until credit is added'],
-      [suspended.apiKey, 'suspended', 'until it is resumed'],
+      [suspended.apiKey, 'disabled', 'the operator has suspended this key'],
     ] as const) {
       const { page, context } = await openPage(browser, dashboard(gateway));
       await signIn(page, apiKey);

@@ -402,7 +402,7 @@ describe('payments on the pages', () => {
     await page.getByRole('button', { name: 'Create a code' }).click();
     await page.getByLabel('Code', { exact: true }).fill('autumn-2026');
     await page.getByLabel('Amount, USD').fill('5');
-    await page.getByLabel('Accounts that can redeem it').fill('3');
+    await page.getByLabel('Number of accounts that can redeem it').fill('3');
     await page.getByRole('button', { name: 'Continue' }).click();
     await eventually(async () => {
       expect(await valuesOf(page, 'dialog data')).toEqual(['15']);

@@ -15,7 +15,10 @@ export type Authentication =
   | { readonly outcome: 'authenticated'; readonly key: KeyRecord }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
-/** Limit per address for well-formed credentials that belong to no key. Each costs a query. */
+/**
+ * Limit per client address for credentials of no key, or of a revoked one. Beyond it, the answer is
+ * 429.
+ */
 const UNKNOWN_KEY_POLICY = { limit: 30, windowMs: 60_000 } as const;
 
 /**

@@ -1,19 +1,25 @@
-/** How much memory request bodies may take, and how much a gateway needs with them. */
+/**
+ * How much memory request bodies and unread responses may take, and how much memory a gateway needs
+ * in all.
+ */
 
 import { totalmem } from 'node:os';
 
 /**
- * The smallest budget, in bodies of the largest size. One key's share is half of the budget. It
- * must be large enough for a body in both its compressed and its decompressed form.
+ * The smallest budget, in bodies of the largest size. One key can reserve at most half of the
+ * budget, and this half must hold a body in both its compressed and its decompressed form.
  */
 export const BODIES_AT_ONCE = 4;
 const SHARE_OF_MEMORY = 0.25;
 const MOST_BODY_MEMORY_BYTES = 2 * 1024 ** 3;
 
-/** The memory of a forwarded body is freed a moment later, when the next body may have come. */
+/**
+ * The reservation of a forwarded body ends before its memory is freed, so the next body may already
+ * be in memory.
+ */
 const MOST_TIMES_BUDGET = 2;
-/** Resident memory of a process under full load with small bodies (docs/performance.md). */
-const PROCESS_BYTES = 300 * 1024 ** 2;
+/** About the resident memory of a process under full load with small bodies (docs/operating.md). */
+const PROCESS_BYTES = 350 * 1024 ** 2;
 
 interface BodyMemory {
   readonly workers: number;
@@ -27,7 +33,7 @@ export function memoryLimit(): number {
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
-/** A quarter of the memory, divided among the workers. */
+/** Each worker's share of a quarter of the memory, within the bounds above. */
 export function defaultBodyMemory(maxBodyBytes: number, workers: number, memory: number): number {
   const share = Math.min(MOST_BODY_MEMORY_BYTES, Math.floor((memory * SHARE_OF_MEMORY) / workers));
   return Math.max(leastBodyMemory(maxBodyBytes), share);

@@ -33,18 +33,18 @@ const DECODERS = {
  */
 const LARGE_BODY_BYTES = 64 * 1024;
 /** Memory for a whole body is allocated once 1/4 of it has arrived (see {@link Pieces}). */
-const FAIR_PARTS = 4;
+const ALLOCATION_DIVISOR = 4;
 /** If no length is declared, memory is reserved in steps of this size. */
 const RESERVATION_STEP_BYTES = 64 * 1024;
 /**
  * Decompression may enlarge a body by this factor, or up to {@link FREE_INFLATION_BYTES} if that is
- * more. Real conversations grow by a factor of 10 to 30, so a body beyond this is an attack.
+ * more. Real conversations grow by a factor of 10 to 30, so a body that grows more is an attack.
  */
 const MAX_INFLATION = 200;
 const FREE_INFLATION_BYTES = 1024 * 1024;
 
 export interface BodyLimits {
-  /** After decompression. */
+  /** The limit for a body as it is received, and again after decompression. */
   readonly maxBytes: number;
   /** The body's memory is reserved here, and stays reserved after it has been read. */
   readonly memory: ByteReservation;
@@ -70,7 +70,7 @@ export function checkBodyHeaders(
   }
   if (!isDecodable(encodingOf(req))) {
     const names = Object.keys(DECODERS).join(', ');
-    return unsupported(`content-encoding: must be one of ${names}`);
+    return unsupported(`content-encoding: must be absent, identity or one of ${names}`);
   }
   return declaredBytes(req) > maxBytes ? tooLarge(maxBytes) : undefined;
 }
@@ -162,7 +162,7 @@ class Pieces {
       return;
     }
     this.#pieces.push(piece);
-    if (this.#length > 0 && this.bytes >= this.#length / FAIR_PARTS) this.#join();
+    if (this.#length > 0 && this.bytes >= this.#length / ALLOCATION_DIVISOR) this.#join();
   }
 
   #join(): void {

@@ -1,6 +1,6 @@
 /**
  * The data directory. Beside the embedded ledger it holds the secrets and the demo key that are
- * made on first start. Only its owner can read it.
+ * made on first start. Only their owner can read what is created.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -37,7 +37,7 @@ export function openDataDir(path: string): DataDir {
     path,
     secret(name) {
       try {
-        // Exclusive: if two processes start at once, one creates the file and both read it.
+        // Exclusive: if two processes start at once, one creates the file and the other reads it.
         const made = randomBytes(32).toString('base64url');
         writeFileSync(file(name), `${made}\n`, { mode: PRIVATE_FILE, flag: 'wx' });
         return made;

@@ -1,4 +1,4 @@
-/** Exit codes that scripts can rely on, and the one line that explains each failure. */
+/** Exit codes that scripts can rely on, and the text that explains each failure. */
 
 import {
   EmbeddedStoreLockedError,
@@ -18,11 +18,11 @@ import { WorkerStartError } from './workers/supervisor.js';
 
 export const EXIT = {
   ok: 0,
-  /** The operation was refused, or an audit found a difference. */
+  /** The operation was refused, an audit found a difference, or something unexpected failed. */
   refused: 1,
   /** The command or the configuration cannot be used. */
   usage: 2,
-  /** The gateway or its database cannot be reached. */
+  /** The gateway or its ledger cannot be reached, or the ledger cannot be used as it is. */
   unavailable: 3,
 } as const;
 

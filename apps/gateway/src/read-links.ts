@@ -1,9 +1,10 @@
 /**
  * Read-only links: a text that is accepted in place of a key, but only for reading the dashboard.
  *
- * A link is signed and stored nowhere. It names the key, the time until which it is valid, and the
- * credential that the key had. It is valid only as long as that credential, and ends when the key
- * is rotated or revoked. A link never shows more than the key itself may see, and it cannot spend.
+ * A link is signed and stored nowhere. It names the key and the time until which it is valid, and
+ * has a fingerprint of the credential that the key had when the link was made. So it ends when the
+ * key is revoked or rotated, even if the old credential still works for a grace period. A link
+ * never shows more than the key itself may see, and it cannot spend.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -15,24 +16,24 @@ export interface ReadLinks {
   /**
    * Checks only the signature. It needs no database, so guesses cause no load there.
    *
-   * @returns the id of the key; `undefined` for a text that this gateway did not sign
+   * @returns what the link says; `undefined` for a text that this gateway did not sign
    */
   read(link: string): ReadLink | undefined;
-  /** Whether the link is still valid for its key, which was read meanwhile. */
+  /** Whether the link is still valid. `key` is the current record of the key that it names. */
   isGood(link: ReadLink, key: KeyRecord, now: number): boolean;
 }
 
 export interface ReadLink {
   readonly keyId: string;
   readonly expiresAt: Date;
-  /** A mark of the credential that the key had. */
-  readonly mark: string;
+  /** Of the credential that the key had when the link was made. */
+  readonly fingerprint: string;
 }
 
 const PREFIX = 'gl_';
 const KEY_PREFIX = 'key_';
 const FORM = /^gl_([\w-]{1,64})\.(\d{1,12})\.([\w-]{16})\.([\w-]{43})$/;
-const MARK_LENGTH = 16;
+const FINGERPRINT_LENGTH = 16;
 const PURPOSE = 'gateway links for reading, version 1';
 
 /** Whether a credential has the form of a link, valid or not. */
@@ -58,19 +59,19 @@ export function createReadLinks(peppers: {
     create(key, expiresAt) {
       const seconds = Math.floor(expiresAt.getTime() / 1000);
       const id = key.id.slice(KEY_PREFIX.length);
-      const signed = `${PREFIX}${id}.${String(seconds)}.${markOf(key, signer)}`;
+      const signed = `${PREFIX}${id}.${String(seconds)}.${fingerprintOf(key, signer)}`;
       return `${signed}.${signer(signed)}`;
     },
     read(link) {
-      const [, id = '', seconds = '', mark = '', signature = ''] = FORM.exec(link) ?? [];
-      const signed = `${PREFIX}${id}.${seconds}.${mark}`;
+      const [, id = '', seconds = '', fingerprint = '', signature = ''] = FORM.exec(link) ?? [];
+      const signed = `${PREFIX}${id}.${seconds}.${fingerprint}`;
       const isSigned = signers.map((sign) => isSame(sign(signed), signature)).includes(true);
       if (!isSigned) return undefined;
-      return { keyId: KEY_PREFIX + id, expiresAt: new Date(Number(seconds) * 1000), mark };
+      return { keyId: KEY_PREFIX + id, expiresAt: new Date(Number(seconds) * 1000), fingerprint };
     },
-    isGood: ({ expiresAt, mark }, key, now) =>
+    isGood: ({ expiresAt, fingerprint }, key, now) =>
       key.state !== 'revoked' &&
-      signers.some((sign) => mark === markOf(key, sign)) &&
+      signers.some((sign) => fingerprint === fingerprintOf(key, sign)) &&
       now < expiresAt.getTime(),
   };
 }
@@ -83,11 +84,11 @@ function signerOf(pepper: string): Signer {
 }
 
 /**
- * Marks the credential of a key by its hint, the only part of it in the key's record. A rotation
- * changes the hint.
+ * A fingerprint of the key's credential, computed from the hint, the only part of the credential in
+ * the key's record. A rotation changes the hint.
  */
-function markOf({ id, hint }: Pick<KeyRecord, 'id' | 'hint'>, sign: Signer): string {
-  return sign(`credential ${id} ${hint}`).slice(0, MARK_LENGTH);
+function fingerprintOf({ id, hint }: Pick<KeyRecord, 'id' | 'hint'>, sign: Signer): string {
+  return sign(`credential ${id} ${hint}`).slice(0, FINGERPRINT_LENGTH);
 }
 
 function isSame(expected: string, presented: string): boolean {

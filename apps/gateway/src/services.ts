@@ -24,7 +24,7 @@ export interface Services {
   readonly prices: PriceTable;
   /** When the rates change next, in milliseconds since the epoch. */
   readonly pricesUntil: number;
-  /** Updates `prices` and `preparer` to a time after {@link Services.pricesUntil}. */
+  /** Updates `prices`, `pricesUntil` and `preparer` to the table that is in force at `now`. */
   readonly changePrices: (now: number) => void;
   readonly upstream: UpstreamClient;
   readonly patience: RelayPatience;

@@ -23,14 +23,16 @@ export interface RunningGateway {
   readonly store: BalanceStore;
   readonly prices: PriceTable;
   readonly log: Logger;
-  /** Present when the embedded default is in use. */
+  /** Present if the ledger is embedded, that is, without `DATABASE_URL`. */
   readonly dataDir: DataDir | undefined;
   readonly isSimulated: boolean;
   /** Reads the settings again, and logs the outcome. */
   readonly reload: Reloader['reload'];
   /**
-   * Announces the stop for the configured time. Then stops accepting requests, finishes and charges
-   * those in progress, and closes everything.
+   * Announces the stop for the configured time. Then stops accepting requests, waits for a limited
+   * time until those in progress are finished and charged, and closes everything.
+   *
+   * @returns `abandoned`, how many requests were still in progress then
    */
   stop(): Promise<{ readonly abandoned: number }>;
 }

@@ -178,7 +178,7 @@ describe('a refusal', () => {
     [['keys', 'list', '--account', 'nobody'], '--account: must be the id of an account'],
     [['keys', 'create', '--name', 'x', '--id', 'a b'], '--id: must be 1 to 128 characters'],
     [['keys', 'create', '--name', 'x', '--metadata', 'name=a\tb'], '--metadata name: '],
-    [['trail', '--after', 'nonsense'], '--after: must be a number'],
+    [['trail', '--after', 'nonsense'], '--after: must be the next_cursor of the previous page'],
     [['keys', 'create', '--name', 'x', '--promotional'], '--promotional: is of a first credit'],
     [
       ['accounts', 'create', '--name', 'x', '--credit-expires-at', '2099-12-31'],

@@ -60,7 +60,7 @@ describe('readConfig', () => {
     const sizes = { workers: 2, bodyMemoryBytes: 256 * MEBIBYTE };
     expect(memoryProblem(sizes, 2 * GIBIBYTE)).toBeUndefined();
     expect(memoryProblem(sizes, GIBIBYTE)).toBe(
-      'BODY_MEMORY_BYTES: with 256 MiB for bodies in each process, the gateway may need 1624 MiB ' +
+      'BODY_MEMORY_BYTES: with 256 MiB for bodies in each process, the gateway may need 1724 MiB ' +
         'of memory, but there are 1024 MiB',
     );
   });

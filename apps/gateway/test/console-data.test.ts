@@ -1,4 +1,4 @@
-/** The data that the console and the dashboard show besides entries and sums. */
+/** The overview, audits, request details and prices that the console and the dashboard show. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
@@ -8,6 +8,7 @@ import { createTrafficReader, quantileMs } from '../src/telemetry/traffic-today.
 import type { WorkerMetrics } from '../src/workers/rpc-interfaces.js';
 import { MODEL, postChat, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
+import { until } from './support/until.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -60,17 +61,18 @@ describe('the requests of a day', () => {
     values: Object.entries(values).map(([key, value]) => ({ labels: { [label]: key }, value })),
   });
 
-  it('are added up over all processes, and no count is negative after a process has ended', async () => {
+  it('are added up over all processes since midnight, and never negative when a process ends', async () => {
     const metrics = (counts: Readonly<Record<string, number>>) =>
       [counter('gateway_requests_total', 'status', counts)] as unknown as WorkerMetrics;
     let processes = [metrics({ 200: 5, 401: 0 }), metrics({ 200: 2, 529: 1 })];
-    const start = Date.UTC(2026, 10, 22, 12);
+    const midnight = Date.UTC(2026, 10, 23);
+    let time = midnight - 50;
     const reader = createTrafficReader(
       () => Promise.resolve(processes),
-      () => start,
+      () => time,
     );
     const first = await reader.read();
-    expect(first.since).toEqual(new Date(start));
+    expect(first.since).toEqual(new Date(midnight - 50));
     expect(first.requests).toEqual(
       new Map([
         ['200', 7],
@@ -78,12 +80,16 @@ describe('the requests of a day', () => {
       ]),
     );
     expect(first.firstByteMs).toEqual({ p50: null, p95: null });
+    time = midnight + 1;
+    await until(async () => (await reader.read()).since.getTime() === midnight);
+    processes = [metrics({ 200: 5 }), metrics({ 200: 6, 529: 1 })];
+    expect((await reader.read()).requests).toEqual(new Map([['200', 4]]));
     processes = [metrics({ 200: 1 })];
-    expect((await reader.read()).requests).toEqual(new Map([['200', 1]]));
+    expect((await reader.read()).requests).toEqual(new Map());
     reader.stop();
   });
 
-  it('have quantiles of their durations, interpolated within a bucket', () => {
+  it('have quantiles of the time to the first byte, interpolated within a bucket', () => {
     const buckets = new Map([
       ['0.1', 0],
       ['0.5', 80],

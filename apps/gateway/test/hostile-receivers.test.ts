@@ -151,7 +151,7 @@ describe('a webhook to a receiver', () => {
   it('that closes the connection or does not speak HTTP has failed, and the error repeats none of its text', async () => {
     const silent = await serveBytes('');
     expect(await send(silent.url)).toEqual(
-      failed('the receiver cannot be reached: UND_ERR_SOCKET'),
+      failed('no valid response from the receiver: UND_ERR_SOCKET'),
     );
     const other = await serveBytes('220 words of the receiver\r\n');
     const outcome = await send(other.url);
@@ -165,7 +165,7 @@ describe('a webhook to a receiver', () => {
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
     expect(await send(`http://127.0.0.1:${String(port)}/`)).toEqual(
-      failed('the receiver cannot be reached: ECONNREFUSED'),
+      failed('no valid response from the receiver: ECONNREFUSED'),
     );
   });
 

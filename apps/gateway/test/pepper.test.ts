@@ -1,6 +1,5 @@
 /** Replacing `KEY_PEPPER` as an operator does: three starts of the gateway, on both ledgers. */
 
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +11,7 @@ import type { PostgresServer } from '../../../packages/balance-store/test/postgr
 import { createRemoteCaller } from '../src/operations/callers.js';
 import type { CallOperation } from '../src/operations/operations.js';
 import { postMessages, userMessage } from './support/gateway.js';
-import { MAIN, spawnGateway } from './support/gateway-process.js';
+import { gatewayCommand, spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
 
 type Env = Readonly<Record<string, string>>;
@@ -73,13 +72,9 @@ async function counted({ adminUrl }: Running): Promise<number> {
   return Number(/^gateway_keys_previous_pepper\S* (\d+)$/m.exec(metrics)?.[1]);
 }
 
-function listed(env: Env): readonly string[] {
-  const command = ['keys', 'list', '--pepper', 'previous', '--json'];
-  const { stdout } = spawnSync(process.execPath, [MAIN, ...command], {
-    env: { PATH: process.env['PATH'], ...env },
-    encoding: 'utf8',
-  });
-  const { data } = JSON.parse(stdout) as { readonly data: readonly { readonly id: string }[] };
+async function listed(env: Env): Promise<readonly string[]> {
+  const { out } = await gatewayCommand(['keys', 'list', '--pepper', 'previous', '--json'], env);
+  const { data } = JSON.parse(out) as { readonly data: readonly { readonly id: string }[] };
   return data.map(({ id }) => id);
 }
 
@@ -96,11 +91,11 @@ describe.each([
 
     const env = { ...ledger, KEY_PEPPER: NEW, KEY_PEPPER_PREVIOUS: OLD };
     const during = await start(env);
-    const old = listed(env);
+    const old = await listed(env);
     expect(old).toEqual(expect.arrayContaining([used.id, idle.id]));
     expect(await counted(during)).toBe(old.length);
     expect(await statusOf(during, used.key)).toBe(200);
-    expect(listed(env)).toEqual(old.filter((id) => id !== used.id));
+    expect(await listed(env)).toEqual(old.filter((id) => id !== used.id));
     const made = await newKey(during);
     expect(await statusOf(during, made.key)).toBe(200);
     const read = await fetch(`${during.url}/v1/dashboard/balance`, {

@@ -3,8 +3,6 @@
  * again on SIGHUP and by `gateway reload`.
  */
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +13,7 @@ import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import { settings } from '../src/openapi/schemas.js';
 import { createRemoteCaller } from '../src/operations/callers.js';
 import { MODEL, postMessages, userMessage } from './support/gateway.js';
-import { MAIN, spawnGateway } from './support/gateway-process.js';
+import { gatewayCommand, spawnGateway } from './support/gateway-process.js';
 import type { GatewayProcess } from './support/gateway-process.js';
 import { until } from './support/until.js';
 
@@ -98,27 +96,19 @@ async function reloadStatus({ gateway }: Setup, token: string): Promise<number> 
   return res.status;
 }
 
+/** Runs a command beside the gateway. @returns what it printed on both outputs */
 async function cli(
   { gateway, folder }: Setup,
   args: readonly string[],
   env: Variables = {},
 ): Promise<{ readonly code: number; readonly out: string }> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: {
-      PATH: process.env['PATH'],
-      ENV_FILE: join(folder, 'gateway.env'),
-      DATA_DIR: join(folder, 'data'),
-      ADMIN_URL: gateway.adminUrl,
-      ...env,
-    },
-    stdio: 'pipe',
+  const { code, out, err } = await gatewayCommand(args, {
+    ENV_FILE: join(folder, 'gateway.env'),
+    DATA_DIR: join(folder, 'data'),
+    ADMIN_URL: gateway.adminUrl,
+    ...env,
   });
-  let out = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (bytes: Buffer) => (out += bytes.toString()));
-  }
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, out };
+  return { code, out: out + err };
 }
 
 /**

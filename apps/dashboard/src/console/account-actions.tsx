@@ -2,16 +2,15 @@
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
+import type { DialogCallbacks } from '../shared/actions.js';
 import { AmountField, Choice, Money, TextField } from '../shared/parts.js';
 import { isoOfLocal } from '../shared/times.js';
 import { formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
 
-interface ActionProps {
+interface Props extends DialogCallbacks {
   readonly account: Sent<'Account'>;
-  readonly onClose: () => void;
-  readonly onDone: () => void;
 }
 
 const SOURCES = [
@@ -19,7 +18,7 @@ const SOURCES = [
   ['promotional', 'Promotional'],
 ] as const;
 
-export function Credit({ account, ...ends }: ActionProps) {
+export function Credit({ account, ...callbacks }: Props) {
   const [text, setText] = useState('');
   const [source, setSource] = useState<(typeof SOURCES)[number][0]>('paid');
   const [reference, setReference] = useState('');
@@ -71,7 +70,7 @@ export function Credit({ account, ...ends }: ActionProps) {
         })
       }
       done={(booked) => <BalanceNow of={booked} />}
-      {...ends}
+      {...callbacks}
     />
   );
 }
@@ -84,7 +83,7 @@ const REASONS = [
   ['write_off', 'Write-off'],
 ] as const;
 
-export function Adjust({ account, ...ends }: ActionProps) {
+export function Adjust({ account, ...callbacks }: Props) {
   const [text, setText] = useState('');
   const [reason, setReason] = useState<(typeof REASONS)[number][0]>('correction');
   const [reference, setReference] = useState('');
@@ -137,12 +136,12 @@ export function Adjust({ account, ...ends }: ActionProps) {
         })
       }
       done={(booked) => <BalanceNow of={booked} />}
-      {...ends}
+      {...callbacks}
     />
   );
 }
 
-export function Transfer({ account, ...ends }: ActionProps) {
+export function Transfer({ account, ...callbacks }: Props) {
   const [text, setText] = useState('');
   const [target, setTarget] = useState('');
   const [note, setNote] = useState('');
@@ -198,12 +197,12 @@ export function Transfer({ account, ...ends }: ActionProps) {
           </p>
         </>
       )}
-      {...ends}
+      {...callbacks}
     />
   );
 }
 
-export function EditAccount({ account, ...ends }: ActionProps) {
+export function EditAccount({ account, ...callbacks }: Props) {
   const [name, setName] = useState(account.name);
   const [externalId, setExternalId] = useState(account.external_id ?? '');
   const [low, setLow] = useState(account.low_balance_usd ?? '');
@@ -269,7 +268,7 @@ export function EditAccount({ account, ...ends }: ActionProps) {
         })
       }
       done={(changed) => <p>{changed.name} is changed.</p>}
-      {...ends}
+      {...callbacks}
     />
   );
 }

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { Id } from '../shared/ids.js';
 import { CreateKey } from '../shared/key-actions.js';
-import type { KeyActionEnds, KeyRequests } from '../shared/key-actions.js';
+import type { KeyDialogProps, KeyRequests } from '../shared/key-actions.js';
 import { KEY_COLUMNS, KeyDialog, KeyRow } from '../shared/key-list.js';
 import type { ActingOn } from '../shared/key-list.js';
 import { PagedTable } from '../shared/paged-table.js';
@@ -44,7 +44,7 @@ export function AccountKeys(props: {
     call('GET', '/admin/keys', { query: { account_id: account.id, limit: 100, after }, signal }),
   );
   const [acting, setActing] = useState<'create' | ActingOn<Key>>();
-  const ends = {
+  const callbacks = {
     requests: keyRequests(account.id),
     onDone: () => {
       list.reload();
@@ -92,14 +92,14 @@ export function AccountKeys(props: {
           />
         )}
       />
-      {acting === 'create' && <CreateKey withScope {...ends} />}
-      {acting !== undefined && acting !== 'create' && <Dialog acting={acting} {...ends} />}
+      {acting === 'create' && <CreateKey withScope {...callbacks} />}
+      {acting !== undefined && acting !== 'create' && <Dialog acting={acting} {...callbacks} />}
     </section>
   );
 }
 
-function Dialog({ acting, ...ends }: KeyActionEnds & { readonly acting: ActingOn<Key> }) {
-  if (acting.action === 'limits') return <EditLimits of={acting.key} {...ends} />;
-  if (acting.action === 'link') return <ShareKey of={acting.key} {...ends} />;
-  return <KeyDialog acting={acting} {...ends} />;
+function Dialog({ acting, ...callbacks }: KeyDialogProps & { readonly acting: ActingOn<Key> }) {
+  if (acting.action === 'limits') return <EditLimits of={acting.key} {...callbacks} />;
+  if (acting.action === 'link') return <ShareKey of={acting.key} {...callbacks} />;
+  return <KeyDialog acting={acting} {...callbacks} />;
 }

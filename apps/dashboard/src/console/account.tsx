@@ -98,7 +98,7 @@ function Head(props: {
 }) {
   const { account, changed } = props;
   const [acting, setActing] = useState<Acting>();
-  const ends = {
+  const callbacks = {
     account,
     onDone: changed,
     onClose: () => {
@@ -156,11 +156,11 @@ function Head(props: {
         </Figure>
       </dl>
       {account.unspent.lots.length > 0 && <Lots of={account} />}
-      {acting === 'credit' && <Credit {...ends} />}
-      {acting === 'link' && <SendPaymentLink {...ends} />}
-      {acting === 'adjust' && <Adjust {...ends} />}
-      {acting === 'transfer' && <Transfer {...ends} />}
-      {acting === 'edit' && <EditAccount {...ends} />}
+      {acting === 'credit' && <Credit {...callbacks} />}
+      {acting === 'link' && <SendPaymentLink {...callbacks} />}
+      {acting === 'adjust' && <Adjust {...callbacks} />}
+      {acting === 'transfer' && <Transfer {...callbacks} />}
+      {acting === 'edit' && <EditAccount {...callbacks} />}
     </div>
   );
 }

@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
+import type { DialogCallbacks } from '../shared/actions.js';
 import { Id } from '../shared/ids.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
@@ -104,7 +105,7 @@ function Row({ account }: { readonly account: Sent<'Account'> }) {
   );
 }
 
-function CreateAccount(ends: { readonly onClose: () => void; readonly onDone: () => void }) {
+function CreateAccount(callbacks: DialogCallbacks) {
   const [name, setName] = useState('');
   const [externalId, setExternalId] = useState('');
   const [balance, setBalance] = useState('');
@@ -162,7 +163,7 @@ function CreateAccount(ends: { readonly onClose: () => void; readonly onDone: ()
           <Money usd={account.balance_usd} />. Create a key to use it.
         </p>
       )}
-      {...ends}
+      {...callbacks}
     />
   );
 }

@@ -1,7 +1,7 @@
 /** The figures of the provider and of the ledger for each day and model that differs, and why. */
 
 import { Id } from '../shared/ids.js';
-import { OpeningRow } from '../shared/opening-row.js';
+import { ExpandableRow } from '../shared/expandable-row.js';
 import { Count, Money, TableFrame, Time } from '../shared/parts.js';
 import { CLASSES } from '../shared/price-table.js';
 import { to } from '../shared/router.js';
@@ -17,8 +17,8 @@ export function DifferenceList({ of }: { readonly of: readonly Difference[] }) {
     <TableFrame label="Differences">
       <table>
         <caption>
-          The sums contain only items that differ. A difference is worth what the tokens or the
-          costs differ by, whichever is more.
+          The sums contain only items that differ. A difference is worth the difference of the
+          costs, or that of the tokens at their price, whichever is larger.
         </caption>
         <thead>
           <tr>
@@ -50,7 +50,7 @@ const COLUMNS = 5;
 function Row({ of }: { readonly of: Difference }) {
   const model = of.model ?? 'no model';
   return (
-    <OpeningRow
+    <ExpandableRow
       data={{ 'data-difference': `${of.day} ${model}` }}
       what={`the difference of ${of.day}, ${model}`}
       columns={COLUMNS}
@@ -69,7 +69,7 @@ function Row({ of }: { readonly of: Difference }) {
       <td class="n">
         <Money usd={of.difference_usd} />
       </td>
-    </OpeningRow>
+    </ExpandableRow>
   );
 }
 
@@ -82,7 +82,8 @@ function Details({ of, name }: { readonly of: Difference; readonly name: string 
       {of.requests.length === 0 && (
         <p>
           No request explains this difference. Either something else uses the same organization, or,
-          if only the costs differ, the price table differs from the provider's prices.
+          if only the costs differ, the price table differs from the provider's prices, or the item
+          is a cost that the gateway does not charge.
         </p>
       )}
     </div>
@@ -141,7 +142,7 @@ function Items({ of, name }: { readonly of: readonly Item[]; readonly name: stri
   );
 }
 
-/** @returns the label of a class of tokens, or the provider's own word for another cost */
+/** @returns the label of a class of tokens or of write-offs, or the provider's word for a cost */
 function nameOf(item: string): string {
   const known = CLASSES.find(([name]) => name === item);
   return known?.[1] ?? (item === 'written_off' ? 'Written off' : item.replaceAll('_', ' '));
@@ -154,9 +155,9 @@ function Tokens({ of }: { readonly of: number | null }) {
 /** What happened to a request. docs/operating.md says what to do about each. */
 const CAUSES: Readonly<Record<Explanation['cause'], string>> = {
   in_flight_at_midnight: 'charged just after midnight; the provider may count it on the day before',
-  written_off: 'the balance did not cover it',
+  written_off: 'part or all of it was not charged, because of the balance or a cap',
   set_aside: 'in quarantine: its usage could not be charged',
-  hold_open: 'a process ended during the request; its hold is open',
+  hold_open: 'its hold is still open: the request is in flight, or its process ended',
   not_charged: "the gateway's log says that it was not charged",
   not_in_ledger: "the gateway's log has its charge, but the ledger does not",
   other_counts: "the token counts in the gateway's log differ from those in the ledger",

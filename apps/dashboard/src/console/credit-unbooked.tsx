@@ -15,7 +15,7 @@ export function CreditUnbooked(props: {
   readonly onDone: () => void;
   readonly onClose: () => void;
 }) {
-  const { of, ...ends } = props;
+  const { of, ...callbacks } = props;
   const [account, setAccount] = useState(of.account_id ?? '');
   const amount = usdOfCents(of.amount_cents);
   return (
@@ -66,7 +66,7 @@ export function CreditUnbooked(props: {
           The balance is now <Money usd={balance_usd} />.
         </p>
       )}
-      {...ends}
+      {...callbacks}
     />
   );
 }

@@ -1,4 +1,4 @@
-/** Notifications, and those that could not be delivered. */
+/** The notifications, which can be filtered by whether they were delivered. */
 
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
@@ -9,7 +9,7 @@ import { call } from './session.js';
 import type { Sent } from './session.js';
 
 const STATES = [
-  ['undelivered', 'Could not be delivered'],
+  ['undelivered', 'Given up'],
   ['pending', 'Waiting'],
   ['delivered', 'Delivered'],
   ['all', 'All'],
@@ -46,7 +46,7 @@ export function Events() {
         list={list}
         what="the notifications"
         columns={COLUMNS}
-        empty={state === 'undelivered' ? 'Everything was delivered.' : 'There are none.'}
+        empty={state === 'undelivered' ? 'No notification was given up.' : 'There are none.'}
         row={(event) => (
           <tr key={event.seq}>
             <td>

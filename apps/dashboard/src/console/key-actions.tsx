@@ -2,15 +2,14 @@
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
+import type { DialogCallbacks } from '../shared/actions.js';
 import { TextField } from '../shared/parts.js';
 import { LinkDialog } from '../shared/read-link.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
 
-interface Props {
+interface Props extends DialogCallbacks {
   readonly of: Sent<'Key'>;
-  readonly onClose: () => void;
-  readonly onDone: () => void;
 }
 
 const LIMITS = [
@@ -19,7 +18,7 @@ const LIMITS = [
   ['requests_per_minute', 'Requests per minute'],
 ] as const;
 
-export function EditLimits({ of, ...ends }: Props) {
+export function EditLimits({ of, ...callbacks }: Props) {
   const [texts, setTexts] = useState({
     concurrency: String(of.limits.concurrency),
     burst: String(of.limits.burst),
@@ -69,17 +68,17 @@ export function EditLimits({ of, ...ends }: Props) {
         })
       }
       done={(key) => <p>The limits of "{key.name}" are changed.</p>}
-      {...ends}
+      {...callbacks}
     />
   );
 }
 
 /** The dialog that makes a read-only link for the customer. */
-export function ShareKey({ of, ...ends }: Props) {
+export function ShareKey({ of, ...callbacks }: Props) {
   return (
     <LinkDialog
       title={`Read-only link for "${of.name}"`}
-      whose="the key"
+      keyText="the key"
       clientUrl=""
       make={(seconds) =>
         call('POST', '/admin/keys/{key_id}/links', {
@@ -87,7 +86,7 @@ export function ShareKey({ of, ...ends }: Props) {
           body: { expires_in_seconds: seconds },
         })
       }
-      {...ends}
+      {...callbacks}
     />
   );
 }

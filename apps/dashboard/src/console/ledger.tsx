@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { BOOKING_NAMES, OpenedCharge } from '../shared/charge.js';
-import { OpeningRow } from '../shared/opening-row.js';
+import { ExpandableRow } from '../shared/expandable-row.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Choice, Facts, Money, TextField, Time, optionOf } from '../shared/parts.js';
@@ -137,7 +137,7 @@ export function EntryList(props: { readonly filters: EntryFilters; readonly isOf
 
 function Row({ entry, isOfOne }: { readonly entry: Entry; readonly isOfOne: boolean }) {
   return (
-    <OpeningRow
+    <ExpandableRow
       data={{ 'data-entry': entry.id }}
       what={`entry ${entry.id}`}
       columns={isOfOne ? COLUMNS.length - 1 : COLUMNS.length}
@@ -160,7 +160,7 @@ function Row({ entry, isOfOne }: { readonly entry: Entry; readonly isOfOne: bool
           <AccountLink id={entry.account_id} />
         </td>
       )}
-    </OpeningRow>
+    </ExpandableRow>
   );
 }
 

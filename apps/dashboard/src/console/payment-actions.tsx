@@ -2,21 +2,17 @@
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
+import type { DialogCallbacks } from '../shared/actions.js';
 import { AmountField, CodeBlock, Money, Time } from '../shared/parts.js';
 import { formatUsd, parseUsd } from '../shared/usd.js';
 import { AMOUNT_PROBLEM, balanceChange, positive } from './account-actions.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
 
-interface Ends {
-  readonly onDone: () => void;
-  readonly onClose: () => void;
-}
-
 export function SendPaymentLink({
   account,
-  ...ends
-}: Ends & { readonly account: Sent<'Account'> }) {
+  ...callbacks
+}: DialogCallbacks & { readonly account: Sent<'Account'> }) {
   const [text, setText] = useState('');
   const amount = positive(text);
   return (
@@ -54,15 +50,15 @@ export function SendPaymentLink({
           )}
         </>
       )}
-      {...ends}
+      {...callbacks}
     />
   );
 }
 
 export function RefundPayment(
-  props: Ends & { readonly of: Sent<'PaymentMoney'>; readonly account: Sent<'Account'> },
+  props: DialogCallbacks & { readonly of: Sent<'PaymentMoney'>; readonly account: Sent<'Account'> },
 ) {
-  const { of, account, ...ends } = props;
+  const { of, account, ...callbacks } = props;
   const [text, setText] = useState(suggested(of));
   const amount = positive(text);
   const isTooMuch = parseUsd(amount ?? '0') > parseUsd(of.refundable_usd);
@@ -113,7 +109,7 @@ export function RefundPayment(
           Still refundable: <Money usd={refund.payment.refundable_usd} />.
         </p>
       )}
-      {...ends}
+      {...callbacks}
     />
   );
 }

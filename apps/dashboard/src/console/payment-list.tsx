@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { isNotConfigured } from '../shared/api.js';
 import type { Answer } from '../shared/api.js';
-import { OpeningRow } from '../shared/opening-row.js';
+import { ExpandableRow } from '../shared/expandable-row.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Empty, Loaded, Money, Time } from '../shared/parts.js';
@@ -74,7 +74,7 @@ function Row(props: {
 }) {
   const { of, isOfOne, changed } = props;
   return (
-    <OpeningRow
+    <ExpandableRow
       data={{ 'data-payment': of.id }}
       what={`payment ${of.id}`}
       columns={isOfOne ? COLUMNS.length - 1 : COLUMNS.length}
@@ -98,7 +98,7 @@ function Row(props: {
           <AccountLink id={of.account_id} />
         </td>
       )}
-    </OpeningRow>
+    </ExpandableRow>
   );
 }
 

@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';
+import type { DialogCallbacks } from '../shared/actions.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { AmountField, Count, Empty, Money, TextField, Time } from '../shared/parts.js';
@@ -81,7 +82,7 @@ function List() {
 
 const CODE = /^[A-Z0-9-]{8,40}$/;
 
-function CreateCode(ends: { readonly onDone: () => void; readonly onClose: () => void }) {
+function CreateCode(callbacks: DialogCallbacks) {
   const [code, setCode] = useState('');
   const [text, setText] = useState('');
   const [times, setTimes] = useState('1');
@@ -96,7 +97,7 @@ function CreateCode(ends: { readonly onDone: () => void; readonly onClose: () =>
       ? AMOUNT_PROBLEM
       : isCount
         ? undefined
-        : 'Accounts: a whole number above 0.'
+        : 'Number of accounts: a whole number from 1 to 999,999,999.'
     : 'Code: 8 to 40 letters, digits and hyphens.';
   return (
     <ActionDialog
@@ -112,7 +113,7 @@ function CreateCode(ends: { readonly onDone: () => void; readonly onClose: () =>
           />
           <AmountField value={text} onValue={setText} />
           <TextField
-            label="Accounts that can redeem it"
+            label="Number of accounts that can redeem it"
             required
             inputMode="numeric"
             value={times}
@@ -164,7 +165,7 @@ function CreateCode(ends: { readonly onDone: () => void; readonly onClose: () =>
           <span class="id">{created.code}</span> can be redeemed now.
         </p>
       )}
-      {...ends}
+      {...callbacks}
     />
   );
 }

@@ -91,7 +91,8 @@ function SignedIn() {
       : [{ path: 'payments', label: 'Payments', content: () => <Payments known={known} /> }]),
   ];
   const current = tabs.find(({ path }) => path === first) ?? tabs[0];
-  // The first tab depends on whether the key may manage the account. A request finds that out.
+  // A request finds out whether the key may manage the account. The usage that is shown first and
+  // the tab for keys depend on it.
   if (isManager === undefined) {
     return (
       <p class="loading" role="status">

@@ -46,7 +46,7 @@ export function AutoTopUpCard({ limits }: { readonly limits: Payments['limits'] 
       clearTimeout(timer);
     };
   }, [isLoading, isAwaited]);
-  const ends = {
+  const callbacks = {
     onDone: reload,
     onClose: () => {
       setActing(undefined);
@@ -84,7 +84,7 @@ export function AutoTopUpCard({ limits }: { readonly limits: Payments['limits'] 
                 </button>
               )}
             </div>
-            {acting === 'order' && <OrderDialog order={value} limits={limits} {...ends} />}
+            {acting === 'order' && <OrderDialog order={value} limits={limits} {...callbacks} />}
             {acting === 'cancel' && (
               <ActionDialog
                 title="Cancel auto top-up"
@@ -99,7 +99,7 @@ export function AutoTopUpCard({ limits }: { readonly limits: Payments['limits'] 
                 isDangerous
                 run={() => call('DELETE', '/v1/dashboard/auto-top-up', {})}
                 done={() => <p>Auto top-up is off.</p>}
-                {...ends}
+                {...callbacks}
               />
             )}
           </div>
@@ -157,7 +157,7 @@ function OrderDialog(props: {
   readonly onDone: () => void;
   readonly onClose: () => void;
 }) {
-  const { order, limits, ...ends } = props;
+  const { order, limits, ...callbacks } = props;
   const [texts, setTexts] = useState(
     () =>
       Object.fromEntries(
@@ -209,7 +209,7 @@ function OrderDialog(props: {
           </p>
         )
       }
-      {...ends}
+      {...callbacks}
     />
   );
 }
@@ -217,7 +217,7 @@ function OrderDialog(props: {
 function problemOf(texts: Texts, limits: Payments['limits']): string | undefined {
   const threshold = readTypedUsd(texts.threshold_usd);
   if (threshold === undefined || parseUsd(threshold) <= 0n) {
-    return 'Balance: an amount above 0, such as 5.';
+    return 'When the balance is below: an amount above 0, such as 5.';
   }
   const amount = amountProblem(texts.amount_usd, limits);
   if (amount !== undefined) return amount;

@@ -38,7 +38,7 @@ export function Keys() {
   const close = () => {
     setActing(undefined);
   };
-  const ends = { requests, onClose: close, onDone: list.reload };
+  const callbacks = { requests, onClose: close, onDone: list.reload };
   return (
     <section class="card" aria-label="Keys">
       <div class="row spread">
@@ -67,8 +67,8 @@ export function Keys() {
           />
         )}
       />
-      {acting === 'create' && <CreateKey {...ends} />}
-      {acting !== undefined && acting !== 'create' && <KeyDialog acting={acting} {...ends} />}
+      {acting === 'create' && <CreateKey {...callbacks} />}
+      {acting !== undefined && acting !== 'create' && <KeyDialog acting={acting} {...callbacks} />}
     </section>
   );
 }

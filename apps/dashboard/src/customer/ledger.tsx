@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { BookingText, OpenedCharge, negated } from '../shared/charge.js';
-import { OpeningRow } from '../shared/opening-row.js';
+import { ExpandableRow } from '../shared/expandable-row.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Choice, Money, TextField, Time, optionOf } from '../shared/parts.js';
@@ -97,7 +97,7 @@ function idOf(entry: Entry): string {
 function Row({ entry }: { readonly entry: Entry }) {
   const isCharge = entry.object === 'usage';
   return (
-    <OpeningRow
+    <ExpandableRow
       data={{ 'data-entry': idOf(entry) }}
       what={`charge ${idOf(entry)}`}
       columns={COLUMNS.length}
@@ -117,6 +117,6 @@ function Row({ entry }: { readonly entry: Entry }) {
       <td class="n">
         <Money usd={entry.balance_after_usd} />
       </td>
-    </OpeningRow>
+    </ExpandableRow>
   );
 }

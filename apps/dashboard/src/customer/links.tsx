@@ -20,7 +20,7 @@ export function ShareLink() {
       {isOpen && (
         <LinkDialog
           title="Share a read-only link"
-          whose="this key"
+          keyText="this key"
           clientUrl={gatewayUrl}
           make={(seconds) =>
             call('POST', '/v1/dashboard/links', { body: { expires_in_seconds: seconds } })

@@ -20,7 +20,7 @@ const credential = signal<string | undefined>(undefined);
 export const isSignedIn = computed(() => credential.value !== undefined);
 /** Whether a read-only link was opened. It shows the same figures but cannot change anything. */
 export const isLink = computed(() => credential.value?.startsWith(LINK_PREFIX) ?? false);
-/** Whether the tab keeps the key, so that it survives a visit to the provider's page. */
+/** Whether the tab keeps the key, so that it survives a visit to the payment page. */
 export const isKeptForTab = signal(false);
 /** Why the person has to sign in again. */
 export const signInMessage = signal<string | undefined>(undefined);

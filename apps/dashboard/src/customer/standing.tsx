@@ -24,7 +24,7 @@ interface Standing {
   readonly lastChangeAt: string;
 }
 
-type State = 'active' | 'used up' | 'suspended' | 'expired';
+type State = 'active' | 'used up' | 'disabled' | 'expired';
 
 export function StandingCard(props: {
   readonly isManager: boolean;
@@ -74,7 +74,7 @@ export function StandingCard(props: {
               <Figure name="Key expires">
                 {expiresAt === null ? 'never' : <DateOf iso={expiresAt} />}
               </Figure>
-              <Figure name="Last charge">
+              <Figure name="Last charge, or creation">
                 <Time iso={lastChangeAt} />
               </Figure>
             </dl>
@@ -111,7 +111,7 @@ function TopUpLink() {
 const TONES = {
   active: 'good',
   'used up': 'bad',
-  suspended: 'warning',
+  disabled: 'warning',
   expired: 'warning',
 } as const;
 
@@ -119,7 +119,8 @@ const ADVICE: Readonly<Record<State, string>> = {
   active: 'This key works.',
   'used up':
     'Requests are refused until credit is added. Ask your operator for a top-up; the key then works again at once.',
-  suspended: 'The operator has suspended this key. Requests are refused until it is resumed.',
+  disabled:
+    'Requests are refused although the balance is above zero: the operator has suspended this key, or a response cost more than the balance. Ask your operator.',
   expired: 'This key has expired. Ask your operator for a later date or a new key.',
 };
 
@@ -150,7 +151,7 @@ function exactBalance(text: string): string {
 
 function reasonOf(balanceUsd: string, expiresAt: string | null): State {
   if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) return 'expired';
-  return parseUsd(balanceUsd) <= 0n ? 'used up' : 'suspended';
+  return parseUsd(balanceUsd) <= 0n ? 'used up' : 'disabled';
 }
 
 function spentOf(sums: readonly Sent<'UsageSum'>[]): string {

@@ -16,7 +16,13 @@ export interface Change {
   readonly after: ComponentChildren;
 }
 
-export interface ActionProps<Value> {
+export interface DialogCallbacks {
+  /** Called after the change, so that the screen behind the dialog is loaded again. */
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+export interface ActionProps<Value> extends DialogCallbacks {
   readonly title: string;
   /** The fields, where there are any. Without them, the dialog begins with the question. */
   readonly fields?: ComponentChildren;
@@ -31,9 +37,6 @@ export interface ActionProps<Value> {
   readonly run: (actionId: string) => Promise<Answer<Value>>;
   /** The content that is shown after the change. */
   readonly done: (value: Value) => ComponentChildren;
-  /** Called after the change, so that the screen behind the dialog is loaded again. */
-  readonly onDone: () => void;
-  readonly onClose: () => void;
 }
 
 type Stage<Value> =

@@ -1,7 +1,7 @@
 /** Requests to the gateway. Each way in which a request can fail is a value. */
 
 export type Failure =
-  /** There is no answer, because the network or the gateway is down. */
+  /** There is no answer: the network or the gateway is down, or the call was aborted. */
   | { readonly kind: 'offline' }
   /** The credential is unknown, or is no longer valid. */
   | { readonly kind: 'unauthorized'; readonly message: string }
@@ -90,8 +90,9 @@ function messageOf(body: unknown): string | undefined {
 }
 
 /**
- * Whether the gateway lacks the setting that an endpoint needs, such as that of payments. Only for
- * endpoints without an id in the path: for others, status 404 can also mean an unknown id.
+ * Whether an endpoint is missing because the gateway is not configured for it, for example for
+ * payments. Only for endpoints without an id in the path: for others, status 404 can also mean an
+ * unknown id.
  */
 export function isNotConfigured(failure: Failure | undefined): boolean {
   return failure?.kind === 'refused' && failure.status === 404;
@@ -104,8 +105,8 @@ export interface Page<Item> {
 }
 
 /**
- * Returns a new id for an action, so that repeating the action changes nothing. Also works on plain
- * http, where browsers have no `crypto.randomUUID`.
+ * Returns a new id for an action. Sending the action again with the same id changes nothing. Also
+ * works on plain http, where browsers have no `crypto.randomUUID`.
  */
 export function newActionId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));

@@ -1,6 +1,7 @@
 /**
- * Calls of the endpoints of one port. Paths, parameters, bodies and results have the types of its
- * OpenAPI document. A member that an endpoint does not have is a type error.
+ * Calls of the endpoints of one API, for clients or for operators. Paths, parameters, bodies and
+ * results have the types of its OpenAPI document. A member that an endpoint does not have is a type
+ * error.
  */
 
 import type { Answer, Call } from './api.js';

@@ -3,12 +3,12 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 
-export function OpeningRow(props: {
+export function ExpandableRow(props: {
   /** An attribute of the row, for tests: `{ 'data-entry': id }`. */
   readonly data: Readonly<Record<`data-${string}`, string>>;
   /** The name of the details, for screen readers. */
   readonly what: string;
-  /** The `<td>` before the button. */
+  /** The `<td>` elements before the button. */
   readonly children: ComponentChildren;
   /** The number of columns of the whole table. */
   readonly columns: number;

@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from './actions.js';
+import type { DialogCallbacks } from './actions.js';
 import type { Answer } from './api.js';
 import { capChanges, capText, readCaps, useCapFields } from './key-parts.js';
 import type { KeyFacts } from './key-parts.js';
@@ -24,12 +25,7 @@ export interface KeyRequests {
   readonly changeCaps: (id: string, caps: CapChanges) => Promise<Answer<KeyFacts>>;
 }
 
-interface Ends {
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-}
-
-export interface KeyActionEnds extends Ends {
+export interface KeyDialogProps extends DialogCallbacks {
   readonly requests: KeyRequests;
 }
 
@@ -41,8 +37,8 @@ const SCOPES = [
 export function CreateKey({
   requests,
   withScope = false,
-  ...ends
-}: KeyActionEnds & { /** Whether the scope can be chosen. */ readonly withScope?: boolean }) {
+  ...callbacks
+}: KeyDialogProps & { /** Whether the scope can be chosen. */ readonly withScope?: boolean }) {
   const [name, setName] = useState('');
   const [scope, setScope] = useState<'use' | 'manage'>('use');
   const caps = useCapFields(undefined);
@@ -75,7 +71,7 @@ export function CreateKey({
         })
       }
       done={(created) => <NewCredential of={created} />}
-      {...ends}
+      {...callbacks}
     />
   );
 }
@@ -83,8 +79,8 @@ export function CreateKey({
 function NewCredential({ of }: { readonly of: Created }) {
   return of.api_key === null ? (
     <p>
-      This was done before, and the credential cannot be shown again. Rotate the key to get a new
-      one.
+      This request was carried out before, so the credential cannot be shown again. Rotate the key
+      to get a new one.
     </p>
   ) : (
     <>
@@ -98,7 +94,11 @@ function NewCredential({ of }: { readonly of: Created }) {
 
 const MOST_HOURS = 720;
 
-export function RotateKey({ of, requests, ...ends }: KeyActionEnds & { readonly of: KeyFacts }) {
+export function RotateKey({
+  of,
+  requests,
+  ...callbacks
+}: KeyDialogProps & { readonly of: KeyFacts }) {
   const [hours, setHours] = useState('24');
   const count = Number(hours);
   const isValid = /^\d+$/.test(hours.trim()) && count <= MOST_HOURS;
@@ -128,7 +128,7 @@ export function RotateKey({ of, requests, ...ends }: KeyActionEnds & { readonly 
       confirm="Rotate the key"
       run={(actionId) => requests.rotate(of.id, count * 3_600, actionId)}
       done={(rotated) => <NewCredential of={rotated} />}
-      {...ends}
+      {...callbacks}
     />
   );
 }
@@ -143,8 +143,8 @@ export function ChangeState({
   of,
   action,
   requests,
-  ...ends
-}: KeyActionEnds & { readonly of: KeyFacts; readonly action: StateChange }) {
+  ...callbacks
+}: KeyDialogProps & { readonly of: KeyFacts; readonly action: StateChange }) {
   const { title, after, danger } = STATES[action];
   return (
     <ActionDialog<KeyFacts>
@@ -158,12 +158,16 @@ export function ChangeState({
           "{changed.name}" is now {changed.state}.
         </p>
       )}
-      {...ends}
+      {...callbacks}
     />
   );
 }
 
-export function ChangeCaps({ of, requests, ...ends }: KeyActionEnds & { readonly of: KeyFacts }) {
+export function ChangeCaps({
+  of,
+  requests,
+  ...callbacks
+}: KeyDialogProps & { readonly of: KeyFacts }) {
   const { texts, fields, problem } = useCapFields(of.caps);
   const isUnchanged = capChanges(of.caps, texts).length === 0;
   return (
@@ -175,7 +179,7 @@ export function ChangeCaps({ of, requests, ...ends }: KeyActionEnds & { readonly
       confirm="Change the caps"
       run={() => requests.changeCaps(of.id, readCaps(of.caps, texts))}
       done={(changed) => <p>Caps now: {capText(changed.caps)}.</p>}
-      {...ends}
+      {...callbacks}
     />
   );
 }

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { ChangeCaps, ChangeState, RotateKey } from './key-actions.js';
-import type { KeyActionEnds } from './key-actions.js';
+import type { KeyDialogProps } from './key-actions.js';
 import { KeyCaps, KeyState } from './key-parts.js';
 import type { KeyFacts } from './key-parts.js';
 import { Money, Time } from './parts.js';
@@ -91,18 +91,18 @@ function actionsOn({ state }: KeyFacts, more: readonly KeyAction[]): readonly Ke
 /** The dialogs that the customer's page and the console share. */
 export function KeyDialog({
   acting,
-  ...ends
-}: KeyActionEnds & { readonly acting: ActingOn<KeyFacts> }) {
+  ...callbacks
+}: KeyDialogProps & { readonly acting: ActingOn<KeyFacts> }) {
   const { action, key } = acting;
   switch (action) {
     case 'caps':
-      return <ChangeCaps of={key} {...ends} />;
+      return <ChangeCaps of={key} {...callbacks} />;
     case 'rotate':
-      return <RotateKey of={key} {...ends} />;
+      return <RotateKey of={key} {...callbacks} />;
     case 'suspend':
     case 'resume':
     case 'revoke':
-      return <ChangeState action={action} of={key} {...ends} />;
+      return <ChangeState action={action} of={key} {...callbacks} />;
     case 'limits':
     case 'link':
       return null;

@@ -16,7 +16,7 @@ interface State<Item> {
   readonly of: string;
   readonly items: readonly Item[] | undefined;
   readonly failure: Failure | undefined;
-  /** The cursor of the page that is loading; `undefined` while no page is loading. */
+  /** The page that is loading; the first page has no cursor. `undefined` while none is loading. */
   readonly loading: { readonly cursor: string | undefined } | undefined;
   readonly next: string | undefined;
 }
@@ -45,9 +45,9 @@ export function usePages<Item>(
   const { loading } = state;
   useEffect(() => {
     if (loading === undefined) return;
-    const aborted = new AbortController();
-    void load(loading.cursor, aborted.signal).then((answer) => {
-      if (aborted.signal.aborted) return;
+    const controller = new AbortController();
+    void load(loading.cursor, controller.signal).then((answer) => {
+      if (controller.signal.aborted) return;
       setState((before) => {
         const items = before.of === of ? before.items : undefined;
         if (!answer.ok) {
@@ -70,7 +70,7 @@ export function usePages<Item>(
       });
     });
     return () => {
-      aborted.abort();
+      controller.abort();
     };
   }, [of, loading?.cursor, loading === undefined]);
   return {

@@ -32,14 +32,14 @@ function linkChanges(days: string): readonly Change[] {
 export function LinkDialog(props: {
   readonly title: string;
   /** The key as the texts name it, such as "this key". */
-  readonly whose: string;
+  readonly keyText: string;
   /** The address before the path of the link; empty if this page does not know it. */
   readonly clientUrl: string;
   readonly make: (expiresInSeconds: number, actionId: string) => Promise<Answer<Link>>;
   readonly onClose: () => void;
   readonly onDone: () => void;
 }) {
-  const { title, whose, clientUrl, make, ...ends } = props;
+  const { title, keyText, clientUrl, make, ...callbacks } = props;
   const [days, setDays] = useState('30');
   return (
     <ActionDialog<Link>
@@ -50,7 +50,7 @@ export function LinkDialog(props: {
           inputMode="numeric"
           value={days}
           onValue={setDays}
-          hint={`1 to 366. It ends earlier when ${whose} is rotated or revoked.`}
+          hint={`1 to 366. It ends earlier when ${keyText} is rotated or revoked.`}
         />
       }
       problem={daysProblem(days)}
@@ -67,7 +67,7 @@ export function LinkDialog(props: {
           </p>
         </>
       )}
-      {...ends}
+      {...callbacks}
     />
   );
 }

@@ -89,7 +89,9 @@ function StatementTable({ statement }: { readonly statement: StatementOfMonth })
   return (
     <TableFrame label="Lines of the statement">
       <table class="statement">
-        <caption>The lines between the balances add up to the last digit. Days are in UTC.</caption>
+        <caption>
+          The opening balance and all lines add up exactly to the closing balance. Days are in UTC.
+        </caption>
         <thead>
           <tr>
             <th scope="col">Day</th>

@@ -23,7 +23,7 @@ export function Tabs(props: {
   useLayoutEffect(() => {
     const open = strip.current?.querySelector('[aria-current]')?.getBoundingClientRect();
     if (strip.current === null || open === undefined) return;
-    // In a narrow window the strip is wider than the window, and would hide the open part's name.
+    // In a narrow window the links do not all fit. Scrolls that of the open part to the middle.
     const { left, width } = strip.current.getBoundingClientRect();
     strip.current.scrollLeft += open.left - left - (width - open.width) / 2;
   }, [current?.path]);

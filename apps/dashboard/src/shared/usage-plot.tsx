@@ -37,7 +37,7 @@ const counts = new Intl.NumberFormat();
 export function UsagePlot(props: {
   readonly days: readonly string[];
   readonly sums: readonly DayModelSum[];
-  /** The field for the number of days. */
+  /** More fields beside that of the measure, such as the number of days. */
   readonly controls: ComponentChildren;
 }) {
   const { days, sums, controls } = props;

@@ -1,4 +1,4 @@
-/** Chromium without a window, and pages that record errors and forbidden requests. */
+/** Headless Chromium, and pages that record errors and forbidden requests. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 /** The built pages. `npm test` builds before it tests. */
 export const PAGES_DIR = join(__dirname, '../../dist');
 
-/** Arguments that keep Chromium from calling Google's services. */
+/** Chromium runs without its sandbox, and does not call Google's services. */
 const ARGUMENTS = [
   '--no-sandbox',
   '--disable-quic',
@@ -43,24 +43,24 @@ export const LOOKS: readonly Look[] = [
   { width: 1280, theme: 'dark' },
 ];
 
-export interface Window extends Look {
+export interface PageOptions extends Look {
   readonly cookie?: string;
   /** Another origin that the page may open, such as that of a payment provider's page. */
   readonly leadsTo?: string;
 }
 
-let windows = 0;
+let pages = 0;
 
-/** Opens a separate window, which shares nothing with others, not even the client's address. */
+/** Opens a page that shares nothing with others, not even the client's address. */
 export async function openPage(
   browser: Browser,
   url: string,
-  { width, theme, cookie, leadsTo }: Window = { width: 1280, theme: 'light' },
+  { width, theme, cookie, leadsTo }: PageOptions = { width: 1280, theme: 'light' },
 ): Promise<WatchedPage> {
-  windows += 1;
+  pages += 1;
   const context = await browser.newContext({
     extraHTTPHeaders: {
-      'x-forwarded-for': `10.0.${String(windows >> 8)}.${String(windows & 255)}`,
+      'x-forwarded-for': `10.0.${String(pages >> 8)}.${String(pages & 255)}`,
     },
     viewport: { width, height: 900 },
     colorScheme: theme,
@@ -95,7 +95,7 @@ export async function openPage(
   return { page, context, problems };
 }
 
-/** Signs in to the console without a window. @returns the cookie of the session */
+/** Signs in to the console without the browser. @returns the cookie of the session */
 export async function consoleCookie(consoleUrl: string, token: string): Promise<string> {
   const response = await fetch(`${consoleUrl}session`, {
     method: 'POST',
@@ -164,7 +164,10 @@ export async function axeFindings({ page, context }: WatchedPage): Promise<reado
   return result.value as readonly string[];
 }
 
-/** By how much the page is wider than its window. Parts that scroll in a frame are not counted. */
+/**
+ * By how much the page is wider than its window. Content that scrolls within its own element is not
+ * counted.
+ */
 export function overflow(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
 }

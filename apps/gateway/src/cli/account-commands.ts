@@ -110,13 +110,13 @@ export function addAccounts(accounts: Command): void {
       .description('change the name, id, metadata or low-balance threshold of an account'),
   )
     .option('--name <name>', 'a name for people to read')
-    .option('--external-id <id>', 'your own id for the account; none removes it')
+    .option('--external-id <id>', 'your own id for the account, or "none" to remove it')
     .option(
       '--metadata <name=value>',
       'a metadata pair; the pairs given replace all earlier ones',
       pair,
     )
-    .option('--low-balance <usd>', 'write an event when the balance falls to this; none stops it')
+    .option('--low-balance <usd>', 'write an event when the balance falls to this, or "none"')
     .action((accountId: string, options: UpdateOptions) =>
       run(
         options,

@@ -8,7 +8,7 @@ import { showProgress } from './progress.js';
 const POLL_MS = 500;
 
 /**
- * A running gateway audits as a job, which has no time limit. If no gateway is running, this
+ * If `ADMIN_URL` is set, the gateway there audits as a job, which has no time limit. Otherwise this
  * process audits.
  */
 export async function auditWithProgress(

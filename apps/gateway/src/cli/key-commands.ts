@@ -86,7 +86,7 @@ function withRules(command: Command): Command {
     .option('--concurrency <n>', 'requests in flight at once', integer)
     .option('--burst <n>', 'requests at once after a pause', integer)
     .option('--requests-per-minute <n>', 'sustained rate', integer)
-    .option('--cap-day <usd>', 'the most it may spend per UTC day; none removes the cap')
+    .option('--cap-day <usd>', 'the most it may spend per UTC day, or "none" for no cap')
     .option('--cap-week <usd>', 'the most it may spend per week, from Monday')
     .option('--cap-month <usd>', 'the most it may spend per month')
     .option('--cap-total <usd>', 'the most it may spend in total')
@@ -94,7 +94,7 @@ function withRules(command: Command): Command {
     .option('--scope <scope>', 'use, or manage: also manages the keys of its account')
     .option(
       '--metadata <name=value>',
-      'a pair to search by, all earlier pairs are replaced; repeat it for more',
+      'a pair to search by; repeat it for more. An update replaces all pairs that the key has',
       pair,
     );
 }
@@ -122,7 +122,7 @@ export function addKeys(keys: Command): void {
     .option('--after <cursor>', 'continue after the previous page')
     .option('--account <account_id>', 'only keys of this account')
     .option('--name <text>', 'only keys whose name or hint contains this text')
-    .option('--external-id <id>', 'only keys with this id of your own')
+    .option('--external-id <id>', 'only keys with this external id')
     .option('--metadata <name=value>', 'only keys with this metadata pair', pair)
     .option('--pepper <which>', 'previous: only keys that need KEY_PEPPER_PREVIOUS')
     .action((options: ListOptions) =>
@@ -225,7 +225,7 @@ function addCreation(keys: Command): void {
     .option('--promotional', 'the first credit is a gift, not paid for')
     .option('--credit-expires-at <time>', 'when the unused part of the first credit expires', time)
     .option('--expires-at <time>', 'such as 2026-12-31T23:59:59Z', time)
-    .option('--id <id>', 'id of this creation: repeating it creates nothing')
+    .option('--id <id>', 'id of this creation: repeating it never creates a second key')
     .action((options: CreateOptions) =>
       run(
         options,
@@ -258,7 +258,7 @@ function addUpdate(keys: Command): void {
     ),
   )
     .option('--name <name>', 'a name for people to read')
-    .option('--external-id <id>', 'your own id for the key; none removes it')
+    .option('--external-id <id>', 'your own id for the key, or "none" to remove it')
     .option('--expires-at <time>', 'such as 2026-12-31T23:59:59Z; none for no expiry', time)
     .action((keyId: string, options: UpdateOptions) =>
       run(

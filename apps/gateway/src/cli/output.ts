@@ -64,7 +64,8 @@ export function orderOption(): Option {
 }
 
 export function integer(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('must be a whole number.');
+  if (!/^\d{1,9}$/.test(text))
+    throw new InvalidArgumentError('must be a whole number from 0 to 999999999.');
   return Number(text);
 }
 
@@ -88,7 +89,10 @@ export function orNone(text: string | undefined): string | null | undefined {
   return text === 'none' ? null : text;
 }
 
-/** Reads `all` as `null`. Like {@link orNone}, it is not a parser of an option. */
+/**
+ * Reads names separated by commas, and `all` as `null`. Like {@link orNone}, it is not a parser of
+ * an option.
+ */
 export function names(text: string | undefined): string[] | null | undefined {
   if (text === 'all') return null;
   return text?.split(',').map((name) => name.trim());

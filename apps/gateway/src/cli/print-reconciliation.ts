@@ -7,7 +7,7 @@ type Reconciliation = OperationOutput<'reconcileProvider'>;
 type Difference = Reconciliation['differences'][number];
 
 export function printProviderReconciliation(report: Reconciliation): string {
-  const verdict = report.is_within_tolerance ? 'within the tolerance' : 'DIFFERENT';
+  const verdict = report.is_within_tolerance ? 'within the tolerance' : 'NOT within the tolerance';
   const summary = pairs({
     days: `${report.from} until ${report.until}`,
     compared: `${String(report.compared)} items`,
@@ -27,7 +27,7 @@ function printDifference({ day, model, items, requests, has_more }: Difference):
     '>ledger',
     '>provider (USD)',
     '>ledger (USD)',
-    '>worth (USD)',
+    '>difference (USD)',
   ];
   const rows = items.map((item) => [
     item.item,

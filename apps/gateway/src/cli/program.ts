@@ -1,4 +1,7 @@
-/** The tree of commands. This file only parses and prints; the work is done in `operations/`. */
+/**
+ * The tree of commands. Most only parse and print; their work is done in `operations/`. `migrate`,
+ * `ledger export` and `ledger backup` open the ledger themselves.
+ */
 
 import { Argument, Command, Option } from 'commander';
 import { version } from '../../package.json';
@@ -88,7 +91,7 @@ export function createProgram(): Command {
   const models = program.command('models').description('the offered models and their prices');
   models
     .command('diff')
-    .description('name the models that the upstream offers and the price table lacks')
+    .description('compare the price table with the models that the upstream offers')
     .option('--json', 'print JSON')
     .action((options: OutputOptions) =>
       run(options, (call) => call('compareModels', {}), printModelsDiff),
@@ -236,7 +239,10 @@ interface AuditOptions extends OutputOptions {
 function addLedger(ledger: Command): void {
   withFormats(ledger.command('list').description('list entries, newest first'))
     .option('--account <account_id>', 'only those of this account')
-    .option('--key <key_id>', 'only charges of this key, and the other entries of its account')
+    .option(
+      '--key <key_id>',
+      'only charges of this key, and the entries of its account that are not charges',
+    )
     .option('--kind <kind>', 'charge, top_up, adjustment or expiry')
     .option('--model <model>', 'only charges of this model')
     .option('--from <time>', 'only entries from this time or day on, such as 2026-01-01', time)

@@ -1,4 +1,7 @@
-/** `gateway reconcile`: the comparison of the ledger with the provider's reports, and of a log. */
+/**
+ * `gateway reconcile`: compares the ledger with the provider's reports, and searches a log for
+ * requests that explain the differences.
+ */
 
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
@@ -28,7 +31,7 @@ type Difference = Reconciliation['differences'][number];
 export function addReconcile(command: Command): void {
   withJson(
     command.description(
-      "compare the ledger with the provider's usage and cost reports; exits with 1 on a difference",
+      "compare the ledger with the provider's usage and cost reports; exits with 1 beyond the tolerance",
     ),
   )
     .requiredOption('--from <day>', 'from this UTC day on, such as 2026-11-01', checkedBy(day))
@@ -94,7 +97,9 @@ function checkedBy(schema: z.ZodType): (text: string) => string {
   };
 }
 
-/** Whether the command or the configuration is at fault. A difference is not such an error. */
+/**
+ * Whether the command or the configuration is at fault. Then it exits with 2; 1 is a difference.
+ */
 function isBadInput(error: unknown): boolean {
   return error instanceof OperationError && (error.status === 400 || error.status === 404);
 }

@@ -92,7 +92,7 @@ function banner(gateway: RunningGateway, config: Config, demoKey: string | undef
     config.databaseUrl === undefined
       ? `  Ledger:    embedded, ${join(config.dataDir, 'ledger.db')}: every charge is written to disk before it is confirmed`
       : '  Ledger:    PostgreSQL',
-    `  Limits:    ${limitsOf(config)}`,
+    `  Limits:    ${limiterOf(config)}`,
     ...(config.workers === 1 ? [] : [`  Workers:   ${String(config.workers)} processes`]),
     ...(adminUrl === ''
       ? []
@@ -140,7 +140,7 @@ function pageLines({ url, adminUrl }: RunningGateway, { pagesDir }: Config): rea
   ];
 }
 
-function limitsOf({ redisUrls }: Config): string {
+function limiterOf({ redisUrls }: Config): string {
   if (redisUrls.length === 0) return 'in memory';
   return redisUrls.length === 1 ? 'Redis' : 'Redis Cluster';
 }

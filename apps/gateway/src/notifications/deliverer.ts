@@ -1,6 +1,7 @@
 /**
- * Delivers events as webhooks: at least once each, in order for each account. The ledger's database
- * is the queue, so nothing is lost when this process ends, and several processes share the work.
+ * Delivers events as webhooks: at least once each, unless all attempts fail, and in order for each
+ * account. The ledger's database is the queue, so nothing is lost when this process ends, and
+ * several processes share the work.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -66,8 +67,7 @@ export function startDeliverer(parts: DelivererParts): Deliverer {
   let isStopping = false;
   let isFailing = false;
   /**
-   * Whether an attempt has ended since the last read, because its account may then have another
-   * event.
+   * Whether an attempt has ended since the last pause. Its account may then have another event.
    */
   let isDue = false;
   let wake = (): void => undefined;
@@ -86,7 +86,8 @@ export function startDeliverer(parts: DelivererParts): Deliverer {
     try {
       const events = await store.takeDueEvents({ limit, leaseMs });
       isFailing = false;
-      // If this process was paused for longer, another one may have taken these events.
+      // If the answer took long, for example because this process was paused, the lease may end
+      // during the attempts, and another process may take these events.
       const isLate = performance.now() - askedAt > leaseMs / 2;
       return isLate ? [] : events;
     } catch (error) {

@@ -1,6 +1,7 @@
 /**
- * Writes the event `upstream.refused` when the upstream refuses the operator's credential or bill:
- * at most one an hour from each process, however many requests it refuses.
+ * Writes the event `upstream.refused` when the upstream refuses requests because of the operator's
+ * credential, billing or spend limit: at most one an hour from each process, however many requests
+ * it refuses.
  */
 
 import type { Logger } from 'pino';

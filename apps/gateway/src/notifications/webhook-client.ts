@@ -91,7 +91,7 @@ function outcomeOf(status: number): SendOutcome {
 
 function reasonOf(error: unknown): string {
   if (error instanceof PrivateAddressError) return error.message;
-  return `the receiver cannot be reached: ${errorCode(error) ?? 'unknown error'}`;
+  return `no valid response from the receiver: ${errorCode(error) ?? 'unknown error'}`;
 }
 
 function failed(reason: string): SendOutcome {

@@ -7,7 +7,7 @@ import {
   accountId,
   after,
   amountUsd,
-  bookingId,
+  idempotencyId,
   externalId,
   listOrder,
   metadata,
@@ -20,7 +20,7 @@ import {
   signedAmountUsd,
 } from './fields.js';
 import { firstCreditFields, firstCreditOf, firstCreditView } from './first-credit.js';
-import { createdOf, cursorBehind, refusingTakenIds } from './keys.js';
+import { createdOf, cursorAfter, refusingTakenIds } from './keys.js';
 import { OperationError, conflict, list, notFound, operation } from './operation.js';
 import { STATEMENT_FORMATS, statementFormat } from './statement-formats.js';
 import { readStatement } from './statement.js';
@@ -39,7 +39,7 @@ export const accountOperations = {
       metadata: metadata.optional(),
       low_balance_usd: amountUsd.optional(),
       ...firstCreditFields,
-      idempotency_key: bookingId.optional(),
+      idempotency_key: idempotencyId.optional(),
     }),
     async run(input, { store, lowBalance, by }) {
       const credit = firstCreditOf(input);
@@ -81,7 +81,7 @@ export const accountOperations = {
         externalId: external_id,
         metadata: pairs,
       });
-      return list(accounts.map(accountView), cursorBehind(accounts, page));
+      return list(accounts.map(accountView), cursorAfter(accounts, page));
     },
   }),
 
@@ -133,7 +133,7 @@ export const accountOperations = {
     right: 'change',
     input: z.strictObject({
       account_id: accountId,
-      adjustment_id: bookingId,
+      adjustment_id: idempotencyId,
       amount_usd: signedAmountUsd,
       reason: z.enum(['refund', 'chargeback', 'correction', 'goodwill', 'write_off']),
       note: note.optional(),
@@ -178,7 +178,7 @@ export const accountOperations = {
       .strictObject({
         account_id: accountId,
         to_account_id: accountId,
-        transfer_id: bookingId,
+        transfer_id: idempotencyId,
         amount_usd: amountUsd,
         note: note.optional(),
       })

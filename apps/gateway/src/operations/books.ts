@@ -1,7 +1,7 @@
 /**
  * The books of a month, for each account and in all: the opening balance, credits, adjustments,
- * expired credit, charges and the closing balance. Every figure is a sum of ledger entries, so they
- * add up to the last digit.
+ * expired credit, charges and the closing balance. Every figure is an exact sum of ledger entries
+ * or, for charges, of sums of usage, so they add up to the last digit.
  */
 
 import { z } from 'zod';

@@ -70,8 +70,8 @@ export const day = z.iso
   .refine(isStorableTime, STORABLE_TIME_RULE);
 
 export const name = line.trim().min(1).max(200);
-/** Chosen by the caller. The same id never books twice. */
-export const bookingId = z
+/** Chosen by the caller. A request that repeats an id changes nothing. */
+export const idempotencyId = z
   .string()
   .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 characters of A-Z a-z 0-9 _ . : -');
 export const note = line.trim().min(1).max(500);

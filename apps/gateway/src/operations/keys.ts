@@ -8,7 +8,7 @@ import {
   accountId,
   after,
   amountUsd,
-  bookingId,
+  idempotencyId,
   capsOf,
   externalId,
   keyId,
@@ -51,7 +51,7 @@ export const keyOperations = {
         account_metadata: metadata.optional(),
         low_balance_usd: amountUsd.optional(),
         ...firstCreditFields,
-        idempotency_key: bookingId.optional(),
+        idempotency_key: idempotencyId.optional(),
       })
       .refine(
         (input) => input.account_id === undefined || input.account_external_id === undefined,
@@ -111,7 +111,9 @@ export const keyOperations = {
       name: name.optional(),
       external_id: externalId.optional(),
       metadata: metadataQuery.optional(),
-      /** `previous`: only keys that need the pepper before `KEY_PEPPER` and are not revoked. */
+      /**
+       * `previous`: only keys in use whose credential is still hashed under the previous pepper.
+       */
       pepper: z.enum(['previous']).optional(),
     }),
     async run({ account_id, name: part, external_id, ...input }, { store }) {
@@ -124,7 +126,7 @@ export const keyOperations = {
         metadata: pairs,
         pepper,
       });
-      return list(keys.map(keyView), cursorBehind(keys, page));
+      return list(keys.map(keyView), cursorAfter(keys, page));
     },
   }),
 
@@ -192,7 +194,7 @@ export const keyOperations = {
         .min(0)
         .max(30 * 86_400)
         .default(0),
-      idempotency_key: bookingId.optional(),
+      idempotency_key: idempotencyId.optional(),
     }),
     run: ({ key_id, grace_seconds, idempotency_key }, context) =>
       rotated(key_id, { graceMs: grace_seconds * 1_000, rotationId: idempotency_key }, context),
@@ -246,7 +248,7 @@ export const keyOperations = {
     right: 'credit',
     input: z.strictObject({
       key_id: keyId,
-      top_up_id: bookingId,
+      top_up_id: idempotencyId,
       amount_usd: amountUsd,
       source: creditSource,
       expires_at: time.optional(),
@@ -262,7 +264,7 @@ export const keyOperations = {
     right: 'credit',
     input: z.strictObject({
       account_id: accountId,
-      top_up_id: bookingId,
+      top_up_id: idempotencyId,
       amount_usd: amountUsd,
       source: creditSource,
       expires_at: time.optional(),
@@ -351,7 +353,8 @@ export async function rotated(
 }
 
 /**
- * @param accountField - The field with the operator's own id of the new account.
+ * @param accountField - The field that held the external id for the new account. The error names it
+ * if that id is taken.
  * @throws {OperationError} unless this request or an earlier one created the account or key
  */
 export function createdOf(
@@ -384,8 +387,12 @@ export async function refusingTakenIds<Result>(
   }
 }
 
-/** @returns `undefined` for the last page */
-export function cursorBehind(
+/**
+ * The cursor of the page after these records.
+ *
+ * @returns `undefined` if the page is not full, so that no other can follow
+ */
+export function cursorAfter(
   records: readonly Parameters<typeof listCursorOf>[1][],
   { limit, order }: { readonly limit: number; readonly order: ListOrder },
 ): string | undefined {

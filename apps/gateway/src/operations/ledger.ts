@@ -16,7 +16,7 @@ export const WITNESS_BATCH = 200;
 
 const number = z
   .string()
-  .regex(/^\d{1,18}$/, 'must be a number')
+  .regex(/^\d{1,18}$/, 'must be the next_cursor of the previous page')
   .transform(BigInt);
 
 /** Some of these dimensions, separated by commas. */

@@ -8,7 +8,7 @@ import { centsFromUnits, unitsFromCents } from '../payments/cents.js';
 import type { Known } from '../payments/payment-ledger.js';
 import type { Payments } from '../payments/payments.js';
 import { MAX_REDEMPTIONS, createPromoCode, listPromoCodes } from '../payments/promo-codes.js';
-import { accountId, amountUsd, bookingId, pageSize, time } from './fields.js';
+import { accountId, amountUsd, idempotencyId, pageSize, time } from './fields.js';
 import { OperationError, conflict, list, notFound, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
 import {
@@ -90,7 +90,7 @@ export const paymentOperations = {
       account_id: accountId,
       amount_usd: amountUsd,
       /** Chosen by the caller. The same id starts only one payment. */
-      request_id: bookingId,
+      request_id: idempotencyId,
     }),
     async run({ account_id, amount_usd, request_id }, context) {
       const payments = paymentsOf(context);
@@ -117,7 +117,7 @@ export const paymentOperations = {
         }),
       );
       if (started.outcome === 'conflict') {
-        throw conflict('request_id', 'was used before for another amount');
+        throw conflict('request_id', 'was used before for another amount or return address');
       }
       return paymentView(started.payment);
     },
@@ -130,7 +130,7 @@ export const paymentOperations = {
     input: z.strictObject({
       payment_id: paymentId,
       /** Chosen by the caller. The same id refunds only once. */
-      refund_id: bookingId,
+      refund_id: idempotencyId,
       amount_usd: amountUsd,
     }),
     async run({ payment_id, refund_id, amount_usd }, context) {
@@ -236,7 +236,7 @@ async function reachingProvider<Result>(work: () => Promise<Result>): Promise<Re
   } catch (error) {
     if (!(error instanceof PaymentProviderError)) throw error;
     if (error.reason === 'reused')
-      throw conflict('refund_id', 'was used before for another amount');
+      throw conflict('refund_id', 'was used before for another amount or return address');
     throw new OperationError(503, 'api_error', `payments: ${error.message}`);
   }
 }

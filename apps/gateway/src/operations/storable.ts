@@ -3,8 +3,8 @@
 import { z } from 'zod';
 
 /**
- * A column cannot store NUL, nor half of a surrogate pair, which would be stored as another
- * character. Other control characters would break lines of logs and tables.
+ * PostgreSQL cannot store NUL. An unpaired surrogate would be stored as another character. Other
+ * control characters would break lines of logs and tables.
  */
 export const line = z
   .string()

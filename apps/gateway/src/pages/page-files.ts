@@ -54,7 +54,7 @@ const NO_PAGES = 'none';
 /**
  * @param folder - The folder that contains all pages. `undefined`: that of the package
  * `@gateway/dashboard`; `none`: no pages.
- * @returns `undefined` if the page is not built; the log says so.
+ * @returns `undefined` for `none`, or if the package's page is not built, which is logged.
  * @throws {ConfigError} The given folder does not contain the page.
  */
 export function loadPage(

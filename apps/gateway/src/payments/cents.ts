@@ -7,7 +7,9 @@ export function unitsFromCents(cents: number): bigint {
   return BigInt(cents) * UNITS_PER_CENT;
 }
 
-/** @returns `undefined` for an amount that is not whole cents, or too large for a provider */
+/**
+ * @returns `undefined` for an amount that is not whole cents, or too large to be exact as a number
+ */
 export function centsFromUnits(units: bigint): number | undefined {
   const cents = units / UNITS_PER_CENT;
   const isWhole = cents * UNITS_PER_CENT === units && cents <= BigInt(Number.MAX_SAFE_INTEGER);

@@ -1,5 +1,5 @@
 /**
- * The ledger entries that a fact about money implies. Booking writes them, the comparison looks for
+ * The ledger entries that a fact about money implies. Booking writes them, reconciliation looks for
  * them, and an unbooked fact is settled once the ledger has them.
  */
 

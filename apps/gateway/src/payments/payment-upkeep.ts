@@ -1,7 +1,8 @@
 /**
  * Regular work for payments while the gateway serves: compares the provider with the ledger at the
- * start and every hour, and runs auto top-ups. It runs in the process that owns the ledger; with
- * PostgreSQL it runs in each replica, and nothing is booked or charged twice.
+ * start and every hour, books what the ledger lacks, and runs auto top-ups. It runs in the process
+ * that owns the ledger; with PostgreSQL it runs in each replica, and nothing is booked or charged
+ * twice.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,7 +33,8 @@ export function startPaymentUpkeep(payments: Payments, log: Logger): PaymentUpke
     const until = new Date();
     const range = { from: new Date(until.getTime() - rangeMs), until };
     const { compared, missing } = await payments.reconcile(range, 'apply');
-    if (missing.length > 0) log.warn({ compared, missing }, 'payments were missing');
+    if (missing.length > 0)
+      log.warn({ compared, missing }, 'the ledger lacked payments, refunds or disputes');
   }
 
   async function attempt(what: string, work: () => Promise<void>): Promise<void> {

@@ -114,7 +114,7 @@ export function createPayments(parts: PaymentParts) {
       readonly before: bigint | undefined;
       readonly limit: number;
     }): Promise<readonly Known<'unbooked_payment'>[]> => listUnbooked(ledger, page),
-    /** `undefined` while the ledger does not have it. */
+    /** `undefined` while the ledger has no credit for the payment. */
     async moneyOf({ data }: Known<'payment'>): Promise<PaymentMoney | undefined> {
       const id = data.provider_payment_id;
       return id === null ? undefined : readPaymentMoney(ledger, provider.name, id);

@@ -66,8 +66,8 @@ export type RedemptionOutcome =
       readonly creditExpiresAt: Date | undefined;
     }
   /**
-   * This is also the outcome for a code that has expired or is used up, so that guessing reveals
-   * nothing.
+   * The code is unknown, has expired or is used up. The outcome is the same, so that guessing
+   * reveals nothing.
    */
   | { readonly outcome: 'refused' };
 

@@ -27,7 +27,10 @@ export type UnbookedReason =
 /** Documents that are read at a time. */
 const BATCH = 100;
 
-/** Keeps a fact. If it is kept already, adds what is new. */
+/**
+ * Keeps a fact. If it is kept already, updates its reason and adds new entries. A refund or dispute
+ * of an unbooked payment is also noted on that payment.
+ */
 export async function keepUnbooked(
   ledger: PaymentLedger,
   provider: string,
@@ -116,7 +119,8 @@ async function unsettledOf(
   return kept.filter(({ data }) => {
     if (isBooked(data, entries)) return false;
     if (data.fact === 'paid') return !isPaidBack(data);
-    // A refund of money that no account got changes no balance, and has nothing to book.
+    // If the payment was paid back in full before it was booked, its refunds have nothing to book.
+    // Until then the payment may still be booked, and its refunds with it.
     const payment = payments.get(data.provider_payment_id);
     return payment === undefined || isBooked(payment, entries) || !isPaidBack(payment);
   });

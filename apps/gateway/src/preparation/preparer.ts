@@ -19,8 +19,8 @@ export interface RequestPreparer {
   /**
    * @param job.body - Do not use it after the call: its memory may have been transferred to another
    * thread.
-   * @param keyId - A key has at most one request at a time in the worker thread, so that other keys
-   * get their turn.
+   * @param keyId - At most one request of a key waits for the worker thread or runs in it, so that
+   * other keys get their turn.
    */
   prepare(job: PreparationJob, keyId: string): Preparation | Promise<Preparation>;
   close(): Promise<void>;
@@ -44,7 +44,7 @@ const IDLE_TIMEOUT_MS = 30_000;
 const THREAD_MEGABYTES = 64;
 const MEGABYTES_PER_BODY_MEGABYTE = 10;
 
-/** A retry of the same body would need the same amount of memory. */
+/** Has a status that clients do not retry, because the same body would need the same memory. */
 const TOO_MUCH_MEMORY: Refusal = {
   status: 413,
   type: 'request_too_large',

@@ -3,8 +3,8 @@
  * with the provider. Members that address objects of that account are refused, and so are features
  * that cost more than tokens, unless the operator allows them. See docs/decisions/0007.
  *
- * Every object of a request is visited, at any depth, except inside the members that the provider's
- * own types declare as free-form data ({@link FREE_FORM}). A rule therefore applies wherever its
+ * Every object of a request is visited, at any depth, except inside the members of
+ * {@link FREE_FORM}. A rule therefore applies wherever its
  * value can occur, even in places that a later version of the API adds.
  * `test/upstream-places.test.ts` compares the rules and the free-form members with the types of the
  * provider's SDK.
@@ -16,9 +16,9 @@ import { isGiven, readScalar } from './native-fields.js';
 import type { FoundMember } from './native-fields.js';
 
 /**
- * Members whose contents are the client's own data: tool inputs and schemas, and the caller of a
- * tool. They may contain anything, even names like those below, and the provider does not interpret
- * them.
+ * Members that are skipped, wherever they are: tool inputs and schemas, and the trigger of a
+ * fallback, which the provider's types declare as free-form; and the caller of a tool. They may
+ * contain anything, even names like those below.
  */
 export const FREE_FORM: ReadonlySet<string> = new Set([
   'input',
@@ -113,7 +113,7 @@ export function familyOf(type: string): string {
   return /_\d{8}$/.test(type) ? type.slice(0, -'_20250305'.length) : type;
 }
 
-// --- Anywhere within messages, system, tools and context management ---------------------------
+// --- Anywhere within the members of the root ---------------------------------------------------
 
 /** Receives the findings from all objects. Paths are only valid during the call. */
 export interface ObjectVisitor {

@@ -14,7 +14,7 @@ export interface ComparedItem {
   readonly ledgerCost: bigint;
   /**
    * The worth of the difference: the difference of the costs or that of the tokens at their price,
-   * whichever is larger. `undefined` for tokens of a model without a price.
+   * whichever is larger. `undefined` if only the tokens differ, and their model has no price.
    */
   readonly worth: bigint | undefined;
 }
@@ -28,7 +28,7 @@ export interface ComparedModel {
 }
 
 export interface UsageComparison {
-  /** How many items of a day and a model were compared. */
+  /** How many combinations of day, model and item were compared. */
   readonly compared: number;
   readonly providerCost: bigint;
   /** The charged amounts, without the amounts that were written off. */
@@ -37,7 +37,9 @@ export interface UsageComparison {
   readonly models: readonly ComparedModel[];
 }
 
-/** The part of the ledger's charges that no balance covered. The provider bills this part, too. */
+/**
+ * The part of the usage that was not charged, because of a balance or a cap. The provider bills it.
+ */
 export const WRITTEN_OFF = 'written_off';
 
 export interface ComparedSources {
@@ -47,7 +49,7 @@ export interface ComparedSources {
   readonly ledger: readonly UsageSum[];
   /** The name that the ledger has for a model, given that name or an alias. */
   readonly nameOf: (model: string) => string;
-  /** The rates at the end of a day, for tokens that the ledger does not have. */
+  /** The rates at the end of a day, at which a difference in tokens is valued. */
   readonly ratesOf: (model: string, day: string) => SettledRates | undefined;
 }
 

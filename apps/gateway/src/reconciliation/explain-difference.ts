@@ -37,7 +37,7 @@ export interface Explanation {
   readonly has_more: boolean;
 }
 
-/** A request takes at most this long, so it may begin on the day before its charge. */
+/** Requests are assumed to take at most this long: one may begin on the day before its charge. */
 export const IN_FLIGHT_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 /** The most requests that are listed: enough to see the cause. */

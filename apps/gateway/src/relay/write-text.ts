@@ -9,7 +9,7 @@ const scratch = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**
  * The form in which Node writes a piece most cheaply with the encoding `latin1`: ASCII text as it
- * is, because Node joins it with the head; other text as UTF-8 bytes. If Node got such a text, it
+ * is, because Node joins it with the head; other text as UTF-8 bytes. Given it as a string, Node
  * would count its bytes, reserve three bytes per character, and only then encode it.
  */
 export function encoded(piece: Uint8Array | string): Uint8Array | string {
@@ -29,8 +29,8 @@ const MAX_JOINED_BYTES = 15_000;
  * @param body - as {@link encoded} returns it
  */
 export function endWithBody(res: ServerResponse, body: Uint8Array | string): void {
-  const isText = typeof body === 'string' || body.length > MAX_JOINED_BYTES;
-  const joinable = isText
+  const isSentAsItIs = typeof body === 'string' || body.length > MAX_JOINED_BYTES;
+  const joinable = isSentAsItIs
     ? body
     : Buffer.from(body.buffer, body.byteOffset, body.length).toString('latin1');
   res.end(joinable, 'latin1');

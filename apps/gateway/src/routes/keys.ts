@@ -9,7 +9,7 @@ import type { Actor, KeyRecord } from '@gateway/balance-store';
 import { addressGroup } from '../client-address.js';
 import {
   capsOf,
-  bookingId,
+  idempotencyId,
   keyId,
   keyRules,
   limitsOf,
@@ -64,7 +64,7 @@ export const listQuery = z.strictObject({
   after: keyId.optional(),
 });
 
-/** The key that makes the request and may manage keys, and the input of the request. */
+/** A request of a key that may manage keys, and the actor of its changes. */
 interface Managed {
   readonly key: KeyRecord;
   readonly req: Request;
@@ -224,7 +224,7 @@ function repetitionOf(
   req: Request,
   { accountId }: KeyRecord,
 ): { readonly id: string | undefined } | { readonly refusal: Refusal } {
-  const given = bookingId.optional().safeParse(req.headers['idempotency-key']);
+  const given = idempotencyId.optional().safeParse(req.headers['idempotency-key']);
   if (!given.success) {
     const problem = given.error.issues[0]?.message ?? '';
     return { refusal: badRequest(`idempotency-key: ${problem}`, 'idempotency-key') };

@@ -10,7 +10,7 @@ import type { Actor, KeyRecord } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
 import { PaymentProviderError } from '@gateway/payments';
 import { addressGroup } from '../client-address.js';
-import { amountUsd, bookingId } from '../operations/fields.js';
+import { amountUsd, idempotencyId } from '../operations/fields.js';
 import { autoTopUpView, paymentView, promoCodeField } from '../operations/payment-views.js';
 import { centsFromUnits, unitsFromCents } from '../payments/cents.js';
 import type { Payments } from '../payments/payments.js';
@@ -105,7 +105,7 @@ export function addTopUps(app: Express, payments: Payments, services: Services):
       if (!input.success) return { refusal: refusalOfQuery(input.error) };
       const amountCents = centsWithin(payments, 'amount_usd', input.data.amount_usd);
       if (typeof amountCents === 'object') return amountCents;
-      const requestKey = bookingId.safeParse(req.headers['idempotency-key']);
+      const requestKey = idempotencyId.safeParse(req.headers['idempotency-key']);
       if (!requestKey.success) {
         const problem = 'idempotency-key: is needed, 1 to 128 characters of A-Z a-z 0-9 _ . : -';
         return { refusal: badRequest(problem, 'idempotency-key') };

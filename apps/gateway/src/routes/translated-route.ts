@@ -44,8 +44,8 @@ function formatOf(translation: TranslationContext, created: number): ResponseFor
 }
 
 /**
- * Names the parts that could not be translated unchanged. They are in a header, because simple
- * clients ignore headers.
+ * Names the parts that could not be translated unchanged, in a header, so that the body has only
+ * what its format defines.
  */
 function setNotes(res: Response, notes: readonly Note[]): void {
   if (notes.length === 0) return;

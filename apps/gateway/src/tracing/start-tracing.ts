@@ -1,6 +1,6 @@
 /**
- * Traces by OpenTelemetry. Nothing is registered globally and no context is attached to callbacks:
- * each request carries its own {@link RequestTrace}.
+ * Traces by OpenTelemetry. Nothing is registered globally, and no active span is kept across
+ * asynchronous calls: each request has its own {@link RequestTrace}.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -38,7 +38,7 @@ import type { TracingParts } from './tracing.js';
 import type { TraceIds } from './trace-ids.js';
 import type { TracingConfig } from './tracing-config.js';
 
-/** The timeout of one batch, including its repetitions. */
+/** The timeout for the export of one batch, retries included. */
 const EXPORT_TIMEOUT_MS = 10_000;
 /** The most batches in flight at once. */
 const EXPORTS_AT_ONCE = 20;
@@ -67,7 +67,7 @@ export function startTracing(config: TracingConfig, { registry, log, now }: Trac
   });
   const tracer = provider.getTracer(manifest.name, manifest.version);
   return {
-    begin: (request) => new OpenTrace(tracer, request, now),
+    begin: (request) => new RecordedTrace(tracer, request, now),
     async close() {
       const flushed = provider.shutdown().then(
         () => true,
@@ -81,7 +81,7 @@ export function startTracing(config: TracingConfig, { registry, log, now }: Trac
 
 const propagator = new W3CTraceContextPropagator();
 
-class OpenTrace implements RequestTrace {
+class RecordedTrace implements RequestTrace {
   readonly ids: TraceIds | undefined;
   readonly #tracer: Tracer;
   readonly #now: () => number;
@@ -108,7 +108,7 @@ class OpenTrace implements RequestTrace {
   }
 
   toUpstream({ call, format }: Sent): Sent {
-    if (this.ids === undefined) return { call: named(call, this.#context), format };
+    if (this.ids === undefined) return { call: withTraceHeaders(call, this.#context), format };
     const operation = call.operation === 'messages' ? 'chat' : call.operation;
     const path = call.operation === 'messages' ? ROUTES.messages : ROUTES.count_tokens;
     const span = this.#tracer.startSpan(
@@ -123,7 +123,7 @@ class OpenTrace implements RequestTrace {
     const facts: ResponseFacts = {};
     this.#call = { span, facts };
     return {
-      call: named(call, trace.setSpan(this.#context, span)),
+      call: withTraceHeaders(call, trace.setSpan(this.#context, span)),
       format: observed(format, facts, this.#now),
     };
   }
@@ -153,14 +153,17 @@ class OpenTrace implements RequestTrace {
 
 const FAILED = { code: SpanStatusCode.ERROR };
 
-/** The call, with the headers that name its span. */
-function named(call: Sent['call'], context: Context): Sent['call'] {
+/** The call, with the headers that name its trace and span to the upstream. */
+function withTraceHeaders(call: Sent['call'], context: Context): Sent['call'] {
   const headers = { ...call.headers };
   propagator.inject(context, headers, defaultTextMapSetter);
   return { ...call, headers };
 }
 
-/** From milliseconds since the epoch. OpenTelemetry would take a small number as a duration. */
+/**
+ * Converts milliseconds since the epoch. OpenTelemetry would take a small number, as from the clock
+ * of a test, for the time since the process started.
+ */
 function timeOf(ms: number): HrTime {
   return [Math.floor(ms / 1_000), (ms % 1_000) * 1_000_000];
 }

@@ -21,7 +21,7 @@ const pairs = z.string().transform((list, context): Readonly<Record<string, stri
   const known = read.filter((pair) => pair !== undefined);
   if (known.length === read.length && read.length <= MAX_PAIRS) return Object.fromEntries(known);
   context.addIssue(
-    'must be name=value, or several with commas between, and values percent-encoded',
+    `must be at most ${String(MAX_PAIRS)} pairs name=value with commas between, values percent-encoded`,
   );
   return z.NEVER;
 });

@@ -27,7 +27,7 @@ export interface UpstreamCall {
   account?: string;
 }
 
-/** A call as the upstream expects it. The client adds the headers that depend on the connection. */
+/** A call as the upstream expects it. `client.ts` adds its encoding and length. */
 export interface UpstreamRequest {
   readonly path: string;
   /** Includes the credential. */
@@ -35,7 +35,7 @@ export interface UpstreamRequest {
   readonly body: RequestBody;
 }
 
-/** The result of an upstream's error response for the client. */
+/** What a client gets for an error response of the upstream. */
 export type FailureMeaning =
   /** The upstream's own error may be shown; on the native endpoint byte for byte. */
   | { readonly outcome: 'relay'; readonly refusal: Refusal }

@@ -18,7 +18,7 @@ import type { Workers } from './supervisor.js';
 import { shareLedger } from './shared-ledger.js';
 import { shareLimits } from './shared-limits.js';
 
-/** The metrics of the primary itself have this label. */
+/** The value of the label `worker` on the primary's own metrics. */
 const PRIMARY_LABEL = 'primary';
 
 export async function startGatewayWithWorkers(config: Config): Promise<RunningGateway> {

@@ -3,9 +3,9 @@
 import type { UpstreamFailure } from '../upstream.js';
 
 /**
- * `cooling`: it answered 429 or could not be reached, and is not used for a while. `refused`: it
- * refused its credential or has no credit; one request per period checks whether the operator has
- * fixed that.
+ * `cooling`: it answered 429, or unreadably, or could not be reached, and is not used for a while.
+ * `refused`: it refused its credential or has no credit. After a minute it gets requests again,
+ * which shows whether the operator has fixed that.
  */
 export type AccountState = 'available' | 'cooling' | 'refused';
 

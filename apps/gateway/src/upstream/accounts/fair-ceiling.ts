@@ -3,10 +3,10 @@
  * each gets an equal share, however many requests one of them has waiting. A key gains no larger
  * share by having been idle, and gets no smaller one for requests that it made while nobody waited.
  *
- * Two buckets fill continuously. A request passes while both are above zero. It may take the bucket
- * of tokens below zero; otherwise a request larger than that bucket could never pass. Keys that
- * wait are served in the order of their virtual time, as in start-time fair queueing: each request
- * advances its key's time by the part of a minute's ceiling that it uses.
+ * Two buckets fill continuously. A request passes while both hold at least 1. It may take the
+ * bucket of tokens below zero; otherwise a request larger than that bucket could never pass. Keys
+ * that wait are served in the order of their virtual time, as in start-time fair queueing: each
+ * request advances its key's time by the part of a minute's ceiling that it uses.
  */
 
 export interface CeilingLimits {
@@ -26,10 +26,10 @@ export interface FairCeiling {
    */
   pass(key: string, tokens: number): Passage | Promise<Passage>;
   /**
-   * Adds the difference between the used and the expected tokens once the usage is known. It may be
-   * negative.
+   * Takes the difference between the used and the expected tokens from the bucket, once the usage
+   * is known. A negative difference gives tokens back.
    */
-  correct(tokens: number): void;
+  correct(difference: number): void;
   /** Requests that wait. */
   readonly waiting: number;
 }
@@ -40,7 +40,7 @@ export interface CeilingOptions {
   readonly now: () => number;
 }
 
-/** How much of a minute's ceiling can be used at once after a pause. */
+/** The capacity of a bucket is what fills it in this time, but at least 1. */
 const BURST_MS = 2_000;
 const MINUTE_MS = 60_000;
 
@@ -148,8 +148,8 @@ export function createFairCeiling(
       }
       return wait(key, used);
     },
-    correct(used) {
-      tokens.take(used);
+    correct(difference) {
+      tokens.take(difference);
     },
   };
 }
@@ -173,7 +173,7 @@ function createBucket(perMinute: number | undefined, now: () => number) {
       fill();
       level = Math.min(capacity, level - amount);
     },
-    /** How long until the bucket is above zero. */
+    /** How long until the bucket holds at least 1. */
     waitMs(): number {
       if (perMinute === undefined) return 0;
       fill();
