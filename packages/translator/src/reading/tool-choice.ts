@@ -54,7 +54,7 @@ export function normalizeToolChoice(value: unknown): ToolChoiceNormalization {
     case 'allowed_tools':
       return ofAllowedTools(choice);
     default:
-      return refused(isJsonObject(value) ? '.type' : '');
+      return refused(isJsonObject(value) ? '.type' : '', ANY_CHOICE);
   }
 }
 
@@ -99,10 +99,7 @@ const ANY_CHOICE =
   'must be "auto", "none", "any", "required" ' +
   'or an object of type tool, function, custom or allowed_tools';
 
-function refused(
-  member: string,
-  complaint = /^(\.type)?$/.test(member) ? ANY_CHOICE : 'is not valid',
-): ToolChoiceNormalization {
+function refused(member: string, complaint = 'is not valid'): ToolChoiceNormalization {
   const param = `tool_choice${member}`;
   const message = `${param}: ${complaint}`;
   return { outcome: 'refused', problem: { message, param, code: 'invalid_value' } };
