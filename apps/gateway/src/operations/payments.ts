@@ -236,7 +236,7 @@ async function reachingProvider<Result>(work: () => Promise<Result>): Promise<Re
   } catch (error) {
     if (!(error instanceof PaymentProviderError)) throw error;
     if (error.reason === 'reused')
-      throw conflict('refund_id', 'was used before for another amount or return address');
+      throw conflict('refund_id', 'was used before for another amount');
     throw new OperationError(503, 'api_error', `payments: ${error.message}`);
   }
 }
