@@ -15,7 +15,7 @@ const AFTERMATH_MS = 60;
 
 /**
  * Whether a contestant runs a workload. Contestants that do not translate skip chat workloads,
- * except the bare proxies, which run them in the native format. A slow contestant skips workloads
+ * except the baselines, which run them in the native format. A slow contestant skips workloads
  * that send more requests a second than it can answer.
  */
 export function takesPart(contestant, work) {

@@ -82,7 +82,10 @@ export async function profile(session, { contestant, work }) {
   }
 }
 
-/** The caller of each node of the call tree: the nearest code that is neither Node's nor native. */
+/**
+ * The category that the time of each node counts for: its own or, for code of Node, native code and
+ * garbage collection, that of the nearest caller that is none of these.
+ */
 function owners(nodes) {
   const result = new Map();
   // A profile lists parents before their children.
@@ -106,8 +109,7 @@ function print({ functions, owned, busyUs }, { answered, name }) {
   let text = `\n${name}: ${answered} answers, ${(busyUs / answered).toFixed(1)} µs busy each\n`;
   text += '  µs/answer   share  whose code runs\n';
   for (const { category, us } of categories) text += line(us, category);
-  text +=
-    '\n  µs/answer   share  code that called it, including the time that Node spends for it\n';
+  text += '\n  µs/answer   share  whose code runs, including the time that Node spends for it\n';
   for (const [owner, us] of [...owned].sort((a, b) => b[1] - a[1])) text += line(us, owner);
   for (const { category, members, us } of categories) {
     const listed = members.slice(0, TOP).filter((member) => member.us >= busyUs * LEAST_SHARE);

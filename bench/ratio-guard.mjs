@@ -1,9 +1,10 @@
 /**
- * Measures the gateway's CPU time as a multiple of the bare proxy's in the same seconds, and fails
- * if this ratio is more than 1.3 times the recorded one. The speed of the machine changes the ratio
- * only a little. This is not a benchmark: it detects a change that made requests more expensive.
- * Other load on the machine can have the same effect on one measurement, so a workload fails only
- * if five measurements fail.
+ * Measures the CPU time of the gateway, PostgreSQL and Redis as a multiple of the bare proxy's in
+ * the same rounds, and fails if this ratio is more than 1.3 times the recorded one. The speed of
+ * the machine changes the ratio only a little. This is not a benchmark: it detects a change that
+ * made requests more expensive. Other load on the machine can have the same effect on one
+ * measurement, so a workload fails only if five measurements exceed the limit, or if a response was
+ * wrong.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';

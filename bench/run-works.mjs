@@ -130,7 +130,7 @@ async function compareCharges(contestants, say) {
     const isExact = (await charged()) === expectedCharge;
     charges.push({ contestant: name, isExact });
     say(
-      `${name}: ${isExact ? 'every response was charged, with the exact amount' : 'CHARGES DIFFER FROM THE RESPONSES'}`,
+      `${name}: ${isExact ? 'the charges are exactly the price of all responses' : 'CHARGES DIFFER FROM THE RESPONSES'}`,
     );
   }
   return charges;

@@ -57,7 +57,7 @@ function example(path, line, lines, info) {
   return { file, line, code: lines.join('\n'), isRun: info === 'ts' };
 }
 
-/** Names of the other packages that an example imports. */
+/** The module specifiers that an example imports. */
 export function importsOf({ code }) {
   const { importedFiles } = ts.preProcessFile(code);
   return importedFiles.map(({ fileName }) => fileName);

@@ -30,7 +30,7 @@ export function run(command, args, options = {}) {
   process.exit(result.status ?? 1);
 }
 
-/** Runs a command. @returns its output, which is shown only if the command fails. */
+/** Runs a command. @returns its output @throws an error that contains the output, if it fails */
 export function output(command, args, options = {}) {
   const result = spawnSync(command, args, {
     cwd: root,

@@ -1,7 +1,7 @@
 /**
- * A TCP proxy that injects faults on demand. The faults have the names that toxiproxy uses:
- * latency, reset, slices, stall, down. It connects two parts of the system. While its fault is
- * `none`, it forwards all bytes.
+ * A TCP proxy between two parts of the system, which injects faults on demand: `latency` delays
+ * each chunk, `slices` splits it, `stall` holds it back, and `down` refuses connections. `reset`
+ * resets all open connections once. While its fault is `none`, it forwards all bytes.
  */
 
 import { connect, createServer } from 'node:net';

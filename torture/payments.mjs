@@ -90,7 +90,7 @@ export async function torturePayments(options, random, say) {
       const { api_key } = random.pick(keys);
       const amount_usd = `${5 + random.below(90)}.${String(random.below(100)).padStart(2, '0')}`;
       const reference = await payOnce({ api_key, amount_usd, n });
-      misuse(reference, Math.round(Number(amount_usd) * 100));
+      refundAndDispute(reference, Math.round(Number(amount_usd) * 100));
       tally.paid += 1;
       notifications.deliverNew();
       sayProgress(() => `${tally.paid} payments, ${notifications.tally.delivered} notifications`);
@@ -117,7 +117,7 @@ export async function torturePayments(options, random, say) {
   }
 
   /** Refunds and disputes a payment at random; many payments have neither. */
-  function misuse(reference, cents) {
+  function refundAndDispute(reference, cents) {
     let left = cents;
     for (let n = random.below(4); n > 1; n -= 1) {
       const part = 1 + random.below(Math.floor(left / 2));
@@ -200,7 +200,7 @@ export async function torturePayments(options, random, say) {
     tally: { ...tally, ...notifications.tally },
     lines: [
       lineOf('P1', 'every balance equals the payments minus refunds and disputes', wrong),
-      lineOf('P2', 'the comparison booked everything whose notification was dropped', refused),
+      lineOf('P2', 'the comparison booked every fact that it found missing', refused),
       lineOf('P3', 'a second comparison finds no difference', left.missing),
       lineOf('P4', `none of ${forged} forged notifications was accepted`, notifications.accepted),
       lineOf('P5', 'the audit finds the ledger sound', audit.differences),

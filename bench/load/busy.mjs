@@ -8,10 +8,10 @@ import { createClient, createTally } from './client.mjs';
  * @param {object} options
  * @param {number} options.connections
  * @param {number} options.durationMs
- * @param {number} [options.maxAnswers] - ends earlier, once this many requests were sent
+ * @param {number} [options.maxRequests] - ends earlier, once this many requests were sent
  * @returns the tally and the seconds from the first request to the last response.
  */
-export async function runBusy(target, { connections, durationMs, maxAnswers = Infinity }) {
+export async function runBusy(target, { connections, durationMs, maxRequests = Infinity }) {
   const tally = createTally(target.requests);
   const startedAt = performance.now();
   const endsAt = startedAt + durationMs;
@@ -24,8 +24,8 @@ export async function runBusy(target, { connections, durationMs, maxAnswers = In
     return new Promise((resolve) => {
       const again = (problem) => {
         // This client stops after a failure. Otherwise a contestant that fails immediately would
-        // receive requests faster and faster.
-        if (problem !== undefined || next >= maxAnswers || performance.now() >= deadline) {
+        // receive requests without a pause.
+        if (problem !== undefined || next >= maxRequests || performance.now() >= deadline) {
           client.close();
           resolve(undefined);
           return;

@@ -38,7 +38,7 @@ export function chartsOf(results) {
     barChart({
       name: 'cpu',
       title: 'CPU time per request',
-      subtitle: `CPU time of the contestant's own process. ${spread} Shorter is better.`,
+      subtitle: `Bars: the contestant's own process. ×: with PostgreSQL and Redis, relative to the bare proxy. ${spread}`,
       unit: 'µs',
       works: pick(CPU_WORKS),
       figure: ({ cpuUs }) => cpuUs,

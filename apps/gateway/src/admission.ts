@@ -3,8 +3,8 @@
  * body is read. With `OVERDRAFT=none` the highest possible charge is held after the body was read.
  *
  * The order bounds the overdraft: a lease is taken before the balance is read and given back only
- * after the charge is durable. At most as many requests as the key has leases can therefore take
- * the balance below zero.
+ * after the charge is durable. Of each key of the account, at most as many requests as the key has
+ * leases can therefore take the balance below zero.
  */
 
 import { StoreUnavailableError, renewalOf } from '@gateway/balance-store';
@@ -140,7 +140,7 @@ function inactiveKey(standing: Standing, key: KeyRecord): Refusal {
     case 'exhausted':
       return unauthorized(exhaustedText(standing), 'insufficient_quota');
     case 'suspended':
-      return unauthorized('this API key is suspended by its operator', 'key_suspended');
+      return unauthorized('this API key is suspended', 'key_suspended');
     case 'expired': {
       const when = key.expiresAt === null ? '' : ` on ${key.expiresAt.toISOString()}`;
       return unauthorized(`this API key expired${when}`, 'key_expired');
@@ -158,7 +158,7 @@ function exhaustedText({
 }: Exclude<Standing, { readonly standing: 'unknown' }>): string {
   const amount = `${formatUsd(balance)} USD`;
   return uncovered > 0n
-    ? `this key's balance is used up: it is ${amount}, and a response cost ${formatUsd(uncovered)} USD ` +
+    ? `this key's balance is used up: it is ${amount}, and responses cost ${formatUsd(uncovered)} USD ` +
         'more than it could cover; add credit to go on'
     : `this key's balance is used up (${amount}): add credit to go on`;
 }
@@ -212,7 +212,7 @@ function shortOf(
   { balance, held, shortfall }: HoldOutcome & { readonly outcome: 'short' },
   amount: bigint,
 ): Refusal {
-  // Other requests of the key release the unused part of their holds when they end.
+  // Other requests of the account release the unused part of their holds when they end.
   const fitsLater = amount <= balance;
   const others =
     held === 0n ? '' : `, of which ${formatUsd(held)} USD are held for requests in flight`;

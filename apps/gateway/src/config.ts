@@ -1,6 +1,6 @@
 /**
- * The gateway's configuration: environment variables, checked once at start. Every problem is
- * reported with the name of its variable; nothing is clamped or guessed.
+ * The gateway's configuration: environment variables and the file that `ENV_FILE` names. Every
+ * problem is reported with the name of its variable; nothing is clamped or guessed.
  */
 
 import { readFileSync } from 'node:fs';
@@ -82,7 +82,7 @@ const usd = z.string().transform((amount, context) => {
 const wholeCents = usd.transform((amount, context) => {
   const cents = centsFromUnits(amount);
   if (cents !== undefined && cents >= 50 && cents <= MAX_CENTS) return cents;
-  context.addIssue('must be whole cents, from 0.5 to 999999.99');
+  context.addIssue('must be an amount in USD from 0.5 to 999999.99, in whole cents');
   return z.NEVER;
 });
 const proxyUrl = z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' });
@@ -234,7 +234,7 @@ export interface Config {
   readonly replicas: number;
   /** How many processes serve. With 1, a single process does everything. */
   readonly workers: number;
-  /** `undefined`: the bundled simulator serves. */
+  /** `undefined`: the accounts of `upstreamsPath` serve or, without it, the bundled simulator. */
   readonly upstream: { readonly url: string; readonly apiKey: string } | undefined;
   /** A file with several accounts, in place of `upstream`. */
   readonly upstreamsPath: string | undefined;
@@ -356,7 +356,7 @@ function withoutEmpty(env: Environment): Environment {
 /**
  * @param env - The process environment. Empty variables count as absent. With `ENV_FILE`, the
  * variables of that file are read too.
- * @throws {ConfigError} One line per variable that cannot be used. Values are never repeated.
+ * @throws {ConfigError} One line per problem. Secrets are never repeated.
  */
 export function readConfig(env: Environment): Config {
   const parsed = environment.safeParse(withProxies(readEnvironment(env)));

@@ -3,7 +3,7 @@
  * requests and streams are outside it, in buffers. So the young generation fills slowly, minor GCs
  * are rare, and only full GCs free the buffers. With prompts of 100 KB, full GCs took half of the
  * CPU time. The gateway therefore starts minor GCs itself (docs/decisions/0015), and full GCs only
- * in long pauses (docs/decisions/0017).
+ * at the start and in long pauses (docs/decisions/0017).
  */
 
 import { setFlagsFromString } from 'node:v8';
@@ -15,7 +15,7 @@ type Collect = (
 ) => void;
 
 const BYTES_BETWEEN = 8 * 1024 * 1024;
-/** How long a process must be without requests before it frees memory. */
+/** How often to look for a pause: no request is running, and none has begun since the last look. */
 const PAUSE_MS = 5 * 60_000;
 
 let collect: Collect | undefined;
@@ -42,8 +42,8 @@ export function enableMinorCollections(): void {
 }
 
 /**
- * Counts the bytes of request bodies and, at half their length, of upstream responses. Starts a
- * minor GC after every 8 MiB.
+ * Starts a minor GC after every 8 MiB. Callers pass the length of a request body, and half the
+ * length of an upstream response.
  */
 export function countBodyBytes(bytes: number): void {
   bytesSince += bytes;

@@ -31,8 +31,8 @@ export async function openRedisLimiter(
   metrics: Pick<Metrics, 'limitsDecidedBy'>,
 ): Promise<Limiter> {
   const redis = connectRedis(urls);
-  // Failed calls are handled where they are made. Without a listener, the event would end the
-  // process.
+  // Failed calls are handled where they are made. Without a listener, ioredis would print the error
+  // instead.
   redis.on('error', (error: Error) => {
     log.warn({ reason: error.message }, 'redis connection');
   });
@@ -74,9 +74,9 @@ function tried(redis: Redis | Cluster): Promise<void> {
 }
 
 /**
- * Connects to every node of a cluster. ioredis calls a cluster ready when one node is connected. It
- * connects to each other node with the first call for it, and retries further calls for that node
- * only after 100 ms. The limiter does not wait that long.
+ * Connects to every master of a cluster. ioredis calls a cluster ready when one node is connected.
+ * It connects to each other node with the first call for it. A call that is made meanwhile is
+ * retried after 100 ms, and the limiter does not wait that long.
  */
 async function connectNodes(redis: Redis | Cluster): Promise<void> {
   if (redis instanceof Cluster) await Promise.all(redis.nodes('master').map(connectNode));

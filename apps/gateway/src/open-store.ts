@@ -117,8 +117,8 @@ export interface Peppers {
 /**
  * The secret that credentials are hashed with, and the one that it replaces.
  *
- * @throws {ConfigError} if both are the same. With the embedded ledger this happens if `KEY_PEPPER`
- * is not set, because the pepper in the data directory is still the old one.
+ * @throws {ConfigError} if both are the same. With the embedded ledger this also happens if only
+ * `KEY_PEPPER_PREVIOUS` is set, to the pepper in the data directory, which is still in use.
  */
 export function peppersOf({ keyPepper, previousKeyPepper, ...config }: Config): Peppers {
   const pepper = keyPepper ?? ownPepper(config);
@@ -135,7 +135,10 @@ function ownPepper({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataD
   return databaseUrl === undefined ? openDataDir(dataDir).secret('key-pepper') : '';
 }
 
-/** Opens the ledger to serve, and waits up to a minute for a database that is still starting. */
+/**
+ * Opens the ledger to serve. While the database is unavailable, tries again up to 60 times, with a
+ * second in between.
+ */
 export async function openStoreWhenReachable(
   config: Config,
   dataDir: DataDir | undefined,

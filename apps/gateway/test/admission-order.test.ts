@@ -64,7 +64,7 @@ const INACTIVE: RefusedKey[] = [
   [
     'suspended',
     401,
-    /^this API key is suspended by its operator$/,
+    /^this API key is suspended$/,
     async () => {
       const { id, apiKey } = await gateway.createKey();
       await gateway.call('suspendKey', { key_id: id });

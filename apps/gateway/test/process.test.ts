@@ -591,11 +591,13 @@ describe('the command line', () => {
     expect(JSON.parse(refused.out)).toMatchObject({
       booked: 0,
       refused: [
-        { request_id: 'req_1', reason: expect.stringContaining('charge_usd: the record says 0.5') },
+        {
+          request_id: 'req_1',
+          reason: expect.stringContaining('charge_usd: with written_off_usd, the record says 0.5'),
+        },
         {
           request_id: 'req_2',
-          reason:
-            'key_id: there is no such key in the ledger, such as one created after the backup',
+          reason: 'key_id: the ledger has no such key; it may have been created after the backup',
         },
         { request_id: 'req_3', reason: 'model: is not in the price table' },
         { request_id: entry.request_id, reason: expect.stringContaining('other counts') },

@@ -184,7 +184,7 @@ export interface LedgerSummary {
   /** Sum of all credit that has expired. */
   readonly expired: bigint;
   readonly writtenOff: bigint;
-  /** Events given up after their last attempt. */
+  /** Events given up: after their last attempt, or by `pruneEvents` without any. */
   readonly undeliveredEvents: number;
   /** When the oldest event that is neither delivered nor given up was written. */
   readonly oldestPendingEventAt: Date | undefined;
@@ -387,7 +387,8 @@ export interface BalanceStore {
   listTrail(filter: TrailFilter): Promise<readonly TrailEntry[]>;
 
   /**
-   * One entry by its id, only if it is a charge of the key `keyId` or another entry of its account.
+   * One entry by its id, only if it is a charge of the key `keyId`, or an entry of its account that
+   * is not a charge.
    */
   findEntry(keyId: string, id: string): Promise<LedgerEntry | undefined>;
   listEntries(filter: EntryFilter): Promise<EntryPage>;

@@ -133,8 +133,10 @@ export type PriceTableJson = z.input<typeof priceTableJson>;
  *
  * @param json - The parsed file: {@link PriceTableJson}. Unknown fields are refused, because with a
  * misspelt `cache_write` the default factor would silently apply.
- * @throws {PriceTableError} with every problem: a wrong shape, a rate with more than six decimals,
- * a factor at which the price of one token is a fraction of 10^-14 USD, an id or alias used twice.
+ * @throws {PriceTableError} with every problem of the shape, such as a rate with more than six
+ * decimals; or else with every other problem: a factor at which the price of one token is a
+ * fraction of 10^-14 USD, `max_output_tokens` above `context_window`, an id or alias that is used
+ * twice.
  */
 export function parsePriceTable(json: unknown): PriceTable {
   const parsed = priceTableJson.safeParse(json);
@@ -142,7 +144,7 @@ export function parsePriceTable(json: unknown): PriceTable {
   return buildPriceTable(parsed.data.models);
 }
 
-/** @throws {PriceTableError} Rates that are not exact, or names that are used twice. */
+/** @throws {PriceTableError} with every problem that is not one of the shape. */
 export function buildPriceTable(entries: readonly ModelJson[]): PriceTable {
   const problems: string[] = [];
   const models = entries.map((model, index) => toModelPrice(model, `models[${index}]`, problems));

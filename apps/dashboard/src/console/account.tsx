@@ -33,7 +33,7 @@ export function AccountPage({ id }: { readonly id: string }) {
     call('GET', '/admin/accounts/{account_id}', { path: { account_id: id }, signal }),
   );
   const [part, setPart] = useState<Part>('ledger');
-  // A change adds an entry to the ledger, so each change loads the lists below again.
+  // A change may add an entry to one of the lists below, so each change loads them again.
   const [changes, setChanges] = useState(0);
   const changed = () => {
     setChanges(changes + 1);

@@ -48,7 +48,7 @@ export function Audit() {
     <section class="card" aria-label="Audit">
       <h2>Audit</h2>
       <p>
-        Reads the whole ledger, recomputes every amount from tokens and rates, and checks sequences,
+        Reads the whole ledger, recomputes every charge from tokens and rates, and checks sequences,
         running balances, sums and the chain of seals. You may leave this page while the audit runs.
       </p>
       <p>

@@ -22,7 +22,7 @@ export function checkConfig(): string {
   const next = schedule.nextChange(now);
   return [
     'The configuration can be used.',
-    `  Upstream:  ${config.upstream?.url ?? 'the bundled SIMULATOR'}`,
+    `  Upstream:  ${config.upstream?.url ?? config.upstreamsPath ?? 'the bundled SIMULATOR'}`,
     `  Ledger:    ${config.databaseUrl === undefined ? `embedded, in ${config.dataDir}` : 'PostgreSQL'}`,
     `  Limits:    ${config.redisUrls.length === 0 ? 'in memory' : 'Redis'}`,
     `  Models:    ${String(schedule.at(now).list().length)}`,

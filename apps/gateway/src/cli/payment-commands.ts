@@ -63,7 +63,7 @@ export function addPayments(payments: Command): void {
     payments
       .command('show')
       .argument('<payment_id>')
-      .description('one payment, with its refunded and its unspent part'),
+      .description('one payment, with its refundable and its unspent part'),
   ).action((paymentId: string, options: OutputOptions) =>
     run(options, (call) => call('showPayment', { payment_id: paymentId }), printPaymentMoney),
   );

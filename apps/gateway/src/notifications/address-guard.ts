@@ -21,7 +21,7 @@ export class PrivateAddressError extends Error {
   }
 }
 
-/** The address of Azure's metadata service, which is in the public range. */
+/** The address of Azure's platform services, which is in the public range. */
 const METADATA = '168.63.129.16';
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 /** With NAT64, IPv6 hosts reach an IPv4 host at this prefix followed by its IPv4 address. */

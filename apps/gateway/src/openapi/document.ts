@@ -185,4 +185,5 @@ const SECURITY: Readonly<Record<Credential, readonly object[]>> = {
   link: [{ bearer: [] }],
   'x-api-key': [{ bearer: [] }, { apiKeyHeader: [] }],
   console: [{ bearer: [] }, { session: [] }],
+  session: [{ session: [] }],
 };

@@ -18,8 +18,9 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 /**
  * `bearer`: an API key or an admin token. `link`: an API key or a read-only link. `x-api-key`: an
  * API key, in either of the two headers. `console`: an admin token or the console's cookie.
+ * `session`: only that cookie.
  */
-export type Credential = 'none' | 'bearer' | 'x-api-key' | 'link' | 'console';
+export type Credential = 'none' | 'bearer' | 'x-api-key' | 'link' | 'console' | 'session';
 
 export interface Endpoint {
   readonly method: Method;
@@ -319,7 +320,7 @@ const settings: readonly Endpoint[] = [
 
 const session: readonly Endpoint[] = [
   {
-    ...{ method: 'get', path: '/console/session', id: 'showSession', credential: 'console' },
+    ...{ method: 'get', path: '/console/session', id: 'showSession', credential: 'session' },
     summary: 'Who is logged in to the console',
     result: schema.consoleSession,
   },
@@ -376,7 +377,8 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   listPayments: 'Payments, newest first',
   listUnbookedPayments:
     'Payments that the provider received and no account was credited with. Those that were credited or paid back since are left out',
-  reconcilePayments: "Compares the provider's list with the ledger, and books what is missing",
+  reconcilePayments:
+    "Compares the provider's payments, refunds and disputes with the ledger; with `apply`, books what is missing",
   reconcileProvider:
     "Compares the ledger with the provider's usage and cost reports, by day and model",
   showPayment: 'One payment, with its refundable and its unspent part',

@@ -92,7 +92,7 @@ export const metadata = z
 /** Metadata in a query, which cannot contain objects: `plan:pro`, or several, with commas. */
 export const metadataQuery = z
   .string()
-  .meta({ pattern: '^[^:,]+:[^,]*$' })
+  .meta({ pattern: '^[^:,]+:[^,]*(,[^:,]+:[^,]*)*$' })
   .transform((text, context) => {
     const pairs = text.split(',').map((pair) => /^([^:]+):(.*)$/.exec(pair));
     if (pairs.some((pair) => pair === null)) {

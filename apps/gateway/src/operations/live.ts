@@ -22,6 +22,9 @@ export interface TrafficToday {
   readonly upstreamResponses: ReadonlyMap<string, number>;
   /** How often the upstream refused the operator's own credential or account. */
   readonly upstreamRefusals: number;
-  /** Estimated times until the first byte of the upstream's response; `null` if there was none. */
+  /**
+   * Estimated times until the first byte of the body of the upstream's response; `null` if there
+   * was none.
+   */
   readonly firstByteMs: { readonly p50: number | null; readonly p95: number | null };
 }

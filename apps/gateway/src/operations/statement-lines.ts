@@ -12,7 +12,7 @@ export type StatementLine = {
   readonly requests?: number;
   readonly tokens?: number;
   readonly rate_usd_per_million?: string;
-  /** What the line adds to the balance. */
+  /** What the line adds to the balance; in the last line, the closing balance. */
   readonly amount_usd: string;
 };
 

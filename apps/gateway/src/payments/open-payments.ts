@@ -1,5 +1,6 @@
 /**
- * Opens payments if the configuration names a provider. Otherwise no code for payments is loaded.
+ * Opens payments if the configuration names a provider. Otherwise Stripe's client and its code are
+ * not loaded.
  */
 
 import type { Logger } from 'pino';

@@ -6,7 +6,8 @@
  * client that exceeds it is disconnected: an upstream that is blocked for long breaks the stream,
  * and nobody is charged for a broken stream.
  *
- * After a disconnect, `relay.ts` still reads the upstream's response to its end and charges it.
+ * After a disconnect, `relay.ts` still reads the upstream's response, for at most `drainMs`, and
+ * charges it if it is complete.
  */
 
 import type { Response } from 'express';

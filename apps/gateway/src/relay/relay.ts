@@ -93,7 +93,7 @@ export function relay(exchange: Exchange, services: RelayServices): Promise<Exch
   });
 }
 
-interface Settler {
+interface Completion {
   readonly resolve: (report: ExchangeReport) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -101,18 +101,18 @@ interface Settler {
 class Relay implements UpstreamListener {
   readonly #exchange: Exchange;
   readonly #services: RelayServices;
-  readonly #settler: Settler;
+  readonly #completion: Completion;
   readonly #upstream: UpstreamResponse;
   readonly #client: ClientResponse;
   readonly #sentAt: number;
   #fault: string | undefined;
 
-  constructor(exchange: Exchange, services: RelayServices, settler: Settler) {
+  constructor(exchange: Exchange, services: RelayServices, completion: Completion) {
     const { format, res, keyId, upstream } = exchange;
     const { memory, patience, now } = services;
     this.#exchange = exchange;
     this.#services = services;
-    this.#settler = settler;
+    this.#completion = completion;
     this.#sentAt = now();
     this.#upstream = new UpstreamResponse({ upstream, format, now }, this);
     this.#client = new ClientResponse(res, {
@@ -140,7 +140,7 @@ class Relay implements UpstreamListener {
 
   onEnd(outcome: UpstreamOutcome): void {
     this.#client.upstreamIsOver();
-    this.#finish(outcome).catch(this.#settler.reject);
+    this.#finish(outcome).catch(this.#completion.reject);
   }
 
   async #finish(outcome: UpstreamOutcome): Promise<void> {
@@ -256,7 +256,7 @@ class Relay implements UpstreamListener {
 
   #report(facts: Partial<ExchangeReport>): void {
     const { status, isStream, firstByteAt } = this.#upstream;
-    this.#settler.resolve({
+    this.#completion.resolve({
       status: 200,
       streamed: isStream,
       clientLeft: this.#client.hasLeft,

@@ -1,10 +1,12 @@
-/** Checks for operations that only some keys may do, and only on some keys. */
+/**
+ * Refusals for operations that need the scope `manage`, or a key that is not suspended or expired.
+ */
 
 import type { KeyRecord } from '@gateway/balance-store';
 import type { Refusal } from '../refusal.js';
 import type { Services } from '../services.js';
 
-/** @param param - The field or endpoint that needs the check. */
+/** @param param - The field or endpoint that is refused. The message begins with it. */
 export function needsManage(param: string): Refusal {
   return {
     status: 403,
@@ -16,10 +18,10 @@ export function needsManage(param: string): Refusal {
 }
 
 /**
- * Refuses changes by a key that an operator stopped or that has expired. A key whose balance is
+ * Refuses changes by a key that is suspended or has expired. A key whose balance is
  * used up may still make such changes.
  *
- * @param param - The field or endpoint that needs the check.
+ * @param param - The field or endpoint that is refused.
  */
 export async function refusalOfStopped(
   param: string,

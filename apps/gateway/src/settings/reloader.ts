@@ -12,7 +12,7 @@ import type { Settings } from './settings.js';
 export interface SettingsReport {
   readonly object: 'settings';
   readonly version: string;
-  /** When this version was first in force here. */
+  /** Since when this version has been in force here. */
   readonly loaded_at: string;
   /** The version that each worker has; empty without workers. */
   readonly workers: readonly { readonly worker: number; readonly version: string }[];

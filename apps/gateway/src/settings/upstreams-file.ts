@@ -11,7 +11,12 @@ const perMinute = z.number().int().min(1).max(1_000_000_000).optional();
 const account = z
   .strictObject({
     /** A label of metrics and log lines. */
-    name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, 'must be 1 to 40 of a-z 0-9 _ -'),
+    name: z
+      .string()
+      .regex(
+        /^[a-z0-9][a-z0-9_-]{0,39}$/,
+        'must be 1 to 40 of a-z 0-9 _ -, not beginning with _ or -',
+      ),
     url: z.url({ protocol: /^https?$/, error: 'must be an http(s):// URL' }).default(DEFAULT_URL),
     api_key: z.string().trim().min(1).optional(),
     api_key_file: z.string().min(1).optional(),
@@ -27,7 +32,7 @@ const upstreams = z
     error: 'accounts: each name must be used once',
   });
 
-/** @throws {ConfigError} One line per problem. Values are never repeated. */
+/** @throws {ConfigError} One line per problem. Secrets are never repeated. */
 export function readUpstreams(path: string): readonly AccountTarget[] {
   const parsed = upstreams.safeParse(readJson(path));
   if (!parsed.success) {

@@ -1,5 +1,6 @@
 /**
- * One of several processes that serve clients. It reaches the shared parts by calls to the primary.
+ * One of several processes that serve clients. It opens PostgreSQL and Redis itself. Without them,
+ * it reads the embedded ledger itself, and charges and counts limits by calls to the primary.
  */
 
 import cluster from 'node:cluster';

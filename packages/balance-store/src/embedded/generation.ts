@@ -48,7 +48,7 @@ export function assertLogBelongsToFile(file: string, expected: Generations | und
  */
 export function markFile(connection: Connection, lock: OwnerLock): void {
   const former = markOf(connection);
-  if (!isLogCopied(connection)) {
+  if (!copyLog(connection)) {
     // Another process still reads an old state of the file, so the log cannot be copied completely.
     // A new mark could stay in the log, where `readMark` does not see it.
     lock.writeGenerations({ current: former, former: lock.readGenerations()?.former ?? former });
@@ -57,7 +57,7 @@ export function markFile(connection: Connection, lock: OwnerLock): void {
   const current = newMark();
   lock.writeGenerations({ current, former });
   writeMark(connection, current);
-  isLogCopied(connection);
+  copyLog(connection);
 }
 
 export function newMark(): number {
@@ -75,7 +75,7 @@ function markOf(connection: Connection): number {
 }
 
 /** Copies the whole log into the file and empties it. @returns whether this succeeded */
-function isLogCopied(connection: Connection): boolean {
+function copyLog(connection: Connection): boolean {
   const result = connection.get<{ readonly busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)');
   return result?.busy === 0;
 }

@@ -36,8 +36,8 @@ export interface LedgerMoveReport {
  * transaction. Afterwards the embedded store refuses to open, so that no key can be spent in both
  * places.
  *
- * @throws {LedgerMoveError} when the old ledger is not sound or the new one not empty, and then
- * nothing changed; or when the copy differs from the ledger.
+ * @throws {LedgerMoveError} when the old ledger is not sound, or the new database has rows of
+ * another ledger, and then nothing changed; or when the copy differs from the ledger.
  * @throws {EmbeddedStoreLockedError} @throws {StoreUnavailableError}
  */
 export async function moveEmbeddedLedger(move: LedgerMove): Promise<LedgerMoveReport> {

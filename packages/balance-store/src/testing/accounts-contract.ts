@@ -441,7 +441,7 @@ export function accountsContract(part: ContractPart): void {
       assert.ok(added.outcome === 'created' && added.key?.isActive);
     });
 
-    it('invalid input is refused with a RangeError that names the field, and changes nothing', async () => {
+    it('invalid input is refused with a RangeError that names the field or the operation, and changes nothing', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(USD, {});
       const [keyId = ''] = keyIds;

@@ -170,7 +170,7 @@ export function correctionsContract(part: ContractPart): void {
   });
 
   describe('transfer', () => {
-    it('moves money by two entries that name each other', async () => {
+    it('moves money with two entries, each of which names the other account', async () => {
       const [a, b] = [await newAccount(10n), await newAccount(1n)];
       const transferId = randomUUID();
       assert.deepEqual(await transfer(a.accountId, b.accountId, 10n, { transferId, note: 'n' }), {
@@ -237,8 +237,7 @@ export function correctionsContract(part: ContractPart): void {
       );
       assert.equal(outcomes.filter(({ outcome }) => outcome === 'transferred').length, 1);
       await transfer(b.accountId, a.accountId, 13n);
-      // A replay reports the balances after the original transfer, and succeeds although the money
-      // is gone.
+      // A replay reports the balances after the original transfer, not the current ones.
       assert.deepEqual(await transfer(a.accountId, b.accountId, 3n, { transferId }), {
         outcome: 'replayed',
         fromBalance: 7n,

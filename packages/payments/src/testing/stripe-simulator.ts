@@ -26,7 +26,7 @@ export interface StripeSimulatorOptions {
 export interface StripeSimulator extends StripeActions, StripeEvents {
   /** Origin of its API and of its pages. */
   readonly url: string;
-  /** How many requests its API has received, by method and path without ids. */
+  /** How many requests its API has carried out, by method and path without ids. */
   readonly requests: ReadonlyMap<string, number>;
   /**
    * The connection of the next request to a path is closed without a response, `before` or `after`

@@ -97,7 +97,8 @@ async function* generate<In, Out extends Uint8Array | string | readonly unknown[
  * A stream that fails ends with the pipe's error event and closes. An error of the source errors
  * the readable side at once, as in every web stream: nothing can be sent after it, and `onEnd` is
  * not called. As soon as the pipe is finished, the readable side closes and the source is
- * cancelled. Neither side queues more than one chunk.
+ * cancelled. The writable side queues at most one chunk, and the readable side at most the output
+ * of one.
  *
  * @example
  * import { createChatStream } from '@gateway/translator';

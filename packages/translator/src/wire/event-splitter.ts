@@ -44,8 +44,9 @@ export class EventSplitter {
 
   /**
    * Calls `onEvent` for each event that the chunk completes: with its position in the chunk, or
-   * with bytes of its own if it began in an earlier chunk. No byte of the stream is left out. An LF
-   * that was separated from its CR by the end of a chunk is passed as an event of its own.
+   * with bytes of its own if it began in an earlier chunk. No byte of the stream is left out. If
+   * the CR that ended an event was the last byte of its chunk, an LF that follows is passed as an
+   * event of its own.
    *
    * @param passKnown - Called at the beginning of each event, if the chunk contains no CR. Events
    * that it handles do not reach `onEvent`.

@@ -38,9 +38,9 @@ export function objectsOf(value: unknown): JsonObject[] {
 const MAX_DEPTH = 200;
 
 /**
- * Whether a value is nested more than 200 levels deep. `JSON.stringify` and every other recursion
- * would exhaust the stack on such a value. It goes through the value level by level, without
- * recursion.
+ * Whether a value is nested more than 200 levels deep. On a value with many thousand levels,
+ * `JSON.stringify` and every other recursion would exhaust the stack. It goes through the value
+ * level by level, without recursion.
  */
 export function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value];

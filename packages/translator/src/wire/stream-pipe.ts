@@ -34,7 +34,7 @@ export interface StreamPipe<In = Uint8Array, Out = Uint8Array> {
  * format.
  */
 export type StreamEnd<Out = Uint8Array> = MessageEnd & {
-  /** The bytes that were kept back. Send those of a complete stream after the usage is durable. */
+  /** The last bytes to send. Send those of a complete stream after the usage is durable. */
   readonly tail: Out;
 };
 
@@ -48,7 +48,8 @@ export type MessageEnd =
     }
   | {
       /**
-       * An error event arrived, or the stream ended before its message. There is no final usage.
+       * An error event arrived, the stream ended before the message was complete, or it could not
+       * be read. There is no final usage.
        */
       readonly outcome: 'failed';
       readonly error: StreamError;

@@ -37,7 +37,7 @@ export type UsageReading =
     }
   | { readonly outcome: 'invalid'; readonly reason: string };
 
-/** A detail that a person should look into. No charge depends on it. */
+/** A detail that a person should look into. At most the price of cache writes depends on it. */
 export interface UsageRemark {
   readonly detail: 'cache_creation' | 'thinking_tokens' | 'iterations';
   /** A sentence for people, with the figures. */
@@ -62,12 +62,13 @@ export function isTokenCount(value: unknown): value is number {
 
 /**
  * Reads a native usage object. The four counts decide: `input_tokens` and `output_tokens` must be
- * present, and the cache counts may be absent or null, which means 0. A count that is not an
- * integer from 0 to 2^31-1 makes the whole reading invalid, because a charge must not be guessed.
+ * present. The cache counts may be absent or null, which means 0, or for cache writes the sum of
+ * `cache_creation`. A count that is not an integer from 0 to 2^31-1 makes the whole reading
+ * invalid, because a charge must not be guessed.
  *
- * Details only divide a count into parts. A detail that is unknown, unreadable or larger than its
- * count is limited to that count and named in `remarks`: the answer is complete, and its price
- * hardly depends on it.
+ * Details only divide a count into parts. A detail that is larger than its count is limited to that
+ * count, an unreadable one counts as 0, and an unknown lifetime is priced like five minutes. Each
+ * is named in `remarks`: the answer is complete, and its price hardly depends on it.
  */
 export function readUsage(native: unknown): UsageReading {
   if (!isJsonObject(native)) return { outcome: 'invalid', reason: 'usage is missing' };
@@ -143,9 +144,8 @@ function shown(value: unknown): string {
 }
 
 /**
- * Overlays a later usage object on an earlier one, member by member. A member that is present and
- * not null replaces the earlier one; nothing is added. A 0 replaces the earlier value, a null does
- * not.
+ * Overlays a later usage object on an earlier one, member by member: a value replaces the earlier
+ * one, even if it is 0; a null does not. Numbers are never summed.
  */
 export function overlayUsage(earlier: JsonObject, later: unknown): JsonObject {
   const update = objectOf(later);

@@ -27,7 +27,7 @@ export interface AccountPoolOptions {
   readonly now: () => number;
   /** How long a request may wait for its share of an account's ceiling. */
   readonly maxWaitMs: number;
-  /** Called for each response, and with 0 when an account could not be reached. */
+  /** Called once per attempt: with the status of the response, or with 0 if there was none. */
   readonly onAnswer: (account: string, status: number) => void;
   readonly onState: (account: string, state: AccountState) => void;
 }
@@ -75,7 +75,8 @@ export function createAccountPool(
     const passage = await member.ceiling.pass(call.keyId, expectedTokens(call));
     if (passage.outcome === 'late') throw new UpstreamBusyError(passage.retryAfterMs);
     if (call.client.destroyed) throw new Error('the client left before its request was sent');
-    // Sending a body releases it. This copy of the reference keeps it for another account.
+    // Sending a body releases it. Only this copy is sent, so the call keeps its body for another
+    // account.
     const body = new RequestBody(call.body.peek(), () => undefined);
     call.account = member.name;
     const others = rest.filter((each) => each !== member);

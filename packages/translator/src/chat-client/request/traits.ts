@@ -3,7 +3,9 @@
 export type EffortLevel = 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
 export interface ModelTraits {
-  /** Whether the model accepts `temperature` and `top_p`. Models after Opus 4.6 refuse them. */
+  /**
+   * Whether the model accepts `temperature` and `top_p`. Models after generation 4.6 refuse them.
+   */
   readonly sampling: 'accepted' | 'refused';
   /** Whether the model accepts a `tool_choice` of type `any` or `tool`. */
   readonly forcedToolChoice: 'accepted' | 'refused';

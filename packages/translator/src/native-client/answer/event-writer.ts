@@ -118,7 +118,8 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
 
   function onDone(): void {
     if (isFinished) return;
-    // `[DONE]` alone does not end a message: some proxies send it after their upstream broke.
+    // `[DONE]` alone does not make a message complete: some proxies send it after their upstream
+    // broke.
     if (typeof finishReason !== 'string') fail('truncated');
     else if (!queue.finish()) fail('malformed');
     isFinished = true;

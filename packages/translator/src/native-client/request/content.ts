@@ -45,7 +45,7 @@ export function textParts(t: NativeTranslation, block: Place): TextPart[] {
   const text = block.at('text').string();
   const citations = block.at('citations');
   if (Array.isArray(citations.value) && citations.value.length > 0) {
-    citations.note('dropped', 'there are no citations');
+    citations.note('dropped', 'the chat format has no citations');
   }
   const cached = cacheMembers(t, block);
   block.noteUnread();
@@ -143,5 +143,6 @@ function searchResultParts(t: NativeTranslation, block: Place): ChatPart[] {
 
 function noteCitations(block: Place): void {
   const citations = block.at('citations');
-  if (citations.at('enabled').value === true) citations.note('dropped', 'there are no citations');
+  if (citations.at('enabled').value === true)
+    citations.note('dropped', 'the chat format has no citations');
 }
