@@ -19,9 +19,11 @@ export interface ArchiveOptions {
  */
 export interface ArchiveProgress {
   readonly stage: 'audit' | 'write' | 'verify' | 'mark' | 'delete';
-  /** Entries (stage `audit`) or charges so far. */
+  /**
+   * Entries so far (stage `audit`) or charges; in the stage `mark`, 1 once the mark is recorded.
+   */
   readonly done: number;
-  /** `undefined` while it is not known. */
+  /** `undefined` while it is not known. In the stage `write` it grows until all are found. */
   readonly total: number | undefined;
 }
 

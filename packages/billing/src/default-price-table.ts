@@ -13,7 +13,7 @@ import { parsePriceTable } from './price-table.js';
 type ModelEntry = PriceTableJson['models'][number];
 type Traits = ModelEntry['traits'];
 
-/** Limits by generation, for models whose page names none. */
+/** The limits of the models differ only by generation. */
 const MILLION_CONTEXT = { context_window: 1_000_000, max_output_tokens: 128_000 };
 const CONTEXT_200K = { context_window: 200_000, max_output_tokens: 64_000 };
 

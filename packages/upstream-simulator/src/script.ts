@@ -17,7 +17,9 @@ export type ErrorType =
   | 'overloaded_error';
 
 /**
- * All members are optional and independent. A missing member keeps the simulator's own behaviour.
+ * All members are optional. A missing member keeps the simulator's own behaviour. `body` takes
+ * precedence over `error`, and `error` over a message. In a stream, `streamError` takes precedence
+ * over `garbage`, `cut` and `stallAfterEvents`, and `cut` over `stallAfterEvents`.
  */
 export interface ScriptedReply {
   /**
@@ -71,7 +73,10 @@ export interface ScriptedReply {
   readonly lineEnd?: '\n' | '\r\n' | '\r';
   /** Number of `message_delta` events, with growing usage. */
   readonly messageDeltas?: number;
-  /** Number of `ping` events between any two other events. */
+  /**
+   * If 2 or more: the number of `ping` events between any two other events. Otherwise one `ping`
+   * follows the first event, as in the API.
+   */
   readonly pings?: number;
 }
 

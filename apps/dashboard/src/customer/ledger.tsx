@@ -1,4 +1,4 @@
-/** The ledger of the key: charges, credits and corrections, the newest first. */
+/** The charges of the key, and the credits and corrections of its account, the newest first. */
 
 import { useState } from 'preact/hooks';
 import { BookingText, OpenedCharge, negated } from '../shared/charge.js';

@@ -97,7 +97,7 @@ export function Loaded<Value>(props: {
   );
 }
 
-/** Shows a failure. If the gateway named a time to wait, counts down and then tries again. */
+/** Shows a failure. After status 429 or 5xx, counts down and then tries again, if it can. */
 export function FailureNote(props: {
   readonly failure: Failure;
   readonly what: string;

@@ -7,7 +7,7 @@ type Entry = OperationOutput<'showEntry'>;
 type Charge = Extract<Entry, { readonly kind: 'charge' }>;
 type Booking = Exclude<Entry, Charge>;
 
-/** The ids of entries are longer than this only if somebody chose a long one. */
+/** Ids of charges, top-ups and corrections fit, unless somebody chose a longer one. */
 const ID_WIDTH = 49;
 
 /**

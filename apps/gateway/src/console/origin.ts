@@ -5,12 +5,14 @@ import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Whether a page of this server sent the request. Browsers set both headers, and pages cannot.
+ * Whether a page of this server sent the request. Browsers set `Sec-Fetch-Site` and `Origin`, and
+ * pages cannot.
  *
- * `Sec-Fetch-Site` is preferred, because a proxy may change `Host`. Browsers send it only over TLS
- * and to this machine, and `Origin` with every request that is not a GET.
+ * `Sec-Fetch-Site` is preferred, because a proxy may change `Host`. Browsers send it over TLS, and
+ * to a loopback address, and `Origin` with every request that is not a GET.
  *
- * @returns `unknown` if the request has neither header: it does not come from a browser's page.
+ * @returns `unknown` if the request has neither header: it comes from a program that is not a
+ * browser, or is a GET over plain HTTP.
  */
 export function originOf({ headers }: Request): 'same' | 'other' | 'unknown' {
   const site = headers['sec-fetch-site'];

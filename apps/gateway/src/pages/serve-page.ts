@@ -5,8 +5,8 @@ import { CODINGS } from './page-files.js';
 import type { PageFile, PageFiles } from './page-files.js';
 
 /**
- * Allows only files of this server: nothing inline, no text that becomes code or markup, no frames,
- * and no forms that the browser itself submits.
+ * Allows only files of this server, and images in `data:` addresses: no inline scripts or styles,
+ * no text that becomes code or markup, no frames, and no forms that the browser itself submits.
  */
 const POLICY = [
   "default-src 'none'",

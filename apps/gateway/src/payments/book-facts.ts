@@ -1,7 +1,7 @@
 /**
  * Books the facts that a provider reports, each once, because every ledger id is derived from the
  * provider's id. Facts may be repeated, or come in parallel and in any order; the resulting ledger
- * is the same.
+ * is the same, except that of two payments with one origin the first to arrive is credited.
  */
 
 import type { Logger } from 'pino';

@@ -127,7 +127,7 @@ const LONGEST_PAUSE_MS = 50;
  * Changes a document. If another process changed it in between, tries again.
  *
  * @param change - Returns the new contents for the current ones; `undefined` leaves them as they
- * are.
+ * are. New contents without `balanceBelow` remove the document's threshold.
  * @returns the document after the change; `undefined` if there is none
  */
 export async function changeDocument<Of extends Kind>(

@@ -1,12 +1,12 @@
 /**
- * One exchange with the upstream, from sending the request to the last byte at the client.
+ * One exchange with the upstream, from sending the request to writing the end of the response.
  *
  * The usage object determines the charge, so the bytes that carry it are sent only when the charge
  * is durable. In a plain response these are the whole body; in a stream, the final usage event and
  * everything after it. All bytes before them are sent as they arrive, except that output of the
  * event-loop tick in which the stream ends is sent together with its end, unless the ledger is
- * slow. If the client disconnects, the upstream is still read to its end and the exact usage is
- * charged.
+ * slow. If the client disconnects, the upstream is still read, for a limited time. If its response
+ * ends in that time, the exact usage is charged.
  */
 
 import type { Response } from 'express';
@@ -68,7 +68,7 @@ export interface ExchangeReport {
   readonly charged: Charge | undefined;
   readonly loss: LossReason | undefined;
   readonly operatorMustAct: boolean;
-  /** For the operator: why the call to the upstream failed. Never contains text of the upstream. */
+  /** For the operator: why there was no usable response. Never contains the upstream's message. */
   readonly fault: string | undefined;
   readonly upstreamStatus: number | undefined;
   readonly upstreamRequestId: string | undefined;
@@ -84,8 +84,8 @@ const KEEP_ALIVE_MS = 10_000;
 const PROMPT_CHARGE_MS = 100;
 
 /**
- * Resolves when the exchange is over: the charge is durable or there is none, and everything was
- * sent to the client or it has left. Until then the key keeps its lease.
+ * Resolves when the exchange is over: the charge is durable or there is none, and the end of the
+ * response was written or the client has left. Until then the key keeps its lease.
  */
 export function relay(exchange: Exchange, services: RelayServices): Promise<ExchangeReport> {
   return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 /**
- * The path shared by the endpoints for a key that do not call the upstream: balance, usage, models,
- * keys, links, top-ups.
+ * The steps that the endpoints for a key share if they do not call the upstream, such as those for
+ * the balance, usage, models, keys, links and top-ups.
  */
 
 import type { Request, RequestHandler } from 'express';

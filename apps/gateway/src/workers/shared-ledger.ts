@@ -1,6 +1,7 @@
 /**
- * Shares the embedded ledger with the workers. They read it themselves, but charge through the
- * primary, which owns it: the charges of all workers are then committed together.
+ * Shares the embedded ledger with the workers. They read keys and standings themselves. All other
+ * calls, and every charge, go to the primary, which owns the ledger: the charges of all workers are
+ * then committed together.
  */
 
 import { StoreUnavailableError } from '@gateway/balance-store';

@@ -348,8 +348,8 @@ const ROWS_PER_PAGE = 500;
 type Row = Readonly<Record<string, string | null>>;
 
 /**
- * Call it within a transaction on `target`. Rows that exist already with the same contents are
- * kept, so that an interrupted move can be repeated.
+ * Call it within a transaction on `target`. If the target already holds exactly this ledger,
+ * nothing is inserted, so that a move that was interrupted after its commit can be repeated.
  *
  * @returns the number of rows per table.
  * @throws {LedgerMoveError} when the target has other rows.

@@ -243,7 +243,7 @@ async function forEachAccount(work: (after: string) => Promise<ExpiryProgress>):
  *
  * @param all - Reads every account. If false, reads only the accounts with entries since two
  * minutes before the last block. An entry whose transaction took longer than two minutes is then
- * sealed only by the next call with `all`.
+ * sealed when its account has a later entry, or by a call with `all`.
  */
 async function sealEntries(seals: SealTable, all: boolean): Promise<SealHead | undefined> {
   const isEmpty = (await seals.head()) === undefined;

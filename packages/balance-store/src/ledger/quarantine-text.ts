@@ -9,7 +9,7 @@ export function storable(text: string): string {
   return text.slice(0, MAX_CHARS).replaceAll('\0', '\u{FFFD}');
 }
 
-/** The whole settlement as JSON, for the operator. */
+/** All members of the settlement as JSON, for the operator. Long texts are cut. */
 export function detailOf(settlement: Settlement): string {
   return JSON.stringify(settlement, (_, value: unknown) => {
     if (typeof value === 'bigint') return value.toString();

@@ -69,8 +69,8 @@ export function sealsContract({ runner, subject, newKey, accountOf, settle }: Co
       await store.sealEntries({ all: true });
       const before = await differences('seal');
       const [first, second, , last] = charges.map(({ requestId }) => requestId);
-      // Sums do not show these changes: no sum contains an entry's upstream id or time, and the
-      // newest entry is deleted together with its effect on the key.
+      // No sum contains an entry's upstream id, or a time within its hour. The newest entry is
+      // deleted together with its effect on the account's row.
       const accountId = await accountOf(keyId);
       const [key, entry] = [await store.getKey(keyId), await store.findEntry(keyId, second ?? '')];
       const { amount } = charges[3] ?? { amount: 0n };

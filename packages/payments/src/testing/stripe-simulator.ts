@@ -33,7 +33,7 @@ export interface StripeSimulator extends StripeActions, StripeEvents {
    * the request is carried out.
    */
   dropNext(path: string, moment: 'before' | 'after'): void;
-  /** Answers every request with an error of the server. */
+  /** While it is down, its API answers with 503. Its pages still work. */
   setDown(isDown: boolean): void;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Local sliding logs: `local.ts` and a map from each subject to the events that this process has
- * allowed.
+ * Local sliding logs: applies the local limits of `local.ts` to the events that this process has
+ * allowed, which it keeps in a map by subject.
  *
  * The map is also kept up to date while Redis decides, so that the local limits include all that
  * was allowed.

@@ -2,11 +2,12 @@
  * Rewrites a JSON schema so that the upstream can guarantee it, as `output_config.format` or for a
  * strict tool.
  *
- * The upstream guarantees types, members, enumerations, unions and definitions, and refuses other
- * keywords. A constraint that it refuses goes into the description, where the model reads it. Every
- * object is closed: it allows no other members. A schema whose meaning cannot be kept is not
- * accepted: members of any name, tuples, definitions that contain themselves, and schemas that
- * allow any value. https://platform.claude.com/docs/en/build-with-claude/structured-outputs
+ * The upstream guarantees types, members, enumerations, unions, definitions and some formats and
+ * patterns, and refuses other keywords. A constraint that it refuses goes into the description,
+ * where the model reads it; beside `enum` or `$ref` it is left out. Every object is closed: it
+ * allows no other members. A schema whose meaning cannot be kept is not accepted: members of any
+ * name, tuples, definitions that contain themselves, and schemas that allow any value.
+ * https://platform.claude.com/docs/en/build-with-claude/structured-outputs
  */
 
 import { isJsonObject, type JsonObject, objectOf, objectsOf, stringOf } from '../wire/raw-json.js';
@@ -115,7 +116,7 @@ export function strictSchema(root: JsonObject): SchemaReading {
     return { $ref: `#/$defs/${key}` };
   }
 
-  /** The upstream accepts no other keywords beside `anyOf`, so these are copied into each case. */
+  /** The upstream accepts no constraints beside `anyOf`, so they are copied into each case. */
   function union(schema: JsonObject, branches: unknown, path: string): JsonObject {
     const { anyOf: _any, oneOf: _one, title, description, ...shared } = schema;
     if (!Array.isArray(branches) || branches.length === 0) {

@@ -73,7 +73,7 @@ export function parseObject(text: string): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 
-/** Up to this length, the values that `JSON.parse` allocates are small garbage for a minor GC. */
+/** Longer text is checked without `JSON.parse`, whose values would take too much memory. */
 const QUICK_LENGTH = 0x10000;
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 

@@ -28,8 +28,8 @@ export const ASSISTANT_PARTS = ['text', 'refusal'] as const;
 export const SYSTEM_PARTS = ['text'] as const;
 
 /**
- * Text needs a character other than white space and control characters, because the upstream strips
- * more of them than `\s` matches, and refuses empty text.
+ * Text needs a character that is neither white space nor a control character. The upstream strips
+ * some characters that `\s` does not match, and refuses text that is then empty.
  */
 const HAS_TEXT = /[^\s\p{Cc}]/u;
 

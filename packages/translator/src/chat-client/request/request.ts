@@ -45,7 +45,7 @@ export interface TranslateRequestOptions {
   /**
    * `nativeSchemas` of `@gateway/translator/features`. With it, `response_format: json_schema`
    * becomes `output_config.format`, and strict functions become strict tools, if the model accepts
-   * both. Without it, schemas and `strict` are ignored.
+   * both and the schema can be guaranteed. Without it, schemas and `strict` are ignored.
    */
   readonly jsonSchema?: (() => SchemaReader) | undefined;
   /** The form in which the answer returns thinking. If absent, thinking is left out. */

@@ -22,8 +22,8 @@ export interface ModelTraits {
    */
   readonly thinkingOn?: 'default' | 'adaptive' | undefined;
   /**
-   * Where the model accepts system prompts: also as messages of role `system` after an answer, or
-   * only in `system`. Default: `first`.
+   * Where the model accepts system prompts. `first`: only in `system`. `anywhere`: also as a
+   * message of role `system` directly after a user message. Default: `first`.
    */
   readonly systemMessages?: 'anywhere' | 'first' | undefined;
   /** Whether the model accepts `output_config.format` and strict tools. Default: `refused`. */

@@ -5,7 +5,8 @@
  * `reasoning` (OpenRouter, vLLM). Signatures are in `thinking_blocks`
  * (https://docs.litellm.ai/docs/reasoning_content, and this package's answers to chat clients) or
  * in `reasoning_details` (https://openrouter.ai/docs/use-cases/reasoning-tokens). A message may
- * carry the same reasoning in several members, so only the most detailed one is read.
+ * have the same reasoning in several of these members, so only the most detailed one is read, and
+ * besides it the thinking parts of `content`.
  */
 
 import { type JsonObject, objectsOf, stringOf } from '../../wire/raw-json.js';

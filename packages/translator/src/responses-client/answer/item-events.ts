@@ -56,7 +56,7 @@ export class ItemEvents {
   readonly #context: TranslateMessageContext;
   readonly #write: (event: string) => void;
   readonly #items: StreamedItem[] = [];
-  /** Items to which no block is still adding and whose `done` event is not written yet. */
+  /** Items to which a block has stopped adding since the last `finishItems`. */
   #closed: StreamedItem[] = [];
   #sequenceNumber = 0;
 
