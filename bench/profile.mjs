@@ -41,7 +41,7 @@ export async function profile(session, { contestant, work }) {
           : load.ask('busy', { connections: work.connections ?? 32, durationMs }),
     });
   step(`${work.title}: ${contestant.title}`);
-  await warmUp(session, running, work, { durationMs: WARM_UP_MS, maxAnswers: WARM_UP_ANSWERS });
+  await warmUp(session, running, work, { durationMs: WARM_UP_MS, maxRequests: WARM_UP_ANSWERS });
   const fromUs = nowUs();
   const { answered, failures } = await run(MEASURED_MS);
   const untilUs = nowUs();

@@ -12,7 +12,7 @@ import { warmUp } from './warm-up.mjs';
  * Warm-up of a running process before each workload, so that its code is compiled for it. V8
  * compiles by the number of calls, so a slow contestant needs longer than a fast one.
  */
-const WARM_UP = { durationMs: 4_000, maxAnswers: 10_000 };
+const WARM_UP = { durationMs: 4_000, maxRequests: 10_000 };
 /** Warm-up of a new process, and before workloads that wait more than they compute. */
 const SHORT_WARM_UP = { durationMs: 300 };
 const REST_MS = 200;

@@ -23,7 +23,7 @@ export async function warmUpAll(session, contestants, durationMs) {
   for (const work of works.filter(({ name }) => KINDS.includes(name))) {
     for (const contestant of contestants) {
       if (!takesPart(contestant, work)) continue;
-      await warmUp(session, contestant, work, { durationMs, maxAnswers: ANSWERS });
+      await warmUp(session, contestant, work, { durationMs, maxRequests: ANSWERS });
     }
   }
 }
@@ -32,7 +32,7 @@ export async function warmUpAll(session, contestants, durationMs) {
  * @param {any} session
  * @param {any} contestant
  * @param {any} work
- * @param {{ durationMs: number, maxAnswers?: number }} limits - ends at the first of them
+ * @param {{ durationMs: number, maxRequests?: number }} limits - ends at the first of them
  */
 export function warmUp(session, contestant, work, limits) {
   const { connections = 32 } = work;
