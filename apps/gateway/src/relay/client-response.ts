@@ -80,6 +80,7 @@ export class ClientResponse {
    * is sent in one write with the end.
    */
   queue(output: StreamOutput): void {
+    if (this.#hasLeft) return;
     if (this.#queue.length === 0) process.nextTick(this.#onTickEnd);
     this.#add(output);
   }
