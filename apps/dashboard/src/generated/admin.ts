@@ -663,7 +663,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Compares the provider's payments, refunds and disputes with the ledger; with `apply`, books what is missing */
+        /** Compares the provider's payments with the ledger; with `apply`, books what is missing */
         readonly post: operations["reconcilePayments"];
         readonly delete?: never;
         readonly options?: never;

@@ -378,7 +378,7 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   listUnbookedPayments:
     'Payments that the provider received and no account was credited with. Those that were credited or paid back since are left out',
   reconcilePayments:
-    "Compares the provider's payments, refunds and disputes with the ledger; with `apply`, books what is missing",
+    "Compares the provider's payments with the ledger; with `apply`, books what is missing",
   reconcileProvider:
     "Compares the ledger with the provider's usage and cost reports, by day and model",
   showPayment: 'One payment, with its refundable and its unspent part',
