@@ -132,7 +132,7 @@ export interface AccountBalance {
 
 export type AdjustmentOutcome =
   | ({ readonly outcome: 'adjusted' | 'replayed' } & AccountBalance)
-  /** The id was used before for another account, amount or reason. */
+  /** The id was used before for another account, amount, reason or reference. */
   | { readonly outcome: 'conflict' }
   | { readonly outcome: 'unknown_account' };
 

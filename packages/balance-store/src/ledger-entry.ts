@@ -41,8 +41,10 @@ export interface SettledRates {
 
 interface EntryCommon {
   /**
-   * For a charge, the request id. For any other entry, its kind, a colon and the caller's id. The
-   * kinds are `topup:`, `adjustment:`, `transfer:` and `expiry:`.
+   * For a charge, the request id. For the other entries, the caller's id as part of `topup:<id>`,
+   * `adjustment:<id>`, `transfer:<id>:out` or `transfer:<id>:in`. For entries without a caller's
+   * id, `expiry:<id of the credit's entry>:<seq>`, and `topup:initial:<account id>:<seq>` for a
+   * credit of a creation.
    */
   readonly id: string;
   readonly accountId: string;

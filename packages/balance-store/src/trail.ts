@@ -12,7 +12,10 @@ export interface TrailEntry {
   readonly action: string;
   readonly accountId: string | null;
   readonly keyId: string | null;
-  /** The changed values, each before and after, except those that may be about a person. */
+  /**
+   * The values of the change, except those that may be about a person. For an updated field:
+   * `before` and `after`.
+   */
   readonly details: Readonly<Record<string, unknown>>;
   /**
    * The changed values that may be about a person: names, external ids, notes and metadata.

@@ -94,7 +94,7 @@ const places: Readonly<Record<Place['kind'], () => Promise<Place>>> = {
   },
 };
 
-/** Makes a ledger whose charges are forty days old. */
+/** Makes a ledger with charges that are forty days old, and a new one. */
 async function oldLedger(kind: Place['kind']) {
   const place = await places[kind]();
   const { store, rewrite } = place;
@@ -246,7 +246,7 @@ describe.each(['embedded', 'postgres'] as const)('archive of a ledger in use: %s
     await ledger.expectSame();
   }, 60_000);
 
-  it('the file of another ledger, or of a ledger that changed, is not used', async () => {
+  it('the file of another ledger is not used, and a ledger that is not sound is not archived', async () => {
     const [one, other] = [await oldLedger(kind), await oldLedger(kind)];
     expect(await archive(one)).toMatchObject({ code: 0 });
     const foreign = await archive({ ...other, file: one.file });

@@ -160,7 +160,7 @@ describe('embedded: owner and guests', () => {
     for (const result of results) if (result.status === 'fulfilled') await result.value.close();
   });
 
-  it('refuses an owner in another process, until that process is killed', async () => {
+  it('refuses an owner while another process is the owner, until that process is killed', async () => {
     const dataDir = newDirectory();
     const writer = spawnWriter(['embedded', dataDir, '1'], new Map());
     await writer.hasAcknowledged(1);
@@ -235,7 +235,7 @@ describe('embedded: durability', () => {
     await store.close();
   });
 
-  it('acknowledges nothing that a full disk did not store, refuses admission, and recovers', async () => {
+  it('acknowledges nothing that a full disk did not store, and recovers', async () => {
     const dataDir = newDirectory();
     const acknowledged = new Map<string, bigint>();
     const first = spawnWriter(['embedded', dataDir, '10'], acknowledged);
@@ -252,7 +252,7 @@ describe('embedded: durability', () => {
     await store.close();
   });
 
-  it('a thread that could not start, or has died, is started again by the next call', async () => {
+  it('a thread that could not start is started again by the next call', async () => {
     const dataDir = newDirectory();
     const file = join(dataDir, 'later', 'ledger.db');
     const thread = createLedgerThread<WriteOperations>({ file, role: 'write', checkpoints: true });
@@ -265,11 +265,20 @@ describe('embedded: durability', () => {
     await expect(thread.call('ping', [], undefined)).rejects.toThrow('the store is closed');
   });
 
-  it('refuses to charge into a file that was replaced while it was open', async () => {
+  it.each([
+    ['moved away', () => undefined],
+    [
+      'replaced',
+      (file: string) => {
+        writeFileSync(file, 'another file');
+      },
+    ],
+  ])('refuses to charge into a file that was %s while it was open', async (_how, putOther) => {
     const dataDir = newDirectory();
     const store = await open(dataDir);
     const keyId = await newKey(store);
     renameSync(fileOf(dataDir), join(dataDir, 'elsewhere.db'));
+    putOther(fileOf(dataDir));
     await expect(store.settle(settlement(keyId), { deadlineMs: 300 })).rejects.toThrow(
       StoreUnavailableError,
     );

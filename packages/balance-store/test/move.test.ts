@@ -185,7 +185,7 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
   await target.close();
 });
 
-it('repeats a move that was cut off before it wrote its mark, and refuses a target in use', async () => {
+it('repeats a move that was cut off before it wrote its mark, and refuses a target with rows of another ledger', async () => {
   const ownDir = mkdtempSync(join(tmpdir(), 'balance-store-'));
   const source = await openEmbeddedStore({ dataDir: ownDir, pepper: PEPPER });
   await fill(source);

@@ -127,7 +127,7 @@ export async function startPostgresServer(): Promise<OwnPostgresServer> {
   return own;
 }
 
-/** Queries on a connection of its own, to read the ledger without the code under test. */
+/** Runs SQL on a connection of its own, without the code under test. */
 export async function querySql<Row extends QueryResultRow = Record<string, unknown>>(
   connectionString: string,
   sql: string,

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
 import {
   PepperMismatchError,
   SchemaMismatchError,
@@ -11,6 +12,7 @@ import {
   SchemaTooOldError,
 } from '../src/index.js';
 import type { BalanceStore } from '../src/index.js';
+import { ADVISORY_LOCKS } from '../src/postgres/advisory-locks.js';
 import { openPostgresStore } from '../src/postgres/index.js';
 import { balanceStoreContract, sampleLimits, settlement } from '../src/testing/index.js';
 import { querySql, usePostgresServer } from './postgres-server.js';
@@ -431,5 +433,43 @@ describe('PostgreSQL: functions', () => {
       await querySql(connectionString, readFileSync(join(folder, file), 'utf8'));
     }
     expect(await definitions()).toEqual(migrated);
+  });
+
+  it('take advisory locks whose numbers nothing else uses', () => {
+    const folder = join(__dirname, '..', 'prisma', 'functions');
+    const ofFunctions = readdirSync(folder).flatMap((file) => {
+      const calls = readFileSync(join(folder, file), 'utf8').matchAll(
+        /pg_(?:try_)?advisory\w*\((\d+)\)/g,
+      );
+      return [...calls].map(([, number]) => [file, Number(number)]);
+    });
+    expect(ofFunctions).toEqual([
+      ['roll_up_usage.sql', ADVISORY_LOCKS.rollUp],
+      ['seal_ledger.sql', ADVISORY_LOCKS.seal],
+    ]);
+    const numbers = Object.values(ADVISORY_LOCKS);
+    expect(new Set(numbers).size).toBe(numbers.length);
+  });
+
+  it('a roll-up of the usage does not delay a top-up', async () => {
+    const connectionString = await server.createDatabase();
+    const store = await openPostgresStore({ connectionString, pepper: PEPPER });
+    const rollUp = new Client({ connectionString });
+    await rollUp.connect();
+    try {
+      const { record } = await store.createKey({
+        name: 'k',
+        limits: sampleLimits,
+        expiresAt: null,
+      });
+      await rollUp.query('BEGIN');
+      await rollUp.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.rollUp]);
+      const to = { keyId: record.id };
+      const topUp = await store.topUp({ topUpId: 't', to, amount: 1n, by: { name: 'test' } });
+      expect(topUp.outcome).toBe('credited');
+    } finally {
+      await rollUp.end();
+      await store.close();
+    }
   });
 });

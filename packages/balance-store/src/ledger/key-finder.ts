@@ -78,8 +78,12 @@ export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions)
       if (!isWellFormedCredential(credential)) return undefined;
       let lookup = running.get(credential);
       if (lookup === undefined) {
-        lookup = lookUp(credential).finally(() => running.delete(credential));
-        running.set(credential, lookup);
+        const started = lookUp(credential).finally(() => {
+          // After `forget`, the entry may be that of a later look-up.
+          if (running.get(credential) === started) running.delete(credential);
+        });
+        lookup = started;
+        running.set(credential, started);
       }
       return lookup;
     },

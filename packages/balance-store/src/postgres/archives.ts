@@ -8,6 +8,7 @@ import type { LedgerArchive } from '../archive.js';
 import type { CarryPosition, CarryRow } from '../ledger/archive/carry-row.js';
 import type { SeqRange } from '../ledger/ledger-database.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
+import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { LONG_TIMEOUT_MS, inTransaction, queryRows } from './query.js';
 import type { TransactionQueries } from './query.js';
 
@@ -147,9 +148,6 @@ export function deleteCharges(pool: Pool, ranges: readonly SeqRange[]): Promise<
   });
 }
 
-/** The advisory lock held while an archive is made. No other lock has this number. */
-const ARCHIVE_LOCK = 72_707_379;
-
 /**
  * Keeps other processes from archiving, until it is released or this process ends.
  *
@@ -160,7 +158,7 @@ export async function takeArchiveLock(pool: Pool): Promise<(() => Promise<void>)
   try {
     const { rows } = await client.query<{ taken: boolean }>(
       'SELECT pg_try_advisory_lock($1) AS taken',
-      [ARCHIVE_LOCK],
+      [ADVISORY_LOCKS.archive],
     );
     if (rows[0]?.taken !== true) {
       client.release();
@@ -171,7 +169,9 @@ export async function takeArchiveLock(pool: Pool): Promise<(() => Promise<void>)
     throw error;
   }
   return async () => {
-    await client.query('SELECT pg_advisory_unlock($1)', [ARCHIVE_LOCK]).catch(() => undefined);
+    await client
+      .query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCKS.archive])
+      .catch(() => undefined);
     client.release();
   };
 }

@@ -20,7 +20,10 @@ export interface PostgresStoreOptions {
    * and is stored under `pepper` from then on.
    */
   readonly previousPepper?: string | undefined;
-  /** Sizes of the two connection pools: 6 for requests and 2 for operators when absent. */
+  /**
+   * Sizes of the two connection pools: 6 for requests and 2 for operators when absent. At least 2
+   * for operators, because an archive keeps one connection while it reads with another.
+   */
   readonly poolSizes?: { readonly hot?: number; readonly admin?: number };
   /** How long a hold lives after its process has died; 5 minutes when absent. */
   readonly holdLifetimeMs?: number;
@@ -30,7 +33,8 @@ export interface PostgresStoreOptions {
 
 /** A database that does not accept a connection within this time is unavailable. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Timeout of one query of an operator. Each page of an audit is one query. */
+const MIN_ADMIN_CONNECTIONS = 2;
+/** Timeout of operators' queries that set none of their own: those of Prisma, and migrations. */
 const ADMIN_TIMEOUT_MS = 30_000;
 /** How many batches of settlements may be in flight at once. */
 const LANES = 2;
@@ -43,11 +47,16 @@ const LANES = 2;
  * @throws {SchemaTooOldError} when a migration is missing and `migrate` is false.
  * @throws {SchemaMismatchError} when a migration failed earlier, or differs from this version's.
  * @throws {PepperMismatchError} when all its keys were issued under other peppers.
+ * @throws {RangeError} when the pool for operators is too small.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<BalanceStore> {
   const { connectionString, pepper, previousPepper, poolSizes, holdLifetimeMs } = options;
   const peppers = { pepper, previousPepper };
   assertPeppers(peppers);
+  const adminConnections = poolSizes?.admin ?? MIN_ADMIN_CONNECTIONS;
+  if (adminConnections < MIN_ADMIN_CONNECTIONS) {
+    throw new RangeError(`poolSizes.admin: must be at least ${String(MIN_ADMIN_CONNECTIONS)}`);
+  }
   const common: PoolConfig = {
     connectionString,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -59,7 +68,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const hot = new Pool({ ...common, max: poolSizes?.hot ?? 6 });
   const admin = new Pool({
     ...common,
-    max: poolSizes?.admin ?? 2,
+    max: adminConnections,
     query_timeout: ADMIN_TIMEOUT_MS,
   });
   for (const pool of [hot, admin]) {

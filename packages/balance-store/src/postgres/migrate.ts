@@ -11,9 +11,7 @@ import type { Pool, PoolClient } from 'pg';
 import { SchemaMismatchError } from '../errors.js';
 import { assertNoneMissing, missingMigrations, readMigrations } from '../ledger/migrations.js';
 import type { AppliedMigration, Migration } from '../ledger/migrations.js';
-
-/** The advisory lock that Prisma's own migrator takes. */
-const MIGRATION_LOCK = 72_707_369;
+import { ADVISORY_LOCKS } from './advisory-locks.js';
 
 /**
  * Applies the missing migrations. Several processes may call it at once.
@@ -27,10 +25,10 @@ export async function migrate(pool: Pool): Promise<void> {
     // Usually nothing is missing: then no lock is taken, and no right to change the schema is
     // needed.
     if ((await readMissing(client)).length > 0) {
-      await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+      await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migration]);
       await client.query(CREATE_HISTORY);
       for (const migration of await readMissing(client)) await apply(client, migration);
-      await client.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+      await client.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCKS.migration]);
     }
     client.release();
   } catch (error) {

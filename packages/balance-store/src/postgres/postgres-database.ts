@@ -1,6 +1,6 @@
 /**
- * PostgreSQL as a {@link LedgerDatabase}: SQL functions change balances, and Prisma serves
- * administration.
+ * PostgreSQL as a {@link LedgerDatabase}: SQL functions settle charges and place holds, and Prisma
+ * serves some of the operators' reads.
  */
 
 import { PrismaPg } from '@prisma/adapter-pg';

@@ -18,7 +18,7 @@ export interface Query {
 export const READ_TIMEOUT_MS = 5_000;
 /** For writes, which may wait for a row lock. */
 export const WRITE_TIMEOUT_MS = 10_000;
-/** For pages of an audit, and for sealing. */
+/** For whole transactions, for pages of an audit, and for sealing. */
 export const LONG_TIMEOUT_MS = 30_000;
 
 export async function queryRows<Row extends QueryResultRow>(

@@ -16,6 +16,7 @@ import { keyRecordOf } from '../ledger/stored-key.js';
 import type { StoredKey } from '../ledger/stored-key.js';
 import { numericFromUnits, unitsFromNumeric } from '../numeric.js';
 import { lotsOf } from './accounts.js';
+import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { insertArchive, insertCarries } from './archives.js';
 import { KEY_COLUMNS } from './keys.js';
 import { inTransaction, isUniqueViolation, reachingDatabase } from './query.js';
@@ -305,7 +306,7 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
     insertCarries: (carries) => insertCarries(queries, carries),
     async appendTrail(entry) {
       // Not LOCK TABLE, which would wait for a VACUUM of the table.
-      await run('SELECT pg_advisory_xact_lock($1)', [TRAIL_LOCK]);
+      await run('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.trail]);
       await run(
         'INSERT INTO trail (seq, created_at, actor, address, action, account_id, key_id, ' +
           'details, personal_id) ' +
@@ -333,9 +334,6 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
       run('DELETE FROM personal_text WHERE account_id = $1', [accountId]),
   };
 }
-
-/** The advisory lock held while a trail entry gets its number. No other lock has this number. */
-const TRAIL_LOCK = 72_707_371;
 
 const IS_EXPIRING =
   "state = 'active' AND expires_at > clock_timestamp() AND expires_at <= $1 " +

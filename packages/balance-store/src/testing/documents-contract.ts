@@ -98,7 +98,7 @@ export function documentsContract({ runner, subject, newAccount, newKey, topUp }
       assert.deepEqual(await due(), ['9', '10']);
     });
 
-    it('record a change in the trail, in the same transaction', async () => {
+    it('record a change in the trail, but no write that conflicted', async () => {
       const { store } = subject();
       const { accountId } = await newAccount(0n);
       const write = written(accountId, {

@@ -233,7 +233,7 @@ export function holdsContract({
       assert.equal(await balanceOf(keyId), 5n - bounded.amount);
     });
 
-    it('a charge without overdraft never takes the balance below zero, with or without a hold', async () => {
+    it('a charge without overdraft never takes the balance below zero, even without a hold', async () => {
       const keyId = await newKey();
       const charges = Array.from({ length: 30 }, () => settlement(keyId, { overdraft: 'none' }));
       const [{ amount } = settlement(keyId)] = charges;

@@ -35,7 +35,7 @@ export function peppersContract({ runner, subject }: ContractPart): void {
   }
 
   describe('a new pepper', () => {
-    it('finds a key whose hash was made with the previous pepper, and renews the hash once', async () => {
+    it('finds a key whose hash was made with the previous pepper, and renews the hash', async () => {
       const { pepper: old } = subject();
       const pepper = newPepper();
       const { record, credential } = await newKey();
@@ -68,7 +68,7 @@ export function peppersContract({ runner, subject }: ContractPart): void {
             await Promise.all(
               created.flatMap(({ record, credential }) =>
                 Object.values(stores).map(async (store) => {
-                  // Any change of a key ends what a store has cached of it.
+                  // Each change makes the store drop the key from its cache.
                   await store.updateKey(record.id, { name: `round ${String(round)}` });
                   assert.equal(await idOf(store, credential), record.id);
                 }),

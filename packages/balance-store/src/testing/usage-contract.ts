@@ -59,7 +59,7 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
   }
 
   describe('sums of usage', () => {
-    it('by every set of dimensions equal those of the entries, also across a change of price', async () => {
+    it('by one dimension, several or none equal those of the entries, also across a change of price', async () => {
       const [accountA, accountB] = await someCharges();
       const charges = [...(await chargesOf(accountA)), ...(await chargesOf(accountB))];
       assert.equal(charges.length, 12);
@@ -156,7 +156,7 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
             const query = { by, byRates: true, accountId, keyId: ofKey };
             const expected = sortedSums(sumsOf(own, by, true));
             assert.deepEqual(sortedSums(await read(query)), expected);
-            // The range ends within a day, before and after the charges.
+            // These ranges begin or end within a day: with the charges, before them, after them.
             const cut = { ...query, from: new Date(start), until: new Date(end) };
             assert.deepEqual(sortedSums(await read(cut)), expected);
             assert.deepEqual(await read({ ...cut, from: new Date(0), until: new Date(start) }), []);

@@ -4,7 +4,7 @@
 --
 -- Amounts are USD in NUMERIC(38,14): 10^-14 USD is the smallest amount any charge can have. That
 -- type rounds finer input silently, so the functions take unconstrained NUMERIC and refuse such
--- amounts. Ids compare bytewise (COLLATE "C"): every replica then locks keys in the same order.
+-- amounts. Ids compare bytewise (COLLATE "C"): every replica then locks accounts in the same order.
 
 -- An account has one balance, which all of its keys spend.
 CREATE TABLE "account" (
@@ -400,8 +400,9 @@ CREATE TABLE "ledger_archive" (
   -- The last block that seals one of these charges.
   "last_block" BIGINT NOT NULL,
   "last_hash" TEXT NOT NULL,
-  -- SHA-256, in hexadecimal: of the archive's rows in "ledger_carry", of the rows in "usage_hour" from the
-  -- end of the previous archive to the end of this one, and of the file.
+  -- SHA-256, in hexadecimal: of the archive's rows in "ledger_carry", of the rows in "usage_hour"
+  -- from the end of the previous archive to the end of this one, and of the file up to its last
+  -- line, which contains this digest.
   "carry_digest" TEXT NOT NULL,
   "usage_digest" TEXT NOT NULL,
   "file_digest" TEXT NOT NULL,

@@ -1,6 +1,7 @@
 /**
- * Node's SQLite. Node 22 calls it experimental and says so on stderr, where it would appear among
- * the errors of every command; Node 24 no longer does. Everything used here is the same in both.
+ * Node's SQLite. Node 22 and the first versions of Node 24 call it experimental and say so on
+ * stderr, where it would appear among the errors of every command. Everything used here is the same
+ * in all of them.
  */
 
 export const { DatabaseSync, backup } = withoutWarnings(() =>

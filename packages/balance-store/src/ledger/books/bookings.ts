@@ -301,7 +301,7 @@ export async function transfer(
 
 const ACCOUNTS_PER_CALL = 10;
 /** The actor of expiries, which the store itself books. */
-const STORE = 'expiry';
+const EXPIRY_ACTOR = 'expiry';
 
 /** The progress of one call. */
 export interface ExpiryProgress {
@@ -375,7 +375,7 @@ async function expireLots(
       delta: -taken,
       hash: bookingHash('expiry', account.id, lot.entryId, taken),
       at,
-      actor: STORE,
+      actor: EXPIRY_ACTOR,
       reference: lot.entryId,
     });
     await transaction.insertEvent({

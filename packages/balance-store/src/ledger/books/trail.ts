@@ -11,9 +11,9 @@ export interface Change {
   readonly keyId?: string | undefined;
   readonly by: Actor;
   readonly at: Date;
-  /** Values before and after. */
+  /** The values of the change; if it replaced others, those before and after. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** Values that may be about a person, before and after. */
+  /** The same, for values that may be about a person. */
   readonly personal?: Readonly<Record<string, unknown>> | undefined;
 }
 
