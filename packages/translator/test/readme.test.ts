@@ -1,4 +1,4 @@
-/** The examples in the README are the files in `examples`. They compile and work. */
+/** The complete examples in the README are the files in `examples`. They compile and work. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -28,8 +28,8 @@ export interface StreamVector {
   /** Whether events follow the one that ends the stream. */
   readonly trailing?: boolean;
   /**
-   * Set if the stream helper of Anthropic's SDK cannot read the upstream's bytes directly either,
-   * or needs members that these bytes lack.
+   * Set if Anthropic's SDK cannot read even the upstream's own bytes, or needs members that they
+   * lack.
    */
   readonly anthropicHelper?: 'skip';
 }

@@ -83,7 +83,7 @@ describe('translateResponse', () => {
     [{ id: 5, name: 'f' }],
     [{ id: 'toolu_1', name: { toString: 5 } }],
     [{ id: 'toolu_1', name: '' }],
-  ])('reports a call without a text as its id or name: %j', (call) => {
+  ])('reports a call whose id or name is missing, empty or not a string: %j', (call) => {
     const body = JSON.stringify({
       id: 'msg_1',
       content: [{ type: 'tool_use', ...call, input: {} }],

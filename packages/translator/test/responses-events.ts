@@ -64,7 +64,7 @@ export function readResponseEvents(stream: string): ResponseEvent[] {
   });
 }
 
-/** Fails unless each event fits to those before it, and the events add up to the response. */
+/** Fails unless each event fits those before it, and the events add up to the response. */
 export function expectGrammar(events: readonly ResponseEvent[]): void {
   expect(events.slice(0, 2).map(({ type }) => type)).toEqual([
     'response.created',

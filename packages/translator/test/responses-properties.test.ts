@@ -470,7 +470,7 @@ describe('a message and its response', () => {
   });
 
   const folder = join(__dirname, 'vectors/response');
-  it.each(readdirSync(folder))('%s has the usage and the text of the chat format', (file) => {
+  it.each(readdirSync(folder))('%s has the same usage and text as in the chat format', (file) => {
     const vector = JSON.parse(readFileSync(join(folder, file), 'utf8'));
     const native =
       typeof vector.native === 'string' ? vector.native : JSON.stringify(vector.native);

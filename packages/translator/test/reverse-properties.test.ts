@@ -16,7 +16,7 @@ import { traitsNamed } from './reverse-vectors.js';
 
 /** `PROPERTY_RUNS=200000` looks for rarer cases. */
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 4_000);
-/** Each run reads a stream many times. With 4,000, this file takes 97 s of CPU time. */
+/** Each run reads a whole stream twice. With 4,000 runs, this file takes 97 s of CPU time. */
 const SPLIT_RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1_000);
 
 const MODEL: ModelTraits = {
@@ -381,7 +381,7 @@ describe('chat streams with interleaved parts', () => {
     );
   });
 
-  it('are the same bytes however they are split', () => {
+  it('are translated to the same bytes however they are split', () => {
     fc.assert(
       fc.property(
         stream,

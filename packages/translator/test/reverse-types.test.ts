@@ -1,4 +1,4 @@
-/** Types of the reverse direction that the compiler has to accept. These tests fail in `tsc`. */
+/** The types of the reverse direction. One that does not fit the SDKs is an error in `tsc`. */
 
 import type Anthropic from '@anthropic-ai/sdk';
 import type Anthropic0 from 'anthropic-sdk-0';
@@ -21,7 +21,7 @@ import type { ChatMessage, ChatRequest } from '../src/native-client/request/chat
 
 type Accepts<Wide, Narrow extends Wide> = Narrow extends Wide ? true : never;
 
-/** Members that the SDKs know, without the extensions that only `ChatTraits` turn on. */
+/** The SDKs know every member except `cache_control`, which is sent only if `ChatTraits` say so. */
 const knownToOpenAI: Accepts<
   keyof OpenAI.ChatCompletionCreateParams | 'cache_control',
   keyof ChatRequest

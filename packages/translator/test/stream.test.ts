@@ -79,6 +79,11 @@ function split(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   return [0, ...at].map((from, i) => bytes.subarray(from, at[i] ?? bytes.length));
 }
 
+function expectMalformed(pipe: StreamPipe): void {
+  pipe.push(new TextEncoder().encode('event: message_start\ndata: {"type":\n\n'));
+  expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'malformed' });
+}
+
 interface Chunk {
   readonly choices: readonly { delta: object; finish_reason: string | null }[];
   readonly usage?: unknown;
@@ -258,13 +263,16 @@ describe('createChatStream', () => {
   });
 
   it('ends as malformed when an event is not JSON', () => {
-    const pipe = createMessageStreamTap();
-    pipe.push(new TextEncoder().encode('event: message_start\ndata: {"type":\n\n'));
-    expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'malformed' });
+    const context = { model: 'm', created: 1, includeUsage: false, legacyFunctions: false };
+    expectMalformed(createChatStream(context));
   });
 });
 
 describe('createMessageStreamTap', () => {
+  it('ends as malformed when an event is not JSON', () => {
+    expectMalformed(createMessageStreamTap());
+  });
+
   const isTranslated = ([, vector]: (typeof vectors)[number]): boolean =>
     vector.expected.failed === undefined;
   const isComplete = (entry: (typeof vectors)[number]): boolean =>
@@ -341,7 +349,7 @@ describe('createMessageStreamTap', () => {
     expect(pipe.end()).toMatchObject({ outcome: 'complete', usage: { outcome: 'read' } });
   });
 
-  it('returns the same chunk object when nothing is kept back', () => {
+  it('returns a chunk without copying it when nothing is kept back', () => {
     const chunk = new TextEncoder().encode('event: ping\ndata: {"type": "ping"}\n\n'.repeat(3));
     const passed = createMessageStreamTap().push(chunk);
     expect(passed.buffer).toBe(chunk.buffer);

@@ -8,7 +8,8 @@ import type { CacheableRequest, CachePointHolder } from '../reading/cache-point.
 /**
  * Pass this function to `translateRequest` as its option `cache`. It adds cache points to requests
  * whose client set none, so that each request of a conversation reads the part that it shares with
- * the previous request from the cache. Writing costs more than reading saves if no request follows.
+ * the previous request from the cache. Writing to the cache costs extra, which is lost if no
+ * request follows.
  *
  * The points are after the tools and the system prompt, which conversations share, after the
  * messages of the previous request, and at the end, for the next request. The upstream looks for an

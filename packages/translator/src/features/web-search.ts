@@ -11,7 +11,8 @@ const NAME = 'web_search';
 /**
  * Lets the model search the web for chat requests with `web_search_options`, and for requests of
  * the Responses API with a tool of type `web_search`. Pass the result to `translateRequest` or
- * `translateResponsesRequest` as the option `webSearch`. Searches cost more than tokens.
+ * `translateResponsesRequest` as the option `webSearch`. Searches are charged in addition to
+ * tokens.
  *
  * @param options.maxUses - The maximum number of searches of one request. Default: the upstream
  * decides.

@@ -18,7 +18,7 @@ export const RESPONSES_FIELDS: ReadonlyMap<string, RequestField> = new Map<strin
   mapped('tools', 'tools'),
   mapped('tool_choice', 'tool_choice'),
   mapped('parallel_tool_calls', 'tool_choice.disable_parallel_tool_use'),
-  mapped('text', 'output_config.format'),
+  mapped('text', 'output_config.format, system'),
   mapped('reasoning', 'output_config.effort, thinking'),
   mapped('include', 'signed thinking is always included'),
   mapped('metadata', 'repeated in the response'),

@@ -67,8 +67,8 @@ export class Place {
   }
 
   /**
-   * The newer of two members with the same meaning, or else the older one. If both are given, the
-   * older one is noted.
+   * The newer of two members with the same meaning, or else the older one. If both are given and
+   * differ, the older one is noted.
    */
   givenEither(newer: string, older: string): Place | undefined {
     const preferred = this.given(newer);

@@ -8,7 +8,7 @@ export interface CalledTool {
   readonly name: string;
 }
 
-/** The id and the name of a `tool_use` block; undefined unless both are strings. */
+/** The id and the name of a `tool_use` block; undefined unless both are non-empty strings. */
 export function calledTool({ id, name }: JsonObject): CalledTool | undefined {
   const called = { id: stringOf(id), name: stringOf(name) };
   return called.id && called.name ? called : undefined;

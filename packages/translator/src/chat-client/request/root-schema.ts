@@ -38,7 +38,7 @@ export function emptySchema(): InputSchema {
 
 function flattened(parameters: Place, root: JsonObject): InputSchema {
   const cases: string[] = [];
-  /** The references that lead to the current schema. */
+  /** The current schema and those that contain it or refer to it. */
   const path: unknown[] = [];
 
   function formOf(schema: JsonObject): ObjectForm {

@@ -13,7 +13,7 @@ const BEGINNING = /^\s*\{\s*"input"\s*:\s*"/;
  */
 const MAX_BEGINNING = 64;
 /** The first half of a character (a surrogate), whose other half may follow. */
-const HALF_CHARACTER = /\\ud[89ab]..$/i;
+const HALF_CHARACTER = /^\\ud[89ab]/i;
 
 export class CustomInputReader {
   #json = '';
@@ -55,15 +55,16 @@ export class CustomInputReader {
   /** Finds the end of the whole characters from `start` on, or of the string. */
   #scan(start: number): { readonly end: number; readonly isClosed: boolean } {
     const json = this.#json;
-    let end = start;
+    let [end, length] = [start, 0];
     while (end < json.length) {
       const code = json[end];
       if (code === '"') return { end, isClosed: true };
-      const length = code !== '\\' ? 1 : json[end + 1] === 'u' ? 6 : 2;
-      if (end + length > json.length) break;
-      end += length;
+      const next = code !== '\\' ? 1 : json[end + 1] === 'u' ? 6 : 2;
+      if (end + next > json.length) break;
+      end += next;
+      length = next;
     }
-    const isHalf = HALF_CHARACTER.test(json.slice(Math.max(start, end - 6), end));
-    return { end: isHalf ? end - 6 : end, isClosed: false };
+    const isHalf = length === 6 && HALF_CHARACTER.test(json.slice(end - length, end));
+    return { end: isHalf ? end - length : end, isClosed: false };
   }
 }

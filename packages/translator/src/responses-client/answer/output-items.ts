@@ -32,7 +32,7 @@ export interface Part {
   annotations?: readonly UrlCitation[] | undefined;
 }
 
-/** A page that supports the text from one UTF-16 code unit of its part to another. */
+/** A page that a part of a message cites. The indexes count UTF-16 code units of its text. */
 export interface UrlCitation {
   readonly type: 'url_citation';
   readonly start_index: number;

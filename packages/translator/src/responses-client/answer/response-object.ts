@@ -159,14 +159,14 @@ export type ResponseEvent = { sequence_number: number } & (
   | ({ type: 'response.web_search_call.completed' } & OfItem)
 );
 
-/** The members in which the JSON text of a response differs from the object. */
+/** A response as its JSON text has it. It lacks two members, and its `usage` can be null. */
 type WrittenResponse = Omit<ResponseObject, 'usage' | 'output_text' | 'access_programs'> & {
   usage?: ResponseObject['usage'] | null;
 };
 
 /** The object of a response's JSON text. */
 export function responseObject(json: string): ResponseObject {
-  return completed(JSON.parse(json) as WrittenResponse);
+  return withSdkMembers(JSON.parse(json) as WrittenResponse);
 }
 
 /** The object of an event that is framed as a server-sent event. */
@@ -174,10 +174,10 @@ export function responseEvent(framed: string): ResponseEvent {
   const event = JSON.parse(
     framed.slice(framed.indexOf('\ndata: ') + '\ndata: '.length),
   ) as ResponseEvent;
-  return 'response' in event ? { ...event, response: completed(event.response) } : event;
+  return 'response' in event ? { ...event, response: withSdkMembers(event.response) } : event;
 }
 
-function completed({ usage, ...response }: WrittenResponse): ResponseObject {
+function withSdkMembers({ usage, ...response }: WrittenResponse): ResponseObject {
   const parts = response.output.flatMap((item) => (item.type === 'message' ? item.content : []));
   const text = parts.map((part) => (part.type === 'output_text' ? part.text : '')).join('');
   return {

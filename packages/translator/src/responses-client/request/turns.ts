@@ -1,6 +1,6 @@
 /**
- * Builds native turns of items in any order. Turns alternate, start and end with the user, and each
- * call is answered in the turn after its own, wherever the client put its output.
+ * Builds native turns from items. Turns alternate, start and end with the user, and each call is
+ * answered in the turn after its own, wherever after the call the client put its output.
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
  */
 
