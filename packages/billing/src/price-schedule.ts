@@ -53,8 +53,9 @@ export type PriceScheduleJson = z.input<typeof priceScheduleJson>;
  *
  * @param json - The parsed file: {@link PriceScheduleJson}. A price table without changes is also
  * accepted.
- * @throws {PriceTableError} with every problem, those of `parsePriceTable` included: a change
- * without a time, changes of one model that are not in the order of their times.
+ * @throws {PriceTableError} with every problem of the shape, such as a change without a time; or
+ * else with every other problem of the table without its changes; or else with every problem of the
+ * changes, such as two of one model that are not in the order of their times.
  */
 export function parsePriceSchedule(json: unknown): PriceSchedule {
   const parsed = priceScheduleJson.safeParse(json);

@@ -111,7 +111,7 @@ function priceAtFactor(
   if (product % FACTOR_SCALE !== 0n) {
     problems.push({
       field,
-      problem: `times the input rate needs more than ${USD_DECIMALS} decimals of a USD per token`,
+      problem: `multiplied by the input rate gives a price per token with more than ${USD_DECIMALS} decimals`,
     });
     return 0n;
   }

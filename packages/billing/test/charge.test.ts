@@ -81,7 +81,7 @@ describe('chargeOf', () => {
     );
   });
 
-  it('charges the sum of two usages the sum of their charges', () => {
+  it('charges two usages added together as much as the two apart', () => {
     fc.assert(
       fc.property(usages, usages, rateText, rateText, (a, b, rateIn, rateOut) => {
         const rates = ratesOf({ rateIn, rateOut, factors: SPECIFIED_FACTORS });

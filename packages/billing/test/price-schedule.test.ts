@@ -105,7 +105,7 @@ it.each<[string, unknown, string]>([
   [
     'a factor that is not exact',
     [{ effective_from: NOON, rate_in: '0.000001', rate_out: '1', cache_read: '0.000001' }],
-    'models[0].price_changes[0].cache_read: times the input rate',
+    'models[0].price_changes[0].cache_read: multiplied by the input rate',
   ],
   [
     'an unknown field',

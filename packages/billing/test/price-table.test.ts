@@ -115,7 +115,7 @@ describe('parsePriceTable', () => {
   it('refuses a factor that would need more than 14 decimals, and accepts it where it does not', () => {
     const factor = { cache_read: '0.025' };
     expect(problemsOf({ ...MODEL, rate_in: '0.000001', ...factor })).toEqual([
-      'models[0].cache_read: times the input rate needs more than 14 decimals of a USD per token',
+      'models[0].cache_read: multiplied by the input rate gives a price per token with more than 14 decimals',
     ]);
     expect(problemsOf({ ...MODEL, rate_in: '0.000002', ...factor })).toEqual([]);
   });

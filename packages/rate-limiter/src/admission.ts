@@ -2,7 +2,7 @@
  * Admission: one concurrency lease and one burst permit, both or neither.
  *
  * This function over plain data is the specification of `Limiter.admit`. The memory backend is this
- * function and a Map; the Redis backend is the same function in Lua.
+ * function and two maps; the Redis backend is the same function in Lua.
  */
 
 import { takePermit } from './gcra.js';

@@ -27,7 +27,7 @@ export interface Limiter {
   /** Leases of `subject` in flight, for tests and metrics. */
   leases(subject: string): number | Promise<number>;
   /**
-   * Gives back every lease that is still held and stops all timers. Do not call any method
+   * Gives back every lease that is still held and stops all timers. Do not call `admit` or `record`
    * afterwards.
    */
   close(): void | Promise<void>;

@@ -49,7 +49,7 @@ interface Log {
  * Limits for one process.
  *
  * A lease lives until it is released. Subjects that hold no lease and whose permits are all
- * available again take no memory. State ends with the process.
+ * available again are forgotten as others are used. State ends with the process.
  */
 export function createMemoryLimiter(options: MemoryLimiterOptions = {}): MemoryLimiter {
   const { now = () => performance.now(), random = Math.random, maxSubjects = 100_000 } = options;

@@ -66,8 +66,8 @@ function assertCount(name: string, value: number): void {
 }
 
 /**
- * The share of one replica when `replicas` share a policy without communicating. Each limit is at
- * least 1.
+ * The share of one replica when `replicas` share a policy without communicating. Its concurrency
+ * and burst are at least 1.
  */
 export function shareOfPolicy(policy: Policy, replicas: number): Policy {
   return {

@@ -17,7 +17,7 @@ function createProbedBreaker() {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('breaker', () => {
-  it('opens after three failures within a second, with or without successes between them', () => {
+  it('opens after three failures within a second, even with successes between them', () => {
     const { breaker, clock, told } = createProbedBreaker();
     for (const pauseMs of [0, 500, 500]) {
       expect(breaker.isClosed()).toBe(true);

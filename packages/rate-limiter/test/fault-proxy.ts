@@ -9,7 +9,7 @@ export interface FaultProxy {
   cut(): void;
   /** Keeps connections open, and holds all bytes back. */
   stall(): void;
-  /** Ends the stall: forwards the bytes that were held back, then everything else. */
+  /** Ends the fault: accepts connections, and forwards bytes, first those that were held back. */
   heal(): void;
   close(): Promise<void>;
 }

@@ -6,8 +6,7 @@ import type { Policy } from '../src/policy.js';
 const policies = fc.record({
   concurrency: fc.constant(1),
   burst: fc.integer({ min: 1, max: 50 }),
-  // Divisors of a minute in microseconds, so that a bucket can be stated in whole tokens per
-  // interval.
+  // Divisors of a minute in microseconds, so that the interval between permits is a whole number.
   requestsPerMinute: fc.constantFrom(1, 2, 30, 60, 600, 12_000, 60_000_000),
 });
 

@@ -78,7 +78,7 @@ describe('memory limiter: its memory', () => {
     expect(limiter.size()).toBe(10);
   });
 
-  it('bounds the number of sliding logs separately from that of subjects', () => {
+  it('keeps at most maxSubjects sliding logs, and forgets those without recent events', () => {
     const clock = createManualClock();
     const limiter = createMemoryLimiter({ now: clock.now, maxSubjects: 10 });
     for (let n = 0; n < 1_000; n += 1) limiter.record(`ip-${n}`, { limit: 3, windowMs: 1_000 });

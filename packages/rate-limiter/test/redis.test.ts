@@ -213,7 +213,7 @@ describe('Redis limiter: the keys that it writes', () => {
     await limiter.close();
   });
 
-  it('leaves few keys of 100,000 subjects, all with a time to live', async () => {
+  it('gives each key of 100,000 subjects a time to live, and stores little in each', async () => {
     const prefix = newPrefix();
     const limiter = createRedisLimiter({ redis, prefix, timeoutMs: PATIENT_MS });
     const log = { limit: 30, windowMs: HOUR_MS };

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `upstream-simulator [--port 8090] [--api-key KEY] [--latency-ms 0] [--event-delay-ms 0]
- * [--journal FILE]`
+ * `upstream-simulator [--host 127.0.0.1] [--port 8090] [--api-key KEY] [--latency-ms 0]
+ * [--event-delay-ms 0] [--journal FILE]`
  */
 
 import { parseArgs } from 'node:util';

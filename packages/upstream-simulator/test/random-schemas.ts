@@ -1,4 +1,4 @@
-/** Random JSON Schemas of the kind that the API accepts for structured outputs. */
+/** Random JSON Schemas, almost all of a kind that the API accepts for structured outputs. */
 
 import fc from 'fast-check';
 

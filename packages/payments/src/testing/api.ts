@@ -1,4 +1,4 @@
-/** The API of the simulated Stripe: one function for each request that the gateway makes. */
+/** The API of the simulated Stripe: answers the requests that the provider sends. */
 
 import type Stripe from 'stripe';
 import { pairsOf, textOf } from './form.js';
@@ -23,7 +23,7 @@ const DECLINES: Partial<Record<CardBehavior, string>> = {
 };
 
 export interface StripeApi {
-  /** How many requests were answered, by method and path without ids. */
+  /** How many requests were carried out, by method and path without ids. */
   readonly requests: ReadonlyMap<string, number>;
   /** A repeated key gets the same answer; with a different form it is refused. */
   answerOnce(key: string | undefined, form: string, work: () => Answer): Answer;

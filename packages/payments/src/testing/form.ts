@@ -1,5 +1,6 @@
 /**
- * Reads the bodies of Stripe's requests: forms whose names contain brackets, as in `created[gte]`.
+ * Reads the parameters of requests to Stripe, from a body or a query: forms whose names contain
+ * brackets, as in `created[gte]`.
  */
 
 export interface Form {

@@ -7,7 +7,7 @@ export function newId(prefix: string): string {
   return `${prefix}_${randomBytes(12).toString('hex')}`;
 }
 
-/** The members of every object that the mode and the time determine. */
+/** The members that depend on the mode and the time. */
 export interface Base {
   readonly livemode: boolean;
   /** Seconds since the epoch. */

@@ -60,7 +60,8 @@ export interface RedisLimiterOptions {
  *   then at most twice the concurrency can be in flight over all replicas, and never more than the
  *   concurrency in a single replica.
  * - `admit` and `record` do not reject because of Redis. After `timeoutMs`, or at once while Redis
- *   is known to be down, they decide by this replica's share of the limits, which is at least 1.
+ *   is known to be down, they decide by this replica's share of the limits: at least one lease, one
+ *   permit and one event.
  * - The local limits count all that this process has granted already, and Redis does not grant a
  *   second time what was granted locally. One process therefore gives no second burst when it loses
  *   Redis or reaches it again.

@@ -1,6 +1,6 @@
 /**
- * Local admissions: `local.ts` and a map from each subject to the permits that this process has
- * granted.
+ * Local admissions: applies the local limits of `local.ts` to the permits that this process has
+ * granted, which it keeps in a map by subject.
  *
  * The map is also kept up to date while Redis decides, so that the local limits include all that
  * was granted.

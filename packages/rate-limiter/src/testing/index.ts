@@ -256,7 +256,7 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       assert.deepEqual(await limiter.record('ip', THREE), { outcome: 'denied', retryAfterMs: 1 });
       await advance(1);
       assert.deepEqual(await limiter.record('ip', THREE), { outcome: 'allowed', remaining: 0 });
-      // The second and third event came at 10 s: each event leaves the window by itself.
+      // The second and third events came at 10 s, so they stay in the window for 10 s more.
       assert.deepEqual(await limiter.record('ip', THREE), {
         outcome: 'denied',
         retryAfterMs: 10_000,
