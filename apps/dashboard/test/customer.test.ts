@@ -392,7 +392,7 @@ describe('the customer’s page', () => {
     }
   });
 
-  it('creates, caps, rotates and suspends keys, each after one confirmation', async () => {
+  it('creates a key with a cap and suspends it, each after one confirmation', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, key);
     await openPart(page, 'keys');

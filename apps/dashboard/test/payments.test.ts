@@ -112,7 +112,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await page.waitForURL(`${stripe.url}/**`);
   }
 
-  it('lets the holder of a used-up key pay until the key works again, without a reload', async () => {
+  it('lets the holder of a used-up key pay, and shows without a reload that the key works again', async () => {
     const { id, apiKey } = await gateway.createKey({ balance_usd: '0.00000000000001' });
     await sendTraffic(gateway, [apiKey], { count: 1, seed: 7 });
     expect(await ask(apiKey)).toBe(401);
@@ -202,7 +202,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await context.close();
   });
 
-  it('places an auto top-up, saves a method for it, and cancels it', async () => {
+  it('sets up auto top-up, saves a payment method for it, and cancels it', async () => {
     const { apiKey } = await gateway.createKey({ balance_usd: '40' });
     const { page, context, problems } = await open();
     await signIn(page, apiKey);

@@ -65,13 +65,14 @@ describe('received usage', () => {
   });
 
   it('that cannot be read is named by its line, and the rest is read', () => {
-    const text = ['{"id":"msg_2"}', 'no json', JSON.stringify(NATIVE), '{"usage":{}}'].join('\n');
+    const lines = ['{"id":"msg_2"}', 'no json', '', JSON.stringify(NATIVE), ' ', '{"usage":{}}'];
+    const text = lines.join('\n');
     expect(readReceived(text)).toEqual({
       usages: [{ id: '1', givenId: 'msg_1', tokens: TOKENS }],
       problems: [
         '1: has no usage with token counts',
         '2: is not a JSON object',
-        '4: has neither id nor request_id',
+        '6: has neither id nor request_id',
       ],
     });
   });
@@ -82,24 +83,30 @@ describe('a comparison with the ledger', () => {
 
   it('finds a charge by the id of its request and of its message', () => {
     for (const id of ['1', 'req_1']) {
-      const compared = compareUsages([{ ...usage, id }], [charge('1'), charge('2')]);
-      expect(compared).toEqual({ compared: 1, differences: [], others: 1 });
+      const compared = compareUsages([{ ...usage, id }], [charge('1'), charge('2')], true);
+      expect(compared).toEqual({ compared: 1, unknown: 0, differences: [], others: 1 });
     }
   });
 
   it('reports different counts, a missing charge and a repeated usage', () => {
-    expect(compareUsages([usage], [charge('1', 11)]).differences).toEqual([
+    expect(compareUsages([usage], [charge('1', 11)], true).differences).toEqual([
       {
         id: '1',
         received: 'input 10, output 5, cache read 3, cache write 2',
         charged: 'input 11, output 5, cache read 3, cache write 2',
       },
     ]);
-    expect(compareUsages([usage], []).differences).toMatchObject([
+    expect(compareUsages([usage], [], true).differences).toMatchObject([
       { charged: 'no charge in these days' },
     ]);
-    expect(compareUsages([usage, usage], [charge('1')]).differences).toMatchObject([
+    expect(compareUsages([usage, usage], [charge('1')], true).differences).toMatchObject([
       { charged: 'the same request as an earlier one' },
     ]);
+  });
+
+  it('reports no usage as uncharged if not all charges were read', () => {
+    const [unread, changed] = [{ ...usage, id: '2' }, usage];
+    const compared = compareUsages([unread, changed], [charge('1', 11)], false);
+    expect(compared).toMatchObject({ compared: 1, unknown: 1, differences: [{ id: '1' }] });
   });
 });

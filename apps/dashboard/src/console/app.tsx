@@ -1,4 +1,4 @@
-/** The operator's console: the sign-in form, or the open part. */
+/** The operator's console: the sign-in form, or the tabs. */
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -23,6 +23,11 @@ import { Trail } from './trail.js';
 
 export function App() {
   const state = session.value;
+  const [failure, setFailure] = useState<Failure>();
+  async function leave() {
+    setFailure(undefined);
+    setFailure(await signOut());
+  }
   return (
     <>
       <SkipLink />
@@ -43,7 +48,7 @@ export function App() {
                 )}
               </span>
               <DigitsSwitch />
-              <button type="button" onClick={() => void signOut()}>
+              <button type="button" onClick={() => void leave()}>
                 Sign out
               </button>
             </div>
@@ -51,6 +56,7 @@ export function App() {
         </div>
       </header>
       <main id="main" class="wrap" tabIndex={-1}>
+        {failure !== undefined && <FailureNote failure={failure} what="the end of your session" />}
         {state.name === 'unknown' && <Restoring />}
         {state.name === 'signed out' && <SignIn message={state.message} />}
         {state.name === 'signed in' && <SignedIn />}

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import type { Answer, Failure } from '../shared/api.js';
+import { countText } from '../shared/count-text.js';
 import { Id } from '../shared/ids.js';
 import { Amount, Figure } from '../shared/figures.js';
 import { Badge, CodeBlock, Count, FailureNote, TableFrame, Time } from '../shared/parts.js';
@@ -125,7 +126,7 @@ function ReportShown({ report }: { readonly report: Sent<'Audit'> }) {
     <div class="stack" role="status">
       <p>
         <Badge tone={report.is_sound ? 'good' : 'bad'}>
-          {report.is_sound ? 'sound' : `${String(report.differences.length)} differences`}
+          {report.is_sound ? 'sound' : countText(report.differences.length, 'difference')}
         </Badge>
       </p>
       <dl class="grid" id="audit-figures">

@@ -86,7 +86,10 @@ function CompareUsage({ requestId }: { readonly requestId: string }) {
     setFailure(undefined);
     const { usages, problems } = readReceived(text, requestId);
     const [usage] = usages;
-    setProblem(usage === undefined ? (problems[0] ?? 'there is nothing to compare') : undefined);
+    const [unreadable] = problems;
+    const reason =
+      unreadable === undefined ? 'There is nothing to compare' : `Object ${unreadable}`;
+    setProblem(usage === undefined ? reason : undefined);
     if (usage === undefined) return;
     const { input, output, cacheRead, cacheWrite } = usage.tokens;
     const answer = await call('POST', '/admin/ledger/witness', {
@@ -138,7 +141,7 @@ function CompareUsage({ requestId }: { readonly requestId: string }) {
       </form>
       {problem !== undefined && (
         <p class="note bad" role="alert">
-          Object {problem}.
+          {problem}.
         </p>
       )}
       {failure !== undefined && <FailureNote failure={failure} what="the comparison" />}

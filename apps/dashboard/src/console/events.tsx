@@ -1,5 +1,6 @@
 /** The notifications, which can be filtered by whether they were delivered. */
 
+import { countText } from '../shared/count-text.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Badge, Choice, Time, optionOf } from '../shared/parts.js';
@@ -67,7 +68,7 @@ export function Events() {
 
 function Delivery({ of }: { readonly of: Sent<'Event'> }) {
   if (of.delivered_at !== null) return <Badge tone="good">delivered</Badge>;
-  const attempts = `${String(of.attempts)} ${of.attempts === 1 ? 'attempt' : 'attempts'}`;
+  const attempts = countText(of.attempts, 'attempt');
   return (
     <>
       <Badge tone={of.attempts > 0 ? 'bad' : 'plain'}>

@@ -24,7 +24,7 @@ const COLUMNS = [
   { label: 'Details' },
 ] as const;
 
-/** For a single account, the column of accounts is left out. */
+/** On the page of one account, which gives `changed`, the column of accounts is left out. */
 export function PaymentList(props: {
   readonly accountId: string | undefined;
   /** Called when the balance has changed. */

@@ -1,5 +1,6 @@
 /** The price table in force, compared with the models that the upstream offers. */
 
+import { countText } from '../shared/count-text.js';
 import { CLASSES, PriceTable } from '../shared/price-table.js';
 import type { Price } from '../shared/price-table.js';
 import { Badge, CodeBlock, FailureNote, Loaded, Time, sentence } from '../shared/parts.js';
@@ -79,14 +80,11 @@ function UpstreamState({ of }: { readonly of: Resource<ModelComparison> }) {
     <p role="status">
       {missing.length === 0
         ? 'The table has every model that the upstream offers.'
-        : `The table lacks ${modelCount(missing.length)} that the upstream offers. See below.`}{' '}
-      {gone.length > 0 && `The upstream does not offer ${modelCount(gone.length)} of the table.`}
+        : `The table lacks ${countText(missing.length, 'model')} that the upstream offers. See below.`}{' '}
+      {gone.length > 0 &&
+        `The upstream does not offer ${countText(gone.length, 'model')} of the table.`}
     </p>
   );
-}
-
-function modelCount(count: number): string {
-  return `${String(count)} ${count === 1 ? 'model' : 'models'}`;
 }
 
 function Offer(props: { readonly id: string; readonly comparison: ModelComparison | undefined }) {

@@ -6,7 +6,7 @@
 import { signal } from '@preact/signals';
 import type { components, paths } from '../generated/admin.js';
 import { send } from '../shared/api.js';
-import type { Answer, Call } from '../shared/api.js';
+import type { Answer, Call, Failure } from '../shared/api.js';
 import { callingEndpoints } from '../shared/endpoints.js';
 
 /** What the admin port sends, by its name in the OpenAPI document. */
@@ -49,9 +49,12 @@ export async function signIn(token: string): Promise<Answer<Operator>> {
   return answer;
 }
 
-export async function signOut(): Promise<void> {
-  await callSession('DELETE', '/console/session', {});
+/** If this fails, the cookie may still be valid, so the page does not claim to be signed out. */
+export async function signOut(): Promise<Failure | undefined> {
+  const answer = await callSession('DELETE', '/console/session', {});
+  if (!answer.ok && answer.failure.kind !== 'unauthorized') return answer.failure;
   session.value = { name: 'signed out', message: undefined };
+  return undefined;
 }
 
 /** Whether the operator has a right. Without it, the buttons that need it are not shown. */

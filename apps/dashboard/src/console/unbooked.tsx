@@ -87,7 +87,7 @@ export function Unbooked() {
   );
 }
 
-/** An amount in USD. The ledger has only USD, so other currencies are shown as reported. */
+/** An amount. The ledger has only USD, so an amount in another currency is shown as reported. */
 export function Cents({
   of,
 }: {

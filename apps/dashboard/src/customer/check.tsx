@@ -1,7 +1,8 @@
-/** Compares the usage objects that an SDK received with the ledger. Nothing leaves the browser. */
+/** Compares the usage objects that an SDK received with the ledger. The objects are not sent. */
 
 import { useState } from 'preact/hooks';
-import { Empty, FailureNote, TableFrame, TextField } from '../shared/parts.js';
+import { countText } from '../shared/count-text.js';
+import { Empty, FailureNote, TableFrame, TextField, Time } from '../shared/parts.js';
 import type { Failure } from '../shared/api.js';
 import { lastDays } from '../shared/times.js';
 import { compareUsages } from './comparison.js';
@@ -10,11 +11,15 @@ import { readReceived } from '../shared/received-usage.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
 
-/** The number of pages, of 1000 charges each, that are read at most. */
+const PAGE_CHARGES = 1000;
 const MOST_PAGES = 50;
 
 interface Result extends Comparison {
   readonly problems: readonly string[];
+  /** Whether there are more charges than were read. */
+  readonly hasMore: boolean;
+  /** Charges before this time are in an archive. */
+  readonly archivedUntil: string | null;
 }
 
 export function CheckUsage() {
@@ -34,9 +39,10 @@ export function CheckUsage() {
     setProgress('Reading the ledger…');
     const charges: Sent<'Usage'>[] = [];
     let cursor: string | undefined;
+    let archivedUntil: string | null = null;
     for (let page = 0; page < MOST_PAGES; page += 1) {
       const answer = await call('GET', '/v1/dashboard/usage', {
-        query: { kind: 'charge', from, until, limit: 1000, cursor },
+        query: { kind: 'charge', from, until, limit: PAGE_CHARGES, cursor },
       });
       if (!answer.ok) {
         setFailure(answer.failure);
@@ -45,11 +51,14 @@ export function CheckUsage() {
       }
       charges.push(...answer.value.data.filter((entry) => entry.object === 'usage'));
       setProgress(`Read ${String(charges.length)} charges…`);
+      archivedUntil = answer.value.archived_until;
       cursor = answer.value.next_cursor ?? undefined;
       if (cursor === undefined) break;
     }
     setProgress(undefined);
-    setResult({ ...compareUsages(received.usages, charges), problems: received.problems });
+    const hasMore = cursor !== undefined;
+    const comparison = compareUsages(received.usages, charges, !hasMore && archivedUntil === null);
+    setResult({ ...comparison, problems: received.problems, hasMore, archivedUntil });
   }
 
   async function read(files: FileList | null | undefined) {
@@ -132,9 +141,10 @@ export function CheckUsage() {
 }
 
 function ComparisonShown({ comparison }: { readonly comparison: Result }) {
-  const { compared, differences, problems, others } = comparison;
-  if (compared + problems.length === 0) return <Empty>There is nothing to compare.</Empty>;
-  const isEqual = differences.length + problems.length === 0;
+  const { compared, unknown, differences, problems, others, hasMore, archivedUntil } = comparison;
+  if (compared + unknown + problems.length === 0)
+    return <Empty>There is nothing to compare.</Empty>;
+  const isEqual = unknown + differences.length + problems.length === 0;
   return (
     <div class="stack" role="status">
       <div class={`note ${isEqual ? 'good' : 'bad'}`}>
@@ -144,10 +154,26 @@ function ComparisonShown({ comparison }: { readonly comparison: Result }) {
           {problems.length > 0 && `, ${String(problems.length)} not readable`}.
         </p>
         <p>
-          {others === 0
-            ? 'Every charge of these days has its usage object.'
-            : `${String(others)} more charges of these days have no usage object here.`}
+          {others > 0
+            ? `${countText(others, 'more charge')} of these days without a usage object here.`
+            : !hasMore &&
+              archivedUntil === null &&
+              'Every charge of these days has its usage object.'}
         </p>
+        {hasMore && (
+          <p>
+            Only the newest {String(MOST_PAGES * PAGE_CHARGES)} charges of these days were read.
+            Choose fewer days.
+          </p>
+        )}
+        {archivedUntil !== null && (
+          <p>
+            Charges before <Time iso={archivedUntil} /> are in an archive and were not read.
+          </p>
+        )}
+        {unknown > 0 && (
+          <p>{countText(unknown, 'usage object')} without a charge among those that were read.</p>
+        )}
       </div>
       {problems.length > 0 && (
         <ul>

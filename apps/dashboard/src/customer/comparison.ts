@@ -8,6 +8,8 @@ export type Charge = Pick<Sent<'Usage'>, 'request_id' | 'upstream_id' | 'usage'>
 
 export interface Comparison {
   readonly compared: number;
+  /** Usage objects that may belong to a charge that was not read. They are not compared. */
+  readonly unknown: number;
   readonly differences: readonly {
     readonly id: string;
     readonly received: string;
@@ -17,9 +19,11 @@ export interface Comparison {
   readonly others: number;
 }
 
+/** @param hasAllCharges - Whether `charges` are all charges of the chosen days. */
 export function compareUsages(
   usages: readonly ReceivedUsage[],
   charges: readonly Charge[],
+  hasAllCharges: boolean,
 ): Comparison {
   const byId = new Map<string, Charge>();
   for (const charge of charges) {
@@ -27,7 +31,8 @@ export function compareUsages(
     if (charge.upstream_id !== null) byId.set(bareId(charge.upstream_id), charge);
   }
   const matched = new Set<Charge>();
-  const differences = usages.flatMap(({ id, tokens }) => {
+  const compared = hasAllCharges ? usages : usages.filter(({ id }) => byId.has(id));
+  const differences = compared.flatMap(({ id, tokens }) => {
     const charge = byId.get(id);
     const isRepeated = charge !== undefined && matched.has(charge);
     if (charge !== undefined) matched.add(charge);
@@ -36,7 +41,12 @@ export function compareUsages(
     if (isRepeated) return [{ id, received, charged: 'the same request as an earlier one' }];
     return charged === received ? [] : [{ id, received, charged }];
   });
-  return { compared: usages.length, differences, others: charges.length - matched.size };
+  return {
+    compared: compared.length,
+    unknown: usages.length - compared.length,
+    differences,
+    others: charges.length - matched.size,
+  };
 }
 
 function tokensOf({ usage }: Charge): TokenSums {

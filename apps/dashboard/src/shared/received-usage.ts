@@ -26,12 +26,11 @@ export interface Received {
  * @param idOfAll - The id of objects that have none, such as a usage object alone.
  */
 export function readReceived(text: string, idOfAll = ''): Received {
-  const items = itemsOf(text);
   const usages: ReceivedUsage[] = [];
   const problems: string[] = [];
-  for (const [index, item] of items.entries()) {
+  for (const { number, item } of itemsOf(text)) {
     const reading = usageOf(item, idOfAll);
-    if (typeof reading === 'string') problems.push(`${String(index + 1)}: ${reading}`);
+    if (typeof reading === 'string') problems.push(`${String(number)}: ${reading}`);
     else usages.push(reading);
   }
   return { usages, problems };
@@ -42,13 +41,23 @@ export function bareId(id: string): string {
   return id.replace(/^chatcmpl-/, '').replace(/^(msg|resp)_/, '');
 }
 
-function itemsOf(text: string): readonly unknown[] {
+interface Item {
+  /** The number of the line or of the array's item, from 1 on. */
+  readonly number: number;
+  readonly item: unknown;
+}
+
+function itemsOf(text: string): readonly Item[] {
   const whole = jsonOf(text);
-  if (whole !== undefined) return Array.isArray(whole) ? whole : [whole];
+  if (whole !== undefined) {
+    const items: readonly unknown[] = Array.isArray(whole) ? whole : [whole];
+    return items.map((item, index) => ({ number: index + 1, item }));
+  }
   return text
     .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map(jsonOf);
+    .map((line, index) => ({ number: index + 1, line }))
+    .filter(({ line }) => line.trim() !== '')
+    .map(({ number, line }) => ({ number, item: jsonOf(line) }));
 }
 
 function jsonOf(text: string): unknown {

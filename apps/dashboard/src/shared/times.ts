@@ -1,5 +1,7 @@
 /** Days and times. Usage is summed by days in UTC; a single time is shown in the viewer's zone. */
 
+import { countText } from './count-text.js';
+
 const DAY_MS = 86_400_000;
 
 const timeFormat = new Intl.DateTimeFormat(undefined, {
@@ -47,7 +49,7 @@ export function monthText(month: string): string {
 /** A wait in words, such as `42 seconds` or `3 minutes`. */
 export function waitText(seconds: number): string {
   const [count, unit] = seconds < 100 ? [seconds, 'second'] : [Math.ceil(seconds / 60), 'minute'];
-  return `${String(count)} ${unit}${count === 1 ? '' : 's'}`;
+  return countText(count, unit);
 }
 
 /** Converts the value of an `<input type="datetime-local">`, in the viewer's zone, to ISO 8601. */

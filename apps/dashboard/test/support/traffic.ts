@@ -1,4 +1,4 @@
-/** A gateway with the pages, one account that has all the money, and traffic of both formats. */
+/** A gateway that serves the pages, and traffic in the native and the chat format. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
