@@ -1,4 +1,4 @@
-/** Fair sharing of an account's ceiling, on a clock of its own. */
+/** Fair sharing of an account's ceiling, in simulated time. */
 
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createFairCeiling } from '../src/upstream/accounts/fair-ceiling.js';
@@ -110,7 +110,7 @@ it('a key gains no larger share by having been idle', async () => {
   expect(Math.abs(late.passed / (busy.passed - before) - 1)).toBeLessThan(0.1);
 });
 
-it('a request larger than the ceiling passes, and the next one waits for it', async () => {
+it('a request larger than the bucket passes, and the next one waits until the bucket refills', async () => {
   const ceiling = open({ tokensPerMinute: 60_000 });
   expect(ceiling.pass('key', 4_000)).toEqual({ outcome: 'passed' });
   // The bucket is at -2,000 tokens and gains 1,000 a second, so it is above zero after a little
@@ -122,11 +122,19 @@ it('a request larger than the ceiling passes, and the next one waits for it', as
   expect(await next).toEqual({ outcome: 'passed' });
 });
 
-it('the usage of a response corrects the expected tokens, up or down', () => {
+it('a usage above the expected tokens delays the next request', () => {
   const ceiling = open({ tokensPerMinute: 60_000 });
   expect(ceiling.pass('key', 1_900)).toEqual({ outcome: 'passed' });
   ceiling.correct(200);
   expect(ceiling.pass('key', 1)).toBeInstanceOf(Promise);
-  ceiling.correct(-1_000);
+});
+
+it('a usage below the expected tokens lets a waiting request pass at once', async () => {
+  const ceiling = open({ tokensPerMinute: 60_000 });
+  expect(ceiling.pass('key', 100_000)).toEqual({ outcome: 'passed' });
+  const next = ceiling.pass('key', 1);
   expect(ceiling.waiting).toBe(1);
+  ceiling.correct(-99_000);
+  expect(ceiling.waiting).toBe(0);
+  expect(await next).toEqual({ outcome: 'passed' });
 });

@@ -34,7 +34,7 @@ export function readAnthropicFailure(
 
 type UpstreamError = z.infer<typeof upstreamErrorBody>['error'];
 
-/** The error's type, if it has the form of the provider's type names. */
+/** The error's type and code, each only if it has the form of the provider's names. */
 function kindOf(error: UpstreamError | undefined): string {
   if (error === undefined) return 'not an error body';
   const words = [error.type, error.details?.error_code].filter((word) => word !== undefined);
@@ -112,7 +112,7 @@ function isSpendLimit(status: number, error: UpstreamError | undefined): boolean
   const code = error.details?.error_code ?? '';
   if (error.type === 'billing_error') return true;
   if (status === 429) return code.endsWith('_spend_limit_reached');
-  // The upstream has no code for this case, only this text.
+  // For a limit or a balance that is used up, the upstream has no code, only these texts.
   return (
     status === 400 &&
     (code === 'organization_on_hold' ||
@@ -121,8 +121,8 @@ function isSpendLimit(status: number, error: UpstreamError | undefined): boolean
 }
 
 /**
- * Seconds from `retry-after`, within 1 and the cap; `undefined` when there is none that can be
- * read.
+ * Seconds from `retry-after`, at least 1 and at most the cap; `undefined` when there is none that
+ * can be read.
  */
 function retryAfter(headers: IncomingHttpHeaders): number | undefined {
   const value = headers['retry-after'];

@@ -114,7 +114,10 @@ export class UpstreamBusyError extends Error {
   }
 }
 
-/** The refusal for a connection that was refused, reset or timed out, so that no response came. */
+/**
+ * The refusal if no response came: every account was busy, or the connection was refused, reset or
+ * timed out.
+ */
 export function refusalOfConnectionError(error: Error): Refusal {
   if (error instanceof UpstreamBusyError) {
     return {

@@ -114,7 +114,7 @@ async function listOf(
   }
   return {
     outcome: 'failed',
-    reason: `its list has more than ${String(MOST_PAGES * PAGE)} models`,
+    reason: `its list has more than ${String(MOST_PAGES)} pages`,
   };
 }
 

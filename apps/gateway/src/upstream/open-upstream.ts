@@ -15,7 +15,7 @@ export interface AccountTarget extends AnthropicTarget, CeilingLimits {
 /** Plain data, because the primary sends it to its workers. */
 export type UpstreamTarget =
   | (AnthropicTarget & {
-      /** Reached without a proxy: the bundled simulator, which is in this process. */
+      /** Reached without a proxy: the bundled simulator, which listens on this machine. */
       readonly isLocal?: boolean;
     })
   | { readonly accounts: readonly AccountTarget[] };

@@ -1,5 +1,5 @@
 /**
- * The body of a request on its way upstream. No reference to its bytes remains once they are sent.
+ * The body of a request on its way upstream. No reference to a large body remains once it is sent.
  * Otherwise a thousand streams with prompts of 1 MB would keep a gigabyte until they end.
  */
 

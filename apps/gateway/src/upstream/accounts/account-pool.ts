@@ -84,6 +84,7 @@ export function createAccountPool(
       member.client.send({ ...call, body }, new AccountAttempt(handler, resolve));
     });
     judge(member, outcome);
+    if (usesNoTokens(outcome)) member.ceiling.correct(-expectedTokens(call));
     if (outcome.outcome === 'not_sent') {
       await attempt(others, call, handler, outcome);
     } else if (outcome.outcome === 'refused' && concernsAccount(member, outcome)) {
@@ -165,6 +166,12 @@ function inOrderFor(members: readonly Member[], keyId: string): readonly Member[
 
 function weightOf(account: string, keyId: string): string {
   return createHash('sha256').update(`${account}\n${keyId}`).digest('hex');
+}
+
+/** Of a request that failed on its way, nobody knows whether it used tokens. */
+function usesNoTokens(outcome: AttemptOutcome): boolean {
+  if (outcome.outcome === 'accepted') return outcome.status >= 400;
+  return outcome.outcome !== 'failed';
 }
 
 function expectedTokens({ bodyBytes }: UpstreamCall): number {

@@ -150,6 +150,10 @@ export function createFairCeiling(
     },
     correct(difference) {
       tokens.take(difference);
+      // The timer was set for the old level. Tokens that come back may let a request pass sooner.
+      if (difference >= 0 || waiting === 0) return;
+      clearTimeout(wakeUp);
+      serve();
     },
   };
 }
