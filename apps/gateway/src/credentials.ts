@@ -1,7 +1,6 @@
 /**
  * Finds the credential that a request presents: `Authorization: Bearer <key>` or `x-api-key:
- * <key>`, never both (specification section 5). Only the form is checked here, not whether the key
- * exists.
+ * <key>`, never both. Only the form is checked here, not whether the key exists.
  *
  * No message contains the literal `x-api-key`: Claude Code replaces any error text that contains it
  * by "Invalid API key".

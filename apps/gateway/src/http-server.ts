@@ -107,6 +107,12 @@ export function connectionsOn(server: Server): number {
   return connectionsOf.get(server)?.size ?? 0;
 }
 
+/**
+ * How many connections may wait to be accepted. With Node's default of 511, thousands of clients
+ * that connect at once lose packets, and try again only after seconds. The system may allow fewer.
+ */
+const BACKLOG = 4_096;
+
 export function listen(
   server: Server,
   at: { readonly host: string; readonly port: number },
@@ -120,7 +126,7 @@ export function listen(
         ]),
       );
     });
-    server.listen(at.port, at.host, resolve);
+    server.listen({ ...at, backlog: BACKLOG }, resolve);
   });
 }
 

@@ -79,7 +79,8 @@ export async function openSharedParts(
 ): Promise<SharedParts> {
   const memory = memoryProblem(config, memoryLimit());
   if (memory !== undefined) log.warn(memory);
-  // Checked before the ledger is opened; the simulator's address is not known yet.
+  // Checks the price table before the ledger is opened. All settings are read below, once the
+  // simulator's address is known.
   readPriceTable(config.priceTablePath);
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
   const store = await openStoreWhenReachable(config, dataDir, log);

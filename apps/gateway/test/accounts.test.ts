@@ -148,7 +148,7 @@ describe('the creation of a key', () => {
 });
 
 describe('an id of your own that another account has', () => {
-  it('is refused by the name of the field that contains it', async () => {
+  it('is refused, naming the field that contains it', async () => {
     const message = 'already belongs to another account';
     await gateway.call('createAccount', { name: 'team', external_id: 'crm-1' });
     await expect(
@@ -161,7 +161,7 @@ describe('an id of your own that another account has', () => {
 });
 
 describe('a rotated key', () => {
-  it('keeps its id and balance, and its old credential works until the grace period ends', async () => {
+  it('keeps its id; its old credential works during the grace period, until a rotation without one', async () => {
     const { id, apiKey } = await gateway.createKey();
     const graced = await gateway.call('rotateKey', { key_id: id, grace_seconds: 3_600 });
     for (const credential of [apiKey, graced.api_key ?? '']) {

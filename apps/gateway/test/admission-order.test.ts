@@ -175,7 +175,7 @@ it('a client whose key is refused gets the refusal although it keeps sending, an
   const head = headOf({ apiKey: 'gw_nobody', headers: [`Content-Length: ${String(length)}`] });
   await sendBlindly(client, head + 'x'.repeat(length));
   client.send(requestOf(await key(), userMessage('Hello')));
-  const received = await client.close();
+  const received = await client.untilEnded();
   expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401']);
   expect(gateway.simulator.journal.requests()).toEqual([]);
 });
@@ -208,7 +208,7 @@ describe('a client that expects 100 Continue', () => {
     const length = 8 * 2 ** 20;
     const headers = [`Content-Length: ${String(length)}`, EXPECT];
     await sendBlindly(client, headOf({ apiKey: 'gw_nobody', headers }) + 'x'.repeat(length));
-    expect(await client.close()).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await client.untilEnded()).toMatch(/^HTTP\/1\.1 401 /);
   });
 
   it('gets it also if it sends the Expect header twice', async () => {
@@ -221,7 +221,7 @@ describe('a client that expects 100 Continue', () => {
     const client = connectTo(gateway);
     const head = headOf({ apiKey: await key(), headers: [LENGTH, EXPECT] });
     client.send(head.replace('HTTP/1.1', 'HTTP/1.0') + BODY);
-    expect(await client.close()).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(await client.untilEnded()).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   });
 
   it.each([

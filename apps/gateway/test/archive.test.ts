@@ -1,4 +1,4 @@
-/** `gateway ledger archive` and `verify-archive`, beside the built gateway on both ledgers. */
+/** `gateway ledger archive` and `verify-archive` while the built gateway runs, on both ledgers. */
 
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';

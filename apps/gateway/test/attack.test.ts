@@ -5,8 +5,8 @@ import { runTorture } from './support/torture.js';
 
 it('survives hostile bodies of every shape, serves other keys meanwhile, and charges every answer', () => {
   const { output, status } = runTorture('attack');
-  // Shows the number of bodies, the longest block, the most memory, and answers that were not
-  // charged.
+  // Shows the number of bodies, the longest block of the event loop, the most memory, and answers
+  // that were not charged.
   process.stdout.write(output.slice(output.indexOf('\n\n')));
   expect(output).toMatch(/\n\nseed 1: 8 passed, 0 failed\n$/);
   expect(status).toBe(0);

@@ -1,4 +1,4 @@
-/** The books of a month, beside the statements of the accounts, on both ledgers. */
+/** The books of a month, compared with the statements of the accounts, on both ledgers. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';

@@ -5,8 +5,8 @@ import { NO_LIMITS } from './support/no-limits.js';
 
 const price = defaultPriceTable().find('claude-sonnet-4-6')!;
 /**
- * In USD per million tokens, the highest rate of a prompt is 3.75 (cache writes), and the rate of
- * the reply is 15.
+ * In millionths of a USD. Divided by a rate in USD per million tokens, this gives tokens. The
+ * highest rate of a prompt is 3.75 (cache writes).
  */
 const inUsdPerMillion = (units: bigint) => Number(units) / 1e14 / 1e-6;
 const prepare = createPreparer({

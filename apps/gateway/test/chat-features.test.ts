@@ -109,7 +109,7 @@ describe('the gateway with all chat features on', () => {
     });
   });
 
-  it('streams thinking as it is generated and then signed, and sends it upstream when a client returns it', async () => {
+  it('streams thinking as it is generated, then again with its signature, and sends it upstream when a client returns it', async () => {
     const stream = await client.chat.completions.create({
       model: 'claude-opus-4-8',
       messages,
@@ -178,7 +178,8 @@ describe('the gateway with all chat features on', () => {
     const { prompt_tokens: read, completion_tokens: written } = completion.usage!;
     const details = completion.usage!.prompt_tokens_details as { cache_write_tokens: number };
     const cached = details.cache_write_tokens;
-    // 3 and 15 USD per million tokens, in units of 10^-14 USD; cache writes cost 1.25 of the input.
+    // 3 and 15 USD per million tokens, in units of 10^-14 USD. Cache writes cost 1.25 times the
+    // input rate.
     const charge =
       BigInt(read - cached) * 300_000_000n +
       BigInt(cached) * 375_000_000n +
@@ -204,7 +205,8 @@ describe('the gateway with all chat features on', () => {
     ];
     expect(plain.output.filter(({ type }) => type === 'web_search_call')).toMatchObject([search]);
     expect(plain.output.at(-1)).toMatchObject(message);
-    // 3 and 15 USD per million tokens, in units of 10^-14 USD; cache writes cost 1.25 of the input.
+    // 3 and 15 USD per million tokens, in units of 10^-14 USD. Cache writes cost 1.25 times the
+    // input rate.
     const { input_tokens: read, output_tokens: out, input_tokens_details: details } = plain.usage!;
     const { cache_write_tokens: cached } = details;
     const charge =

@@ -92,7 +92,7 @@ it('gateway keys list names the account of each key', async () => {
 });
 
 describe('entries of the ledger', () => {
-  it('are listed with their ids, reasons, references and notes, 120 columns wide', async () => {
+  it('are listed with their ids, reasons, references and notes, at most 120 columns wide', async () => {
     const { account } = await gateway.call('createKey', { name: 'noted', balance_usd: '1.5' });
     const uuid = randomUUID();
     const why = ['--reason', 'goodwill', '--reference', 'order-77'];
@@ -179,10 +179,10 @@ describe('a refusal', () => {
     [['keys', 'create', '--name', 'x', '--id', 'a b'], '--id: must be 1 to 128 characters'],
     [['keys', 'create', '--name', 'x', '--metadata', 'name=a\tb'], '--metadata name: '],
     [['trail', '--after', 'nonsense'], '--after: must be the next_cursor of the previous page'],
-    [['keys', 'create', '--name', 'x', '--promotional'], '--promotional: is of a first credit'],
+    [['keys', 'create', '--name', 'x', '--promotional'], '--promotional: describes a first credit'],
     [
       ['accounts', 'create', '--name', 'x', '--credit-expires-at', '2099-12-31'],
-      '--credit-expires-at: is of a first credit',
+      '--credit-expires-at: describes a first credit',
     ],
   ])('names the option or argument that was typed: %j', async (args, start) => {
     const { code, err } = await cli(...args);

@@ -96,7 +96,7 @@ describe('the comparison with the upstream', () => {
     [
       'a list without an end',
       (_req, res) => res.end(JSON.stringify({ data: [{ id: 'x' }], has_more: true, last_id: 'x' })),
-      'its list has more than 10000 models',
+      'its list has more than 10 pages',
     ],
     [
       'a body without an end',

@@ -38,7 +38,7 @@ describe('readConfig', () => {
     expect(both).toMatchObject({ host: '::', adminHost: '10.0.0.1' });
   });
 
-  it('sets the memory for bodies to at least four of the largest, and refuses less', () => {
+  it('sets the memory for bodies to at least four times MAX_BODY_BYTES, and refuses less', () => {
     const oneGigabyte = 2 ** 30;
     const { bodyMemoryBytes } = readConfig({ MAX_BODY_BYTES: String(oneGigabyte) });
     expect(bodyMemoryBytes).toBeGreaterThanOrEqual(4 * oneGigabyte);
@@ -49,14 +49,14 @@ describe('readConfig', () => {
     ]);
   });
 
-  it('divides a quarter of the memory among the workers', () => {
+  it('divides a quarter of the memory among the workers, at most 2 GiB each unless four of the largest bodies need more', () => {
     expect(defaultBodyMemory(1000, 1, 8 * GIBIBYTE)).toBe(2 * GIBIBYTE);
     expect(defaultBodyMemory(1000, 4, 8 * GIBIBYTE)).toBe(GIBIBYTE / 2);
     expect(defaultBodyMemory(1000, 1, 64 * GIBIBYTE)).toBe(2 * GIBIBYTE);
     expect(defaultBodyMemory(GIBIBYTE, 1, 8 * GIBIBYTE)).toBe(4 * GIBIBYTE);
   });
 
-  it('reports a memory for bodies with which the system may end the gateway', () => {
+  it('reports a memory for bodies that is too large for the memory of the system', () => {
     const sizes = { workers: 2, bodyMemoryBytes: 256 * MEBIBYTE };
     expect(memoryProblem(sizes, 2 * GIBIBYTE)).toBeUndefined();
     expect(memoryProblem(sizes, GIBIBYTE)).toBe(

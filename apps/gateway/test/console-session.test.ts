@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Sends a request like a browser, with the headers that a page cannot choose. */
+/** Sends a request. Callers give the headers that a browser would set by itself. */
 function ask(
   path: string,
   init: RequestInit & { readonly headers?: Readonly<Record<string, string>> } = {},
@@ -44,7 +44,7 @@ function cookieOf(response: Response): string {
 const messageOf = async (response: Response): Promise<string> =>
   ((await response.json()) as { readonly error: { readonly message: string } }).error.message;
 
-/** Log-ins are counted, so most tests share these. */
+/** Log-ins are limited, so most tests share these. */
 let adminCookie: string;
 let readerCookie: string;
 beforeAll(async () => {
@@ -92,7 +92,7 @@ describe('a log-in', () => {
     expect(response.headers.getSetCookie()).toEqual([]);
   });
 
-  it('of a page of another origin is refused', async () => {
+  it('from a page of another origin is refused', async () => {
     for (const headers of [
       { 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },

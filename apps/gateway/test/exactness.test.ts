@@ -1,7 +1,7 @@
 /**
  * Repeats the specification's check of one day's traffic: 25,845 requests of mixed usage, all
- * formats, streamed and not. The clients add up the usages that they received, the upstream
- * journals those that it served, and the ledger must agree with both to the last unit.
+ * formats, streamed and not. The clients add up the usages that they received, and the ledger must
+ * agree with the sum to the last unit. The upstream must have served as many requests.
  */
 
 import { Agent, request } from 'undici';
@@ -112,7 +112,7 @@ it('charges exactly the sum of the usage objects over 25,845 requests', async ()
   }
 });
 
-/** Computed here without the library under test. In units of 10^-14 USD. */
+/** In units of 10^-14 USD. Of the library under test, this uses only `parseUsd`. */
 function chargeOf(model: number, { input, output, read, written }: SeenUsage): bigint {
   const { rateIn, rateOut } = MODELS[model]!;
   const perTokenIn = parseUsd(rateIn) / 1_000_000n;

@@ -154,7 +154,10 @@ async function readText(response: IncomingMessage, length: number): Promise<void
   }
 }
 
-/** Reads more than the connection buffers, then pauses for less than the budget of all pauses. */
+/**
+ * Reads more than the connection buffers, then pauses, again and again. Each pause is shorter than
+ * `clientPausesMs`, which limits their sum.
+ */
 function readNowAndThen(response: IncomingMessage): void {
   let taken = 0;
   response.on('data', (bytes: Buffer) => {
@@ -194,7 +197,8 @@ function begin(
 describe.each([
   ['messages', '/v1/messages', /event: message_stop\n/, 1],
   ['chat.completions', '/v1/chat/completions', /data: \[DONE\]\n/, 1],
-  // The deltas, and the whole text in each of the four events that end its part, item and response.
+  // The deltas, and the whole text in each of the four events that end the text, its part, its item
+  // and the response.
   ['responses', '/v1/responses', /"usage":\{"input_tokens".*\n\n$/, 5],
 ] as const)('a client of %s that does not read', (_dialect, path, end, copies) => {
   it('makes the upstream wait, costs little memory, and loses nothing once it reads', async () => {

@@ -162,7 +162,7 @@ describe('old events', () => {
     await write('pending', 0);
   });
 
-  it('are deleted after 30 days, but not while they wait for a receiver', async () => {
+  it('that were delivered are deleted after 30 days; pending ones stay if a receiver is configured', async () => {
     await startEventPruning(store, log, { isDelivering: true }).stop();
     expect(await namesIn('delivered')).toEqual(['delivered 29 days ago']);
     expect(await namesIn('pending')).toEqual(['pending for 2 days', 'pending']);

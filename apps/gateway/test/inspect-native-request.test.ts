@@ -14,7 +14,7 @@ const inspect = (body: unknown, allow: PricedFeature[] = []) => {
       ? inspectStrictly
       : createNativeInspector({ allow: new Set(allow), kind: 'message' });
   const inspection = inspectBody(bytes, Infinity);
-  // Compares a refused request by its refusal.
+  // The members of a refusal are checked directly.
   return inspection.outcome === 'refused'
     ? { outcome: 'refused', ...inspection.refusal }
     : inspection;

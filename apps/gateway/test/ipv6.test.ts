@@ -47,7 +47,7 @@ describeWithIPv6('a gateway that listens on IPv6', () => {
     gateway = await startTestGateway({ env: { HOST: '::' } });
     const { port } = new URL(gateway.url);
     const { apiKey } = await gateway.createKey();
-    // Its socket names the first client ::ffff:127.0.0.1, and the second ::1.
+    // The server sees the address ::ffff:127.0.0.1 for the first two calls, and ::1 for the third.
     expect(served(await readBalances(`http://127.0.0.1:${port}`, apiKey, 35))).toBe(30);
     expect(served(await readBalances(`http://127.0.0.2:${port}`, apiKey, 1))).toBe(0);
     expect(served(await readBalances(`http://[::1]:${port}`, apiKey, 35))).toBe(30);

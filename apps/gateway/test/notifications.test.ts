@@ -31,7 +31,7 @@ const PEPPER = 'pepper of the tests';
 const USD = 10n ** 14n;
 const BY = { name: 'tests' };
 const HOOKS = join(__dirname, '../../../packages/balance-store/test/run-typescript.mjs');
-/** Retries soon enough for a test, and never gives up. */
+/** Retries soon enough for a test, and gives up only after an hour. */
 const SOON: DeliveryPatience = {
   ...DELIVERY_PATIENCE,
   schedule: { delaysMs: [20], giveUpAfterMs: 3_600_000, leastAttempts: 1 },

@@ -91,7 +91,7 @@ describe('a database that cannot be reached', () => {
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(503);
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
 
-    // Long enough for a keep-alive event to be due.
+    // Until the upstream has served all streams, and each client has received a keep-alive event.
     while (gateway.simulator.journal.usages().length < 10 || !hasSignOfLife(streams)) {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }

@@ -92,7 +92,7 @@ describe('a request that the balance might not cover', () => {
     expect((await postMessages(gateway, apiKey, again)).status).toBe(200);
   });
 
-  it('is an error of its own type to the SDKs of Anthropic and OpenAI, which do not repeat the request', async () => {
+  it('is an error of its own type to the SDKs of Anthropic and OpenAI, and is not sent upstream', async () => {
     const { apiKey } = await gateway.createKey({ balance_usd: '0.01' });
     const anthropic = new Anthropic({ baseURL: gateway.url, apiKey });
     await expect(
@@ -221,7 +221,7 @@ describe('a hold', () => {
   });
 
   it('that is too small for the charge: the balance is charged, the rest is written off, and the key is exhausted', async () => {
-    // Each of the 1,000,000 output tokens costs 15 USD per million.
+    // The input costs 3 USD per million tokens; the 1,000,000 output tokens cost 15 USD.
     const listPrice = (inputTokens: number) =>
       BigInt(inputTokens) * 300_000_000n + 1_000_000n * 1_500_000_000n;
     let writtenOff = 0n;
@@ -230,7 +230,7 @@ describe('a hold', () => {
       gateway.simulator.script({ usage: { output_tokens: 1_000_000 } });
       const response = await postMessages(gateway, apiKey, userMessage('Hello', { stream }));
       expect(response.status).toBe(200);
-      // The client gets all of the answer, with the usage that it is charged for.
+      // The client gets the whole answer, with its full usage.
       expect(await response.text()).toContain('1000000');
       if (!stream) {
         expect(response.headers.get('x-gateway-charge-usd')).toBe('0.02');

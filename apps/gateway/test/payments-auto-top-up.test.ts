@@ -41,7 +41,7 @@ describePayments((bench) => {
       });
     };
 
-    it('charges the saved method once when the balance is low, by however many replicas', async () => {
+    it('charges the saved method once when the balance is low, however many replicas check it', async () => {
       const saver = await newSaver('10');
       await run();
       expect(await balanceOf(saver.accountId)).toBe('10');

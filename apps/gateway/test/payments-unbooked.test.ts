@@ -58,7 +58,7 @@ describePayments((bench) => {
       expect([await balanceOf(own.accountId), await balanceOf(accountId)]).toEqual(['20', '20']);
     });
 
-    it('when another process writes the entry to the ledger', async () => {
+    it('when the entry is written directly to the ledger, as another process would do', async () => {
       const { accountId, reference } = await newUnknown();
       const credited = await bench.gateway.running.store.topUp({
         topUpId: `stripe:${reference}`,

@@ -443,7 +443,7 @@ describe('the command line', () => {
     expect(agreed.code).toBe(0);
     expect(JSON.parse(agreed.out).witness).toEqual({ compared: 230, differences: [] });
 
-    // The gateway's own output: its log, and its addresses from the start.
+    // The gateway's own output: its log, after the addresses that it prints at the start.
     writeFileSync(file, gateway.output());
     expect((await json(['ledger', 'audit', '--witness', file])).witness).toEqual({
       compared: 230,

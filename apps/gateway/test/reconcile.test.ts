@@ -210,7 +210,7 @@ describe.each([
     return response;
   }
 
-  /** Expects that the provider has exactly these tokens more than the ledger, and their worth. */
+  /** Expects the provider's report to exceed the ledger by exactly these tokens and their worth. */
   function expectMore(difference: Difference | undefined, billed: readonly BilledUsage[]): void {
     const expected = (Object.keys(ITEM_OF) as TokenType[]).flatMap((type) => {
       const tokens = billed.reduce((sum, usage) => sum + usage.tokens[type], 0);
@@ -319,7 +319,17 @@ describe.each([
     while (!gateway.output().includes('"loss":"invalid_usage"')) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    writeFileSync(log, `${gateway.output()}\n${JSON.stringify(chargeLine)}\n`);
+    const failed = (id: string, fault: string, more: object) => ({
+      ...{ level: 40, time: new Date().toISOString(), msg: 'request failed', request_id: id },
+      ...{ key_id: record.id, model: FOREIGN, endpoint: 'messages', fault, ...more },
+    });
+    const lines = [
+      chargeLine,
+      failed('req_unanswered', 'ECONNRESET', { status: 502, streamed: false }),
+      failed('req_refused', 'rate limit', { status: 429, streamed: false, upstream_status: 429 }),
+      failed('req_not_sent', 'no ledger', { status: 503 }),
+    ].map((line) => JSON.stringify(line));
+    writeFileSync(log, `${gateway.output()}\n${lines.join('\n')}\n`);
 
     const { code, report } = await reconcile(['--log', log]);
     expect(code).toBe(1);
@@ -349,7 +359,8 @@ describe.each([
     expect(causes(of(CUT))).toEqual(['hold_open', 'not_charged', 'not_charged']);
     expect(of(CUT)?.requests[1]).toMatchObject({ detail: 'truncated' });
     expect(causes(of(SET_ASIDE))).toEqual(['set_aside', 'hold_open']);
-    expect(causes(of(FOREIGN))).toEqual(['hold_open']);
+    expect(causes(of(FOREIGN))).toEqual(['hold_open', 'not_charged']);
+    expect(of(FOREIGN)?.requests[1]).toMatchObject({ request_id: 'req_unanswered' });
     expect(of(HELD)?.requests).toEqual([
       expect.objectContaining({ request_id: 'req_held', key_id: record.id }),
     ]);

@@ -302,13 +302,19 @@ describe('gateway check-config', () => {
       out: expect.stringContaining('Models:    16') as unknown,
     });
     setup.price('x');
+    const upstreams = join(setup.folder, 'upstreams.json');
+    writeFileSync(upstreams, '{"accounts":[{"name":"a","api_key_file":"/does/not/exist"}]}');
     const { code, out } = await cli(setup, ['check-config'], {
+      UPSTREAMS: upstreams,
+      UPSTREAM_URL: '',
+      UPSTREAM_API_KEY: '',
       REPLICAS: '2',
       BODY_MEMORY_BYTES: String(2 ** 50),
     });
     expect(code).toBe(2);
     for (const problem of [
       'PRICE_TABLE: ',
+      'UPSTREAMS: accounts.0.api_key_file: ',
       'REDIS_URL: ',
       'DATABASE_URL: ',
       'BODY_MEMORY_BYTES: ',

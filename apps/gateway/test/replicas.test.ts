@@ -424,7 +424,8 @@ describe('replicas at the last 10^-14 USD of a key', () => {
       expect(parseUsd(String(row!['balance']))).toBe(1n - spent);
       for (const replica of replicas) {
         let status = 429;
-        // Leases whose release has not reached Redis are checked before the balance.
+        // The concurrency is checked before the balance, and a lease counts until its release has
+        // reached Redis.
         while (status === 429) {
           const response = await postMessages(replica, key.api_key, userMessage('Hello'));
           ({ status } = response);

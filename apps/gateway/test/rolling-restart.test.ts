@@ -120,6 +120,7 @@ describe('two replicas behind a balancer that asks /readyz', () => {
     await balancer.close();
     await link.close();
 
+    expect(clients.refusals).toEqual([]);
     expect([...clients.outcomes.keys()]).toEqual([200]);
     // A top-up, and one charge for each response.
     const entries = 1 + clients.outcomes.get(200)!;

@@ -98,7 +98,7 @@ describe.each([
     expect(second.stop_reason).toBe('end_turn');
   });
 
-  it('completes a tool loop with its tool runner, which first asks for a server-side conversation', async () => {
+  it('completes a tool loop with its tool runner, which in 1.x first asks for a server-side conversation', async () => {
     const cities: unknown[] = [];
     const final = await client.beta.messages.toolRunner({
       model: MODEL,
@@ -196,7 +196,7 @@ describe.each([
     expect(request?.headers['anthropic-beta']).toBe('interleaved-thinking-2025-05-14');
   });
 
-  it('reads errors by class, type and request id', async () => {
+  it('reads the status, type and request id of errors', async () => {
     const stranger = create({ baseURL: gateway.url, apiKey: 'gw_nobody' });
     const params = {
       model: MODEL,

@@ -203,7 +203,7 @@ describe.each([
     });
   });
 
-  it('reads errors by class, parameter and code', async () => {
+  it('reads the status, param, code and request id of errors', async () => {
     await expect(
       client.responses.create({ model: MODEL, input: 'Hi', previous_response_id: 'resp_1' }),
     ).rejects.toMatchObject({

@@ -77,8 +77,8 @@ it('the list of places in a request agrees with the types of the installed SDK',
 });
 
 describe('every member of a request', () => {
-  /** These cost tokens only and address no object. */
-  const HARMLESS = [
+  /** Not refused by name. Rules check the values of some, such as `speed` and `thread`. */
+  const NOT_REFUSED_BY_NAME = [
     // Sent as a header.
     'betas',
     'cache_control',
@@ -102,14 +102,15 @@ describe('every member of a request', () => {
   ];
   it('is harmless, checked by its value, or refused', () => {
     const refused = [...ACCOUNT_MEMBERS, ...PRICED_MEMBERS.map(([name]) => name)];
-    expect([...HARMLESS, ...refused].sort()).toEqual(rootMembers);
+    expect([...NOT_REFUSED_BY_NAME, ...refused].sort()).toEqual(rootMembers);
     for (const name of refused) {
       expect(prepare({ ...BASE, [name]: {} }).refusal).toMatch(new RegExp(`^${name}: `));
     }
   });
 
   it('that holds free-form data is skipped by its name, and no other is', () => {
-    // Each entry of `fallbacks` may have further members; `properties` is inside `input_schema`.
+    // `fallbacks` is not skipped: its entries have known members, and may have others. `properties`
+    // is skipped with `input_schema`.
     const expected = freeForm.filter((name) => !['fallbacks', 'properties'].includes(name));
     // `caller` is free-form too: its `type` names the tool that made the call, and defines no tool.
     expect([...expected, 'caller'].sort()).toEqual([...FREE_FORM].sort());

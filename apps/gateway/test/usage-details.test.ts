@@ -1,6 +1,6 @@
 /**
- * Only the four counts determine the charge. Odd details, or parts that the counts leave out, never
- * make a response free or refused.
+ * Odd details of a usage, or parts that its four counts leave out, never make a response free or
+ * refused.
  */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';

@@ -122,7 +122,7 @@ describe('an event whose delivery fails', () => {
     expect(seconds).toHaveLength(18);
   });
 
-  it('is delayed at random by up to a fifth more or less', () => {
+  it('is retried after delays that vary at random by up to a fifth', () => {
     const [early, late] = [0, 1].map((random) =>
       nextAttempt(RETRY_SCHEDULE, EVENT, { now: createdAt, random }),
     );

@@ -27,7 +27,7 @@ import type { Outcome } from './support/restless-clients.js';
 import type { RedisLink } from './support/redis-link.js';
 
 const ADMIN_TOKEN = 'admin-token-of-the-tests';
-/** More output than the upstream ever reports, so that the hold covers every charge. */
+/** Allows so much output that with OVERDRAFT=none the hold covers every charge. */
 const BODY = userMessage('Hello', { stream: true, max_tokens: 10_000 });
 
 let upstream: GatedUpstream;

@@ -6,23 +6,31 @@ import { parsePriceSchedule } from '@gateway/billing';
 import { memoryLimit, memoryProblem } from '../body-memory.js';
 import { ConfigError, readConfig } from '../config.js';
 import type { Config } from '../config.js';
+import { peppersOf } from '../open-store.js';
 import { readPriceTable } from '../settings/settings.js';
+import { readUpstreams } from '../settings/upstreams-file.js';
 
 /**
  * @returns a summary for a person
- * @throws {ConfigError} with every problem: in variables, in the files that they name, and in
- * combinations with which the gateway starts but does not work as intended.
+ * @throws {ConfigError} with every problem of the variables. If there is none, with every problem
+ * of the files that they name, and of combinations with which the gateway does not start, or starts
+ * but does not work as intended.
  */
 export function checkConfig(): string {
   const config = readConfig(process.env);
-  const problems = [...problemsOf(() => readPriceTable(config.priceTablePath)), ...misfits(config)];
+  const { priceTablePath, upstreamsPath } = config;
+  const problems = [
+    ...problemsOf(() => readPriceTable(priceTablePath)),
+    ...(upstreamsPath === undefined ? [] : problemsOf(() => readUpstreams(upstreamsPath))),
+    ...misfits(config),
+  ];
   if (problems.length > 0) throw new ConfigError(problems);
-  const schedule = parsePriceSchedule(readPriceTable(config.priceTablePath));
+  const schedule = parsePriceSchedule(readPriceTable(priceTablePath));
   const now = Date.now();
   const next = schedule.nextChange(now);
   return [
     'The configuration can be used.',
-    `  Upstream:  ${config.upstream?.url ?? config.upstreamsPath ?? 'the bundled SIMULATOR'}`,
+    `  Upstream:  ${config.upstream?.url ?? upstreamsPath ?? 'the bundled SIMULATOR'}`,
     `  Ledger:    ${config.databaseUrl === undefined ? `embedded, in ${config.dataDir}` : 'PostgreSQL'}`,
     `  Limits:    ${config.redisUrls.length === 0 ? 'in memory' : 'Redis'}`,
     `  Models:    ${String(schedule.at(now).list().length)}`,
@@ -50,7 +58,7 @@ function problemsOf(read: () => unknown): readonly string[] {
   }
 }
 
-/** Problems of combinations with which the gateway starts but does not work as intended. */
+/** Problems of combinations. */
 function misfits(config: Config): readonly string[] {
   const problems: string[] = [];
   if (config.replicas > 1 && config.redisUrls.length === 0) {
@@ -65,6 +73,8 @@ function misfits(config: Config): readonly string[] {
   }
   if (config.databaseUrl === undefined && !isWritable(config.dataDir)) {
     problems.push(`DATA_DIR: ${config.dataDir} cannot be written`);
+  } else if (config.previousKeyPepper !== undefined) {
+    problems.push(...problemsOf(() => peppersOf(config)));
   }
   const memory = memoryProblem(config, memoryLimit());
   if (memory !== undefined) problems.push(memory);

@@ -14,8 +14,10 @@ export interface LoggedRequest extends ExplainingRequest {
 }
 
 /**
- * The line of a response that was not charged, or of a request whose connection to the upstream
- * failed, because the upstream may have answered that request.
+ * The line of a response that was not charged (it has a `loss`), or of a request that was sent and
+ * failed without an answer (it has a `fault`): the upstream may have served it all the same. An
+ * answer with an error costs nothing, nor does a request that was never sent, whose line does not
+ * say whether it was `streamed`.
  */
 const unchargedLine = z
   .looseObject({
@@ -25,9 +27,14 @@ const unchargedLine = z
     model: z.string(),
     loss: z.string().optional(),
     fault: z.string().optional(),
+    streamed: z.boolean().optional(),
+    upstream_status: z.int().optional(),
     charge_usd: z.undefined().optional(),
   })
-  .refine(({ loss, fault }) => loss !== undefined || fault !== undefined);
+  .refine(
+    ({ loss, fault, streamed, upstream_status: status = 200 }) =>
+      loss !== undefined || (fault !== undefined && streamed !== undefined && status < 300),
+  );
 
 /**
  * Reads the lines of this range of time.

@@ -36,7 +36,7 @@ export function firstCreditOf(input: {
 }
 
 function withoutAmount(field: string): OperationError {
-  const message = `${field}: is of a first credit, so balance_usd must be given, too`;
+  const message = `${field}: describes a first credit, so balance_usd is required`;
   return new OperationError(400, 'invalid_request_error', message);
 }
 

@@ -1,4 +1,4 @@
-/** Payments, orders and codes as JSON. */
+/** Payments, auto top-up and promo codes as JSON. */
 
 import { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
@@ -22,7 +22,7 @@ export function paymentView({ id, accountId, data, createdAt, updatedAt }: Known
     id,
     account_id: accountId,
     amount_usd: usdOf(data.amount_cents),
-    /** `paid` once the provider has the money. From the same moment, the balance includes it. */
+    /** `paid` once the provider has the money. The credit is booked right after that. */
     state: data.state,
     by: data.by,
     /** Where to pay, while that is possible. */

@@ -49,7 +49,7 @@ const required =
   (found) =>
     found === undefined ? 'is required' : isValid(readScalar(found)) ? undefined : rule;
 
-/** Checks a container: its first byte shows the type, and the scan has validated the rest. */
+/** Checks a value by its first byte, which shows its type. The scan has validated the rest. */
 const startsWith =
   (openings: string, rule: string): FieldCheck =>
   (found) =>

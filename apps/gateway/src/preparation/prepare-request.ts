@@ -46,7 +46,7 @@ export type Preparation =
        * `OVERDRAFT=none`.
        */
       readonly chargeBound: bigint | undefined;
-      /** Absent if the client's bytes are forwarded as they are. */
+      /** `undefined` for the native format. */
       readonly translation: TranslationContext | undefined;
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
@@ -55,7 +55,7 @@ export type Preparation =
 
 /** The largest request that one thread prepares. */
 export interface ThreadLimits {
-  /** JSON values and bytes of a body whose bytes are forwarded unchanged. */
+  /** JSON values and bytes of a native body, which is scanned but not parsed. */
   readonly nativeValues: number;
   readonly nativeBytes: number;
   /** JSON values and bytes of a body that is parsed and translated. */

@@ -36,7 +36,7 @@ export interface Charge {
   readonly balance: bigint;
   /** Details of the usage object that contradict its counts or are unknown. */
   readonly remarks: readonly UsageRemark[];
-  /** How many parts of the usage have no known price and were set aside for the operator. */
+  /** How many parts of the usage were set aside for the operator: most have no known price. */
   readonly setAside: number;
 }
 
@@ -63,7 +63,10 @@ interface FinishedResponse {
 /** How long a running stream waits for a database that does not answer. */
 const SETTLE_DEADLINE_MS = 90_000;
 
-/** Resolves when the charge is in the ledger, or when it is certain that there will be none. */
+/**
+ * Resolves when the charge is in the ledger, when there will be none, or when the ledger has not
+ * confirmed it within the deadline (`ledger_unavailable`): it may still be in the ledger then.
+ */
 export async function settleCharge(
   response: FinishedResponse,
   exchange: ChargedExchange,
@@ -94,7 +97,7 @@ export async function settleCharge(
   let outcomes: readonly SettleOutcome[];
   try {
     const options = { deadlineMs: SETTLE_DEADLINE_MS };
-    // Settled in the same event-loop tick, so all parts share a transaction.
+    // Settled in the same event-loop tick, so the parts usually share a transaction.
     outcomes = await Promise.all(
       settlements.map((settlement) => services.store.settle(settlement, options)),
     );
@@ -104,16 +107,21 @@ export async function settleCharge(
     return { outcome: 'lost', loss: 'ledger_unavailable', refusal: LEDGER_UNAVAILABLE };
   }
   let [listPrice, writtenOff, balance] = [0n, 0n, 0n];
+  let setAside = unpriced.length;
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome.outcome === 'conflict' || outcome.outcome === 'quarantined') {
-      return { outcome: 'lost', loss: 'ledger_refused', refusal: RESPONSE_UNUSABLE };
+      if (index === 0) {
+        return { outcome: 'lost', loss: 'ledger_refused', refusal: RESPONSE_UNUSABLE };
+      }
+      // The message is charged already, so only this part of it is lost.
+      setAside += 1;
+      continue;
     }
     listPrice += settlements[index]?.amount ?? 0n;
     writtenOff += outcome.writtenOff;
     balance = outcome.balance;
   }
   const charge = listPrice - writtenOff;
-  const setAside = unpriced.length;
   return { outcome: 'charged', usage, charge, writtenOff, balance, remarks, setAside };
 }
 
@@ -183,6 +191,6 @@ export const RESPONSE_UNUSABLE: Refusal = {
 const LEDGER_UNAVAILABLE: Refusal = {
   status: 503,
   type: 'api_error',
-  message: 'the charge of this response could not be recorded; nothing was charged',
+  message: 'the charge of this response could not be confirmed; it may have been charged',
   shouldRetry: false,
 };

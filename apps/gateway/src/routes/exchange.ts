@@ -102,7 +102,10 @@ async function answer(exchange: Exchange): Promise<Result> {
   return { keyId: key.id, ...(await admit(exchange, key)) };
 }
 
-/** Holds a lease of the key, and memory for the body, until the response has ended. */
+/**
+ * Holds a lease of the key until the response has ended, and memory for the body no longer than
+ * that.
+ */
 async function admit(exchange: Exchange, key: KnownKey): Promise<Result> {
   const { route, services, req } = exchange;
   const bodyRefusal = checkBodyHeaders(req, { maxBytes: services.maxBodyBytes });

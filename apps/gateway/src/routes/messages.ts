@@ -1,6 +1,6 @@
 /**
  * `POST /v1/messages` and `POST /v1/messages/count_tokens`: the native format, passed on byte for
- * byte.
+ * byte, except that a `tool_choice` in another format is replaced.
  */
 
 import type { Request, RequestHandler } from 'express';

@@ -269,7 +269,10 @@ async function reachingProvider(work: () => Promise<ReadAnswer>): Promise<ReadAn
       refusal: {
         status: 503,
         type: 'api_error',
-        message: 'the payment provider cannot be reached at the moment; nothing was charged twice',
+        message:
+          error.reason === 'unavailable'
+            ? 'the payment provider cannot be reached at the moment; nothing was charged twice'
+            : 'the payment provider did not accept the request; nothing was charged twice',
         retryAfterSeconds: 5,
         fault: error.message,
       },

@@ -1,4 +1,4 @@
-/** Metrics of each upstream account. There are none with a single account. */
+/** Metrics of each upstream account that `UPSTREAMS` names. Without `UPSTREAMS` there are none. */
 
 import { Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';

@@ -41,7 +41,7 @@ export function addLedgerMetrics(registry: Registry, figures: LedgerFigures): vo
   );
   gauge(
     'gateway_unspent_usd',
-    'Sum of all balances above zero: money that customers have paid and not used; approximate',
+    'Sum of all balances above zero: credit that customers have not used; approximate',
     ({ unspent }) => approximateUsd(unspent),
   );
   gauge(

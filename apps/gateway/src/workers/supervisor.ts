@@ -35,7 +35,7 @@ export interface Served {
   readonly leave: () => void;
 }
 
-/** The first worker could not start. The others would fail for the same reason. */
+/** A worker could not start. If this happens at the start, the gateway ends with `exitCode`. */
 export class WorkerStartError extends Error {
   override readonly name = 'WorkerStartError';
   readonly exitCode: number;
@@ -63,9 +63,9 @@ const DISCONNECT_DEADLINE_MS = 2_000;
 const REBALANCE_EVERY_MS = 1_000;
 /** A worker may exceed its share by this factor before it sheds connections. */
 const SHARE_TOLERANCE = 1.1;
-/** A worker that ran this long before it ended is replaced at once, others after a pause. */
+/** If two workers of a slot in a row end sooner than this, the next one starts after a pause. */
 const STABLE_AFTER_MS = 10_000;
-const FIRST_PAUSE_MS = 100;
+const FIRST_PAUSE_MS = 400;
 const MAX_PAUSE_MS = 10_000;
 
 export interface WorkersOptions {
@@ -76,7 +76,7 @@ export interface WorkersOptions {
   readonly log: Logger;
 }
 
-/** @throws {WorkerStartError} if the first worker cannot serve. */
+/** @throws {WorkerStartError} if a worker cannot serve. */
 export async function startWorkers({
   size,
   serve,
@@ -122,7 +122,7 @@ export async function startWorkers({
   }
 
   async function replace(slot: Slot, failures: number): Promise<void> {
-    if (failures > 1) await sleep(Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures));
+    if (failures > 1) await sleep(Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 2)));
     if (isStopping) return;
     try {
       await startWorker(slot, failures);

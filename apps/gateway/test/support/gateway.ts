@@ -74,7 +74,7 @@ export async function startTestGateway(
   };
 }
 
-/** A plain request in the native format; `body` may be any bytes. */
+/** Sends a native request. A `body` that is text or bytes is sent as it is. */
 export function postMessages(
   gateway: Pick<TestGateway, 'url'>,
   apiKey: string,

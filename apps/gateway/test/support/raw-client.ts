@@ -10,8 +10,8 @@ export interface RawClient {
   received(): string;
   /** Resolves with everything received, once it matches. Fails if the connection ends before. */
   receive(pattern: RegExp): Promise<string>;
-  /** Resolves with everything received, once the connection is closed. */
-  close(): Promise<string>;
+  /** Waits until the server has ended its side. Resolves with everything received. */
+  untilEnded(): Promise<string>;
 }
 
 const open = new Set<Socket>();
@@ -61,7 +61,7 @@ export function connectTo(gateway: { readonly url: string }): RawClient {
         () => pattern.test(text),
         () => socket.destroyed || socket.readableEnded,
       ),
-    close: () =>
+    untilEnded: () =>
       when(
         () => socket.destroyed || socket.readableEnded,
         () => false,

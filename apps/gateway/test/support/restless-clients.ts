@@ -11,6 +11,8 @@ export type Outcome = number | 'cut' | 'refused' | 'lost';
 
 export interface RestlessClients {
   readonly outcomes: ReadonlyMap<Outcome, number>;
+  /** The bodies of the first answers whose status is not 200. */
+  readonly refusals: readonly string[];
   /** Resolves when the last request of each is over. */
   stop(): Promise<void>;
 }
@@ -25,11 +27,15 @@ export function startClients(
   kinds: { readonly staying: number; readonly coming: number },
 ): RestlessClients {
   const outcomes = new Map<Outcome, number>();
+  const refusals: string[] = [];
   let isOver = false;
 
   async function run(agent: Agent): Promise<void> {
     while (!isOver) {
-      const outcome = await ask(url, apiKey, agent);
+      const { outcome, body } = await ask(url, apiKey, agent);
+      if (typeof outcome === 'number' && outcome !== 200 && refusals.length < 10) {
+        refusals.push(body);
+      }
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
       // A process that refuses connections does not have to be tried again at once.
       if (outcome === 'refused') await new Promise((resolve) => setTimeout(resolve, 10));
@@ -42,6 +48,7 @@ export function startClients(
   );
   return {
     outcomes,
+    refusals,
     async stop() {
       isOver = true;
       await Promise.all(clients);
@@ -49,7 +56,12 @@ export function startClients(
   };
 }
 
-function ask(url: string, apiKey: string, agent: Agent): Promise<Outcome> {
+interface Asked {
+  readonly outcome: Outcome;
+  readonly body: string;
+}
+
+function ask(url: string, apiKey: string, agent: Agent): Promise<Asked> {
   const headers = {
     'x-api-key': apiKey,
     'anthropic-version': '2023-06-01',
@@ -58,13 +70,16 @@ function ask(url: string, apiKey: string, agent: Agent): Promise<Outcome> {
   return new Promise((resolve) => {
     const req = request(`${url}/v1/messages`, { method: 'POST', agent, headers }, (res) => {
       res.on('error', () => undefined);
-      res.on('close', () => {
-        resolve(res.complete ? res.statusCode! : 'cut');
+      let body = '';
+      res.on('data', (chunk: Buffer) => {
+        body += chunk.toString();
       });
-      res.resume();
+      res.on('close', () => {
+        resolve({ outcome: res.complete ? res.statusCode! : 'cut', body });
+      });
     });
     req.on('error', () => {
-      resolve(req.reusedSocket ? 'lost' : 'refused');
+      resolve({ outcome: req.reusedSocket ? 'lost' : 'refused', body: '' });
     });
     req.end(JSON.stringify(userMessage('Hello')));
   });

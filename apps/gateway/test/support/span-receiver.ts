@@ -38,7 +38,10 @@ export interface SpanReceiver {
   close(): Promise<void>;
 }
 
-/** @param respond - Accepts the spans by default. Spans that it refuses are not kept. */
+/**
+ * @param respond - Returns the status, by default 200, or `undefined` to send no answer. Spans are
+ *   kept only with 200.
+ */
 export async function startSpanReceiver(
   respond: (response: ServerResponse) => number | undefined = () => 200,
 ): Promise<SpanReceiver> {
