@@ -2,13 +2,13 @@ import js from '@eslint/js';
 import stylistic from '@stylistic/eslint-plugin';
 import node from 'eslint-plugin-n';
 import tseslint from 'typescript-eslint';
-import { importFloors, noImportCircle } from './scripts/import-rules.mjs';
+import { importLayers, noImportCycle } from './scripts/import-rules.mjs';
 
 /**
  * The folders of the translator, from the bottom up, each with the other folders that its files may
  * import.
  */
-const TRANSLATOR_FLOORS = {
+const TRANSLATOR_LAYERS = {
   wire: [],
   reading: ['wire'],
   'chat-client': [],
@@ -128,12 +128,12 @@ export default tseslint.config(
       ],
     },
   },
-  ...importFloors('packages/translator/src', TRANSLATOR_FLOORS),
+  ...importLayers('packages/translator/src', TRANSLATOR_LAYERS),
   {
     files: ['{packages,apps}/*/src/**/*.{ts,tsx}'],
     ignores: ['packages/balance-store/src/generated/**'],
-    plugins: { house: { rules: { 'no-import-circle': noImportCircle } } },
-    rules: { 'house/no-import-circle': 'error' },
+    plugins: { house: { rules: { 'no-import-cycle': noImportCycle } } },
+    rules: { 'house/no-import-cycle': 'error' },
   },
   {
     // Prettier wraps code but not comments, so this rule is for comments only.

@@ -89,7 +89,6 @@ export async function startGateway({ name, upstreamUrl, scratch, nodeFlags, env 
     port,
     headers: keys.map((key) => ({ authorization: `Bearer ${key.api_key}` })),
     keyIds: keys.map(({ id }) => id),
-    settlements: async () => batchesOf(await askText(admin, '/metrics')),
     /** The sum of the keys' charges, in units of 10^-14 USD. */
     async charged() {
       let sum = 0n;
@@ -121,21 +120,6 @@ async function ask(admin, method, path, content) {
   const answer = /** @type {any} */ (await response.body.json());
   if (response.statusCode >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
   return answer;
-}
-
-async function askText(admin, path) {
-  const { body } = await request(admin + path, {
-    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
-  });
-  return body.text();
-}
-
-/** Reads charges and batches from the histogram of batch sizes, if the metrics have one. */
-function batchesOf(metrics) {
-  const read = (end) =>
-    new RegExp(`^gateway_settle\\w*batch\\w*_${end} (\\S+)$`, 'm').exec(metrics);
-  const [sum, count] = [read('sum'), read('count')];
-  return sum && count ? { settled: Number(sum[1]), batches: Number(count[1]) } : undefined;
 }
 
 function unitsOf(usd) {

@@ -5,8 +5,8 @@
 
 /**
  * @param {any} body - a parsed request in the native format
- * @returns {string} the same text for two requests exactly if they have the same model, limit,
- *   system prompt, tools, and sequence of texts, tool calls and results
+ * @returns {string} the same text for two requests exactly if they have the same model,
+ *   `max_tokens`, `stream`, system prompt, tools, and sequence of texts, tool calls and results
  */
 export function gistOf({ model, max_tokens: maxTokens, stream, system, tools = [], messages }) {
   return JSON.stringify([

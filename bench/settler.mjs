@@ -1,6 +1,6 @@
 /**
- * A process with only a balance store. `lanes` loops charge one key at the same time; each starts
- * its next charge as soon as its last one is durable.
+ * A process with only a balance store. `lanes` loops charge at the same time, by default all the
+ * same key. Each starts its next charge as soon as its last one is durable.
  *
  *   settler.mjs postgres <URL>    settler.mjs embedded <directory>
  */
@@ -12,7 +12,7 @@ import { openPostgresStore } from '../packages/balance-store/dist/postgres/index
 const PEPPER = 'benchmark-pepper-benchmark-pepper';
 const DEADLINE_MS = 60_000;
 const LIMITS = { concurrency: 1_000, burst: 1_000, requestsPerMinute: 1_000 };
-/** 250 tokens in and 100 out, at 3 and 15 USD per million, in units of 10^-14 USD. */
+/** 3 and 15 USD per million tokens, in units of 10^-14 USD. */
 const RATES = {
   inputPerToken: 300_000_000n,
   outputPerToken: 1_500_000_000n,

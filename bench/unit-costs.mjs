@@ -4,6 +4,7 @@
  * docs/scaling.md come from this file.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { step } from '../scripts/setup.mjs';
@@ -62,8 +63,8 @@ async function openCounters(databaseUrl, redisUrl) {
   const redis = new Redis(redisUrl);
   return {
     async read() {
-      // Other sessions publish their statistics only when they are idle. This query makes them
-      // publish at once.
+      // Other sessions publish their statistics at most once a second.
+      await sleep(1_100);
       const { rows } = await client.query(
         `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as "walBytes",
                 pg_total_relation_size('ledger')::float8 as "ledgerBytes",

@@ -91,7 +91,7 @@ function sendPieces(socket, frames) {
 }
 
 const handlers = {
-  /** @param fidelity - see `checks.mjs`; `bytes` also means that requests arrive unchanged */
+  /** @param fidelity - see `load/checks.mjs`; with `bytes`, requests must arrive unchanged too */
   serve({ requests, fidelity, eventsPerSecond }) {
     pacer?.stop();
     pacer = eventsPerSecond === undefined ? undefined : createPacer(eventsPerSecond);

@@ -89,7 +89,8 @@ function typeCheck(dir, compiler, options, files) {
 }
 
 /**
- * Runs on the project's Node, and on the Node of this process, which may be an older supported one.
+ * Imports and requires each entry on the project's Node, and on the Node of this process, which may
+ * be an older supported one. Opens the embedded store on the project's Node only.
  */
 function checkImports(dir) {
   writeFileSync(join(dir, 'imports.mjs'), IMPORTS);

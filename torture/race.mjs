@@ -16,7 +16,7 @@ import { startSystem } from './system.mjs';
 const MODEL = 'claude-haiku-4-5';
 const CONCURRENCY = 5;
 const MAX_TOKENS = 40;
-/** A request that costs a hundred times its hold, and more than any balance of the test. */
+/** A request that costs over a thousand times its hold, and more than any balance of the test. */
 const COSTLY = `[[script:${JSON.stringify({ usage: { output_tokens: 1_000_000 } })}]]`;
 const ATTEMPTS = 16;
 /** Number of keys that race at the same time, independently of each other. */

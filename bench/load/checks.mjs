@@ -2,9 +2,9 @@
  * Checks every response:
  *
  * - `bytes`: a contestant that forwards the native format must forward it byte for byte;
- * - `meaning`: a contestant that rewrites or translates it must send the same text and usage. A
- *   stream is accepted if it has the same length, number of events and end as the last one that was
- *   read and found correct. Every other stream is read event by event.
+ * - `meaning`: a contestant that rewrites or translates it must send the same text, tool calls and
+ *   usage. A stream is accepted if it has the same length, number of events and end as the last one
+ *   that was read and found correct. Every other stream is read event by event.
  */
 
 import { isDeepStrictEqual } from 'node:util';

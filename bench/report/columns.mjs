@@ -1,4 +1,4 @@
-/** The columns of a workload's table: those for which any row has a figure. */
+/** The columns of each table. A workload's table has those for which any row has a figure. */
 
 const COLUMNS = [
   { head: 'CPU µs', cell: ({ cpuUs }) => spread(cpuUs, 0) },

@@ -49,7 +49,7 @@ export function chartSvg({ title, subtitle, unit, legend, panels, columns = 2 })
   ].join('\n');
 }
 
-/** @returns the SVG elements, and their height. */
+/** @returns the SVG elements, and the height that lines after the first need. */
 function drawLegend(entries) {
   let x = MARGIN;
   let y = LEGEND_Y;
