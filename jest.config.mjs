@@ -14,15 +14,15 @@ export default {
     ],
     'otlp-exporter-base.+\\.cjs$': ['@swc/jest', toCommonJs],
   },
-  // This package imports `node:http` when it first sends, by `import()`, which Jest does not offer to
-  // CommonJS as it is.
+  // This package loads `node:http` by `import()` when it first sends. Jest supports that in CommonJS
+  // only after it was transformed.
   transformIgnorePatterns: ['/node_modules/(?!.*otlp-exporter-base)'],
   moduleNameMapper: {
     '^(\\.{1,2}/.*)\\.js$': '$1',
     '^@gateway/([a-z-]+)$': '<rootDir>/packages/$1/src/index.ts',
     '^@gateway/([a-z-]+)/([a-z-]+)$': '<rootDir>/packages/$1/src/$2/index.ts',
   },
-  // Only for what hangs: a busy machine may take ten times as long for the longest.
+  // Only to end tests that hang: on a busy machine, the longest test may take ten times as long.
   testTimeout: 900_000,
   maxWorkers: 2,
 };
