@@ -29,6 +29,8 @@ const EVENTS_AROUND = 10;
 const PIECE_BYTES = 512;
 /** Longer than a minute, because sealing and statistics run once a minute. */
 const MINUTE_WORK_MS = 75_000;
+/** A new process must accept this many streams a second without delay, also with PostgreSQL. */
+const OPENED_PER_SECOND = 500;
 
 const json = (api, bytes) => ({ ...api, bytes, answer: { kind: 'json' } });
 const stream = (api, events) => ({ ...api, bytes: 1_000, answer: { kind: 'stream', events } });
@@ -104,9 +106,6 @@ function steady(name, title, request, perSecond) {
 function paced(name, title, request) {
   return { name, title, phase: 'paced', requests: [request], streams: 100, eventsPerSecond: 50 };
 }
-
-/** A new process must accept them without delay, with PostgreSQL and Redis too. */
-const OPENED_PER_SECOND = 500;
 
 /**
  * Each stream is long enough that the first one is still open when the last one has started. If it
