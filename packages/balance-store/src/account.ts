@@ -98,7 +98,10 @@ export interface AccountFilter {
   readonly order?: ListOrder | undefined;
   /** The {@link listCursorOf} of the last account of the previous page. */
   readonly after?: string | undefined;
-  /** Part of the name. Upper and lower case are the same. */
+  /**
+   * Part of the name. Upper and lower case are the same. On PostgreSQL, the locale of the database
+   * says which letters belong together.
+   */
   readonly name?: string | undefined;
   readonly externalId?: string | undefined;
   /** Only records that have all of these pairs. */

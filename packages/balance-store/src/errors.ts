@@ -40,7 +40,10 @@ export class LedgerFileError extends Error {
   override readonly name = 'LedgerFileError';
 }
 
-/** The database lacks a migration, and the store was opened with `migrate: false`. */
+/**
+ * There is no ledger, or the database lacks a migration, and the store was opened with `migrate:
+ * false`.
+ */
 export class SchemaTooOldError extends Error {
   override readonly name = 'SchemaTooOldError';
 }

@@ -109,7 +109,10 @@ export interface KeyFilter {
   /** The {@link listCursorOf} of the last key of the previous page. */
   readonly after?: string | undefined;
   readonly accountId?: string | undefined;
-  /** Part of the name or of the hint. Upper and lower case are the same. */
+  /**
+   * Part of the name or of the hint. Upper and lower case are the same. On PostgreSQL, the locale
+   * of the database says which letters belong together.
+   */
   readonly name?: string | undefined;
   readonly externalId?: string | undefined;
   /** Only records that have all of these pairs. */

@@ -212,6 +212,12 @@ export interface BalanceStore {
    * a request: it is never cached.
    */
   findKeyByCredential(credential: string): Promise<KeyRecord | undefined>;
+  /**
+   * The record that {@link BalanceStore.findKeyByCredential} found in the last minute, at once. It
+   * may be out of date, and its credential may no longer work: look the key up before the request
+   * is served. It allows other work, such as that of the limits, to begin meanwhile.
+   */
+  recallKey(credential: string): KeyRecord | undefined;
   getKey(keyId: string): Promise<KeyRecord | undefined>;
   /** @throws {RangeError} when `after` does not belong to a list in this order. */
   listKeys(filter: KeyFilter): Promise<readonly KeyRecord[]>;
@@ -260,7 +266,8 @@ export interface BalanceStore {
   ): Promise<AccountRecord | undefined>;
   /**
    * Erases all texts that may be about a person: names, external ids and metadata of the account
-   * and its keys, and the notes of its entries. The hash chain stays sound.
+   * and its keys, and the notes of its entries. The hash chain stays sound. Repeating one of the
+   * account's creations or rotations with its id is a conflict from then on.
    */
   eraseAccount(accountId: string, by: Actor): Promise<AccountRecord | undefined>;
   readUnspent(accountId: string): Promise<UnspentCredit | undefined>;
@@ -319,13 +326,18 @@ export interface BalanceStore {
    * Takes back the unused part of credits that have expired, and writes the event `key.expiring`
    * for keys that expire within `keysWithinMs`. Call it about once a minute from every replica.
    *
-   * Money that is held for requests in flight is left until a later call.
+   * Money that is held for requests in flight is left until a later call. Also marks holds that
+   * have expired as orphaned, so that they no longer hold money.
    *
    * @returns how many entries and events it wrote.
    */
   expire(options: { readonly keysWithinMs: number }): Promise<number>;
 
-  /** Sums of charges, sorted by the first requested dimension, then by the next ones. */
+  /**
+   * Sums of charges, sorted by the first requested dimension, then by the next ones.
+   *
+   * @throws {RangeError} The query has more sums than its `maxSums`.
+   */
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
   /**
    * The balance of an account before the first entry at or after this time.

@@ -25,6 +25,11 @@ export interface UsageQuery {
   readonly accountId?: string | undefined;
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
+  /**
+   * Refuses the query if it has more sums than this. Charges with different rates count as separate
+   * sums. Unlimited when absent.
+   */
+  readonly maxSums?: number | undefined;
 }
 
 /** The sum of all charges that are equal in every requested dimension. */

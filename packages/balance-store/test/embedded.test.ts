@@ -9,6 +9,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   renameSync,
   rmSync,
   statSync,
@@ -397,11 +398,15 @@ describe('embedded: the file', () => {
 describe('embedded: schema', () => {
   it('is migrated only by processes that may do so; others say that a migration is missing', async () => {
     const dataDir = newDirectory();
-    await expect(open(dataDir, { migrate: false, access: 'guest' })).rejects.toThrow(
-      SchemaTooOldError,
+    const openAsCommand = () => open(dataDir, { migrate: false, access: 'guest' });
+    await expect(openAsCommand()).rejects.toThrow(
+      new SchemaTooOldError(`there is no ledger in ${dataDir}`),
     );
+    expect(readdirSync(dataDir)).toEqual([]);
+    writeFileSync(fileOf(dataDir), '');
+    await expect(openAsCommand()).rejects.toThrow(SchemaTooOldError);
     await (await open(dataDir)).close();
-    await (await open(dataDir, { migrate: false, access: 'guest' })).close();
+    await (await openAsCommand()).close();
   });
 
   it('of a newer version, or changed, is refused', async () => {

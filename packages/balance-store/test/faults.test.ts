@@ -268,6 +268,7 @@ describe('PostgreSQL faults', () => {
     );
     expect(outcomes.every(({ outcome }) => outcome === 'settled')).toBe(true);
     expect((await store.readStanding(keyId)).standing).toBe('active');
+    expect(await store.getKey(keyId)).toMatchObject({ id: keyId });
     expect(await stuck()).toHaveLength(errands.length);
     await locker.query('COMMIT');
     await locker.end();

@@ -92,3 +92,23 @@ it('renews the hash of a key once, and never that of a revoked key', async () =>
   await finderOf({ ...RECORD, state: 'revoked', isActive: false }).find(generateCredential());
   expect(renewed).toEqual([credential]);
 });
+
+it('recalls a record of the last minute at once, but not after the key was changed', async () => {
+  let now = 0;
+  const finder = createKeyFinder({
+    keys: { find: () => Promise.resolve({ record: RECORD, hasOldHash: false }) },
+    peppers: { pepper: 'pepper' },
+    renew: () => Promise.resolve(),
+    now: () => now,
+  });
+  const credential = generateCredential();
+  expect(finder.recall(credential)).toBeUndefined();
+  await finder.find(credential);
+  now = 59_999;
+  expect(finder.recall(credential)).toBe(RECORD);
+  now = 60_000;
+  expect(finder.recall(credential)).toBeUndefined();
+  await finder.find(credential);
+  finder.forget(RECORD.id);
+  expect(finder.recall(credential)).toBeUndefined();
+});

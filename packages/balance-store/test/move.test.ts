@@ -185,6 +185,38 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
   await target.close();
 });
 
+it('lets no command that has the ledger open write to it during the move or after it', async () => {
+  const ownDir = mkdtempSync(join(tmpdir(), 'balance-store-'));
+  const source = await openEmbeddedStore({ dataDir: ownDir, pepper: PEPPER });
+  const { keyId } = await fill(source);
+  await source.close();
+  const guest = await openEmbeddedStore({ dataDir: ownDir, pepper: PEPPER, access: 'guest' });
+  const credit = async (store: BalanceStore, topUpId: string) =>
+    (await store.topUp({ topUpId, to: { keyId }, amount: 1n, by: { name: 'guest' } })).outcome;
+  const connectionString = await server.createDatabase();
+  const moving = moveEmbeddedLedger({ dataDir: ownDir, pepper: PEPPER, connectionString });
+  let isMoved = false;
+  void moving.finally(() => (isMoved = true)).catch(() => undefined);
+  const credited: string[] = [];
+  for (let number = 0; !isMoved; number += 1) {
+    const id = `during ${String(number)}`;
+    await credit(guest, id).then(
+      () => credited.push(id),
+      () => undefined,
+    );
+  }
+  await moving;
+  await expect(credit(guest, 'after')).rejects.toThrow('was moved to PostgreSQL');
+  await guest.close();
+  const target = await openPostgresStore({ connectionString, pepper: PEPPER });
+  const ids = new Set(
+    (await target.listEntries({ kind: 'top_up', limit: 1_000 })).entries.map(({ id }) => id),
+  );
+  expect(credited.filter((id) => !ids.has(`topup:${id}`))).toEqual([]);
+  await target.close();
+  rmSync(ownDir, { recursive: true, force: true });
+});
+
 it('repeats a move that was cut off before it wrote its mark, and refuses a target with rows of another ledger', async () => {
   const ownDir = mkdtempSync(join(tmpdir(), 'balance-store-'));
   const source = await openEmbeddedStore({ dataDir: ownDir, pepper: PEPPER });

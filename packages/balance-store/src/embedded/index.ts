@@ -21,7 +21,8 @@ export type { EmbeddedReader, EmbeddedReaderOptions } from './reader.js';
  * @throws {EmbeddedStoreLockedError} when another process owns the ledger.
  * @throws {LedgerFileError} when the file cannot be used.
  * @throws {SchemaTooNewError} when a newer version has migrated it.
- * @throws {SchemaTooOldError} when a migration is missing and `migrate` is false.
+ * @throws {SchemaTooOldError} when there is no ledger or a migration is missing, and `migrate` is
+ * false. Nothing is created then.
  * @throws {SchemaMismatchError} when a migration differs from this version's.
  * @throws {LedgerMovedError} when the ledger was moved to PostgreSQL.
  * @throws {PepperMismatchError} when all of its keys were issued under other peppers.

@@ -9,7 +9,9 @@ import type { AuditReport } from '../audit.js';
 import { copyLedger } from './copy-ledger.js';
 import { markAsMoved } from './moved.js';
 import { ledgerFile, openEmbedded } from './open.js';
-import { openReader } from './sqlite/connection.js';
+import { readHere } from './read-here.js';
+import { openReader, openWriter } from './sqlite/connection.js';
+import type { Connection } from './sqlite/connection.js';
 
 export interface LedgerMove {
   /** The embedded ledger's directory. No process may have it open. */
@@ -43,7 +45,9 @@ export interface LedgerMoveReport {
 export async function moveEmbeddedLedger(move: LedgerMove): Promise<LedgerMoveReport> {
   const { dataDir, pepper, previousPepper, connectionString } = move;
   const source = await openEmbedded({ dataDir, pepper, previousPepper });
+  let writeLock: Connection | undefined;
   try {
+    writeLock = await readHere(() => keepFromWriting(dataDir));
     const before = await source.audit();
     if (!before.isSound) {
       throw new LedgerMoveError(
@@ -56,14 +60,31 @@ export async function moveEmbeddedLedger(move: LedgerMove): Promise<LedgerMoveRe
       const rows = await copyFile(dataDir, connectionString);
       const audit = await target.audit();
       assertSame(before, audit);
-      await markAsMoved(dataDir);
+      markAsMoved(dataDir);
       return { rows, audit };
     } finally {
       await target.close();
     }
   } finally {
+    writeLock?.close();
     await source.close();
   }
+}
+
+/**
+ * Keeps other processes from writing to the ledger until the connection is closed. A change that an
+ * operator's command commits while the ledger is copied would otherwise be lost. A command that has
+ * waited until the move is done then finds the mark.
+ */
+function keepFromWriting(dataDir: string): Connection {
+  const writer = openWriter(ledgerFile(dataDir), { checkpoints: false });
+  try {
+    writer.exec('BEGIN IMMEDIATE');
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
+  return writer;
 }
 
 async function copyFile(
@@ -87,6 +108,8 @@ async function inTransaction<Result>(
 ): Promise<Result> {
   const { Client } = await import('pg');
   const client = new Client({ connectionString, connectionTimeoutMillis: 5_000 });
+  // Without a listener, a lost connection ends the process. The query that needs it also rejects.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     await client.query('BEGIN');

@@ -2,7 +2,7 @@
 
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { LedgerFileError } from '../errors.js';
+import { LedgerFileError, SchemaTooOldError } from '../errors.js';
 import { createBalanceStore } from '../ledger/balance-store.js';
 import { assertPepperFits, assertPeppers, pepperIdsOf } from '../ledger/pepper.js';
 import type { Peppers } from '../ledger/pepper.js';
@@ -40,7 +40,7 @@ export interface EmbeddedStoreOptions {
    * an operator's command, which may also run while a gateway owns the ledger.
    */
   readonly access?: 'owner' | 'guest';
-  /** Whether to apply missing migrations; true when absent. */
+  /** Whether to create the ledger and to apply missing migrations; true when absent. */
   readonly migrate?: boolean;
 }
 
@@ -61,10 +61,13 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
   const peppers = { pepper, previousPepper };
   const isOwner = options.access !== 'guest';
   assertPeppers(peppers);
+  const file = ledgerFile(dataDir);
+  if (options.migrate === false && !existsSync(file)) {
+    throw new SchemaTooOldError(`there is no ledger in ${dataDir}`);
+  }
   mkdirSync(dataDir, { recursive: true });
   assertNotMoved(dataDir);
   assertLocalFileSystem(dataDir);
-  const file = ledgerFile(dataDir);
   const lock = isOwner ? takeOwnership(dataDir) : undefined;
   const thread = { file, checkpoints: isOwner };
   const writing = createLedgerThread<WriteOperations>({ ...thread, role: 'write' });

@@ -9,7 +9,7 @@ import { readHere } from './read-here.js';
 
 export interface EmbeddedReader extends Pick<
   BalanceStore,
-  'findKeyByCredential' | 'getKey' | 'readStanding'
+  'findKeyByCredential' | 'recallKey' | 'getKey' | 'readStanding'
 > {
   close(): void;
 }
@@ -41,6 +41,7 @@ export function openEmbeddedReader(options: EmbeddedReaderOptions): EmbeddedRead
   });
   return {
     findKeyByCredential: finder.find,
+    recallKey: finder.recall,
     getKey: (keyId) => readHere(() => getKey(reader, keyId)),
     readStanding: (keyId) => readHere(() => readStanding(reader, keyId)),
     close() {

@@ -112,7 +112,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     listQuarantined: (filter) => read('listQuarantined', filter),
     summarize: (pepperId) => read('summarize', pepperId),
     // No timeout: an audit reads page by page, and its duration grows with the ledger.
-    audit: ({ anchor }) => reading.call('audit', [{ anchor }], undefined),
+    audit: ({ anchor, onProgress }) => reading.call('audit', [{ anchor }], undefined, onProgress),
     ping: () => write('ping'),
     async close() {
       await reading.stop();

@@ -66,7 +66,11 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
     onKeyChange: finder.forget,
     onEveryKeyChange: finder.forgetAll,
   });
-  const { close: closeHolds, ...holds } = createHoldKeeper(database.holds, holdLifetimeMs);
+  const {
+    close: closeHolds,
+    sweep: sweepHolds,
+    ...holds
+  } = createHoldKeeper(database.holds, holdLifetimeMs);
   let closing: Promise<void> | undefined;
 
   function assertSettling(): void {
@@ -82,6 +86,7 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
   return {
     ...administration,
     findKeyByCredential: finder.find,
+    recallKey: finder.recall,
     async readStanding(keyId) {
       assertSettling();
       return database.readStanding(keyId);
@@ -131,6 +136,9 @@ export function createBalanceStore(options: BalanceStoreOptions): BalanceStore {
       return database.book('transfer', transfer);
     },
     async expire(options) {
+      // A process that places no holds must also find the holds of a process that was killed.
+      // Otherwise they would keep credits from expiring.
+      await sweepHolds();
       return (
         (await forEachAccount((after) => database.book('expireCredits', after))) +
         (await forEachAccount((after) => database.book('announceExpiringKeys', after, options)))

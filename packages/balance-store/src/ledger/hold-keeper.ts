@@ -17,6 +17,8 @@ export interface HoldKeeper extends Pick<
   BalanceStore,
   'placeHold' | 'releaseHold' | 'abandonHold' | 'listHolds' | 'countHolds'
 > {
+  /** Renews the holds of this process, and marks the expired ones of any process as orphaned. */
+  readonly sweep: () => Promise<void>;
   /** Stops renewing, and tries once more to release the holds that are still to be released. */
   readonly close: () => Promise<void>;
 }
@@ -47,11 +49,13 @@ export function createHoldKeeper(table: HoldTable, lifetimeMs = LIFETIME_MS): Ho
       });
   }
 
+  const sweep = () => table.renew([...live], lifetimeMs);
+
   function keepAlive(): void {
     renewal ??= setInterval(() => {
       releaseSoon();
       // If a renewal fails, the next ones are early enough.
-      table.renew([...live], lifetimeMs).catch(() => undefined);
+      sweep().catch(() => undefined);
     }, lifetimeMs / RENEWALS_PER_LIFETIME).unref();
   }
 
@@ -73,6 +77,7 @@ export function createHoldKeeper(table: HoldTable, lifetimeMs = LIFETIME_MS): Ho
     },
     listHolds: (filter) => table.list(filter),
     countHolds: (state) => table.count(state),
+    sweep,
     async close() {
       clearInterval(renewal);
       await releasing;

@@ -13,8 +13,11 @@ const MAX_CACHED_KEYS = 10_000;
  * never cached.
  */
 const MAX_AGE_MS = 1_000;
+const MAX_RECALL_AGE_MS = 60_000;
 
 export interface KeyFinder {
+  /** The cached record, up to a minute old. */
+  readonly recall: (credential: string) => KeyRecord | undefined;
   readonly find: (credential: string) => Promise<KeyRecord | undefined>;
   /** Drops the cached key. Must be called after each write to it. */
   readonly forget: (keyId: string) => void;
@@ -72,6 +75,12 @@ export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions)
   }
 
   return {
+    recall(credential) {
+      const cached = cache.get(credential);
+      return cached !== undefined && now() - cached.readAt < MAX_RECALL_AGE_MS
+        ? cached.record
+        : undefined;
+    },
     async find(credential) {
       const cached = cache.get(credential);
       if (cached !== undefined && now() - cached.readAt < MAX_AGE_MS) return cached.record;

@@ -38,6 +38,25 @@ export const DIMENSION_COLUMNS: Readonly<
   upstream: ['upstream_account', 'upstreamAccount'],
 };
 
+/**
+ * SQL that limits a query for stored sums. It reads one row more than `maxSums`, so that
+ * {@link assertNotTooMany} can tell that there are more.
+ */
+export function limitOf({ maxSums }: Pick<UsageQuery, 'maxSums'>): string {
+  return maxSums === undefined ? '' : ` LIMIT ${String(maxSums + 1)}`;
+}
+
+/** @throws {RangeError} */
+export function assertNotTooMany(
+  rows: readonly unknown[],
+  { maxSums }: Pick<UsageQuery, 'maxSums'>,
+): void {
+  if (maxSums === undefined || rows.length <= maxSums) return;
+  throw new RangeError(
+    `covers more than ${String(maxSums)} sums: ask for a shorter time or for fewer dimensions`,
+  );
+}
+
 export function usageSumsOf(
   rows: Iterable<StoredSum>,
   { by, byRates = false }: UsageQuery,

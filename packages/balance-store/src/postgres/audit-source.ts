@@ -213,8 +213,8 @@ async function readUsageDay(
   if (day === null) return undefined;
   return {
     day,
-    hours: await readSums(queries, rolledUpHoursOf(day), OF_DAY),
-    sums: await readSums(queries, sumsOfDay(day), OF_DAY),
+    hours: await readSums(queries, rolledUpHoursOf(day), { by: OF_DAY }),
+    sums: await readSums(queries, sumsOfDay(day), { by: OF_DAY }),
   };
 }
 

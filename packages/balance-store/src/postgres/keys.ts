@@ -1,22 +1,25 @@
 /** Reads keys. */
 
 import type { Pool } from 'pg';
-import type { PrismaClient } from '../generated/client.js';
 import type { KeyTable } from '../ledger/ledger-database.js';
 import { containing } from '../ledger/search.js';
 import { keyRecordOf } from '../ledger/stored-key.js';
 import type { StoredKey } from '../ledger/stored-key.js';
 import { unitsFromNumeric } from '../numeric.js';
-import { unitsFromDecimal } from './decimal.js';
 import { metadataConditions, readList, sourceOf } from './list-parts.js';
-import { throughPrisma } from './prisma-faults.js';
 import { READ_TIMEOUT_MS, WRITE_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 
-export function createKeyTable(prisma: PrismaClient, hot: Pool, admin: Pool): KeyTable {
+/**
+ * @param hot - The pool for requests.
+ * @param admin - The pool for operators.
+ */
+export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
   return {
     async get(id) {
-      const row = await throughPrisma(() => prisma.keyStanding.findUnique({ where: { id } }));
-      return row === null ? undefined : keyRecordOf(row, unitsFromDecimal, new Date());
+      const [row] = await reachingDatabase(() =>
+        queryRows<StoredKey<string>>(hot, { ...GET_KEY, values: [id] }),
+      );
+      return row === undefined ? undefined : keyRecordOf(row, unitsFromNumeric, new Date());
     },
 
     async list({ accountId, name, externalId, metadata, pepper, ...page }, pepperId) {
@@ -77,6 +80,13 @@ export const KEY_COLUMNS =
   'credited::text, created_at AS "createdAt", last_charged_at AS "lastChargedAt", standing';
 
 const KEYS = sourceOf({ select: `SELECT ${KEY_COLUMNS} FROM key_standing`, from: 'key_standing' });
+
+/** Holders of keys read their balance with it, so it must not wait for operators. */
+const GET_KEY = {
+  name: 'get_key',
+  text: `SELECT ${KEY_COLUMNS} FROM key_standing WHERE id = $1`,
+  timeoutMs: READ_TIMEOUT_MS,
+} as const;
 
 const FIND_KEY = {
   name: 'find_key',

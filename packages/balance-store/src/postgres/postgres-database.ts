@@ -34,7 +34,7 @@ export function createPostgresDatabase(hot: Pool, admin: Pool): LedgerDatabase {
   const prisma = new PrismaClient({ adapter: new PrismaPg(admin) });
   return {
     accounts: createAccountTable(prisma, admin),
-    keys: createKeyTable(prisma, hot, admin),
+    keys: createKeyTable(hot, admin),
     holds: createHoldTable(hot, admin),
     entries: createEntryTable(prisma),
     events: createEventTable(admin),

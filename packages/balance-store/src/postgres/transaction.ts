@@ -330,6 +330,11 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
         salt,
         text,
       ]),
+    replaceCreationHashes: (accountId, hash) =>
+      run("UPDATE creation SET input_hash = decode($2, 'hex') WHERE account_id = $1", [
+        accountId,
+        hash,
+      ]),
     erasePersonalTexts: (accountId) =>
       run('DELETE FROM personal_text WHERE account_id = $1', [accountId]),
   };

@@ -2,7 +2,12 @@
 
 import type { Pool } from 'pg';
 import { ratesOf } from '../ledger/stored-entry.js';
-import { DIMENSION_COLUMNS, usageSumsOf } from '../ledger/stored-usage.js';
+import {
+  DIMENSION_COLUMNS,
+  assertNotTooMany,
+  limitOf,
+  usageSumsOf,
+} from '../ledger/stored-usage.js';
 import type { StoredSum } from '../ledger/stored-usage.js';
 import { usageSourceOf } from '../ledger/usage-source.js';
 import type { UsageSource } from '../ledger/usage-source.js';
@@ -30,15 +35,15 @@ export async function readUsage(pool: Pool, query: UsageQuery): Promise<readonly
   const read: TransactionQueries = {
     rows: (text, values = []) => queryRows(pool, { text, values, timeoutMs: LONG_TIMEOUT_MS }),
   };
-  return usageSumsOf(await readSums(read, usageSourceOf(query), query.by), query);
+  return usageSumsOf(await readSums(read, usageSourceOf(query), query), query);
 }
 
 export async function readSums(
   { rows }: TransactionQueries,
   { sql, values }: UsageSource,
-  by: UsageQuery['by'],
+  query: Pick<UsageQuery, 'by' | 'maxSums'>,
 ): Promise<readonly StoredSum[]> {
-  const columns = by.map((dimension) => DIMENSION_COLUMNS[dimension]);
+  const columns = query.by.map((dimension) => DIMENSION_COLUMNS[dimension]);
   const found = await rows<SumRow>(
     `SELECT ${columns.map(([column, name]) => `${column} AS "${name}", `).join('')}` +
       'sum(requests)::text AS requests, sum(input_tokens)::text AS input, ' +
@@ -50,9 +55,10 @@ export async function readSums(
       'min(cache_write_5m_rate)::text AS "cacheWrite5mRate", ' +
       'min(cache_write_1h_rate)::text AS "cacheWrite1hRate", ' +
       `sum(written_off)::text AS "writtenOff" FROM (${numbered(sql)}) sums ` +
-      `GROUP BY ${[...columns.map(([column]) => column), 'rates_id'].join(', ')}`,
+      `GROUP BY ${[...columns.map(([column]) => column), 'rates_id'].join(', ')}${limitOf(query)}`,
     values,
   );
+  assertNotTooMany(found, query);
   return found.map(storedSum);
 }
 

@@ -19,6 +19,9 @@ const HOUR_MS = 3_600_000;
 /** Long enough ago that nothing else in the ledger is older. */
 const AGE_DAYS = 400;
 
+/** Some programs end a line at these characters, and JSON allows them within texts. */
+const LINE_ENDS = 'a\u2028b\u2029c\u0085d';
+
 /** Leaves the ledger sound, with archives of charges that these tests made. */
 export function archiveContract(part: ContractPart): void {
   const { runner, subject, newAccount, settle } = part;
@@ -67,7 +70,9 @@ export function archiveContract(part: ContractPart): void {
     const charges = [await charge(first), await charge(second), await charge(first)];
     const expiresAt = new Date('2200-01-01T00:00:00.000Z');
     await topUp(5n * USD, { source: 'promotional', expiresAt });
-    charges.push(await charge(second, { model: 'claude-other', endpoint: 'responses' }));
+    charges.push(
+      await charge(second, { model: 'claude-other', endpoint: 'responses', remarks: LINE_ENDS }),
+    );
     await store.adjust({
       adjustmentId: randomUUID(),
       accountId,
@@ -318,6 +323,8 @@ export function archiveContract(part: ContractPart): void {
       await archive(file, until);
       const lines = readFileSync(join(directory, file), 'utf8').trimEnd().split('\n');
       const indexOf = (member: string) => lines.findIndex((one) => one.startsWith(`{"${member}"`));
+      assert.ok(lines.some((one) => one.includes('a\\u2028b\\u2029c')));
+      assert.ok(lines.every((one) => !/[\u2028\u2029]/.test(one)));
       const [block, charge, end] = [indexOf('block'), indexOf('charge'), lines.length - 1];
       const changed = (index: number, from: RegExp | string, to: string) =>
         lines.map((one, at) => (at === index ? one.replace(from, to) : one));

@@ -150,6 +150,26 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         }
       });
 
+      it('keys and accounts are found by a part of their name, in upper or lower case', async () => {
+        const { store } = subject;
+        const mark = randomUUID();
+        const name = `Frau MÜLLER 100% ${mark}`;
+        const { record } = await store.createKey({ name, limits: sampleLimits, expiresAt: null });
+        for (const part of [
+          `müller 100% ${mark}`,
+          `MüLLER 100% ${mark}`,
+          `u mÜller 100% ${mark}`,
+        ]) {
+          const keys = await store.listKeys({ name: part, limit: 5 });
+          const accounts = await store.listAccounts({ name: part, limit: 5 });
+          assert.deepEqual(
+            [keys, accounts].flat().map(({ id }) => id),
+            [record.id, record.accountId],
+          );
+        }
+        assert.deepEqual(await store.listKeys({ name: `mÜller 1000 ${mark}`, limit: 5 }), []);
+      });
+
       it('listKeys returns the newest first, page by page', async () => {
         const ids = [await newKey(), await newKey(), await newKey(), await newKey()];
         const first = await subject.store.listKeys({ limit: 2 });
@@ -696,6 +716,20 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         const acknowledged = charges.reduce((sum, { amount }) => sum + amount, 0n);
         assert.equal(after.charged - before.charged, acknowledged);
         assert.equal(after.entries - before.entries, charges.length);
+      });
+
+      it('reports how many entries it has read so far, up to all of them', async () => {
+        const progress: number[] = [];
+        const { entries } = await subject.store.audit({
+          onProgress: (done) => {
+            progress.push(done.entries);
+          },
+        });
+        assert.equal(progress.at(-1), entries);
+        assert.deepEqual(
+          progress,
+          [...progress].sort((a, b) => a - b),
+        );
       });
 
       it('finds no difference while settlements go on', async () => {

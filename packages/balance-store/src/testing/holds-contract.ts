@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { settlement } from './samples.js';
-import { USD } from './subject.js';
+import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';
 
 export function holdsContract({
@@ -221,6 +221,26 @@ export function holdsContract({
         writtenOff: tooLate.amount,
       });
       assert.deepEqual(await heldBy(keyId, 'orphaned'), []);
+    });
+
+    it('that expire free their money even if no other hold is ever placed', async () => {
+      const { store } = subject();
+      const [keyId, to] = [await newKey(5n), await accountOf(await newKey())];
+      const requestId = randomUUID();
+      await place(keyId, 5n, requestId);
+      // The process that placed the hold ends: nothing renews the hold any more.
+      store.abandonHold(requestId);
+      await expire(requestId);
+      await store.expire({ keysWithinMs: 0 });
+      assert.deepEqual(await heldBy(keyId, 'orphaned'), [requestId]);
+      const moved = await store.transfer({
+        transferId: randomUUID(),
+        from: await accountOf(keyId),
+        to,
+        amount: 5n,
+        by: TESTS,
+      });
+      assert.equal(moved.outcome, 'transferred');
     });
 
     it('requests without a hold are charged as usual beside those with one', async () => {

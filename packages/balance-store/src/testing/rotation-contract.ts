@@ -59,6 +59,21 @@ export function rotationContract({ runner, subject, topUp, settle }: ContractPar
       assert.equal(await keyOf(rotated.credential), record.id);
     });
 
+    it('without a grace period forgets the old credential', async () => {
+      const { record, credential } = await newKey();
+      await rotate(record.id, HOUR_MS);
+      const second = await rotate(record.id);
+      const third = await rotate(record.id);
+      // As if the last rotation had a grace period after all.
+      const later = subject().literal.time(new Date(Date.now() + HOUR_MS));
+      await subject().tamper(
+        `UPDATE api_key SET previous_until = ${later} WHERE id = '${record.id}'`,
+      );
+      assert.equal(await keyOf(third.credential), record.id);
+      assert.equal(await keyOf(second.credential), undefined);
+      assert.equal(await keyOf(credential), undefined);
+    });
+
     it('rotates once per rotation id, so that a repeated call does not end the grace period', async () => {
       const { store } = subject();
       const { record, credential } = await newKey();

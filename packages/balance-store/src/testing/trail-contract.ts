@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import type { Creation } from '../account.js';
 import { numericFromUnits } from '../numeric.js';
 import { sampleLimits, settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
@@ -153,7 +154,8 @@ export function trailContract(part: ContractPart): void {
     it('eraseAccount erases names, external ids, metadata and notes; the audit stays sound', async () => {
       const { store } = subject();
       const name = `person ${randomUUID()}`;
-      const created = await store.create({
+      const creation: Creation = {
+        creationId: randomUUID(),
         account: { name, externalId: name, metadata: { name } },
         key: {
           name,
@@ -163,7 +165,8 @@ export function trailContract(part: ContractPart): void {
           metadata: { name },
         },
         by: TESTS,
-      });
+      };
+      const created = await store.create(creation);
       assert.ok(created.outcome === 'created' && created.key !== undefined);
       const { account, key, credential = '' } = created;
       const booking = { accountId: account.id, amount: USD, by: TESTS, note: name };
@@ -210,6 +213,8 @@ export function trailContract(part: ContractPart): void {
       assert.ok(!textOf([trail, entries, erased, record]).includes(name));
       assert.deepEqual(await store.listAccounts({ name, limit: 1 }), []);
       assert.deepEqual(await store.listKeys({ name, limit: 1 }), []);
+      // Nothing is left that could confirm a guess of the name.
+      assert.deepEqual(await store.create(creation), { outcome: 'conflict' });
       const { isSound, sealed, trail: rows } = await store.audit();
       assert.deepEqual([isSound, sealed, rows], [true, before.sealed, before.trail + 1]);
     });

@@ -114,6 +114,14 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
       assert.deepEqual(await read({ accountId: 'acct_none' }), []);
     });
 
+    it('are refused if there are more than the query allows', async () => {
+      const [accountId] = await someCharges();
+      const all = await read({ by: ['key', 'model'], byRates: true, accountId });
+      const query = { by: ['key', 'model'], accountId } as const;
+      assert.equal((await read({ ...query, maxSums: all.length })).length, all.length / 2);
+      await assert.rejects(read({ ...query, maxSums: all.length - 1 }), RangeError);
+    });
+
     it('do not count a replay, a conflict, or what was quarantined', async () => {
       const { accountId, keyIds } = await newAccount(USD, {});
       const charge = settlement(keyIds[0] ?? '');

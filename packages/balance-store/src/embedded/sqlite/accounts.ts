@@ -52,7 +52,7 @@ export function listAccounts(
   { name, externalId, metadata, ...page }: AccountFilter,
 ): readonly AccountRecord[] {
   const { text, values } = listQuery(ACCOUNTS, page, [
-    ["name LIKE ? ESCAPE '\\'", containing(name)],
+    ["fold_case(name) LIKE ? ESCAPE '\\'", containing(name?.toLowerCase())],
     ['external_id = ?', externalId],
     ...metadataConditions('metadata', metadata),
   ]);

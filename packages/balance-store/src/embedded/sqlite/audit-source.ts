@@ -274,8 +274,8 @@ function readUsageDay(connection: Connection, after: number): UsageDay | undefin
   if (day === null) return undefined;
   return {
     day,
-    hours: readSums(connection, rolledUpHoursOf(day), OF_DAY),
-    sums: readSums(connection, sumsOfDay(day), OF_DAY),
+    hours: readSums(connection, rolledUpHoursOf(day), { by: OF_DAY }),
+    sums: readSums(connection, sumsOfDay(day), { by: OF_DAY }),
   };
 }
 

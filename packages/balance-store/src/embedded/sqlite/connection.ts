@@ -96,6 +96,8 @@ export function openReader(file: string): Connection {
 
 function connectionOf(database: Database, file: string): Connection {
   openFiles.set(file, (openFiles.get(file) ?? 0) + 1);
+  // For searches: SQLite's LIKE ignores the case of ASCII letters only.
+  database.function('fold_case', { deterministic: true }, (text) => String(text).toLowerCase());
   const statements = new Map<string, StatementSync>();
   const prepare = (sql: string): StatementSync => {
     let statement = statements.get(sql);

@@ -131,11 +131,11 @@ export function listKeys(
   { accountId, name, externalId, metadata, pepper, ...page }: KeyFilter,
   pepperId: string,
 ): readonly KeyRecord[] {
-  const pattern = containing(name);
+  const pattern = containing(name?.toLowerCase());
   const previous = pepper === undefined ? undefined : pepperId;
   const { text, values } = listQuery(KEYS, page, [
     ['account_id = ?', accountId],
-    ["(api_key.name LIKE ? ESCAPE '\\' OR hint LIKE ? ESCAPE '\\')", pattern, pattern],
+    ["(fold_case(api_key.name) LIKE ? ESCAPE '\\' OR hint LIKE ? ESCAPE '\\')", pattern, pattern],
     ['api_key.external_id = ?', externalId],
     [UNDER_PREVIOUS_PEPPER, previous, previous, Date.now()],
     ...metadataConditions('api_key.metadata', metadata),

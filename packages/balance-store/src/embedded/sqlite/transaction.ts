@@ -190,7 +190,7 @@ export function createTransaction(connection: Connection): LedgerTransaction {
     },
     replaceCredential(keyId, { hint, credentialHmac, pepperId }, previousUntil) {
       const previous =
-        previousUntil === undefined
+        previousUntil === null
           ? 'previous_hmac = NULL, previous_pepper_id = NULL'
           : 'previous_hmac = credential_hmac, previous_pepper_id = pepper_id';
       return run(
@@ -269,6 +269,12 @@ export function createTransaction(connection: Connection): LedgerTransaction {
         accountId,
         salt,
         text,
+      ),
+    replaceCreationHashes: (accountId, hash) =>
+      run(
+        'UPDATE creation SET input_hash = ? WHERE account_id = ?',
+        Buffer.from(hash, 'hex'),
+        accountId,
       ),
     erasePersonalTexts: (accountId) =>
       run('DELETE FROM personal_text WHERE account_id = ?', accountId),

@@ -1,7 +1,12 @@
 /** Reads sums of usage. */
 
 import { ratesOf } from '../../ledger/stored-entry.js';
-import { DIMENSION_COLUMNS, usageSumsOf } from '../../ledger/stored-usage.js';
+import {
+  DIMENSION_COLUMNS,
+  assertNotTooMany,
+  limitOf,
+  usageSumsOf,
+} from '../../ledger/stored-usage.js';
 import type { StoredSum } from '../../ledger/stored-usage.js';
 import { usageSourceOf } from '../../ledger/usage-source.js';
 import type { UsageSource } from '../../ledger/usage-source.js';
@@ -35,16 +40,16 @@ export function readUsage(connection: Connection, query: UsageQuery): readonly U
 
 /** Call it within `connection.read`. */
 export function sumUsage(connection: Connection, query: UsageQuery): readonly UsageSum[] {
-  return usageSumsOf(readSums(connection, usageSourceOf(query), query.by), query);
+  return usageSumsOf(readSums(connection, usageSourceOf(query), query), query);
 }
 
 /** Call it within `connection.read`. */
 export function readSums(
   connection: Connection,
   { sql, values }: UsageSource,
-  by: UsageQuery['by'],
+  query: Pick<UsageQuery, 'by' | 'maxSums'>,
 ): readonly StoredSum[] {
-  const columns = by.map((dimension) => DIMENSION_COLUMNS[dimension]);
+  const columns = query.by.map((dimension) => DIMENSION_COLUMNS[dimension]);
   const selected = columns.map(([column, name]) => `${column} AS ${name}, `).join('');
   const groups = [...columns.map(([column]) => column), 'rates_id'].join(', ');
   const counts = connection.all<CountsRow>(
@@ -53,15 +58,17 @@ export function readSums(
       'sum(cache_read_input_tokens) AS cacheReadInputTokens, ' +
       'sum(cache_creation_input_tokens) AS cacheCreationInputTokens, ' +
       'sum(cache_creation_1h_input_tokens) AS cacheCreation1hInputTokens ' +
-      `FROM (${sql}) GROUP BY ${groups}`,
+      `FROM (${sql}) GROUP BY ${groups}${limitOf(query)}`,
     ...values,
   );
+  assertNotTooMany(counts, query);
   // SQLite cannot add decimal text. Write-offs are rare.
   const writeOffs = connection.all<SumRow & { readonly writtenOff: string }>(
     `SELECT ${selected}${RATE_COLUMNS}, 0 AS requests, written_off AS writtenOff ` +
-      `FROM (${sql}) WHERE written_off <> '${ZERO}'`,
+      `FROM (${sql}) WHERE written_off <> '${ZERO}'${limitOf(query)}`,
     ...values,
   );
+  assertNotTooMany(writeOffs, query);
   return [
     ...counts.map((row) => storedSum(row, row, 0n)),
     ...writeOffs.map((row) => storedSum(row, undefined, unitsOf(row.writtenOff))),

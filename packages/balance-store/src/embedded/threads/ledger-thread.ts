@@ -5,13 +5,15 @@
  */
 
 import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
+import { assertNotMoved } from '../moved.js';
 import { openReader, openWriter } from '../sqlite/connection.js';
 import { faultOf } from '../sqlite/faults.js';
 import { emptyLog, isLogLarge } from '../sqlite/log.js';
 import { decode, encode } from './codec.js';
 import { STOP } from './messages.js';
-import type { Answer, Request, ThreadData } from './messages.js';
+import type { Answer, Progress, Request, ThreadData } from './messages.js';
 import { createReadOperations, createWriteOperations } from './operations.js';
 
 const port = parentPort;
@@ -39,15 +41,26 @@ if (role === 'write' && checkpoints) {
 
 const operations = (
   role === 'write'
-    ? createWriteOperations(connection, assertInPlace)
+    ? createWriteOperations(connection, {
+        assertInPlace,
+        assertNotMoved() {
+          assertNotMoved(dirname(file));
+        },
+      })
     : createReadOperations(connection)
 ) as Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
 
-async function answer({ id, operation, args }: Request): Promise<Answer> {
+async function answer({ id, operation, args, reportsProgress }: Request): Promise<Answer> {
+  const report = (progress: unknown): void => {
+    port?.postMessage({ id, progress: encode(progress) } satisfies Progress);
+  };
   try {
     const run = operations[operation];
     if (run === undefined) throw new Error(`there is no operation ${operation}`);
-    return { id, result: encode(await run(...args.map(decode))) };
+    return {
+      id,
+      result: encode(await run(...args.map(decode), ...(reportsProgress ? [report] : []))),
+    };
   } catch (error) {
     const { name, message } = error instanceof Error ? error : new Error(String(error));
     return { id, fault: faultOf(error), name, message };

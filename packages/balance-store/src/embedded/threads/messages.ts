@@ -14,6 +14,15 @@ export interface Request {
   readonly operation: string;
   /** Each argument is encoded. */
   readonly args: readonly string[];
+  /** Whether to send {@link Progress} messages before the answer. */
+  readonly reportsProgress: boolean;
+}
+
+/** How far an operation is that has not finished. */
+export interface Progress {
+  readonly id: number;
+  /** Encoded. */
+  readonly progress: string;
 }
 
 export type Answer =

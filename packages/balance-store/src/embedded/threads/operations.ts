@@ -41,17 +41,35 @@ function on<Args extends [Connection, ...unknown[]], Result>(
   return (...args) => operation(...([connection, ...args] as unknown as Args));
 }
 
-/** @param assertInPlace - Throws if the file was replaced or deleted since it was opened. */
-export function createWriteOperations(connection: Connection, assertInPlace: () => void) {
+export interface WriteChecks {
+  /** Throws if the file was replaced or deleted since it was opened. */
+  readonly assertInPlace: () => void;
+  /**
+   * Throws if the ledger was moved to PostgreSQL since it was opened. Called within each
+   * transaction, because a move keeps others from writing until it is done.
+   */
+  readonly assertNotMoved: () => void;
+}
+
+export function createWriteOperations(
+  connection: Connection,
+  { assertInPlace, assertNotMoved }: WriteChecks,
+) {
   const guarded: Connection = {
     ...connection,
     write(work) {
       assertInPlace();
-      return connection.write(work);
+      return connection.write(() => {
+        assertNotMoved();
+        return work();
+      });
     },
     writeAsync(work) {
       assertInPlace();
-      return connection.writeAsync(work);
+      return connection.writeAsync(() => {
+        assertNotMoved();
+        return work();
+      });
     },
   };
   return {
@@ -99,7 +117,10 @@ export function createReadOperations(connection: Connection) {
     readHead: on(connection, readHead),
     listQuarantined: on(connection, listQuarantined),
     summarize: on(connection, summarizeLedger),
-    audit: (options: AuditOptions) => auditLedger(source, options),
+    audit: (
+      options: Pick<AuditOptions, 'anchor'>,
+      onProgress: AuditOptions['onProgress'] = undefined,
+    ) => auditLedger(source, { ...options, onProgress }),
     /** Reads one page for an archive. */
     readSource: <Name extends keyof AuditSource>(name: Name, args: Parameters<AuditSource[Name]>) =>
       (source[name] as (...given: Parameters<AuditSource[Name]>) => unknown)(...args),

@@ -7,14 +7,17 @@ import { withTimeout } from '../../ledger/timeout.js';
 import { StoreUnavailableError } from '../../store.js';
 import { decode, encode } from './codec.js';
 import { STOP } from './messages.js';
-import type { Answer, Request, ThreadData } from './messages.js';
+import type { Answer, Progress, Request, ThreadData } from './messages.js';
 
 /** The operations of a thread by name. */
 type Operations<All> = { readonly [Name in keyof All]: (...args: never[]) => unknown };
 
+type OnProgress = (progress: never) => void;
+
 /** A ledger thread. It starts with its first call. If it dies, the next call starts a new one. */
 export interface LedgerThread<All extends Operations<All>> {
   /**
+   * @param onProgress - Passed to the operation as its last argument.
    * @throws {StoreUnavailableError} when the file cannot be used now, the thread has died, or no
    * answer came in time. The work may have been done.
    * @throws {RangeError} when a value is refused.
@@ -23,6 +26,7 @@ export interface LedgerThread<All extends Operations<All>> {
     operation: Name,
     args: Parameters<All[Name]>,
     timeoutMs: number | undefined,
+    onProgress?: OnProgress,
   ): Promise<Awaited<ReturnType<All[Name]>>>;
   /** Waits for the calls in progress. Later calls fail. */
   stop(): Promise<void>;
@@ -54,10 +58,14 @@ export function createLedgerThread<All extends Operations<All>>(
   let idleTimer: NodeJS.Timeout | undefined;
   let isStopped = false;
 
-  function send(operation: string, args: readonly unknown[]): Promise<unknown> {
+  function send(
+    operation: string,
+    args: readonly unknown[],
+    onProgress: OnProgress | undefined,
+  ): Promise<unknown> {
     if (isStopped) return Promise.reject(new StoreUnavailableError('the store is closed'));
     if (running?.hasEnded() !== false) running = startThread(data);
-    const answer = running.send(operation, args);
+    const answer = running.send(operation, args, onProgress);
     if (idleTimeoutMs !== undefined) {
       clearTimeout(idleTimer);
       idleTimer = setTimeout(stopIfIdle, idleTimeoutMs).unref();
@@ -76,8 +84,8 @@ export function createLedgerThread<All extends Operations<All>>(
   }
 
   return {
-    call: (operation, args, timeoutMs) => {
-      const answer = send(operation, args);
+    call: (operation, args, timeoutMs, onProgress) => {
+      const answer = send(operation, args, onProgress);
       const answered =
         timeoutMs === undefined ? answer : withTimeout(answer, timeoutMs, unavailable);
       return answered as Promise<never>;
@@ -93,10 +101,15 @@ export function createLedgerThread<All extends Operations<All>>(
 interface Pending {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
+  readonly onProgress: OnProgress | undefined;
 }
 
 interface RunningThread {
-  send(operation: string, args: readonly unknown[]): Promise<unknown>;
+  send(
+    operation: string,
+    args: readonly unknown[],
+    onProgress: OnProgress | undefined,
+  ): Promise<unknown>;
   isIdle(): boolean;
   hasEnded(): boolean;
   /** Waits for the calls before it. */
@@ -111,8 +124,12 @@ function startThread(data: ThreadData): RunningThread {
   let isEnded = false;
   // Only calls in progress keep the process running.
   worker.unref();
-  worker.on('message', (answer: Answer) => {
+  worker.on('message', (answer: Answer | Progress) => {
     const call = pending.get(answer.id);
+    if ('progress' in answer) {
+      call?.onProgress?.(decode(answer.progress) as never);
+      return;
+    }
     pending.delete(answer.id);
     if (pending.size === 0) worker.unref();
     if ('result' in answer) call?.resolve(decode(answer.result));
@@ -131,12 +148,17 @@ function startThread(data: ThreadData): RunningThread {
     });
   });
   return {
-    send: (operation, args) =>
+    send: (operation, args, onProgress) =>
       new Promise((resolve, reject) => {
         lastId += 1;
-        pending.set(lastId, { resolve, reject });
+        pending.set(lastId, { resolve, reject, onProgress });
         worker.ref();
-        worker.postMessage({ id: lastId, operation, args: args.map(encode) } satisfies Request);
+        worker.postMessage({
+          id: lastId,
+          operation,
+          args: args.map(encode),
+          reportsProgress: onProgress !== undefined,
+        } satisfies Request);
       }),
     isIdle: () => pending.size === 0,
     hasEnded: () => isEnded,

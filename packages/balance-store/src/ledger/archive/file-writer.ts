@@ -52,7 +52,7 @@ export function createArchiveFile(file: string): ArchiveFileWriter {
   }
   return {
     write(line) {
-      const text = `${JSON.stringify(line)}\n`;
+      const text = `${jsonLineOf(line)}\n`;
       hash.update(text);
       buffer += text;
       size += text.length;
@@ -76,6 +76,14 @@ export function createArchiveFile(file: string): ArchiveFileWriter {
       rmSync(unfinished, { force: true });
     },
   };
+}
+
+/**
+ * An object as JSON in one line for every program. Many programs also end a line at U+2028 and
+ * U+2029, which JSON allows within texts.
+ */
+function jsonLineOf(line: object): string {
+  return JSON.stringify(line).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 }
 
 /** @throws {LedgerArchiveError} with the reason of the file system. */

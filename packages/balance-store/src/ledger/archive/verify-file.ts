@@ -7,7 +7,6 @@
 import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import type { ArchiveFileSummary } from '../../archive.js';
 import { LedgerArchiveError } from '../../errors.js';
 import { numericFromUnits } from '../../numeric.js';
@@ -38,8 +37,8 @@ export async function verifyArchiveFile(
     throw problem(`${file} cannot be read (${messageOf(error)})`);
   });
   try {
-    const input = handle.createReadStream({ autoClose: false });
-    for await (const text of createInterface({ input, crlfDelay: Infinity })) {
+    const chunks = handle.createReadStream({ autoClose: false, encoding: 'utf8' });
+    for await (const text of linesOf(chunks)) {
       number += 1;
       reader.read(text);
       if (reader.charges() % CHARGES_PER_PROGRESS === 0) onProgress?.(reader.charges());
@@ -52,6 +51,20 @@ export async function verifyArchiveFile(
   const found = reader.finish();
   if (found === undefined) throw problem(`${file} is cut off: its last line is missing`);
   return found;
+}
+
+/**
+ * Splits a text only at line feeds. Node's `readline` may also split at U+2028 and U+2029, which
+ * JSON texts may contain.
+ */
+async function* linesOf(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of chunks) {
+    const lines = `${rest}${chunk}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
 }
 
 function createFileReader() {

@@ -3,6 +3,7 @@
  * the credit that a creation may include.
  */
 
+import { randomBytes } from 'node:crypto';
 import type { AccountChange, AccountRecord, Actor, Creation } from '../../account.js';
 import { CAP_PERIODS } from '../../key.js';
 import type { KeyChange, KeyRecord, KeyState } from '../../key.js';
@@ -346,6 +347,8 @@ export async function eraseAccount(
     await transaction.updateKey(keyId, nothing);
   }
   await transaction.erasePersonalTexts(accountId);
+  // The hash of a creation covers names, and a guessed name could be compared with it.
+  await transaction.replaceCreationHashes(accountId, randomBytes(32).toString('hex'));
   await recordChange(transaction, {
     action: 'account.erase',
     accountId,

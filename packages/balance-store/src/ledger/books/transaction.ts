@@ -76,6 +76,8 @@ export interface LedgerTransaction {
   appendTrail(entry: TrailRow): Promise<void>;
   insertPersonalText(text: PersonalText): Promise<void>;
   erasePersonalTexts(accountId: string): Promise<void>;
+  /** Replaces the hash of each creation of the account. @param hash - In hexadecimal. */
+  replaceCreationHashes(accountId: string, hash: string): Promise<void>;
 }
 
 /** An account's row, while a transaction changes it. */
