@@ -1,10 +1,10 @@
 /** The most bytes that a package may add to a web page, minified and compressed by gzip. */
 export const SIZE_LIMITS = {
-  // 16 KiB, for requests, responses and streams in both directions between client and upstream
-  // (docs/decisions/0026).
-  '@gateway/translator': 16_384,
+  // 17 KiB, for requests, responses and streams in both directions between client and upstream
+  // (docs/decisions/0013 and 0026).
+  '@gateway/translator': 17_408,
   '@gateway/translator/models': 1_000,
-  '@gateway/translator/features': 3_200,
+  '@gateway/translator/features': 3_600,
   '@gateway/translator/errors': 1_200,
   '@gateway/translator/streams': 6_000,
   '@gateway/translator/native': 6_000,

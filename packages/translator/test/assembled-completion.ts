@@ -58,7 +58,7 @@ export function assembled(stream: Uint8Array): string {
     if (call.id !== undefined) {
       const same = calls.find((known) => known.id === call.id);
       if (same) return same;
-      if (numbered?.id !== undefined) return undefined;
+      if (numbered?.id !== undefined) return call.function.name ? undefined : numbered;
     }
     const isWhole = isObjectText(numbered?.function.arguments) && call.function.name !== undefined;
     return isWhole ? undefined : numbered;
@@ -69,7 +69,7 @@ export function assembled(stream: Uint8Array): string {
     const call = known ?? { function: {} };
     if (known === undefined) calls.push(call);
     if (delta.index !== undefined) byNumber.set(delta.index, call);
-    if (delta.id !== undefined) call.id = delta.id;
+    if (delta.id !== undefined) call.id ??= delta.id;
     const { name, arguments: piece } = delta.function;
     if (name !== undefined) call.function.name = name;
     if (typeof piece === 'string') {
@@ -86,7 +86,7 @@ export function assembled(stream: Uint8Array): string {
       if (choice.index !== 0) continue;
       id = chunk.id;
       usage = choice.usage ?? usage;
-      if (choice.finish_reason != null) {
+      if (!['', 'null'].includes(choice.finish_reason ?? '')) {
         ending = { finish_reason: choice.finish_reason, stop_reason: choice.stop_reason };
       }
       add(choice.delta ?? {});

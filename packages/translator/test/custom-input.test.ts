@@ -20,4 +20,7 @@ it.each([
     expect(first + second).toBe(text);
     expect(reader.end()).toBe('');
   }
+  const reader = new CustomInputReader();
+  expect([...whole].map((character) => reader.push(character)).join('')).toBe(text);
+  expect(reader.end()).toBe('');
 });

@@ -32,6 +32,12 @@ describe('translateError', () => {
       'prompt is too long: 208310 tokens > 200000 maximum',
       'context_length_exceeded',
     ],
+    [
+      'invalid_request_error',
+      'input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000',
+      'context_length_exceeded',
+    ],
+    ['not_found_error', 'model: claude-none', 'model_not_found'],
     ['authentication_error', 'invalid x-api-key', 'invalid_api_key'],
     ['overloaded_error', 'Overloaded', null],
     ['toString', 'odd', null],

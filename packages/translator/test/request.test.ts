@@ -67,19 +67,28 @@ describe('translateRequest', () => {
     expect(longer.startsWith(shorter.slice(0, shorter.indexOf(']}],"tool_choice"')))).toBe(true);
   });
 
-  it('escapes unpaired surrogates in arguments, which UTF-8 cannot carry', () => {
+  it('replaces unpaired surrogates by U+FFFD, which the upstream would refuse', () => {
     const calls = [
-      { id: 'c', function: { name: 'f', arguments: '{"a":"\ud83d","b":"\ud83d\ude00"}' } },
+      {
+        id: 'c',
+        function: {
+          name: 'f',
+          arguments: '{"a":"\ud83d","b":"\ud83d\ude00","\\uD83D":"\\uDE00\\ud83d\\ude00\\\\ud83d"}',
+        },
+      },
     ];
     const body = bodyOf({
       model: 'm',
       messages: [
-        user('Go'),
+        user('Go \ud83d\ude00\ude00 \\ud83d'),
         { role: 'assistant', tool_calls: calls },
         { role: 'tool', tool_call_id: 'c', content: 'ok' },
       ],
     });
-    expect(body).toContain('"input":{"a":"\\ud83d","b":"\ud83d\ude00"}');
+    expect(body).toContain('"text":"Go \ud83d\ude00\ufffd \\\\ud83d"');
+    expect(body).toContain(
+      '"input":{"a":"\ufffd","b":"\ud83d\ude00","\ufffd":"\ufffd\\ud83d\\ude00\\\\ud83d"}',
+    );
   });
 
   it('returns a hundred notes, and one that says how many more were left out', () => {
@@ -157,18 +166,22 @@ describe('translateRequest', () => {
   it('reads schemas over 190 levels deep, and arguments of any depth', () => {
     let schema: unknown = { type: 'object' };
     for (let i = 0; i < 95; i += 1) schema = { type: 'object', properties: { a: schema } };
-    const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
-    const body = bodyOf({
-      model: 'm',
-      tools: [{ type: 'function', function: { name: 'f', parameters: schema } }],
-      messages: [
-        user('Go'),
-        { role: 'assistant', tool_calls: [{ id: 'c', function: { name: 'f', arguments: deep } }] },
-        { role: 'tool', tool_call_id: 'c', content: 'ok' },
-      ],
-    });
-    expect(body).toContain(JSON.stringify(schema));
-    expect(body).toContain('"id":"c"');
+    for (const levels of [199, 200, 100_000]) {
+      const deep = `{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+      const calls = [{ id: 'c', function: { name: 'f', arguments: deep } }];
+      const body = bodyOf({
+        model: 'm',
+        tools: [{ type: 'function', function: { name: 'f', parameters: schema } }],
+        messages: [
+          user('Go'),
+          { role: 'assistant', tool_calls: calls },
+          { role: 'tool', tool_call_id: 'c', content: 'ok' },
+        ],
+      });
+      expect(body).toContain(JSON.stringify(schema));
+      const input = levels === 199 ? deep : JSON.stringify({ _raw: deep });
+      expect(body).toContain(`"id":"c","name":"f","input":${input}`);
+    }
   });
 
   it.each([

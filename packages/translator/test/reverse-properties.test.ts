@@ -218,7 +218,8 @@ describe('native requests, to the chat format and back', () => {
   it('come back unchanged', () => {
     fc.assert(
       fc.property(native, (text) => {
-        const options = { model: 'my-model', traits: traitsNamed('gateway') };
+        const endUserId = (value: string) => value;
+        const options = { model: 'my-model', traits: traitsNamed('gateway'), endUserId };
         const chat = translateMessagesRequest(text, options);
         if (chat.outcome === 'refused') throw new Error(chat.problem.message);
         expect(chat.notes).toEqual([]);
@@ -226,7 +227,7 @@ describe('native requests, to the chat format and back', () => {
           model: 'claude-test',
           traits: MODEL,
           maxOutputTokens: 1000,
-          endUserId: (value) => value,
+          endUserId,
         });
         if (back.outcome === 'refused') throw new Error(back.problem.message);
         expect(back.notes).toEqual([]);

@@ -9,7 +9,8 @@ describe('translateMessagesRequest, with vectors', () => {
   it.each(titled(load<RequestVector>('request')))('%s', (_title, vector) => {
     expect([vector.why, vector.source]).toEqual([expect.any(String), expect.any(String)]);
     const text = textOf(vector.native);
-    const options = { model: 'gpt-test', traits: traitsNamed(vector.traits) };
+    const endUserId = vector.endUserId ? (value: string) => `opaque(${value})` : undefined;
+    const options = { model: 'gpt-test', traits: traitsNamed(vector.traits), endUserId };
     const result = translateMessagesRequest(text, options);
     expect(translateMessagesRequest(new TextEncoder().encode(text), options)).toEqual(result);
 

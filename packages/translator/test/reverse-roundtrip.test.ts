@@ -11,9 +11,11 @@ import {
   translateRequest,
   translateResponse,
   type ModelTraits,
+  type Note,
   type StreamPipe,
 } from '../src/index.js';
 import { nativeSchemas } from '../src/features/index.js';
+import { NOT_STRICT } from '../src/native-client/request/strict-schema.js';
 import {
   createMessageStream,
   translateCompletion,
@@ -44,9 +46,10 @@ function forwards(chat: string, model: string): { body: string; notes: readonly 
   return result;
 }
 
-function backwards(native: string): { body: string; notes: readonly unknown[] } {
+function backwards(native: string): { body: string; notes: readonly Note[] } {
   const traits = reverse.traitsNamed('gateway');
-  const result = translateMessagesRequest(native, { model: 'my-model', traits });
+  const endUserId = (value: string): string => value;
+  const result = translateMessagesRequest(native, { model: 'my-model', traits, endUserId });
   if (result.outcome === 'refused') throw new Error(result.problem.message);
   return result;
 }
@@ -69,9 +72,15 @@ function nativeVectors(
  */
 const ONE_WAY = /"type":"(adaptive|web_search_\d+)"/;
 
+/** The chat format has no strict schemas with optional members. */
+function isLoosened(native: object | string): boolean {
+  return backwards(reverse.textOf(native)).notes.some(({ detail }) => detail === NOT_STRICT);
+}
+
 describe('requests that translateRequest wrote', () => {
   const vectors = nativeVectors('request').filter(
-    ([, { native }]) => native !== undefined && !ONE_WAY.test(JSON.stringify(native)),
+    ([, { native }]) =>
+      native !== undefined && !ONE_WAY.test(JSON.stringify(native)) && !isLoosened(native),
   );
 
   it.each(vectors)('%s: come back through the chat format unchanged', (_name, { native }) => {

@@ -13,6 +13,8 @@ interface Vector {
 export interface RequestVector extends Vector {
   /** One of {@link TRAITS}; `openai` when absent. */
   readonly traits?: string;
+  /** Whether the translation sends the client's end user upstream, as an opaque id. */
+  readonly endUserId?: boolean;
   /** A native request, or its text. */
   readonly native: unknown;
   /** The expected chat request, its keys in any order. */

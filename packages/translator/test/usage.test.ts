@@ -94,6 +94,23 @@ describe('overlayUsage', () => {
       'cache_creation',
     );
   });
+
+  it.each([
+    ['a larger', 1_200, 1_000],
+    ['a smaller', 900, 900],
+  ])('keeps one-hour cache writes under %s later total, with a remark', (_what, total, oneHour) => {
+    const earlier = {
+      input_tokens: 1,
+      cache_creation_input_tokens: 1_000,
+      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 1_000 },
+    };
+    const later = { output_tokens: 2, cache_creation_input_tokens: total };
+    expect(readUsage(overlayUsage(earlier, later))).toMatchObject({
+      outcome: 'read',
+      usage: { cacheCreationInputTokens: total, cacheCreation1hInputTokens: oneHour },
+      remarks: [{ detail: 'cache_creation', message: `1000 of ${String(total)} tokens` }],
+    });
+  });
 });
 
 describe('chatUsage', () => {

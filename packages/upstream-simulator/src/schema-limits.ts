@@ -1,6 +1,7 @@
 /**
  * The API's limits of a schema: definitions must not use themselves, optional members and unions
- * are limited in number, and the whole must be small enough to compile.
+ * are limited in number, and the whole must be small enough to compile. Strict tools are limited in
+ * number too.
  */
 
 import { resolveReference, schemasWithin } from './json-schema.js';
@@ -9,10 +10,19 @@ import type { JsonObject } from './message.js';
 
 const MAX_OPTIONAL = 24;
 const MAX_UNIONS = 16;
+const MAX_STRICT_TOOLS = 20;
 /**
  * The API does not publish this limit. It is high enough not to refuse schemas that the API takes.
  */
 const MAX_SCHEMAS = 5000;
+
+export function strictToolsProblem(tools: readonly unknown[]): string | undefined {
+  const count = tools.filter((tool) => asObject(tool)['strict'] === true).length;
+  return count > MAX_STRICT_TOOLS
+    ? `Too many strict tools (${String(count)}). The maximum number of strict tools supported is ` +
+        `${String(MAX_STRICT_TOOLS)}.`
+    : undefined;
+}
 
 /** Reports a definition that uses itself, with the path of references back to it. */
 export function circularProblem(root: JsonObject): string | undefined {

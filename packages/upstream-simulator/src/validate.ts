@@ -6,6 +6,7 @@
 import { asArray, asObject, isObject } from './message.js';
 import type { JsonObject } from './message.js';
 import { formatSchemaProblem, outputFormatProblem } from './output-format.js';
+import { strictToolsProblem } from './schema-limits.js';
 
 export interface ValidationRules {
   /** Models that refuse `temperature`, `top_p` and `top_k`. */
@@ -127,6 +128,8 @@ function toolProblem(
     if (names.has(name)) return 'tools: Tool names must be unique.';
     names.add(name);
   }
+  const strictness = strictToolsProblem(asArray(request['tools']));
+  if (strictness !== undefined) return strictness;
   const choice = asObject(request['tool_choice']);
   const { type } = choice;
   if (

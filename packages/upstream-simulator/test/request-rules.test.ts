@@ -17,6 +17,11 @@ const tool = { name: 'f', input_schema: { type: 'object' } };
 const forced = { tools: [tool], tool_choice: { type: 'any' } };
 const open = { type: 'object', properties: {} };
 
+function strictTools(count: number) {
+  const input_schema = { ...open, additionalProperties: false };
+  return Array.from({ length: count }, (_, at) => ({ name: `f${at}`, strict: true, input_schema }));
+}
+
 async function post(request: object) {
   const headers = { 'x-api-key': 'k', 'anthropic-version': '2023-06-01' };
   const body = JSON.stringify({ max_tokens: 100, messages: [user], ...request });
@@ -50,6 +55,12 @@ it.each([
     'claude-opus-4-8',
     { tools: [{ name: 'f', strict: true, input_schema: open }] },
     "'additionalProperties' must be explicitly set to false",
+  ],
+  ['claude-opus-4-8', { tools: strictTools(20) }, undefined],
+  [
+    'claude-opus-4-8',
+    { tools: strictTools(21) },
+    'Too many strict tools (21). The maximum number of strict tools supported is 20.',
   ],
 ])(
   'a request for %s with %j is answered as by the API (error: %s)',

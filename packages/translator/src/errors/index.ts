@@ -48,19 +48,23 @@ export function translateError(answer: NativeErrorAnswer): ErrorAnswer {
   const reported = objectOf(parseObject(asText(body))?.['error']);
   const type = stringOf(reported['type']) || 'api_error';
   const message = stringOf(reported['message']) || `The upstream answered with status ${status}.`;
-  const isTooLong = /prompt is too long|exceeds? the context/.test(message);
-  const code = isTooLong
-    ? 'context_length_exceeded'
-    : Object.hasOwn(CODES, type)
-      ? (CODES[type] ?? null)
-      : null;
+  const error = { type, message };
   return {
     status,
-    body: errorBody({ type, message, code, requestId, dialect: 'chat.completions' }),
+    body: errorBody({ ...error, code: codeOfError(error), requestId, dialect: 'chat.completions' }),
     headers: {
       'content-type': 'application/json',
       ...(retryAfter ? { 'retry-after': retryAfter } : {}),
     },
-    error: { type, message },
+    error,
   };
+}
+
+/**
+ * OpenAI's `code` for an error of the native API, on which clients act: `context_length_exceeded`
+ * for a prompt that is too long, otherwise by the type; null if there is none.
+ */
+export function codeOfError({ type, message }: StreamError): string | null {
+  if (/prompt is too long|exceeds? (the )?context/.test(message)) return 'context_length_exceeded';
+  return Object.hasOwn(CODES, type) ? (CODES[type] ?? null) : null;
 }

@@ -13,6 +13,12 @@ const LIMITS = [
   ['optional', 24, 'optional members'],
   ['unions', 16, 'unions'],
 ] as const;
+const MAX_STRICT_TOOLS = 20;
+/**
+ * The most work for the schemas of one request, in characters of JSON text. Schemas within the
+ * upstream's limits take far less.
+ */
+const MAX_WORK = 1_000_000;
 
 /**
  * Pass this function to `translateRequest` as its option `jsonSchema`. With it,
@@ -23,13 +29,14 @@ const LIMITS = [
  * go into descriptions. If a schema cannot be rewritten without losing a case (members of any name,
  * tuples, recursion, more than 24 optional members or 16 unions), a strict format is refused, a
  * format that is not strict is requested in the system prompt, and a strict tool is sent as a plain
- * one.
+ * one. So is each strict tool after the first 20.
  */
 export function nativeSchemas(): SchemaReader {
   const used = { optional: 0, unions: 0 };
+  const limit = { left: MAX_WORK };
 
   function read(schema: JsonObject): SchemaReading {
-    const reading = strictSchema(schema);
+    const reading = strictSchema(schema, limit);
     if (reading.outcome === 'unacceptable') return reading;
     for (const [kind, most, what] of LIMITS) {
       if (used[kind] + reading[kind] > most) {
@@ -56,13 +63,19 @@ export function promptedSchemas(): SchemaReader {
 }
 
 function readerWith(read: (schema: JsonObject) => SchemaReading): SchemaReader {
+  let strictTools = 0;
   return {
     tool(schema, place) {
+      if (strictTools === MAX_STRICT_TOOLS) {
+        place.note('dropped', `there are more than ${MAX_STRICT_TOOLS} strict tools`);
+        return undefined;
+      }
       const reading = read(schema);
       if (reading.outcome === 'unacceptable') {
         place.note('dropped', reading.complaint);
         return undefined;
       }
+      strictTools += 1;
       if (reading.isLoosened) place.note('rewritten', LOOSENED);
       return reading.schema;
     },

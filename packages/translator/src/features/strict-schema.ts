@@ -6,10 +6,13 @@
  * patterns, and refuses other keywords. A constraint that it refuses goes into the description,
  * where the model reads it; beside `enum` or `$ref` it is left out. Every object is closed: it
  * allows no other members. A schema whose meaning cannot be kept is not accepted: members of any
- * name, tuples, definitions that contain themselves, and schemas that allow any value.
+ * name, tuples, definitions that contain themselves, and schemas that allow any value. Neither is a
+ * schema that takes too much work: a few definitions can refer to each other so that the result
+ * doubles with each of them.
  * https://platform.claude.com/docs/en/build-with-claude/structured-outputs
  */
 
+import { append } from '../wire/lists.js';
 import { isJsonObject, type JsonObject, objectOf, objectsOf, stringOf } from '../wire/raw-json.js';
 import { definition } from '../reading/schema-definition.js';
 import type { StrictSchema } from '../reading/strict-schema-reading.js';
@@ -23,6 +26,8 @@ class UnacceptableSchema extends Error {
   }
 }
 
+/** Characters of a path in a complaint. */
+const MAX_PATH = 300;
 const NO_DEFINITION = 'refers to a definition that is missing';
 const TYPES = /^(object|array|string|integer|number|boolean|null)$/;
 /** Keywords that are sent as they are. */
@@ -33,8 +38,13 @@ const HANDLED =
 const FORMATS = /^(date-time|time|date|duration|email|hostname|uri|ipv4|ipv6|uuid)$/;
 /** Look-around, named groups, back-references and word boundaries are refused. */
 const REFUSED_IN_PATTERN = /\(\?[^:]|\\[1-9bBk]/;
-/** Keywords that decide which members an object may have. */
-const SHAPE = ['properties', 'required', 'additionalProperties', 'type'];
+/** Keywords that a schema may have beside a union or a reference, and that both must satisfy. */
+const SHAPE =
+  /^(properties|required|additionalProperties|unevaluatedProperties|items|anyOf|oneOf)$/;
+/** The most schemas within each other, after references in `allOf` were replaced. */
+const MAX_DEPTH = 200;
+/** What each schema counts, in characters of JSON text. */
+const SCHEMA_WORK = 200;
 
 export type SchemaReading =
   | {
@@ -49,29 +59,45 @@ export type SchemaReading =
   /** A sentence about the schema, such as `schema.properties.a is a tuple`. */
   | { readonly outcome: 'unacceptable'; readonly complaint: string };
 
+/** The work that the schemas of one request may still take, in characters of JSON text. */
+export interface WorkLimit {
+  left: number;
+}
+
 /** Does not throw on any schema of at most 200 levels, and does not change it. */
-export function strictSchema(root: JsonObject): SchemaReading {
-  const definitions: Record<string, unknown> = {};
+export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading {
+  const definitions = new Map<string, JsonObject>();
+  /** The name under which each definition is sent. */
+  const names = new Map<JsonObject, string>();
   /**
    * Definitions that are being rewritten. A definition that is reached again while it is open
    * contains itself.
    */
-  const open = new Set<string>();
+  const open = new Set<JsonObject>();
+  let depth = 0;
   let isLoosened = false;
   let optional = 0;
   let unions = 0;
 
   function rewritten(value: unknown, path: string): JsonObject {
-    const schema = isJsonObject(value) ? withoutAllOf(value, path) : {};
+    if (depth > MAX_DEPTH) throw new UnacceptableSchema(path, 'contains itself or is too deep');
+    depth += 1;
+    const result = rewrittenSchema(joined(objectOf(value), path), path);
+    depth -= 1;
+    return result;
+  }
+
+  function rewrittenSchema(schema: JsonObject, path: string): JsonObject {
     const { $ref, type } = schema;
     if ($ref !== undefined) return reference($ref, path);
-    const branches = schema['anyOf'] ?? schema['oneOf'];
-    if (branches !== undefined) return union(schema, branches, path);
+    if (schema['anyOf'] !== undefined) return union(schema, 'anyOf', path);
+    if (schema['oneOf'] !== undefined) return union(schema, 'oneOf', path);
 
     const types = Array.isArray(type) ? type : [type ?? impliedType(schema)];
     const result: Record<string, unknown> = {};
     const described: string[] = [];
     for (const [name, constraint] of Object.entries(schema)) {
+      if (!HANDLED.test(name)) spend(textOf(constraint).length, path);
       if (KEPT.test(name) || isGuaranteed(name, constraint)) result[name] = constraint;
       else if (!HANDLED.test(name)) described.push(`${name}: ${JSON.stringify(constraint)}`);
     }
@@ -102,31 +128,41 @@ export function strictSchema(root: JsonObject): SchemaReading {
   }
 
   function reference(name: unknown, path: string): JsonObject {
-    const target = definition(root, name);
-    const key = stringOf(name).split('/').at(-1) ?? '';
-    if (!target || open.has(key)) {
-      throw new UnacceptableSchema(path, target ? 'contains itself' : NO_DEFINITION);
-    }
-    if (!Object.hasOwn(definitions, key)) {
-      open.add(key);
-      const schema = rewritten(target, `.${stringOf(name).slice(2).replaceAll('/', '.')}`);
-      open.delete(key);
-      definitions[key] = schema;
+    const target = targetOf(name, path);
+    let key = names.get(target);
+    if (key === undefined) {
+      key = stringOf(name)
+        .replace(/^.*\//, '')
+        .replaceAll(/[^\w.-]/g, '_');
+      while (definitions.has(key)) key += `_${definitions.size}`;
+      names.set(target, key);
+      definitions.set(key, {});
+      open.add(target);
+      const at = `.${stringOf(name).slice(2).replaceAll('/', '.')}`;
+      definitions.set(key, rewritten(target, at));
+      open.delete(target);
     }
     return { $ref: `#/$defs/${key}` };
   }
 
+  function targetOf(name: unknown, path: string): JsonObject {
+    const target = definition(root, name);
+    if (target && !open.has(target)) return target;
+    throw new UnacceptableSchema(path, target ? 'contains itself' : NO_DEFINITION);
+  }
+
   /** The upstream accepts no constraints beside `anyOf`, so they are copied into each case. */
-  function union(schema: JsonObject, branches: unknown, path: string): JsonObject {
-    const { anyOf: _any, oneOf: _one, title, description, ...shared } = schema;
+  function union(schema: JsonObject, keyword: 'anyOf' | 'oneOf', path: string): JsonObject {
+    const { title, description, [keyword]: branches, ...shared } = schema;
     if (!Array.isArray(branches) || branches.length === 0) {
       throw new UnacceptableSchema(path, 'has a union without cases');
     }
     const constraints = Object.entries(shared).filter(
-      ([name]) => SHAPE.includes(name) || !HANDLED.test(name),
+      ([name]) => SHAPE.test(name) || !HANDLED.test(name),
     );
     const own = Object.fromEntries(constraints.filter(([name]) => name !== 'default'));
     const hasOwn = Object.keys(own).length > 0;
+    spend(textOf([title, description]).length, path);
     return {
       ...(typeof title === 'string' && { title }),
       ...(typeof description === 'string' && { description }),
@@ -136,24 +172,77 @@ export function strictSchema(root: JsonObject): SchemaReading {
     };
   }
 
-  /** Joins the parts of `allOf`, with the definitions that they refer to, to one schema. */
-  function withoutAllOf(schema: JsonObject, path: string, depth = 0): JsonObject {
-    const { allOf, ...rest } = schema;
-    if (allOf === undefined) return schema;
-    if (depth > 20) throw new UnacceptableSchema(path, 'contains itself');
-    let joined: JsonObject = rest;
-    for (const part of objectsOf(allOf)) {
-      const target = part['$ref'] === undefined ? part : definition(root, part['$ref']);
-      if (!target) throw new UnacceptableSchema(path, NO_DEFINITION);
-      joined = joinedSchemas(joined, withoutAllOf(target, path, depth + 1), path);
+  /**
+   * Joins the parts of `allOf`, with the definitions that they refer to, to one schema. So does it
+   * with a reference and the constraints beside it.
+   */
+  function joined(schema: JsonObject, path: string): JsonObject {
+    spend(SCHEMA_WORK, path);
+    const isPlain =
+      schema['$ref'] === undefined || !Object.keys(schema).some((name) => SHAPE.test(name));
+    if (schema['allOf'] === undefined && isPlain) return schema;
+    const result: Record<string, unknown> = {};
+    const members = new Map<string, Set<unknown>>();
+    const required = new Set<unknown>();
+    /** A definition is added once. */
+    const parts = new Set<JsonObject>();
+    const pending = [schema];
+    for (let next = pending.pop(); next; next = pending.pop()) {
+      if (parts.has(next)) continue;
+      parts.add(next);
+      spend(SCHEMA_WORK, path);
+      const { $ref, allOf, ...part } = next;
+      append(pending, objectsOf(allOf).reverse());
+      if ($ref !== undefined) pending.push(targetOf($ref, path));
+      for (const [name, value] of Object.entries(part)) {
+        const other = result[name];
+        if (name === 'properties') {
+          result[name] ??= {};
+          for (const [member, memberSchema] of Object.entries(objectOf(value))) {
+            spend(member.length, path);
+            members.set(member, (members.get(member) ?? new Set()).add(memberSchema));
+          }
+        } else if (name === 'required') {
+          result[name] ??= [];
+          for (const each of listOf(value)) required.add(each);
+        } else if (other === undefined || isEqual(other, value, path)) {
+          result[name] = value;
+        } else if (name === 'additionalProperties') {
+          result[name] = other !== false && value;
+        } else if (name !== 'title' && name !== 'description' && !name.startsWith('$')) {
+          throw new UnacceptableSchema(path, `gives two values for ${name}`);
+        }
+      }
     }
-    return joined;
+    const properties = [...members].map(([name, schemas]) => {
+      const [first] = schemas;
+      return [name, schemas.size > 1 ? { allOf: [...schemas] } : first];
+    });
+    return {
+      ...result,
+      ...(result['properties'] !== undefined && { properties: Object.fromEntries(properties) }),
+      ...(result['required'] !== undefined && { required: [...required] }),
+    };
   }
 
-  function arrayMembers({ items, minItems }: JsonObject, path: string): JsonObject {
-    if (Array.isArray(items)) throw new UnacceptableSchema(path, 'is a tuple');
+  function isEqual(a: unknown, b: unknown, path: string): boolean {
+    if (a === b) return true;
+    const [text, other] = [textOf(a), textOf(b)];
+    spend(text.length + other.length, path);
+    return text === other;
+  }
+
+  function spend(work: number, path: string): void {
+    limit.left -= work;
+    if (limit.left < 0) throw new UnacceptableSchema(path, 'is too complex');
+  }
+
+  function arrayMembers({ items, prefixItems, minItems }: JsonObject, path: string): JsonObject {
+    if (Array.isArray(items) || prefixItems !== undefined) {
+      throw new UnacceptableSchema(path, 'is a tuple');
+    }
     return {
-      ...(items !== undefined && { items: rewritten(items, `${path}.items`) }),
+      items: rewritten(items, `${path}.items`),
       ...((minItems === 0 || minItems === 1) && { minItems }),
     };
   }
@@ -166,13 +255,14 @@ export function strictSchema(root: JsonObject): SchemaReading {
     if (isOpen || schema['patternProperties'] !== undefined) {
       throw new UnacceptableSchema(path, 'allows members of any name');
     }
-    const required = listOf(schema['required']);
-    if (!required.every((name) => names.some((known) => known === name))) {
+    const required = new Set(listOf(schema['required']));
+    const known = new Set<unknown>(names);
+    if (![...required].every((name) => known.has(name))) {
       throw new UnacceptableSchema(path, 'requires a member that it does not describe');
     }
     const members = names.map((name) => {
       const member = rewritten(properties[name], `${path}.properties.${name.slice(0, 64)}`);
-      if (!required.includes(name)) optional += 1;
+      if (!required.has(name)) optional += 1;
       if (Array.isArray(member['type']) || member['anyOf']) unions += 1;
       return [name, member];
     });
@@ -181,11 +271,14 @@ export function strictSchema(root: JsonObject): SchemaReading {
 
   try {
     const schema = rewritten(root, '');
-    const defs = Object.keys(definitions).length > 0 ? { $defs: definitions } : {};
+    const defs = definitions.size > 0 ? { $defs: Object.fromEntries(definitions) } : {};
     return { outcome: 'accepted', schema: { ...schema, ...defs }, isLoosened, optional, unions };
   } catch (error) {
     if (!(error instanceof UnacceptableSchema)) throw error;
-    return { outcome: 'unacceptable', complaint: `schema${error.path} ${error.message}` };
+    return {
+      outcome: 'unacceptable',
+      complaint: `schema${error.path.slice(0, MAX_PATH)} ${error.message}`,
+    };
   }
 }
 
@@ -212,31 +305,11 @@ function isGuaranteed(name: string, value: unknown): boolean {
   }
 }
 
-/** One schema with the constraints of both. */
-function joinedSchemas(a: JsonObject, b: JsonObject, path: string): JsonObject {
-  const joined: Record<string, unknown> = { ...a };
-  for (const [name, value] of Object.entries(b)) {
-    const other = joined[name];
-    if (other === undefined || JSON.stringify(other) === JSON.stringify(value)) {
-      joined[name] = value;
-    } else if (name === 'properties') {
-      const members = { ...objectOf(other) };
-      for (const [member, schema] of Object.entries(objectOf(value))) {
-        const earlier = members[member];
-        members[member] = earlier === undefined ? schema : { allOf: [earlier, schema] };
-      }
-      joined[name] = members;
-    } else if (name === 'required') {
-      joined[name] = [...new Set([...listOf(other), ...listOf(value)])];
-    } else if (name === 'additionalProperties') {
-      joined[name] = other === false || value === false ? false : value;
-    } else if (name !== 'title' && name !== 'description' && !name.startsWith('$')) {
-      throw new UnacceptableSchema(path, `gives two values for ${name}`);
-    }
-  }
-  return joined;
-}
-
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
+}
+
+/** The JSON text of a value; empty for undefined. */
+function textOf(value: unknown): string {
+  return JSON.stringify(value) ?? '';
 }

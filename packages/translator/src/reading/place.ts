@@ -21,6 +21,8 @@ export interface Translation {
   readonly notes: Note[];
   /** How many notes did not fit into `notes`. */
   notesLeftOut: number;
+  /** How many characters were joined for tool schemas with a union or combination at the root. */
+  schemaWork: number;
   /** Where the client wrote each cache point that was accepted so far. */
   readonly cachePlaces: Map<CacheControl, Place>;
 }

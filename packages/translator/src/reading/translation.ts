@@ -4,7 +4,7 @@ import type { Note } from './note.js';
 import type { Translation } from './place.js';
 
 export function createTranslation(): Translation {
-  return { notes: [], notesLeftOut: 0, cachePlaces: new Map() };
+  return { notes: [], notesLeftOut: 0, schemaWork: 0, cachePlaces: new Map() };
 }
 
 /** The notes of a translation. If their limit was reached, a last one says how many are missing. */

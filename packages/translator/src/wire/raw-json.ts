@@ -76,21 +76,29 @@ export function parseObject(text: string): JsonObject | undefined {
 /** Longer text is checked without `JSON.parse`, whose values would take too much memory. */
 const QUICK_LENGTH = 0x10000;
 const LONE_SURROGATES = /\p{Surrogate}/gu;
+/** Escaped pairs, single escaped surrogates, and other escapes, so that each is read whole. */
+const ESCAPES = /\\(ud[89ab]..\\ud[c-f]..|ud[89a-f]..|.)/gi;
+const REPLACEMENT = '\ufffd';
 
 /**
  * The arguments of a call, as the JSON object that the upstream takes: the same text without the
  * white space around it. Blank text and `null` become `{}`. Models sometimes write arguments that
- * are not a JSON object; such text is kept under the key `_raw`. Unpaired surrogates become `\u`
- * escapes, which are the same JSON value, because UTF-8 cannot carry them.
+ * are not a JSON object, or one of more than 200 levels; such text is kept under the key `_raw`.
+ * Unpaired surrogates become U+FFFD, because UTF-8 cannot carry them.
  */
 export function inputText(text: string): { readonly input: JsonText; readonly isWrapped: boolean } {
   const written = /^\s*(null\s*)?$/.test(text) ? '{}' : text.trim();
-  const isObject = written.length > QUICK_LENGTH ? isObjectText(written) : parseObject(written);
-  const isWrapped = !isObject;
+  const value = written.length > QUICK_LENGTH ? isObjectText(written) && {} : parseJson(written);
+  const isWrapped = !isJsonObject(value) || isTooDeep(value);
   const json = isWrapped ? JSON.stringify({ _raw: text }) : written;
-  return { input: { json: json.replace(LONE_SURROGATES, escapeCodeUnit) }, isWrapped };
+  return { input: { json: json.replace(LONE_SURROGATES, REPLACEMENT) }, isWrapped };
 }
 
-function escapeCodeUnit(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16)}`;
+/**
+ * The JSON text with U+FFFD in place of each escape of an unpaired surrogate. The upstream refuses
+ * a body that contains one.
+ */
+export function wellFormed(json: string): string {
+  if (!/\\ud/i.test(json)) return json;
+  return json.replace(ESCAPES, (escape) => (escape.length === 6 ? REPLACEMENT : escape));
 }

@@ -131,7 +131,7 @@ function readLifetimes(split: unknown): Lifetimes {
     const text = `${shown(name)}: ${shown(tokens)}`;
     if (!isTokenCount(tokens)) return { oneHour: 0, problem: text };
     total += tokens;
-    if (name === 'ephemeral_1h_input_tokens') oneHour = tokens;
+    if (name === ONE_HOUR) oneHour = tokens;
     else if (name !== 'ephemeral_5m_input_tokens') problem = text;
   }
   return { oneHour, total, problem };
@@ -151,14 +151,19 @@ export function overlayUsage(earlier: JsonObject, later: unknown): JsonObject {
   const update = objectOf(later);
   const merged: Record<string, unknown> = { ...earlier };
   for (const name of Object.keys(update)) merged[name] = update[name] ?? merged[name];
-  // Later events do not repeat the split by lifetime, so an earlier split is no longer valid if the
-  // total changed.
-  const isSplitVoid = merged[WRITTEN] !== earlier[WRITTEN] && update['cache_creation'] == null;
+  // Later events do not repeat the split by lifetime. If the total changed, an earlier split is no
+  // longer valid, but its one-hour tokens are still part of the total. `readUsage` then adds a
+  // remark, because the lifetime of the other tokens is unknown.
+  const isSplitVoid =
+    merged[WRITTEN] !== earlier[WRITTEN] &&
+    update['cache_creation'] == null &&
+    !objectOf(merged['cache_creation'])[ONE_HOUR];
   if (isSplitVoid) delete merged['cache_creation'];
   return merged;
 }
 
 const WRITTEN = 'cache_creation_input_tokens';
+const ONE_HOUR = 'ephemeral_1h_input_tokens';
 
 /**
  * The `usage` of a chat completion. `prompt_tokens` counts the whole prompt, so that totals add up.

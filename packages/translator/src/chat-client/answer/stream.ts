@@ -93,9 +93,8 @@ function chatPipe<Out>(
       take,
       end() {
         const end = writer.end();
-        const tail =
-          end.outcome === 'failed' ? chatErrorText(end.error) : `${take()}data: [DONE]\n\n`;
-        return { ...end, tail };
+        const last = end.outcome === 'failed' ? chatErrorText(end.error) : 'data: [DONE]\n\n';
+        return { ...end, tail: take() + last };
       },
     },
     maxEventBytes,

@@ -9,7 +9,7 @@
 import type { CacheControl } from '../../reading/cache-point.js';
 import type { NativeToolChoice } from '../../reading/tool-choice.js';
 import type { WebSearchTool } from '../../reading/web-search-reading.js';
-import type { JsonObject, JsonText } from '../../wire/raw-json.js';
+import { type JsonObject, type JsonText, wellFormed } from '../../wire/raw-json.js';
 import type { EffortLevel } from './traits.js';
 
 export interface NativeRequest {
@@ -121,23 +121,26 @@ export type Stringify = (value: unknown) => string;
  * The order of members is fixed: `model` and `max_tokens`, then `tools`, `system` and `messages`,
  * as the upstream orders its cached prefixes, then the rest. Two requests with the same beginning
  * therefore begin with the same bytes. Caches keyed by the text of the body depend on that.
+ *
+ * Unpaired surrogates become U+FFFD.
  */
 export function writeNativeRequest(
   request: NativeRequest,
   stringify: Stringify = JSON.stringify,
 ): string {
+  const write: Stringify = (value) => wellFormed(stringify(value));
   const { model, max_tokens, tools, system, messages, ...rest } = request;
   const ordered = { model, max_tokens, tools, system, messages, ...rest };
   return writeObject(ordered, messages, writeList(messages, writeMessage));
 
   function writeMessage(message: NativeMessage): string {
-    if (message.role !== 'assistant') return stringify(message);
+    if (message.role !== 'assistant') return write(message);
     return writeObject(message, message.content, writeList(message.content, writeBlock));
   }
 
   function writeBlock(block: Block): string {
-    if (block.type !== 'tool_use') return stringify(block);
-    return writeObject(block, block.input, block.input.json);
+    if (block.type !== 'tool_use') return write(block);
+    return writeObject(block, block.input, wellFormed(block.input.json));
   }
 
   /** @param text - the JSON text of one member */
@@ -145,7 +148,7 @@ export function writeNativeRequest(
     let json = '';
     for (const [name, value] of Object.entries(object)) {
       if (value === undefined) continue;
-      json += `${json && ','}"${name}":${value === member ? text : stringify(value)}`;
+      json += `${json && ','}"${name}":${value === member ? text : write(value)}`;
     }
     return `{${json}}`;
   }

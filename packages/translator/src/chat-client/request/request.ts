@@ -141,9 +141,12 @@ function translate(body: unknown, options: TranslateRequestOptions): RequestTran
   // The format is read first, because formats and strict tools share the limits. A strict tool that
   // exceeds the limits is still sent as a plain tool.
   const format = translateFormat(chat.given('response_format'), schemas);
-  const toolUse = translateTools(chat, { traits, calledTools, schemas });
+  const searchField = chat.given('web_search_options');
+  // Beside a search, the tools of past calls need no definitions, which would forbid all calls.
+  const past = searchField && options.webSearch ? new Set<string>() : calledTools;
+  const toolUse = translateTools(chat, { traits, calledTools: past, schemas });
   const { tools, toolChoice, isLegacy, customTools } = toolUse;
-  const search = searchTool(chat.given('web_search_options'), options.webSearch, toolUse);
+  const search = searchTool(searchField, options.webSearch, toolUse);
   // The instructions come after the client's own blocks, so that a prefix that the client caches
   // stays the same.
   for (const text of [toolUse.instruction, format.instruction]) {

@@ -6,17 +6,26 @@
 
 import type { Place } from '../../reading/place.js';
 import { definition } from '../../reading/schema-definition.js';
-import { type JsonObject, objectOf, objectsOf, stringOf } from '../../wire/raw-json.js';
+import { type JsonObject, objectOf, objectsOf, parseJson, stringOf } from '../../wire/raw-json.js';
 import type { InputSchema } from './native-request.js';
 
 /** The constraints of a schema on an object. */
 interface ObjectForm {
-  readonly properties: Readonly<Record<string, unknown>>;
-  readonly required: readonly unknown[];
+  /** The JSON text of each property's schema. */
+  readonly properties: ReadonlyMap<string, string>;
+  readonly required: ReadonlySet<unknown>;
 }
 
 const UNIONS = ['anyOf', 'oneOf'] as const;
 const COMBINATIONS = [...UNIONS, 'allOf', '$ref'] as const;
+/**
+ * The most characters that may be joined for the tools of one request. Definitions can refer to
+ * each other so that the text of a small schema doubles with each of them.
+ */
+const MAX_WORK = 1_000_000;
+/** What each schema and each of its members counts, in characters. */
+const SCHEMA_WORK = 500;
+const MEMBER_WORK = 20;
 
 /**
  * The client's schema, with its keys in order. A union or a combination at its root becomes one
@@ -37,46 +46,64 @@ export function emptySchema(): InputSchema {
 }
 
 function flattened(parameters: Place, root: JsonObject): InputSchema {
+  const { t } = parameters;
   const cases: string[] = [];
-  /** The current schema and those that contain it or refer to it. */
-  const path: unknown[] = [];
 
   function formOf(schema: JsonObject): ObjectForm {
-    let form: ObjectForm = {
-      properties: objectOf(schema['properties']),
-      required: listOf(schema['required']),
-    };
-    for (const part of [...refersTo(schema), ...objectsOf(schema['allOf'])]) {
-      form = joined(form, partOf(part), false);
+    spend(SCHEMA_WORK);
+    const members = Object.entries(objectOf(schema['properties']));
+    const parts: ObjectForm[] = [
+      {
+        properties: new Map(members.map(([name, member]) => [name, JSON.stringify(member)])),
+        required: new Set(listOf(schema['required'])),
+      },
+    ];
+    const { $ref } = schema;
+    if ($ref !== undefined) {
+      const target = definition(root, $ref);
+      parts.push(formOf(target ?? parameters.refuse('its $ref must name a definition')));
     }
+    for (const part of objectsOf(schema['allOf'])) parts.push(formOf(part));
     for (const name of UNIONS) {
       const branches = schema[name];
       if (branches === undefined) continue;
-      const forms = objectsOf(branches).filter(allowsObject).map(partOf);
-      const [first, ...others] = forms;
-      if (!first) return parameters.at(name).refuse('must allow an object');
-      cases.push(`Use one of these forms: ${forms.map(shown).join(' or ')}.`);
-      const union = others.reduce((all, other) => joined(all, other, true), first);
-      form = joined(form, union, false);
+      const allowed = objectsOf(branches).filter(allowsObject).map(formOf);
+      if (!allowed[0]) return parameters.at(name).refuse('must allow an object');
+      parts.push(joined(allowed, 'anyOf'));
+      cases.push(`Use one of these forms: ${allowed.map(shown).join(' or ')}.`);
     }
-    return form;
+    return joined(parts, 'allOf');
   }
 
-  function partOf(schema: JsonObject): ObjectForm {
-    path.push(schema);
-    const form = formOf(schema);
-    path.pop();
-    return form;
+  /** The form of objects that satisfy all of the forms, or one of them. */
+  function joined(parts: readonly ObjectForm[], keyword: 'allOf' | 'anyOf'): ObjectForm {
+    const schemas = new Map<string, Set<string>>();
+    const counts = new Map<unknown, number>();
+    for (const { properties, required } of parts) {
+      for (const [name, text] of properties) {
+        spend(name.length + text.length + MEMBER_WORK);
+        schemas.set(name, (schemas.get(name) ?? new Set()).add(text));
+      }
+      for (const name of required) {
+        spend(stringOf(name).length + MEMBER_WORK);
+        counts.set(name, (counts.get(name) ?? 0) + 1);
+      }
+    }
+    const least = keyword === 'anyOf' ? parts.length : 1;
+    return {
+      properties: new Map(
+        [...schemas].map(([name, texts]) => {
+          const text = [...texts].join();
+          return [name, texts.size > 1 ? `{"${keyword}":[${text}]}` : text];
+        }),
+      ),
+      required: new Set([...counts.keys()].filter((name) => (counts.get(name) ?? 0) >= least)),
+    };
   }
 
-  /** The definition that a schema refers to, if any. */
-  function refersTo({ $ref }: JsonObject): JsonObject[] {
-    if ($ref === undefined) return [];
-    const target = definition(root, $ref);
-    if (!target || path.includes(target)) {
-      return parameters.refuse('its $ref must name a non-recursive definition');
-    }
-    return [target];
+  function spend(work: number): void {
+    t.schemaWork += work;
+    if (t.schemaWork > MAX_WORK) parameters.refuse('is too complex or refers to itself');
   }
 
   const { properties, required } = formOf(root);
@@ -87,8 +114,10 @@ function flattened(parameters: Place, root: JsonObject): InputSchema {
     ...rest,
     type: 'object',
     ...(description && { description }),
-    properties,
-    ...(required[0] !== undefined && { required }),
+    properties: Object.fromEntries(
+      [...properties].map(([name, text]) => [name, JSON.parse(text) as unknown]),
+    ),
+    ...(required.size > 0 && { required: [...required] }),
   };
 }
 
@@ -96,29 +125,13 @@ function allowsObject({ type }: JsonObject): boolean {
   return type === undefined || listOf(type).includes('object');
 }
 
-/** The form of objects that satisfy both, or one of the two. */
-function joined(a: ObjectForm, b: ObjectForm, isUnion: boolean): ObjectForm {
-  const properties = new Map(Object.entries(a.properties));
-  for (const [name, schema] of Object.entries(b.properties)) {
-    const other = properties.get(name);
-    const isNew = other === undefined || JSON.stringify(other) === JSON.stringify(schema);
-    properties.set(name, isNew ? schema : { [isUnion ? 'anyOf' : 'allOf']: [other, schema] });
-  }
-  return {
-    properties: Object.fromEntries(properties),
-    required: isUnion
-      ? a.required.filter((name) => b.required.includes(name))
-      : [...new Set([...a.required, ...b.required])],
-  };
-}
-
 /** A form for the model: `{kind: "circle", radius, label?}`. */
 function shown({ properties, required }: ObjectForm): string {
-  const names = [...new Set([...Object.keys(properties), ...required.map(stringOf)])];
-  const members = names.map((name) => {
-    const { const: only } = objectOf(properties[name]);
+  const names = new Set([...properties.keys(), ...[...required].map(stringOf)]);
+  const members = [...names].map((name) => {
+    const { const: only } = objectOf(parseJson(properties.get(name) ?? ''));
     const value = only === undefined ? '' : `: ${JSON.stringify(only)}`;
-    return `${name}${required.includes(name) ? '' : '?'}${value}`;
+    return `${name}${required.has(name) ? '' : '?'}${value}`;
   });
   return `{${members.join(', ')}}`;
 }

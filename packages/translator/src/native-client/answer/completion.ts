@@ -30,7 +30,7 @@ import {
   writeMessage,
 } from './message.js';
 import { type Piece, piecesOf } from './pieces.js';
-import { stopMembers } from './stop-reason.js';
+import { finishError, finishReasonOf, stopMembers } from './stop-reason.js';
 import { nativeServiceTier, nativeUsage, readChatUsage } from './usage.js';
 
 export type CompletionTranslation =
@@ -42,7 +42,10 @@ export type CompletionTranslation =
       readonly messageId: string;
       readonly stopReason: StopReason | null;
     }
-  /** An error in a response with a success status, as aggregators send it. */
+  /**
+   * An error in a response with a success status, as aggregators send it, or a finish reason with
+   * which the upstream says that it failed.
+   */
   | { readonly outcome: 'error'; readonly error: StreamError }
   | { readonly outcome: 'malformed'; readonly reason: string };
 
@@ -66,6 +69,9 @@ export function translateCompletion(
   const choice = objectsOf(choices)[0];
   if (choice === undefined) return malformed('there is no choice');
   if (choice['error'] != null) return { outcome: 'error', error: readChatError(choice['error']) };
+  const finishReason = finishReasonOf(choice);
+  const failure = finishError(finishReason);
+  if (failure !== undefined) return { outcome: 'error', error: failure };
   const { message } = choice;
   if (!isJsonObject(message)) return malformed('the choice has no message');
 
@@ -74,7 +80,7 @@ export function translateCompletion(
   if (calls === undefined) return malformed('a call has no name, or arguments that are too deep');
   const stop = stopMembers(
     {
-      finishReason: choice['finish_reason'],
+      finishReason,
       matchedStop: choice['stop_reason'],
       refusal: stringOf(message['refusal']),
       hasCalls: calls.length > 0,

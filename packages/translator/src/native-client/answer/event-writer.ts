@@ -20,7 +20,7 @@ import { createCallIds } from './call-ids.js';
 import { readChatError } from './errors.js';
 import { messageIdOf, type NativeEvent } from './message.js';
 import { piecesOf } from './pieces.js';
-import { stopMembers } from './stop-reason.js';
+import { finishError, finishReasonOf, stopMembers } from './stop-reason.js';
 import { StreamedCalls } from './streamed-calls.js';
 import {
   deltaUsage,
@@ -57,7 +57,7 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
   let messageId: string | undefined;
   let usage = UNKNOWN_USAGE;
   let refusal = '';
-  let finishReason: unknown;
+  let finishReason: string | undefined;
   let matchedStop: unknown;
   let isFinished = false;
   let failure: StreamFailure | undefined;
@@ -90,9 +90,11 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
     for (const call of written) {
       if (!calls.add(call)) fail('malformed');
     }
-    finishReason = choice['finish_reason'] ?? finishReason;
+    finishReason = finishReasonOf(choice) ?? finishReason;
     matchedStop = choice['stop_reason'] ?? matchedStop;
     if (queue.heldLength > maxHeld) fail('too_large');
+    const reported = finishError(finishReason);
+    if (reported !== undefined) fail('error_event', reported);
   }
 
   function begin({ id, service_tier: tier }: JsonObject): StreamedCalls {
@@ -120,7 +122,7 @@ export function createEventWriter({ context, maxHeld, write }: EventWriterOption
     if (isFinished) return;
     // `[DONE]` alone does not make a message complete: some proxies send it after their upstream
     // broke.
-    if (typeof finishReason !== 'string') fail('truncated');
+    if (finishReason === undefined) fail('truncated');
     else if (!queue.finish()) fail('malformed');
     isFinished = true;
   }

@@ -36,7 +36,8 @@ const COLON = 0x3a;
  *
  * The `tail` is `message_delta`, with the stop reason and all counts, and `message_stop`. A stream
  * with a finish reason is complete, with or without `[DONE]`; a stream without one is `truncated`.
- * An error object, or data that is not JSON, ends the stream with a native `error` event.
+ * An error object, a finish reason that means a failure, or data that is not JSON ends the stream
+ * with a native `error` event.
  */
 export function createMessageStream(
   context: MessageContext,

@@ -2,7 +2,8 @@
  * Finds the call that a delta of `tool_calls` belongs to.
  *
  * The format identifies the call by `index`. Some servers give every call the index 0 and an id of
- * its own (https://github.com/su-kaka/gcli2api/pull/406), and some send no index.
+ * its own (https://github.com/su-kaka/gcli2api/pull/406), some send no index, and some give every
+ * delta a new id.
  */
 
 import {
@@ -51,7 +52,11 @@ export class StreamedCalls {
     const call = typeof index === 'number' ? this.#byIndex.get(index) : this.#last;
     if (call === undefined) return undefined;
     const known = this.#ownIds.get(call);
-    if (own !== '' && known !== undefined) return own === known ? call : this.#withId(own);
+    if (own !== '' && known !== undefined) {
+      if (own === known) return call;
+      // A delta without a name cannot begin a call, whatever its id.
+      return this.#withId(own) ?? (said.name === '' ? call : undefined);
+    }
     // Unless both have an id, a delta with a name and arguments begins a new call if the arguments
     // of the call found are complete, or are not an object.
     const mayBeWhole = call.progress.stage === 'complete' || call.progress.stage === 'other';

@@ -59,7 +59,7 @@ export interface ChatResponseFormat {
     readonly name: string;
     /** Written into the body unchanged. */
     readonly schema: JsonText;
-    readonly strict: true;
+    readonly strict: boolean;
   };
 }
 

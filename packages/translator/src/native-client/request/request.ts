@@ -16,6 +16,7 @@ import { noteIgnoredMembers } from './message-fields.js';
 import { translateTurns } from './messages.js';
 import { cacheMembers, type NativeTranslation, readNative } from './native-source.js';
 import { translateThinking } from './reasoning.js';
+import { isStrictSchema, NOT_STRICT } from './strict-schema.js';
 import { translateToolUse } from './tools.js';
 import type { ChatTraits } from './traits.js';
 
@@ -23,6 +24,11 @@ export interface TranslateMessagesOptions {
   /** The upstream's name of the model. It replaces the client's own. */
   readonly model: string;
   readonly traits: ChatTraits;
+  /**
+   * Makes the opaque `user` from the client's `metadata.user_id`. OpenAI takes at most 64
+   * characters, and clients such as Claude Code send more. Without this function it is ignored.
+   */
+  readonly endUserId?: ((value: string) => string) | undefined;
 }
 
 export type MessagesRequestTranslation =
@@ -84,7 +90,7 @@ export function translateMessagesRequest(
 
 function translate(
   body: string | Uint8Array,
-  { model: upstreamModel, traits }: TranslateMessagesOptions,
+  { model: upstreamModel, traits, endUserId }: TranslateMessagesOptions,
 ): MessagesRequestTranslation {
   const { native, t } = readNative(body, traits);
   const model = native.at('model').nonEmptyString();
@@ -102,7 +108,7 @@ function translate(
     ...sampling(t, native),
     ...translateThinking(native, traits),
     ...outputFormat(t, native.at('output_config')),
-    ...endUser(native.given('metadata')),
+    ...endUser(native.given('metadata'), endUserId),
     ...serviceTier(native.at('service_tier')),
     ...cacheMembers(t, native),
     ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
@@ -170,12 +176,15 @@ function outputFormat(
   if (format === undefined) return {};
   const type = format.object().at('type');
   if (type.value !== 'json_schema') return type.mustBe('"json_schema"', 'unsupported_value');
-  const schema = { json: t.rawObject(format.at('schema')) };
+  const place = format.at('schema');
+  const schema = { json: t.rawObject(place) };
   format.noteUnread();
+  const strict = isStrictSchema(place.value);
+  if (!strict) place.note('rewritten', NOT_STRICT);
   return {
     response_format: {
       type: type.value,
-      json_schema: { name: SCHEMA_NAME, schema, strict: true },
+      json_schema: { name: SCHEMA_NAME, schema, strict },
     },
   };
 }
@@ -188,9 +197,15 @@ function serviceTier(field: Place): { service_tier?: 'default' } {
   return {};
 }
 
-function endUser(metadata: Place | undefined): { user?: string } {
+function endUser(
+  metadata: Place | undefined,
+  endUserId: TranslateMessagesOptions['endUserId'],
+): { user?: string } {
   if (metadata === undefined) return {};
   const id = metadata.object().given('user_id');
   metadata.noteUnread();
-  return id ? { user: id.string() } : {};
+  if (!id || id.value === '') return {};
+  if (endUserId) return { user: endUserId(id.string()) };
+  id.note('ignored', 'end users are not sent upstream');
+  return {};
 }

@@ -7,6 +7,7 @@ import { type Place, quote } from '../../reading/place.js';
 import { isAllowedToken } from '../../reading/tool-ids.js';
 import type { ChatTool, ChatToolChoice } from './chat-request.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
+import { isStrictSchema, NOT_STRICT } from './strict-schema.js';
 
 export interface ChatToolUse {
   readonly tools?: readonly ChatTool[];
@@ -52,8 +53,11 @@ function readTool(t: NativeTranslation, tool: Place): ChatTool | undefined {
     return tool.at('name').mustBe('1 to 64 letters, digits, _ or -', 'invalid_value');
   }
   const description = tool.at('description').string('');
-  const isStrict = tool.at('strict').boolean(false);
-  const parameters = { json: t.rawObject(tool.at('input_schema')) };
+  const strict = tool.at('strict');
+  const schema = tool.at('input_schema');
+  const parameters = { json: t.rawObject(schema) };
+  const isStrict = strict.boolean(false) && isStrictSchema(schema.value);
+  if (strict.value === true && !isStrict) strict.note('dropped', NOT_STRICT);
   const cached = cacheMembers(t, tool);
   tool.noteUnread();
   return {

@@ -16,25 +16,29 @@ const MAX_BEGINNING = 64;
 const HALF_CHARACTER = /^\\ud[89ab]/i;
 
 export class CustomInputReader {
+  /**
+   * All of the JSON text. After the beginning it is only appended to until the end, because reading
+   * a character would make V8 copy all of it with every delta.
+   */
   #json = '';
   /** The text that was returned so far. */
   #text = '';
-  /** Where the unread part of the text begins; undefined before the text, and after it. */
-  #at: number | undefined;
+  /** The unread part of the text; undefined before the text, and after it. */
+  #rest: string | undefined;
   #isSearching = true;
 
   /** Takes more of the JSON text. @returns more of the input's text */
   push(json: string): string {
     this.#json += json;
-    if (this.#isSearching) this.#search();
-    if (this.#at === undefined) return '';
-    const start = this.#at;
-    const { end, isClosed } = this.#scan(start);
-    const read: unknown = parseJson(`"${this.#json.slice(start, end)}"`);
+    if (this.#rest !== undefined) this.#rest += json;
+    else if (this.#isSearching) this.#search();
+    if (this.#rest === undefined) return '';
+    const { end, isClosed } = scan(this.#rest);
+    const read: unknown = parseJson(`"${this.#rest.slice(0, end)}"`);
     // This text may be invalid, for instance because of an unescaped line break. The whole text is
     // checked at the end.
     const isReadable = typeof read === 'string';
-    this.#at = isReadable && !isClosed ? end : undefined;
+    this.#rest = isReadable && !isClosed ? this.#rest.slice(end) : undefined;
     const text = stringOf(read);
     this.#text += text;
     return text;
@@ -48,23 +52,23 @@ export class CustomInputReader {
   }
 
   #search(): void {
-    this.#at = BEGINNING.exec(this.#json)?.[0].length;
-    this.#isSearching = this.#at === undefined && this.#json.length < MAX_BEGINNING;
+    const length = BEGINNING.exec(this.#json)?.[0].length;
+    if (length !== undefined) this.#rest = this.#json.slice(length);
+    this.#isSearching = length === undefined && this.#json.length < MAX_BEGINNING;
   }
+}
 
-  /** Finds the end of the whole characters from `start` on, or of the string. */
-  #scan(start: number): { readonly end: number; readonly isClosed: boolean } {
-    const json = this.#json;
-    let [end, length] = [start, 0];
-    while (end < json.length) {
-      const code = json[end];
-      if (code === '"') return { end, isClosed: true };
-      const next = code !== '\\' ? 1 : json[end + 1] === 'u' ? 6 : 2;
-      if (end + next > json.length) break;
-      end += next;
-      length = next;
-    }
-    const isHalf = length === 6 && HALF_CHARACTER.test(json.slice(end - length, end));
-    return { end: isHalf ? end - length : end, isClosed: false };
+/** Finds the end of the whole characters in the content of a JSON string, or of the string. */
+function scan(json: string): { readonly end: number; readonly isClosed: boolean } {
+  let [end, length] = [0, 0];
+  while (end < json.length) {
+    const code = json[end];
+    if (code === '"') return { end, isClosed: true };
+    const next = code !== '\\' ? 1 : json[end + 1] === 'u' ? 6 : 2;
+    if (end + next > json.length) break;
+    end += next;
+    length = next;
   }
+  const isHalf = length === 6 && HALF_CHARACTER.test(json.slice(end - length, end));
+  return { end: isHalf ? end - length : end, isClosed: false };
 }
