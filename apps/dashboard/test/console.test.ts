@@ -243,6 +243,18 @@ describe('the console', () => {
     await eventually(async () => {
       expect(await page.locator('tr[data-entry]').count()).toBe(data.length);
     });
+    // The date keeps the focus while it is typed.
+    await page.getByLabel('Last day').focus();
+    await page.keyboard.type('11222020');
+    expect(page.url()).toBe(address);
+    expect(await page.getByLabel('Last day').inputValue()).toBe('2020-11-22');
+    await page.keyboard.press('Enter');
+    await page.getByText('Nothing fits these filters.').waitFor();
+    expect(page.url()).toContain('until=2020-11-22');
+    await openPart(page, 'ledger?until=20261-01-01');
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('until');
+    });
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -295,10 +307,22 @@ describe('the console', () => {
       .fill(JSON.stringify({ ...usage, output_tokens: 999_999 }));
     await page.getByRole('button', { name: 'Compare' }).click();
     await page.getByText('The ledger differs').waitFor();
+    // The id of the message is not that of the request.
+    const received = JSON.stringify({ id: entry.upstream_id, usage });
+    await page.getByLabel('Usage object').fill(`${received}\n${received}`);
+    await page.getByRole('button', { name: 'Compare' }).click();
+    await page.getByText('only one request can be compared').waitFor();
+    await page.getByLabel('Usage object').fill(received);
+    await page.getByRole('button', { name: 'Compare' }).click();
+    await page.getByText('charged for exactly these tokens').waitFor();
     await openPart(page, 'dispute?request_id=req_unknown');
     await eventually(async () => {
       expect(await page.getByRole('alert').innerText()).toContain('there is no such');
     });
+    // The verdict was about the request before.
+    expect(await page.getByText('charged for exactly these tokens').count()).toBe(0);
+    await page.goBack();
+    await page.getByText('charged for exactly these tokens').waitFor();
     expect(problems).toEqual([]);
     await context.close();
   });

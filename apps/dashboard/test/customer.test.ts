@@ -33,6 +33,8 @@ afterAll(async () => {
   await postgres.stop();
 });
 
+const hasFocus = (element: Element) => element === document.activeElement;
+
 const dashboard = (gateway: TestGateway) => `${gateway.url}/dashboard/`;
 
 async function sumOf(page: Page, selector: string): Promise<string> {
@@ -295,11 +297,40 @@ describe('the customer’s page', () => {
 
   it('says what to do about a wrong key', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
-    await page.getByLabel('API key').fill('not a key');
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await eventually(async () => {
-      expect(await page.getByRole('alert').innerText()).toContain('does not know this key');
+    // A header cannot contain the second text, which is the hint of a key.
+    for (const text of ['not-a-key', 'gw_Ab3d…9xYz']) {
+      await page.reload();
+      await page.getByLabel('API key').fill(text);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await eventually(async () => {
+        expect(await page.getByRole('alert').innerText()).toContain('does not know this key');
+      });
+    }
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('tries again with what is in the form by then', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await page.clock.install();
+    let attempts = 0;
+    await page.route('**/v1/dashboard/balance', async (route) => {
+      attempts += 1;
+      if (attempts > 1) await route.continue();
+      else {
+        await route.fulfill({
+          status: 503,
+          headers: { 'retry-after': '90' },
+          json: { error: { message: 'the ledger cannot be reached' } },
+        });
+      }
     });
+    await page.getByLabel('API key').fill('not-a-key');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('the ledger cannot be reached').waitFor();
+    await page.getByLabel('API key').fill(key);
+    await page.clock.runFor(90_000);
+    await page.getByRole('navigation').waitFor();
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -423,6 +454,148 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
+  it('rotates the key of the person, shows the new credential, and goes on with it', async () => {
+    const { id } = await gateway.call('createAccount', { name: 'rotating', balance_usd: '2' });
+    const given = { name: 'own', account_id: id, scope: 'manage' } as const;
+    const { api_key: old } = await gateway.call('createKey', given);
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await page.getByLabel('Keep me signed in').check();
+    await signIn(page, old ?? '');
+    await openPart(page, 'keys');
+    await page.getByRole('button', { name: 'Rotate: own' }).click();
+    await page.getByLabel('Hours').fill('0');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    const reloaded = page.waitForResponse('**/v1/dashboard/keys?limit=100');
+    await page.getByRole('button', { name: 'Rotate the key' }).click();
+    expect((await reloaded).status()).toBe(200);
+    const credential = await page.getByLabel('the new credential', { exact: true }).innerText();
+    expect(credential).not.toBe(old);
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.reload();
+    await page.getByRole('button', { name: 'Rotate: own' }).waitFor();
+    expect(await page.evaluate(() => Object.values({ ...sessionStorage }))).toEqual([credential]);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('reloads the keys after a change while they are still loading', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, key);
+    let release = () => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let lists = 0;
+    await page.route('**/v1/dashboard/keys?limit=100', async (route) => {
+      lists += 1;
+      if (lists === 1) await released;
+      await route.continue().catch(() => undefined);
+    });
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByLabel('Name').fill('late');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'Create the key' }).click();
+    await page.getByLabel('the new credential', { exact: true }).waitFor();
+    await eventually(() => {
+      expect(lists).toBe(2);
+      return Promise.resolve();
+    });
+    release();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Suspend: late' }).waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('says why it cannot know whether the key may manage others, and tries again', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await page.route('**/v1/dashboard/keys?limit=1', (route) =>
+      route.fulfill({
+        status: 503,
+        headers: { 'retry-after': '60' },
+        json: { error: { message: 'the ledger cannot be reached' } },
+      }),
+    );
+    await page.locator('input[type=password]').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await eventually(async () => {
+      expect(await page.getByRole('alert').innerText()).toContain('the ledger cannot be reached');
+    });
+    await page.unroute('**/v1/dashboard/keys?limit=1');
+    // The pace is a figure of its own, which can fail while the balance is shown.
+    await page.route('**/v1/dashboard/usage/summary?by=day&*', (route) => route.abort());
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('link', { name: 'Keys' }).waitFor();
+    const card = page.getByRole('region', { name: 'Balance' });
+    await card.getByText('No connection').waitFor();
+    await eventually(async () => {
+      expect(await card.getByText('unknown', { exact: true }).count()).toBe(2);
+    });
+    expect(await card.getByText('…', { exact: true }).count()).toBe(0);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('works if the browser blocks the storage of the tab', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await context.addInitScript(() => {
+      Object.defineProperty(window, 'sessionStorage', {
+        get() {
+          throw new DOMException('blocked', 'SecurityError');
+        },
+      });
+    });
+    await page.reload();
+    await page.getByLabel('Keep me signed in').check();
+    await signIn(page, key);
+    await page.locator('#balance').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('filters the ledger when the form is submitted, and says which charges are archived', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, key);
+    const queries: string[] = [];
+    await page.route('**/v1/dashboard/usage?*', async (route) => {
+      queries.push(new URL(route.request().url()).searchParams.get('from') ?? '');
+      const response = await route.fetch();
+      const answer = (await response.json()) as object;
+      const archived_until = '2026-01-01T00:00:00.000Z';
+      await route.fulfill({ response, json: { ...answer, archived_until } });
+    });
+    await openPart(page, 'ledger');
+    await page.getByText('are in an archive').waitFor();
+    await page.getByLabel('First day').focus();
+    await page.keyboard.type('11222020');
+    expect(await page.getByLabel('First day').inputValue()).toBe('2020-11-22');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**from=2020-11-22**');
+    await loaded(page);
+    expect(queries).toEqual(['', '2020-11-22']);
+    await page.goBack();
+    await eventually(async () => {
+      expect(await page.getByLabel('First day').inputValue()).toBe('');
+    });
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('keeps the measure and the focus when the days of the plot change', async () => {
+    const { page, context, problems } = await openPage(browser, dashboard(gateway));
+    await signIn(page, key);
+    await page.getByRole('button', { name: 'Tokens', exact: true }).click();
+    const days = page.getByRole('button', { name: '7 days', exact: true });
+    await days.focus();
+    await page.keyboard.press('Enter');
+    await page.locator('figure').waitFor();
+    expect(await page.getByRole('button', { name: 'Tokens', pressed: true }).count()).toBe(1);
+    expect(await days.evaluate(hasFocus)).toBe(true);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
   it('shares a read-only link that shows the figures and can change nothing', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, key);
@@ -432,7 +605,11 @@ describe('the customer’s page', () => {
     const link = await page.getByLabel('the read-only link', { exact: true }).innerText();
     const [own] = await valuesOf(page, '#balance data');
     await context.close();
-    const reader = await openPage(browser, link);
+    // The link is opened in a tab that shows the data of another person.
+    const reader = await openPage(browser, dashboard(gateway));
+    await signIn(reader.page, other);
+    await reader.page.goto(link);
+    await reader.page.getByText('You opened a read-only link').waitFor();
     await reader.page.locator('#balance').waitFor();
     await eventually(async () => {
       expect(await valuesOf(reader.page, '#balance data')).toEqual([own]);
@@ -491,6 +668,7 @@ describe('the customer’s page', () => {
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.waitFor();
+    expect(await page.getByLabel('Cap per day, USD').evaluate(hasFocus)).toBe(true);
     for (let presses = 0; presses < 12; presses += 1) {
       await page.keyboard.press('Tab');
       const isInside = await page.evaluate(
@@ -500,6 +678,11 @@ describe('the customer’s page', () => {
       );
       expect(isInside).toBe(true);
     }
+    await page.getByLabel('Cap per day, USD').fill('7');
+    await page.keyboard.press('Enter');
+    // The question has another button in the place of the one that had the focus.
+    await page.getByRole('button', { name: 'Change the caps' }).waitFor();
+    expect(await dialog.getByRole('heading', { level: 2 }).evaluate(hasFocus)).toBe(true);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await eventually(async () => {

@@ -147,6 +147,11 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await page.getByText('has arrived').waitFor();
     await page.getByText('This key works.').waitFor();
     expect(await page.evaluate(() => document.body.dataset['loaded'])).toBe('once');
+    // Its end is shown once.
+    await page.reload();
+    await page.locator(`#balance data[value="${after}"]`).waitFor();
+    await page.getByRole('link', { name: 'Payments' }).waitFor();
+    expect(await page.getByText('has arrived').count()).toBe(0);
     expect(await ask(apiKey)).toBe(200);
 
     await openPart(page, 'payments');
@@ -206,6 +211,10 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     const { apiKey } = await gateway.createKey({ balance_usd: '40' });
     const { page, context, problems } = await open();
     await signIn(page, apiKey);
+    // A payment that was left before must not be mistaken for the saved method.
+    await leave(page, '30', 'keep the key');
+    await page.goto(`${dashboard()}?top_up=canceled`);
+    await page.getByText('You have not paid').waitFor();
     await openPart(page, 'payments');
     const card = page.getByRole('region', { name: 'Auto top-up' });
     await card.getByRole('button', { name: 'Set up' }).click();
@@ -221,7 +230,9 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await page.waitForURL(`${stripe.url}/**`);
     await page.getByRole('button', { name: 'Save card' }).click();
     await page.locator('#balance').waitFor();
+    expect(page.url()).toBe(dashboard());
     await openPart(page, 'payments');
+    expect(await page.getByText(/You have not paid|your payment of/).count()).toBe(0);
     await card.getByText('Waiting for the confirmation of the saved method').waitFor();
     await deliver();
     await card.getByText('on', { exact: true }).waitFor();

@@ -64,6 +64,20 @@ describe('received usage', () => {
     expect(readReceived(text).problems).toHaveLength(1);
   });
 
+  it('of a known request has the id of that request, not that of its message', () => {
+    const idOf = (item: object, requestId: string) =>
+      readReceived(JSON.stringify(item), requestId).usages[0]?.givenId;
+    for (const item of [NATIVE, CHAT, RESPONSES]) {
+      expect(idOf(item, 'req_7')).toBe('req_7');
+      expect(idOf({ ...item, request_id: 'req_8' }, 'req_7')).toBe('req_8');
+      expect(readReceived(JSON.stringify(item), '')).toEqual({
+        usages: [],
+        problems: ['1: has no id of a request'],
+      });
+    }
+    expect(idOf({ ...NATIVE, id: 'req_9' }, '')).toBe('req_9');
+  });
+
   it('that cannot be read is named by its line, and the rest is read', () => {
     const lines = ['{"id":"msg_2"}', 'no json', '', JSON.stringify(NATIVE), ' ', '{"usage":{}}'];
     const text = lines.join('\n');

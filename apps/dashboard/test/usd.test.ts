@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as billing from '@gateway/billing';
 import { assert, bigInt, property } from 'fast-check';
 import {
+  commaProblem,
   exactUsd,
   formatUsd,
   parseUsd,
@@ -50,5 +51,15 @@ describe('amounts in the browser', () => {
     expect(readTypedUsd(' $1,250.50 ')).toBe('1250.5');
     expect(readTypedUsd('-5')).toBe('-5');
     for (const text of ['', 'five', '5 USD', '1e9']) expect(readTypedUsd(text)).toBeUndefined();
+  });
+
+  it('are refused with a decimal comma, and the person is asked for a point', () => {
+    expect(readTypedUsd('1,234,567.5')).toBe('1234567.5');
+    expect(commaProblem('1,234,567.5')).toBeUndefined();
+    for (const text of ['7,50', '0,500', '1,2345', '12,34.5', '1,,234', '1.234,50', ',500', '5,']) {
+      expect(readTypedUsd(text)).toBeUndefined();
+      expect(commaProblem(text)).toContain('with a point, such as 7.50');
+    }
+    expect(commaProblem('seven')).toBeUndefined();
   });
 });

@@ -5,7 +5,7 @@ import { ActionDialog } from '../shared/actions.js';
 import type { DialogCallbacks } from '../shared/actions.js';
 import { AmountField, Choice, Money, TextField } from '../shared/parts.js';
 import { isoOfLocal } from '../shared/times.js';
-import { formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
+import { commaProblem, formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
 
@@ -53,7 +53,7 @@ export function Credit({ account, ...callbacks }: Props) {
           />
         </>
       }
-      problem={amount === undefined ? AMOUNT_PROBLEM : undefined}
+      problem={amountProblem(text)}
       changes={() => [balanceChange(account, amount ?? '0')]}
       confirm={`Credit ${amount ?? ''} USD`}
       run={(actionId) =>
@@ -118,7 +118,9 @@ export function Adjust({ account, ...callbacks }: Props) {
         </>
       }
       problem={
-        amount === undefined ? 'Amount: must be a number other than 0, such as -5.' : undefined
+        amount === undefined
+          ? (commaProblem(text) ?? 'Amount: must be a number other than 0, such as -5.')
+          : undefined
       }
       changes={() => [balanceChange(account, amount ?? '0')]}
       confirm="Adjust the balance"
@@ -170,9 +172,7 @@ export function Transfer({ account, ...callbacks }: Props) {
       }
       problem={
         isAccount
-          ? amount === undefined
-            ? AMOUNT_PROBLEM
-            : undefined
+          ? amountProblem(text)
           : 'Account: the id of another account, which begins with acct_.'
       }
       changes={() => [balanceChange(account, `-${amount ?? '0'}`)]}
@@ -234,7 +234,7 @@ export function EditAccount({ account, ...callbacks }: Props) {
     name.trim() === ''
       ? 'Name: must not be empty.'
       : lowUsd === undefined
-        ? 'Low-balance notice: an amount such as 5, or empty.'
+        ? (commaProblem(low) ?? 'Low-balance notice: an amount such as 5, or empty.')
         : changes.length === 0
           ? 'Nothing is changed yet.'
           : undefined;
@@ -273,7 +273,11 @@ export function EditAccount({ account, ...callbacks }: Props) {
   );
 }
 
-export const AMOUNT_PROBLEM = 'Amount: a number above 0, such as 25 or 0.5.';
+/** @param text - The amount as typed. */
+export function amountProblem(text: string): string | undefined {
+  if (positive(text) !== undefined) return undefined;
+  return commaProblem(text) ?? 'Amount: a number above 0, such as 25 or 0.5.';
+}
 
 export function positive(text: string): string | undefined {
   const amount = readTypedUsd(text);

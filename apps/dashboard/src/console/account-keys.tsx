@@ -22,7 +22,7 @@ function keyRequests(accountId: string): KeyRequests {
         headers: { 'Idempotency-Key': actionId },
         body: { name, scope, ...caps, account_id: accountId },
       }),
-    rotate: (id, graceSeconds, actionId) =>
+    rotate: ({ id }, graceSeconds, actionId) =>
       call('POST', '/admin/keys/{key_id}/rotate', {
         path: { key_id: id },
         headers: { 'Idempotency-Key': actionId },

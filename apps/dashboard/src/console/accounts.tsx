@@ -8,7 +8,7 @@ import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Badge, Count, Money, TextField, Time } from '../shared/parts.js';
 import { route, to } from '../shared/router.js';
-import { parseUsd, readTypedUsd } from '../shared/usd.js';
+import { commaProblem, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { FindKey } from './find-key.js';
 import { OrderChoice, orderNow } from './order.js';
 import { SearchField } from './search.js';
@@ -137,7 +137,7 @@ function CreateAccount(callbacks: DialogCallbacks) {
           ? 'Name: say whose account it is.'
           : isAmount
             ? undefined
-            : 'First credit: an amount such as 25 or 0.5.'
+            : (commaProblem(balance) ?? 'First credit: an amount such as 25 or 0.5.')
       }
       changes={() => [
         {

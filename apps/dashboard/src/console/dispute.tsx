@@ -23,7 +23,7 @@ export function Dispute() {
         The id of the request is in the response's <code>x-gateway-request-id</code>, and in the
         customer's ledger.
       </p>
-      <SearchField key={id} name="request_id" label="Request id" />
+      <SearchField name="request_id" label="Request id" />
       {id !== '' && <RequestShown id={id} />}
       <CompareUsage requestId={id} />
     </section>
@@ -75,22 +75,37 @@ function RequestShown({ id }: { readonly id: string }) {
   );
 }
 
+/** How a comparison ended, and the request that it is about. */
+interface Outcome {
+  readonly requestId: string;
+  /** Why the text cannot be compared, as a sentence without its full stop. */
+  readonly problem?: string;
+  readonly failure?: Failure;
+  readonly verdict?: Sent<'WitnessComparison'>;
+}
+
 function CompareUsage({ requestId }: { readonly requestId: string }) {
   const [text, setText] = useState('');
-  const [problem, setProblem] = useState<string>();
-  const [failure, setFailure] = useState<Failure>();
-  const [verdict, setVerdict] = useState<Sent<'WitnessComparison'>>();
+  const [outcome, setOutcome] = useState<Outcome>();
+  // It says nothing about another request that was opened meanwhile.
+  const shown = outcome?.requestId === requestId ? outcome : undefined;
 
   async function compare() {
-    setVerdict(undefined);
-    setFailure(undefined);
     const { usages, problems } = readReceived(text, requestId);
-    const [usage] = usages;
+    const [usage, ...others] = usages;
     const [unreadable] = problems;
-    const reason =
-      unreadable === undefined ? 'There is nothing to compare' : `Object ${unreadable}`;
-    setProblem(usage === undefined ? reason : undefined);
-    if (usage === undefined) return;
+    if (others.length > 0 || (usage !== undefined && unreadable !== undefined)) {
+      setOutcome({ requestId, problem: 'Paste one object: only one request can be compared' });
+      return;
+    }
+    if (usage === undefined) {
+      const problem =
+        unreadable === undefined ? 'There is nothing to compare' : `Object ${unreadable}`;
+      setOutcome({ requestId, problem });
+      return;
+    }
+    setOutcome(undefined);
+    changeQuery({ request_id: usage.givenId });
     const { input, output, cacheRead, cacheWrite } = usage.tokens;
     const answer = await call('POST', '/admin/ledger/witness', {
       body: {
@@ -105,12 +120,10 @@ function CompareUsage({ requestId }: { readonly requestId: string }) {
         ],
       },
     });
-    if (!answer.ok) {
-      setFailure(answer.failure);
-      return;
-    }
-    setVerdict(answer.value);
-    changeQuery({ request_id: usage.givenId });
+    setOutcome({
+      requestId: usage.givenId,
+      ...(answer.ok ? { verdict: answer.value } : { failure: answer.failure }),
+    });
   }
 
   return (
@@ -139,13 +152,15 @@ function CompareUsage({ requestId }: { readonly requestId: string }) {
           </button>
         </p>
       </form>
-      {problem !== undefined && (
+      {shown?.problem !== undefined && (
         <p class="note bad" role="alert">
-          {problem}.
+          {shown.problem}.
         </p>
       )}
-      {failure !== undefined && <FailureNote failure={failure} what="the comparison" />}
-      {verdict !== undefined && <VerdictShown verdict={verdict} />}
+      {shown?.failure !== undefined && (
+        <FailureNote failure={shown.failure} what="the comparison" />
+      )}
+      {shown?.verdict !== undefined && <VerdictShown verdict={shown.verdict} />}
     </div>
   );
 }

@@ -1,12 +1,12 @@
 /** The ledger of all accounts. Its filters are in the address, so a view can be shared. */
 
-import { useState } from 'preact/hooks';
 import { BOOKING_NAMES, OpenedCharge } from '../shared/charge.js';
 import { ExpandableRow } from '../shared/expandable-row.js';
+import { FilterForm } from '../shared/filter-form.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
-import { Choice, Facts, Money, TextField, Time, optionOf } from '../shared/parts.js';
-import { changeQuery, route } from '../shared/router.js';
+import { Facts, Money, Time, optionOf } from '../shared/parts.js';
+import { route } from '../shared/router.js';
 import { dayAfter } from '../shared/times.js';
 import { AccountLink } from './account-link.js';
 import { call } from './session.js';
@@ -30,70 +30,21 @@ const COLUMNS = [
   { label: 'Details' },
 ] as const;
 
+const FILTERS = [
+  { name: 'from', label: 'First day (UTC)', type: 'date' },
+  { name: 'until', label: 'Last day (UTC)', type: 'date' },
+  { name: 'account_id', label: 'Account id' },
+  { name: 'key_id', label: 'Key id' },
+  { name: 'model', label: 'Model' },
+] as const;
+
 export function Ledger() {
-  const filters = route.value.query;
   return (
     <section class="card" aria-label="Ledger">
       <h2>Ledger</h2>
-      <Filters key={JSON.stringify(filters)} />
-      <EntryList filters={filters} />
+      <FilterForm fields={FILTERS} button="Filter" kinds={KINDS} />
+      <EntryList filters={route.value.query} />
     </section>
-  );
-}
-
-function Filters() {
-  const { kind, from = '', until = '', ...given } = route.value.query;
-  const [texts, setTexts] = useState({
-    account_id: given['account_id'] ?? '',
-    key_id: given['key_id'] ?? '',
-    model: given['model'] ?? '',
-  });
-  const field = (name: keyof typeof texts, label: string) => (
-    <TextField
-      label={label}
-      value={texts[name]}
-      onValue={(value) => {
-        setTexts({ ...texts, [name]: value.trim() });
-      }}
-    />
-  );
-  return (
-    <form
-      class="row"
-      onSubmit={(event) => {
-        event.preventDefault();
-        changeQuery(texts);
-      }}
-    >
-      <Choice
-        label="Show"
-        value={optionOf(KINDS, kind)}
-        options={KINDS}
-        onValue={(value) => {
-          changeQuery({ ...texts, kind: value });
-        }}
-      />
-      <TextField
-        label="First day (UTC)"
-        type="date"
-        value={from}
-        onValue={(value) => {
-          changeQuery({ ...texts, from: value });
-        }}
-      />
-      <TextField
-        label="Last day (UTC)"
-        type="date"
-        value={until}
-        onValue={(value) => {
-          changeQuery({ ...texts, until: value });
-        }}
-      />
-      {field('account_id', 'Account id')}
-      {field('key_id', 'Key id')}
-      {field('model', 'Model')}
-      <button type="submit">Filter</button>
-    </form>
   );
 }
 

@@ -5,7 +5,7 @@ import { ActionDialog } from '../shared/actions.js';
 import type { DialogCallbacks } from '../shared/actions.js';
 import { AmountField, CodeBlock, Money, Time } from '../shared/parts.js';
 import { formatUsd, parseUsd } from '../shared/usd.js';
-import { AMOUNT_PROBLEM, balanceChange, positive } from './account-actions.js';
+import { amountProblem, balanceChange, positive } from './account-actions.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
 
@@ -25,7 +25,7 @@ export function SendPaymentLink({
           hint="In whole cents. Nothing is charged before the customer pays on the page."
         />
       }
-      problem={amount === undefined ? AMOUNT_PROBLEM : undefined}
+      problem={amountProblem(text)}
       changes={() => [
         { ...balanceChange(account, amount ?? '0'), what: 'Balance, once the customer has paid' },
       ]}
@@ -74,11 +74,7 @@ export function RefundPayment(
         />
       }
       problem={
-        amount === undefined
-          ? AMOUNT_PROBLEM
-          : isTooMuch
-            ? `Amount: at most ${of.refundable_usd}.`
-            : undefined
+        amountProblem(text) ?? (isTooMuch ? `Amount: at most ${of.refundable_usd}.` : undefined)
       }
       changes={() => [
         {

@@ -40,7 +40,7 @@ function AllPayments() {
   return (
     <>
       <div class="row">
-        <SearchField key={account_id} name="account_id" label="Account id" />
+        <SearchField name="account_id" label="Account id" />
       </div>
       <PaymentList accountId={account_id === '' ? undefined : account_id} />
     </>

@@ -8,7 +8,7 @@ import { usePages } from '../shared/pages.js';
 import { AmountField, Count, Empty, Money, TextField, Time } from '../shared/parts.js';
 import { isoOfLocal } from '../shared/times.js';
 import { formatUsd, parseUsd } from '../shared/usd.js';
-import { AMOUNT_PROBLEM, positive } from './account-actions.js';
+import { amountProblem, positive } from './account-actions.js';
 import { call, may } from './session.js';
 
 const COLUMNS = [
@@ -93,11 +93,8 @@ function CreateCode(callbacks: DialogCallbacks) {
   const count = Number(times);
   const isCount = /^[1-9]\d{0,8}$/.test(times.trim());
   const problem = CODE.test(name)
-    ? amount === undefined
-      ? AMOUNT_PROBLEM
-      : isCount
-        ? undefined
-        : 'Number of accounts: a whole number from 1 to 999,999,999.'
+    ? (amountProblem(text) ??
+      (isCount ? undefined : 'Number of accounts: a whole number from 1 to 999,999,999.'))
     : 'Code: 8 to 40 letters, digits and hyphens.';
   return (
     <ActionDialog

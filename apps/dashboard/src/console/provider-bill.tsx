@@ -7,7 +7,7 @@ import { Badge, Count, Empty, Loaded, TextField } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { changeQuery, route } from '../shared/router.js';
 import { dayAfter, lastDays } from '../shared/times.js';
-import { readTypedUsd } from '../shared/usd.js';
+import { commaProblem, readTypedUsd } from '../shared/usd.js';
 import { DifferenceList } from './bill-differences.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
@@ -77,7 +77,7 @@ function Days(props: { readonly of: Chosen; readonly compare: (chosen: Chosen) =
       </button>
       {!isAmount && (
         <p class="note bad" role="alert">
-          Tolerance: an amount such as 0.05, or empty.
+          {commaProblem(tolerance) ?? 'Tolerance: an amount such as 0.05, or empty.'}
         </p>
       )}
     </form>

@@ -1,7 +1,7 @@
 /** The usage of one account, or of all accounts, by day. */
 
 import { useState } from 'preact/hooks';
-import { Loaded, Segments } from '../shared/parts.js';
+import { Segments } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { dayAfter, lastDays } from '../shared/times.js';
 import { DAY_COUNTS, UsagePlot } from '../shared/usage-plot.js';
@@ -23,22 +23,14 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
   return (
     <section class="card" aria-label="Usage">
       <h2>Usage</h2>
-      <Loaded of={sums} what="the usage">
-        {({ data }) => (
-          <UsagePlot
-            days={days}
-            sums={data}
-            controls={
-              <Segments
-                label="How many days"
-                value={count}
-                options={DAY_COUNTS}
-                onValue={setCount}
-              />
-            }
-          />
-        )}
-      </Loaded>
+      <UsagePlot
+        days={days}
+        of={sums}
+        what="the usage"
+        controls={
+          <Segments label="How many days" value={count} options={DAY_COUNTS} onValue={setCount} />
+        }
+      />
     </section>
   );
 }

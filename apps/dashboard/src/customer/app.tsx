@@ -1,7 +1,7 @@
 /** The customer's page: the sign-in form, or the head of the page and the open part. */
 
 import type { ComponentChildren } from 'preact';
-import { DigitsSwitch, SkipLink } from '../shared/parts.js';
+import { DigitsSwitch, FailureNote, SkipLink } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { route } from '../shared/router.js';
 import { Statement } from '../shared/statement.js';
@@ -80,7 +80,7 @@ const TABS: readonly Tab[] = [
 ];
 
 function SignedIn() {
-  const isManager = useIsManager();
+  const { isManager, failure, reload } = useIsManager();
   const [first = 'usage'] = route.value.path;
   const payments = usePayments();
   const known = payments.value?.limits === undefined ? undefined : payments.value;
@@ -94,10 +94,12 @@ function SignedIn() {
   // A request finds out whether the key may manage the account. The usage that is shown first and
   // the tab for keys depend on it.
   if (isManager === undefined) {
-    return (
+    return failure === undefined ? (
       <p class="loading" role="status">
         Loading…
       </p>
+    ) : (
+      <FailureNote failure={failure} what="the rights of your key" retry={reload} />
     );
   }
   return (
@@ -110,14 +112,18 @@ function SignedIn() {
   );
 }
 
-/** @returns `undefined` until it is known. A read-only link is never a manager. */
-function useIsManager(): boolean | undefined {
+/**
+ * Whether the key may manage the account; `undefined` until it is known. A read-only link never
+ * may. Only status 403 says that a key may not.
+ */
+function useIsManager() {
   const keys = useResource('manages', (signal) =>
     isLink.peek()
       ? Promise.resolve(undefined)
       : call('GET', '/v1/dashboard/keys', { query: { limit: 1 }, signal }),
   );
-  if (isLink.value) return false;
-  if (keys.value !== undefined) return true;
-  return keys.failure === undefined ? undefined : false;
+  const { value, failure, reload } = keys;
+  const isRefused = failure?.kind === 'refused' && failure.status === 403;
+  const isManager = isLink.value || isRefused ? false : value === undefined ? undefined : true;
+  return { isManager, failure, reload };
 }

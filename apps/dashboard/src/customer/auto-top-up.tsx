@@ -6,7 +6,7 @@ import type { Change } from '../shared/actions.js';
 import { Figure } from '../shared/figures.js';
 import { Badge, Loaded, Money, TextField } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
-import { parseUsd, readTypedUsd } from '../shared/usd.js';
+import { commaProblem, parseUsd, readTypedUsd } from '../shared/usd.js';
 import { leaveToPay, returned } from './paying.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
@@ -38,7 +38,7 @@ export function AutoTopUpCard({ limits }: { readonly limits: Payments['limits'] 
   );
   const [acting, setActing] = useState<'order' | 'cancel'>();
   const { isLoading, reload } = order;
-  const isAwaited = order.value?.state === 'needs_method' && returned.value === 'paid';
+  const isAwaited = order.value?.state === 'needs_method' && returned.value?.end === 'saved';
   useEffect(() => {
     if (isLoading || !isAwaited) return undefined;
     const timer = setTimeout(reload, POLL_MS);
@@ -120,8 +120,15 @@ function describe({ state, stopped_code: code }: AutoTopUp, isAwaited: boolean):
     case 'on':
       return 'The saved method is charged when the balance is below the threshold.';
     case 'stopped':
-      return `The last charge failed${failureText(code)}. Nothing is charged until you place the order again.`;
+      return `${stopText(code)}. Nothing is charged until you place the order again.`;
   }
+}
+
+function stopText(code: string | null): string {
+  const isPaidBack = code === 'refund' || code === 'chargeback';
+  return isPaidBack
+    ? 'Stopped, because a payment was refunded or disputed'
+    : `The last charge failed${failureText(code)}`;
 }
 
 function Rules({ of }: { readonly of: AutoTopUp }) {
@@ -217,7 +224,10 @@ function OrderDialog(props: {
 function problemOf(texts: Texts, limits: Payments['limits']): string | undefined {
   const threshold = readTypedUsd(texts.threshold_usd);
   if (threshold === undefined || parseUsd(threshold) <= 0n) {
-    return 'When the balance is below: an amount above 0, such as 5.';
+    return (
+      commaProblem(texts.threshold_usd) ??
+      'When the balance is below: an amount above 0, such as 5.'
+    );
   }
   const amount = amountProblem(texts.amount_usd, limits);
   if (amount !== undefined) return amount;
@@ -229,7 +239,7 @@ function problemOf(texts: Texts, limits: Payments['limits']): string | undefined
   const least = parseUsd(readTypedUsd(texts.amount_usd) ?? '0');
   return amountProblem(texts.max_per_month_usd, undefined) !== undefined ||
     parseUsd(most ?? '0') < least
-    ? 'Per month: whole cents, and at least the amount.'
+    ? (commaProblem(texts.max_per_month_usd) ?? 'Per month: whole cents, and at least the amount.')
     : undefined;
 }
 

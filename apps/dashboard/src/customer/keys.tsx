@@ -7,7 +7,7 @@ import type { KeyRequests } from '../shared/key-actions.js';
 import { KEY_COLUMNS, KeyDialog, KeyRow } from '../shared/key-list.js';
 import type { ActingOn } from '../shared/key-list.js';
 import { PagedTable } from '../shared/paged-table.js';
-import { call } from './session.js';
+import { call, isOwnHint, replaceKey } from './session.js';
 import type { Sent } from './session.js';
 
 const requests: KeyRequests = {
@@ -16,12 +16,18 @@ const requests: KeyRequests = {
       headers: { 'Idempotency-Key': actionId },
       body: { name, ...caps },
     }),
-  rotate: (id, graceSeconds, actionId) =>
-    call('POST', '/v1/dashboard/keys/{key_id}/rotate', {
+  rotate: async ({ id, hint }, graceSeconds, actionId) => {
+    const rotated = await call('POST', '/v1/dashboard/keys/{key_id}/rotate', {
       path: { key_id: id },
       headers: { 'Idempotency-Key': actionId },
       body: { grace_seconds: graceSeconds },
-    }),
+    });
+    // With its old credential, the page would be signed out before anyone could copy the new one.
+    if (rotated.ok && rotated.value.api_key !== null && isOwnHint(hint)) {
+      replaceKey(rotated.value.api_key);
+    }
+    return rotated;
+  },
   changeState: (id, action) =>
     call('POST', `/v1/dashboard/keys/{key_id}/${action}`, { path: { key_id: id } }),
   changeCaps: (id, caps) =>

@@ -1,12 +1,12 @@
 /** The charges of the key, and the credits and corrections of its account, the newest first. */
 
-import { useState } from 'preact/hooks';
 import { BookingText, OpenedCharge, negated } from '../shared/charge.js';
 import { ExpandableRow } from '../shared/expandable-row.js';
+import { FilterForm } from '../shared/filter-form.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
-import { Choice, Money, TextField, Time, optionOf } from '../shared/parts.js';
-import { changeQuery, route } from '../shared/router.js';
+import { Money, Time, optionOf } from '../shared/parts.js';
+import { route } from '../shared/router.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
 
@@ -25,6 +25,12 @@ const COLUMNS = [
   { label: 'Details' },
 ] as const;
 
+const FILTERS = [
+  { name: 'from', label: 'First day (UTC)', type: 'date' },
+  { name: 'until', label: 'Last day (UTC)', type: 'date' },
+  { name: 'model', label: 'Model' },
+] as const;
+
 export function Ledger() {
   const { model = '', from = '', until = '' } = route.value.query;
   const kind = optionOf(KINDS, route.value.query['kind']);
@@ -35,33 +41,7 @@ export function Ledger() {
   return (
     <section class="card" aria-label="Ledger">
       <h2>Ledger</h2>
-      <div class="row no-print">
-        <Choice
-          label="Show"
-          value={kind}
-          options={KINDS}
-          onValue={(value) => {
-            changeQuery({ kind: value });
-          }}
-        />
-        <TextField
-          label="First day (UTC)"
-          type="date"
-          value={from}
-          onValue={(value) => {
-            changeQuery({ from: value });
-          }}
-        />
-        <TextField
-          label="Last day (UTC)"
-          type="date"
-          value={until}
-          onValue={(value) => {
-            changeQuery({ until: value });
-          }}
-        />
-        <ModelField model={model} />
-      </div>
+      <FilterForm fields={FILTERS} button="Filter" kinds={KINDS} />
       <PagedTable
         list={list}
         what="the ledger"
@@ -70,23 +50,6 @@ export function Ledger() {
         row={(entry) => <Row key={idOf(entry)} entry={entry} />}
       />
     </section>
-  );
-}
-
-/** Filters only when the form is submitted. Otherwise each typed letter would cause a request. */
-function ModelField({ model }: { readonly model: string }) {
-  const [text, setText] = useState(model);
-  return (
-    <form
-      class="row"
-      onSubmit={(event) => {
-        event.preventDefault();
-        changeQuery({ model: text.trim() });
-      }}
-    >
-      <TextField label="Model" placeholder="any" value={text} onValue={setText} />
-      <button type="submit">Filter</button>
-    </form>
   );
 }
 

@@ -5,22 +5,35 @@
  */
 
 import { signal } from '@preact/signals';
+import { keep, readKept } from './tab-storage.js';
 
 const STORED = 'gateway-payment';
 
 /** The payment for which this tab last left the page. */
 export const payingId = signal<string | undefined>(undefined);
+
+/** What the person did on the provider's page. */
+type ReturnedFrom =
+  | { readonly page: 'payment'; readonly end: 'paid' | 'canceled' }
+  /** The page that saves a method for auto top-up. */
+  | { readonly page: 'method'; readonly end: 'saved' | 'canceled' };
+
 /** How the person came back from the provider's page, if they did. */
-export const returned = signal<'paid' | 'canceled' | undefined>(undefined);
+export const returned = signal<ReturnedFrom | undefined>(undefined);
 
 /** Reads how the person came back, and removes it from the address. Call it before rendering. */
 export function restorePaying(): void {
-  payingId.value = sessionStorage.getItem(STORED) ?? undefined;
+  payingId.value = readKept(STORED);
   const search = new URLSearchParams(location.search);
-  const end = search.get('top_up');
-  if (end === null) return;
-  if (end === 'paid' || end === 'canceled') returned.value = end;
+  const [payment, method] = [search.get('top_up'), search.get('auto_top_up')];
+  if (payment === null && method === null) return;
+  if (payment === 'paid' || payment === 'canceled') {
+    returned.value = { page: 'payment', end: payment };
+  } else if (method === 'saved' || method === 'canceled') {
+    returned.value = { page: 'method', end: method };
+  }
   search.delete('top_up');
+  search.delete('auto_top_up');
   const rest = search.size === 0 ? '' : `?${search.toString()}`;
   history.replaceState(null, '', `${location.pathname}${rest}${location.hash}`);
 }
@@ -32,16 +45,19 @@ export function restorePaying(): void {
  * @param paymentId - The id of the payment; `undefined` for a page that saves a payment method.
  */
 export function leaveToPay(url: string, paymentId: string | undefined): void {
-  if (paymentId !== undefined) {
-    sessionStorage.setItem(STORED, paymentId);
-    payingId.value = paymentId;
-  }
+  payingId.value = paymentId;
+  keep(STORED, paymentId);
   returned.value = undefined;
   location.assign(url);
 }
 
+/** Keeps the payment on the screen, but no longer in the tab: its end is shown only once. */
+export function endPaying(): void {
+  keep(STORED, undefined);
+}
+
 export function forgetPaying(): void {
-  sessionStorage.removeItem(STORED);
+  endPaying();
   payingId.value = undefined;
   returned.value = undefined;
 }

@@ -10,6 +10,7 @@ import { send } from '../shared/api.js';
 import type { Answer, Call } from '../shared/api.js';
 import { callingEndpoints } from '../shared/endpoints.js';
 import { forgetPaying } from './paying.js';
+import { keep, readKept } from './tab-storage.js';
 
 const STORED = 'gateway-key';
 const LINK = /^#link=([\w.-]+)$/;
@@ -29,7 +30,7 @@ export const signInMessage = signal<string | undefined>(undefined);
 export function restoreSession(): void {
   const opened = LINK.exec(location.hash)?.[1];
   if (opened === undefined) {
-    credential.value = sessionStorage.getItem(STORED) ?? undefined;
+    credential.value = readKept(STORED);
     isKeptForTab.value = credential.value !== undefined;
     return;
   }
@@ -38,8 +39,23 @@ export function restoreSession(): void {
   credential.value = opened;
 }
 
+// A link that is opened in a tab with this page does not load the page again. Loading it makes sure
+// that nothing of the session before stays on the screen.
+addEventListener('hashchange', () => {
+  if (LINK.test(location.hash)) location.reload();
+});
+
+/** Printable ASCII. Other text, such as a hint with its `…`, cannot be sent in a header. */
+const SENDABLE = /^[\x21-\x7e]+$/;
+
 /** Keeps the key only if the gateway accepts it. */
-export async function signIn(key: string, options: { readonly keepForTab: boolean }) {
+export async function signIn(
+  key: string,
+  options: { readonly keepForTab: boolean },
+): Promise<Answer<unknown>> {
+  if (!SENDABLE.test(key)) {
+    return { ok: false, failure: { kind: 'unauthorized', message: 'this is not a key' } };
+  }
   const callWithKey = callingEndpoints<paths>((path, given) => sendAs(key, path, given));
   const answer = await callWithKey('GET', '/v1/dashboard/balance', {});
   if (answer.ok) {
@@ -52,9 +68,20 @@ export async function signIn(key: string, options: { readonly keepForTab: boolea
 
 /** Keeps the key for this tab, or only in memory from now on. */
 export function keepForTab(isKept: boolean): void {
-  if (isKept) sessionStorage.setItem(STORED, credential.peek() ?? '');
-  else sessionStorage.removeItem(STORED);
-  isKeptForTab.value = isKept;
+  isKeptForTab.value = keep(STORED, isKept ? credential.peek() : undefined);
+}
+
+/** Whether a hint, such as `gw_Ab3d…9xYz`, is that of the key with which the person signed in. */
+export function isOwnHint(hint: string): boolean {
+  const [start = '', end = ''] = hint.split('…');
+  const key = keyForSettings();
+  return key !== undefined && key.startsWith(start) && key.endsWith(end);
+}
+
+/** Goes on with the new credential of the same key. */
+export function replaceKey(key: string): void {
+  credential.value = key;
+  keepForTab(isKeptForTab.peek());
 }
 
 export function signOut(message?: string): void {

@@ -38,8 +38,9 @@ function Intro() {
       <p class="quiet">Sign in with an API key of this gateway to see its balance and its usage.</p>
       {returned.value !== undefined && (
         <p class="note plain" role="status">
-          You are back from the payment page. Sign in again to see your balance. A payment is
-          credited even if you do not.
+          {returned.value.page === 'payment'
+            ? 'You are back from the payment page. Sign in again to see your balance. A payment is credited even if you do not.'
+            : 'You are back from the page that saves a payment method. Sign in again to see your order.'}
         </p>
       )}
     </>

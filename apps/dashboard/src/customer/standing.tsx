@@ -2,7 +2,7 @@
 
 import { useEffect } from 'preact/hooks';
 import { Figure } from '../shared/figures.js';
-import { Badge, DateOf, Loaded, Money, Time } from '../shared/parts.js';
+import { Badge, DateOf, FailureNote, Loaded, Money, Time } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import type { Resource } from '../shared/resource.js';
 import { lastDays } from '../shared/times.js';
@@ -44,6 +44,7 @@ export function StandingCard(props: {
       signal,
     }),
   );
+  const unread = pace.failure === undefined ? '…' : 'unknown';
   const canPay = payments.value !== undefined && payments.value !== null;
   return (
     <section class="card" aria-label="Balance">
@@ -64,12 +65,12 @@ export function StandingCard(props: {
             </div>
             <dl class="grid">
               <Figure name={`At the pace of the last ${String(PACE_DAYS)} days`}>
-                {pace.value === undefined ? '…' : lasting(balanceUsd, pace.value.data)}
+                {pace.value === undefined ? unread : lasting(balanceUsd, pace.value.data)}
               </Figure>
               <Figure
                 name={`${isManager ? 'Spent by all keys' : 'Spent by this key'}, ${String(PACE_DAYS)} days`}
               >
-                {pace.value === undefined ? '…' : <Money usd={spentOf(pace.value.data)} />}
+                {pace.value === undefined ? unread : <Money usd={spentOf(pace.value.data)} />}
               </Figure>
               <Figure name="Key expires">
                 {expiresAt === null ? 'never' : <DateOf iso={expiresAt} />}
@@ -78,6 +79,13 @@ export function StandingCard(props: {
                 <Time iso={lastChangeAt} />
               </Figure>
             </dl>
+            {pace.failure !== undefined && (
+              <FailureNote
+                failure={pace.failure}
+                what={`the usage of the last ${String(PACE_DAYS)} days`}
+                retry={pace.reload}
+              />
+            )}
             <div class="row">
               {canPay && (
                 <TopUpButton

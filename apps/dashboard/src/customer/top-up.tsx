@@ -1,10 +1,10 @@
 /** Starts a payment on the provider's page, and shows the state of a payment afterwards. */
 
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { ActionDialog, ignoreSecondClick } from '../shared/actions.js';
 import { AmountField, Money, Segments, sentence } from '../shared/parts.js';
-import { formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
-import { leaveToPay, payingId, returned } from './paying.js';
+import { commaProblem, formatUsd, parseUsd, readTypedUsd } from '../shared/usd.js';
+import { endPaying, leaveToPay, payingId, returned } from './paying.js';
 import { call, isKeptForTab, keepForTab } from './session.js';
 import type { Sent } from './session.js';
 import type { Payments } from './use-payments.js';
@@ -143,16 +143,23 @@ export function amountProblem(text: string, limits: Payments['limits']): string 
     (limits === undefined ||
       (units >= parseUsd(limits.minUsd) && units <= parseUsd(limits.maxUsd)));
   if (isValid) return undefined;
-  return limits === undefined
-    ? 'Amount: whole cents above 0, such as 25 or 12.50.'
-    : `Amount: whole cents from ${limits.minUsd} to ${limits.maxUsd}.`;
+  const range =
+    limits === undefined
+      ? 'above 0, such as 25 or 12.50'
+      : `from ${limits.minUsd} to ${limits.maxUsd}`;
+  return commaProblem(text) ?? `Amount: whole cents ${range}.`;
 }
 
 /** The state of the payment for which this tab left the page. */
 export function ReturnNote({ payments }: { readonly payments: Payments }) {
   const payment = payments.latest.find(({ id }) => id === payingId.value);
+  const state = payment?.state;
+  const hasEnded = state === 'paid' || state === 'failed' || state === 'expired';
+  useEffect(() => {
+    if (hasEnded) endPaying();
+  }, [hasEnded]);
   if (payment === undefined) return null;
-  const { tone, content } = contentOf(payment, returned.value);
+  const { tone, content } = contentOf(payment);
   return (
     <div class={`note ${tone}`} role="status">
       <p>{content}</p>
@@ -160,11 +167,11 @@ export function ReturnNote({ payments }: { readonly payments: Payments }) {
   );
 }
 
-function contentOf(payment: Sent<'Payment'>, end: 'paid' | 'canceled' | undefined) {
+function contentOf(payment: Sent<'Payment'>) {
   const amount = <Money usd={payment.amount_usd} />;
   switch (payment.state) {
     case 'open':
-      return end === 'paid'
+      return returned.value?.end === 'paid'
         ? {
             tone: 'plain',
             content: (

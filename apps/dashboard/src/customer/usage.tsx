@@ -1,7 +1,7 @@
 /** The usage of the key or of the account: spend, tokens and requests by day. */
 
 import { useState } from 'preact/hooks';
-import { Loaded, Segments } from '../shared/parts.js';
+import { Segments } from '../shared/parts.js';
 import { useResource } from '../shared/resource.js';
 import { lastDays } from '../shared/times.js';
 import { DAY_COUNTS, UsagePlot } from '../shared/usage-plot.js';
@@ -32,9 +32,7 @@ export function Usage({ isManager }: { readonly isManager: boolean }) {
   return (
     <section class="card" aria-label="Usage">
       <h2>Usage</h2>
-      <Loaded of={sums} what="your usage">
-        {({ data }) => <UsagePlot days={days} sums={data} controls={controls} />}
-      </Loaded>
+      <UsagePlot days={days} of={sums} what="your usage" controls={controls} />
     </section>
   );
 }

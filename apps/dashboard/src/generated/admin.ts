@@ -722,6 +722,40 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/accounts/{account_id}/auto-top-up": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The customer's order to charge a saved method when the balance is low */
+        readonly get: operations["showAutoTopUp"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/accounts/{account_id}/auto-top-up/cancel": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Cancels that order and forgets the saved method */
+        readonly post: operations["cancelAutoTopUp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/promo-codes": {
         readonly parameters: {
             readonly query?: never;
@@ -901,6 +935,17 @@ export interface components {
             readonly expected_entries: number;
             readonly report: components["schemas"]["Audit"] | null;
             readonly reason: string | null;
+        };
+        readonly AutoTopUp: {
+            /** @constant */
+            readonly object: "auto_top_up";
+            /** @enum {string} */
+            readonly state: "off" | "needs_method" | "on" | "stopped";
+            readonly threshold_usd: components["schemas"]["Usd"] | null;
+            readonly amount_usd: components["schemas"]["Usd"] | null;
+            readonly max_per_day: number | null;
+            readonly max_per_month_usd: components["schemas"]["Usd"] | null;
+            readonly stopped_code: string | null;
         };
         readonly BookingEntry: {
             /** @constant */
@@ -3249,6 +3294,60 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Refund"];
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
+    readonly showAutoTopUp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AutoTopUp"];
+                };
+            };
+            readonly 429: components["responses"]["Limited"];
+            readonly "4XX": components["responses"]["Refused"];
+            readonly "5XX": components["responses"]["Failed"];
+        };
+    };
+    readonly cancelAutoTopUp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, never>;
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AutoTopUp"];
                 };
             };
             readonly 429: components["responses"]["Limited"];

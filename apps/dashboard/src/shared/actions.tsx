@@ -52,21 +52,45 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
   });
   const [showsProblem, setShowsProblem] = useState(false);
   const titleId = useId();
+  const questionId = useId();
+  const heading = useRef<HTMLHeadingElement>(null);
   const isSending = useRef(false);
+
+  // The next stage does not have the button that had the focus. With the focus on the heading,
+  // screen readers read the question. When the dialog opens, the browser itself sets the focus, and
+  // would choose the heading if that could already have it.
+  const shownStage = useRef(stage.name);
+  useLayoutEffect(() => {
+    if (shownStage.current === stage.name || heading.current === null) return;
+    shownStage.current = stage.name;
+    heading.current.tabIndex = -1;
+    heading.current.focus();
+  }, [stage.name]);
 
   async function act() {
     // A second click can arrive before the button is drawn as disabled.
     if (isSending.current) return;
     isSending.current = true;
     setStage({ name: 'sending' });
-    const answer = await props.run(actionId);
-    isSending.current = false;
+    const answer = await send();
     if (!answer.ok) {
       setStage({ name: 'failed', failure: answer.failure });
       return;
     }
     setStage({ name: 'done', value: answer.value });
     props.onDone();
+  }
+
+  async function send() {
+    try {
+      return await props.run(actionId);
+    } catch (error) {
+      // A bug of this page. The question is shown again, so that the dialog can be closed.
+      setStage({ name: 'question' });
+      throw error;
+    } finally {
+      isSending.current = false;
+    }
   }
 
   function submit(event: Event) {
@@ -83,7 +107,13 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
   return (
     <Modal labelledBy={titleId} onClose={onClose}>
       <form class="stack" onSubmit={submit}>
-        <h2 id={titleId}>{title}</h2>
+        <h2
+          ref={heading}
+          id={titleId}
+          aria-describedby={stage.name === 'question' ? questionId : undefined}
+        >
+          {title}
+        </h2>
         {stage.name === 'fields' && (
           <>
             {fields}
@@ -104,23 +134,25 @@ export function ActionDialog<Value>(props: ActionProps<Value>) {
         )}
         {(stage.name === 'question' || stage.name === 'sending' || stage.name === 'failed') && (
           <>
-            {changes().map(({ what, before, after }) => (
-              <div class="stack" key={what}>
-                <h3>{what}</h3>
-                <div class="change">
-                  <div class="figure">
-                    <span class="label">Before</span>
-                    <span class="value">{before}</span>
-                  </div>
-                  <span aria-hidden="true">→</span>
-                  <div class="figure">
-                    <span class="label">After</span>
-                    <span class="value">{after}</span>
+            <div id={questionId} class="stack">
+              {changes().map(({ what, before, after }) => (
+                <div class="stack" key={what}>
+                  <h3>{what}</h3>
+                  <div class="change">
+                    <div class="figure">
+                      <span class="label">Before</span>
+                      <span class="value">{before}</span>
+                    </div>
+                    <span aria-hidden="true">→</span>
+                    <div class="figure">
+                      <span class="label">After</span>
+                      <span class="value">{after}</span>
+                    </div>
                   </div>
                 </div>
-              </div>
-            ))}
-            {props.warning !== undefined && <p>{props.warning}</p>}
+              ))}
+              {props.warning !== undefined && <p>{props.warning}</p>}
+            </div>
             {stage.name === 'failed' && <FailureNote failure={stage.failure} what="this change" />}
             <div class="row">
               <button

@@ -102,6 +102,8 @@ export interface Page<Item> {
   readonly data: readonly Item[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
+  /** Only in lists of ledger entries. */
+  readonly archived_until?: string | null;
 }
 
 /**

@@ -20,7 +20,11 @@ export interface KeyRequests {
     readonly scope: KeyFacts['scope'];
     readonly actionId: string;
   }) => Promise<Answer<Created>>;
-  readonly rotate: (id: string, graceSeconds: number, actionId: string) => Promise<Answer<Created>>;
+  readonly rotate: (
+    key: KeyFacts,
+    graceSeconds: number,
+    actionId: string,
+  ) => Promise<Answer<Created>>;
   readonly changeState: (id: string, action: StateChange) => Promise<Answer<KeyFacts>>;
   readonly changeCaps: (id: string, caps: CapChanges) => Promise<Answer<KeyFacts>>;
 }
@@ -126,7 +130,7 @@ export function RotateKey({
         },
       ]}
       confirm="Rotate the key"
-      run={(actionId) => requests.rotate(of.id, count * 3_600, actionId)}
+      run={(actionId) => requests.rotate(of, count * 3_600, actionId)}
       done={(rotated) => <NewCredential of={rotated} />}
       {...callbacks}
     />

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import type { components } from '../generated/client.js';
 import type { Change } from './actions.js';
 import { Badge, Money, TextField } from './parts.js';
-import { readTypedUsd } from './usd.js';
+import { commaProblem, readTypedUsd } from './usd.js';
 
 /** The members of a key that the customer's page and the console receive. */
 export type KeyFacts = components['schemas']['HolderKey'];
@@ -72,7 +72,10 @@ export function useCapFields(caps: Caps | undefined): {
   );
   return {
     texts,
-    problem: wrong === undefined ? undefined : `Cap ${NAMES[wrong]}: an amount such as 25 or 0.5.`,
+    problem:
+      wrong === undefined
+        ? undefined
+        : (commaProblem(texts[wrong]) ?? `Cap ${NAMES[wrong]}: an amount such as 25 or 0.5.`),
     fields: (
       <div class="grid">
         {PERIODS.map((period) => (

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import type { Paged } from './pages.js';
-import { Empty, FailureNote, TableFrame } from './parts.js';
+import { Empty, FailureNote, TableFrame, Time } from './parts.js';
 
 export interface Column {
   readonly label: string;
@@ -18,7 +18,7 @@ export function PagedTable<Item>(props: {
   readonly row: (item: Item) => ComponentChildren;
 }) {
   const { list, what, columns, empty, row } = props;
-  const { items, failure, isLoading, hasMore } = list;
+  const { items, failure, isLoading, hasMore, archivedUntil } = list;
   return (
     <div aria-busy={isLoading}>
       {failure !== undefined && (
@@ -51,6 +51,11 @@ export function PagedTable<Item>(props: {
             <tbody>{items.map(row)}</tbody>
           </table>
         </TableFrame>
+      )}
+      {archivedUntil !== undefined && (
+        <p class="quiet">
+          Charges before <Time iso={archivedUntil} /> are in an archive.
+        </p>
       )}
       {items !== undefined && hasMore && failure === undefined && (
         <p class="row no-print">

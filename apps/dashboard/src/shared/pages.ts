@@ -8,6 +8,8 @@ export interface Paged<Item> {
   readonly failure: Failure | undefined;
   readonly isLoading: boolean;
   readonly hasMore: boolean;
+  /** Charges before this time are in an archive, and not in the list. */
+  readonly archivedUntil: string | undefined;
   readonly more: () => void;
   readonly reload: () => void;
 }
@@ -19,6 +21,7 @@ interface State<Item> {
   /** The page that is loading; the first page has no cursor. `undefined` while none is loading. */
   readonly loading: { readonly cursor: string | undefined } | undefined;
   readonly next: string | undefined;
+  readonly archivedUntil: string | undefined;
 }
 
 function beginning<Item>(of: string): State<Item> {
@@ -28,6 +31,7 @@ function beginning<Item>(of: string): State<Item> {
     failure: undefined,
     loading: { cursor: undefined },
     next: undefined,
+    archivedUntil: undefined,
   };
 }
 
@@ -43,6 +47,8 @@ export function usePages<Item>(
   const [kept, setState] = useState<State<Item>>(beginning(of));
   const state = kept.of === of ? kept : beginning<Item>(of);
   const { loading } = state;
+  /** Counts reloads: a reload while the first page loads begins that page again. */
+  const [turn, setTurn] = useState(0);
   useEffect(() => {
     if (loading === undefined) return;
     const controller = new AbortController();
@@ -59,30 +65,33 @@ export function usePages<Item>(
             next: loading.cursor,
           };
         }
-        const { data, next_cursor } = answer.value;
+        const { data, next_cursor, archived_until: archivedUntil } = answer.value;
         return {
           of,
           items: loading.cursor === undefined ? data : [...(items ?? []), ...data],
           failure: undefined,
           loading: undefined,
           next: next_cursor ?? undefined,
+          archivedUntil: archivedUntil ?? undefined,
         };
       });
     });
     return () => {
       controller.abort();
     };
-  }, [of, loading?.cursor, loading === undefined]);
+  }, [of, loading?.cursor, loading === undefined, turn]);
   return {
     items: state.items,
     failure: state.failure,
     isLoading: loading !== undefined,
     hasMore: state.next !== undefined,
+    archivedUntil: state.archivedUntil,
     more: () => {
       setState({ ...state, failure: undefined, loading: { cursor: state.next } });
     },
     reload: () => {
-      setState({ ...state, failure: undefined, loading: { cursor: undefined } });
+      setTurn((before) => before + 1);
+      setState((before) => ({ ...before, failure: undefined, loading: { cursor: undefined } }));
     },
   };
 }

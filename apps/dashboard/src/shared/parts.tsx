@@ -2,10 +2,10 @@
 
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Failure } from './api.js';
 import type { Resource } from './resource.js';
-import { dateText, timeText, waitText } from './times.js';
+import { LAST_DAY, dateText, timeText, waitText } from './times.js';
 import { exactUsd, roundedUsd } from './usd.js';
 
 /** Whether amounts show every digit, everywhere on the page. */
@@ -144,6 +144,9 @@ export function sentence(text: string): string {
 function useCountdown(failure: Failure, retry: (() => void) | undefined): number {
   const waits = failure.kind === 'limited' || failure.kind === 'unavailable';
   const [seconds, setSeconds] = useState(0);
+  // The form may change during the countdown, so the last `retry` is called rather than the first.
+  const latest = useRef(retry);
+  latest.current = retry;
   useEffect(() => {
     if (!waits || retry === undefined) {
       setSeconds(0);
@@ -156,7 +159,7 @@ function useCountdown(failure: Failure, retry: (() => void) | undefined): number
       setSeconds(left);
       if (left > 0) return;
       clearInterval(timer);
-      retry();
+      latest.current?.();
     }, 1_000);
     return () => {
       clearInterval(timer);
@@ -252,9 +255,9 @@ function Input({ id, onValue, ...props }: TextFieldProps & { readonly id: string
     case 'password':
       return <input type="password" {...common} />;
     case 'date':
-      return <input type="date" {...common} />;
+      return <input type="date" max={LAST_DAY} {...common} />;
     case 'datetime-local':
-      return <input type="datetime-local" {...common} />;
+      return <input type="datetime-local" max={`${LAST_DAY}T23:59`} {...common} />;
     default:
       return <input type="text" {...common} />;
   }

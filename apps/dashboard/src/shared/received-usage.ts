@@ -23,13 +23,14 @@ export interface Received {
 
 /**
  * @param text - A JSON object, an array of them, or one object per line.
- * @param idOfAll - The id of objects that have none, such as a usage object alone.
+ * @param requestId - Given if the objects are of one request: its id, or '' if it is not known yet.
+ * Then only ids of requests count. An object's `id` is mostly that of a message.
  */
-export function readReceived(text: string, idOfAll = ''): Received {
+export function readReceived(text: string, requestId?: string): Received {
   const usages: ReceivedUsage[] = [];
   const problems: string[] = [];
   for (const { number, item } of itemsOf(text)) {
-    const reading = usageOf(item, idOfAll);
+    const reading = usageOf(item, requestId);
     if (typeof reading === 'string') problems.push(`${String(number)}: ${reading}`);
     else usages.push(reading);
   }
@@ -70,15 +71,22 @@ function jsonOf(text: string): unknown {
 
 type Members = Readonly<Record<string, unknown>>;
 
-function usageOf(item: unknown, otherId: string): ReceivedUsage | string {
+function usageOf(item: unknown, requestId: string | undefined): ReceivedUsage | string {
   if (!isObject(item)) return 'is not a JSON object';
-  const ids = [item['request_id'], item['id'], otherId];
+  const { request_id: given, id: own } = item;
+  const ids = requestId === undefined ? [given, own] : [given, requestId, requestIdOf(own)];
   const id = ids.find((value) => typeof value === 'string' && value !== '');
-  if (typeof id !== 'string') return 'has neither id nor request_id';
+  if (typeof id !== 'string') {
+    return requestId === undefined ? 'has neither id nor request_id' : 'has no id of a request';
+  }
   const usage = isObject(item['usage']) ? item['usage'] : item;
   const tokens = tokensOf(usage);
   if (tokens === undefined) return 'has no usage with token counts';
   return { id: bareId(id), givenId: id, tokens };
+}
+
+function requestIdOf(id: unknown): string | undefined {
+  return typeof id === 'string' && id.startsWith('req_') ? id : undefined;
 }
 
 function tokensOf(usage: Members): TokenSums | undefined {

@@ -52,12 +52,27 @@ export function waitText(seconds: number): string {
   return countText(count, unit);
 }
 
-/** Converts the value of an `<input type="datetime-local">`, in the viewer's zone, to ISO 8601. */
+/**
+ * Converts the value of an `<input type="datetime-local">`, in the viewer's zone, to ISO 8601.
+ *
+ * @returns a text that is not a time unchanged, so that the gateway can say what is wrong with it
+ */
 export function isoOfLocal(text: string): string {
-  return new Date(text).toISOString();
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? text : new Date(ms).toISOString();
 }
 
-/** The day after a day such as `2026-11-22`. */
+/** The last day whose year has four digits. */
+export const LAST_DAY = '9999-12-31';
+const LAST_DAY_MS = Date.parse(LAST_DAY);
+
+/**
+ * The day after a day such as `2026-11-22`.
+ *
+ * @returns a text that is not a day before the last one unchanged: an address can have any text,
+ * and the gateway says what is wrong with it
+ */
 export function dayAfter(day: string): string {
-  return utcDay(Date.parse(`${day}T00:00:00Z`) + DAY_MS);
+  const ms = Date.parse(`${day}T00:00:00Z`) + DAY_MS;
+  return ms <= LAST_DAY_MS ? utcDay(ms) : day;
 }

@@ -3,9 +3,10 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { components } from '../generated/client.js';
-import { Count, Empty, Money, Segments } from './parts.js';
+import { Count, Empty, Loaded, Money, Segments } from './parts.js';
 import { FiguresTable, StackedBars } from './plot.js';
 import type { Series } from './plot.js';
+import type { Resource } from './resource.js';
 import { formatUsd, parseUsd, roundedUsd } from './usd.js';
 
 /** One row of the gateway's sums by day and model. */
@@ -36,12 +37,33 @@ const counts = new Intl.NumberFormat();
 
 export function UsagePlot(props: {
   readonly days: readonly string[];
-  readonly sums: readonly DayModelSum[];
+  readonly of: Resource<{ readonly data: readonly DayModelSum[] }>;
+  /** The name of the usage, such as "your usage". */
+  readonly what: string;
   /** More fields beside that of the measure, such as the number of days. */
   readonly controls: ComponentChildren;
 }) {
-  const { days, sums, controls } = props;
+  const { days, of, what, controls } = props;
   const [measure, setMeasure] = useState<Measure>('spend');
+  return (
+    <div class="usage-plot">
+      <div class="row spread">
+        <Segments label="What is plotted" value={measure} options={MEASURES} onValue={setMeasure} />
+        {controls}
+      </div>
+      <Loaded of={of} what={what}>
+        {({ data }) => <Plot measure={measure} days={days} sums={data} />}
+      </Loaded>
+    </div>
+  );
+}
+
+function Plot(props: {
+  readonly measure: Measure;
+  readonly days: readonly string[];
+  readonly sums: readonly DayModelSum[];
+}) {
+  const { measure, days, sums } = props;
   const isMoney = measure === 'spend';
   const plot = {
     title: TITLES[measure],
@@ -50,21 +72,13 @@ export function UsagePlot(props: {
     show: (value: bigint) => (isMoney ? <Money usd={formatUsd(value)} /> : <Count of={value} />),
     text: (value: bigint) => (isMoney ? roundedUsd(formatUsd(value)) : counts.format(value)),
   };
-  return (
-    <div class="usage-plot">
-      <div class="row spread">
-        <Segments label="What is plotted" value={measure} options={MEASURES} onValue={setMeasure} />
-        {controls}
-      </div>
-      {plot.series.length === 0 ? (
-        <Empty>Nothing was used in these days.</Empty>
-      ) : (
-        <>
-          <StackedBars {...plot} />
-          <FiguresTable {...plot} />
-        </>
-      )}
-    </div>
+  return plot.series.length === 0 ? (
+    <Empty>Nothing was used in these days.</Empty>
+  ) : (
+    <>
+      <StackedBars {...plot} />
+      <FiguresTable {...plot} />
+    </>
   );
 }
 

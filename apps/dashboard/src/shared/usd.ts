@@ -24,10 +24,21 @@ export function sumUsd(amounts: readonly string[]): string {
   return formatUsd(amounts.reduce((sum, text) => sum + parseUsd(text), 0n));
 }
 
+/** A comma may only separate thousands, because many people write 7.5 as `7,50`. */
+const TYPED = /^-?(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?$/;
+
 /** @returns the amount as typed by a person, without spaces and separators, if it is one. */
 export function readTypedUsd(text: string): string | undefined {
-  const plain = text.trim().replace(/^\$/, '').replaceAll(',', '');
-  return AMOUNT.test(plain) ? formatUsd(parseUsd(plain)) : undefined;
+  const typed = text.trim().replace(/^\$/, '');
+  const plain = typed.replaceAll(',', '');
+  return TYPED.test(typed) && AMOUNT.test(plain) ? formatUsd(parseUsd(plain)) : undefined;
+}
+
+/** @returns how to write decimals, if the text has a comma and is not an amount */
+export function commaProblem(text: string): string | undefined {
+  return text.includes(',') && readTypedUsd(text) === undefined
+    ? 'Write decimals with a point, such as 7.50. Commas only separate thousands.'
+    : undefined;
 }
 
 const SHOWN_DECIMALS = 4;

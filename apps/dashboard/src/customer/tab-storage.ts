@@ -1,0 +1,23 @@
+/** The storage of this tab. If the browser blocks site data, it throws, and nothing is kept. */
+
+export function readKept(name: string): string | undefined {
+  try {
+    return sessionStorage.getItem(name) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * @param text - `undefined` removes what was kept.
+ * @returns whether the tab has the text now
+ */
+export function keep(name: string, text: string | undefined): boolean {
+  try {
+    if (text === undefined) sessionStorage.removeItem(name);
+    else sessionStorage.setItem(name, text);
+    return text !== undefined;
+  } catch {
+    return false;
+  }
+}

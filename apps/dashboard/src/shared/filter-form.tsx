@@ -1,0 +1,77 @@
+/** Filters of a list. They are kept in the address, so that a view can be shared. */
+
+import { useEffect, useState } from 'preact/hooks';
+import { Choice, TextField, optionOf } from './parts.js';
+import { changeQuery, route } from './router.js';
+
+interface Field<Name extends string> {
+  /** The name of the filter in the address. */
+  readonly name: Name;
+  readonly label: string;
+  readonly type?: 'date';
+}
+
+type Option = readonly [value: string, label: string];
+
+/**
+ * The fields take effect when the form is submitted. Otherwise each letter and each digit of a date
+ * would cause a request.
+ *
+ * @param props.kinds - The options of the filter `kind`, which takes effect at once.
+ */
+export function FilterForm<Name extends string>(props: {
+  readonly fields: readonly Field<Name>[];
+  readonly button: string;
+  readonly kinds?: readonly [Option, ...Option[]];
+}) {
+  const { fields, button, kinds } = props;
+  const { query } = route.value;
+  const given = textsOf(fields, (name) => query[name] ?? '');
+  const [texts, setTexts] = useState(given);
+  // The address also changes when the person goes back or follows a link.
+  useEffect(() => {
+    setTexts(given);
+  }, [JSON.stringify(given)]);
+  const apply = (more?: { readonly kind: string }) => {
+    changeQuery({ ...textsOf(fields, (name) => texts[name].trim()), ...more });
+  };
+  return (
+    <form
+      class="row no-print"
+      onSubmit={(event) => {
+        event.preventDefault();
+        apply();
+      }}
+    >
+      {kinds !== undefined && (
+        <Choice
+          label="Show"
+          value={optionOf(kinds, query['kind'])}
+          options={kinds}
+          onValue={(kind) => {
+            apply({ kind });
+          }}
+        />
+      )}
+      {fields.map(({ name, label, type }) => (
+        <TextField
+          key={name}
+          label={label}
+          type={type ?? 'text'}
+          value={texts[name]}
+          onValue={(value) => {
+            setTexts({ ...texts, [name]: value });
+          }}
+        />
+      ))}
+      <button type="submit">{button}</button>
+    </form>
+  );
+}
+
+function textsOf<Name extends string>(
+  fields: readonly Field<Name>[],
+  textOf: (name: Name) => string,
+): Readonly<Record<Name, string>> {
+  return Object.fromEntries(fields.map(({ name }) => [name, textOf(name)])) as Record<Name, string>;
+}
