@@ -23,7 +23,7 @@ import { allowHeader, methodNotAllowed } from './no-endpoint.js';
 import { CONSOLE_PAGE } from './pages/addresses.js';
 import type { PageFiles } from './pages/page-files.js';
 import { redirectBrowsers, servePage } from './pages/serve-page.js';
-import { sendRefusal, storeUnavailable, unauthorized } from './refusal.js';
+import { badRequest, sendRefusal, storeUnavailable, unauthorized } from './refusal.js';
 import type { Refusal } from './refusal.js';
 import { newRequestId } from './request-id.js';
 import type { Reloader } from './settings/reloader.js';
@@ -31,6 +31,7 @@ import type { Settings } from './settings/settings.js';
 import { OPEN_METRICS_TYPE, wantsOpenMetrics } from './telemetry/open-metrics.js';
 import { settingsRoutes } from './settings/settings-routes.js';
 import { livenessRoute, readinessRoute } from './routes/health.js';
+import { refusalOfType } from './routes/json-body.js';
 import { openApiRoute } from './routes/openapi.js';
 import type { Activity } from './activity.js';
 
@@ -47,7 +48,8 @@ export interface AdminServices extends Omit<OperationContext, 'by'>, SessionServ
   readonly log: Logger;
 }
 
-const MAX_BODY = '64kb';
+/** A batch of 200 lost charges has up to 200 KB: see `WITNESS_BATCH`. */
+const MAX_BODY = '256kb';
 
 export function createAdminApp(services: AdminServices): Express {
   const app = express();
@@ -76,6 +78,7 @@ export function createAdminApp(services: AdminServices): Express {
   app.use(
     '/admin',
     requireAdmin(services, refuse),
+    requireJson,
     inviteToSend,
     express.json({ limit: MAX_BODY }),
   );
@@ -197,6 +200,12 @@ function idempotencyKeyOf(
   return isRepeatable(name) && typeof header === 'string' ? { idempotency_key: header } : {};
 }
 
+const requireJson: RequestHandler = (req, res, next) => {
+  const refusal = refusalOfType(req);
+  if (refusal === undefined) next();
+  else refuse(res, refusal);
+};
+
 const inviteToSend: RequestHandler = (req, res, next) => {
   inviteBody(req, res);
   next();
@@ -209,11 +218,13 @@ function failed(log: Logger): ErrorRequestHandler {
     } else if (error instanceof StoreUnavailableError) {
       log.warn({ fault: error.message }, 'admin request failed');
       refuse(res, storeUnavailable(error));
+    } else if (error instanceof URIError) {
+      refuse(res, badRequest('path: cannot be decoded'));
     } else if (isBodyError(error)) {
       refuse(res, {
         status: error.status,
         type: 'invalid_request_error',
-        message: 'body: must be a JSON object of at most 64 KB',
+        message: 'body: must be a JSON object of at most 256 KB',
       });
     } else {
       log.error({ err: error }, 'admin request crashed');

@@ -33,7 +33,8 @@ export function findToken(
   tokens: readonly AdminToken[],
   presented: string | undefined,
 ): AdminToken | undefined {
-  if (presented === undefined) return undefined;
+  // No token is empty, so an empty one must not match even if a configured one were.
+  if (presented === undefined || presented === '') return undefined;
   const digest = digestOf(presented);
   let found: AdminToken | undefined;
   for (const known of tokens) {

@@ -44,7 +44,8 @@ export async function admitKey(
   services: Pick<Services, 'store' | 'limiter'>,
 ): Promise<KeyAdmission> {
   const { subject, limits } = limitsOf(key, work);
-  const admission = await services.limiter.admit(subject, limits);
+  const admission = await admitWithin(subject, limits, services);
+  if (admission.outcome === 'refused') return admission;
   if (admission.outcome === 'denied') {
     const what =
       admission.limit === 'concurrency'
@@ -61,6 +62,19 @@ export async function admitKey(
   } catch (error) {
     admission.lease.release();
     throw error;
+  }
+}
+
+/** Between processes, the limits are counted by the process that keeps the ledger. */
+async function admitWithin(
+  subject: string,
+  limits: KeyRecord['limits'],
+  { limiter }: Pick<Services, 'limiter'>,
+) {
+  try {
+    return await limiter.admit(subject, limits);
+  } catch (error) {
+    return unavailable(error);
   }
 }
 

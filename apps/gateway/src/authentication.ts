@@ -41,16 +41,29 @@ export async function authenticate(
   try {
     const key = await services.store.findKeyByCredential(presented.credential);
     if (key !== undefined && key.state !== 'revoked') return { outcome: 'authenticated', key };
+    const guesses = await services.limiter.record(
+      `unknown-key:${addressGroup(req.ip)}`,
+      UNKNOWN_KEY_POLICY,
+    );
+    if (guesses.outcome === 'allowed') return refused(UNKNOWN_KEY);
+    return refused(rateLimited('too many requests with unknown API keys', guesses.retryAfterMs));
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     return refused(storeUnavailable(error));
   }
-  const guesses = await services.limiter.record(
-    `unknown-key:${addressGroup(req.ip)}`,
-    UNKNOWN_KEY_POLICY,
-  );
-  if (guesses.outcome === 'allowed') return refused(UNKNOWN_KEY);
-  return refused(rateLimited('too many requests with unknown API keys', guesses.retryAfterMs));
+}
+
+/**
+ * The key of a request as it was in the last minute, if it was found then. {@link authenticate} has
+ * to find it again before the request is served.
+ */
+export function recallKey(
+  req: Request,
+  { store }: Pick<Services, 'store'>,
+  accepted: AcceptedCredential,
+): KeyRecord | undefined {
+  const presented = readCredential(req.headers, accepted);
+  return presented.outcome === 'presented' ? store.recallKey(presented.credential) : undefined;
 }
 
 async function authenticateLink(

@@ -4,17 +4,33 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { ConfigError } from './config.js';
 import { errorCode } from './error-code.js';
 
 const PRIVATE_FILE = 0o600;
 const PRIVATE_DIR = 0o700;
+/** As for secrets in variables. A shorter file was cut off, or emptied by mistake. */
+const MIN_SECRET_LENGTH = 16;
 
 export interface DataDir {
   /** Where the embedded ledger keeps its files. */
   readonly path: string;
-  /** Reads the secret of this name. On first use, creates it. */
+  /**
+   * Reads the secret of this name. On first use, creates it.
+   *
+   * @throws {ConfigError} if its file has too few characters, for example none
+   */
   secret(name: 'key-pepper' | 'admin-token'): string;
   readDemoKey(): string | undefined;
   writeDemoKey(credential: string): void;
@@ -33,22 +49,49 @@ export function openDataDir(path: string): DataDir {
     }
   }
 
+  /**
+   * The file appears under its name only when it is complete and on disk, so that a crash leaves no
+   * empty one.
+   */
+  function create(name: string): string {
+    const made = randomBytes(32).toString('base64url');
+    const draft = file(`${name}.${randomBytes(6).toString('hex')}`);
+    try {
+      writeFileSync(draft, `${made}\n`, { mode: PRIVATE_FILE, flag: 'wx', flush: true });
+      linkSync(draft, file(name));
+      syncDir(path);
+      return made;
+    } catch (error) {
+      // Two processes started at once, and the other one was first.
+      if (errorCode(error) !== 'EEXIST') throw error;
+      return read(name) ?? '';
+    } finally {
+      rmSync(draft, { force: true });
+    }
+  }
+
   return {
     path,
     secret(name) {
-      try {
-        // Exclusive: if two processes start at once, one creates the file and the other reads it.
-        const made = randomBytes(32).toString('base64url');
-        writeFileSync(file(name), `${made}\n`, { mode: PRIVATE_FILE, flag: 'wx' });
-        return made;
-      } catch (error) {
-        if (errorCode(error) !== 'EEXIST') throw error;
-        return read(name) ?? '';
-      }
+      const secret = read(name) ?? create(name);
+      if (secret.length >= MIN_SECRET_LENGTH) return secret;
+      throw new ConfigError([
+        `${file(name)}: must have at least ${String(MIN_SECRET_LENGTH)} characters: restore it from a backup`,
+      ]);
     },
-    readDemoKey: () => read('demo-key'),
+    readDemoKey: () => read('demo-key') || undefined,
     writeDemoKey(credential) {
       writeFileSync(file('demo-key'), `${credential}\n`, { mode: PRIVATE_FILE });
     },
   };
+}
+
+/** Makes a new name in this directory durable. */
+function syncDir(path: string): void {
+  const dir = openSync(path, 'r');
+  try {
+    fsyncSync(dir);
+  } finally {
+    closeSync(dir);
+  }
 }

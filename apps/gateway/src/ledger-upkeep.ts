@@ -20,23 +20,31 @@ export interface LedgerUpkeep {
  * Reads the ledger's summary at once. Then, every minute, it seals new entries, rolls up the sums
  * of past hours, lets credit expire and reads the summary again. It logs the end of the hash chain.
  * If that log is kept elsewhere, it proves later that no sealed entry was changed.
+ *
+ * A step that fails is logged, and the others run all the same. A minute is skipped while the steps
+ * of an earlier one run.
  */
 export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkeep {
   let last: SealHead | undefined;
   let summary: LedgerSummary | undefined;
   let all = true;
-  let running = attempt(summarize);
+  let isStopped = false;
+  let running: Promise<void> | undefined = run([['summarize', summarize]]);
 
-  async function tidy(): Promise<void> {
+  const everyMinute: readonly Step[] = [
+    ['seal', seal],
+    ['roll up', () => store.rollUpUsage()],
+    ['expire', () => store.expire({ keysWithinMs: EXPIRY_NOTICE_MS })],
+    ['summarize', summarize],
+  ];
+
+  async function seal(): Promise<void> {
     const head = await store.sealEntries({ all });
     all = false;
     if (head !== undefined && head.block !== last?.block) {
       log.info({ block: head.block.toString(), hash: head.hash }, 'ledger sealed');
     }
     last = head;
-    await store.rollUpUsage();
-    await store.expire({ keysWithinMs: EXPIRY_NOTICE_MS });
-    await summarize();
   }
 
   async function summarize(): Promise<void> {
@@ -46,19 +54,23 @@ export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkee
     if (holds > known) log.error({ holds }, 'holds without a charge');
   }
 
-  async function attempt(work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      // After an outage the next run succeeds. If the ledger cannot be sealed, `ledger audit`
-      // reports the reason.
-      const reason = error instanceof Error ? error.message : String(error);
-      log.warn({ reason }, 'ledger upkeep failed');
+  async function run(steps: readonly Step[]): Promise<void> {
+    for (const [step, work] of steps) {
+      if (isStopped) break;
+      try {
+        await work();
+      } catch (error) {
+        // After an outage the next run succeeds. If the ledger cannot be sealed, `ledger audit`
+        // reports the reason.
+        const reason = error instanceof Error ? error.message : String(error);
+        log.warn({ step, reason }, 'ledger upkeep failed');
+      }
     }
+    running = undefined;
   }
 
   const timer = setInterval(() => {
-    running = running.then(() => attempt(tidy));
+    running ??= run(everyMinute);
   }, PERIOD_MS).unref();
 
   return {
@@ -66,8 +78,11 @@ export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkee
       return summary;
     },
     async stop() {
+      isStopped = true;
       clearInterval(timer);
       await running;
     },
   };
 }
+
+type Step = readonly [name: string, work: () => Promise<unknown>];

@@ -58,6 +58,7 @@ export const FORWARDED = [
 export type RequestLedger = Pick<
   BalanceStore,
   | 'findKeyByCredential'
+  | 'recallKey'
   | 'getKey'
   | 'readStanding'
   | 'placeHold'

@@ -24,6 +24,7 @@ import { createReloader } from './settings/reloader.js';
 import type { Reloader, SettingsReport } from './settings/reloader.js';
 import { readPriceTable, readSettings } from './settings/settings.js';
 import type { Settings, SettingsDefaults } from './settings/settings.js';
+import { readUpstreams } from './settings/upstreams-file.js';
 import { addSettingsMetrics } from './telemetry/settings-metrics.js';
 import { startNotifications } from './notifications/notifications.js';
 import { loadPage } from './pages/page-files.js';
@@ -79,11 +80,27 @@ export async function openSharedParts(
 ): Promise<SharedParts> {
   const memory = memoryProblem(config, memoryLimit());
   if (memory !== undefined) log.warn(memory);
-  // Checks the price table before the ledger is opened. All settings are read below, once the
-  // simulator's address is known.
+  // Checks the files before the ledger is opened. All settings are read below, once the simulator's
+  // address is known.
   readPriceTable(config.priceTablePath);
+  if (config.upstreamsPath !== undefined) readUpstreams(config.upstreamsPath);
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;
   const store = await openStoreWhenReachable(config, dataDir, log);
+  try {
+    return await openPartsOf({ store, dataDir }, config, log, registry);
+  } catch (error) {
+    // Otherwise its connections would keep this process alive.
+    await store.close();
+    throw error;
+  }
+}
+
+async function openPartsOf(
+  { store, dataDir }: Pick<SharedParts, 'store' | 'dataDir'>,
+  config: Config,
+  log: Log['log'],
+  registry: Registry,
+): Promise<SharedParts> {
   const simulator =
     config.upstream === undefined && config.upstreamsPath === undefined
       ? await startUpstreamSimulator({ apiKey: SIMULATOR_KEY })

@@ -4,6 +4,7 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { settlement } from '@gateway/balance-store/testing';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { postChat, postMessages, startTestGateway, userMessage, MODEL } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
@@ -306,6 +307,28 @@ describe('sums of usage', () => {
   });
 });
 
+describe('sums of usage', () => {
+  it('are refused if there are too many for one response', async () => {
+    const { id: keyId, apiKey } = await gateway.createKey();
+    const charges = Array.from({ length: 10_001 }, (_, index) =>
+      settlement(keyId, { model: `model-${String(index)}`, usage: {} }),
+    );
+    const { store } = gateway.running;
+    await Promise.all(charges.map((charge) => store.settle(charge, { deadlineMs: 60_000 })));
+    const summary = await dashboard(apiKey, 'usage/summary?by=model');
+    expect(summary.status).toBe(400);
+    expect(summary.json.error).toMatchObject({ param: 'from' });
+    expect((await dashboard(apiKey, 'usage/summary?by=day')).status).toBe(200);
+
+    const range = { from: '2000-01-01T00:00:00Z', until: '2200-01-01T00:00:00Z', key_id: keyId };
+    await expect(gateway.call('listUsage', { ...range, by: 'model' })).rejects.toThrow(
+      'from: covers more than 10000 sums',
+    );
+    const top = await gateway.call('listUsage', { ...range, by: 'model', sort: 'tokens', top: 3 });
+    expect(top.data).toHaveLength(3);
+  });
+});
+
 describe('a key that may manage its account', () => {
   it('manages the keys of that account, and of no other', async () => {
     const accountId = await newAccount('10');
@@ -361,6 +384,53 @@ describe('a key that may manage its account', () => {
     expect((await dashboard(stranger.apiKey, 'keys')).status).toBe(403);
     const { data: trail } = await gateway.call('listTrail', { account_id: accountId, limit: 1 });
     expect(trail).toMatchObject([{ actor: manager.id, action: 'key.rotate', key_id: id }]);
+  });
+
+  it('names only models that it may use itself, and does not resume a revoked key', async () => {
+    const accountId = await newAccount('10');
+    const manager = await newKey(accountId, { scope: 'manage', models: ['claude-haiku-4-5'] });
+    const post = (path: string, body: object) =>
+      dashboard(manager.apiKey, path, { method: 'POST', body: JSON.stringify(body) });
+    for (const models of [['claude-opus-5'], ['claude-haiku-4-5', 'claude-opus-5']]) {
+      const refused = await post('keys', { name: 'x', models });
+      expect([refused.status, refused.json.error.param]).toEqual([400, 'models']);
+    }
+    const { json } = await post('keys', { name: 'x', models: ['claude-haiku-4-5'] });
+    expect((await post(`keys/${json.id}/revoke`, {})).json.state).toBe('revoked');
+    expect((await post(`keys/${json.id}/resume`, {})).status).toBe(409);
+  });
+
+  it('creates a key while fewer than 100 are not revoked', async () => {
+    const accountId = await newAccount('10');
+    const manager = await newKey(accountId, { scope: 'manage' });
+    const [first] = await Promise.all(Array.from({ length: 99 }, () => newKey(accountId)));
+    const create = () =>
+      dashboard(manager.apiKey, 'keys', { method: 'POST', body: '{"name":"one more"}' });
+    expect((await create()).json.error.param).toBe('keys');
+    await gateway.call('revokeKey', { key_id: first?.id ?? '' });
+    expect((await create()).status).toBe(200);
+  });
+
+  it('and its only key is the only one that is not revoked', async () => {
+    const accountId = await newAccount('10');
+    const [key, other] = [await newKey(accountId), await newKey(accountId)];
+    const read = async () => (await dashboard(key.apiKey, 'statement?month=2026-01')).status;
+    expect(await read()).toBe(403);
+    await gateway.call('revokeKey', { key_id: other.id });
+    expect(await read()).toBe(200);
+  });
+
+  it('and every other key is refused a body whose type is not JSON', async () => {
+    const manager = await newKey(await newAccount('10'), { scope: 'manage' });
+    const { id } = await newKey(await newAccount('10'));
+    for (const path of ['keys', `keys/${id}/rotate`, 'links', 'promo-codes']) {
+      const sent = await dashboard(manager.apiKey, path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: '{"grace_seconds":3600}',
+      });
+      expect([path, sent.status]).toEqual([path, 415]);
+    }
   });
 });
 

@@ -1,5 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { WITNESS_BATCH } from '../src/operations/ledger.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { connectTo, disconnectAll, headOf } from './support/raw-client.js';
@@ -247,6 +248,45 @@ describe('the admin API', () => {
     expect(ledger.data).toMatchObject([{ amount_usd: '2' }, { amount_usd: '1' }]);
     expect(ledger.data).toHaveLength(2);
     expect((await gateway.call('showKey', { key_id: other.id })).balance_usd).toBe('1');
+  });
+
+  it('refuses a body whose type is not JSON, and a path that cannot be decoded', async () => {
+    const { id } = await gateway.createKey();
+    const typed = await fetch(`${gateway.adminUrl}/admin/keys/${id}/rotate`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${ADMIN_TOKEN}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: '{"grace_seconds":3600}',
+    });
+    expect(typed.status).toBe(415);
+    expect((await typed.json()).error.message).toMatch(/^content-type: /);
+    const undecodable = await admin('GET', '/admin/keys/%E0%A4%A');
+    expect(undecodable.status).toBe(400);
+    expect((await undecodable.json()).error.message).toMatch(/^path: /);
+  });
+
+  it('takes a full batch of lost charges with all members', async () => {
+    const { id } = await gateway.createKey({ balance_usd: '1' });
+    const charges = Array.from({ length: WITNESS_BATCH }, (_, n) => ({
+      request_id: `req_019ab3f2c4d5e6f7a8b9c0d1e2f3a4b5_${String(n)}`,
+      key_id: id,
+      model: 'claude-sonnet-4-6',
+      input_tokens: 1,
+      output_tokens: 1,
+      cache_read_input_tokens: 0,
+      cache_creation_input_tokens: 0,
+      cache_creation_1h_input_tokens: 0,
+      at: new Date().toISOString(),
+      endpoint: 'messages',
+      streamed: true,
+      upstream_account: 'the-first-account-of-the-upstream',
+      charge_usd: '0.000018',
+      written_off_usd: '0',
+    }));
+    const booked = await admin('POST', '/admin/ledger/recharge', { body: { charges } });
+    expect(await booked.json()).toMatchObject({ booked: WITNESS_BATCH, refused: [] });
   });
 
   it('serves metrics and health without a token', async () => {

@@ -79,6 +79,21 @@ describe('the charge bound', () => {
     });
   });
 
+  it.each([
+    ['type', '"source":{"type":"text","type":"url","url":"https://example.com/a.pdf"}'],
+    [
+      'source',
+      '"source":{"type":"text"},"cache_control":{"type":"ephemeral"},"source":{"type":"url"}',
+    ],
+  ])('counts a whole context window for a document with a repeated %s', (_what, source) => {
+    const written = JSON.stringify(request([{ type: 'document', source: 'here' }]));
+    const repeated = Buffer.from(written.replace('"source":"here"', () => source));
+    expect(boundOf(repeated)).toMatchObject({
+      outcome: 'prepared',
+      chargeBound: BigInt(price.contextWindow) * 375_000_000n,
+    });
+  });
+
   it('counts bytes for documents of plain text', () => {
     const plain = {
       type: 'document',

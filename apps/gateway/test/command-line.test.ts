@@ -196,4 +196,22 @@ describe('a refusal', () => {
     const { err } = await cli('keys', 'link', data[0]!.id, '--days', '367');
     expect(err).toMatch(/^gateway: expires_in_seconds: /);
   });
+
+  it('exits with 3 if the admin API cannot be reached, or with 2 if `reconcile` may not use it', async () => {
+    const unreachable = { ADMIN_URL: 'http://127.0.0.1:1', ADMIN_TOKEN };
+    const range = ['--from', '2026-11-01', '--until', '2026-11-02'];
+    for (const command of [
+      ['keys', 'list'],
+      ['ledger', 'audit'],
+      ['reconcile', ...range],
+    ]) {
+      expect(await gatewayCommand(command, unreachable)).toEqual({
+        code: 3,
+        out: '',
+        err: expect.stringMatching(/^gateway: ADMIN_URL: cannot be reached \(ECONNREFUSED\)\n$/),
+      });
+    }
+    const stranger = { ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN: 'x'.repeat(20) };
+    expect(await gatewayCommand(['reconcile', ...range], stranger)).toMatchObject({ code: 2 });
+  });
 });

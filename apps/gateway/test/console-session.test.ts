@@ -162,6 +162,7 @@ describe('a session', () => {
     const response = await ask('/console/session', init);
     expect(response.status).toBe(204);
     expect(response.headers.getSetCookie()).toEqual([
+      '__Host-console=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict; Secure',
       'console=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict',
     ]);
     const forged = await ask('/console/session', {
@@ -169,6 +170,18 @@ describe('a session', () => {
       headers: { cookie: adminCookie, 'sec-fetch-site': 'cross-site' },
     });
     expect([forged.status, forged.headers.getSetCookie()]).toEqual([403, []]);
+  });
+
+  it.each(['__Host-console', 'console'])('keeps its name when it is renewed: %s', async (name) => {
+    const token: AdminToken = { name: 'admin', right: 'all', token: ADMIN_TOKEN };
+    const seenAt = Date.now() - 120_000;
+    const cookie = `${name}=${writeSession({ token, startedAt: seenAt, seenAt })}`;
+    // A GET has no Origin, and a proxy may have changed its Host to this address.
+    const response = await ask('/console/session', { headers: { cookie } });
+    expect(response.status).toBe(200);
+    expect(response.headers.getSetCookie()).toEqual([
+      expect.stringMatching(new RegExp(`^${name}=[\\w.-]+; Path=/; `)),
+    ]);
   });
 
   it('that is missing or was changed is refused', async () => {

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { LOSS_REASONS } from '../src/relay/settle-charge.js';
+import { addGauge, createRegistry } from '../src/telemetry/registry.js';
 import { MODEL, postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';
@@ -75,4 +76,17 @@ it('requests are counted in series that exist before the first request', async (
   });
   expect(await readMetric(gateway, 'gateway_upstream_account_refused_total')).toBe(1);
   expect(await readMetric(gateway, 'gateway_upstream_responses_total{status="401"}')).toBe(1);
+});
+
+it('a gauge has no sample while its figure is unknown', async () => {
+  const registry = createRegistry();
+  let figure: number | undefined;
+  addGauge(registry, 'conflicts', 'Conflicts', () => figure);
+  const samples = async () =>
+    (await registry.metrics()).split('\n').filter((line) => line.startsWith('conflicts'));
+  expect(await samples()).toEqual([]);
+  figure = 3;
+  expect(await samples()).toEqual(['conflicts 3']);
+  figure = undefined;
+  expect(await samples()).toEqual([]);
 });

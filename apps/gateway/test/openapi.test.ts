@@ -284,6 +284,8 @@ describe('what the gateway answers', () => {
       from: new Date(Date.now() - 60_000).toISOString(),
       until: new Date(Date.now() + 60_000).toISOString(),
     });
+    await call('showAutoTopUp', { account_id });
+    await call('cancelAutoTopUp', { account_id });
     await call('createPromoCode', { code: 'WELCOME-2026', amount_usd: '1', max_redemptions: 9 });
     await call('listPromoCodes', {});
     await call('rechargeUsages', {

@@ -124,6 +124,58 @@ describePayments((bench) => {
       expect(json.data).toMatchObject([{ state: 'pending' }]);
     });
 
+    it('charges nothing after a refund, a dispute or the erasure of the account', async () => {
+      const before = intents();
+      for (const [code, takeBack] of [
+        ['refund', (reference: string) => bench.stripe.refund(reference, 2_000)],
+        ['chargeback', (reference: string) => bench.stripe.openDispute(reference)],
+      ] as const) {
+        const saver = await newSaver();
+        const { checkoutId } = await bench.start(saver.apiKey, '20');
+        let reference = '';
+        await deliverAll(eventsOf(() => (reference = bench.stripe.pay(checkoutId))));
+        const events = eventsOf(() => takeBack(reference));
+        await deliverAll(events);
+        await run();
+        expect(await balanceOf(saver.accountId)).toBe('0');
+        const stopped = await dashboard(saver.apiKey, 'auto-top-up');
+        expect(stopped.json).toMatchObject({ state: 'stopped', stopped_code: code });
+        // A notification that is repeated does not stop an order that was placed again.
+        await put(saver.apiKey, order);
+        await deliverAll(events);
+        expect((await dashboard(saver.apiKey, 'auto-top-up')).json.state).toBe('on');
+        await bench.gateway.call('eraseAccount', { account_id: saver.accountId });
+        await run();
+        expect((await dashboard(saver.apiKey, 'auto-top-up')).json.state).toBe('off');
+        expect(await balanceOf(saver.accountId)).toBe('0');
+      }
+      expect(intents()).toBe(before);
+    });
+
+    it('charges nothing while the account has no usable key, and again once it has one', async () => {
+      const saver = await newSaver('1');
+      await bench.gateway.call('suspendKey', { key_id: saver.id });
+      await run();
+      expect(await balanceOf(saver.accountId)).toBe('1');
+      await bench.gateway.call('resumeKey', { key_id: saver.id });
+      await run();
+      expect(await balanceOf(saver.accountId)).toBe('26');
+    });
+
+    it('is shown and canceled by an operator, also when all keys are revoked', async () => {
+      const saver = await newSaver('1');
+      const { id, accountId: account_id } = saver;
+      await bench.gateway.call('revokeKey', { key_id: id });
+      expect(await bench.gateway.call('showAutoTopUp', { account_id })).toMatchObject({
+        state: 'on',
+        amount_usd: '25',
+      });
+      const ended = await bench.gateway.call('cancelAutoTopUp', { account_id });
+      expect(ended).toMatchObject({ state: 'off' });
+      const { data } = (await payments().autoTopUp.find(account_id))!;
+      expect([data.customer_id, data.method_id]).toEqual([null, null]);
+    });
+
     it('ends when the customer cancels it, and an invalid order is refused, naming the field', async () => {
       const saver = await newSaver('1');
       const ended = await dashboard(saver.apiKey, 'auto-top-up', { method: 'DELETE' });
@@ -140,6 +192,16 @@ describePayments((bench) => {
         const refused = await put(saver.apiKey, { ...order, ...change });
         expect([refused.status, refused.json.error.param]).toEqual([400, field]);
       }
+    });
+
+    it('can be changed after it was read many times in a minute', async () => {
+      const { apiKey } = await newCustomer();
+      const headers = { 'x-forwarded-for': '192.0.2.9' };
+      for (let n = 0; n < 21; n += 1) {
+        expect((await dashboard(apiKey, 'auto-top-up', { headers })).status).toBe(200);
+      }
+      const ended = await dashboard(apiKey, 'auto-top-up', { method: 'DELETE', headers });
+      expect(ended.status).toBe(200);
     });
 
     it('of a shared account is allowed only to a key that may manage it', async () => {

@@ -50,6 +50,26 @@ describePayments((bench) => {
       ]);
     });
 
+    it('whose refund fails is not reported as refunded; the trail names who refunded it', async () => {
+      const payer = await newPayer();
+      await deliverAll(payer.events);
+      const input = { payment_id: payer.paymentId, refund_id: 'f1', amount_usd: '5' };
+      const { id } = await bench.gateway.call('refundPayment', input);
+      const { data } = await bench.gateway.call('listTrail', { account_id: payer.accountId });
+      expect(data.filter(({ action }) => action === 'payment.refund')).toMatchObject([
+        { actor: 'admin', details: { payment_id: payer.paymentId, provider_refund_id: id } },
+      ]);
+      bench.stripe.failRefund(id);
+      for (let n = 0; n < 2; n += 1) {
+        await expect(bench.gateway.call('refundPayment', input)).rejects.toThrow(
+          /^refund_id: the refund with this id failed/,
+        );
+      }
+      expect(await balanceOf(payer.accountId)).toBe('20');
+      const other = await bench.gateway.call('refundPayment', { ...input, refund_id: 'f2' });
+      expect(other).toMatchObject({ payment: { taken_back_usd: '5', refundable_usd: '15' } });
+    });
+
     it('counts as spent before newer payments', async () => {
       const payer = await newPayer('10');
       await deliverAll(payer.events);

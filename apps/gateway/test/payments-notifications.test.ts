@@ -3,6 +3,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseUsd } from '@gateway/billing';
 import { CENT, describePayments } from './support/payments.js';
+import { connectTo, disconnectAll } from './support/raw-client.js';
+import { until } from './support/until.js';
 
 describePayments((bench) => {
   const { deliver, eventsOf, deliverAll, newPayer, balanceOf, notifiedOf } = bench;
@@ -36,6 +38,32 @@ describePayments((bench) => {
         ]);
       }
       expect((await bench.gateway.call('auditLedger', {})).is_sound).toBe(true);
+    });
+
+    it('of a failed or unbooked payment send no event again after the first one was deleted', async () => {
+      const payer = await bench.newCustomer();
+      const { checkoutId } = await bench.start(payer.apiKey);
+      const failed = eventsOf(() => bench.stripe.pay(checkoutId, { delayed: true })).concat(
+        eventsOf(() => bench.stripe.settleDelayed(checkoutId, 'failed')),
+      );
+      const { events } = await newPayer();
+      const euros = events.map((event) => ({
+        ...event,
+        data: { object: { ...event.data.object, currency: 'eur' } },
+      }));
+      const alarms = async () => {
+        const { data } = await bench.gateway.call('listEvents', { limit: 1_000 });
+        const types = data.map(({ type }) => type);
+        return types.filter((type) => ['payment.failed', 'payment.unbooked'].includes(type));
+      };
+      await deliverAll([...failed, ...euros]);
+      expect(new Set(await alarms())).toEqual(new Set(['payment.failed', 'payment.unbooked']));
+      const later = new Date(Date.now() + 3_600_000);
+      const { store } = bench.gateway.running;
+      while ((await store.pruneEvents({ finishedBefore: later, giveUpBefore: later })) > 0);
+      expect(await alarms()).toEqual([]);
+      await deliverAll([...failed, ...euros]);
+      expect(await alarms()).toEqual([]);
     });
 
     it('that are forged, stale, truncated or changed are refused: 0 of 1,000 are accepted', async () => {
@@ -85,6 +113,24 @@ describePayments((bench) => {
       const body = 'x'.repeat(300_000);
       expect((await fetch(url, { method: 'POST', body, headers })).status).toBe(413);
       expect((await fetch(url)).status).toBe(405);
+    });
+
+    it('are accepted while a stranger sends many others slowly', async () => {
+      const payer = await newPayer();
+      const slow = Array.from({ length: 100 }, () => {
+        const client = connectTo(bench.gateway);
+        client.send(
+          'POST /webhooks/stripe HTTP/1.1\r\nhost: gateway\r\nx-forwarded-for: 192.0.2.7\r\n' +
+            'stripe-signature: t=1,v1=x\r\ncontent-length: 100\r\n\r\n{',
+        );
+        return client;
+      });
+      // All but a few are refused at once. The few wait for the rest of their bodies.
+      const answered = () => slow.filter((client) => client.received().includes(' 503 ')).length;
+      await until(() => answered() >= 36);
+      await deliverAll(payer.events);
+      expect(await balanceOf(payer.accountId)).toBe('20');
+      disconnectAll();
     });
 
     it('that differ from the payment that was started credit nothing and raise an alarm', async () => {

@@ -149,3 +149,25 @@ function plain(preparation: Preparation): unknown {
   const { body, ...rest } = preparation;
   return { ...rest, body: Buffer.from(body).toString() };
 }
+
+describe('a translated request', () => {
+  it('is refused if arguments of past calls nest it deeper than the charge scan reads', () => {
+    const nested = (levels: number) => `{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+    const chat = (levels: number) => ({
+      model: MODEL,
+      messages: [
+        { role: 'user', content: 'Go' },
+        {
+          role: 'assistant',
+          tool_calls: [{ id: 'c', function: { name: 'f', arguments: nested(levels) } }],
+        },
+        { role: 'tool', tool_call_id: 'c', content: 'ok' },
+      ],
+    });
+    const prepare = createPreparer(RULES);
+    const outcomeOf = (levels: number) =>
+      prepare(jobOf('chat.completions', chat(levels)), NO_LIMITS);
+    expect(outcomeOf(190).outcome).toBe('prepared');
+    expect(outcomeOf(199)).toMatchObject({ outcome: 'refused', refusal: { status: 400 } });
+  });
+});

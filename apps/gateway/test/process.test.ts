@@ -124,6 +124,7 @@ describe('gateway serve', () => {
     expect(first.output()).toContain(`Demo key:  ${first.key}`);
     expect(first.output()).toContain(`curl -s ${first.url}/v1/messages`);
     expect(first.output()).toContain(`curl -s ${first.url}/v1/chat/completions`);
+    expect(first.output()).toContain(`curl -s ${first.url}/v1/responses`);
     expect(statSync(join(dataDir, 'demo', 'demo-key')).mode & 0o077).toBe(0);
 
     const plain = await postMessages(first, first.key, userMessage('Hello'));
@@ -153,6 +154,28 @@ describe('gateway serve', () => {
     expect(entries.data[0]).toMatchObject({ streamed: true, endpoint: 'chat.completions' });
     second.child.kill('SIGTERM');
     await once(second.child, 'exit');
+  });
+
+  it('credits a demo key although the first start was killed, and does not print it once it is revoked', async () => {
+    const folder = join(dataDir, 'killed');
+    const simulated = { UPSTREAM_URL: '', UPSTREAM_API_KEY: '', DATA_DIR: folder };
+    const start = async (): Promise<Served> => {
+      const gateway = await serve(simulated);
+      gateway.child.kill('SIGTERM');
+      await once(gateway.child, 'exit');
+      return gateway;
+    };
+    // The state after a kill before the key's file, and below after one before the key's credit.
+    expect(await cli(['migrate'], simulated)).toMatchObject({ code: 0 });
+    await json(['keys', 'create', '--name', 'demo'], simulated);
+    const { output, key } = await start();
+    expect(output()).toContain(`Demo key:  ${key}`);
+    const stored = await json(['keys', 'create', '--name', 'demo'], simulated);
+    writeFileSync(join(folder, 'demo-key'), stored.api_key);
+    expect((await start()).key).toBe(stored.api_key);
+    expect(await json(['keys', 'show', stored.id], simulated)).toMatchObject({ balance_usd: '5' });
+    await json(['keys', 'revoke', stored.id], simulated);
+    expect((await start()).output()).not.toContain('Demo key:');
   });
 
   it('makes no demo key with a real upstream, because its output may be a log', async () => {
@@ -504,7 +527,7 @@ describe('the command line', () => {
     const fresh = { DATA_DIR: mkdtempSync(join(tmpdir(), 'gateway-fresh-')) };
     const early = await cli(['keys', 'list'], fresh);
     expect(early.code).toBe(3);
-    expect(early.err).toMatch(/^gateway: the database lacks migration .* Run "gateway migrate"/);
+    expect(early.err).toMatch(/^gateway: there is no ledger in .* Run "gateway migrate"/);
     expect(await cli(['migrate'], fresh)).toMatchObject({ code: 0, err: '' });
     expect(await cli(['keys', 'list'], fresh)).toMatchObject({ code: 0, err: '' });
     rmSync(fresh.DATA_DIR, { recursive: true });

@@ -177,4 +177,25 @@ describe('the refusal of', () => {
       expect((await response.json()).error.message).toContain(text);
     },
   );
+
+  it.each([
+    ['chat.completions', postChat, 'context_length_exceeded', 'model_not_found'],
+    ['responses', postResponses, 'context_length_exceeded', 'model_not_found'],
+    ['messages', postMessages, undefined, undefined],
+  ] as const)(
+    "the upstream has OpenAI's code in its formats only: %s",
+    async (_dialect, post, tooLong, unknown) => {
+      const errors = [
+        [400, 'invalid_request_error', 'prompt is too long: 208310 tokens > 200000', tooLong],
+        [404, 'not_found_error', 'model: claude-none', unknown],
+      ] as const;
+      for (const [status, type, message, code] of errors) {
+        gateway.simulator.script({ status, error: { type, message } });
+        const response = await post(gateway, apiKey, HELLO);
+        expect(response.status).toBe(status);
+        const { error } = await response.json();
+        expect([error.type, error.message, error.code]).toEqual([type, message, code]);
+      }
+    },
+  );
 });

@@ -391,6 +391,30 @@ describe('a replica without Redis', () => {
   });
 });
 
+describe('a key that was used at one replica a moment ago', () => {
+  it('obeys what another replica changed, and gives back the leases of refused requests', async () => {
+    const [a, b] = await Promise.all([startReplica(), startReplica()]);
+    const call = createRemoteCaller({ url: a.adminUrl, token: ADMIN_TOKEN });
+    const { id, api_key: old } = await createKey(a, { concurrency: 1 });
+    const statusOf = async (key: string) => {
+      const response = await postMessages(b, key, userMessage('Hello'));
+      await response.text();
+      return response.status;
+    };
+    expect(await statusOf(old)).toBe(200);
+    const rotated = await call('rotateKey', { key_id: id, grace_seconds: 0 });
+    const key = rotated.api_key ?? '';
+    // A replica may use the record of a key for a second.
+    await until(async () => (await statusOf(old)) === 401);
+    for (let n = 0; n < 3; n += 1) expect(await statusOf(old)).toBe(401);
+    expect(await statusOf(key)).toBe(200);
+    await call('updateKey', { key_id: id, models: ['another-model'] });
+    await until(async () => (await statusOf(key)) === 403);
+    await call('updateKey', { key_id: id, models: null });
+    await until(async () => (await statusOf(key)) === 200);
+  });
+});
+
 describe('replicas at the last 10^-14 USD of a key', () => {
   it('admit at most its concurrency, charge each request exactly, and then refuse every request', async () => {
     const replicas = await Promise.all([startReplica(), startReplica()]);

@@ -1,10 +1,14 @@
-/** The charge of a response of which the ledger refuses a part. */
+/** The charges of a response that has a part with a ledger entry of its own. */
 
 import { beforeEach, expect, it, jest } from '@jest/globals';
 import type { SettleOutcome } from '@gateway/balance-store';
 import { defaultPriceTableJson, parsePriceTable } from '@gateway/billing';
+import { pino } from 'pino';
+import { chargesOf } from '../src/cli/witness-file.js';
+import type { ExchangeReport } from '../src/relay/relay.js';
 import { settleCharge } from '../src/relay/settle-charge.js';
 import type { SettleServices } from '../src/relay/settle-charge.js';
+import { createTelemetry } from '../src/telemetry/telemetry.js';
 
 const USAGE = {
   inputTokens: 10,
@@ -46,14 +50,52 @@ function charge() {
   return settleCharge(response, exchange, services);
 }
 
-it('counts the part as set aside, because the message itself is charged', async () => {
+it('counts a part that the ledger refuses as set aside, because the message itself is charged', async () => {
   settle.mockResolvedValueOnce(SETTLED).mockResolvedValueOnce(QUARANTINED);
   const settled = await charge();
   expect(settled).toMatchObject({ outcome: 'charged', balance: 7n, setAside: 1 });
   expect(settle.mock.calls.map(([{ requestId }]) => requestId)).toEqual(['req_1', 'req_1.2']);
 });
 
-it('is lost if the part is the message itself', async () => {
+it('is lost if the ledger refuses the message itself', async () => {
   settle.mockResolvedValueOnce(QUARANTINED).mockResolvedValueOnce(SETTLED);
   expect(await charge()).toMatchObject({ outcome: 'lost', loss: 'ledger_refused' });
+});
+
+it("logs the part's own charge, so that both charges can be read from the log", async () => {
+  settle
+    .mockResolvedValueOnce(SETTLED)
+    .mockResolvedValueOnce({ ...SETTLED, outcome: 'settled', writtenOff: 5_000_000_000n });
+  const settled = await charge();
+  if (settled.outcome === 'lost') throw new Error('is charged');
+  let line = '';
+  const telemetry = createTelemetry(
+    pino({ enabled: true }),
+    { observe: () => undefined },
+    (text) => {
+      line = text;
+    },
+  );
+  telemetry.requestFinished({
+    ...{ requestId: 'req_1', keyId: 'key_1', model: 'claude-opus-4-5', endpoint: 'messages' },
+    ...{ status: 200, durationMs: 90_000 },
+    report: {
+      ...{ charged: settled, streamed: false, clientLeft: false, loss: undefined },
+    } as unknown as ExchangeReport,
+  });
+  const logged = JSON.parse(line);
+  // 10 tokens at 5 USD per million, and 20 at 25 USD.
+  expect(logged).toMatchObject({ charge_usd: '0.00105', written_off_usd: '0.00005' });
+  const more = { key_id: 'key_1', model: 'claude-opus-4-5', endpoint: 'messages', streamed: false };
+  const at = new Date(Date.parse(logged.time) - 90_000).toISOString();
+  expect(chargesOf(logged, 'log:1')).toMatchObject([
+    {
+      usage: { request_id: 'req_1', output_tokens: 20, charge_usd: '0.00055' },
+      more: { ...more, at },
+    },
+    {
+      usage: { request_id: 'req_1.2', output_tokens: 20, charge_usd: '0.0005' },
+      more: { ...more, at, written_off_usd: '0.00005' },
+    },
+  ]);
 });

@@ -160,16 +160,24 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
   });
 });
 
-it('an error about the request itself is passed on, and the other account does not get the request', async () => {
-  const setup = await start();
-  const { gateway, simulators, key, home } = setup;
-  simulators[home].script({ error: { type: 'invalid_request_error', message: 'messages: odd' } });
-  const answer = await ask(gateway, key.apiKey);
-  expect(answer.status).toBe(400);
-  expect(await answer.json()).toMatchObject({ error: { type: 'invalid_request_error' } });
-  expect(served(setup)).toEqual({ a: 0, b: 0, [setup.home]: 1 });
-  expect(await stateOf(setup, setup.home, 'available')).toBe(1);
-});
+it.each([
+  'messages: odd',
+  // The client chose the member's name.
+  'credit balance is too low: Extra inputs are not permitted',
+  'Your credit balance is too low: Extra inputs are not permitted',
+])(
+  'an error about the request itself is passed on, and the other account does not get the request: %s',
+  async (message) => {
+    const setup = await start();
+    const { gateway, simulators, key, home } = setup;
+    simulators[home].script({ error: { type: 'invalid_request_error', message } });
+    const answer = await ask(gateway, key.apiKey);
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ error: { type: 'invalid_request_error' } });
+    expect(served(setup)).toEqual({ a: 0, b: 0, [setup.home]: 1 });
+    expect(await stateOf(setup, setup.home, 'available')).toBe(1);
+  },
+);
 
 it('when all accounts are limited, the client gets one 529 with the shortest wait', async () => {
   const setup = await start();
@@ -296,3 +304,25 @@ it('HTTP_PROXY is used, except for the hosts in NO_PROXY', async () => {
     expect(asked).toEqual(Array(count).fill(`${gateway.simulator.url}/v1/messages`));
   }
 });
+
+it('counting tokens uses nothing of the ceiling for tokens', async () => {
+  // The bucket holds 200 tokens, and gains 100 a second.
+  const { gateway, key } = await start({ tokens_per_minute: 6_000 });
+  const counted = await fetch(`${gateway.url}/v1/messages/count_tokens`, {
+    method: 'POST',
+    headers: {
+      'x-api-key': key.apiKey,
+      'anthropic-version': '2023-06-01',
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify(countable('word '.repeat(10_000))),
+  });
+  expect(counted.status).toBe(200);
+  expect((await ask(gateway, key.apiKey)).status).toBe(200);
+});
+
+/** A request to count tokens, which has no `max_tokens`. */
+function countable(text: string) {
+  const { model, messages } = userMessage(text);
+  return { model, messages };
+}

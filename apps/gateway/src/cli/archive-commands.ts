@@ -18,6 +18,7 @@ import { ConfigError, readConfig } from '../config.js';
 import { openDataDir } from '../data-dir.js';
 import { EXIT } from '../exit-codes.js';
 import { openStore } from '../open-store.js';
+import { day } from '../operations/fields.js';
 import { OperationError } from '../operations/operation.js';
 import { show, withJson } from './output.js';
 import type { OutputOptions } from './output.js';
@@ -39,7 +40,7 @@ export function addArchive(ledger: Command): void {
       .command('archive')
       .description('move the charges before a day into a file; their sums stay in the ledger'),
   )
-    .requiredOption('--until <day>', 'at least three days ago, such as 2026-01-01', day)
+    .requiredOption('--until <day>', 'at least three days ago, such as 2026-01-01', parseDay)
     .requiredOption(
       '--to <file>',
       'the file to write; to continue after an interruption, name the same file',
@@ -89,12 +90,10 @@ async function withStore<Result>(work: (store: BalanceStore) => Promise<Result>)
   }
 }
 
-function day(text: string): Date {
-  const time = new Date(`${text}T00:00:00.000Z`);
-  if (!/^\d{4}-\d\d-\d\d$/.test(text) || Number.isNaN(time.getTime())) {
-    throw new InvalidArgumentError('must be a day such as 2026-01-01.');
-  }
-  return time;
+function parseDay(text: string): Date {
+  const parsed = day.safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new InvalidArgumentError(parsed.error.issues[0]?.message ?? 'cannot be used');
 }
 
 const STAGES = {

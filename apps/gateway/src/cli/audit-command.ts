@@ -16,14 +16,22 @@ export async function auditWithProgress(
   call: CallOperation,
 ): Promise<OperationOutput<'auditLedger'>> {
   const started = await call('startAudit', { anchor }).catch((error: unknown) => {
-    if (error instanceof OperationError && error.message.startsWith('ADMIN_URL: '))
-      return undefined;
+    if (isWithoutGateway(error)) return undefined;
     throw error;
   });
   const audit =
     started === undefined ? await call('auditLedger', { anchor }) : await reportOf(started, call);
   showProgress(`${String(audit.entries)} entries`, true);
   return audit;
+}
+
+/** Whether this process has to audit, because no `ADMIN_URL` is set. */
+function isWithoutGateway(error: unknown): boolean {
+  return (
+    error instanceof OperationError &&
+    error.status === 409 &&
+    error.message.startsWith('ADMIN_URL: ')
+  );
 }
 
 async function reportOf(

@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { integer, run, runList, withFormats, withJson } from './output.js';
 import type { FormatOptions, OutputOptions } from './output.js';
 import {
+  printAutoTopUp,
   printPayment,
   printPaymentMoney,
   printPayments,
@@ -28,6 +29,10 @@ interface ReconcileOptions extends OutputOptions {
   readonly from: string;
   readonly until: string;
   readonly apply?: boolean;
+}
+
+interface AutoTopUpOptions extends OutputOptions {
+  readonly cancel?: boolean;
 }
 
 interface IdOptions extends OutputOptions {
@@ -118,6 +123,16 @@ export function addPayments(payments: Command): void {
       printRefund,
     ),
   );
+  withJson(
+    payments
+      .command('auto-top-up')
+      .argument('<account_id>')
+      .description("a customer's order to charge a saved method when the balance is low")
+      .option('--cancel', 'cancel the order and forget the saved method'),
+  ).action((account_id: string, options: AutoTopUpOptions) => {
+    const name = options.cancel === true ? 'cancelAutoTopUp' : 'showAutoTopUp';
+    return run(options, (call) => call(name, { account_id }), printAutoTopUp);
+  });
   withJson(
     payments
       .command('reconcile')

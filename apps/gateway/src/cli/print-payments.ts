@@ -79,6 +79,17 @@ export function printRefund(refund: OperationOutput<'refundPayment'>): string {
   return `Refunded ${refund.amount_usd} USD: ${refund.id}\n${printPaymentMoney(refund.payment)}`;
 }
 
+export function printAutoTopUp(order: OperationOutput<'showAutoTopUp'>): string {
+  return pairs({
+    state: order.state,
+    'below (USD)': order.threshold_usd ?? '',
+    'amount (USD)': order.amount_usd ?? '',
+    'per day': order.max_per_day === null ? '' : `at most ${String(order.max_per_day)}`,
+    'per month (USD)': order.max_per_month_usd ?? '',
+    ...(order.stopped_code === null ? {} : { 'stopped by': order.stopped_code }),
+  });
+}
+
 export function printPromoCode(code: OperationOutput<'createPromoCode'>): string {
   return pairs({
     code: code.code,

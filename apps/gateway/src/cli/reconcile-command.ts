@@ -101,5 +101,8 @@ function checkedBy(schema: z.ZodType): (text: string) => string {
  * Whether the command or the configuration is at fault. Then it exits with 2; 1 is a difference.
  */
 function isBadInput(error: unknown): boolean {
-  return error instanceof OperationError && (error.status === 400 || error.status === 404);
+  return error instanceof OperationError && BAD_INPUT.includes(error.status);
 }
+
+/** A token that is wrong or may not read the ledger is a part of the configuration. */
+const BAD_INPUT = [400, 401, 403, 404];

@@ -5,9 +5,10 @@
 
 import { lookup } from 'node:dns/promises';
 import type { LookupAddress } from 'node:dns';
+import { isIPv6 } from 'node:net';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
-import { readConfig } from '../config.js';
+import { ConfigError, readConfig } from '../config.js';
 import type { Config } from '../config.js';
 import { openDataDir } from '../data-dir.js';
 import { EXIT } from '../exit-codes.js';
@@ -31,10 +32,11 @@ export type ReplicaReload =
  */
 export async function reloadReplicas(urls: readonly string[]): Promise<readonly ReplicaReload[]> {
   const config = readConfig(process.env);
-  const own = config.adminUrl ?? `http://${config.adminHost}:${String(config.adminPort)}`;
+  const own = config.adminUrl ?? localUrl(config);
+  const addresses = (urls.length === 0 ? [own] : urls).map(parseAddress);
   const token = config.adminToken ?? localToken(config);
-  const replicas = await Promise.all((urls.length === 0 ? [own] : urls).map(replicasBehind));
-  const reloads = await Promise.all(replicas.flat().map((replica) => reload(replica, token)));
+  const behind = await Promise.all(addresses.map((url) => reloadReplicasBehind(url, token)));
+  const reloads = behind.flat();
   const versions = new Set(
     reloads.flatMap((each) =>
       each.outcome === 'failed'
@@ -64,6 +66,17 @@ export function printReloads(reloads: readonly ReplicaReload[]): string {
     .join('\n');
 }
 
+function localUrl({ adminHost, adminPort }: Config): string {
+  const host = isIPv6(adminHost) ? `[${adminHost}]` : adminHost;
+  return `http://${host}:${String(adminPort)}`;
+}
+
+function parseAddress(address: string): URL {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
+  throw new ConfigError([`${address}: is not an address such as http://10.0.0.1:8081`]);
+}
+
 function localToken(config: Config): string {
   return config.databaseUrl === undefined ? openDataDir(config.dataDir).secret('admin-token') : '';
 }
@@ -74,14 +87,19 @@ interface Replica {
   readonly address: LookupAddress;
 }
 
-async function replicasBehind(address: string): Promise<readonly Replica[]> {
-  const url = new URL(address);
-  const found = await lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true });
-  return found.map((each) => ({
-    name: found.length === 1 ? url.host : `${url.host} (${each.address})`,
+async function reloadReplicasBehind(url: URL, token: string): Promise<readonly ReplicaReload[]> {
+  let found: readonly LookupAddress[];
+  try {
+    found = await lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true });
+  } catch (error) {
+    return [{ replica: url.host, outcome: 'failed', problem: problemOf(error) }];
+  }
+  const replicas = found.map((address) => ({
+    name: found.length === 1 ? url.host : `${url.host} (${address.address})`,
     url,
-    address: each,
+    address,
   }));
+  return Promise.all(replicas.map((replica) => reload(replica, token)));
 }
 
 async function reload({ name, url, address }: Replica, token: string): Promise<ReplicaReload> {
@@ -108,9 +126,12 @@ async function reload({ name, url, address }: Replica, token: string): Promise<R
     const problem = refusal.success ? refusal.data.error.message : `status ${String(statusCode)}`;
     return { replica: name, outcome: 'failed', problem };
   } catch (error) {
-    const problem = error instanceof Error ? error.message : 'cannot be reached';
-    return { replica: name, outcome: 'failed', problem };
+    return { replica: name, outcome: 'failed', problem: problemOf(error) };
   } finally {
     await dispatcher.close();
   }
+}
+
+function problemOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'cannot be reached';
 }

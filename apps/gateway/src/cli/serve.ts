@@ -2,6 +2,7 @@
 
 import cluster from 'node:cluster';
 import { join } from 'node:path';
+import type { BalanceStore, KeyRecord } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
 import { startGateway } from '../single-process.js';
 import type { RunningGateway } from '../single-process.js';
@@ -13,6 +14,7 @@ import { disableMemoryReducer } from '../heap-tuning.js';
 import { startGatewayWithWorkers } from '../workers/primary.js';
 import { runWorker } from '../workers/worker.js';
 
+const DEMO_NAME = 'demo';
 const DEMO_BALANCE = parseUsd('5');
 
 export async function serve(): Promise<void> {
@@ -47,6 +49,8 @@ export async function serve(): Promise<void> {
   };
   // In a terminal, the signal means that the terminal was closed.
   process.on('SIGHUP', process.stdin.isTTY ? stop : reload);
+  // A gateway serves even if its output cannot be written, for example because the disk is full.
+  process.stdout.on('error', () => undefined);
   // This is printed last, because a script may send a signal as soon as it reads this.
   process.stdout.write(banner(gateway, config, demoKey));
 }
@@ -54,6 +58,11 @@ export async function serve(): Promise<void> {
 /**
  * With the embedded ledger, the first start creates a demo key. With a real upstream it does so
  * only in a terminal: elsewhere the output is a log, and its readers could spend the key.
+ *
+ * The key is credited only after its credential is stored. So if the first start is killed, the
+ * next one either credits the stored key, or creates another one beside a key without money.
+ *
+ * @returns `undefined` too if the demo key was revoked, suspended or rotated
  */
 async function ensureDemoKey(
   { dataDir, store, isSimulated }: RunningGateway,
@@ -61,23 +70,32 @@ async function ensureDemoKey(
 ): Promise<string | undefined> {
   if (dataDir === undefined || !(isSimulated || process.stdout.isTTY)) return undefined;
   const known = dataDir.readDemoKey();
-  if (known !== undefined) return known;
-  const keys = await store.listKeys({ limit: 1 });
-  if (keys.length > 0) return undefined;
+  if (known !== undefined) {
+    const key = await store.findKeyByCredential(known);
+    if (key?.state !== 'active') return undefined;
+    if (key.credited === 0n) await creditDemoKey(store, key);
+    return known;
+  }
+  const keys = await store.listKeys({ limit: 10 });
+  if (keys.some(({ name, credited }) => name !== DEMO_NAME || credited > 0n)) return undefined;
   const { record, credential } = await store.createKey({
-    name: 'demo',
+    name: DEMO_NAME,
     limits: config.keyLimits,
     expiresAt: null,
   });
+  dataDir.writeDemoKey(credential);
+  await creditDemoKey(store, record);
+  return credential;
+}
+
+async function creditDemoKey(store: BalanceStore, { id }: KeyRecord): Promise<void> {
   await store.topUp({
-    topUpId: `initial:${record.id}`,
-    to: { keyId: record.id },
+    topUpId: `initial:${id}`,
+    to: { keyId: id },
     amount: DEMO_BALANCE,
     source: 'promotional',
     by: { name: 'first start' },
   });
-  dataDir.writeDemoKey(credential);
-  return credential;
 }
 
 function banner(gateway: RunningGateway, config: Config, demoKey: string | undefined): string {
@@ -105,17 +123,20 @@ function banner(gateway: RunningGateway, config: Config, demoKey: string | undef
     return `${lines.join('\n')}\n`;
   }
   const model = gateway.prices.list()[0]?.id ?? '';
-  const ask = (path: string, headers: string): string =>
+  const ask = (path: string, headers: string, rest: string): string =>
     `  curl -s ${url}${path} -H "Authorization: Bearer ${demoKey}" ${headers}-H "content-type: application/json" ` +
-    `-d '{"model":"${model}","max_tokens":100,"messages":[{"role":"user","content":"Hello"}]}'`;
+    `-d '{"model":"${model}",${rest}}'`;
+  const message = '"max_tokens":100,"messages":[{"role":"user","content":"Hello"}]';
   lines.push(
     `  Demo key:  ${demoKey}   (started with ${formatUsd(DEMO_BALANCE)} USD)`,
     '',
-    '  Try it, in either format:',
+    '  Try it, in each format:',
     '',
-    ask('/v1/messages', '-H "anthropic-version: 2023-06-01" '),
+    ask('/v1/messages', '-H "anthropic-version: 2023-06-01" ', message),
     '',
-    ask('/v1/chat/completions', ''),
+    ask('/v1/chat/completions', '', message),
+    '',
+    ask('/v1/responses', '', '"max_output_tokens":100,"input":"Hello"'),
     '',
     '  Anthropic SDK:  new Anthropic({ baseURL: ' + `'${url}', apiKey: '${demoKey}' })`,
     '  OpenAI SDK:     new OpenAI({ baseURL: ' + `'${url}/v1', apiKey: '${demoKey}' })`,

@@ -7,7 +7,7 @@ import type { CallOperation } from '../operations/operations.js';
 import type { WitnessedUsage } from '../operations/witness.js';
 import type { ExplainingRequest } from '../reconciliation/explain-difference.js';
 import { isLogLine, readJsonLines } from './json-lines.js';
-import { chargedOf } from './witness-file.js';
+import { chargesOf } from './witness-file.js';
 
 export interface LoggedRequest extends ExplainingRequest {
   readonly model: string;
@@ -63,15 +63,16 @@ export async function findUncharged(
       if (isInRange(time)) found.push({ ...request, at: time, detail: loss ?? fault });
       continue;
     }
-    const charge = chargedOf(json, place);
-    if (charge?.more.at === undefined || !isInRange(charge.more.at)) continue;
-    const { at, key_id = '', model = '' } = charge.more;
-    // Leaves out the amount, because in the log it is the sum of all parts of a request.
-    const { charge_usd: _amount, ...usage } = charge.usage;
-    charged.push({ usage, at, key_id, model });
-    if (charged.length < WITNESS_BATCH) continue;
-    found.push(...(await missingOf(charged, call)));
-    charged = [];
+    for (const { usage, more, endedAt: at } of chargesOf(json, place)) {
+      if (at === undefined || !isInRange(at)) continue;
+      const { key_id = '', model = '' } = more;
+      // Leaves out the amount, because older logs have only the sum of all parts of a request.
+      const { charge_usd: _amount, ...counts } = usage;
+      charged.push({ usage: counts, at, key_id, model });
+      if (charged.length < WITNESS_BATCH) continue;
+      found.push(...(await missingOf(charged, call)));
+      charged = [];
+    }
   }
   if (!hasLogLine) {
     const message = `${file}: has no line of the gateway's log`;

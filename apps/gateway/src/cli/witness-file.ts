@@ -5,6 +5,8 @@
  */
 
 import { z } from 'zod';
+import { formatUsd } from '@gateway/billing';
+import { unsignedAmountUsd } from '../operations/fields.js';
 import { OperationError } from '../operations/operation.js';
 import type { LostChargeInput } from '../operations/recharge.js';
 import type { WitnessedUsage } from '../operations/witness.js';
@@ -22,6 +24,8 @@ export interface WitnessLine {
   readonly usage: WitnessedUsage;
   /** A lost charge needs the key and the model, too. */
   readonly more: Partial<Omit<LostChargeInput, keyof WitnessedUsage>>;
+  /** For a line of the log: when the request ended. */
+  readonly endedAt?: string;
 }
 
 /** The counts that the ledger has. */
@@ -94,22 +98,29 @@ const line = z.looseObject({
   model: z.string().optional(),
 });
 
-/** The log line of a request that was charged. */
-const chargedLogLine = z.looseObject({
-  time: z.string(),
+const loggedCharge = z.looseObject({
   request_id: z.string().min(1),
-  key_id: z.string(),
   model: z.string(),
-  endpoint: z.enum(['messages', 'chat.completions', 'responses']),
-  streamed: z.boolean(),
-  charge_usd: z.string(),
-  written_off_usd: z.string().optional(),
+  charge_usd: unsignedAmountUsd,
+  written_off_usd: unsignedAmountUsd.default(0n),
   input_tokens: tokens,
   output_tokens: tokens,
   cache_read_input_tokens: tokens,
   cache_creation_input_tokens: tokens,
-  cache_creation_1h_input_tokens: tokens.optional(),
+  cache_creation_1h_input_tokens: tokens.default(0),
+});
+type LoggedCharge = z.output<typeof loggedCharge>;
+
+/** The log line of a request that was charged. Its amounts are the sums of all its charges. */
+const chargedLogLine = loggedCharge.extend({
+  time: z.iso.datetime(),
+  duration_ms: z.number().min(0).default(0),
+  key_id: z.string(),
+  endpoint: z.enum(['messages', 'chat.completions', 'responses']),
+  streamed: z.boolean(),
   upstream_account: z.string().optional(),
+  /** Charges of their own, because another model did the work. */
+  parts: z.array(loggedCharge).default([]),
 });
 
 /**
@@ -121,8 +132,7 @@ export async function* readWitnessFile(path: string): AsyncGenerator<WitnessLine
   let hasObject = false;
   for await (const json of readJsonLines(path)) {
     hasObject = true;
-    const witnessed = witnessedOf(json);
-    if (witnessed !== undefined) yield witnessed;
+    yield* witnessedOf(json);
   }
   if (!hasObject) {
     const message = `${path}: has no line with a usage object or of the gateway's log`;
@@ -131,8 +141,8 @@ export async function* readWitnessFile(path: string): AsyncGenerator<WitnessLine
   return undefined;
 }
 
-function witnessedOf({ json, place }: JsonLine): WitnessLine | undefined {
-  if (isLogLine(json)) return chargedOf(json, place);
+function witnessedOf({ json, place }: JsonLine): readonly WitnessLine[] {
+  if (isLogLine(json)) return chargesOf(json, place);
   const parsed = line.safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -142,41 +152,63 @@ function witnessedOf({ json, place }: JsonLine): WitnessLine | undefined {
   }
   const { request_id, usage, charge_usd, key_id, model } = parsed.data;
   const { of1h = 0, ...counts } = usage;
-  return {
-    place,
-    usage: { request_id, ...counts, ...(charge_usd === undefined ? {} : { charge_usd }) },
-    more: {
-      ...(key_id === undefined ? {} : { key_id }),
-      ...(model === undefined ? {} : { model }),
-      ...(of1h === 0 ? {} : { cache_creation_1h_input_tokens: of1h }),
+  return [
+    {
+      place,
+      usage: { request_id, ...counts, ...(charge_usd === undefined ? {} : { charge_usd }) },
+      more: {
+        ...(key_id === undefined ? {} : { key_id }),
+        ...(model === undefined ? {} : { model }),
+        ...(of1h === 0 ? {} : { cache_creation_1h_input_tokens: of1h }),
+      },
     },
-  };
+  ];
 }
 
-/** @returns `undefined` for a line that is not about a charge */
-export function chargedOf(json: unknown, place: string): WitnessLine | undefined {
+/** @returns the charges of one request; none if the line is not about a charge */
+export function chargesOf(json: unknown, place: string): readonly WitnessLine[] {
   const parsed = chargedLogLine.safeParse(json);
-  if (!parsed.success) return undefined;
+  if (!parsed.success) return [];
   const { data } = parsed;
+  const { key_id, endpoint, streamed, upstream_account, parts } = data;
+  const request = {
+    key_id,
+    // The rates of this moment apply. A line is written when its request ends.
+    at: new Date(Date.parse(data.time) - data.duration_ms).toISOString(),
+    endpoint,
+    streamed,
+    ...(upstream_account === undefined ? {} : { upstream_account }),
+  };
+  return [withoutParts(data, parts), ...parts].map(
+    ({ request_id, model, charge_usd, written_off_usd, ...counts }) => ({
+      place,
+      usage: {
+        request_id,
+        input_tokens: counts.input_tokens,
+        output_tokens: counts.output_tokens,
+        cache_read_input_tokens: counts.cache_read_input_tokens,
+        cache_creation_input_tokens: counts.cache_creation_input_tokens,
+        charge_usd: formatUsd(charge_usd),
+      },
+      more: {
+        ...request,
+        model,
+        cache_creation_1h_input_tokens: counts.cache_creation_1h_input_tokens,
+        ...(written_off_usd === 0n ? {} : { written_off_usd: formatUsd(written_off_usd) }),
+      },
+      endedAt: data.time,
+    }),
+  );
+}
+
+/** The charge of the message alone. */
+function withoutParts(line: LoggedCharge, parts: readonly LoggedCharge[]): LoggedCharge {
   return {
-    place,
-    usage: {
-      request_id: data.request_id,
-      input_tokens: data.input_tokens,
-      output_tokens: data.output_tokens,
-      cache_read_input_tokens: data.cache_read_input_tokens,
-      cache_creation_input_tokens: data.cache_creation_input_tokens,
-      charge_usd: data.charge_usd,
-    },
-    more: {
-      key_id: data.key_id,
-      model: data.model,
-      at: data.time,
-      endpoint: data.endpoint,
-      streamed: data.streamed,
-      cache_creation_1h_input_tokens: data.cache_creation_1h_input_tokens ?? 0,
-      ...(data.upstream_account === undefined ? {} : { upstream_account: data.upstream_account }),
-      ...(data.written_off_usd === undefined ? {} : { written_off_usd: data.written_off_usd }),
-    },
+    ...line,
+    charge_usd: parts.reduce((rest, { charge_usd }) => rest - charge_usd, line.charge_usd),
+    written_off_usd: parts.reduce(
+      (rest, { written_off_usd }) => rest - written_off_usd,
+      line.written_off_usd,
+    ),
   };
 }

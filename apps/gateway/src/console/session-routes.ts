@@ -12,7 +12,7 @@ import type { AdminToken } from '../admin-tokens.js';
 import { addressGroup } from '../client-address.js';
 import { badRequest, rateLimited, unauthorized } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
-import { clearCookie, readCookie, setCookie } from './cookie.js';
+import { clearCookies, readCookie, renewCookie, setCookie } from './cookie.js';
 import { originOf, transportOf } from './origin.js';
 import { LIFETIME_MS, endOf, readSession } from './session.js';
 import type { Session } from './session.js';
@@ -61,7 +61,7 @@ export function addConsoleSession(app: Express, services: SessionServices, refus
       refuse(res, OTHER_ORIGIN);
       return;
     }
-    clearCookie(req, res);
+    clearCookies(res);
     res.status(204).end();
   });
 }
@@ -126,7 +126,7 @@ function renewed(session: Session, req: Request, res: Response, { now }: Session
   const seenAt = now();
   if (seenAt - session.seenAt < RENEW_AFTER_MS) return session;
   const renewal = { ...session, seenAt };
-  setCookie(req, res, renewal, seenAt);
+  renewCookie(req, res, renewal, seenAt);
   return renewal;
 }
 

@@ -384,6 +384,8 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   showPayment: 'One payment, with its refundable and its unspent part',
   startPayment: 'Starts a payment for an account: a link to send to the customer',
   refundPayment: 'Pays back a payment, or a part of it',
+  showAutoTopUp: "The customer's order to charge a saved method when the balance is low",
+  cancelAutoTopUp: 'Cancels that order and forgets the saved method',
   createPromoCode: 'A code that customers exchange for credit',
   listPromoCodes: 'Promotional codes, newest first',
   listModels: 'The price table',

@@ -47,6 +47,8 @@ export const operationOutputs = {
   showPayment: schema.paymentMoney,
   startPayment: schema.payment,
   refundPayment: schema.refund,
+  showAutoTopUp: schema.autoTopUp,
+  cancelAutoTopUp: schema.autoTopUp,
   createPromoCode: schema.promoCode,
   listPromoCodes: schema.listOf(schema.promoCode),
   listModels: schema.listOf(schema.adminModel),

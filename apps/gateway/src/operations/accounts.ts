@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import type { AccountRecord } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
+import { cancelAutoTopUp, stopBeforeDebit } from '../payments/stop-auto-top-up.js';
 import {
   accountId,
   after,
@@ -140,6 +141,11 @@ export const accountOperations = {
       reference: reference.optional(),
     }),
     async run(input, { store, by }) {
+      const { reason } = input;
+      if (input.amount_usd < 0n && (reason === 'refund' || reason === 'chargeback')) {
+        const entryId = `adjustment:${input.adjustment_id}`;
+        await stopBeforeDebit(store, { entryId, accountId: input.account_id, reason });
+      }
       const result = await store.adjust({
         adjustmentId: input.adjustment_id,
         accountId: input.account_id,
@@ -230,8 +236,11 @@ export const accountOperations = {
     path: '/admin/accounts/:account_id/erase',
     right: 'change',
     input: oneAccount,
-    run: async ({ account_id }, { store, by }) =>
-      accountView(await found(store.eraseAccount(account_id, by))),
+    async run({ account_id }, { store, by }) {
+      // The order names the customer at the provider, and would go on charging.
+      await cancelAutoTopUp(store, account_id, by);
+      return accountView(await found(store.eraseAccount(account_id, by)));
+    },
   }),
 
   showStatement: operation({

@@ -2,6 +2,7 @@
 
 import { request } from 'undici';
 import { z } from 'zod';
+import { errorCode } from '../error-code.js';
 import { OperationError } from './operation.js';
 import type { OperationContext } from './operation.js';
 import { operations, runOperation } from './operations.js';
@@ -31,20 +32,46 @@ export function createRemoteCaller(admin: {
     if (method === 'GET') {
       for (const [member, value] of given) url.searchParams.set(member, String(value));
     }
-    const response = await request(url, {
+    const { status, answer } = await answerTo(url, {
       method,
       headers: { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' },
       ...(method === 'GET' ? {} : { body: JSON.stringify(Object.fromEntries(given)) }),
-      // An audit reads the whole ledger before it answers.
-      headersTimeout: 600_000,
-      bodyTimeout: 600_000,
     });
-    const answer: unknown = await response.body.json();
-    if (response.statusCode < 300) return answer as OperationOutput<Name>;
+    if (status < 300) return answer as OperationOutput<Name>;
     const parsed = errorBody.safeParse(answer);
     const { type, message } = parsed.success
       ? parsed.data.error
       : { type: 'api_error', message: 'the response of the admin API cannot be read' };
-    throw new OperationError(response.statusCode, type, message);
+    throw new OperationError(status, type, message);
   };
+}
+
+/** @throws {OperationError} If no admin API can be reached there. */
+async function answerTo(
+  url: URL,
+  options: Pick<NonNullable<Parameters<typeof request>[1]>, 'method' | 'headers' | 'body'>,
+): Promise<{ readonly status: number; readonly answer: unknown }> {
+  let text: string;
+  let status: number;
+  try {
+    const response = await request(url, {
+      ...options,
+      // An audit reads the whole ledger before it answers.
+      headersTimeout: 600_000,
+      bodyTimeout: 600_000,
+    });
+    status = response.statusCode;
+    text = await response.body.text();
+  } catch (error) {
+    throw unreachable(`cannot be reached (${errorCode(error) ?? String(error)})`);
+  }
+  try {
+    return { status, answer: JSON.parse(text) };
+  } catch {
+    throw unreachable(`the response is not JSON (status ${String(status)})`);
+  }
+}
+
+function unreachable(problem: string): OperationError {
+  return new OperationError(503, 'api_error', `ADMIN_URL: ${problem}`);
 }

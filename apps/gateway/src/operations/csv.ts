@@ -15,8 +15,9 @@ function lineOf(columns: readonly string[], row: Readonly<Record<string, unknown
 
 function cellOf(value: unknown): string {
   const text = textOf(value);
-  // A spreadsheet would run a text that begins like a formula. Amounts may begin with a minus.
-  const safe = /^([=+@\t\r]|-(?![\d.]))/.test(text) ? `'${text}` : text;
+  // A spreadsheet would run a text that begins like a formula. A negative amount is a number.
+  const isFormula = /^[=+\-@\t\r]/.test(text) && !/^-\d+(\.\d+)?$/.test(text);
+  const safe = isFormula ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

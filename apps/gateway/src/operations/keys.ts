@@ -31,7 +31,8 @@ import { linkView } from '../read-links.js';
 import { accountView, keyView } from './views.js';
 
 const oneKey = z.strictObject({ key_id: keyId });
-const REVOKED = 'this key is revoked, which cannot be undone: create another key for its account';
+export const REVOKED =
+  'this key is revoked, which cannot be undone: create another key for its account';
 
 export const keyOperations = {
   createKey: operation({

@@ -1,17 +1,20 @@
-/** Operations on payments and promotional codes. */
+/** Operations on payments, auto top-up and promotional codes. */
 
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { formatUsd } from '@gateway/billing';
 import { PaymentProviderError } from '@gateway/payments';
 import { centsFromUnits, unitsFromCents } from '../payments/cents.js';
+import { findDocument } from '../payments/payment-ledger.js';
 import type { Known } from '../payments/payment-ledger.js';
 import type { Payments } from '../payments/payments.js';
 import { MAX_REDEMPTIONS, createPromoCode, listPromoCodes } from '../payments/promo-codes.js';
+import { cancelAutoTopUp } from '../payments/stop-auto-top-up.js';
 import { accountId, amountUsd, idempotencyId, pageSize, time } from './fields.js';
 import { OperationError, conflict, list, notFound, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
 import {
+  autoTopUpView,
   paymentMoneyView,
   paymentView,
   promoCodeField,
@@ -142,17 +145,39 @@ export const paymentOperations = {
       const refunded = await reachingProvider(async () => {
         // Refunds of different payments may have the same id.
         const refundId = hashOf(`${payment_id}\n${refund_id}`);
-        const made = await payments.provider.refund({ refundId, providerPaymentId, amountCents });
-        if (made.outcome === 'made') await payments.book(made.fact);
-        return made;
+        const { by } = context;
+        return payments.refund({ refundId, payment, providerPaymentId, amountCents, by });
       });
       if (refunded.outcome === 'refused') throw refused(`amount_usd: ${refunded.message}`);
+      if (refunded.outcome === 'undone') {
+        throw conflict('refund_id', 'the refund with this id failed: use another id');
+      }
       return {
         object: 'refund' as const,
         id: refunded.fact.refundId,
         amount_usd: usdOf(refunded.fact.amountCents),
         payment: paymentMoneyView(payment, await payments.moneyOf(payment)),
       };
+    },
+  }),
+
+  showAutoTopUp: operation({
+    method: 'GET',
+    path: '/admin/accounts/:account_id/auto-top-up',
+    right: 'read',
+    input: z.strictObject({ account_id: accountId }),
+    run: ({ account_id }, { store }) => autoTopUpOf(store, account_id),
+  }),
+
+  /** The customer cannot cancel it any more once all keys of the account are revoked. */
+  cancelAutoTopUp: operation({
+    method: 'POST',
+    path: '/admin/accounts/:account_id/auto-top-up/cancel',
+    right: 'change',
+    input: z.strictObject({ account_id: accountId }),
+    async run({ account_id }, { store, by }) {
+      await cancelAutoTopUp(store, account_id, by);
+      return autoTopUpOf(store, account_id);
     },
   }),
 
@@ -200,6 +225,11 @@ function paymentsOf({ payments }: OperationContext): Payments {
     'not_found_error',
     'payments: are not configured; set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET',
   );
+}
+
+async function autoTopUpOf(store: OperationContext['store'], account_id: string) {
+  if ((await store.getAccount(account_id)) === undefined) throw notFound('account_id', 'account');
+  return autoTopUpView(await findDocument(store, 'auto_top_up', account_id));
 }
 
 async function found(payments: Payments, id: string): Promise<Known<'payment'>> {

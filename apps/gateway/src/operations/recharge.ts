@@ -22,7 +22,7 @@ export const lostCharge = z.strictObject({
   cache_creation_input_tokens: count,
   /** The part of `cache_creation_input_tokens` that is cached for an hour. */
   cache_creation_1h_input_tokens: count.default(0),
-  /** When the response ended; if absent, now. The rates of this time apply. */
+  /** When the request began; if absent, now. The rates of this time apply. */
   at: time.optional(),
   endpoint: z.enum(['messages', 'chat.completions', 'responses']).default('messages'),
   streamed: z.boolean().default(false),
@@ -126,7 +126,7 @@ async function book(
         `but the price table of that time gives ${formatUsd(amount)}`,
     };
   }
-  const when = lost.at === undefined ? '' : `, response of ${lost.at.toISOString()}`;
+  const when = lost.at === undefined ? '' : `, request of ${lost.at.toISOString()}`;
   const outcome = await store.settle(
     {
       requestId: lost.request_id,

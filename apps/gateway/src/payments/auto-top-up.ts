@@ -4,7 +4,7 @@
  * One document per account has the customer's order and the charge in progress. A replica begins a
  * charge by writing the charge's id into that document, which only one of several replicas can do.
  * It repeats the charge only with the same id, and the provider charges once per id. A charge that
- * fails stops the order until a person acts.
+ * fails stops the order until a person acts, and so does a refund or a dispute of any payment.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -17,6 +17,7 @@ import { creditId } from './implied-entries.js';
 import { changeDocument, findDocument, knownAs } from './payment-ledger.js';
 import type { DocumentOf, Known, PaymentLedger } from './payment-ledger.js';
 import { openPayment, returnUrls } from './start-payment.js';
+import { cancelAutoTopUp } from './stop-auto-top-up.js';
 
 type Order = Known<'auto_top_up'>;
 type OrderData = DocumentOf<'auto_top_up'>;
@@ -107,29 +108,8 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
   function startSetup(accountId: string, paymentId: string, returnUrl: string) {
     return provider.startMethodSetup({
       origin: { paymentId, accountId },
-      ...returnUrls(returnUrl),
+      ...returnUrls(returnUrl, 'auto_top_up'),
     });
-  }
-
-  /** Ends an order and forgets its method. A charge in progress is still booked. */
-  async function cancel(accountId: string, by: Actor): Promise<boolean> {
-    const before = await find(accountId);
-    if (before === undefined) return false;
-    const { outcome } = await ledger.writeDocument({
-      kind: KIND,
-      id: accountId,
-      accountId,
-      version: before.version,
-      data: {
-        ...before.data,
-        state: 'needs_method',
-        setup_id: '',
-        customer_id: null,
-        method_id: null,
-      },
-      trail: { action: 'auto_top_up.cancel', by, details: {} },
-    });
-    return outcome === 'conflict' ? cancel(accountId, by) : true;
   }
 
   /** Called when a customer has saved a method on the page of an order. Turns the order on. */
@@ -180,6 +160,8 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
     // already in the balance, because an attempt is cleared only after its credit.
     const account = await ledger.getAccount(accountId);
     if (account === undefined || balanceBelow === null || account.balance >= balanceBelow) return;
+    // Nobody could spend the money or cancel the order. A key that only lacks balance is usable.
+    if (account.usableKeys === 0) return;
     const at = new Date(now());
     const used = usedAfter(data, at);
     if (used === undefined) return;
@@ -310,6 +292,8 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
   }
 
   const find = (accountId: string) => findDocument(ledger, KIND, accountId);
+
+  const cancel = (accountId: string, by: Actor) => cancelAutoTopUp(ledger, accountId, by);
 
   return { order, cancel, saveMethod, runDue, find };
 }

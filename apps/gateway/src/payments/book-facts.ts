@@ -19,6 +19,7 @@ import { creditId, idOf, impliedEntries } from './implied-entries.js';
 import type { MoneyFact } from './implied-entries.js';
 import { changeDocument, findDocument } from './payment-ledger.js';
 import type { DocumentOf, PaymentLedger } from './payment-ledger.js';
+import { stopBeforeDebit } from './stop-auto-top-up.js';
 import { keepUnbooked } from './unbooked-payments.js';
 import type { UnbookedReason } from './unbooked-payments.js';
 
@@ -171,7 +172,8 @@ async function adjustAll(
   reason: 'refund' | 'chargeback',
 ): Promise<'booked' | 'known' | 'unbooked'> {
   let outcome: 'booked' | 'known' = 'known';
-  for (const { bookingId, cents } of impliedEntries(books.provider.name, fact)) {
+  for (const { entryId, bookingId, cents } of impliedEntries(books.provider.name, fact)) {
+    if (cents < 0) await stopBeforeDebit(books.ledger, { entryId, accountId, reason });
     const adjusted = await books.ledger.adjust({
       adjustmentId: bookingId,
       accountId,
@@ -220,12 +222,14 @@ async function noteFailure(
   { paymentId, accountId }: { readonly paymentId: string; readonly accountId: string },
   code: string,
 ): Promise<'noted' | 'foreign'> {
-  const noted = await note(books, paymentId, { state: 'failed', code });
-  if (noted === 'noted') {
+  // The event comes first, because the process may end in between. A failure that was noted before
+  // has no event again: old events are deleted, so the same id would not prevent a second one.
+  const known = await findDocument(books.ledger, 'payment', paymentId);
+  if (known !== undefined && isLater(known.data.state, 'failed')) {
     const data = { payment_id: paymentId, code };
     await recordOnce(books, 'payment.failed', paymentId, accountId, data);
   }
-  return noted;
+  return note(books, paymentId, { state: 'failed', code });
 }
 
 /** Keeps the fact, and raises an alarm. */
@@ -240,8 +244,11 @@ async function unbooked(
   const data = { fact: fact.kind, reason, provider_payment_id: providerPaymentId };
   const payment = { payment_id: origin?.paymentId ?? null, amount_cents: amountCents, currency };
   log.error({ ...data, ...payment, id }, 'payment not booked');
+  const kept = await findDocument(ledger, 'unbooked_payment', id);
+  if (kept?.data.reason !== reason) {
+    await recordOnce({ ledger }, 'payment.unbooked', id, origin?.accountId ?? '', data);
+  }
   await keepUnbooked(ledger, provider.name, fact, reason);
-  await recordOnce({ ledger }, 'payment.unbooked', id, origin?.accountId ?? '', data);
   return 'unbooked';
 }
 

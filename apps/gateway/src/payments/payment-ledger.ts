@@ -44,7 +44,9 @@ const payment = z.object({
 
 /** The customer's order to charge a saved method when the balance is low. */
 const autoTopUp = z.object({
-  /** `stopped`: an attempt failed, and nothing is charged until a person acts. */
+  /**
+   * `stopped`: an attempt failed, or money was paid back. Nothing is charged until a person acts.
+   */
   state: z.enum(['needs_method', 'on', 'stopped']),
   threshold_usd: z.string(),
   amount_cents: cents,
@@ -54,6 +56,7 @@ const autoTopUp = z.object({
   setup_id: z.string(),
   customer_id: z.string().nullable(),
   method_id: z.string().nullable(),
+  /** The code of the failure; `refund` or `chargeback` if money was paid back. */
   stopped_code: z.string().nullable(),
   /** The charge in progress. No other charge begins before it has ended. */
   attempt: z.object({ payment_id: z.string(), started_at: isoTime }).nullable(),
@@ -70,6 +73,14 @@ const promoCode = z.object({
   max_redemptions: z.int().min(1),
   /** The accounts that redeemed it, each once. */
   accounts: z.array(z.string()),
+});
+
+/** A refund that an operator made. The trail of this document names the operator. */
+const refund = z.object({
+  payment_id: z.string(),
+  /** The provider's id. */
+  provider_refund_id: z.string(),
+  amount_cents: cents,
 });
 
 /** A fact about money that the ledger does not have, kept for the operator. */
@@ -90,6 +101,7 @@ const KINDS = {
   payment,
   auto_top_up: autoTopUp,
   promo_code: promoCode,
+  refund,
   unbooked_payment: unbooked,
 } as const;
 
@@ -131,7 +143,7 @@ const LONGEST_PAUSE_MS = 50;
  * @returns the document after the change; `undefined` if there is none
  */
 export async function changeDocument<Of extends Kind>(
-  ledger: PaymentLedger,
+  ledger: Pick<PaymentLedger, 'getDocument' | 'writeDocument'>,
   { kind, id }: { readonly kind: Of; readonly id: string },
   change: (
     known: Known<Of>,

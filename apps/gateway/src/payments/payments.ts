@@ -1,7 +1,13 @@
 /** Payments as the gateway's routes and operations use them. */
 
 import type { Logger } from 'pino';
-import type { MethodSavedFact, PaymentFact, PaymentProvider } from '@gateway/payments';
+import type { Actor } from '@gateway/balance-store';
+import type {
+  MethodSavedFact,
+  PaymentFact,
+  PaymentProvider,
+  RefundOutcome,
+} from '@gateway/payments';
 import { createAutoTopUp } from './auto-top-up.js';
 import { bookFact } from './book-facts.js';
 import type { FactOutcome } from './book-facts.js';
@@ -11,7 +17,7 @@ import type { NotificationOutcome } from './notification-outcome.js';
 import type { PaymentMetrics } from './payment-metrics.js';
 import { reconcile } from './reconcile.js';
 import type { Reconciliation } from './reconcile.js';
-import { readPaymentMoney } from './refunds.js';
+import { readPaymentMoney, recordRefund } from './refunds.js';
 import type { PaymentMoney } from './refunds.js';
 import { startPayment } from './start-payment.js';
 import type { NewPayment, StartOutcome } from './start-payment.js';
@@ -114,6 +120,24 @@ export function createPayments(parts: PaymentParts) {
       readonly before: bigint | undefined;
       readonly limit: number;
     }): Promise<readonly Known<'unbooked_payment'>[]> => listUnbooked(ledger, page),
+    /**
+     * Refunds a payment and books the refund. The same `refundId` refunds once. `undone`: the
+     * refund with this id failed, so that the customer did not get the money.
+     */
+    async refund(refund: {
+      readonly refundId: string;
+      readonly payment: Known<'payment'>;
+      readonly providerPaymentId: string;
+      readonly amountCents: number;
+      readonly by: Actor;
+    }): Promise<RefundOutcome | { readonly outcome: 'undone' }> {
+      const { refundId, payment, providerPaymentId, amountCents, by } = refund;
+      const made = await provider.refund({ refundId, providerPaymentId, amountCents });
+      if (made.outcome === 'refused') return made;
+      await recordRefund(ledger, { refundId, payment, fact: made.fact, by });
+      await book(made.fact);
+      return made.fact.state === 'undone' ? { outcome: 'undone' } : made;
+    },
     /** `undefined` while the ledger has no credit for the payment. */
     async moneyOf({ data }: Known<'payment'>): Promise<PaymentMoney | undefined> {
       const id = data.provider_payment_id;

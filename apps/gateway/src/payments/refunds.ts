@@ -1,9 +1,12 @@
-/** The refunded or disputed part and the unspent part of a payment. */
+/**
+ * The refunded or disputed part and the unspent part of a payment, and who made its refunds.
+ */
 
-import type { LedgerEntry } from '@gateway/balance-store';
+import type { Actor, LedgerEntry } from '@gateway/balance-store';
+import type { RefundFact } from '@gateway/payments';
 import { readEntries } from '../ledger-entries.js';
 import { creditId } from './implied-entries.js';
-import type { PaymentLedger } from './payment-ledger.js';
+import type { DocumentOf, Known, PaymentLedger } from './payment-ledger.js';
 
 export interface PaymentMoney {
   /** In units of 10^-14 USD, like all amounts here. */
@@ -57,4 +60,28 @@ function takenBackBy(bookings: readonly LedgerEntry[]): ReadonlyMap<string, bigi
     sums.set(entry.reference, (sums.get(entry.reference) ?? 0n) - entry.delta);
   }
   return sums;
+}
+
+/**
+ * Writes into the trail who made a refund, once for each `refundId`. The ledger entry names the
+ * provider, because a notification may have booked it first.
+ */
+export async function recordRefund(
+  ledger: Pick<PaymentLedger, 'writeDocument'>,
+  refund: {
+    readonly refundId: string;
+    readonly payment: Known<'payment'>;
+    readonly fact: RefundFact;
+    readonly by: Actor;
+  },
+): Promise<void> {
+  const { refundId, payment, fact, by } = refund;
+  const data: DocumentOf<'refund'> = {
+    payment_id: payment.id,
+    provider_refund_id: fact.refundId,
+    amount_cents: fact.amountCents,
+  };
+  const { accountId } = payment;
+  const trail = { action: 'payment.refund', by, details: data };
+  await ledger.writeDocument({ kind: 'refund', id: refundId, accountId, version: 0, data, trail });
 }

@@ -48,7 +48,11 @@ export async function startPayment(
   // A page was made before, or is no longer needed.
   if (url !== null || state !== 'open') return { outcome: 'replayed', payment: known };
   const page = await provider
-    .startCheckout({ origin: { paymentId: id, accountId }, amountCents, ...returnUrls(returnUrl) })
+    .startCheckout({
+      origin: { paymentId: id, accountId },
+      amountCents,
+      ...returnUrls(returnUrl, 'top_up'),
+    })
     .catch((error: unknown) => {
       if (error instanceof PaymentProviderError && error.reason === 'reused') return undefined;
       throw error;
@@ -85,12 +89,13 @@ function paymentIdOf(accountId: string, requestKey: string): string {
 }
 
 /**
- * The addresses to which the customer returns. From `top_up` the dashboard reads whether the
- * customer paid.
+ * The addresses to which the customer returns. From the parameter the dashboard reads what the
+ * customer did: paid, or saved a payment method for auto top-up.
  */
-export function returnUrls(returnUrl: string) {
+export function returnUrls(returnUrl: string, what: 'top_up' | 'auto_top_up') {
+  const done = what === 'top_up' ? 'paid' : 'saved';
   return {
-    successUrl: `${returnUrl}?top_up=paid`,
-    cancelUrl: `${returnUrl}?top_up=canceled`,
+    successUrl: `${returnUrl}?${what}=${done}`,
+    cancelUrl: `${returnUrl}?${what}=canceled`,
   };
 }

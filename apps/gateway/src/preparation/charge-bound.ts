@@ -84,6 +84,9 @@ export class ChargeFindingsCollector {
   #images = 0;
   #documents = 0;
   #plainSources = 0;
+  /** The last source at each depth. */
+  readonly #sources = new Map<number, string>();
+  #isSourceRepeated = false;
   #builtInTools = 0;
   #serverTurns = 0;
   #unboundedPath: string | undefined;
@@ -92,13 +95,21 @@ export class ChargeFindingsCollector {
 
   onType(type: string, { of, path }: Place): void {
     if (of === 'tool') this.#onToolType(type, path);
-    if (of === 'source' && (type === 'text' || type === 'content')) this.#plainSources += 1;
+    if (of === 'source') this.#onSourceType(type, path);
     if (type === 'image') this.#images += 1;
     if (type === 'document') this.#documents += 1;
     // A compacting edit runs before each server-tool turn whose context is too long. Nothing limits
     // how often it runs or how long its summaries are, so the charge has no upper bound.
     // https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
     if (type.startsWith('compact_')) this.#unboundedPath ??= path.join('.');
+  }
+
+  /** If a document has two sources or types of its source, the upstream may read either. */
+  #onSourceType(type: string, path: Path): void {
+    if (type === 'text' || type === 'content') this.#plainSources += 1;
+    const source = path.join('.');
+    if (this.#sources.get(path.length) === source) this.#isSourceRepeated = true;
+    this.#sources.set(path.length, source);
   }
 
   #onToolType(type: string, path: Path): void {
@@ -142,7 +153,7 @@ export class ChargeFindingsCollector {
   findings(): ChargeFindings {
     return {
       images: this.#images,
-      hasUncountedDocument: this.#documents > this.#plainSources,
+      hasUncountedDocument: this.#documents > this.#plainSources || this.#isSourceRepeated,
       builtInTools: this.#builtInTools,
       turns: Math.min(MAX_SERVER_TURNS, 1 + Math.ceil(this.#serverTurns)),
       unboundedPath: this.#unboundedPath,

@@ -60,18 +60,23 @@ export function createNativeInspector({ allow, kind }: InspectOptions): InspectN
 
 /**
  * Finds the facts that bound the charge of a translated body. Such a body is valid and contains
- * nothing that is forbidden on the shared account.
+ * nothing that is forbidden on the shared account. It is refused only if the translation nested it
+ * too deeply: arguments of past calls are text in the client's body and objects in this one.
  */
-export function createChargeScan(): (body: Uint8Array) => {
-  readonly findings: ChargeFindings;
-  readonly maxTokens: number | undefined;
-} {
+export function createChargeScan(): (body: Uint8Array) =>
+  | {
+      readonly outcome: 'scanned';
+      readonly findings: ChargeFindings;
+      readonly maxTokens: number | undefined;
+    }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal } {
   const scanBody = createBodyScan(new Set());
   return (body) => {
     const { scan, findings } = scanBody(body, Infinity);
-    if (scan.outcome === 'refused') throw new RangeError(`not a request body: ${scan.message}`);
+    if (scan.outcome === 'refused') return refuse(scan.message);
     const span = scan.members.get('max_tokens');
-    return { findings, maxTokens: span === undefined ? undefined : countOf({ body, span }) };
+    const maxTokens = span === undefined ? undefined : countOf({ body, span });
+    return { outcome: 'scanned', findings, maxTokens };
   };
 }
 

@@ -154,14 +154,19 @@ export function createPreparer(
     if (translation.outcome === 'refused') return translation;
     if (isLarge) collectGarbage();
     const { price } = translation;
-    const translated = Buffer.from(translation.body);
-    return {
+    const body = Buffer.from(translation.body);
+    const prepared = {
       outcome: 'prepared',
       model: price.id,
-      body: translated,
-      chargeBound: overdraft === 'none' ? boundOfTranslated(job, price, translated) : undefined,
+      body,
       translation: translation.context,
-    };
+    } as const;
+    if (overdraft !== 'none') return { ...prepared, chargeBound: undefined };
+    const scanned = scanForCharge(body);
+    if (scanned.outcome === 'refused') return scanned;
+    const { findings, maxTokens } = scanned;
+    const chargeBound = boundOf(job, price, { bytes: body.length, maxTokens }, findings);
+    return { ...prepared, chargeBound };
   }
 
   /** This is a function of its own so that the parsed request is garbage once it has returned. */
@@ -182,11 +187,6 @@ export function createPreparer(
     if (translation.outcome === 'translated') return { ...translation, price };
     const { problem } = translation;
     return refuse({ ...badRequest(problem.message, problem.param), code: problem.code });
-  }
-
-  function boundOfTranslated(job: PreparationJob, price: ModelPrice, body: Uint8Array): bigint {
-    const { findings, maxTokens } = scanForCharge(body);
-    return boundOf(job, price, { bytes: body.length, maxTokens }, findings);
   }
 
   return (job, limits) => {

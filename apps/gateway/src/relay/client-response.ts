@@ -62,6 +62,9 @@ export class ClientResponse {
     this.#options = options;
     res.on('close', this.#onClose);
     res.on('error', ignoreSocketError);
+    // The response to a pipelined request has no socket while an earlier response is being sent. If
+    // the connection closes meanwhile, Node 22 does not tell this response.
+    if (res.socket === null) res.req.socket.once('close', this.#onClose);
     if (res.destroyed) this.#onClose();
   }
 
@@ -150,6 +153,7 @@ export class ClientResponse {
   };
 
   readonly #onClose = (): void => {
+    this.#res.req.socket.off('close', this.#onClose);
     if (this.#hasLeft || this.#res.writableFinished) return;
     this.#hasLeft = true;
     this.#unsent?.release();
@@ -168,7 +172,8 @@ export class ClientResponse {
       // A late timer means that this process is busy, which is not the client's fault.
       this.#pausedMs += Math.min(now - since, 2 * PAUSE_CHECK_MS);
       since = now;
-      if (this.#res.writableLength <= MAX_UNSENT_BYTES / 2) this.#endPause();
+      const unsent = this.#res.writableLength;
+      if (unsent === 0 || (unsent <= MAX_UNSENT_BYTES / 2 && this.#keepsUnsent())) this.#endPause();
       else if (this.#pausedMs >= patience.clientPausesMs) this.#res.destroy();
     }, PAUSE_CHECK_MS);
   }

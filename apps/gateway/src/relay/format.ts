@@ -25,6 +25,9 @@ export interface ResponseFormat {
     error: { readonly type: string; readonly message: string },
     requestId: string,
   ): Uint8Array;
-  /** Bytes that clients ignore, sent while the end of a stream waits for the ledger. */
+  /**
+   * Bytes that clients ignore, sent while a translated stream has no output, and while the end of a
+   * stream waits for the ledger.
+   */
   readonly keepAlive: Uint8Array;
 }

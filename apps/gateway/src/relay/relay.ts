@@ -106,6 +106,9 @@ class Relay implements UpstreamListener {
   readonly #client: ClientResponse;
   readonly #sentAt: number;
   #fault: string | undefined;
+  #keepAlive: NodeJS.Timeout | undefined;
+  /** Whether the stream had output since the last check of {@link KEEP_ALIVE_MS}. */
+  #hasOutput = true;
 
   constructor(exchange: Exchange, services: RelayServices, completion: Completion) {
     const { format, res, keyId, upstream } = exchange;
@@ -131,14 +134,24 @@ class Relay implements UpstreamListener {
   }
 
   onStream(): void {
+    const { format } = this.#exchange;
     this.#client.startStream(this.#idHeaders());
+    // The upstream's pings keep a native stream alive. Translated, they and hidden thinking give no
+    // output, and a stream that is silent for a minute may be cut off on its way to the client.
+    if (format.dialect === 'messages') return;
+    this.#keepAlive = setInterval(() => {
+      if (!this.#hasOutput) this.#client.write(format.keepAlive);
+      this.#hasOutput = false;
+    }, KEEP_ALIVE_MS);
   }
 
   onOutput(output: StreamOutput): void {
+    if (output.length > 0) this.#hasOutput = true;
     this.#client.queue(output);
   }
 
   onEnd(outcome: UpstreamOutcome): void {
+    clearInterval(this.#keepAlive);
     this.#client.upstreamIsOver();
     this.#finish(outcome).catch(this.#completion.reject);
   }

@@ -28,16 +28,25 @@ export type SettledResponse =
   | { readonly outcome: 'lost'; readonly loss: LossReason; readonly refusal: Refusal };
 
 export interface Charge {
+  /** The counts of the message, without those of its parts. */
   readonly usage: Usage;
-  /** The charge of the key, in units of 10^-14 USD, like all amounts here. */
+  /** The charge of the key, with all parts, in units of 10^-14 USD, like all amounts here. */
   readonly charge: bigint;
   /** The part of the list price that the balance could not cover; only with `OVERDRAFT=none`. */
   readonly writtenOff: bigint;
   readonly balance: bigint;
+  /** The parts that have a ledger entry of their own. */
+  readonly parts: readonly ChargedPart[];
   /** Details of the usage object that contradict its counts or are unknown. */
   readonly remarks: readonly UsageRemark[];
   /** How many parts of the usage were set aside for the operator: most have no known price. */
   readonly setAside: number;
+}
+
+/** Work that the counts of the message do not include. Its amounts are included in the sums. */
+export interface ChargedPart extends Pick<Settlement, 'requestId' | 'model' | 'usage'> {
+  readonly charge: bigint;
+  readonly writtenOff: bigint;
 }
 
 interface ChargedExchange {
@@ -94,21 +103,19 @@ export async function settleCharge(
     upstreamId: response.messageId,
     upstreamAccount: exchange.call.account,
   }));
-  let outcomes: readonly SettleOutcome[];
+  let settled: readonly Settled[];
   try {
-    const options = { deadlineMs: SETTLE_DEADLINE_MS };
     // Settled in the same event-loop tick, so the parts usually share a transaction.
-    outcomes = await Promise.all(
-      settlements.map((settlement) => services.store.settle(settlement, options)),
-    );
+    settled = await Promise.all(settlements.map((settlement) => settle(settlement, services)));
     await Promise.all(unpriced.map((part) => quarantine(part.reason, part, services)));
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     return { outcome: 'lost', loss: 'ledger_unavailable', refusal: LEDGER_UNAVAILABLE };
   }
-  let [listPrice, writtenOff, balance] = [0n, 0n, 0n];
+  let [charge, writtenOff, balance] = [0n, 0n, 0n];
+  const parts: ChargedPart[] = [];
   let setAside = unpriced.length;
-  for (const [index, outcome] of outcomes.entries()) {
+  for (const [index, { settlement, outcome }] of settled.entries()) {
     if (outcome.outcome === 'conflict' || outcome.outcome === 'quarantined') {
       if (index === 0) {
         return { outcome: 'lost', loss: 'ledger_refused', refusal: RESPONSE_UNUSABLE };
@@ -117,12 +124,26 @@ export async function settleCharge(
       setAside += 1;
       continue;
     }
-    listPrice += settlements[index]?.amount ?? 0n;
-    writtenOff += outcome.writtenOff;
+    const charged = {
+      charge: settlement.amount - outcome.writtenOff,
+      writtenOff: outcome.writtenOff,
+    };
+    if (index > 0) parts.push({ ...settlement, ...charged });
+    charge += charged.charge;
+    writtenOff += charged.writtenOff;
     balance = outcome.balance;
   }
-  const charge = listPrice - writtenOff;
-  return { outcome: 'charged', usage, charge, writtenOff, balance, remarks, setAside };
+  return { outcome: 'charged', usage, charge, writtenOff, balance, parts, remarks, setAside };
+}
+
+interface Settled {
+  readonly settlement: Settlement;
+  readonly outcome: SettleOutcome;
+}
+
+async function settle(settlement: Settlement, { store }: SettleServices): Promise<Settled> {
+  const outcome = await store.settle(settlement, { deadlineMs: SETTLE_DEADLINE_MS });
+  return { settlement, outcome };
 }
 
 interface PricedPart {

@@ -7,8 +7,9 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { ModelPrice } from '@gateway/billing';
 import { admitKey, checkModel, checkStanding, placeHold } from '../admission.js';
-import type { RefusedAdmission } from '../admission.js';
-import { authenticate } from '../authentication.js';
+import type { KeyAdmission, RefusedAdmission } from '../admission.js';
+import { authenticate, recallKey } from '../authentication.js';
+import type { Authentication } from '../authentication.js';
 import { checkBodyHeaders, readBody } from '../body.js';
 import type { ByteReservation } from '../byte-budget.js';
 import { inviteBody } from '../http-server.js';
@@ -96,22 +97,45 @@ async function answer(exchange: Exchange): Promise<Result> {
   const { route, services, req } = exchange;
   const headerRefusal = route.checkHeaders(req);
   if (headerRefusal !== undefined) return refuse(exchange, headerRefusal);
-  const authentication = await authenticate(req, services, 'bearer_or_x_api_key');
-  if (authentication.outcome === 'refused') return refuse(exchange, authentication.refusal);
+  const bodyRefusal = checkBodyHeaders(req, { maxBytes: services.maxBodyBytes });
+  const work = route.endpoint === 'count_tokens' ? 'count_tokens' : 'paid';
+  // A key that was used in the last minute is looked up again while its limits are asked, which
+  // saves a round trip. Only the limits may be those of a minute ago.
+  const recalled =
+    bodyRefusal === undefined ? recallKey(req, services, 'bearer_or_x_api_key') : undefined;
+  const early = recalled === undefined ? undefined : admitKey(recalled, work, services);
+  let authentication: Authentication;
+  try {
+    const authenticating = authenticate(req, services, 'bearer_or_x_api_key');
+    [authentication] = await Promise.all([authenticating, early]);
+  } catch (error) {
+    early?.then(giveBack, () => undefined);
+    throw error;
+  }
+  if (authentication.outcome === 'refused') {
+    giveBack(await early);
+    return refuse(exchange, authentication.refusal);
+  }
   const { key } = authentication;
-  return { keyId: key.id, ...(await admit(exchange, key)) };
+  if (bodyRefusal !== undefined) return { keyId: key.id, ...refuse(exchange, bodyRefusal) };
+  const admission = await (early ?? admitKey(key, work, services));
+  return { keyId: key.id, ...(await serveAdmitted(exchange, key, admission)) };
+}
+
+function giveBack(admission: KeyAdmission | undefined): void {
+  if (admission?.outcome === 'admitted') admission.lease.release();
 }
 
 /**
  * Holds a lease of the key until the response has ended, and memory for the body no longer than
  * that.
  */
-async function admit(exchange: Exchange, key: KnownKey): Promise<Result> {
-  const { route, services, req } = exchange;
-  const bodyRefusal = checkBodyHeaders(req, { maxBytes: services.maxBodyBytes });
-  if (bodyRefusal !== undefined) return refuse(exchange, bodyRefusal);
-  const isPaid = route.endpoint !== 'count_tokens';
-  const admission = await admitKey(key, isPaid ? 'paid' : 'count_tokens', services);
+async function serveAdmitted(
+  exchange: Exchange,
+  key: KnownKey,
+  admission: KeyAdmission,
+): Promise<Result> {
+  const { services } = exchange;
   if (admission.outcome === 'refused') return refuseAdmission(exchange, admission);
   const memory = services.memory.open(key.id);
   try {

@@ -70,21 +70,27 @@ export function keyRoute(
   };
 
   async function answerOf(req: Request): Promise<ReadAnswer> {
+    try {
+      return await limitedAnswerOf(req);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      return { refusal: storeUnavailable(error) };
+    }
+  }
+
+  async function limitedAnswerOf(req: Request): Promise<ReadAnswer> {
     if (route.limit !== undefined) {
-      const subject = `${route.endpoint}:${addressGroup(req.ip)}`;
+      // Reads and writes of one endpoint have different limits, and are counted apart.
+      const { limit } = route.limit;
+      const subject = `${route.endpoint}:${String(limit)}:${addressGroup(req.ip)}`;
       const decision = await services.limiter.record(subject, route.limit);
       if (decision.outcome === 'denied') {
-        const what = `this endpoint takes ${String(route.limit.limit)} requests per minute from one address`;
+        const what = `this endpoint takes ${String(limit)} requests per minute from one address`;
         return { refusal: rateLimited(what, decision.retryAfterMs) };
       }
     }
     const authentication = await authenticate(req, services, route.accepted);
     if (authentication.outcome === 'refused') return { refusal: authentication.refusal };
-    try {
-      return await read(authentication.key, req);
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
-      return { refusal: storeUnavailable(error) };
-    }
+    return read(authentication.key, req);
   }
 }

@@ -17,8 +17,8 @@ import {
   name,
   time,
 } from '../operations/fields.js';
-import { createdOf, rotated } from '../operations/keys.js';
-import { OperationError } from '../operations/operation.js';
+import { REVOKED, createdOf, rotated } from '../operations/keys.js';
+import { OperationError, conflict } from '../operations/operation.js';
 import { keyView } from '../operations/views.js';
 import { badRequest } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
@@ -27,11 +27,14 @@ import { readJson } from './json-body.js';
 import { keyRoute } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
 import { refusalOfQuery } from './query-refusal.js';
-import { needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
+import { countKeys, needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
 
 const POLICY = { limit: 60, windowMs: 60_000 } as const;
 const ROUTE = { endpoint: 'keys', accepted: 'bearer_or_link', limit: POLICY } as const;
-/** Each key has its own limits, so an unlimited number of keys would bypass them. */
+/**
+ * Each key has its own limits, so an unlimited number of keys would bypass them. Revoked keys do
+ * not count.
+ */
 const MAX_KEYS_PER_ACCOUNT = 100;
 
 const { scope: _scope, ...rules } = keyRules;
@@ -79,7 +82,9 @@ export function addKeyManagement(app: Express, services: Services): void {
       const target = await targetOf(services, key, req);
       if ('refusal' in target) return target;
       if (target.id === key.id) return { refusal: ownKey() };
-      return shown(await store[act](target.id, by));
+      const changed = await store[act](target.id, by);
+      if (act === 'resumeKey' && changed?.state === 'revoked') throw conflict('key_id', REVOKED);
+      return shown(changed);
     });
 
   app.get(
@@ -106,7 +111,7 @@ export function addKeyManagement(app: Express, services: Services): void {
       const input = newKey.safeParse(req.body);
       if (!input.success) return { refusal: refusalOfQuery(input.error) };
       const { accountId } = key;
-      const count = (await store.listKeys({ accountId, limit: MAX_KEYS_PER_ACCOUNT })).length;
+      const count = await countKeys(store, accountId, MAX_KEYS_PER_ACCOUNT);
       if (count >= MAX_KEYS_PER_ACCOUNT) {
         return {
           refusal: badRequest('keys: this account already has the maximum number of keys', 'keys'),
@@ -194,9 +199,8 @@ function manageRoute(
     if (key.scope !== 'manage') return { refusal: needsManage('keys') };
     const stopped = await refusalOfStopped('keys', key, services);
     if (stopped !== undefined) return { refusal: stopped };
-    if (req.method !== 'GET' && !(await readJson(req))) {
-      return { refusal: badRequest('body: must be a JSON object of at most 64 KB') };
-    }
+    const unreadable = req.method === 'GET' ? undefined : await readJson(req);
+    if (unreadable !== undefined) return { refusal: unreadable };
     try {
       return await work({ key, req, by: { name: key.id, address: addressGroup(req.ip) } });
     } catch (error) {
@@ -266,13 +270,22 @@ function limitsBelow(
   );
 }
 
-/** Only models that the key may use itself. */
+/**
+ * Only models that the key may use itself.
+ *
+ * @throws {OperationError} names a model that it may not use
+ */
 function modelsWithin(
   { models: own }: KeyRecord,
   wanted: readonly string[] | null | undefined,
 ): readonly string[] | null {
   if (own === null) return wanted ?? null;
-  return wanted?.filter((model) => own.includes(model)) ?? own;
+  const other = wanted?.find((model) => !own.includes(model));
+  if (other !== undefined) {
+    const problem = `models: this key may not use ${other} itself`;
+    throw new OperationError(400, 'invalid_request_error', problem);
+  }
+  return wanted ?? own;
 }
 
 function earlierOf(wanted: Date | null, own: Date | null): Date | null {

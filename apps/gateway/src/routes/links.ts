@@ -5,7 +5,6 @@ import { z } from 'zod';
 import { addressGroup } from '../client-address.js';
 import { keyId, linkSeconds } from '../operations/fields.js';
 import { linkView } from '../read-links.js';
-import { badRequest } from '../refusal.js';
 import type { Services } from '../services.js';
 import { readJson } from './json-body.js';
 import { keyRoute } from './key-route.js';
@@ -28,9 +27,8 @@ export function createLinkRoute(services: Services): RequestHandler {
     async (key, req): Promise<ReadAnswer> => {
       const stopped = await refusalOfStopped('links', key, services);
       if (stopped !== undefined) return { refusal: stopped };
-      if (!(await readJson(req))) {
-        return { refusal: badRequest('body: must be a JSON object of at most 64 KB') };
-      }
+      const unreadable = await readJson(req);
+      if (unreadable !== undefined) return { refusal: unreadable };
       const input = linkInput.safeParse(req.body ?? {});
       if (!input.success) return { refusal: refusalOfQuery(input.error) };
       const { key_id = key.id, expires_in_seconds } = input.data;

@@ -33,6 +33,24 @@ export async function refusalOfStopped(
   return { ...needsManage(param), message: `${param}: this key is ${standing}` };
 }
 
+const KEYS_PER_PAGE = 1_000;
+
+/** How many keys of an account are not revoked. Counts no further than `most`. */
+export async function countKeys(
+  store: Pick<Services['store'], 'listKeys'>,
+  accountId: string,
+  most: number,
+): Promise<number> {
+  let count = 0;
+  let after: string | undefined;
+  do {
+    const page = await store.listKeys({ accountId, limit: KEYS_PER_PAGE, after });
+    count += page.filter(({ state }) => state !== 'revoked').length;
+    after = page.length < KEYS_PER_PAGE ? undefined : page.at(-1)?.id;
+  } while (after !== undefined && count < most);
+  return Math.min(count, most);
+}
+
 export function unknownKeyOfAccount(): Refusal {
   return {
     status: 404,

@@ -10,7 +10,7 @@ import type { Services } from '../services.js';
 import { keyRoute } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
 import { refusalOfQuery } from './query-refusal.js';
-import { needsManage } from './scope.js';
+import { countKeys, needsManage } from './scope.js';
 
 const POLICY = { limit: 30, windowMs: 60_000 } as const;
 
@@ -33,11 +33,14 @@ export function statementRoute(services: Services): RequestHandler {
   );
 }
 
-/** A statement shows the charges of every key of the account. */
+/**
+ * A statement shows the charges of every key of the account. Keys that were revoked do not count as
+ * its other keys: a holder whose key was replaced by a new one still has only one.
+ */
 export async function maySeeAccount(
   { accountId, scope }: KeyRecord,
   { store }: Pick<Services, 'store'>,
 ): Promise<boolean> {
   if (scope === 'manage') return true;
-  return (await store.listKeys({ accountId, limit: 2 })).length === 1;
+  return (await countKeys(store, accountId, 2)) === 1;
 }

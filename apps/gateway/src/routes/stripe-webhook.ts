@@ -12,6 +12,7 @@
 import type { Request, RequestHandler } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import { PaymentProviderError } from '@gateway/payments';
+import { addressGroup } from '../client-address.js';
 import { inviteBody } from '../http-server.js';
 import type { NotificationOutcome } from '../payments/notification-outcome.js';
 import type { Payments } from '../payments/payments.js';
@@ -24,24 +25,51 @@ const ENDPOINT = 'stripe_webhook';
 const MAX_BYTES = 256 * 1024;
 const MAX_SIGNATURE_CHARS = 4_096;
 const BODY_MS = 10_000;
-const MOST_AT_ONCE = 64;
+/** Notifications that are booked at once. */
+const MOST_BOOKED = 64;
+/**
+ * Bodies that are read at once, in all and from one address. Whoever sends bodies slowly holds back
+ * only other requests from the same address.
+ */
+const MOST_READ = 256;
+const MOST_READ_PER_ADDRESS = 16;
 
 export function stripeWebhookRoute(
   payments: Payments,
   services: Pick<Services, 'telemetry' | 'now' | 'log'>,
 ): RequestHandler {
-  let running = 0;
+  let booking = 0;
+  let reading = 0;
+  const readingFrom = new Map<string, number>();
 
   async function outcomeOf(req: Request): Promise<NotificationOutcome | Refusal> {
     const signature = req.headers['stripe-signature'];
     if (typeof signature !== 'string' || signature.length > MAX_SIGNATURE_CHARS) return UNSIGNED;
     if (Number(req.headers['content-length'] ?? 0) > MAX_BYTES) return TOO_LARGE;
-    if (running >= MOST_AT_ONCE) return BUSY;
-    running += 1;
+    const body = await readSome(req);
+    return Buffer.isBuffer(body) ? book(body, signature) : body;
+  }
+
+  async function readSome(req: Request): Promise<Buffer | Refusal> {
+    const address = addressGroup(req.ip);
+    const fromAddress = readingFrom.get(address) ?? 0;
+    if (reading >= MOST_READ || fromAddress >= MOST_READ_PER_ADDRESS) return BUSY;
+    reading += 1;
+    readingFrom.set(address, fromAddress + 1);
+    if (req.res !== undefined) inviteBody(req, req.res);
+    const body = await readBytes(req);
+    reading -= 1;
+    const left = (readingFrom.get(address) ?? 0) - 1;
+    if (left > 0) readingFrom.set(address, left);
+    else readingFrom.delete(address);
+    return body ?? TOO_LARGE;
+  }
+
+  async function book(body: Buffer, signature: string): Promise<NotificationOutcome | Refusal> {
+    if (booking >= MOST_BOOKED) return BUSY;
+    booking += 1;
     try {
-      if (req.res !== undefined) inviteBody(req, req.res);
-      const body = await readBytes(req);
-      return body === undefined ? TOO_LARGE : await payments.notify(body, signature);
+      return await payments.notify(body, signature);
     } catch (error) {
       if (!(error instanceof StoreUnavailableError || error instanceof PaymentProviderError)) {
         throw error;
@@ -49,7 +77,7 @@ export function stripeWebhookRoute(
       services.log.warn({ fault: error.message }, 'notification was not booked yet');
       return { ...BUSY, fault: error.message };
     } finally {
-      running -= 1;
+      booking -= 1;
     }
   }
 

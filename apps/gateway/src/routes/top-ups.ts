@@ -69,9 +69,8 @@ export function addTopUps(app: Express, payments: Payments, services: Services):
         return { refusal: needsManage(endpoint) };
       }
       if (req.method === 'POST' || req.method === 'PUT') {
-        if (!(await readJson(req))) {
-          return { refusal: badRequest('body: must be a JSON object of at most 64 KB') };
-        }
+        const unreadable = await readJson(req);
+        if (unreadable !== undefined) return { refusal: unreadable };
       }
       return reachingProvider(() =>
         work({ key, req, by: { name: key.id, address: addressGroup(req.ip) } }),
@@ -188,9 +187,8 @@ export function redeemRoute(services: Services): RequestHandler {
     { endpoint: 'promo_codes', accepted: 'bearer', limit: REDEMPTIONS },
     services,
     async (key, req): Promise<ReadAnswer> => {
-      if (!(await readJson(req))) {
-        return { refusal: badRequest('body: must be a JSON object of at most 64 KB') };
-      }
+      const unreadable = await readJson(req);
+      if (unreadable !== undefined) return { refusal: unreadable };
       const input = redemption.safeParse(req.body);
       if (!input.success) return { refusal: refusalOfQuery(input.error) };
       const redeemed = await redeemPromoCode(services.store, {

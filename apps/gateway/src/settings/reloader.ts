@@ -6,7 +6,7 @@
 import { ConfigError, readConfig, readEnvironment } from '../config.js';
 import type { Config, Environment } from '../config.js';
 import type { Logger } from 'pino';
-import { RELOADABLE } from './settings.js';
+import { ADMIN_TOKEN_VARIABLES, RELOADABLE } from './settings.js';
 import type { Settings } from './settings.js';
 
 export interface SettingsReport {
@@ -49,6 +49,11 @@ export function createReloader(parts: ReloaderParts): Reloader {
   let needsRestart: readonly string[] = [];
   let last: Promise<unknown> = Promise.resolve();
 
+  function needsStart(name: string): boolean {
+    const hasAdminApi = parts.initial.adminTokens.length > 0;
+    return !RELOADABLE.has(name) || (!hasAdminApi && ADMIN_TOKEN_VARIABLES.includes(name));
+  }
+
   async function report(): Promise<SettingsReport> {
     return {
       object: 'settings',
@@ -63,7 +68,7 @@ export function createReloader(parts: ReloaderParts): Reloader {
     let next: Settings;
     try {
       next = parts.read(readConfig(env));
-      needsRestart = changedVariables(started, readEnvironment(env));
+      needsRestart = changedVariables(started, readEnvironment(env)).filter(needsStart);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       parts.onReload('refused', current.version);
@@ -95,5 +100,5 @@ export function createReloader(parts: ReloaderParts): Reloader {
 
 function changedVariables(before: Environment, after: Environment): readonly string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return [...names].filter((name) => !RELOADABLE.has(name) && before[name] !== after[name]).sort();
+  return [...names].filter((name) => before[name] !== after[name]).sort();
 }

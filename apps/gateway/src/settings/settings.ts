@@ -25,6 +25,9 @@ export interface Settings {
   readonly metricsToken: string | undefined;
 }
 
+/** Without any of these at the start, there is no admin API that could accept a new token. */
+export const ADMIN_TOKEN_VARIABLES = ['ADMIN_TOKEN', 'ADMIN_TOKEN_PREVIOUS', 'ADMIN_TOKENS'];
+
 /** The variables that can change while the gateway serves. A change of others needs a restart. */
 export const RELOADABLE: ReadonlySet<string> = new Set([
   'PRICE_TABLE',
@@ -34,9 +37,7 @@ export const RELOADABLE: ReadonlySet<string> = new Set([
   'KEY_CONCURRENCY',
   'KEY_BURST',
   'KEY_REQUESTS_PER_MINUTE',
-  'ADMIN_TOKEN',
-  'ADMIN_TOKEN_PREVIOUS',
-  'ADMIN_TOKENS',
+  ...ADMIN_TOKEN_VARIABLES,
   'METRICS_TOKEN',
 ]);
 

@@ -22,7 +22,10 @@ export function approximateUsd(amount: bigint): number {
   return Number(amount) / 1e14;
 }
 
-/** @param read - Called at each scrape. If it returns `undefined`, the gauge keeps its value. */
+/**
+ * @param read - Called at each scrape. If it returns `undefined`, the scrape has no sample of this
+ * gauge. A 0 before the first figure would look like an increase to the figure, and fire alerts.
+ */
 export function addGauge(
   registry: Registry,
   name: string,
@@ -35,7 +38,8 @@ export function addGauge(
     registers: [registry],
     async collect() {
       const value = await read();
-      if (value !== undefined) this.set(value);
+      if (value === undefined) this.remove();
+      else this.set(value);
     },
   });
 }

@@ -5,7 +5,7 @@
 
 import type { Logger } from 'pino';
 import { formatUsd } from '@gateway/billing';
-import type { Charge } from '../relay/settle-charge.js';
+import type { Charge, ChargedPart } from '../relay/settle-charge.js';
 import type { ExchangeReport } from '../relay/relay.js';
 import type { FinishedRequest } from './finished-request.js';
 import type { Metrics } from './metrics.js';
@@ -90,12 +90,35 @@ function fieldsOf({
   };
 }
 
-function chargeFieldsOf({ usage, charge, writtenOff, setAside, remarks }: Charge) {
+function chargeFieldsOf({ usage, charge, writtenOff, parts, setAside, remarks }: Charge) {
+  return {
+    ...amountFieldsOf({ charge, writtenOff }),
+    parts: parts.length === 0 ? undefined : parts.map(partFieldsOf),
+    parts_set_aside: setAside === 0 ? undefined : setAside,
+    usage_remarks: remarks.length === 0 ? undefined : remarks.map(({ detail }) => detail),
+    ...countFieldsOf(usage),
+  };
+}
+
+/** The part's own amounts and counts. The amounts of the line itself include them. */
+function partFieldsOf({ requestId, model, usage, ...amounts }: ChargedPart) {
+  return {
+    request_id: requestId,
+    model,
+    ...amountFieldsOf(amounts),
+    ...countFieldsOf(usage),
+  };
+}
+
+function amountFieldsOf({ charge, writtenOff }: Pick<Charge, 'charge' | 'writtenOff'>) {
   return {
     charge_usd: formatUsd(charge),
     written_off_usd: writtenOff === 0n ? undefined : formatUsd(writtenOff),
-    parts_set_aside: setAside === 0 ? undefined : setAside,
-    usage_remarks: remarks.length === 0 ? undefined : remarks.map(({ detail }) => detail),
+  };
+}
+
+function countFieldsOf(usage: ChargedPart['usage']) {
+  return {
     input_tokens: usage.inputTokens,
     output_tokens: usage.outputTokens,
     cache_read_input_tokens: usage.cacheReadInputTokens,

@@ -5,6 +5,7 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
+import { codeOfError } from '@gateway/translator/errors';
 import { z } from 'zod';
 import type { Refusal } from '../refusal.js';
 import type { FailureMeaning, UpstreamFailure } from './upstream.js';
@@ -66,6 +67,7 @@ function judge(
       status,
       type: error.type,
       message: error.message,
+      code: codeOfError(error),
       ...(wait === undefined ? {} : { retryAfterSeconds: wait }),
       ...(headers['x-should-retry'] === 'false' ? { shouldRetry: false } : {}),
     },
@@ -112,13 +114,15 @@ function isSpendLimit(status: number, error: UpstreamError | undefined): boolean
   const code = error.details?.error_code ?? '';
   if (error.type === 'billing_error') return true;
   if (status === 429) return code.endsWith('_spend_limit_reached');
-  // For a limit or a balance that is used up, the upstream has no code, only these texts.
-  return (
-    status === 400 &&
-    (code === 'organization_on_hold' ||
-      /specified API usage limits|credit balance is too low/i.test(error.message))
-  );
+  return status === 400 && (code === 'organization_on_hold' || USED_UP.test(error.message));
 }
+
+/**
+ * For a limit or a balance that is used up, the upstream has no code, only these sentences. A
+ * refusal of a member begins with the member's name, which the client chose, and a colon.
+ */
+const USED_UP =
+  /^(?:You have reached your specified API usage limits|Your credit balance is too low)(?![^]*: )/i;
 
 /**
  * Seconds from `retry-after`, at least 1 and at most the cap; `undefined` when there is none that

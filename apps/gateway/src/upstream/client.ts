@@ -48,6 +48,9 @@ export function createUpstreamClient(
     headersTimeout: headersMs,
     bodyTimeout: silenceMs,
     connect: { timeout: CONNECT_TIMEOUT_MS },
+    // With HTTP/2, one broken connection would end all the streams that share it, and undici would
+    // send some requests a second time.
+    allowH2: false,
   };
   const { origin } = upstream;
   const pool = openProxyAgent(proxies, options) ?? new Pool(origin, options);

@@ -83,10 +83,12 @@ export function remoteLedger(rpc: RpcTo<LedgerCalls>, reader: EmbeddedReader): R
 
   return {
     findKeyByCredential: (credential) => reader.findKeyByCredential(credential),
+    recallKey: (credential) => reader.recallKey(credential),
     getKey: (keyId) => reader.getKey(keyId),
     async readStanding(keyId) {
       assertSettling();
-      return reader.readStanding(keyId);
+      // Without the primary the file can still be read, but nothing can be charged.
+      return reach(rpc, () => reader.readStanding(keyId));
     },
     ...forwarding(
       (name) =>

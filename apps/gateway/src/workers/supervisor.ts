@@ -2,7 +2,6 @@
 
 import cluster from 'node:cluster';
 import type { Worker } from 'node:cluster';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { readEnvironment } from '../config.js';
@@ -96,12 +95,18 @@ export async function startWorkers({
   // The default, JSON, supports neither bigint nor Date.
   cluster.setupPrimary({ serialization: 'advanced' });
 
-  /** Resolves when the worker serves. The worker is replaced when it ends. */
+  /**
+   * Resolves when the worker serves. The worker is replaced when it ends. Throws if the system
+   * cannot start a process, for example without memory.
+   */
   function startWorker(slot: Slot, failures = 0): Promise<string> {
     const given = settings;
     const member = startMember(slot, { settings: given, variables }, serve());
     const since = performance.now();
     members.set(slot, member);
+    member.worker.on('error', ({ message }) => {
+      log.error({ worker: slot, reason: message }, 'worker cannot be started or reached');
+    });
     void member.serving.then(
       () => {
         // While the worker was starting, the stop may have been announced and the settings may have
@@ -124,8 +129,17 @@ export async function startWorkers({
   async function replace(slot: Slot, failures: number): Promise<void> {
     if (failures > 1) await sleep(Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 2)));
     if (isStopping) return;
+    let serving: Promise<string>;
     try {
-      await startWorker(slot, failures);
+      serving = startWorker(slot, failures);
+    } catch (error) {
+      // There is no process whose end would start the next attempt.
+      log.error({ worker: slot, reason: String(error) }, 'worker cannot start');
+      await replace(slot, failures + 1);
+      return;
+    }
+    try {
+      await serving;
       log.info({ worker: slot }, 'worker replaced');
     } catch (error) {
       log.error({ worker: slot, reason: String(error) }, 'worker cannot start');
@@ -236,18 +250,27 @@ function startMember(
 ): Member {
   const worker = cluster.fork(variables);
   const rpc = openRpc<WorkerCalls>(calls, {
-    send: (messages) => worker.send([...messages], undefined, undefined, () => undefined),
+    send: (messages) => {
+      // A process that cannot be started may have no channel.
+      if (worker.isConnected()) worker.send([...messages], undefined, undefined, () => undefined);
+    },
     onMessages: (listener) => {
       worker.on('message', listener);
     },
   });
-  const exited = once(worker, 'exit');
+  const exited = eventOf(worker, 'exit');
   // The last messages of a process may arrive after its exit.
   const heard = Promise.race([
-    once(worker, 'disconnect'),
+    eventOf(worker, 'disconnect'),
     exited.then(() => sleep(DISCONNECT_DEADLINE_MS, undefined, { ref: false })),
   ]);
-  const gone = Promise.all([exited, heard]).then(() => {
+  // A process that cannot be started emits only `error`, for example if the system has too many.
+  const failed = new Promise<void>((resolve) => {
+    worker.on('error', () => {
+      if (worker.process.pid === undefined) resolve();
+    });
+  });
+  const gone = Promise.race([failed, Promise.all([exited, heard])]).then(() => {
     closeRpc(rpc);
     leave();
   });
@@ -257,4 +280,13 @@ function startMember(
     throw new WorkerStartError(answer.message, answer.exitCode);
   });
   return { slot, worker, rpc, serving, gone };
+}
+
+/** Unlike `once` of `node:events`, it does not fail if the worker emits `error`. */
+function eventOf(worker: Worker, name: 'exit' | 'disconnect'): Promise<void> {
+  return new Promise((resolve) => {
+    worker.once(name, () => {
+      resolve();
+    });
+  });
 }

@@ -39,6 +39,8 @@ interface Member extends PooledAccount {
 
 /** Bytes of a prompt per token, to estimate its tokens before the upstream counts them. */
 const BYTES_PER_TOKEN = 4;
+/** An image or a PDF has far fewer tokens than its bytes suggest. */
+const MOST_EXPECTED_TOKENS = 200_000;
 
 export function createAccountPool(
   accounts: readonly PooledAccount[],
@@ -72,19 +74,28 @@ export function createAccountPool(
       giveUp(rest, handler, refusal);
       return;
     }
-    const passage = await member.ceiling.pass(call.keyId, expectedTokens(call));
-    if (passage.outcome === 'late') throw new UpstreamBusyError(passage.retryAfterMs);
-    if (call.client.destroyed) throw new Error('the client left before its request was sent');
+    // The provider has limits of their own for counting tokens.
+    const isCounting = call.operation === 'count_tokens';
+    const expected = isCounting ? 0 : expectedTokens(call);
+    if (!isCounting) {
+      const passage = await member.ceiling.pass(call.keyId, expected);
+      if (passage.outcome === 'late') throw new UpstreamBusyError(passage.retryAfterMs);
+    }
+    if (call.client.destroyed) {
+      member.ceiling.correct(-expected);
+      throw new Error('the client left before its request was sent');
+    }
     // Sending a body releases it. Only this copy is sent, so the call keeps its body for another
     // account.
     const body = new RequestBody(call.body.peek(), () => undefined);
     call.account = member.name;
     const others = rest.filter((each) => each !== member);
+    const sentAt = now();
     const outcome = await new Promise<AttemptOutcome>((resolve) => {
       member.client.send({ ...call, body }, new AccountAttempt(handler, resolve));
     });
-    judge(member, outcome);
-    if (usesNoTokens(outcome)) member.ceiling.correct(-expectedTokens(call));
+    judge(member, outcome, sentAt);
+    if (usesNoTokens(outcome)) member.ceiling.correct(-expected);
     if (outcome.outcome === 'not_sent') {
       await attempt(others, call, handler, outcome);
     } else if (outcome.outcome === 'refused' && concernsAccount(member, outcome)) {
@@ -108,16 +119,21 @@ export function createAccountPool(
     else throw new UpstreamBusyError(Math.min(...rest.map(({ standing }) => standing.waitMs())));
   }
 
-  function judge({ name, standing, client }: Member, outcome: AttemptOutcome): void {
+  function judge(
+    { name, standing, client }: Member,
+    outcome: AttemptOutcome,
+    sentAt: number,
+  ): void {
     switch (outcome.outcome) {
       case 'accepted':
         options.onAnswer(name, outcome.status);
-        standing.answered();
+        standing.answered(sentAt);
         break;
       case 'refused': {
         options.onAnswer(name, outcome.status);
         const failure = client.readFailure(outcome.status, outcome.headers, outcome.body);
         if (failure.outcome === 'replace') standing.failed(failure);
+        else standing.answered(sentAt);
         break;
       }
       case 'not_sent':
@@ -175,7 +191,7 @@ function usesNoTokens(outcome: AttemptOutcome): boolean {
 }
 
 function expectedTokens({ bodyBytes }: UpstreamCall): number {
-  return Math.ceil(bodyBytes / BYTES_PER_TOKEN);
+  return Math.min(MOST_EXPECTED_TOKENS, Math.ceil(bodyBytes / BYTES_PER_TOKEN));
 }
 
 function toError(error: unknown): Error {

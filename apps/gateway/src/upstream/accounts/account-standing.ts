@@ -13,7 +13,11 @@ export interface AccountStanding {
   state(): AccountState;
   /** How long until the account takes requests again; 0 if it takes them now. */
   waitMs(): number;
-  answered(): void;
+  /**
+   * @param sentAt - When the request was sent. If the account was left out after that, it stays so:
+   * the answer to an older request shows nothing new.
+   */
+  answered(sentAt: number): void;
   failed(failure: UpstreamFailure): void;
   unreachable(): void;
 }
@@ -26,17 +30,19 @@ const DEFAULT_COOL_DOWN_MS = 5_000;
 export function createAccountStanding(now: () => number): AccountStanding {
   let state: AccountState = 'available';
   let until = 0;
+  let leftOutAt = -Infinity;
 
   function leaveOut(as: AccountState, ms: number): void {
     state = as;
-    until = now() + ms;
+    leftOutAt = now();
+    until = leftOutAt + ms;
   }
 
   return {
     state: () => (state === 'cooling' && now() >= until ? 'available' : state),
     waitMs: () => (state === 'available' ? 0 : Math.max(0, until - now())),
-    answered() {
-      state = 'available';
+    answered(sentAt) {
+      if (sentAt >= leftOutAt) state = 'available';
     },
     failed(failure) {
       if (failure.outcome === 'replace' && failure.operatorMustAct) {

@@ -1,0 +1,62 @@
+/** The upkeep of a ledger of which one step fails, or takes long. */
+
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import type { BalanceStore } from '@gateway/balance-store';
+import { pino } from 'pino';
+import { startLedgerUpkeep } from '../src/ledger-upkeep.js';
+
+const MINUTE_MS = 60_000;
+
+let lines: string[];
+beforeEach(() => {
+  jest.useFakeTimers();
+  lines = [];
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+function setUp(sealEntries: () => Promise<undefined>) {
+  const steps = {
+    sealEntries: jest.fn(sealEntries),
+    rollUpUsage: jest.fn(() => Promise.resolve()),
+    expire: jest.fn(() => Promise.resolve()),
+    summarize: jest.fn(() => Promise.resolve({ orphanedHolds: 0 })),
+  };
+  const log = pino({}, { write: (line: string) => lines.push(line) });
+  return { steps, upkeep: startLedgerUpkeep(steps as unknown as BalanceStore, log) };
+}
+
+it('lets credit expire and reads the figures although the ledger cannot be sealed', async () => {
+  const { steps, upkeep } = setUp(() => Promise.reject(new Error('block 7 was changed')));
+  await jest.advanceTimersByTimeAsync(MINUTE_MS);
+  expect(steps.rollUpUsage).toHaveBeenCalledTimes(1);
+  expect(steps.expire).toHaveBeenCalledTimes(1);
+  expect(steps.summarize).toHaveBeenCalledTimes(2);
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { msg: 'ledger upkeep failed', step: 'seal', reason: 'block 7 was changed' },
+  ]);
+  await upkeep.stop();
+});
+
+it('skips the minutes in which it still runs, and begins no step once it is stopped', async () => {
+  let finish: () => void = () => undefined;
+  const { steps, upkeep } = setUp(
+    () =>
+      new Promise((resolve) => {
+        finish = () => resolve(undefined);
+      }),
+  );
+  await jest.advanceTimersByTimeAsync(5 * MINUTE_MS);
+  expect(steps.sealEntries).toHaveBeenCalledTimes(1);
+  finish();
+  await jest.advanceTimersByTimeAsync(MINUTE_MS);
+  expect(steps.expire).toHaveBeenCalledTimes(1);
+  expect(steps.sealEntries).toHaveBeenCalledTimes(2);
+  const stopped = upkeep.stop();
+  finish();
+  await stopped;
+  await jest.advanceTimersByTimeAsync(5 * MINUTE_MS);
+  expect(steps.expire).toHaveBeenCalledTimes(1);
+  expect(steps.sealEntries).toHaveBeenCalledTimes(2);
+});
