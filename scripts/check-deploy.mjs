@@ -152,6 +152,7 @@ function checkChart() {
       const file = join(scratch, `chart-${version}.yaml`);
       writeFileSync(file, manifests);
       output(deployTool('kubernetes-validate'), ['--strict', '-k', version, file]);
+      checkVariables(values, manifests);
     }
   }
   const { status, stderr } = spawnSync(
@@ -161,6 +162,17 @@ function checkChart() {
   );
   if (status === 0 || !stderr.includes('existingSecret')) {
     throw new Error(`the chart accepts a missing secret: ${stderr}`);
+  }
+}
+
+/** Without these variables, pods lose the ledger, or all clients share the ingress's limits. */
+function checkVariables(values, manifests) {
+  const count = (text) => manifests.split(text).length - 1;
+  const containers = values.includes('migration.enabled=false') ? 1 : 2;
+  if (count('key: DATABASE_URL }') !== containers) throw new Error('DATABASE_URL is not required');
+  const isBehindIngress = values.includes('ingress.enabled=true');
+  if (count('{ name: TRUST_PROXY, value: "1" }') !== Number(isBehindIngress)) {
+    throw new Error('TRUST_PROXY does not follow the ingress');
   }
 }
 

@@ -1,13 +1,13 @@
 /**
  * `npm run release:dry`: a rehearsal of a release. Like the release workflow, it raises the
- * versions, packs the packages and publishes them, but in a copy of this repository and to a local
- * registry. Then it installs them from there into an empty project and uses them. It removes all of
- * its files afterwards.
+ * versions if there are changesets, packs the packages and publishes them, but in a copy of this
+ * repository and to a local registry. Then it installs them from there into an empty project and
+ * uses them. It removes all of its files afterwards.
  */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { publishedPackages, withScratch } from './packed.mjs';
@@ -32,7 +32,8 @@ await withScratch(async (scratch) => {
   step('Raising the versions in a copy');
   copyTree(copy);
   pnpmIn({ cwd: copy }, 'install', '--frozen-lockfile', '--prefer-offline');
-  pnpmIn({ cwd: copy }, 'run', 'release:version');
+  // Without changesets the versions are already raised, and `changeset version` would fail.
+  if (hasChangesets(copy)) pnpmIn({ cwd: copy }, 'run', 'release:version');
   const registry = await startRegistry(join(scratch, 'registry'));
   try {
     step('Publishing to a registry on this machine');
@@ -58,6 +59,11 @@ function copyTree(copy) {
   git('config', 'user.email', 'dry-run@git.example');
   git('add', '-A');
   git('commit', '-q', '-m', 'What would be released');
+}
+
+function hasChangesets(copy) {
+  const names = readdirSync(join(copy, '.changeset'));
+  return names.some((name) => name.endsWith('.md') && name !== 'README.md');
 }
 
 /**

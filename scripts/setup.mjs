@@ -17,9 +17,12 @@ export const PNPM = 'pnpm@12.21.0';
 const INSTALL_STAMP = join(root, 'node_modules', '.installed');
 const BUILD_STAMP = join(root, 'node_modules', '.built');
 
-/** Prints a heading, so that people see the step that is running. */
+/**
+ * Prints a heading, so that people see the step that is running. It is not part of the output,
+ * which may go into a file.
+ */
 export function step(text) {
-  process.stdout.write(`\n▸ ${text}\n`);
+  process.stderr.write(`\n▸ ${text}\n`);
 }
 
 /** Runs a command and shows its output. Exits this process if the command fails. */

@@ -44,3 +44,13 @@ readOnlyRootFilesystem: true
 capabilities:
   drop: [ALL]
 {{- end -}}
+
+{{/*
+Named although envFrom contains it too: if the Secret lacks it, the container must not start. The
+gateway would otherwise make an embedded ledger, which is lost with the pod.
+*/}}
+{{- define "gateway.databaseUrl" -}}
+- name: DATABASE_URL
+  valueFrom:
+    secretKeyRef: { name: {{ .Values.existingSecret }}, key: DATABASE_URL }
+{{- end -}}

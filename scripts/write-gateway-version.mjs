@@ -1,0 +1,23 @@
+/**
+ * Copies the gateway's version from its manifest into the other files that contain it: the
+ * OpenAPI documents and the chart, whose `appVersion` is the default tag of the image. The last
+ * step of `npm run release:version`. It needs no build, because that job of the release workflow
+ * may write to the repository and therefore runs as little code as possible.
+ */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './setup.mjs';
+
+const { version } = JSON.parse(readFileSync(join(root, 'apps/gateway/package.json'), 'utf8'));
+
+for (const port of ['client', 'admin']) {
+  const file = join(root, `apps/gateway/openapi/${port}.json`);
+  const document = JSON.parse(readFileSync(file, 'utf8'));
+  document.info.version = version;
+  writeFileSync(file, `${JSON.stringify(document, undefined, 2)}\n`);
+}
+
+const chart = join(root, 'deploy/helm/gateway/Chart.yaml');
+const text = readFileSync(chart, 'utf8');
+writeFileSync(chart, text.replace(/^appVersion: .*$/m, `appVersion: '${version}'`));
