@@ -9,7 +9,7 @@ import { join } from 'node:path';
 
 const ROOT = join(__dirname, '../../../..');
 
-/** @returns the output of the harness: the comparisons and the differences */
+/** @returns the output of the harness: its headings, then the comparisons and the differences */
 export function runTorture(...parts: readonly string[]): {
   readonly output: string;
   readonly status: number | null;
@@ -21,5 +21,5 @@ export function runTorture(...parts: readonly string[]): {
     [join(ROOT, 'torture/main.mjs'), '--seed', '1', '--untimed', '--only', parts.join(',')],
     { cwd: ROOT, encoding: 'utf8' },
   );
-  return { output: run.stdout + run.stderr, status: run.status };
+  return { output: run.stderr + run.stdout, status: run.status };
 }
