@@ -578,6 +578,7 @@ describe('the customer’s page', () => {
     await eventually(async () => {
       expect(await page.getByLabel('First day').inputValue()).toBe('');
     });
+    await page.unrouteAll({ behavior: 'wait' });
     expect(problems).toEqual([]);
     await context.close();
   });
