@@ -127,15 +127,23 @@ export async function signIn(page: Page, secret: string): Promise<void> {
 
 /** Opens a part of the page, and waits until nothing of it is loading. */
 export async function openPart(page: Page, part: string): Promise<void> {
-  await page.evaluate(async (hash) => {
+  await page.evaluate((hash) => {
     location.hash = hash;
-    // Waits until the page has begun to draw the part.
-    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
   }, `#/${part}`);
   await loaded(page);
 }
 
+/**
+ * Waits until nothing is loading. The page draws a change of its address only after the browser has
+ * told it of the change, so two frames pass before the first look.
+ */
 export async function loaded(page: Page): Promise<void> {
+  await page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        requestAnimationFrame(() => requestAnimationFrame(resolve));
+      }),
+  );
   await page.waitForFunction(() => document.querySelector('.loading, [aria-busy=true]') === null);
 }
 
