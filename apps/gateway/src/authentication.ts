@@ -32,14 +32,23 @@ export async function authenticate(
 ): Promise<Authentication> {
   const presented = readCredential(req.headers, accepted);
   if (presented.outcome === 'refused') return presented;
-  if (isReadLink(presented.credential)) {
-    const reads = req.method === 'GET' || req.method === 'HEAD';
-    if (accepted !== 'bearer_or_link' || !reads) return refused(LINK_ONLY_READS);
-    return authenticateLink(presented.credential, services);
-  }
-  if (!isWellFormedCredential(presented.credential)) return refused(UNKNOWN_KEY);
+  const { credential } = presented;
+  const reads = req.method === 'GET' || req.method === 'HEAD';
+  return accepted === 'bearer_or_link' && reads && isReadLink(credential)
+    ? authenticateLink(credential, services)
+    : authenticateKey(credential, req, services);
+}
+
+/** Finds the key of a credential that was read already. A read-only link is refused. */
+export async function authenticateKey(
+  credential: string,
+  req: Request,
+  services: Pick<Services, 'store' | 'limiter'>,
+): Promise<Authentication> {
+  if (isReadLink(credential)) return refused(LINK_ONLY_READS);
+  if (!isWellFormedCredential(credential)) return refused(UNKNOWN_KEY);
   try {
-    const key = await services.store.findKeyByCredential(presented.credential);
+    const key = await services.store.findKeyByCredential(credential);
     if (key !== undefined && key.state !== 'revoked') return { outcome: 'authenticated', key };
     const guesses = await services.limiter.record(
       `unknown-key:${addressGroup(req.ip)}`,
@@ -51,19 +60,6 @@ export async function authenticate(
     if (!(error instanceof StoreUnavailableError)) throw error;
     return refused(storeUnavailable(error));
   }
-}
-
-/**
- * The key of a request as it was in the last minute, if it was found then. {@link authenticate} has
- * to find it again before the request is served.
- */
-export function recallKey(
-  req: Request,
-  { store }: Pick<Services, 'store'>,
-  accepted: AcceptedCredential,
-): KeyRecord | undefined {
-  const presented = readCredential(req.headers, accepted);
-  return presented.outcome === 'presented' ? store.recallKey(presented.credential) : undefined;
 }
 
 async function authenticateLink(

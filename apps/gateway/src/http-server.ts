@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express } from 'express';
 import { ConfigError } from './config.js';
 import { errorCode } from './error-code.js';
+import { httpUrl } from './http-url.js';
 
 export interface ConnectionLimits {
   /**
@@ -213,7 +214,6 @@ export function close(server: Server): Promise<void> {
 }
 
 export function urlOf(server: Server): string {
-  const { address, family, port } = server.address() as AddressInfo;
-  const reachable = address === '0.0.0.0' || address === '::' ? 'localhost' : address;
-  return `http://${family === 'IPv6' && reachable !== 'localhost' ? `[${reachable}]` : reachable}:${String(port)}`;
+  const { address, port } = server.address() as AddressInfo;
+  return httpUrl(address === '0.0.0.0' || address === '::' ? 'localhost' : address, port);
 }

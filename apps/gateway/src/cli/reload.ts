@@ -5,13 +5,13 @@
 
 import { lookup } from 'node:dns/promises';
 import type { LookupAddress } from 'node:dns';
-import { isIPv6 } from 'node:net';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { ConfigError, readConfig } from '../config.js';
 import type { Config } from '../config.js';
 import { openDataDir } from '../data-dir.js';
 import { EXIT } from '../exit-codes.js';
+import { httpUrl } from '../http-url.js';
 
 const settingsReport = z.object({
   version: z.string(),
@@ -32,7 +32,7 @@ export type ReplicaReload =
  */
 export async function reloadReplicas(urls: readonly string[]): Promise<readonly ReplicaReload[]> {
   const config = readConfig(process.env);
-  const own = config.adminUrl ?? localUrl(config);
+  const own = config.adminUrl ?? httpUrl(config.adminHost, config.adminPort);
   const addresses = (urls.length === 0 ? [own] : urls).map(parseAddress);
   const token = config.adminToken ?? localToken(config);
   const behind = await Promise.all(addresses.map((url) => reloadReplicasBehind(url, token)));
@@ -64,11 +64,6 @@ export function printReloads(reloads: readonly ReplicaReload[]): string {
       ];
     })
     .join('\n');
-}
-
-function localUrl({ adminHost, adminPort }: Config): string {
-  const host = isIPv6(adminHost) ? `[${adminHost}]` : adminHost;
-  return `http://${host}:${String(adminPort)}`;
 }
 
 function parseAddress(address: string): URL {

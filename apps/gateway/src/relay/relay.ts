@@ -138,9 +138,12 @@ class Relay implements UpstreamListener {
     this.#client.startStream(this.#idHeaders());
     // The upstream's pings keep a native stream alive. Translated, they and hidden thinking give no
     // output, and a stream that is silent for a minute may be cut off on its way to the client.
-    if (format.dialect === 'messages') return;
+    if (format.dialect !== 'messages') this.#startKeepAlive();
+  }
+
+  #startKeepAlive(): void {
     this.#keepAlive = setInterval(() => {
-      if (!this.#hasOutput) this.#client.write(format.keepAlive);
+      if (!this.#hasOutput) this.#client.write(this.#exchange.format.keepAlive);
       this.#hasOutput = false;
     }, KEEP_ALIVE_MS);
   }
@@ -179,14 +182,14 @@ class Relay implements UpstreamListener {
       return;
     }
     const { format, requestId } = this.#exchange;
-    let timer = setTimeout(() => {
+    const timer = setTimeout(() => {
       this.#client.flush();
-      timer = setInterval(() => {
-        this.#client.write(format.keepAlive);
-      }, KEEP_ALIVE_MS);
+      this.#hasOutput = false;
+      this.#startKeepAlive();
     }, PROMPT_CHARGE_MS);
     const settled = await this.#settle(end.usage, end.messageId).finally(() => {
       clearTimeout(timer);
+      clearInterval(this.#keepAlive);
     });
     if (settled.outcome === 'charged') {
       this.#closeStream(end.tail, { charged: settled });

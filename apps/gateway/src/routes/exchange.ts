@@ -8,10 +8,11 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { ModelPrice } from '@gateway/billing';
 import { admitKey, checkModel, checkStanding, placeHold } from '../admission.js';
 import type { KeyAdmission, RefusedAdmission } from '../admission.js';
-import { authenticate, recallKey } from '../authentication.js';
+import { authenticateKey } from '../authentication.js';
 import type { Authentication } from '../authentication.js';
 import { checkBodyHeaders, readBody } from '../body.js';
 import type { ByteReservation } from '../byte-budget.js';
+import { readCredential } from '../credentials.js';
 import { inviteBody } from '../http-server.js';
 import type { Preparation, PreparationJob } from '../preparation/prepare-request.js';
 import type { TranslationContext } from '../preparation/translations.js';
@@ -97,16 +98,18 @@ async function answer(exchange: Exchange): Promise<Result> {
   const { route, services, req } = exchange;
   const headerRefusal = route.checkHeaders(req);
   if (headerRefusal !== undefined) return refuse(exchange, headerRefusal);
+  const presented = readCredential(req.headers, 'bearer_or_x_api_key');
+  if (presented.outcome === 'refused') return refuse(exchange, presented.refusal);
+  const { credential } = presented;
   const bodyRefusal = checkBodyHeaders(req, { maxBytes: services.maxBodyBytes });
   const work = route.endpoint === 'count_tokens' ? 'count_tokens' : 'paid';
   // A key that was used in the last minute is looked up again while its limits are asked, which
   // saves a round trip. Only the limits may be those of a minute ago.
-  const recalled =
-    bodyRefusal === undefined ? recallKey(req, services, 'bearer_or_x_api_key') : undefined;
+  const recalled = bodyRefusal === undefined ? services.store.recallKey(credential) : undefined;
   const early = recalled === undefined ? undefined : admitKey(recalled, work, services);
   let authentication: Authentication;
   try {
-    const authenticating = authenticate(req, services, 'bearer_or_x_api_key');
+    const authenticating = authenticateKey(credential, req, services);
     [authentication] = await Promise.all([authenticating, early]);
   } catch (error) {
     early?.then(giveBack, () => undefined);

@@ -33,7 +33,7 @@ export async function refusalOfStopped(
   return { ...needsManage(param), message: `${param}: this key is ${standing}` };
 }
 
-const KEYS_PER_PAGE = 1_000;
+const KEYS_PER_PAGE = 100;
 
 /** How many keys of an account are not revoked. Counts no further than `most`. */
 export async function countKeys(

@@ -28,8 +28,8 @@ const BODY_MS = 10_000;
 /** Notifications that are booked at once. */
 const MOST_BOOKED = 64;
 /**
- * Bodies that are read at once, in all and from one address. Whoever sends bodies slowly holds back
- * only other requests from the same address.
+ * Bodies that are read at once, in all and from one address. A client that sends bodies slowly
+ * takes only the places of its own address.
  */
 const MOST_READ = 256;
 const MOST_READ_PER_ADDRESS = 16;

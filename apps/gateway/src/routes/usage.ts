@@ -6,7 +6,7 @@
 
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
-import type { EntryFilter, EntryPage, UsageQuery, UsageSum } from '@gateway/balance-store';
+import type { EntryFilter } from '@gateway/balance-store';
 import type { Services } from '../services.js';
 import { STORABLE_TIME_RULE, isStorableTime, line } from '../operations/storable.js';
 import { someOf } from '../operations/ledger.js';
@@ -64,7 +64,7 @@ export function listUsageRoute(services: Services): RequestHandler {
       ...(cursor === undefined ? {} : { cursor }),
       ...range(on ?? from, on ?? until),
     };
-    const page = await readPage(services, filter);
+    const page = await unlessRefused(() => services.store.listEntries(filter));
     if (page === undefined)
       return { refusal: invalidQuery('cursor', 'is not a cursor of this endpoint') };
     if (format === 'csv') {
@@ -128,14 +128,17 @@ export function usageSummaryRoute(services: Services): RequestHandler {
     const lastDay = query.data.until ?? new Date(Math.floor(services.now() / DAY_MS) * DAY_MS);
     const until = new Date(lastDay.getTime() + DAY_MS);
     const from = query.data.from ?? new Date(until.getTime() - DEFAULT_DAYS * DAY_MS);
-    const sums = await readSums(services, {
-      by,
-      from,
-      until,
-      accountId: key.accountId,
-      ...(of === 'key' ? { keyId: key.id } : {}),
-      ...(model === undefined ? {} : { model }),
-    });
+    const sums = await unlessRefused(() =>
+      services.store.readUsage({
+        by,
+        from,
+        until,
+        accountId: key.accountId,
+        ...(of === 'key' ? { keyId: key.id } : {}),
+        ...(model === undefined ? {} : { model }),
+        maxSums: MAX_SUMS,
+      }),
+    );
     if (sums === undefined) return { refusal: invalidQuery('from', TOO_MANY_SUMS) };
     const data = sums.map((sum) => usageSumView(sum, by));
     if (format === 'csv') return csv(usageSumsCsv(data, by));
@@ -185,23 +188,13 @@ function range(
   };
 }
 
-/** @returns `undefined` if there are too many sums */
-async function readSums(
-  { store }: Services,
-  query: UsageQuery,
-): Promise<readonly UsageSum[] | undefined> {
+/**
+ * @returns `undefined` if the store refuses an argument: a cursor that it did not make, or a range
+ * with too many sums
+ */
+async function unlessRefused<Result>(read: () => Promise<Result>): Promise<Result | undefined> {
   try {
-    return await store.readUsage({ ...query, maxSums: MAX_SUMS });
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
-}
-
-/** @returns `undefined` if the store did not make the cursor */
-async function readPage(services: Services, filter: EntryFilter): Promise<EntryPage | undefined> {
-  try {
-    return await services.store.listEntries(filter);
+    return await read();
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;

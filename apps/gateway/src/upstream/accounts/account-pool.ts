@@ -74,7 +74,7 @@ export function createAccountPool(
       giveUp(rest, handler, refusal);
       return;
     }
-    // The provider has limits of their own for counting tokens.
+    // The provider limits the counting of tokens separately.
     const isCounting = call.operation === 'count_tokens';
     const expected = isCounting ? 0 : expectedTokens(call);
     if (!isCounting) {

@@ -54,7 +54,8 @@ export class StreamedCalls {
     const known = this.#ownIds.get(call);
     if (own !== '' && known !== undefined) {
       if (own === known) return call;
-      // A delta without a name cannot begin a call, whatever its id.
+      // Only a delta with a name begins a call. Without one it continues this call, even if its
+      // id is new.
       return this.#withId(own) ?? (said.name === '' ? call : undefined);
     }
     // Unless both have an id, a delta with a name and arguments begins a new call if the arguments
