@@ -49,7 +49,7 @@ export interface AccountChange {
 
 /** The author of a change, as the trail records it. */
 export interface Actor {
-  /** The name of an operator's token, or of a key. Not a secret. */
+  /** The name of an operator's token, the id of a key, or a fixed name such as `cli`. No secret. */
   readonly name: string;
   /** The address or network from which the change was requested, if known. */
   readonly address?: string | undefined;

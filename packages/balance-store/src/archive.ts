@@ -6,7 +6,7 @@ export interface ArchiveOptions {
   /** Charges before this time leave the ledger: 00:00 UTC of a day, at least three days ago. */
   readonly until: Date;
   /**
-   * The file to write. If it exists, an interrupted call for the same archive must have written it.
+   * The file to write. If it exists, an earlier call for the same archive must have written it.
    */
   readonly file: string;
   readonly by: Actor;

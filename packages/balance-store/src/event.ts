@@ -35,7 +35,10 @@ export interface NewEvent {
   /** Empty for an event of the gateway as a whole. */
   readonly accountId: string;
   readonly keyId: string | undefined;
-  /** Amounts are decimal text in USD. Holds no secret, no name and no prompt. */
+  /**
+   * Amounts are decimal text in USD. Holds no secret, no prompt, and no name of an account or a
+   * key.
+   */
   readonly data: Readonly<Record<string, string | null>>;
 }
 
@@ -52,5 +55,5 @@ export interface StoredEvent extends Omit<NewEvent, 'id'> {
   readonly lastError: string | null;
 }
 
-/** `undelivered`: given up after its last attempt. */
+/** `undelivered`: given up after its last attempt, or by `pruneEvents` without any. */
 export type EventState = 'pending' | 'delivered' | 'undelivered';

@@ -63,7 +63,10 @@ export interface KeyRecord {
   readonly used: Readonly<Record<CapPeriod, bigint>>;
   /** The balance of its account, in units of 10^-14 USD; may be negative. */
   readonly balance: bigint;
-  /** Sum of all charges of this key so far, in units of 10^-14 USD. */
+  /**
+   * Sum of all charges of this key so far, without the parts that were written off, in units of
+   * 10^-14 USD.
+   */
   readonly spent: bigint;
   /** Sum of all top-ups of its account so far, in units of 10^-14 USD. */
   readonly credited: bigint;
@@ -110,8 +113,8 @@ export interface KeyFilter {
   readonly after?: string | undefined;
   readonly accountId?: string | undefined;
   /**
-   * Part of the name or of the hint. Upper and lower case are the same. On PostgreSQL, the locale
-   * of the database says which letters belong together.
+   * Part of the name or of the hint. Case is ignored. On PostgreSQL, the locale of the database
+   * decides which letters differ only in case.
    */
   readonly name?: string | undefined;
   readonly externalId?: string | undefined;

@@ -87,7 +87,7 @@ export type SettleOutcome =
   | ({ readonly outcome: 'replayed' } & Charged)
   /** The request id has other contents in the ledger: no charge, but an alarm row is written. */
   | { readonly outcome: 'conflict' }
-  /** The database refuses this row as malformed: it is quarantined, and nothing is charged. */
+  /** The row is malformed, or its key unknown: it is quarantined, and nothing is charged. */
   | { readonly outcome: 'quarantined'; readonly reason: string };
 
 export interface TopUp {
@@ -125,9 +125,9 @@ export type TopUpOutcome =
  * Whether a key may make requests, and if not, why it is disabled.
  *
  * No column stores the standing. On PostgreSQL the SQL function `standing_of` derives it from the
- * rows of the key and its account on each read, through the view `key_standing`. In the embedded
- * ledger `embedded/sqlite/standing.ts` does the same. A key is disabled or enabled nowhere else, so
- * a credit that races with an exhausting charge cannot leave the key in the wrong state.
+ * rows of the key and its account on each read. In the embedded ledger
+ * `embedded/sqlite/standing.ts` does the same. A key is disabled or enabled nowhere else, so a
+ * credit that races with an exhausting charge cannot leave the key in the wrong state.
  *
  * - `exhausted`: the balance is zero or below, or a response since the last credit cost more than
  *   the balance could cover (`uncovered` is above zero).
@@ -178,7 +178,7 @@ export interface LedgerSummary {
   readonly overdrawn: bigint;
   /** Quarantined usages: set aside and never charged. */
   readonly quarantined: number;
-  /** Request ids that were settled again with other contents. */
+  /** Settlements whose request id was settled before with other contents. Repeats count once. */
   readonly conflicts: number;
   readonly orphanedHolds: number;
   /** Sum of all credit that has expired. */
@@ -208,8 +208,8 @@ export interface BalanceStore {
    * once. If storing it fails, the next look-up tries again.
    *
    * The record is cached for up to one second. Changes made through this store show at once, except
-   * those of the balance. Use {@link BalanceStore.readStanding} to decide whether the key may make
-   * a request: it is never cached.
+   * charges and other bookings. Use {@link BalanceStore.readStanding} to decide whether the key may
+   * make a request: it is never cached.
    */
   findKeyByCredential(credential: string): Promise<KeyRecord | undefined>;
   /**
@@ -273,7 +273,7 @@ export interface BalanceStore {
   readUnspent(accountId: string): Promise<UnspentCredit | undefined>;
 
   /**
-   * The authoritative admission read. Reads of one event-loop tick share one query.
+   * The authoritative admission read. On PostgreSQL, reads of one event-loop tick share one query.
    *
    * Also throws {@link StoreUnavailableError} while settlements have been failing for more than
    * two seconds, because a request that starts then could not be charged.
@@ -281,7 +281,7 @@ export interface BalanceStore {
   readStanding(keyId: string): Promise<Standing>;
 
   /**
-   * Makes the charge of one finished request durable, once. Resolves only when the ledger entry is
+   * Makes the charge of one finished request durable, once. Resolves only when the outcome is
    * committed; waits through outages of the database for at most `deadlineMs`.
    *
    * @throws {StoreUnavailableError} The commit may or may not have happened: settle again with the
@@ -291,11 +291,11 @@ export interface BalanceStore {
   /**
    * Sets aside the most a request may cost, before it is sent upstream. It replaces `readStanding`
    * for a balance that must never fall below zero. The balance less all live holds must cover the
-   * amount. The store keeps the hold alive until the request is settled, which deletes it in the
-   * same transaction.
+   * amount, and so must the caps of the key. The store keeps the hold alive until the request is
+   * settled, which deletes it in the same transaction.
    *
-   * Placing a live hold again returns the same outcome. On {@link StoreUnavailableError} the hold
-   * may have been placed: call {@link BalanceStore.releaseHold}.
+   * Placing a live hold again holds no more money. On {@link StoreUnavailableError} the hold may
+   * have been placed: call {@link BalanceStore.releaseHold}.
    */
   placeHold(hold: Hold): Promise<HoldOutcome>;
   /**
@@ -329,7 +329,7 @@ export interface BalanceStore {
    * Money that is held for requests in flight is left until a later call. Also marks holds that
    * have expired as orphaned, so that they no longer hold money.
    *
-   * @returns how many entries and events it wrote.
+   * @returns how many expiry entries and `key.expiring` events it wrote.
    */
   expire(options: { readonly keysWithinMs: number }): Promise<number>;
 
@@ -353,7 +353,7 @@ export interface BalanceStore {
    * Creates or changes a document, only if its version is still the one that was read. If several
    * calls change the same version at once, one of them succeeds.
    *
-   * @throws {RangeError} An argument that cannot be stored: `data` above 64 KiB of JSON.
+   * @throws {RangeError} An argument cannot be stored, such as `data` above 64 KiB of JSON.
    */
   writeDocument(write: DocumentWrite): Promise<DocumentOutcome>;
   getDocument(kind: string, id: string): Promise<StoredDocument | undefined>;
@@ -367,8 +367,8 @@ export interface BalanceStore {
     readonly limit: number;
   }): Promise<readonly StoredEvent[]>;
   /**
-   * Takes the oldest event of each account, if it is due, so that the events of an account arrive
-   * in order. No other call takes these events before `leaseMs` has passed.
+   * Takes the oldest unfinished event of each account, if it is due, so that the events of an
+   * account arrive in order. No other call takes these events before `leaseMs` has passed.
    */
   takeDueEvents(options: {
     readonly limit: number;
@@ -434,8 +434,9 @@ export interface BalanceStore {
    * longer found by their ids, so the caller must not charge one of them again.
    *
    * @throws {RangeError} `until` is not 00:00 UTC of a day, or is less than three days ago.
-   * @throws {LedgerArchiveError} The ledger is not sound, another archive is being made, or the
-   * file cannot be written or belongs to something else. Nothing was deleted.
+   * @throws {LedgerArchiveError} The archive cannot be made, for example because the ledger is not
+   * sound, no charge is left to archive, another archive is being made, or the file cannot be
+   * written or belongs to something else. Nothing was deleted.
    */
   archive(options: ArchiveOptions): Promise<ArchiveReport>;
   /** Oldest first. */
@@ -443,7 +444,7 @@ export interface BalanceStore {
   /**
    * Verifies the file of an archive, and that the ledger carries its sums.
    *
-   * @throws {LedgerArchiveError} The file is not sound by itself.
+   * @throws {LedgerArchiveError} The file cannot be read, or is not sound by itself.
    */
   compareArchive(file: string, onProgress?: (charges: number) => void): Promise<ArchiveComparison>;
   /** Recomputes the whole ledger. Reads it page by page, so memory stays bounded. */
@@ -458,8 +459,8 @@ export interface BalanceStore {
 }
 
 /**
- * The database did not answer. Unless the method says otherwise, it is unknown whether the work was
- * done.
+ * The database did not answer or cannot record charges, or the store is closed. Unless the method
+ * says otherwise, it is unknown whether the work was done.
  */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';

@@ -73,6 +73,10 @@ describe('committer', () => {
     await expect(lost).rejects.toThrow(StoreUnavailableError);
     now = 9_000;
     expect(committer.failingForMs).toBe(0);
+    const next = committer.settle(settlement('key'), DEADLINE);
+    expect(committer.failingForMs).toBe(0);
+    isDown = false;
+    await next;
   });
 
   it('collects settlements into one batch while a fast database commits the batch before it', async () => {

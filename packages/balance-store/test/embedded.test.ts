@@ -170,7 +170,16 @@ describe('embedded: owner and guests', () => {
     await (await open(dataDir)).close();
   });
 
-  it('guests of other processes and the owner see and charge the same ledger', async () => {
+  it('opens for a guest after a first start that was killed before it wrote its lock', async () => {
+    const dataDir = newDirectory();
+    await (await open(dataDir)).close();
+    new DatabaseSync(join(dataDir, 'ledger.lock')).exec('DROP TABLE generation');
+    const guest = await open(dataDir, { access: 'guest' });
+    expect((await guest.audit()).isSound).toBe(true);
+    await guest.close();
+  });
+
+  it('guests in another process and the owner see and charge the same ledger', async () => {
     const dataDir = newDirectory();
     const acknowledged = new Map<string, bigint>();
     const writer = spawnWriter(['embedded', dataDir, '20'], acknowledged);
@@ -351,7 +360,7 @@ describe('embedded: the file', () => {
     await (await open(dataDir)).close();
   });
 
-  it('that is damaged inside is found by the audit, and never read as if it were sound', async () => {
+  it('that is damaged inside does not pass an audit', async () => {
     const dataDir = newDirectory();
     const store = await open(dataDir);
     await settleMany(store, await newKey(store), 2_000);
@@ -368,7 +377,7 @@ describe('embedded: the file', () => {
     await damaged.close();
   });
 
-  it('on a read-only disk, or owned by another user, is refused with the reason', async () => {
+  it('that this user may not write is refused with the reason', async () => {
     const dataDir = newDirectory();
     await (await open(dataDir)).close();
     // File permissions do not restrict root, so a user without any rights makes the attempt.
@@ -447,7 +456,7 @@ describe('embedded: schema', () => {
 });
 
 describe('embedded: backups', () => {
-  it('made during charges are complete, pass an audit and open without other files; the anchor says what a restore lost', async () => {
+  it('made during charges are complete, pass an audit and open without other files; the anchor shows that a restore lost charges', async () => {
     const dataDir = newDirectory();
     const store = await open(dataDir);
     const keyId = await newKey(store, 1_000n * USD);

@@ -123,6 +123,7 @@ describe('PostgreSQL faults', () => {
     await expect(store.readStanding(keyId)).rejects.toThrow(StoreUnavailableError);
     await expect(store.getKey(keyId)).rejects.toThrow(StoreUnavailableError);
     await expect(store.listEntries({ limit: 1 })).rejects.toThrow(StoreUnavailableError);
+    await expect(store.listArchives()).rejects.toThrow(StoreUnavailableError);
     await expect(store.ping()).rejects.toThrow(StoreUnavailableError);
     const late = settlement(keyId);
     await expect(store.settle(late, { deadlineMs: 300 })).rejects.toThrow(StoreUnavailableError);
@@ -307,7 +308,7 @@ describe('PostgreSQL faults', () => {
     await restored.close();
   });
 
-  it('opening a store without a database fails quickly', async () => {
+  it('opening a store without a database fails', async () => {
     const opening = openPostgresStore({
       connectionString: 'postgres://postgres@127.0.0.1:1/none',
       pepper: PEPPER,

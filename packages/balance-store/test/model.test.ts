@@ -28,13 +28,14 @@ import { usePostgresServer } from './postgres-server.js';
 const PEPPER = 'pepper of the tests';
 const DEADLINE = { deadlineMs: 20_000 };
 const BY = { name: 'model' };
-const TOKEN = 300_000_000n;
+/** The price of one input token, in units of 10^-14 USD. */
+const TOKEN_PRICE = 300_000_000n;
 const FAR_MS = Date.parse('2200-01-01T00:00:00.000Z');
 const ALWAYS = { from: new Date(0), until: new Date(FAR_MS) };
 
 /** For each key, the index of its account. */
 const OWNERS = [0, 0, 1] as const;
-const LOW_BALANCE = TOKEN;
+const LOW_BALANCE = TOKEN_PRICE;
 
 interface Real {
   readonly store: BalanceStore;
@@ -278,7 +279,7 @@ const account = fc.integer({ min: 0, max: 1 });
 // Few ids, so that replays and conflicts are frequent, and amounts that cross zero in both
 // directions.
 const id = fc.integer({ min: 0, max: 9 });
-const units = fc.constantFrom(1n, TOKEN, 2n * TOKEN);
+const units = fc.constantFrom(1n, TOKEN_PRICE, 2n * TOKEN_PRICE);
 const steps = fc.commands(
   [
     fc
@@ -287,19 +288,27 @@ const steps = fc.commands(
     fc
       .tuple(key, id, fc.integer({ min: 0, max: 3 }), fc.constantFrom('none'))
       .map((of) => settleStep(...of)),
-    fc.tuple(key, id, fc.constantFrom(0n, 1n, TOKEN, 2n * TOKEN)).map((of) => holdStep(...of)),
+    fc
+      .tuple(key, id, fc.constantFrom(0n, 1n, TOKEN_PRICE, 2n * TOKEN_PRICE))
+      .map((of) => holdStep(...of)),
     id.map(releaseStep),
     fc
       .tuple(key, id, units, fc.constantFrom('paid', 'given', 'passing', 'far'))
       .map((of) => topUpStep(...of)),
     fc.tuple(key, id, units, fc.constant('paid')).map((of) => topUpStep(...of)),
     fc
-      .tuple(account, id, fc.constantFrom(1n, 2n * TOKEN, -1n, -TOKEN, -3n * TOKEN))
+      .tuple(
+        account,
+        id,
+        fc.constantFrom(1n, 2n * TOKEN_PRICE, -1n, -TOKEN_PRICE, -3n * TOKEN_PRICE),
+      )
       .map((of) => adjustStep(...of)),
     fc.tuple(account, id, units).map((of) => transferStep(...of)),
     fc.constant(expireStep()),
     fc.constant(rollUpStep()),
-    fc.tuple(key, fc.constantFrom(null, 0n, TOKEN, 3n * TOKEN)).map((of) => capStep(...of)),
+    fc
+      .tuple(key, fc.constantFrom(null, 0n, TOKEN_PRICE, 3n * TOKEN_PRICE))
+      .map((of) => capStep(...of)),
     fc.tuple(key, fc.constantFrom(0, 3_600_000)).map((of) => rotateStep(...of)),
     fc
       .tuple(key, fc.constantFrom('suspend', 'resume', 'expire', 'unexpire'))

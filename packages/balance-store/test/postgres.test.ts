@@ -401,7 +401,7 @@ describe('PostgreSQL: opening', () => {
     await again.close();
   });
 
-  it('the database holds no credential, only its keyed hash', async () => {
+  it('the row of a key does not contain its credential', async () => {
     const connectionString = await server.createDatabase();
     const store = await openPostgresStore({ connectionString, pepper: PEPPER });
     const { credential } = await store.createKey({

@@ -5,6 +5,9 @@
 -- balance, held: the account's balance, and the sum of its live holds, a new one included;
 -- cap_period, cap, cap_used: the cap that leaves the least to spend; null if the key has none;
 -- held_by_key: the sum of the key's live holds.
+--
+-- It gives up a lock before its caller gives up the call (5 seconds): a hold that was placed after
+-- its release would be kept until it expires.
 CREATE OR REPLACE FUNCTION "place_holds"(
   "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_lifetime" INTERVAL
 ) RETURNS TABLE (
@@ -13,6 +16,7 @@ CREATE OR REPLACE FUNCTION "place_holds"(
 )
 LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
+SET lock_timeout = '4s'
 AS $$
 #variable_conflict use_column
 DECLARE

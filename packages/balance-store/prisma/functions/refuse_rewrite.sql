@@ -1,7 +1,7 @@
--- Refuses to change or delete rows of append-only tables: corrections are new entries.
+-- Refuses its statement. Append-only tables are never changed, and no account or key is deleted.
 CREATE OR REPLACE FUNCTION "refuse_rewrite"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION '% on % is refused: corrections are new entries', TG_OP, TG_TABLE_NAME
+  RAISE EXCEPTION '% on % is refused: what was recorded is never rewritten', TG_OP, TG_TABLE_NAME
     USING ERRCODE = 'insufficient_privilege';
 END
 $$;

@@ -5,12 +5,15 @@
 -- other contents: an alarm row, no charge); the account's balance after the entry; whether the key is
 -- active after the whole batch; and what could not be charged and was written off (see "write_offs").
 --
--- Adds the charges to "usage_hour", and writes an event for each account whose balance crosses its
--- threshold or zero, and for each cap that is reached.
+-- Adds the charges to "usage_hour", and writes an event for each account whose balance falls to its
+-- threshold or to zero, or does not cover a charge, and for each cap that is reached.
 --
 -- All joins are forced to be index lookups from the batch, and one plan serves every batch: planning
 -- would take as long as settling a single charge, and a plan made while the tables are small must not
 -- scan the ledger once it is large.
+--
+-- It gives up a lock before its caller gives up the call (10 seconds): a call without a caller would
+-- keep its connection, and settle late.
 CREATE OR REPLACE FUNCTION "settle_batch"(
   "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_hashes" BYTEA[], "p_models" TEXT[],
   "p_input_tokens" INTEGER[], "p_output_tokens" INTEGER[], "p_cache_read_tokens" INTEGER[],
@@ -27,6 +30,7 @@ CREATE OR REPLACE FUNCTION "settle_batch"(
 LANGUAGE plpgsql VOLATILE
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 SET plan_cache_mode = force_generic_plan
+SET lock_timeout = '8s'
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -64,9 +64,9 @@ BEGIN
       to_jsonb((key_held ->> charge."key_id")::NUMERIC - charge.own_hold));
     by_cap := (cap_left ->> charge."key_id")::NUMERIC;
     IF charge.is_guarded THEN
-      -- The balance less what others hold. Unguarded charges of the account may have lowered the
-      -- balance below the sum of its holds: then the own hold counts, as far as the balance covers
-      -- it.
+      -- The balance less what others hold. Unguarded charges or adjustments of the account may have
+      -- lowered the balance below the sum of its holds: then the own hold counts, as far as the
+      -- balance covers it.
       by_balance := greatest(0,
         least(balance_left, greatest(charge.own_hold, balance_left - held_by_others)));
       -- Write-offs of other requests use up a cap, but not the part that the own hold has set

@@ -24,8 +24,8 @@ const PAGES_PER_STEP = 2_000;
  * charge meanwhile. To restore the backup, stop the gateway, remove `ledger.db-wal` and
  * `ledger.db-shm`, and copy the file over `ledger.db`.
  *
- * @throws {LedgerFileError} when there is no ledger, the file to write exists, or the ledger is
- * damaged.
+ * @throws {LedgerFileError} when there is no ledger, the file to write exists, or the check of the
+ * copy finds damage. If SQLite cannot read the ledger at all, its own error.
  */
 export async function backUpEmbeddedLedger({
   dataDir,

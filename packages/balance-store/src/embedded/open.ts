@@ -33,7 +33,7 @@ export interface EmbeddedStoreOptions {
    * and is stored under `pepper` from then on.
    */
   readonly previousPepper?: string | undefined;
-  /** How long a hold outlives its process; 5 minutes when absent. */
+  /** How long a hold lives after its last renewal if its process dies; 5 minutes when absent. */
   readonly holdLifetimeMs?: number;
   /**
    * `owner` (also when absent): a gateway, of which only one at a time may own the ledger. `guest`:

@@ -74,7 +74,9 @@ export function readGenerationsAsGuest(dataDir: string): Generations | undefined
   const database = new DatabaseSync(file, { readOnly: true });
   try {
     database.exec('PRAGMA busy_timeout = 0');
-    return readGenerations(database);
+    // A first start that was killed at once leaves a file without the table.
+    const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'generation'").get();
+    return table === undefined ? undefined : readGenerations(database);
   } catch (error) {
     if (isBusy(error)) return undefined;
     throw error;

@@ -124,7 +124,9 @@ export function createAdministration({
 
     async rotateKey(keyId, { graceMs = 0, rotationId, by }) {
       if (!Number.isInteger(graceMs) || graceMs < 0 || graceMs > MAX_GRACE_MS) {
-        throw new RangeError(`graceMs is ${String(graceMs)}, not an integer from 0 to a year`);
+        throw new RangeError(
+          `graceMs is ${String(graceMs)}, not an integer from 0 to ${String(MAX_GRACE_MS)}`,
+        );
       }
       if (rotationId !== undefined) assertId('rotationId', rotationId);
       assertActor(by);

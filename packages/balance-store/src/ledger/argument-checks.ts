@@ -20,7 +20,7 @@ const MAX_METADATA_BYTES = 4_096;
 const MAX_MODELS = 100;
 const MAX_DOCUMENT_BYTES = 64 * 1024;
 
-/** @throws {RangeError} unless the amount is above zero. */
+/** @throws {RangeError} unless the amount is above zero and at most 10^20 USD. */
 export function assertPositive(name: string, amount: bigint): void {
   if (amount <= 0n) throw new RangeError(`${name} must be above zero`);
   assertAmount(name, amount);
@@ -48,7 +48,7 @@ export function assertText(name: string, text: string | undefined): void {
     throw new RangeError(`${name} has more than ${String(MAX_TEXT_LENGTH)} characters`);
   }
   if (text.includes('\0')) throw new RangeError(`${name} contains NUL`);
-  // Does the same as `isWellFormed`, which Node 20 has but TypeScript's ES2023 library lacks.
+  // Does the same as `isWellFormed`, which Node has but TypeScript's ES2023 library lacks.
   if (/\p{Surrogate}/u.test(text)) throw new RangeError(`${name} is not valid Unicode`);
 }
 

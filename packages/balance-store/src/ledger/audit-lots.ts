@@ -5,6 +5,7 @@
 
 import type { AuditDifference } from '../audit.js';
 import type { AccountTotals, LotTotals } from './audit-source.js';
+import { compareBytes } from './text-order.js';
 
 interface AuditedLot {
   readonly entryId: string;
@@ -51,7 +52,7 @@ export function createLotAudit() {
       const covered = balance > 0n ? balance : 0n;
       const remaining = delta < covered ? delta : covered;
       lots.push({ entryId, expiresAtMs: expiry, remaining });
-      lots.sort((a, b) => a.expiresAtMs - b.expiresAtMs || (a.entryId < b.entryId ? -1 : 1));
+      lots.sort((a, b) => a.expiresAtMs - b.expiresAtMs || compareBytes(a.entryId, b.entryId));
     },
     /** @returns what is wrong with this expiry, if anything */
     expire(entry: {

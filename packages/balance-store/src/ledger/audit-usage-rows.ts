@@ -1,4 +1,4 @@
-/** The parts of reading totals of usage for an audit that both databases share. */
+/** Code that both databases share to read totals of usage for an audit. */
 
 import type { UsageDimension } from '../usage.js';
 import type { UsageFields } from './audit-source.js';
@@ -12,7 +12,7 @@ export const OF_DAY: readonly UsageDimension[] = [
   'upstream',
 ];
 
-/** Finds the next day that has totals. Its values are a day and the first hour after that day. */
+/** Finds the first day with totals after a given day. Bind that day, and the first hour after it. */
 export const NEXT_USAGE_DAY =
   'SELECT min(day) AS day FROM (SELECT min(day) AS day FROM usage_day WHERE day > ? UNION ALL ' +
   'SELECT min(hour) / 24 FROM usage_hour WHERE rolled_up = TRUE AND hour >= ?) days';
@@ -50,7 +50,7 @@ function isSameSum(a: UsageFields, b: UsageFields): boolean {
   );
 }
 
-/** The figures of both rows; everything else is that of the first. */
+/** Adds the figures of two rows. Everything else is taken from the first. */
 export function addedUsage(a: UsageFields, b: UsageFields): UsageFields {
   return {
     ...a,

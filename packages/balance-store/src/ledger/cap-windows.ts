@@ -39,7 +39,10 @@ export function renewalOf(period: CapPeriod, now: Date): Date | undefined {
   }
 }
 
-/** The amounts that a key had used when its windows began, as recorded in its row. */
+/**
+ * The windows in which a key was last charged, as recorded in its row: when they began, and what
+ * the key had used before.
+ */
 export interface WindowBases {
   readonly starts: WindowStarts;
   readonly bases: Readonly<Record<CapPeriod, bigint>>;

@@ -248,7 +248,7 @@ export class Committer {
         const fault = this.#driver.classify(error);
         if (fault === 'raced') races += 1;
         if (fault === 'refused' || races > MAX_RACES) return this.#divide(live, error);
-        if (fault === 'retry') {
+        if (fault === 'retry' && this.#pendingCount > 0) {
           this.#failingSince ??= this.#now();
           this.#lastFault = error;
         }
@@ -299,6 +299,7 @@ export class Committer {
     this.#pendingCount -= 1;
     answer();
     if (this.#pendingCount > 0) return;
+    this.#failingSince = undefined;
     for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 }

@@ -43,7 +43,7 @@ export function rotationHash(keyId: string, graceMs: number): string {
   return hashOf(['rotation', keyId, graceMs]);
 }
 
-/** The hash of all contents of a creation. In hexadecimal. */
+/** Covers all contents of a creation, except its id and the operator. In hexadecimal. */
 export function creationHash({ account, key, credit }: Creation): string {
   return hashOf([
     'creation',

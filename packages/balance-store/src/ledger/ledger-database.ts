@@ -42,7 +42,7 @@ export interface LedgerDatabase {
 
   /** Reads a key's standing from committed rows. Never cached. */
   readStanding(keyId: string): Promise<Standing>;
-  /** Runs one of `books`, the operations that change the ledger, in a transaction. */
+  /** Runs one of `books` in a transaction. */
   readonly book: RunBook;
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
   /**
@@ -102,7 +102,7 @@ export interface KeyTable {
    * compares both hashes, so that a renewal in between cannot hide the key.
    */
   find(hashes: CredentialHashes): Promise<FoundKey | undefined>;
-  /** Replaces the old hash, in one statement. Does nothing if another call has replaced it. */
+  /** Replaces the old hash, in one transaction. Does nothing if another call has replaced it. */
   renewHash(renewal: HashRenewal): Promise<void>;
 }
 

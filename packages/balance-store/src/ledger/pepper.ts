@@ -41,11 +41,9 @@ export function hashesOf(
   credential: string,
   { pepper, previousPepper }: Peppers,
 ): CredentialHashes {
-  // Copies, because the buffer of a digest cannot be sent to a thread.
-  const hashWith = (secret: string) => new Uint8Array(hashCredential(credential, secret));
   return {
-    hash: hashWith(pepper),
-    oldHash: previousPepper === undefined ? null : hashWith(previousPepper),
+    hash: hashCredential(credential, pepper),
+    oldHash: previousPepper === undefined ? null : hashCredential(credential, previousPepper),
   };
 }
 

@@ -4,9 +4,9 @@ import type { Settlement } from '../store.js';
 
 const MAX_CHARS = 500;
 
-/** Replaces NUL, which text columns refuse, and cuts the length. */
+/** Cuts the length, and replaces NUL and unpaired surrogates, which PostgreSQL refuses. */
 export function storable(text: string): string {
-  return text.slice(0, MAX_CHARS).replaceAll('\0', '\u{FFFD}');
+  return text.slice(0, MAX_CHARS).replace(/[\0\p{Surrogate}]/gu, '\u{FFFD}');
 }
 
 /** All members of the settlement as JSON, for the operator. Long texts are cut. */

@@ -1,4 +1,4 @@
-/** The common error for a database that does not answer. */
+/** The common error for a database that cannot be reached or cannot do its work. */
 
 import { types } from 'node:util';
 import { StoreUnavailableError } from '../store.js';

@@ -1,4 +1,4 @@
-/** Combines the conditions of a search, without those that have no value. */
+/** Combines the conditions of a search, without those that have an `undefined` value. */
 
 export type Value = string | number | bigint;
 
@@ -10,7 +10,7 @@ export interface Search {
   readonly values: readonly Value[];
 }
 
-/** @param conditions - Each with its value. Conditions without a value are left out. */
+/** @param conditions - Each with its values. Those with an `undefined` value are left out. */
 export function matching(...conditions: readonly Condition[]): Search {
   const given = conditions.filter(([, ...values]) => values.every((value) => value !== undefined));
   return {

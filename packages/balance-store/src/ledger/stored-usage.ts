@@ -23,8 +23,8 @@ export interface StoredSum {
 }
 
 /**
- * For each dimension, its expression over the columns of `usage_hour` or `usage_day`, and its name
- * in {@link StoredSum}.
+ * For each dimension, its expression over the columns that a `UsageSource` selects, and its name in
+ * {@link StoredSum}.
  */
 export const DIMENSION_COLUMNS: Readonly<
   Record<UsageDimension, readonly [sql: string, name: keyof StoredSum]>

@@ -147,7 +147,7 @@ function recordOf({ _count, ...row }: AccountRow) {
   return accountRecordOf({ ...row, usableKeys: _count.keys }, unitsFromDecimal);
 }
 
-/** The account's credits, in the order in which charges use them. */
+/** The account's lots with an unused part, in the order in which charges use them. */
 export async function lotsOf(
   { rows }: TransactionQueries,
   accountId: string,

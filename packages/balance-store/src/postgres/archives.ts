@@ -149,7 +149,7 @@ export function deleteCharges(pool: Pool, ranges: readonly SeqRange[]): Promise<
 }
 
 /**
- * Keeps other processes from archiving, until it is released or this process ends.
+ * Keeps other processes from archiving, until it is released or its connection ends.
  *
  * @returns a function that releases the lock; `undefined` if another process has it.
  */

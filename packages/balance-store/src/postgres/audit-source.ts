@@ -20,14 +20,32 @@ import { NEXT_USAGE_DAY, OF_DAY, wholeSums } from '../ledger/audit-usage-rows.js
 import { HOURS_PER_DAY, rolledUpHoursOf, sumsOfDay } from '../ledger/usage-source.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { listArchives, listCarries } from './archives.js';
-import { LONG_TIMEOUT_MS, inTransaction, numbered, queryArrays, queryRows } from './query.js';
+import {
+  LONG_TIMEOUT_MS,
+  inTransaction,
+  numbered,
+  queryArrays,
+  queryRows,
+  reachingDatabase,
+} from './query.js';
 import type { TransactionQueries } from './query.js';
 import { readHead } from './seals.js';
 import { readSums } from './usage.js';
 
 const timeoutMs = LONG_TIMEOUT_MS;
 
+/** Its methods throw `StoreUnavailableError` for faults of the database. */
 export function createAuditSource(pool: Pool): AuditSource {
+  const methods = Object.entries(readersOf(pool)).map(([name, read]) => [
+    name,
+    (...args: readonly never[]) => reachingDatabase(() => (read as Read)(...args)),
+  ]);
+  return Object.fromEntries(methods) as AuditSource;
+}
+
+type Read = (...args: readonly never[]) => Promise<unknown>;
+
+function readersOf(pool: Pool): AuditSource {
   return {
     head: () => readHead(pool),
 

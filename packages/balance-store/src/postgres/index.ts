@@ -25,13 +25,13 @@ export interface PostgresStoreOptions {
    * for operators, because an archive keeps one connection while it reads with another.
    */
   readonly poolSizes?: { readonly hot?: number; readonly admin?: number };
-  /** How long a hold lives after its process has died; 5 minutes when absent. */
+  /** How long a hold lives after its last renewal if its process dies; 5 minutes when absent. */
   readonly holdLifetimeMs?: number;
   /** Whether to apply missing migrations; true when absent. */
   readonly migrate?: boolean;
 }
 
-/** A database that does not accept a connection within this time is unavailable. */
+/** If no connection is free or can be opened within this time, the database is unavailable. */
 const CONNECT_TIMEOUT_MS = 5_000;
 const MIN_ADMIN_CONNECTIONS = 2;
 /** Timeout of operators' queries that set none of their own: those of Prisma, and migrations. */

@@ -27,11 +27,12 @@ import { createBookRunner } from './transaction.js';
 import { readUsage, rollUpUsage } from './usage.js';
 
 /**
- * @param hot - The pool for requests: admission reads, settlements, bookings.
+ * @param hot - The pool for requests: admission reads, holds, settlements, bookings.
  * @param admin - The pool for operators: everything else.
  */
 export function createPostgresDatabase(hot: Pool, admin: Pool): LedgerDatabase {
   const prisma = new PrismaClient({ adapter: new PrismaPg(admin) });
+  const source = createAuditSource(admin);
   return {
     accounts: createAccountTable(prisma, admin),
     keys: createKeyTable(hot, admin),
@@ -42,7 +43,7 @@ export function createPostgresDatabase(hot: Pool, admin: Pool): LedgerDatabase {
     seals: createSealTable(admin),
     archives: {
       lock: () => reachingDatabase(() => takeArchiveLock(admin)),
-      source: createAuditSource(admin),
+      source,
       deleteCharges: (ranges) => reachingDatabase(() => deleteCharges(admin, ranges)),
     },
     settling: createSettleDriver(hot),
@@ -54,7 +55,7 @@ export function createPostgresDatabase(hot: Pool, admin: Pool): LedgerDatabase {
     quarantine: (usage) => reachingDatabase(() => insertQuarantine(hot, usage, null)),
     listQuarantined: (filter) => reachingDatabase(() => listQuarantined(admin, filter)),
     summarize: (pepperId) => reachingDatabase(() => summarizeLedger(admin, pepperId)),
-    audit: (options) => reachingDatabase(() => auditLedger(createAuditSource(admin), options)),
+    audit: (options) => auditLedger(source, options),
     ping: () =>
       reachingDatabase(async () => {
         await queryRows(hot, { text: 'SELECT 1', timeoutMs: READ_TIMEOUT_MS });

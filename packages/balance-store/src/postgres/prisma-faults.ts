@@ -9,9 +9,9 @@ export function throughPrisma<Result>(work: () => Promise<Result>): Promise<Resu
 }
 
 /**
- * Prisma's codes for a query whose contents the database refused, see its error reference. Without
- * PostgreSQL's own code, all other errors, except those of validation, count as an unavailable
- * database.
+ * Prisma's codes for a query whose contents the database refused, see Prisma's error reference. An
+ * error without PostgreSQL's own code counts as an unavailable database, unless it has one of these
+ * codes or is an error of validation.
  */
 const REFUSALS = /^P20(0[0-9]|1[0-9]|2[0-3]|25|33|39)$/;
 

@@ -40,7 +40,7 @@ export async function queryArrays<Row extends unknown[]>(
   return result.rows;
 }
 
-/** Drops the connection after a fault; keeps it when the server answered with an SQL error. */
+/** Keeps the connection if the server refused the statement; drops it after any other error. */
 async function onConnection<Result>(
   pool: Pool,
   { timeoutMs }: Query,
@@ -66,6 +66,17 @@ export interface TransactionQueries {
 }
 
 /**
+ * An acknowledged change must be on disk, whatever the server's default is. If this process or its
+ * connection is lost, the server itself must end the transaction and release its locks: otherwise
+ * it would do so only when TCP gives up the connection, after two hours.
+ */
+const SAFE_WRITES =
+  "SELECT set_config('idle_in_transaction_session_timeout', '30s', true), " +
+  "set_config('lock_timeout', '25s', true), " +
+  "set_config('synchronous_commit', CASE current_setting('synchronous_commit') " +
+  "WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)";
+
+/**
  * Runs `work` in a transaction that is on disk when this resolves. If `work` throws, nothing is
  * changed.
  *
@@ -82,13 +93,7 @@ export function inTransaction<Result>(
       isolation === 'write' ? 'BEGIN' : 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
     );
     try {
-      // An acknowledged change must be on disk, whatever the server's default is.
-      if (isolation === 'write') {
-        await client.query(
-          "SELECT set_config('synchronous_commit', 'on', true) " +
-            "WHERE current_setting('synchronous_commit') = 'off'",
-        );
-      }
+      if (isolation === 'write') await client.query(SAFE_WRITES);
       const result = await work({
         rows: async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
           (await client.query<Row>(configOf({ text, values, timeoutMs }))).rows,
@@ -143,7 +148,7 @@ export function isDataError(error: unknown): boolean {
   return state.startsWith('22') || state.startsWith('23') || state.startsWith('54');
 }
 
-/** Whether another replica inserted the same id between this statement's look-up and its insert. */
+/** Whether another transaction inserted the same id or external id after this one's look-up. */
 export function isUniqueViolation(error: unknown): boolean {
   return sqlStateOf(error) === '23505';
 }
@@ -155,7 +160,7 @@ export function isUniqueViolation(error: unknown): boolean {
  * @param state - PostgreSQL's error code (SQLSTATE).
  */
 export function isUnavailableState(state: string): boolean {
-  return /^(08|40|53|55|57|58|25006)/.test(state);
+  return /^(08|40|53|55|57|58|25006|25P03)/.test(state);
 }
 
 function isUnavailable(error: unknown): boolean {

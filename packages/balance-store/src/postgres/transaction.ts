@@ -34,7 +34,8 @@ export function createBookRunner(pool: Pool): RunBook {
         callBook(createTransaction(queries), name, args),
       );
     } catch (error) {
-      // Another replica used the same id at the same moment. The second attempt finds it.
+      // Another transaction inserted the same id or external id at the same moment. The second
+      // attempt finds its row.
       if (isUniqueViolation(error) && attempt === 1) return run(name, args, 2);
       throw error;
     }
@@ -51,7 +52,7 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
   const run = async (text: string, values: readonly unknown[]): Promise<void> => {
     await rows(text, values);
   };
-  /** Leaves out columns without a value. */
+  /** Leaves out columns that are `undefined`. `null` is written. */
   const update = async (
     table: 'account' | 'api_key',
     id: string,

@@ -48,7 +48,7 @@ export function creditsContract(part: ContractPart): void {
   const expire = () => subject().store.expire({ keysWithinMs: 0 });
   const entriesOf = async (accountId: string) =>
     (await subject().store.listEntries({ accountId, limit: 100 })).entries;
-  /** A credit that expires while the test runs. */
+  /** An expiry that passes while the test runs. */
   const passing = () => new Date(Date.now() + 1);
   const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
 

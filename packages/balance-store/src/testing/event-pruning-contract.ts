@@ -16,7 +16,7 @@ export function eventPruningContract({ runner, subject }: ContractPart): void {
   const namesOf = async (accountId: string) =>
     (await eventsOf(accountId)).map(({ data }) => data['name']);
 
-  /** Writes an event that appears to be this many days old, for a new account. */
+  /** Writes an event that appears to be this many days old. */
   async function newEvent(accountId: string, name: string, days: number): Promise<StoredEvent> {
     const { store, literal } = subject();
     const keyId = undefined;

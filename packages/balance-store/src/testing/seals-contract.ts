@@ -61,7 +61,7 @@ export function sealsContract({ runner, subject, newKey, accountOf, settle }: Co
       }
     });
 
-    it('reveal a changed entry, even if all sums still add up, and a missing entry', async () => {
+    it('reveal a changed upstream id, a changed time and a missing entry', async () => {
       const { store } = subject();
       const keyId = await newKey(USD);
       const charges = Array.from({ length: 4 }, () => settlement(keyId));
@@ -69,7 +69,8 @@ export function sealsContract({ runner, subject, newKey, accountOf, settle }: Co
       await store.sealEntries({ all: true });
       const before = await differences('seal');
       const [first, second, , last] = charges.map(({ requestId }) => requestId);
-      // No sum contains an entry's upstream id, or a time within its hour. The newest entry is
+      // The sums depend neither on an entry's upstream id nor on its time within the hour. The
+      // newest entry is
       // deleted together with its effect on the account's row.
       const accountId = await accountOf(keyId);
       const [key, entry] = [await store.getKey(keyId), await store.findEntry(keyId, second ?? '')];

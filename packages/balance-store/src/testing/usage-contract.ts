@@ -122,6 +122,21 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
       await assert.rejects(read({ ...query, maxSums: all.length - 1 }), RangeError);
     });
 
+    it('are counted once, however many write-offs each has', async () => {
+      const { accountId, keyIds } = await newAccount(1n, {});
+      for (const model of ['model-a', 'model-b', 'model-c']) {
+        await settle(settlement(keyIds[0] ?? '', { model, overdraft: 'none' }));
+      }
+      const charges = await chargesOf(accountId);
+      assert.equal(charges.filter(({ writtenOff }) => writtenOff > 0n).length, 3);
+      const [sum, ...others] = await read({ by: [], accountId, maxSums: 1 });
+      assert.equal(others.length, 0);
+      assert.equal(
+        sum?.writtenOff,
+        charges.reduce((total, { writtenOff }) => total + writtenOff, 0n),
+      );
+    });
+
     it('do not count a replay, a conflict, or what was quarantined', async () => {
       const { accountId, keyIds } = await newAccount(USD, {});
       const charge = settlement(keyIds[0] ?? '');

@@ -23,7 +23,7 @@ CREATE TABLE "account" (
   -- the balance did not cover it (see "standing_of").
   "written_off" NUMERIC(38,14) NOT NULL DEFAULT 0,
   "uncovered" NUMERIC(38,14) NOT NULL DEFAULT 0,
-  -- How much of "spent" has been taken from the account's rows in "credit_lot".
+  -- How much of "spent" the account's rows in "credit_lot" already take into account.
   "allotted" NUMERIC(38,14) NOT NULL DEFAULT 0,
   "seq" BIGINT NOT NULL DEFAULT 0,
   "created_at" TIMESTAMPTZ(3) NOT NULL,
@@ -430,10 +430,10 @@ CREATE TABLE "ledger_carry" (
 
 CREATE INDEX "ledger_carry_archive_id_idx" ON "ledger_carry" ("archive_id", "account_id", "from_seq");
 
--- Refuses to change or delete rows of append-only tables: corrections are new entries.
+-- Refuses its statement. Append-only tables are never changed, and no account or key is deleted.
 CREATE OR REPLACE FUNCTION "refuse_rewrite"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION '% on % is refused: corrections are new entries', TG_OP, TG_TABLE_NAME
+  RAISE EXCEPTION '% on % is refused: what was recorded is never rewritten', TG_OP, TG_TABLE_NAME
     USING ERRCODE = 'insufficient_privilege';
 END
 $$;
@@ -612,9 +612,9 @@ BEGIN
       to_jsonb((key_held ->> charge."key_id")::NUMERIC - charge.own_hold));
     by_cap := (cap_left ->> charge."key_id")::NUMERIC;
     IF charge.is_guarded THEN
-      -- The balance less what others hold. Unguarded charges of the account may have lowered the
-      -- balance below the sum of its holds: then the own hold counts, as far as the balance covers
-      -- it.
+      -- The balance less what others hold. Unguarded charges or adjustments of the account may have
+      -- lowered the balance below the sum of its holds: then the own hold counts, as far as the
+      -- balance covers it.
       by_balance := greatest(0,
         least(balance_left, greatest(charge.own_hold, balance_left - held_by_others)));
       -- Write-offs of other requests use up a cap, but not the part that the own hold has set
@@ -640,12 +640,15 @@ $$;
 -- other contents: an alarm row, no charge); the account's balance after the entry; whether the key is
 -- active after the whole batch; and what could not be charged and was written off (see "write_offs").
 --
--- Adds the charges to "usage_hour", and writes an event for each account whose balance crosses its
--- threshold or zero, and for each cap that is reached.
+-- Adds the charges to "usage_hour", and writes an event for each account whose balance falls to its
+-- threshold or to zero, or does not cover a charge, and for each cap that is reached.
 --
 -- All joins are forced to be index lookups from the batch, and one plan serves every batch: planning
 -- would take as long as settling a single charge, and a plan made while the tables are small must not
 -- scan the ledger once it is large.
+--
+-- It gives up a lock before its caller gives up the call (10 seconds): a call without a caller would
+-- keep its connection, and settle late.
 CREATE OR REPLACE FUNCTION "settle_batch"(
   "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_hashes" BYTEA[], "p_models" TEXT[],
   "p_input_tokens" INTEGER[], "p_output_tokens" INTEGER[], "p_cache_read_tokens" INTEGER[],
@@ -662,6 +665,7 @@ CREATE OR REPLACE FUNCTION "settle_batch"(
 LANGUAGE plpgsql VOLATILE
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 SET plan_cache_mode = force_generic_plan
+SET lock_timeout = '8s'
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -898,6 +902,9 @@ $$;
 -- balance, held: the account's balance, and the sum of its live holds, a new one included;
 -- cap_period, cap, cap_used: the cap that leaves the least to spend; null if the key has none;
 -- held_by_key: the sum of the key's live holds.
+--
+-- It gives up a lock before its caller gives up the call (5 seconds): a hold that was placed after
+-- its release would be kept until it expires.
 CREATE OR REPLACE FUNCTION "place_holds"(
   "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_lifetime" INTERVAL
 ) RETURNS TABLE (
@@ -906,6 +913,7 @@ CREATE OR REPLACE FUNCTION "place_holds"(
 )
 LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
+SET lock_timeout = '4s'
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -48,14 +48,14 @@ export function addToSum(
   connection.run(setWrittenOff, textOf(sum), ...primary);
 }
 
-/** SQL that is true for one total. Its values are those of the primary key. */
-export function isSum(table: SumTable): string {
+/** An SQL condition that selects one total. Bind its primary key, in the order of its columns. */
+export function sumCondition(table: SumTable): string {
   return SUM_KEYS[table].map((column) => `${column} = ?`).join(' AND ');
 }
 
 function statementsOf(table: SumTable) {
   const keys = SUM_KEYS[table];
-  const isIt = isSum(table);
+  const isIt = sumCondition(table);
   return {
     add:
       `INSERT INTO ${table} (${keys.join(', ')}, requests, input_tokens, output_tokens, ` +

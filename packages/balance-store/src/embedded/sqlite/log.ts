@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import type { Connection } from './connection.js';
 
-/** The owner's own charges never make the log this large. */
+/** The owner's own charges make the log this large only during a long read, such as a backup. */
 const LARGE_BYTES = 64 * 1024 * 1024;
 
 /**

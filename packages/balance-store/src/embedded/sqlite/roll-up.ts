@@ -6,7 +6,7 @@
 import type { UsageFields } from '../../ledger/audit-source.js';
 import { addedUsage } from '../../ledger/audit-usage-rows.js';
 import { HOURS_PER_DAY } from '../../ledger/usage-source.js';
-import { addToSum, isSum } from './add-to-sum.js';
+import { addToSum, sumCondition } from './add-to-sum.js';
 import type { SumFigures } from './add-to-sum.js';
 import { SELECT_USAGE, usageOf } from './audit-source.js';
 import type { UsageRow } from './audit-source.js';
@@ -62,7 +62,7 @@ function figuresOf({ requests, counts, rates, writtenOff }: UsageFields): SumFig
   return { requests: Number(requests), counts: counts.map(Number), rates, writtenOff };
 }
 
-const IS_IT = isSum('usage_hour');
+const IS_IT = sumCondition('usage_hour');
 const [OPEN, ROLLED_UP] = [0, 1];
 
 function markRolledUp(connection: Connection, row: UsageFields): void {
@@ -74,8 +74,8 @@ function markRolledUp(connection: Connection, row: UsageFields): void {
     OPEN,
   );
   if (marked > 0) return;
-  // The row could not be marked, because a row that was rolled up earlier has the same key. It has
-  // charges that came after that, so it is merged into the other row.
+  // The row could not be marked, because a row with the same key was rolled up earlier. The later
+  // charges, which are in this row, are added to that one.
   addToSum(connection, 'usage_hour', [...position, ROLLED_UP], figuresOf(row));
   connection.run(`DELETE FROM usage_hour WHERE ${IS_IT}`, ...position, OPEN);
 }

@@ -66,7 +66,10 @@ type Settled =
   | { readonly outcome: 'conflict' }
   | { readonly outcome: 'settled' | 'replayed'; readonly key: KeyFold; readonly entry: Known };
 
-/** @throws {RangeError} when a charge is malformed: then none of the batch is settled. */
+/**
+ * @throws {RangeError} when a charge is malformed or its key is unknown: then none of the batch is
+ * settled.
+ */
 export function settleBatch(
   connection: Connection,
   batch: readonly Settlement[],
@@ -131,8 +134,8 @@ function createFold(connection: Connection, now: number) {
     const { account } = key;
     account.held ??= heldBy(connection, account.id);
     const ownHold = own?.amount ?? 0n;
-    // The balance always covers the request's own hold, unless the account also has unguarded
-    // charges.
+    // The balance always covers the request's own hold, unless unguarded charges or adjustments
+    // have lowered it.
     const byBalance = max(0n, min(account.balance, max(ownHold, account.balance - account.held)));
     const uncovered = max(0n, amount - byBalance);
     const [cap] = capUses(key.caps, key.used);
@@ -337,7 +340,10 @@ function updateKey(connection: Connection, key: KeyFold, current: WindowStarts, 
   );
 }
 
-/** Writes an event once when the balance crosses a threshold, not for each charge below it. */
+/**
+ * Writes an event once when the balance becomes low or the account exhausted, not for each charge
+ * after that.
+ */
 function tellOfBalance(connection: Connection, account: AccountFold, now: number): void {
   const { id, lowBalance, before, balance, uncovered } = account;
   const event = { accountId: id, keyId: undefined };

@@ -41,7 +41,7 @@ export function createTransaction(connection: Connection): LedgerTransaction {
     connection.run(sql, ...values);
     return Promise.resolve();
   };
-  /** Leaves out columns without a value. */
+  /** Leaves out columns that are `undefined`. `null` is written. */
   const update = (
     table: 'account' | 'api_key',
     id: string,

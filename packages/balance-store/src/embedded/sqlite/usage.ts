@@ -62,17 +62,20 @@ export function readSums(
     ...values,
   );
   assertNotTooMany(counts, query);
-  // SQLite cannot add decimal text. Write-offs are rare.
+  // SQLite cannot add decimal text, so the write-offs of each sum are read as a list.
   const writeOffs = connection.all<SumRow & { readonly writtenOff: string }>(
-    `SELECT ${selected}${RATE_COLUMNS}, 0 AS requests, written_off AS writtenOff ` +
-      `FROM (${sql}) WHERE written_off <> '${ZERO}'${limitOf(query)}`,
+    `SELECT ${selected}${RATE_COLUMNS}, 0 AS requests, group_concat(written_off) AS writtenOff ` +
+      `FROM (${sql}) WHERE written_off <> '${ZERO}' GROUP BY ${groups}`,
     ...values,
   );
-  assertNotTooMany(writeOffs, query);
   return [
     ...counts.map((row) => storedSum(row, row, 0n)),
-    ...writeOffs.map((row) => storedSum(row, undefined, unitsOf(row.writtenOff))),
+    ...writeOffs.map((row) => storedSum(row, undefined, sumOf(row.writtenOff.split(',')))),
   ];
+}
+
+function sumOf(amounts: readonly string[]): bigint {
+  return amounts.reduce((sum, amount) => sum + unitsOf(amount), 0n);
 }
 
 function storedSum(

@@ -18,7 +18,7 @@ export interface Request {
   readonly reportsProgress: boolean;
 }
 
-/** How far an operation is that has not finished. */
+/** The progress of an operation that has not finished. */
 export interface Progress {
   readonly id: number;
   /** Encoded. */

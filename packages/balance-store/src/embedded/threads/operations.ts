@@ -1,6 +1,6 @@
 /**
  * The operations of the ledger's threads. A thread finishes one operation before it starts the
- * next.
+ * next, except that an audit and `readSource` let other calls run before each page.
  */
 
 import type { AuditOptions } from '../../audit.js';

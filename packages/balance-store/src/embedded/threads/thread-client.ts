@@ -46,7 +46,10 @@ const THREAD_FILE = new URL(
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
 
 export interface ThreadOptions {
-  /** Ends the thread when it has had nothing to do for this long. Never when absent. */
+  /**
+   * Ends the thread after this time without a new call, unless a call is still in progress. Never
+   * when absent.
+   */
   readonly idleTimeoutMs?: number;
 }
 

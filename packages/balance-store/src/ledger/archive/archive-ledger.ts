@@ -60,7 +60,9 @@ async function resumeArchive(
   const what = `charges before ${dayOf(last.until)} are archived`;
   if (last.until > until) throw new LedgerArchiveError(`until: ${what} already`);
   if (!existsSync(file)) {
-    throw new LedgerArchiveError(`until: ${what} already, in another file than ${file}`);
+    throw new LedgerArchiveError(
+      `until: ${what} already, and there is no ${file}: name the file of that archive`,
+    );
   }
   const { digest } = await verified(file, last.charges, onProgress);
   if (digest === last.fileDigest) return last;
@@ -90,7 +92,9 @@ async function makeArchive(
     },
   });
   if (!audit.isSound) {
-    throw new LedgerArchiveError('the ledger is not sound: audit it first; nothing was changed');
+    throw new LedgerArchiveError(
+      'the ledger is not sound: an audit names the differences; nothing was archived',
+    );
   }
   const number = (last?.number ?? 0) + 1;
   const plan = await planArchive(source, { number, until }, (charges) => {

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { numericFromUnits } from '../../numeric.js';
 import type { UsageFields } from '../audit-source.js';
 import { sealedField } from '../sealed-field.js';
+import { compareBytes } from '../text-order.js';
 import type { CarryRow } from './carry-row.js';
 
 /** The fields of a charge that the sums need. */
@@ -76,7 +77,7 @@ export function createCarrySums(archive: number) {
     /** In the order of account, number and key. */
     rows(): readonly CarryRow[] {
       return [...runs.values()]
-        .sort(([a], [b]) => (textBefore(a?.accountId, b?.accountId) ? -1 : 1))
+        .sort(([a], [b]) => compareBytes(a?.accountId ?? '', b?.accountId ?? ''))
         .flatMap((ofAccount) => ofAccount.flatMap((run) => rowsOf(run, archive)));
     },
   };
@@ -84,7 +85,7 @@ export function createCarrySums(archive: number) {
 
 function rowsOf({ accountId, from, to, balanceAfter, keys }: Run, archive: number): CarryRow[] {
   return [...keys]
-    .sort(([a], [b]) => (textBefore(a, b) ? -1 : 1))
+    .sort(([a], [b]) => compareBytes(a, b))
     .map(([keyId, { firstAtMs, lastAtMs, ...sums }]) => ({
       accountId,
       from,
@@ -96,11 +97,6 @@ function rowsOf({ accountId, from, to, balanceAfter, keys }: Run, archive: numbe
       lastAt: new Date(lastAtMs),
       balanceAfter,
     }));
-}
-
-/** Compares ids by their bytes, which is how both databases order them. */
-function textBefore(a = '', b = ''): boolean {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
 }
 
 /** Computes a SHA-256 digest of rows that are added one after the other. */

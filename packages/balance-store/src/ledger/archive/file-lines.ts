@@ -1,8 +1,8 @@
 /**
  * The lines of an archive's file, one JSON object each: a header, each block of the chain followed
  * by the archived charges that it seals, and an end with sums and a digest. Amounts are decimal
- * text in USD, and times are ISO 8601. A charge is the list of its columns in their sealed form, so
- * that a digest covers all of it.
+ * text in USD. Times are ISO 8601, except `sealed_at_ms`. A charge is the list of its columns in
+ * their sealed form, so that a digest covers all of it.
  */
 
 import type { BlockFields, EntryFields } from '../audit-source.js';

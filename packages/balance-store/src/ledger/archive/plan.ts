@@ -25,16 +25,16 @@ export interface ArchivePlan {
 }
 
 /**
- * Takes the charges of each account up to its first entry at or after `until`. So no charge with a
- * smaller number stays behind, even if the clock was once set back and a later entry has an earlier
- * time.
+ * Takes the charges of each account up to its first entry at or after `until`. So all charges up to
+ * the last archived number are archived, even if the clock was once set back and a later entry has
+ * an earlier time.
  *
  * @returns `undefined` if there are none.
  */
 export async function planArchive(
   source: AuditSource,
   { number, until }: { readonly number: number; readonly until: Date },
-  onProgress: (entries: number) => void,
+  onProgress: (charges: number) => void,
 ): Promise<ArchivePlan | undefined> {
   const sums = createCarrySums(number);
   const firstSeqs = new Map<string, bigint>();

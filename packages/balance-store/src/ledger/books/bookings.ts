@@ -30,7 +30,7 @@ interface Booking {
   readonly note?: string | undefined;
 }
 
-/** Adds one entry to a locked account, and writes the events that the entry causes. */
+/** Adds one entry to a locked account, and writes the `balance.*` events that the entry causes. */
 async function book(
   transaction: LedgerTransaction,
   account: AccountState,

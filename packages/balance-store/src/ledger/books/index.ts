@@ -1,4 +1,7 @@
-/** The books: all operations that change the ledger, except charges and holds. */
+/**
+ * The books: the operations that change accounts, keys and balances, except charges and holds, and
+ * those that record events, documents and archives.
+ */
 
 import type { DocumentOutcome, DocumentWrite } from '../../document.js';
 import { recordChange } from './trail.js';

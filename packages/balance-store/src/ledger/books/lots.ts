@@ -6,8 +6,8 @@
  * changes the lots, the spending since the last such moment is taken from them. Between two such
  * moments the lots and their order do not change, so the result is the same.
  *
- * All other entries take from other money first. The lots never exceed the balance: the part of a
- * credit that pays a debt counts as used, so that the expiry of the credit cannot take money that
+ * Negative adjustments take from other money first. The lots never exceed the balance: the part of
+ * a credit that pays a debt counts as used, so that the expiry of the credit cannot take money that
  * was paid later.
  */
 

@@ -14,8 +14,8 @@ import type { CarryRow } from '../archive/carry-row.js';
 export interface LedgerTransaction {
   /**
    * Locks these accounts against charges and other bookings until the transaction ends, in the
-   * order in which every transaction locks them. Unknown ids are left out. Call it once, before any
-   * write.
+   * order in which every transaction locks them. Unknown ids are left out. Call it before any
+   * write; later calls may name only accounts that this transaction has locked or created.
    */
   lockAccounts(accountIds: readonly string[]): Promise<ReadonlyMap<string, AccountState>>;
   /**
@@ -57,8 +57,8 @@ export interface LedgerTransaction {
   /** Accounts after this id with a key for {@link LedgerTransaction.takeExpiringKeys}. */
   accountsWithExpiringKeys(after: string, before: Date, limit: number): Promise<readonly string[]>;
   /**
-   * Keys of these accounts that are active and expire earlier than `before`. A key is taken only
-   * once for the same expiry.
+   * Keys of these accounts that are active, have not expired, and expire at `before` or earlier. A
+   * key is taken only once for the same expiry.
    */
   takeExpiringKeys(accountIds: readonly string[], before: Date): Promise<readonly ExpiringKey[]>;
 
