@@ -1,4 +1,4 @@
-/** Types that the compiler has to accept. These tests fail in `tsc`, not at run time. */
+/** Types that the compiler has to accept: most of these checks fail in `tsc`, not at run time. */
 
 import type Anthropic from '@anthropic-ai/sdk';
 import type Anthropic0 from 'anthropic-sdk-0';

@@ -21,8 +21,8 @@ function bodyOf(chat: unknown): string {
 }
 
 /**
- * CPU time of this process. Code that does not take linear time would need hours for the tests
- * below, on any machine.
+ * CPU time of this process. For the longest inputs below, quadratic code would need hours on any
+ * machine.
  */
 function secondsSince(start: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(start);
@@ -67,7 +67,7 @@ describe('translateRequest', () => {
     expect(longer.startsWith(shorter.slice(0, shorter.indexOf(']}],"tool_choice"')))).toBe(true);
   });
 
-  it('replaces unpaired surrogates by U+FFFD, which the upstream would refuse', () => {
+  it('replaces unpaired surrogates, which the upstream would refuse, by U+FFFD', () => {
     const calls = [
       {
         id: 'c',
@@ -163,7 +163,7 @@ describe('translateRequest', () => {
     }
   });
 
-  it('reads schemas over 190 levels deep, and arguments of any depth', () => {
+  it('accepts schemas over 190 levels deep, and arguments of any depth', () => {
     let schema: unknown = { type: 'object' };
     for (let i = 0; i < 95; i += 1) schema = { type: 'object', properties: { a: schema } };
     for (const levels of [199, 200, 100_000]) {
@@ -257,6 +257,18 @@ describe('translateRequest', () => {
       messages: [user('Go'), { role: 'assistant', tool_calls: calls }, ...results],
     });
     expect(result.outcome).toBe('translated');
+    expect(secondsSince(start)).toBeLessThan(60);
+  });
+
+  it('takes linear time for long ids that differ only at their end, each given twice', () => {
+    const ids = Array.from({ length: 50_000 }, (_, at) => 'a'.repeat(55) + String(at + 1e8));
+    const calls = [...ids, ...ids].map((id) => ({ id, function: { name: 'f' } }));
+    const start = process.cpuUsage();
+    const result = translate({
+      model: 'm',
+      messages: [user('Go'), { role: 'assistant', tool_calls: calls }, user('Go on')],
+    });
+    expect(result.outcome).toBe('refused');
     expect(secondsSince(start)).toBeLessThan(60);
   });
 });

@@ -24,7 +24,7 @@ interface ErrorVector {
   readonly why: string;
   readonly source: string;
   readonly error: Pick<ErrorDetails, 'type' | 'message' | 'param' | 'code'>;
-  /** The body in each dialect. */
+  /** The bodies in the dialects `messages` and `chat.completions`. */
   readonly messages: unknown;
   readonly chat: unknown;
 }

@@ -1,4 +1,4 @@
-/** Random requests and messages of the Responses API. */
+/** Random requests of the Responses API, and random native messages translated to its responses. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -388,7 +388,7 @@ describe('a message and its response', () => {
       fc.property(fc.array(nativeBlock, { maxLength: 6 }), visible, (blocks, last) => {
         // The upstream never ends a turn with thinking.
         const content = [...blocks, { type: 'text', text: last }];
-        // The value after writing and reading it as JSON, which has no negative zero.
+        // The value after writing and reading it as JSON: `JSON.stringify` writes -0 as 0.
         const turn: unknown = JSON.parse(JSON.stringify(content));
         const json = JSON.stringify({ id: 'msg_1', content, usage: {} });
         const response = translateMessage(json, CONTEXT);
@@ -508,13 +508,13 @@ function many<Item>(count: number, make: (at: number) => Item): Item[] {
   return Array.from({ length: count }, (_, at) => make(at));
 }
 
-/** CPU time of this process. Code that is not linear would take hours, on any machine. */
+/** CPU time of this process. For the longest inputs, quadratic code would take hours. */
 function secondsSince(start: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(start);
   return (user + system) / 1e6;
 }
 
-/** Returns a copy in which one value is replaced: number `where`, modulo the number of values. */
+/** Returns a copy in which at most one value is replaced: number `where`, modulo a rough count. */
 function replaceOne(root: unknown, where: number, junk: unknown): unknown {
   let count = 0;
   const total = (JSON.stringify(root).match(/[:[,]/g) ?? []).length + 1;

@@ -1,5 +1,5 @@
 /**
- * `createResponseStream` with every native stream that the other formats are tested with, split
+ * `createResponseStream` with the native streams that the other formats are tested with, split
  * anywhere and read by the SDKs, and with vectors of its own.
  */
 
@@ -203,7 +203,7 @@ describe('createResponseStream', () => {
     }
   });
 
-  it('gives the same events as createResponseEventStream, which adds output_text to the response', () => {
+  it('gives the same events as createResponseEventStream, except for the members that the SDK adds', () => {
     for (const [name, bytes] of STREAMS) {
       // `parsed` leaves out events that no SDK would return. It rounds digits that only text keeps.
       const native = eventsOf([bytes]).flatMap(({ data }) => parsed(data));

@@ -120,7 +120,7 @@ describe('message stream, with vectors', () => {
     );
   });
 
-  it.each(COMPLETE)('%s: no event carries the counts before the end', (_name, vector) => {
+  it.each(COMPLETE)('%s: message_delta and message_stop come only from end()', (_name, vector) => {
     const { pushed, end } = translate(vector, [bytesOf(vector)]);
     expect(pushed.toString()).not.toMatch(/message_delta|message_stop/);
     const last = eventsOf(Buffer.from(end.tail).toString()).slice(-2);

@@ -170,7 +170,7 @@ describe('a strict schema', () => {
     });
   });
 
-  it('sends definitions of one name under two, and odd names so that they resolve', () => {
+  it('sends two definitions of one name under two names, and odd names so that they resolve', () => {
     const schema = formatOf({
       ...object({ a: ref('A'), b: { $ref: '#/definitions/A' }, c: ref('a~1b') }),
       $defs: { A: { type: 'string' }, 'a/b': { type: 'null' } },

@@ -82,7 +82,7 @@ describe('overlayUsage', () => {
     );
   });
 
-  it('drops a split of cache writes when a later total differs from its own', () => {
+  it('drops a split without one-hour cache writes when a later total differs from its own', () => {
     const earlier = {
       cache_creation_input_tokens: 5,
       cache_creation: { ephemeral_5m_input_tokens: 5, ephemeral_1h_input_tokens: 0 },

@@ -1,15 +1,15 @@
 /**
- * Adds cache points to chat requests.
+ * Adds cache points to requests of both OpenAI formats.
  * https://platform.claude.com/docs/en/build-with-claude/prompt-caching
  */
 
 import type { CacheableRequest, CachePointHolder } from '../reading/cache-point.js';
 
 /**
- * Pass this function to `translateRequest` as its option `cache`. It adds cache points to requests
- * whose client set none, so that each request of a conversation reads the part that it shares with
- * the previous request from the cache. Writing to the cache costs extra, which is lost if no
- * request follows.
+ * Pass this function to `translateRequest` or `translateResponsesRequest` as the option `cache`. It
+ * adds cache points to requests whose client set none, so that each request of a conversation reads
+ * the part that it shares with the previous request from the cache. Writing to the cache costs
+ * extra, which is lost if no request follows.
  *
  * The points are after the tools and the system prompt, which conversations share, after the
  * messages of the previous request, and at the end, for the next request. The upstream looks for an

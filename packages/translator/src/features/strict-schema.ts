@@ -38,7 +38,7 @@ const HANDLED =
 const FORMATS = /^(date-time|time|date|duration|email|hostname|uri|ipv4|ipv6|uuid)$/;
 /** Look-around, named groups, back-references and word boundaries are refused. */
 const REFUSED_IN_PATTERN = /\(\?[^:]|\\[1-9bBk]/;
-/** Keywords that a schema may have beside a union or a reference, and that both must satisfy. */
+/** Keywords that can stand beside a union or a reference. A value must satisfy both. */
 const SHAPE =
   /^(properties|required|additionalProperties|unevaluatedProperties|items|anyOf|oneOf)$/;
 /** The most schemas within each other, after references in `allOf` were replaced. */
@@ -167,14 +167,14 @@ export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading 
       ...(typeof title === 'string' && { title }),
       ...(typeof description === 'string' && { description }),
       anyOf: branches.map((branch: unknown, index) =>
-        rewritten(hasOwn ? { allOf: [own, branch] } : branch, `${path}.anyOf[${index}]`),
+        rewritten(hasOwn ? { allOf: [own, branch] } : branch, `${path}.${keyword}[${index}]`),
       ),
     };
   }
 
   /**
-   * Joins the parts of `allOf`, with the definitions that they refer to, to one schema. So does it
-   * with a reference and the constraints beside it.
+   * Joins the parts of `allOf`, with the definitions that they refer to, to one schema. It also
+   * joins a reference and the constraints beside it.
    */
   function joined(schema: JsonObject, path: string): JsonObject {
     spend(SCHEMA_WORK, path);
@@ -192,6 +192,7 @@ export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading 
       parts.add(next);
       spend(SCHEMA_WORK, path);
       const { $ref, allOf, ...part } = next;
+      spend(listOf(allOf).length, path);
       append(pending, objectsOf(allOf).reverse());
       if ($ref !== undefined) pending.push(targetOf($ref, path));
       for (const [name, value] of Object.entries(part)) {
@@ -204,6 +205,7 @@ export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading 
           }
         } else if (name === 'required') {
           result[name] ??= [];
+          spend(listOf(value).length, path);
           for (const each of listOf(value)) required.add(each);
         } else if (other === undefined || isEqual(other, value, path)) {
           result[name] = value;
@@ -255,7 +257,9 @@ export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading 
     if (isOpen || schema['patternProperties'] !== undefined) {
       throw new UnacceptableSchema(path, 'allows members of any name');
     }
-    const required = new Set(listOf(schema['required']));
+    const wanted = listOf(schema['required']);
+    spend(wanted.length, path);
+    const required = new Set(wanted);
     const known = new Set<unknown>(names);
     if (![...required].every((name) => known.has(name))) {
       throw new UnacceptableSchema(path, 'requires a member that it does not describe');

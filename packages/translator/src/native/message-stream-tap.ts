@@ -20,9 +20,10 @@ export interface TapOptions {
 }
 
 /**
- * Passes a native stream on in whole events. The first `message_delta` that carries usage, and
- * everything after it, is kept back. For a complete stream, the bytes that {@link StreamPipe.push}
- * returned and the final `tail` are together exactly the bytes that came in.
+ * Passes a native stream on in whole events. The event with the final usage (usually the first
+ * `message_delta` that carries usage), and everything after it, is kept back. For a complete
+ * stream, the bytes that {@link StreamPipe.push} returned and the final `tail` are together exactly
+ * the bytes that came in.
  */
 export function createMessageStreamTap(options?: TapOptions): StreamPipe {
   return tapOf(options, joined);

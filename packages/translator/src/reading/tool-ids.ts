@@ -43,18 +43,20 @@ function fnv1a(text: string): string {
  */
 export function createIdAllocator(): (wanted: string) => string {
   const used = new Set<string>();
-  // The next suffix to try for each id, so that many equal ids do not each need a search.
+  // The next suffix to try for each shortened id, so that many equal ids, or long ids with the same
+  // beginning, do not each need a search.
   const nextSuffix = new Map<string, number>();
 
   return function allocate(wanted) {
     const base = toAllowedToken(wanted);
     let id = base;
-    let suffix = nextSuffix.get(base) ?? 2;
+    const short = base.slice(0, MAX_BASE);
+    let suffix = nextSuffix.get(short) ?? 2;
     while (used.has(id)) {
-      id = `${base.slice(0, MAX_BASE)}_${suffix}`;
+      id = `${short}_${suffix}`;
       suffix += 1;
     }
-    if (id !== base) nextSuffix.set(base, suffix);
+    if (id !== base) nextSuffix.set(short, suffix);
     used.add(id);
     return id;
   };

@@ -10,7 +10,7 @@ import type { UsageReading } from './usage.js';
 // pair per object literal in the old generation, which keeps the whole stream alive until the next
 // full GC.
 
-/** `Out` is bytes or text, or a list of the objects that those bytes would carry. */
+/** `Out` is bytes, text, a list of pieces of bytes, or a list of the objects that they carry. */
 export interface StreamPipe<In = Uint8Array, Out = Uint8Array> {
   /**
    * Takes upstream bytes, split anywhere, and returns the bytes that may be sent at once: possibly
@@ -19,7 +19,7 @@ export interface StreamPipe<In = Uint8Array, Out = Uint8Array> {
    */
   push(chunk: In): Out;
   /**
-   * The stream has reached its end (`message_stop` or an error event), so the caller may stop
+   * The stream has reached its end (`message_stop`, `[DONE]` or a failure), so the caller may stop
    * reading.
    */
   readonly isFinished: boolean;

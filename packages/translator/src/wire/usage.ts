@@ -37,7 +37,10 @@ export type UsageReading =
     }
   | { readonly outcome: 'invalid'; readonly reason: string };
 
-/** A detail that a person should look into. At most the price of cache writes depends on it. */
+/**
+ * A detail that a person should look into. At most the price of cache writes or of work outside the
+ * counts depends on it.
+ */
 export interface UsageRemark {
   readonly detail: 'cache_creation' | 'thinking_tokens' | 'iterations';
   /** A sentence for people, with the figures. */

@@ -16,7 +16,7 @@ export class ChunkText {
   readonly #write: (chunk: string) => void;
   /** The `usage` member of chunks without counts: null with `include_usage`, otherwise none. */
   readonly #noUsage: string;
-  /** The text of a chunk up to its delta; empty before the first chunk. */
+  /** The text of a chunk up to its choices; empty before the first chunk. */
   #prefix = '';
 
   /** @param write - Takes the JSON text of each chunk, in order. */

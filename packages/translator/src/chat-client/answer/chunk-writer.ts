@@ -80,7 +80,7 @@ export function createChunkWriter(
   const { reasoning, customTools } = context;
   let callCount = 0;
   let thinkingCount = 0;
-  /** The length of the text so far. Only counted if there are annotations. */
+  /** The length of the text so far; exact only if `context.annotations` is set. */
   let length = 0;
   let isFinished = false;
   let failure: StreamFailure | undefined;
@@ -223,7 +223,8 @@ export function createChunkWriter(
         } else if (block.json === '') chunks.call(block.toolIndex, block.input);
         return;
       case 'thinking':
-        // SDKs that assemble streams join the items of lists by their index.
+        // At once, so that thinking comes before the text and the calls that follow from it. OpenAI's
+        // Python SDK joins the items of such lists by their index; its JavaScript SDK keeps the last.
         chunks.delta(
           JSON.stringify({ thinking_blocks: [{ index: thinkingCount, ...block.block }] }),
         );
@@ -254,8 +255,8 @@ export function createChunkWriter(
     if (stopReason === 'refusal') {
       chunks.delta(JSON.stringify({ refusal: refusalOf(stopDetails) }));
     }
-    // All annotations are in one delta, because SDKs that assemble streams replace an earlier list
-    // by a later one.
+    // All annotations are in one delta. They have no index, and SDKs that assemble streams may
+    // replace an earlier list by a later one.
     if (annotations[0]) chunks.delta(JSON.stringify({ annotations }));
     const { legacyFunctions } = context;
     chunks.end(

@@ -40,8 +40,8 @@ export type ResponseTranslation =
  * unknown stop reason counts as `stop`, or as calls if there are calls. The content is null if
  * there are calls and no text; otherwise it is a string.
  *
- * A body is `malformed` if it is not a message, or if a call's id or name is missing or not a
- * string.
+ * A body is `malformed` if it is not a message, or if a call's id or name is missing, empty or not
+ * a string.
  */
 export function translateResponse(
   nativeBody: string | Uint8Array,
@@ -106,7 +106,8 @@ export type ChatToolCall =
   | { id: string; type: 'custom'; custom: { name: string; input: string } };
 
 /**
- * Undefined if a call's id or name is missing or not a string: no client could answer such a call.
+ * Undefined if a call's id or name is missing, empty or not a string: no client could answer such a
+ * call.
  */
 function callsOf(
   blocks: readonly JsonObject[],

@@ -51,7 +51,8 @@ export function contentBlocks<Type extends PartType>(
 }
 
 /**
- * A text block; undefined for text that is empty or only white space, which the upstream refuses.
+ * A text block; undefined for text that is empty or has only white space and control characters,
+ * which the upstream refuses.
  */
 export function textBlock(place: Place): TextBlock | undefined {
   const text = place.string();

@@ -179,7 +179,7 @@ function lastOf(system: TextBlock[][], list: Place): TextBlock[] {
   return blocks;
 }
 
-/** Marks the operator's text within a user turn. */
+/** Marks the text of a system message within a user turn. */
 export function inUserTurn(text: string): string {
   return `<system_message>\n${text}\n</system_message>`;
 }

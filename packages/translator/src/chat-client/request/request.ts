@@ -90,9 +90,10 @@ export type RequestTranslation =
  * Translates the body of a chat completions request, given as `JSON.parse` returns it.
  *
  * Does not throw on any request, does not change it, and opens no URL. Members that are unknown or
- * have no equivalent are ignored, even with a wrong type. Members that are translated are refused
- * when their type is wrong, and so is a body nested more than 200 levels deep. Numbers are as exact
- * as the given values. The arguments of past calls are text, so every digit of them is kept.
+ * have no equivalent are ignored, even with a wrong type. Most members that are translated are
+ * refused when their type is wrong, and so is a body nested more than 200 levels deep. Numbers are
+ * as exact as the given values. The arguments of past calls are text, so every digit of them is
+ * kept.
  *
  * @example
  * const chat = { model: 'my-model', messages: [{ role: 'user', content: 'Hi' }] };
@@ -142,7 +143,8 @@ function translate(body: unknown, options: TranslateRequestOptions): RequestTran
   // exceeds the limits is still sent as a plain tool.
   const format = translateFormat(chat.given('response_format'), schemas);
   const searchField = chat.given('web_search_options');
-  // Beside a search, the tools of past calls need no definitions, which would forbid all calls.
+  // Beside a search, the tools of past calls need no definitions. With them, `tool_choice` would be
+  // `none`, which forbids the search.
   const past = searchField && options.webSearch ? new Set<string>() : calledTools;
   const toolUse = translateTools(chat, { traits, calledTools: past, schemas });
   const { tools, toolChoice, isLegacy, customTools } = toolUse;

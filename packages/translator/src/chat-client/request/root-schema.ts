@@ -30,7 +30,8 @@ const MEMBER_WORK = 20;
 /**
  * The client's schema, with its keys in order. A union or a combination at its root becomes one
  * object that allows every case: it has the properties of all cases, and requires those that every
- * case requires. The description then lists the cases. Refuses a schema that allows no object.
+ * case requires. The description then lists the cases. Refuses a schema that allows no object, has
+ * a `$ref` without a definition or is too complex.
  */
 export function inputSchema(parameters: Place | undefined): InputSchema {
   if (!parameters) return emptySchema();
@@ -50,12 +51,15 @@ function flattened(parameters: Place, root: JsonObject): InputSchema {
   const cases: string[] = [];
 
   function formOf(schema: JsonObject): ObjectForm {
-    spend(SCHEMA_WORK);
+    // Lists count whole, because a definition is read again at each reference to it.
+    const required = listOf(schema['required']);
+    const all = listOf(schema['allOf']);
+    spend(SCHEMA_WORK + required.length + all.length);
     const members = Object.entries(objectOf(schema['properties']));
     const parts: ObjectForm[] = [
       {
         properties: new Map(members.map(([name, member]) => [name, JSON.stringify(member)])),
-        required: new Set(listOf(schema['required'])),
+        required: new Set(required),
       },
     ];
     const { $ref } = schema;
@@ -63,10 +67,11 @@ function flattened(parameters: Place, root: JsonObject): InputSchema {
       const target = definition(root, $ref);
       parts.push(formOf(target ?? parameters.refuse('its $ref must name a definition')));
     }
-    for (const part of objectsOf(schema['allOf'])) parts.push(formOf(part));
+    for (const part of objectsOf(all)) parts.push(formOf(part));
     for (const name of UNIONS) {
       const branches = schema[name];
       if (branches === undefined) continue;
+      spend(listOf(branches).length);
       const allowed = objectsOf(branches).filter(allowsObject).map(formOf);
       if (!allowed[0]) return parameters.at(name).refuse('must allow an object');
       parts.push(joined(allowed, 'anyOf'));

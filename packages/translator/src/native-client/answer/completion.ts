@@ -110,8 +110,8 @@ function malformed(reason: string): CompletionTranslation {
 type Call = NativeBlock<JsonText>;
 
 /**
- * Leaves out calls without a name, which no client could answer. Undefined when there is no other
- * call, or when arguments are nested too deeply to be written.
+ * Leaves out calls without a name, which no client could answer. Undefined when there are calls but
+ * none has a name, or when arguments are nested too deeply to be written.
  */
 function readCalls(
   message: JsonObject,

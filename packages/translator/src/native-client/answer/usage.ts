@@ -17,8 +17,8 @@ import type { DeltaUsage, NativeUsage } from './message.js';
  *
  * Cache reads are `prompt_tokens_details.cached_tokens`, or DeepSeek's `prompt_cache_hit_tokens`.
  * Cache writes are `cache_write_tokens`. If `total_tokens` shows that reasoning is counted beside
- * the completion (https://docs.x.ai/docs/key-information/consumption-and-rate-limits), it is added
- * to it.
+ * the completion (https://docs.x.ai/docs/key-information/consumption-and-rate-limits), the two are
+ * added.
  */
 export function readChatUsage(chat: unknown): UsageReading {
   if (!isJsonObject(chat)) return { outcome: 'invalid', reason: 'usage is missing' };

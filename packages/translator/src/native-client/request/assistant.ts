@@ -12,7 +12,7 @@ import { dropServerBlock, textParts } from './content.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
 
 export interface AssistantTurn {
-  /** Undefined when no part of the turn has a chat equivalent. */
+  /** Undefined when the turn leaves neither text nor a call to send. */
   readonly message: ChatAssistantMessage | undefined;
   /** The places of its calls, by their ids. */
   readonly calls: ReadonlyMap<string, Place>;

@@ -15,7 +15,10 @@ export interface NativeTranslation extends Translation {
   readonly rawObject: (place: Place) => string;
 }
 
-/** Refuses a body that is not a JSON object in UTF-8, repeats a member or is nested too deeply. */
+/**
+ * Refuses a body that is not a JSON object in UTF-8, repeats a member of the root, has more than
+ * 1,000 there, or is nested too deeply.
+ */
 export function readNative(
   body: string | Uint8Array,
   traits: ChatTraits,

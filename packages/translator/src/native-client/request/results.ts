@@ -19,8 +19,8 @@ export interface ChatResult {
 const FAILED = 'Error:';
 
 /**
- * Translates one result. The chat format cannot mark a result as an error, so its text begins with
- * a line `Error:`, and a note says so.
+ * Translates one result. The chat format cannot mark a result as an error, so the text of a failed
+ * one begins with a line `Error:`, and a note says so.
  *
  * @param open - The calls that wait for a result. The call that is answered is removed.
  */

@@ -37,7 +37,7 @@ import { responseText, type TranslateMessageContext } from './response-text.js';
  * Arguments of calls have the digits and the order of the native `input`. Web searches become items
  * if the request offered them. Other server tools and blocks of unknown type are left out. A
  * message that was cut off or refused is `incomplete`. A body is `malformed` if it is not a
- * message, or if a call's id or name is missing or not a string.
+ * message, or if a call's id or name is missing, empty or not a string.
  */
 export function translateMessage(
   nativeBody: string | Uint8Array,

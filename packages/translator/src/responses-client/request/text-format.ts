@@ -1,7 +1,7 @@
 /**
  * Translates `text.format`. A schema becomes a native structured output if the upstream can
- * guarantee it. Otherwise a strict format is refused, and another is asked for in the system
- * prompt.
+ * guarantee it. Otherwise a strict format is refused, and one that is not strict is requested in
+ * the system prompt.
  * https://platform.claude.com/docs/en/build-with-claude/structured-outputs
  */
 
