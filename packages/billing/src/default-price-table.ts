@@ -1,6 +1,6 @@
 /**
- * The table that is used when the operator has none: the models with a published list price, by
- * generation, newest first.
+ * The table that is used when the operator has none: the models with a published list price, newer
+ * generations before older ones.
  *
  * Rates are Anthropic's public list prices of October 2026; limits and traits are those of its
  * model pages. `created_at` is the day on which a release of an Anthropic SDK first named the

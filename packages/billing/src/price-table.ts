@@ -134,8 +134,8 @@ export type PriceTableJson = z.input<typeof priceTableJson>;
  * @param json - The parsed file: {@link PriceTableJson}. Unknown fields are refused, because with a
  * misspelt `cache_write` the default factor would silently apply.
  * @throws {PriceTableError} with every problem of the shape, such as a rate with more than six
- * decimals; or else with every other problem: a factor at which the price of one token is a
- * fraction of 10^-14 USD, `max_output_tokens` above `context_window`, an id or alias that is used
+ * decimals; or else with every other problem: a factor at which the price of one token is not a
+ * multiple of 10^-14 USD, `max_output_tokens` above `context_window`, an id or alias that is used
  * twice.
  */
 export function parsePriceTable(json: unknown): PriceTable {

@@ -3,8 +3,8 @@
  * notification, refund, and list the provider's payments, refunds and disputes.
  *
  * A provider reports facts. The same fact may be reported any number of times, by a notification or
- * by a list, and in any order. Each fact names ids of the provider. The id of its ledger entry is
- * derived from them, so that every fact is booked once.
+ * by a list, and in any order. A fact about money names ids of the provider. The id of its ledger
+ * entry is derived from them, so that every such fact is booked once.
  */
 
 /** Payments of one mode are never reported to a gateway of the other. */
@@ -132,8 +132,9 @@ export type RefundOutcome =
   | { readonly outcome: 'refused'; readonly message: string };
 
 /**
- * Every method that sends a request throws {@link PaymentProviderError} when the outcome is unknown
- * or the provider cannot be used. A call that is repeated with the same ids has no further effect.
+ * Every method that sends a request throws {@link PaymentProviderError} when the outcome is
+ * unknown, the provider cannot be used, or the ids were used before for something else. A call that
+ * is repeated with the same ids has no further effect.
  */
 export interface PaymentProvider {
   /** The prefix of ledger ids: `stripe`. */
@@ -179,7 +180,7 @@ export interface PaymentProvider {
   listFacts(range: { readonly from: Date; readonly until: Date }): AsyncIterable<PaymentFact>;
 }
 
-/** The provider did not answer, or its answer cannot be used. */
+/** The provider did not answer, refused the request, or sent an answer that cannot be used. */
 export class PaymentProviderError extends Error {
   override readonly name = 'PaymentProviderError';
   /**

@@ -94,8 +94,8 @@ export function isStillAhead(own: OwnPermits, nowUs: number): boolean {
 }
 
 /**
- * The TAT, but no later than the TAT of a burst that is used up now. It can be later when the
- * limits were lowered. Without this bound the subject would be locked out.
+ * The given TAT, but no later than that of a burst that is used up now. The given TAT can be later
+ * if the limits were lowered. Without this bound the subject would be locked out.
  */
 export function boundTatUs(tatUs: number, nowUs: number, limits: SharedLimits<Policy>): number {
   return Math.min(tatUs, nowUs + longestSpanUs(limits));

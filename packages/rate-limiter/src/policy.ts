@@ -20,8 +20,8 @@ export interface LogPolicy {
 const MICROSECONDS_PER_MINUTE = 60_000_000;
 
 /**
- * About 31 years. A double holds the sum of such a span and a time of any clock as an exact
- * integer.
+ * 31.7 years. Added to the current time in microseconds, even if that counts from 1970, it stays
+ * below 2^53, so a double holds the sum exactly.
  */
 const MAX_SPAN_US = 1e15;
 
@@ -40,7 +40,7 @@ export function burstSpanUs(policy: Policy): number {
 
 /**
  * @throws {RangeError} when a limit is not a positive number, or not an integer where one is
- * needed.
+ * needed, or when the burst takes longer than {@link MAX_SPAN_US} to come back.
  */
 export function assertPolicy(policy: Policy): void {
   assertCount('concurrency', policy.concurrency);
@@ -49,15 +49,18 @@ export function assertPolicy(policy: Policy): void {
     throw new RangeError(`requestsPerMinute is ${policy.requestsPerMinute}, not a number above 0`);
   }
   if (burstSpanUs(policy) > MAX_SPAN_US) {
-    throw new RangeError('burst takes more than 30 years to come back at requestsPerMinute');
+    throw new RangeError('burst takes more than 31 years to come back at requestsPerMinute');
   }
 }
 
-/** @throws {RangeError} when the limit or the window is not a positive integer. */
+/**
+ * @throws {RangeError} when the limit or the window is not a positive integer, or the window is
+ * longer than {@link MAX_SPAN_US}.
+ */
 export function assertLogPolicy(policy: LogPolicy): void {
   assertCount('limit', policy.limit);
   assertCount('windowMs', policy.windowMs);
-  if (policy.windowMs * 1_000 > MAX_SPAN_US) throw new RangeError('windowMs is beyond 30 years');
+  if (policy.windowMs * 1_000 > MAX_SPAN_US) throw new RangeError('windowMs is more than 31 years');
 }
 
 function assertCount(name: string, value: number): void {

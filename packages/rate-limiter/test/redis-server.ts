@@ -35,7 +35,10 @@ export interface RedisServer {
   readonly stop: () => Promise<void>;
 }
 
-/** @throws when there is neither TEST_REDIS_URL nor a `redis-server` on the PATH. */
+/**
+ * @throws when there is neither TEST_REDIS_URL nor a `redis-server` on the PATH, or when the server
+ * does not answer.
+ */
 export async function startRedisServer(): Promise<RedisServer> {
   const url = process.env['TEST_REDIS_URL'];
   const { address, credentials, mayStillStart, end } =

@@ -306,7 +306,7 @@ describe('Redis limiter: the keys that it writes', () => {
     expect(() => createRedisLimiter({ redis, prefix })).toThrow(RangeError);
   });
 
-  it('refuses options under which leases would expire while they are held', () => {
+  it('refuses options under which held leases would expire, and zero replicas', () => {
     expect(() => createRedisLimiter({ redis, leaseTtlMs: 100, heartbeatMs: 100 })).toThrow(
       RangeError,
     );

@@ -26,27 +26,24 @@ export interface BilledUsage {
 }
 
 /**
- * The tokens of a message that the reports count; `undefined` if they do not count the message. A
- * stream that ends with an error is not billed. A stream whose connection breaks is billed.
+ * The tokens of a message that the reports count; `undefined` if they do not count the message.
  *
  * @param sent - The usage as it is sent. If a script made a count unreadable, that of `own` is
  * used.
  * @param own - The simulator's own usage.
+ * @param billed - Counts that a script sets, or `null` if it excludes the message from the reports.
  */
 export function billedTokens(
   sent: JsonObject | undefined,
   own: MessageUsage,
-  {
-    billed,
-    streamError,
-  }: { readonly billed?: Partial<TokenCounts> | null; readonly streamError?: object },
+  billed: Partial<TokenCounts> | null | undefined,
 ): TokenCounts | undefined {
-  if (billed === null || streamError !== undefined) return undefined;
+  if (billed === null) return undefined;
   const usage = asObject(sent);
   const count = (name: keyof MessageUsage): number =>
     countOf(usage[name]) ?? countOf(own[name]) ?? 0;
   const written = count('cache_creation_input_tokens');
-  const lifetimes = asObject(usage['cache_creation']);
+  const lifetimes = asObject(usage['cache_creation'] ?? own['cache_creation']);
   const writtenFor1h = Math.min(written, countOf(lifetimes['ephemeral_1h_input_tokens']) ?? 0);
   return {
     uncached_input_tokens: count('input_tokens'),

@@ -27,7 +27,7 @@ export interface ServedUsage {
   readonly messageId: string;
   readonly model: string;
   readonly streamed: boolean;
-  /** The final usage object as sent. A script may have put any JSON into it. */
+  /** `usage` of the whole message. A script may have put any JSON into it. */
   readonly usage: Readonly<Record<string, unknown>>;
 }
 

@@ -8,7 +8,10 @@ export function declaredTypes({ type }: JsonObject): readonly string[] {
   return typeof type === 'string' ? [type] : asArray(type).map(String);
 }
 
-/** The schema itself and every schema inside it. References are not followed. */
+/**
+ * The schema itself and every schema inside it, in keywords that the API accepts. References are
+ * not followed.
+ */
 export function* schemasWithin(schema: unknown): Generator<unknown> {
   yield schema;
   for (const child of childrenOf(asObject(schema))) yield* schemasWithin(child);
@@ -41,6 +44,13 @@ export function resolveReference(root: JsonObject, reference: string): unknown {
 
 /** One name of a JSON pointer: https://www.rfc-editor.org/rfc/rfc6901#section-6 */
 function unescaped(name: string): string {
-  const decoded = /%(?![0-9a-f]{2})/i.test(name) ? name : decodeURIComponent(name);
-  return decoded.replaceAll('~1', '/').replaceAll('~0', '~');
+  return decoded(name).replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }

@@ -10,7 +10,7 @@ export interface UpstreamSimulatorOptions extends ReportOptions {
   readonly apiKey?: string;
   /** Ids of the known models. Default: all current ones. Other models get a 404. */
   readonly models?: readonly string[];
-  /** Delay before each response. */
+  /** Delay before each response to `POST /v1/messages`. */
   readonly latencyMs?: number;
   /** Delay between two events of a stream. */
   readonly eventDelayMs?: number;
@@ -20,7 +20,10 @@ export interface UpstreamSimulatorOptions extends ReportOptions {
   readonly allowScriptText?: boolean;
   /** Whether the journal keeps the bytes of request bodies. Default: true. */
   readonly keepBodies?: boolean;
-  /** Number of requests, and of usages, that the journal keeps in memory. Default: 200,000. */
+  /**
+   * Number of requests, and of usages, that the journal returns. It keeps up to twice as many in
+   * memory. Default: 200,000.
+   */
   readonly maxJournalEntries?: number;
   /**
    * The current time in milliseconds since the epoch. It decides the day of a message in the

@@ -9,7 +9,7 @@ const LINE = /^tool:(\S+) (\{.*\})$/gm;
  * Finds the line `tool:NAME {…}` of a tool. Its JSON object is the input that the tool is called
  * with.
  *
- * @returns `undefined` if there is no such line, or if it is not JSON
+ * @returns `undefined` if there is no such line, or if its `{…}` is not JSON
  */
 export function promptedInput(text: string, tool: string): JsonObject | undefined {
   const line = [...text.matchAll(LINE)].find(([, name]) => name === tool);

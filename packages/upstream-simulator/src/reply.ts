@@ -1,6 +1,6 @@
 /**
  * Makes the reply to a request from the request alone. The same request gets the same text, the
- * same tool calls and, apart from cache reads, the same usage.
+ * same tool calls and, apart from cache writes and reads, the same usage.
  */
 
 import { createHash } from 'node:crypto';

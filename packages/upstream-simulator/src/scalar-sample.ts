@@ -22,8 +22,9 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /**
- * `fitting` satisfies all schemas. It is `undefined` if no such text exists, or if a pattern has no
- * sample. `closest` is always a text, even if it does not satisfy all schemas.
+ * `fitting` satisfies the patterns and lengths of all schemas, and their format unless there is also
+ * a pattern. It is `undefined` if none of the texts that are tried does.
+ * `closest` is always a text, even if it does not satisfy all schemas.
  */
 export function sampleTexts(schemas: readonly JsonObject[]): {
   readonly fitting: string | undefined;

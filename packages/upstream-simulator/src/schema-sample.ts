@@ -1,8 +1,8 @@
 /**
  * Makes a value for a JSON Schema, always the same for the same schema. Objects have only their
  * required members, in the order of `properties` as the API writes them. Arrays have one item, or
- * as many as the schema demands. If no value that the schema accepts is found, a pattern may not
- * match.
+ * as many as the schema demands. If no value that the schema accepts is found, texts in the value
+ * may not match their patterns.
  */
 
 import { withDescribedKeywords } from './described-keywords.js';

@@ -221,8 +221,9 @@ export function resolveScript(script: ScriptedReply): ScriptedReply {
 const MARKER = /^\[\[script:(\{.*\})\]\]/s;
 
 /**
- * Reads the script that a client sent, in a header or as `[[script:{…}]]` at the start of the last
- * user's text. The text also reaches a simulator behind a gateway, which drops unknown headers.
+ * Reads the script that a client sent, in a header or as `[[script:{…}]]` at the start of the
+ * user's last text. The text also reaches a simulator behind a gateway, which drops unknown
+ * headers.
  */
 export function readScript(source: string, from: 'text' | 'header'): ScriptedReply | undefined {
   const json = from === 'header' ? source : MARKER.exec(source)?.[1];

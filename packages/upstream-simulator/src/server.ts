@@ -37,7 +37,7 @@ export interface UpstreamSimulator {
   readonly url: string;
   readonly port: number;
   readonly journal: Journal;
-  /** Uses this reply for the next request. Each call adds one to the queue. */
+  /** Uses this reply for the next request for a message. Each call adds one to the queue. */
   script(reply: ScriptedReply): void;
   /** Uses this reply for all requests that match `when`, until {@link UpstreamSimulator.reset}. */
   scriptWhen(when: (request: JsonObject) => boolean, reply: ScriptedReply): void;
@@ -214,7 +214,9 @@ async function serveMessage(
   }
   const reply = composeReply(request, cache);
   const message = composeMessage(request, script, { requestId, reply });
-  const tokens = billedTokens(message.usage, reply.usage, script);
+  const isStream = request['stream'] === true;
+  const isBilled = !isStream || script.streamError === undefined;
+  const tokens = isBilled ? billedTokens(message.usage, reply.usage, script.billed) : undefined;
   // Before the bytes are sent, so that a client that has them finds the message in the reports.
   if (tokens !== undefined) {
     journal.addBilled({
@@ -223,10 +225,15 @@ async function serveMessage(
       tokens,
     });
   }
-  const isStream = request['stream'] === true;
   const isComplete = isStream
     ? await sendStream(res, message, script)
-    : await sendParts(res, script.status ?? 200, JSON_HEADERS, [JSON.stringify(message)], script);
+    : await sendParts(
+        res,
+        script.status ?? 200,
+        { ...JSON_HEADERS, ...script.headers },
+        [JSON.stringify(message)],
+        script,
+      );
   if (!isComplete || !isObject(message.usage)) return;
   journal.addUsage({
     requestId,
@@ -256,7 +263,7 @@ function composeMessage(
     content: script.content ?? reply.content,
     container: null,
     stop_reason: script.stopReason ?? reply.stopReason,
-    stop_sequence: script.stopSequence ?? reply.stopSequence,
+    stop_sequence: script.stopSequence === undefined ? reply.stopSequence : script.stopSequence,
     stop_details: script.stopDetails ?? reply.stopDetails,
     ...(script.withoutUsage === true ? {} : { usage }),
     diagnostics: null,

@@ -52,7 +52,7 @@ const simple: fc.Arbitrary<object> = fc.oneof(
 
 const leaf = fc.oneof(
   simple,
-  // The first alternative often cannot be satisfied, and the second repeats the same schema.
+  // `{ type: first }` often contradicts the second `anyOf`, which repeats `{ type: second }`.
   fc.tuple(type, simple).map(([first, second]) => ({
     allOf: [{ anyOf: [{ type: first }, second] }, { anyOf: [second] }],
   })),

@@ -115,7 +115,7 @@ describe('the reports', () => {
     ]);
   });
 
-  it('count a response that was cut off, and the counts of a script, but neither errors nor messages that a script leaves out', async () => {
+  it('count responses whose connection broke, with the counts of a script, but neither errors nor messages that a script does not bill', async () => {
     const counted = async (): Promise<number> => {
       const { page } = await usage();
       return Number(page.data[0]?.results[0]?.['output_tokens'] ?? 0);
@@ -140,7 +140,21 @@ describe('the reports', () => {
     expect(simulator.journal.billed()).toHaveLength(3);
   });
 
-  it('have pages of as many days as asked for', async () => {
+  it('count a complete message whose script breaks only streams, and the lifetimes of hidden cache writes', async () => {
+    simulator.script({ streamError: { afterEvents: 1, type: 'overloaded_error' } });
+    await send();
+    const cache_control = { type: 'ephemeral', ttl: '1h' };
+    const text = 'cached '.repeat(3_000);
+    simulator.script({ withoutUsage: true });
+    await send({ system: [{ type: 'text', text, cache_control }] });
+    const { page } = await usage();
+    const [sum] = page.data[0]?.results ?? [];
+    expect(sum?.['output_tokens']).toBeGreaterThan(0);
+    expect(sum?.['cache_creation']).toMatchObject({ ephemeral_5m_input_tokens: 0 });
+    expect(simulator.journal.billed()).toHaveLength(2);
+  });
+
+  it('list each day once across all pages', async () => {
     const asked = { ending_at: '2026-11-11T12:00:00Z', limit: '4' };
     const starts: string[] = [];
     let next: string | null = null;

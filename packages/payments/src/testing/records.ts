@@ -25,8 +25,8 @@ export interface StripeActions {
   openDispute(paymentId: string, options?: { readonly isInquiry?: boolean }): string;
   closeDispute(disputeId: string, end: 'won' | 'lost'): void;
   /**
-   * The sum of the payments that succeeded and were started by a gateway, minus refunds and
-   * disputes.
+   * What the payments of one of the gateway's accounts brought in: those that succeeded, minus
+   * refunds that succeeded, and minus disputes that are open or lost. Inquiries take nothing.
    */
   netCentsOf(accountId: string): number;
 }
@@ -200,8 +200,8 @@ export function createRecords(base: () => Base, emit: Notifications['emit']): St
         if (intent.metadata['gateway_account'] !== accountId) continue;
         net += intent.amount_received - refundedCents(intent.id);
         for (const { payment_intent, amount, status } of disputes.values()) {
-          const isBack = status === 'won' || status.startsWith('warning_');
-          if (payment_intent === intent.id && !isBack) net -= amount;
+          const takesNothing = status === 'won' || status.startsWith('warning_');
+          if (payment_intent === intent.id && !takesNothing) net -= amount;
         }
       }
       return net;

@@ -5,7 +5,7 @@ import type { RedisClient } from './client.js';
 import type { LeaseRegistry } from './lease-registry.js';
 import { ASSERT_LEASES } from './lua-scripts.js';
 
-/** The most subjects per call, so that a few thousand streams do not delay an admission. */
+/** The most subjects renewed at once, so that thousands of streams do not delay an admission. */
 const SUBJECTS_PER_CALL = 100;
 
 export interface LeaseRenewalOptions {

@@ -55,10 +55,10 @@ export interface RedisLimiterOptions {
 /**
  * A {@link Limiter} on Redis 5 or newer, alone or as a cluster.
  *
- * - The limits are never exceeded while Redis keeps its data. If Redis loses its data, each process
- *   continues to count its own leases and puts them back at its next admission or heartbeat. Until
- *   then at most twice the concurrency can be in flight over all replicas, and never more than the
- *   concurrency in a single replica.
+ * - The limits are never exceeded while Redis answers and keeps its data. If Redis loses its data,
+ *   each process continues to count its own leases and puts them back at its next admission or
+ *   heartbeat. Until then at most twice the concurrency can be in flight over all replicas, and
+ *   never more than the concurrency in a single replica.
  * - `admit` and `record` do not reject because of Redis. After `timeoutMs`, or at once while Redis
  *   is known to be down, they decide by this replica's share of the limits: at least one lease, one
  *   permit and one event.
