@@ -22,7 +22,8 @@ const TURN_FRAME_BYTES = 330;
  * @param {string} request.format - `native` or `chat`
  * @param {number} request.bytes - approximate length of the body
  * @param {boolean} request.stream
- * @param {boolean} [request.agent] - with cache points, as coding agents set them
+ * @param {boolean} [request.agent] - with cache points, as coding agents set them; only for large
+ * native requests
  */
 export function promptOf({ format, bytes, stream, agent = false }) {
   const conversation = conversationOf(bytes);

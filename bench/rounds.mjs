@@ -9,8 +9,9 @@ import { memoryBytesOf } from './proc.mjs';
 import { warmUp } from './warm-up.mjs';
 
 /**
- * Warm-up of a running process before each workload, so that its code is compiled for it. V8
- * compiles by the number of calls, so a slow contestant needs longer than a fast one.
+ * Warm-up of a running process before each busy workload, so that the code that the workload uses
+ * is compiled. V8 compiles by the number of calls, so a slow contestant needs longer than a fast
+ * one.
  */
 const WARM_UP = { durationMs: 4_000, maxRequests: 10_000 };
 /** Warm-up of a new process, and before workloads that wait more than they compute. */

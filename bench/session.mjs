@@ -54,7 +54,7 @@ export async function openSession() {
         ...contestant,
         ...started,
         adapter: contestant,
-        /** The sum of charges that its key must have by now, in units of 10^-14 USD. */
+        /** The sum of charges that its keys must have by now, in units of 10^-14 USD. */
         expectedCharge: 0n,
         async stop() {
           running.delete(process);

@@ -85,7 +85,7 @@ async function settleUntil(deadline, keys) {
 }
 
 /**
- * Its ids sort by time, like the gateway's.
+ * The request ids sort by time, like the gateway's.
  *
  * @returns {Omit<import('@gateway/balance-store').Settlement, 'keyId'>}
  */

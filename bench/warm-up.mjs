@@ -1,7 +1,8 @@
 /**
- * Warms contestants up until their code is compiled. V8 optimizes a function after a number of
- * calls. Until a gateway has answered some 20,000 small requests, compiling its code takes up to
- * half as much CPU time as answering them. A gateway in production has long finished compiling.
+ * Warms contestants up, so that most of their code is compiled before it is measured. V8 optimizes
+ * a function after a number of calls. Until a gateway has answered some 20,000 small requests,
+ * compiling its code takes up to half as much CPU time as answering them. A gateway in production
+ * has long finished compiling.
  */
 
 import { measure, takesPart } from './measure.mjs';
@@ -16,8 +17,8 @@ const ANSWERS = 30_000;
  *
  * @param {any} session
  * @param {readonly any[]} contestants
- * @param {number} durationMs - the maximum time for one kind. A slow contestant answers fewer
- * requests in this time, so less of its code is compiled
+ * @param {number} durationMs - the maximum time for one kind and one contestant. A slow contestant
+ * answers fewer requests in this time, so less of its code is compiled
  */
 export async function warmUpAll(session, contestants, durationMs) {
   for (const work of works.filter(({ name }) => KINDS.includes(name))) {

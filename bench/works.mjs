@@ -18,11 +18,6 @@ const CHAT = { path: '/v1/chat/completions', format: 'chat' };
 /** One in so many requests of an agent is small, such as the request for a title. */
 const SMALL_EVERY = 5;
 /**
- * Number of events that open and close a stream and its three blocks. Titles count only the deltas
- * between them.
- */
-const EVENTS_AROUND = 10;
-/**
  * About how many bytes of a stream one TCP segment carries over the internet when the sender writes
  * small pieces.
  */
@@ -108,15 +103,12 @@ function paced(name, title, request) {
 }
 
 /**
- * Each stream is long enough that the first one is still open when the last one has started. If it
- * is not, the measurement fails.
+ * Each stream is long enough that the first one is still open when the last one has started: its
+ * deltas alone take three seconds longer. If it is not, the measurement fails.
  */
 function open(name, title, streams, eventsPerSecond) {
   const openingSeconds = Math.ceil(streams / OPENED_PER_SECOND);
-  const request = stream(
-    NATIVE,
-    Math.max(1, (openingSeconds + 3) * eventsPerSecond - EVENTS_AROUND),
-  );
+  const request = stream(NATIVE, (openingSeconds + 3) * eventsPerSecond);
   return {
     name,
     title,

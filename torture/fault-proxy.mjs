@@ -1,7 +1,8 @@
 /**
  * A TCP proxy between two parts of the system, which injects faults on demand: `latency` delays
- * each chunk, `slices` splits it, `stall` holds it back, and `down` refuses connections. `reset`
- * resets all open connections once. While its fault is `none`, it forwards all bytes.
+ * each chunk, `slices` splits it, `stall` holds it back, and `down` ends all connections and
+ * refuses new ones. `reset` resets all open connections once. While its fault is `none`, it
+ * forwards all bytes.
  */
 
 import { connect, createServer } from 'node:net';

@@ -30,7 +30,7 @@ const FAIL_ONE_IN = 300;
  * @param {object} options
  * @param {number} options.runs - processes that are recorded
  * @param {number} options.failingRuns - of these, processes whose disk fails now and then
- * @param {number} options.cuts - power cuts of each recorded process
+ * @param {number} options.cuts - power cuts of each recorded process, besides one at its end
  * @param {number} options.charges - charges of each recorded process
  * @param {number} options.kills - kill -9, of processes that share another ledger
  * @param {number} options.chargesPerKill

@@ -125,7 +125,7 @@ export async function tortureRace({ overdraft, rounds, kills, replicaCount }, ra
     }
   }
 
-  /** Checks that every replica refuses the key, whose balance is below zero now. */
+  /** Checks that every replica refuses the key, whose balance is used up now. */
   async function expectRefused(key) {
     const deadline = Date.now() + 30_000;
     if ((await system.store.readStanding(key.id)).standing === 'active') {

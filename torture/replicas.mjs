@@ -94,7 +94,7 @@ export function createReplica(name, { port, adminPort, env, nodeFlags = [], memo
      *
      * @param {string} signal
      * @param {() => Promise<void>} [whileDown] - work between the end and the restart
-     * @returns its exit code
+     * @returns the exit code of the old process; null if the signal killed it
      */
     async restart(signal, whileDown) {
       const dying = child;

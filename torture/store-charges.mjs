@@ -1,6 +1,6 @@
 /**
- * Keys and charges for the part `store`, which tortures only the ledger. The contents of a charge
- * are computed from its id, so that the expected ledger entry is known.
+ * Keys and charges for the parts `store` and `power`, which torture only the ledger. The contents
+ * of a charge are computed from its id, so that the expected ledger entry is known.
  */
 
 /** More than a key can spend in any run. */

@@ -57,7 +57,7 @@ export async function startSystem({
       }),
     );
   }
-  // Connects without the proxies, so that these calls have no faults.
+  // Connects without the proxies, so that faults of links do not affect these calls.
   const store = await openPostgresStore({ connectionString: postgres.url, pepper: PEPPER });
   await Promise.all(replicas.map((replica) => replica.start()));
 

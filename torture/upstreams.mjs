@@ -1,7 +1,7 @@
 /**
  * The upstream of the torture: one simulator, or several accounts with a simulator each. On demand
- * an account refuses requests, limits them or cannot be reached. Records which requests each
- * account accepted.
+ * an account refuses requests, limits them or cannot be reached. Records which requests an account
+ * accepted.
  *
  * @import { ScriptedReply } from '../packages/upstream-simulator/dist/index.js'
  */
@@ -99,7 +99,7 @@ export async function startUpstreams({ accounts, journalEntries }) {
     heal() {
       for (const member of members) member.refusal = undefined;
     },
-    /** Ends the simulators. The links are ended by the system. */
+    /** Ends the simulators. The caller ends the links. */
     async stop() {
       for (const { simulator } of members) await simulator.close();
       rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** No proxy: the clients send to the upstream. Added latencies are relative to it. */
+/** No proxy: the clients send to the upstream. Added latencies are relative to these requests. */
 
 const KEY = { 'x-api-key': 'benchmark' };
 

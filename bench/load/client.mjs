@@ -3,7 +3,7 @@
 import { createCheck } from './checks.mjs';
 import { createConnection } from './connection.mjs';
 
-/** State that all clients of one load share: the target, the requests and the results. */
+/** The results, which all clients of one load share. */
 export function createTally(requests) {
   return {
     /** Number of correct responses, by request. */

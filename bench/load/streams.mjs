@@ -9,9 +9,9 @@ import { createClient, createTally } from './client.mjs';
  * @param {object} options
  * @param {number} options.streams
  * @param {number} options.openingMs - time over which the streams start, evenly spread
- * @returns `areOpen`, which resolves when each stream has sent its first byte, with the number of
- * streams open then; and `areDone`, which resolves with the tally and the milliseconds to each
- * first byte
+ * @returns `areOpen`, which resolves when each stream has sent its first byte or failed, with the
+ * number of streams open then; and `areDone`, which resolves with the tally and the milliseconds to
+ * each first byte
  */
 export function runStreams(target, { streams, openingMs }) {
   const tally = createTally(target.requests);

@@ -1,4 +1,4 @@
-/** Forwards one request and its response. Used by both bare proxies. */
+/** Forwards one request and its response. Used by the bare proxy and the Express skeleton. */
 
 export function forward({ pool, path, body, res }) {
   const headers = {

@@ -135,7 +135,7 @@ function contentsOf(folder) {
   return names.map((name) => /** @type {const} */ ([name, readFileSync(join(folder, name))]));
 }
 
-/** The share of the bytes that were not flushed that a disk keeps: none, all, or some. */
+/** The share of the unflushed bytes that a disk keeps: none, all, or some. */
 function shareOf(random) {
   return random.pick([0, 1, random.below(100) / 100, random.below(100) / 100]);
 }

@@ -6,9 +6,9 @@
  * SQLite's shared-memory file (-shm) is not recorded, because its contents do not outlive the
  * processes that use it.
  *
- * It can also be a failing disk: with POWER_FAIL_ONE_IN=n, one of n writes, truncations and flushes
- * fails with EIO. POWER_FAIL_FROM names a file: failures start when it is opened, and calls on it
- * never fail.
+ * It can also be a failing disk: with POWER_FAIL_ONE_IN=n and POWER_FAIL_FROM, one of n writes,
+ * truncations and flushes fails with EIO. POWER_FAIL_FROM names a file: failures start when it is
+ * opened, and calls on it never fail.
  */
 
 #define _GNU_SOURCE
@@ -89,7 +89,7 @@ static int fails(int name) {
   return chance % (uint32_t)fail_one_in == 0;
 }
 
-/* The name of a file within the directory; NULL for any other path. */
+/* The name of a file within the directory, "" for the directory; NULL for -shm and other paths. */
 static const char *name_within(const char *path) {
   size_t length = strlen(directory);
   if (strncmp(path, directory, length) != 0) return NULL;

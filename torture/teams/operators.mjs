@@ -1,8 +1,8 @@
 /**
  * The operators of the teams: credits, refunds, transfers, rotations, caps and suspensions, through
- * the admin API of any gateway. An operator repeats each call under the same id until a gateway
- * gives a final answer, and sends some calls twice at the same time. The record of the answers is
- * a witness that does not depend on the ledger.
+ * the admin API of any gateway. An operator repeats each call unchanged until a gateway gives a
+ * final answer, and sends some calls twice at the same time. The record of the answers is a witness
+ * that does not depend on the ledger.
  *
  * @import { RepeatedCalls } from '../repeated-calls.mjs'
  */
