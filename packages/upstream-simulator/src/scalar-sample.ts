@@ -22,8 +22,8 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /**
- * `fitting` satisfies the patterns and lengths of all schemas, and their format unless there is also
- * a pattern. It is `undefined` if none of the texts that are tried does.
+ * `fitting` satisfies the patterns and lengths of all schemas, and their format unless there is
+ * also a pattern. It is `undefined` if none of the texts that are tried does.
  * `closest` is always a text, even if it does not satisfy all schemas.
  */
 export function sampleTexts(schemas: readonly JsonObject[]): {

@@ -223,8 +223,9 @@ export function createChunkWriter(
         } else if (block.json === '') chunks.call(block.toolIndex, block.input);
         return;
       case 'thinking':
-        // At once, so that thinking comes before the text and the calls that follow from it. OpenAI's
-        // Python SDK joins the items of such lists by their index; its JavaScript SDK keeps the last.
+        // At once, so that thinking comes before the text and the calls that follow from it.
+        // OpenAI's Python SDK joins the items of such lists by their index; its JavaScript SDK
+        // keeps the last list.
         chunks.delta(
           JSON.stringify({ thinking_blocks: [{ index: thinkingCount, ...block.block }] }),
         );
