@@ -171,7 +171,7 @@ describe('the console', () => {
     await context.close();
   });
 
-  it('rotates a key, shows the new credential once, and finds the account by it', async () => {
+  it('rotates a key, shows the new credential, and finds the account by it', async () => {
     const { page, context, problems } = await open();
     await openPart(page, `accounts/${accountId}`);
     await page.getByRole('button', { name: 'Rotate: member' }).click();
@@ -327,7 +327,7 @@ describe('the console', () => {
     await context.close();
   });
 
-  it('shows each id in a list on one line at 390 px, and copies the whole id', async () => {
+  it('shows each id in a list on one line at 390 px, with the whole id as its text', async () => {
     const { page, context, problems } = await open(ADMIN_TOKEN, { width: 390, theme: 'light' });
     for (const part of ['accounts', 'ledger', 'trail', `accounts/${accountId}`]) {
       await openPart(page, part);

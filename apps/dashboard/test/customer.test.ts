@@ -410,7 +410,7 @@ describe('the customer’s page', () => {
     await gateway.call('suspendKey', { key_id: suspended.id });
     for (const [apiKey, state, advice] of [
       [usedUp.apiKey, 'used up', 'until credit is added'],
-      [suspended.apiKey, 'disabled', 'the operator has suspended this key'],
+      [suspended.apiKey, 'disabled', 'this key is suspended'],
     ] as const) {
       const { page, context } = await openPage(browser, dashboard(gateway));
       await signIn(page, apiKey);
@@ -597,7 +597,7 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
-  it('shares a read-only link that shows the figures and can change nothing', async () => {
+  it('shares a read-only link that shows the figures, but no keys to manage', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, key);
     await page.getByRole('button', { name: 'Share a read-only link' }).click();
@@ -657,7 +657,7 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
-  it('can be used by keyboard alone', async () => {
+  it('keeps the focus in a dialog that was opened by keyboard, and gives it back', async () => {
     const { page, context } = await openPage(browser, dashboard(gateway));
     await page.getByLabel('API key').focus();
     await page.keyboard.type(key);

@@ -147,7 +147,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await page.getByText('has arrived').waitFor();
     await page.getByText('This key works.').waitFor();
     expect(await page.evaluate(() => document.body.dataset['loaded'])).toBe('once');
-    // Its end is shown once.
+    // The arrival of the payment is shown only once.
     await page.reload();
     await page.locator(`#balance data[value="${after}"]`).waitFor();
     await page.getByRole('link', { name: 'Payments' }).waitFor();
@@ -167,7 +167,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await context.close();
   });
 
-  it('asks for the key again after the payment, unless it is kept for the tab', async () => {
+  it('asks for the key again after the payment, if it was not kept for the tab', async () => {
     const { apiKey } = await gateway.createKey({ balance_usd: '1' });
     const { page, context, problems } = await open();
     await signIn(page, apiKey);
@@ -348,7 +348,7 @@ describe('payments on the pages', () => {
     const { page, context, problems } = await open();
     await openPart(page, 'payments/compare');
     await page.getByRole('button', { name: 'Compare' }).click();
-    await page.getByText('1 missing in the ledger').waitFor();
+    await page.getByText('1 were missing in the ledger').waitFor();
     expect(await balanceOf(id)).toBe('1');
     await page.getByRole('button', { name: 'Book what is missing' }).click();
     await page.getByRole('button', { name: 'Book it' }).dblclick();
@@ -356,7 +356,7 @@ describe('payments on the pages', () => {
     expect(await balanceOf(id)).toBe('18');
     await page.getByRole('button', { name: 'Close', exact: true }).click();
     await page.getByRole('button', { name: 'Compare' }).click();
-    await page.getByText('0 missing in the ledger').waitFor();
+    await page.getByText('0 were missing in the ledger').waitFor();
     // The notification arrives late and changes nothing.
     await deliver();
     expect(await balanceOf(id)).toBe('18');

@@ -64,7 +64,7 @@ describe('received usage', () => {
     expect(readReceived(text).problems).toHaveLength(1);
   });
 
-  it('of a known request has the id of that request, not that of its message', () => {
+  it('of one request has its own request_id or else that of the request, never the id of its message', () => {
     const idOf = (item: object, requestId: string) =>
       readReceived(JSON.stringify(item), requestId).usages[0]?.givenId;
     for (const item of [NATIVE, CHAT, RESPONSES]) {
@@ -118,7 +118,7 @@ describe('a comparison with the ledger', () => {
     ]);
   });
 
-  it('reports no usage as uncharged if not all charges were read', () => {
+  it('does not report a usage as uncharged if not all charges were read', () => {
     const [unread, changed] = [{ ...usage, id: '2' }, usage];
     const compared = compareUsages([unread, changed], [charge('1', 11)], false);
     expect(compared).toMatchObject({ compared: 1, unknown: 1, differences: [{ id: '1' }] });

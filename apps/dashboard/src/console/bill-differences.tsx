@@ -81,9 +81,9 @@ function Details({ of, name }: { readonly of: Difference; readonly name: string 
       {of.requests.length > 0 && <Requests of={of.requests} name={name} hasMore={of.has_more} />}
       {of.requests.length === 0 && (
         <p>
-          No request explains this difference. Either something else uses the same organization, or,
-          if only the costs differ, the price table differs from the provider's prices, or the item
-          is a cost that the gateway does not charge.
+          No request explains this difference. If the tokens differ, something else uses the same
+          organization. If only the costs differ, the price table differs from the provider's
+          prices, or the gateway does not charge this item.
         </p>
       )}
     </div>

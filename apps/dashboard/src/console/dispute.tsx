@@ -87,7 +87,7 @@ interface Outcome {
 function CompareUsage({ requestId }: { readonly requestId: string }) {
   const [text, setText] = useState('');
   const [outcome, setOutcome] = useState<Outcome>();
-  // It says nothing about another request that was opened meanwhile.
+  // An outcome says nothing about another request that was opened meanwhile.
   const shown = outcome?.requestId === requestId ? outcome : undefined;
 
   async function compare() {

@@ -7,7 +7,7 @@ import { ExpandableRow } from '../shared/expandable-row.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { Empty, Loaded, Money, Time } from '../shared/parts.js';
-import { PAYER_NAMES, PaymentState } from '../shared/payment-parts.js';
+import { PAYMENT_ORIGINS, PaymentState } from '../shared/payment-parts.js';
 import { useResource } from '../shared/resource.js';
 import { AccountLink } from './account-link.js';
 import { RefundPayment } from './payment-actions.js';
@@ -27,7 +27,7 @@ const COLUMNS = [
 /** On the page of one account, which gives `changed`, the column of accounts is left out. */
 export function PaymentList(props: {
   readonly accountId: string | undefined;
-  /** Called when the balance has changed. */
+  /** Called when the balance may have changed. */
   readonly changed?: () => void;
 }) {
   const { accountId, changed } = props;
@@ -81,7 +81,7 @@ function Row(props: {
       details={() => <Details of={of} changed={changed} />}
     >
       <td>
-        {PAYER_NAMES[of.by]}
+        {PAYMENT_ORIGINS[of.by]}
         <span class="when">
           <Time iso={of.created_at} />
         </span>

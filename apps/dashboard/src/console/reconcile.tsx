@@ -85,7 +85,7 @@ export function Reconcile() {
         <>
           <p role="status">
             <Count of={result.found.compared} /> compared,{' '}
-            <Count of={result.found.missing.length} /> missing in the ledger
+            <Count of={result.found.missing.length} /> were missing in the ledger
           </p>
           {result.found.missing.length > 0 && <Missing of={result.found} />}
           {result.found.missing.some(({ outcome }) => outcome === 'missing') && (
@@ -156,9 +156,9 @@ function Apply(props: {
 
 function Missing({ of }: { readonly of: Reconciliation }) {
   return (
-    <TableFrame label="Missing in the ledger">
+    <TableFrame label="What was missing in the ledger">
       <table>
-        <caption class="hidden">Missing in the ledger</caption>
+        <caption class="hidden">What was missing in the ledger</caption>
         <thead>
           <tr>
             <th scope="col">What</th>

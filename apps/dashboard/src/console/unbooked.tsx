@@ -30,11 +30,10 @@ export function Unbooked() {
   return (
     <>
       <p>
-        Money that the provider received and the ledger did not book, because the payment differs
-        from the one that was started. Pay the money back in the provider's dashboard, or credit it
-        here. A credit made here has the payment's own id, so the payment is credited only once, and
-        a later comparison finds it booked. A payment leaves this list when it is credited or paid
-        back.
+        Payments, refunds and disputes that the ledger could not book; “Why” names the reason. Pay a
+        payment back in the provider's dashboard or, if it is in USD, credit it here. A credit made
+        here has the payment's own id, so the payment is credited only once, and a later comparison
+        finds it booked. A payment leaves this list when it is credited or paid back.
       </p>
       <PagedTable
         list={list}

@@ -1,4 +1,4 @@
-/** The customer's page: the sign-in form, or the head of the page and the open part. */
+/** The customer's page: the header, and below it the sign-in form or the open part. */
 
 import type { ComponentChildren } from 'preact';
 import { DigitsSwitch, FailureNote, SkipLink } from '../shared/parts.js';

@@ -5,7 +5,7 @@ import type { Failure } from '../shared/api.js';
 import { PagedTable } from '../shared/paged-table.js';
 import { usePages } from '../shared/pages.js';
 import { FailureNote, Money, Time } from '../shared/parts.js';
-import { PAYER_NAMES, PaymentState } from '../shared/payment-parts.js';
+import { PAYMENT_ORIGINS, PaymentState } from '../shared/payment-parts.js';
 import { AutoTopUpCard } from './auto-top-up.js';
 import { call } from './session.js';
 import type { Sent } from './session.js';
@@ -51,7 +51,7 @@ function Row({ of }: { readonly of: Sent<'Payment'> }) {
   return (
     <tr data-payment={of.id}>
       <td>
-        {PAYER_NAMES[of.by]}
+        {PAYMENT_ORIGINS[of.by]}
         <span class="when">
           <Time iso={of.created_at} />
         </span>

@@ -39,8 +39,8 @@ export function restoreSession(): void {
   credential.value = opened;
 }
 
-// A link that is opened in a tab with this page does not load the page again. Loading it makes sure
-// that nothing of the session before stays on the screen.
+// If a link is opened in a tab that already shows this page, the browser does not load the page
+// again. This reload makes sure that nothing of the previous session stays on the screen.
 addEventListener('hashchange', () => {
   if (LINK.test(location.hash)) location.reload();
 });

@@ -128,7 +128,7 @@ const ADVICE: Readonly<Record<State, string>> = {
   'used up':
     'Requests are refused until credit is added. Ask your operator for a top-up; the key then works again at once.',
   disabled:
-    'Requests are refused although the balance is above zero: the operator has suspended this key, or a response cost more than the balance. Ask your operator.',
+    'Requests are refused although the balance is above zero: this key is suspended, or a response cost more than the balance. Ask your operator.',
   expired: 'This key has expired. Ask your operator for a later date or a new key.',
 };
 

@@ -1,4 +1,4 @@
-/** The storage of this tab. If the browser blocks site data, it throws, and nothing is kept. */
+/** The storage of this tab. If the browser blocks it, nothing is kept, and no error is thrown. */
 
 export function readKept(name: string): string | undefined {
   try {

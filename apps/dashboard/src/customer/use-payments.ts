@@ -25,7 +25,7 @@ export interface Payments {
 export const creditsSeen = signal(0);
 
 const LATEST = 20;
-/** How many credits are read. At least as many as payments, so that each finds its credit. */
+/** How many credits are read: more than payments, because the list also has other credits. */
 const CREDITS = 100;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;

@@ -1691,6 +1691,7 @@ export interface components {
             /** @constant */
             readonly object: "witness_comparison";
             readonly compared: number;
+            readonly archived_until: components["schemas"]["Time"] | null;
             readonly differences: readonly {
                 readonly request_id: string;
                 readonly expected: string;

@@ -736,7 +736,7 @@ export interface components {
             readonly replayed: boolean;
         };
         /** @description api_key: null if this rotation was done before */
-        readonly RotatedKey: {
+        readonly RotatedHolderKey: {
             /** @constant */
             readonly object: "api_key";
             readonly id: string;
@@ -786,7 +786,6 @@ export interface components {
             readonly previous_credential_until: components["schemas"]["Time"] | null;
             readonly created_at: components["schemas"]["Time"];
             readonly last_charged_at: components["schemas"]["Time"] | null;
-            readonly external_id: string | null;
             readonly replayed: boolean;
             readonly api_key: string | null;
         };
@@ -1666,7 +1665,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["RotatedKey"];
+                    readonly "application/json": components["schemas"]["RotatedHolderKey"];
                 };
             };
             readonly 429: components["responses"]["Limited"];

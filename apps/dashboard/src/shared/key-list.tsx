@@ -31,7 +31,7 @@ export interface ActingOn<Key> {
   readonly key: Key;
 }
 
-/** @param props.more - The actions that only this page has dialogs for: `limits` or `link`. */
+/** @param props.more - Actions whose dialogs the calling page has itself: `limits` and `link`. */
 export function KeyRow<Key extends KeyFacts>(props: {
   readonly of: Key;
   /** The content below the name. */

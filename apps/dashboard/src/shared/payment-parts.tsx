@@ -15,8 +15,8 @@ export function PaymentState({ state }: { readonly state: keyof typeof STATES })
   return <Badge tone={tone}>{text}</Badge>;
 }
 
-export const PAYER_NAMES = {
-  key: 'Paid on this page',
+export const PAYMENT_ORIGINS = {
+  key: 'Started by the customer',
   operator: 'Payment link from the operator',
   auto_top_up: 'Auto top-up',
 } as const;

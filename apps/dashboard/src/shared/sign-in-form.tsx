@@ -15,7 +15,7 @@ export function SignInForm(props: {
   readonly hint: string;
   /** The error for a secret that the gateway does not know. */
   readonly unknown: string;
-  /** The name of the data that cannot be loaded if the gateway does not answer. */
+  /** What the form needs the gateway for, for the error that the gateway cannot be reached. */
   readonly what: string;
   /** The content below the field. */
   readonly children?: ComponentChildren;

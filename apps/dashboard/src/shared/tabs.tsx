@@ -23,7 +23,8 @@ export function Tabs(props: {
   useLayoutEffect(() => {
     const open = strip.current?.querySelector('[aria-current]')?.getBoundingClientRect();
     if (strip.current === null || open === undefined) return;
-    // In a narrow window the links do not all fit. Scrolls that of the open part to the middle.
+    // In a narrow window the links do not all fit, so the link of the open part is scrolled to the
+    // middle.
     const { left, width } = strip.current.getBoundingClientRect();
     strip.current.scrollLeft += open.left - left - (width - open.width) / 2;
   }, [current?.path]);

@@ -55,7 +55,7 @@ export function waitText(seconds: number): string {
 /**
  * Converts the value of an `<input type="datetime-local">`, in the viewer's zone, to ISO 8601.
  *
- * @returns a text that is not a time unchanged, so that the gateway can say what is wrong with it
+ * @returns the text unchanged if it is not a time, so that the gateway can say what is wrong
  */
 export function isoOfLocal(text: string): string {
   const ms = Date.parse(text);
@@ -69,8 +69,8 @@ const LAST_DAY_MS = Date.parse(LAST_DAY);
 /**
  * The day after a day such as `2026-11-22`.
  *
- * @returns a text that is not a day before the last one unchanged: an address can have any text,
- * and the gateway says what is wrong with it
+ * @returns the text unchanged if it is not a day before {@link LAST_DAY}: an address can have any
+ * text, and the gateway says what is wrong with it
  */
 export function dayAfter(day: string): string {
   const ms = Date.parse(`${day}T00:00:00Z`) + DAY_MS;
