@@ -29,6 +29,19 @@ describePayments((bench) => {
       return { ...customer, method: data.method_id ?? '' };
     }
     const run = () => payments().autoTopUp.runDue();
+    const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+
+    async function changeAttempt(accountId: string, change: object) {
+      const { version, data, balanceBelow } = (await payments().autoTopUp.find(accountId))!;
+      await bench.gateway.running.store.writeDocument({
+        kind: 'auto_top_up',
+        id: accountId,
+        accountId,
+        version,
+        data: { ...data, attempt: { ...data.attempt, ...change } },
+        balanceBelow,
+      });
+    }
     const spend = async (accountId: string, amount: string) => {
       const adjustment = {
         account_id: accountId,
@@ -81,7 +94,8 @@ describePayments((bench) => {
       expect(intents() - before).toBe(1);
       const { json } = await dashboard(saver.apiKey, 'auto-top-up');
       expect(json).toMatchObject({ state: 'stopped', stopped_code: 'card_declined' });
-      expect(await notifiedOf(saver.accountId)).toContain('auto_top_up.failed');
+      const notified = await notifiedOf(saver.accountId);
+      expect(notified.sort()).toEqual(['auto_top_up.failed', 'payment.failed']);
       bench.stripe.setCard(saver.method, 'pays');
       expect((await put(saver.apiKey, order)).json).toMatchObject({ state: 'on', setup_url: null });
       await run();
@@ -96,22 +110,61 @@ describePayments((bench) => {
       await run();
       // The attempt is not repeated yet: another replica may still be waiting for its response.
       expect(await balanceOf(saver.accountId)).toBe('1');
-      const known = (await payments().autoTopUp.find(saver.accountId))!;
-      const { attempt } = known.data;
-      const old = new Date(Date.now() - 600_000).toISOString();
-      await bench.gateway.running.store.writeDocument({
-        kind: 'auto_top_up',
-        id: saver.accountId,
-        accountId: saver.accountId,
-        version: known.version,
-        data: { ...known.data, attempt: { ...attempt, started_at: old } },
-        balanceBelow: known.balanceBelow,
-      });
+      await changeAttempt(saver.accountId, { started_at: minutesAgo(10) });
       bench.stripe.dropNext('/v1/payment_intents', 'before');
       await run();
       await run();
       expect(await balanceOf(saver.accountId)).toBe('26');
       expect(bench.stripe.netCentsOf(saver.accountId)).toBe(2_500);
+    });
+
+    it('that never reached the provider is given up after 13 hours, and another one is made', async () => {
+      const saver = await newSaver('1');
+      bench.stripe.setDown(true);
+      await run();
+      bench.stripe.setDown(false);
+      const before = intents();
+      await changeAttempt(saver.accountId, { started_at: minutesAgo(12.5 * 60) });
+      await run();
+      expect(intents()).toBe(before);
+      await changeAttempt(saver.accountId, { started_at: minutesAgo(13.5 * 60) });
+      await run();
+      await run();
+      expect(await balanceOf(saver.accountId)).toBe('26');
+      expect(bench.stripe.netCentsOf(saver.accountId)).toBe(2_500);
+      const { json } = await dashboard(saver.apiKey, 'top-ups');
+      expect(json.data).toMatchObject([{ state: 'paid' }, { state: 'failed' }]);
+    });
+
+    it('of a method that was replaced is not repeated: the order stops', async () => {
+      const saver = await newSaver('1');
+      bench.stripe.setDown(true);
+      await run();
+      bench.stripe.setDown(false);
+      const before = intents();
+      await changeAttempt(saver.accountId, {
+        started_at: minutesAgo(10),
+        customer_id: 'cus_replaced',
+      });
+      await run();
+      await run();
+      expect(intents()).toBe(before);
+      const { json } = await dashboard(saver.apiKey, 'auto-top-up');
+      expect(json).toMatchObject({ state: 'stopped', stopped_code: 'no_answer' });
+    });
+
+    it('is on once the method is saved on any page of the order', async () => {
+      const { apiKey } = await newCustomer('1');
+      const [first, second] = [await put(apiKey, order), await put(apiKey, order)];
+      const save = ({ json }: typeof first) => {
+        const checkoutId = String(json.setup_url).split('/').at(-1) ?? '';
+        return deliverAll(eventsOf(() => bench.stripe.saveMethod(checkoutId)));
+      };
+      await save(first);
+      expect((await dashboard(apiKey, 'auto-top-up')).json.state).toBe('on');
+      await dashboard(apiKey, 'auto-top-up', { method: 'DELETE' });
+      await save(second);
+      expect((await dashboard(apiKey, 'auto-top-up')).json.state).toBe('off');
     });
 
     it('with a delayed method waits for the payment, and starts no other', async () => {

@@ -1,7 +1,9 @@
 /** Refunds and disputes, and the comparison of all payments with the provider. */
 
 import { describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
 import { parseUsd } from '@gateway/billing';
+import { bookFact } from '../src/payments/book-facts.js';
 import { CENT, describePayments } from './support/payments.js';
 
 describePayments((bench) => {
@@ -14,6 +16,8 @@ describePayments((bench) => {
     deliverAll,
     newPayer,
     balanceOf,
+    notifiedOf,
+    payments,
     ask,
   } = bench;
 
@@ -82,6 +86,24 @@ describePayments((bench) => {
       expect([await unspentOf(payer.paymentId), await unspentOf(paymentId)]).toEqual(['0', '18']);
     });
 
+    it('counts as spent before goodwill that came later', async () => {
+      const payer = await newPayer('10');
+      await deliverAll(payer.events);
+      const adjust = async (reason: 'goodwill' | 'correction', amount_usd: string) =>
+        bench.gateway.call('adjustBalance', {
+          account_id: payer.accountId,
+          reason,
+          amount_usd,
+          adjustment_id: `${payer.paymentId}-${reason}`,
+        });
+      await adjust('goodwill', '5');
+      await adjust('correction', '-7');
+      const { unspent_usd } = await bench.gateway.call('showPayment', {
+        payment_id: payer.paymentId,
+      });
+      expect(unspent_usd).toBe('3');
+    });
+
     it('that is disputed is debited, and credited again when the dispute is won; an inquiry changes nothing', async () => {
       const payer = await newPayer();
       await deliverAll(payer.events);
@@ -104,6 +126,34 @@ describePayments((bench) => {
       await deliverAll(eventsOf(() => bench.stripe.closeDispute(disputeId, 'won')));
       expect(await balanceOf(payer.accountId)).toBe('20');
     });
+
+    it('whose dispute is closed after its event was deleted is not reported as disputed again', async () => {
+      const payer = await newPayer();
+      await deliverAll(payer.events);
+      let disputeId = '';
+      await deliverAll(eventsOf(() => (disputeId = bench.stripe.openDispute(payer.reference))));
+      expect(await notifiedOf(payer.accountId)).toContain('dispute.opened');
+      const { store } = bench.gateway.running;
+      const later = new Date(Date.now() + 60 * 86_400_000);
+      while ((await store.pruneEvents({ finishedBefore: later, giveUpBefore: later })) > 0);
+      const books = {
+        ledger: store,
+        provider: payments().provider,
+        log: pino({ enabled: false }),
+        now: () => later.getTime(),
+      };
+      for (const event of eventsOf(() => bench.stripe.closeDispute(disputeId, 'won'))) {
+        const { body, headers } = bench.stripe.sign(event);
+        const signature = headers['stripe-signature'];
+        const reading = books.provider.readNotification(Buffer.from(body), signature);
+        if (reading.outcome !== 'read') throw new Error(reading.outcome);
+        for (const fact of reading.facts) {
+          if (fact.kind === 'dispute') await bookFact(books, fact);
+        }
+      }
+      expect(await balanceOf(payer.accountId)).toBe('20');
+      expect(await notifiedOf(payer.accountId)).toEqual(['dispute.closed']);
+    });
   });
 
   describe('a comparison with the provider', () => {
@@ -122,14 +172,13 @@ describePayments((bench) => {
       const disputeId = bench.stripe.openDispute(payers[1]!.reference);
       const named = await bench.gateway.call('reconcilePayments', range());
       const ids = named.missing.map(({ id }) => id).filter((id) => !stuck.includes(id));
-      expect(ids.sort()).toEqual(payers.map(({ reference }) => reference).sort());
+      const lost = [...payers.map(({ reference }) => reference), refundId, disputeId];
+      expect(ids.sort()).toEqual([...lost].sort());
       expect(await balanceOf(first!.accountId)).toBe('0');
 
       const applied = await bench.gateway.call('reconcilePayments', { ...range(), apply: true });
       const booked = applied.missing.filter(({ outcome }) => outcome === 'booked');
-      expect(new Set(booked.map(({ id }) => id))).toEqual(
-        new Set([...payers.map(({ reference }) => reference), refundId, disputeId]),
-      );
+      expect(new Set(booked.map(({ id }) => id))).toEqual(new Set(lost));
       expect(await balanceOf(first!.accountId)).toBe('19');
       expect(await balanceOf(payers[1]!.accountId)).toBe('0');
       const after = await bench.gateway.call('reconcilePayments', range());

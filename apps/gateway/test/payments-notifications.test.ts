@@ -127,7 +127,7 @@ describePayments((bench) => {
       });
       // All but a few are refused at once. The few wait for the rest of their bodies.
       const answered = () => slow.filter((client) => client.received().includes(' 503 ')).length;
-      await until(() => answered() >= 36);
+      await until(() => answered() >= 84);
       await deliverAll(payer.events);
       expect(await balanceOf(payer.accountId)).toBe('20');
       disconnectAll();

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { startStripeSimulator } from '@gateway/payments/testing';
+import { startOfRange } from '../src/payments/payment-upkeep.js';
 import { createRemoteCaller } from '../src/operations/callers.js';
 import { spawnGateway } from './support/gateway-process.js';
 import { until } from './support/until.js';
@@ -65,4 +66,12 @@ it('workers take payments, and the next start books a payment that a killed gate
   expect(first.output() + next.output()).not.toContain('canary');
   await stripe.close();
   rmSync(dataDir, { recursive: true, force: true });
+});
+
+it('a comparison begins four days before the last one that succeeded, at most 30 days ago', () => {
+  const at = (day: string) => new Date(`2026-${day}T00:00:00Z`);
+  expect(startOfRange(undefined, at('03-31'))).toEqual(at('03-01'));
+  expect(startOfRange(at('03-31'), at('03-31'))).toEqual(at('03-27'));
+  expect(startOfRange(at('03-20'), at('03-31'))).toEqual(at('03-16'));
+  expect(startOfRange(at('01-01'), at('03-31'))).toEqual(at('03-01'));
 });

@@ -168,9 +168,20 @@ describePayments((bench) => {
       });
       await expect(bench.gateway.call('createPromoCode', expired)).rejects.toThrow(/^code: /);
       const { apiKey } = await newCustomer();
-      const answers = [await redeem(apiKey, 'EXPIRED-1'), await redeem(apiKey, 'NEVER-WAS')];
-      expect(answers.map(({ status }) => status)).toEqual([404, 404]);
-      expect(answers[0]?.json.error).toEqual(answers[1]?.json.error);
+      await bench.gateway.call('createPromoCode', {
+        ...expired,
+        code: 'EXPIRED-2',
+        credit_expires_at: '2020-01-01T00:00:00Z',
+      });
+      const [unknown, ...refused] = [
+        await redeem(apiKey, 'NEVER-WAS'),
+        await redeem(apiKey, 'EXPIRED-1'),
+        await redeem(apiKey, 'EXPIRED-2'),
+      ];
+      expect(unknown?.status).toBe(404);
+      for (const { status, json } of refused) {
+        expect([status, json.error]).toEqual([404, unknown?.json.error]);
+      }
     });
   });
 });

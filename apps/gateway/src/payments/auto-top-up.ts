@@ -3,15 +3,21 @@
  *
  * One document per account has the customer's order and the charge in progress. A replica begins a
  * charge by writing the charge's id into that document, which only one of several replicas can do.
- * It repeats the charge only with the same id, and the provider charges once per id. A charge that
- * fails stops the order until a person acts, and so does a refund or a dispute of any payment.
+ * It repeats the charge only with the same id, and the provider charges once per id. If none of the
+ * repetitions reached the provider, a later run begins a new charge. A charge that fails stops the
+ * order until a person acts, and so does a refund or a dispute of any payment.
  */
 
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Actor } from '@gateway/balance-store';
 import { formatUsd, parseUsd } from '@gateway/billing';
-import type { ChargeOutcome, MethodSavedFact, PaymentProvider } from '@gateway/payments';
+import type {
+  ChargeOutcome,
+  MethodSavedFact,
+  PaymentFact,
+  PaymentProvider,
+} from '@gateway/payments';
 import type { FactOutcome } from './book-facts.js';
 import { creditId } from './implied-entries.js';
 import { changeDocument, findDocument, knownAs } from './payment-ledger.js';
@@ -35,9 +41,7 @@ export interface AutoTopUpRules {
 export interface AutoTopUpParts {
   readonly ledger: PaymentLedger;
   readonly provider: PaymentProvider;
-  readonly book: (
-    fact: Extract<ChargeOutcome, { outcome: 'paid' }>['fact'],
-  ) => Promise<FactOutcome>;
+  readonly book: (fact: PaymentFact) => Promise<FactOutcome>;
   readonly log: Logger;
   readonly now: () => number;
 }
@@ -54,6 +58,15 @@ const ATTEMPT_PATIENCE_MS = 90_000;
  * a later repetition could charge again.
  */
 const REPEATABLE_MS = 12 * 3_600_000;
+/**
+ * A charge that the provider does not know is given up after this time. This is an hour after its
+ * last repetition, because a repetition in progress would still reach the provider.
+ */
+const GIVEN_UP_MS = REPEATABLE_MS + 3_600_000;
+/** The code of a charge that never reached the provider. */
+const NO_ANSWER = 'no_answer';
+/** The most earlier pages whose saved method is accepted. */
+const MAX_EARLIER_SETUPS = 10;
 
 const NOTHING_USED = { day: '', count: 0, month: '', cents: 0 } as const;
 
@@ -87,6 +100,7 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
       ...given,
       state: hasMethod ? 'on' : 'needs_method',
       setup_id: hasMethod ? before.data.setup_id : setupId,
+      earlier_setup_ids: hasMethod ? [] : setupIdsOf(before).slice(-MAX_EARLIER_SETUPS),
       stopped_code: null,
     };
     const { outcome } = await ledger.writeDocument({
@@ -112,24 +126,33 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
     });
   }
 
-  /** Called when a customer has saved a method on the page of an order. Turns the order on. */
+  /**
+   * Called when a customer has saved a method on a page of an order. The first method to be saved
+   * turns the order on.
+   */
   async function saveMethod({ origin, setupId }: MethodSavedFact): Promise<'noted' | 'foreign'> {
     const known = await find(origin.accountId);
     if (known === undefined) return 'foreign';
-    if (known.data.setup_id !== origin.paymentId || known.data.method_id !== null) return 'noted';
+    if (!isAwaiting(known, origin.paymentId)) return 'noted';
     const method = await provider.readSavedMethod(setupId);
     if (method === undefined) return 'noted';
     await change(origin.accountId, (data) =>
-      data.setup_id === origin.paymentId && data.method_id === null
-        ? { ...data, state: 'on', customer_id: method.customerId, method_id: method.methodId }
+      isAwaiting({ data }, origin.paymentId)
+        ? {
+            ...data,
+            state: 'on',
+            earlier_setup_ids: [],
+            customer_id: method.customerId,
+            method_id: method.methodId,
+          }
         : undefined,
     );
     return 'noted';
   }
 
   /**
-   * Charges, or continues to charge, the accounts with an order whose balance is below their
-   * threshold.
+   * Charges, or continues to charge, the accounts whose balance is below the threshold of their
+   * order.
    */
   async function runDue(): Promise<void> {
     let before: bigint | undefined;
@@ -165,7 +188,11 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
     const at = new Date(now());
     const used = usedAfter(data, at);
     if (used === undefined) return;
-    const attempt = { payment_id: `pay_${randomUUID()}`, started_at: at.toISOString() };
+    const attempt = {
+      payment_id: `pay_${randomUUID()}`,
+      started_at: at.toISOString(),
+      customer_id: data.customer_id ?? undefined,
+    };
     const next = { ...data, used, attempt };
     const { outcome } = await ledger.writeDocument({
       kind: KIND,
@@ -191,7 +218,9 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
       }
       case 'failed':
       case 'expired':
-        await stop(known, attempt, payment.data.code ?? 'failed');
+        // The process may have ended while it gave the charge up.
+        if (payment.data.code === NO_ANSWER) await clear(known, attempt);
+        else await stop(known, attempt, payment.data.code ?? 'failed');
         return;
       case 'pending':
         return;
@@ -202,17 +231,32 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
     const ageMs = now() - Date.parse(attempt.started_at);
     if (ageMs < ATTEMPT_PATIENCE_MS) return;
     const method = methodOf(known);
+    // The provider finds a charge by its customer. If the order has another customer by now, the
+    // charge may have been made although it is not found, so it is neither repeated nor replaced.
+    if (method === undefined || method.customerId !== (attempt.customer_id ?? method.customerId)) {
+      await stop(known, attempt, NO_ANSWER);
+      return;
+    }
     const origin = { paymentId: attempt.payment_id, accountId: known.accountId };
-    const asked =
-      method === undefined
-        ? undefined
-        : await provider.findCharge(
-            { ...method, origin, amountCents: payment?.data.amount_cents ?? 0 },
-            new Date(attempt.started_at),
-          );
+    const asked = await provider.findCharge(
+      { ...method, origin, amountCents: payment?.data.amount_cents ?? 0 },
+      new Date(attempt.started_at),
+    );
     if (asked !== undefined) await settle(known, attempt, asked);
-    else if (ageMs < REPEATABLE_MS && method !== undefined) await charge(known, attempt);
-    else await stop(known, attempt, 'no_answer');
+    else if (ageMs < REPEATABLE_MS) await charge(known, attempt);
+    else if (ageMs > GIVEN_UP_MS) await giveUp(known, attempt);
+  }
+
+  /** Ends a charge that never reached the provider. A later run begins a new one. */
+  async function giveUp(known: Order, attempt: Attempt): Promise<void> {
+    const payment = await changeDocument(
+      ledger,
+      { kind: 'payment', id: attempt.payment_id },
+      ({ data }) =>
+        data.state === 'open' ? { data: { ...data, state: 'failed', code: NO_ANSWER } } : undefined,
+    );
+    // A notification may have changed the payment in between. The next run then continues with it.
+    if (payment === undefined || payment.data.code === NO_ANSWER) await clear(known, attempt);
   }
 
   async function charge(known: Order, attempt: Attempt): Promise<void> {
@@ -251,11 +295,12 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
         );
         return;
       case 'declined':
-        await changeDocument(ledger, { kind: 'payment', id: attempt.payment_id }, ({ data }) =>
-          data.state === 'open' || data.state === 'pending'
-            ? { data: { ...data, state: 'failed', code: outcome.code } }
-            : undefined,
-        );
+        // Booked like the provider's notification, which may come later: its event is sent once.
+        await book({
+          kind: 'failed',
+          origin: { paymentId: attempt.payment_id, accountId: known.accountId },
+          code: outcome.code,
+        });
         await stop(known, attempt, outcome.code);
     }
   }
@@ -267,11 +312,8 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
   }
 
   async function stop({ accountId }: Order, attempt: Attempt, code: string): Promise<void> {
-    await change(accountId, (data) =>
-      data.attempt?.payment_id === attempt.payment_id
-        ? { ...data, attempt: null, state: 'stopped', stopped_code: code }
-        : undefined,
-    );
+    // The event comes first, because the process may end in between. The next run then stops the
+    // order, and the event's id prevents a second one.
     await ledger.recordEvent({
       id: `evt_auto_top_up_failed_${attempt.payment_id}`,
       type: 'auto_top_up.failed',
@@ -279,6 +321,11 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
       keyId: undefined,
       data: { payment_id: attempt.payment_id, code },
     });
+    await change(accountId, (data) =>
+      data.attempt?.payment_id === attempt.payment_id
+        ? { ...data, attempt: null, state: 'stopped', stopped_code: code }
+        : undefined,
+    );
   }
 
   /** The document has a threshold only while the order is on. */
@@ -299,6 +346,18 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
 }
 
 type Attempt = NonNullable<OrderData['attempt']>;
+
+/** The ids of all unfinished pages, oldest first. A canceled order has the empty id. */
+function setupIdsOf(order: Pick<Order, 'data'> | undefined): string[] {
+  if (order === undefined) return [];
+  const { earlier_setup_ids, setup_id } = order.data;
+  return [...earlier_setup_ids, setup_id].filter((id) => id !== '');
+}
+
+/** Whether the order has no method yet, and the page is one of its pages. */
+function isAwaiting(order: Pick<Order, 'data'>, setupId: string): boolean {
+  return order.data.method_id === null && setupIdsOf(order).includes(setupId);
+}
 
 function methodOf({ data: { customer_id, method_id } }: Order) {
   if (customer_id === null || method_id === null) return undefined;

@@ -35,7 +35,16 @@ export interface FactBooks {
   readonly ledger: PaymentLedger;
   readonly provider: Pick<PaymentProvider, 'name' | 'mode' | 'findPaid'>;
   readonly log: Logger;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
 }
+
+/**
+ * The event of a refund or a dispute is recorded again only within this time after its entry, in
+ * case the process ended before it wrote the event. Finished events are deleted after 30 days, so a
+ * later repetition would send a second event.
+ */
+const EVENT_REPEATED_MS = 7 * 86_400_000;
 
 /**
  * @throws {StoreUnavailableError | PaymentProviderError} The fact may or may not be booked: repeat
@@ -110,7 +119,7 @@ async function bookRefund(books: FactBooks, fact: RefundFact): Promise<FactOutco
   if (typeof accountId !== 'object') return accountId;
   const { refundId, amountCents, providerPaymentId } = fact;
   const outcome = await adjustAll(books, fact, accountId.id, 'refund');
-  if (outcome !== 'unbooked') {
+  if (outcome !== 'unbooked' && (await isNew(books, fact))) {
     await recordOnce(books, 'refund.created', refundId, accountId.id, {
       refund_id: refundId,
       provider_payment_id: providerPaymentId,
@@ -132,7 +141,9 @@ async function bookDispute(books: FactBooks, fact: DisputeFact): Promise<FactOut
     provider_payment_id: providerPaymentId,
     amount: formatUsd(unitsFromCents(amountCents)),
   };
-  await recordOnce(books, 'dispute.opened', disputeId, accountId.id, data);
+  if (await isNew(books, fact)) {
+    await recordOnce(books, 'dispute.opened', disputeId, accountId.id, data);
+  }
   if (['won', 'lost', 'warning_closed'].includes(status)) {
     const closing = `${disputeId}_${status}`;
     await recordOnce(books, 'dispute.closed', closing, accountId.id, { ...data, status });
@@ -195,6 +206,20 @@ async function adjustAll(
     }
   }
   return outcome;
+}
+
+/**
+ * Whether the first entry of a booked fact is new. The entry that returns the money of a dispute
+ * may be booked weeks later. A fact without entries, such as an inquiry, counts as new.
+ */
+async function isNew(
+  { ledger, provider, now }: FactBooks,
+  fact: RefundFact | DisputeFact,
+): Promise<boolean> {
+  const [implied] = impliedEntries(provider.name, fact);
+  if (implied === undefined) return true;
+  const [entry] = await ledger.findEntries([implied.entryId]);
+  return entry !== undefined && now() - entry.createdAt.getTime() < EVENT_REPEATED_MS;
 }
 
 /** Changes the displayed state of a payment that is not paid. */

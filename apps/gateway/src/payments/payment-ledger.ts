@@ -25,9 +25,9 @@ const isoTime = z.iso.datetime();
 /**
  * A payment that was started. Its notifications are compared with this document.
  *
- * `open`: the page can be used. `pending`: a delayed method was used. `paid`: the provider has the
- * money; whether the account was credited is known only from the ledger. `paid` is final. `failed`
- * and `expired` can only change to `paid`.
+ * `open`: the page, or the charge of an auto top-up, has no outcome yet. `pending`: a delayed
+ * method was used. `paid`: the provider has the money; whether the account was credited is known
+ * only from the ledger. `paid` is final. `failed` and `expired` can only change to `paid`.
  */
 const payment = z.object({
   by: z.enum(['key', 'operator', 'auto_top_up']),
@@ -54,12 +54,23 @@ const autoTopUp = z.object({
   max_per_month_cents: cents,
   /** The id of the page on which the method is saved. */
   setup_id: z.string(),
+  /**
+   * The ids of earlier pages of this order. The customer may still save the method on one of them.
+   */
+  earlier_setup_ids: z.array(z.string()).default([]),
   customer_id: z.string().nullable(),
   method_id: z.string().nullable(),
   /** The code of the failure; `refund` or `chargeback` if money was paid back. */
   stopped_code: z.string().nullable(),
   /** The charge in progress. No other charge begins before it has ended. */
-  attempt: z.object({ payment_id: z.string(), started_at: isoTime }).nullable(),
+  attempt: z
+    .object({
+      payment_id: z.string(),
+      started_at: isoTime,
+      /** The owner of the charged method, which the order may replace in the meantime. */
+      customer_id: z.string().optional(),
+    })
+    .nullable(),
   /** The number of charges that began on the UTC day, and the sum of those in the UTC month. */
   used: z.object({ day: z.string(), count: z.int(), month: z.string(), cents: z.int() }),
 });

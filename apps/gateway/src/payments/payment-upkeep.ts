@@ -13,11 +13,11 @@ const AUTO_TOP_UP_PERIOD_MS = 10_000;
 const RECONCILE_PERIOD_MS = 3_600_000;
 const STOP_PATIENCE_MS = 5_000;
 const DAY_MS = 86_400_000;
-/** The range of the comparison at the start: as far back as the provider lists changes. */
+/** The longest range, which is that at the start: as far back as the provider lists changes. */
 const FIRST_RANGE_MS = 30 * DAY_MS;
 /**
- * The range of later comparisons: longer than the three days for which a provider repeats a
- * notification that was not accepted.
+ * A later comparison begins this long before the last one that succeeded. This is longer than the
+ * three days for which a provider repeats a notification that was not accepted.
  */
 const RANGE_MS = 4 * DAY_MS;
 
@@ -29,10 +29,13 @@ export interface PaymentUpkeep {
 export function startPaymentUpkeep(payments: Payments, log: Logger): PaymentUpkeep {
   const stopping = new AbortController();
 
-  async function reconcile(rangeMs: number): Promise<void> {
+  let lastSuccess: Date | undefined;
+
+  async function reconcile(): Promise<void> {
     const until = new Date();
-    const range = { from: new Date(until.getTime() - rangeMs), until };
-    const { compared, missing } = await payments.reconcile(range, 'apply');
+    const from = startOfRange(lastSuccess, until);
+    const { compared, missing } = await payments.reconcile({ from, until }, 'apply');
+    lastSuccess = until;
     if (missing.length > 0)
       log.warn({ compared, missing }, 'the ledger lacked payments, refunds or disputes');
   }
@@ -55,14 +58,8 @@ export function startPaymentUpkeep(payments: Payments, log: Logger): PaymentUpke
     }
   }
 
-  let rangeMs = FIRST_RANGE_MS;
   const loops = [
-    repeat(RECONCILE_PERIOD_MS, () =>
-      attempt('comparing payments', async () => {
-        await reconcile(rangeMs);
-        rangeMs = RANGE_MS;
-      }),
-    ),
+    repeat(RECONCILE_PERIOD_MS, () => attempt('comparing payments', reconcile)),
     repeat(AUTO_TOP_UP_PERIOD_MS, () => attempt('auto top-up', () => payments.autoTopUp.runDue())),
   ];
 
@@ -73,4 +70,11 @@ export function startPaymentUpkeep(payments: Payments, log: Logger): PaymentUpke
       await Promise.race([Promise.all(loops), sleep(STOP_PATIENCE_MS, undefined, { ref: false })]);
     },
   };
+}
+
+/** @param lastSuccess - When the last successful comparison began. */
+export function startOfRange(lastSuccess: Date | undefined, until: Date): Date {
+  const earliest = until.getTime() - FIRST_RANGE_MS;
+  if (lastSuccess === undefined) return new Date(earliest);
+  return new Date(Math.max(lastSuccess.getTime() - RANGE_MS, earliest));
 }

@@ -48,7 +48,7 @@ export function createPayments(parts: PaymentParts) {
 
   function book(fact: PaymentFact): Promise<FactOutcome> {
     if (fact.kind === 'method_saved') return saveMethod(fact);
-    return bookFact({ ledger, provider, log }, fact);
+    return bookFact({ ledger, provider, log, now }, fact);
   }
 
   function saveMethod(fact: MethodSavedFact): Promise<FactOutcome> {

@@ -66,8 +66,8 @@ export type RedemptionOutcome =
       readonly creditExpiresAt: Date | undefined;
     }
   /**
-   * The code is unknown, has expired or is used up. The outcome is the same, so that guessing
-   * reveals nothing.
+   * The code is unknown or used up, or it or its credit has expired. The outcome is the same, so
+   * that guessing reveals nothing.
    */
   | { readonly outcome: 'refused' };
 
@@ -80,7 +80,7 @@ export async function redeemPromoCode(
   { code, accountId, by, now }: RedemptionRequest,
 ): Promise<RedemptionOutcome> {
   const known = await changeDocument(ledger, { kind: KIND, id: code }, ({ data }) => {
-    const isOver = data.expires_at !== null && Date.parse(data.expires_at) <= now;
+    const isOver = hasPassed(data.expires_at, now) || hasPassed(data.credit_expires_at, now);
     const isUsedUp = data.accounts.length >= data.max_redemptions;
     if (data.accounts.includes(accountId) || isOver || isUsedUp) return undefined;
     return { data: { ...data, accounts: [...data.accounts, accountId] } };
@@ -108,6 +108,10 @@ export async function redeemPromoCode(
     case 'unknown':
       return { outcome: 'refused' };
   }
+}
+
+function hasPassed(time: string | null, now: number): boolean {
+  return time !== null && Date.parse(time) <= now;
 }
 
 interface RedemptionRequest {

@@ -35,7 +35,7 @@ export async function reconcile(
     provider,
   }: {
     readonly ledger: Pick<PaymentLedger, 'findEntries'>;
-    readonly provider: Pick<PaymentProvider, 'name' | 'listFacts'>;
+    readonly provider: Pick<PaymentProvider, 'name' | 'listFacts' | 'findPaid'>;
   },
   range: { readonly from: Date; readonly until: Date },
   book: ((fact: PaymentFact) => Promise<FactOutcome>) | undefined,
@@ -54,9 +54,13 @@ export async function reconcile(
       if (ids.every((id) => accounts.has(id))) continue;
       const credited = accounts.get(creditOf(fact));
       const outcome =
-        book === undefined ? unlessForeign(fact, credited !== undefined) : await book(fact);
-      // The entry exists by now: a notification arrived in between, or the booking of another fact
-      // has booked it too.
+        book !== undefined
+          ? await book(fact)
+          : credited !== undefined || (await wasStartedHere(provider, fact))
+            ? 'missing'
+            : 'foreign';
+      // `known`: the entry exists by now, because a notification arrived in between, or the booking
+      // of another fact has booked it too.
       if (outcome === 'foreign' || outcome === 'known') continue;
       missing.push({
         fact: fact.kind,
@@ -89,11 +93,11 @@ export async function reconcile(
   return { compared, missing };
 }
 
-/**
- * Used when nothing is booked. If the ledger lacks the payment of a refund or a dispute, then
- * either the fact is foreign, or the payment itself is listed as missing.
- */
-function unlessForeign(fact: MoneyFact, isPaymentKnown: boolean): 'missing' | 'foreign' {
-  const isOurs = fact.kind === 'paid' ? fact.origin !== undefined : isPaymentKnown;
-  return isOurs ? 'missing' : 'foreign';
+/** Whether the gateway started the payment of a fact whose payment the ledger lacks. */
+async function wasStartedHere(
+  provider: Pick<PaymentProvider, 'findPaid'>,
+  fact: MoneyFact,
+): Promise<boolean> {
+  const paid = fact.kind === 'paid' ? fact : await provider.findPaid(fact.providerPaymentId);
+  return paid?.origin !== undefined;
 }

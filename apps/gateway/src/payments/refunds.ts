@@ -30,15 +30,12 @@ export async function readPaymentMoney(
   const bookings = await readEntries(ledger, { accountId, withoutCharges: true });
   const takenBack = takenBackBy(bookings);
   const unspentCredit = await ledger.readUnspent(accountId);
-  // Credit that expires or was given for free has its own lots. The other credit pays for requests
-  // in the order in which it arrived.
+  // Credit that expires or was given for free has its own lots. The other money, paid or adjusted,
+  // pays for requests in the order in which it arrived.
   let left = unspentCredit?.other ?? 0n;
   let unspent = 0n;
   for (const entry of bookings) {
-    if (entry.kind !== 'top_up' || entry.source !== 'paid' || entry.expiresAt !== undefined) {
-      continue;
-    }
-    const net = entry.delta - (takenBack.get(entry.reference ?? '') ?? 0n);
+    const net = otherMoneyOf(entry, takenBack);
     const part = net < left ? net : left;
     if (part <= 0n) continue;
     left -= part;
@@ -51,15 +48,30 @@ export async function readPaymentMoney(
   };
 }
 
+/** What an entry added to the money without lots, less what was taken back since. */
+function otherMoneyOf(entry: LedgerEntry, takenBack: ReadonlyMap<string, bigint>): bigint {
+  if (entry.kind === 'top_up' && entry.source === 'paid' && entry.expiresAt === undefined) {
+    return entry.delta - (takenBack.get(entry.reference ?? '') ?? 0n);
+  }
+  return entry.kind === 'adjustment' && !isOfPayment(entry) ? entry.delta : 0n;
+}
+
 function takenBackBy(bookings: readonly LedgerEntry[]): ReadonlyMap<string, bigint> {
   const sums = new Map<string, bigint>();
   for (const entry of bookings) {
-    const isOfPayment =
-      entry.kind === 'adjustment' && (entry.reason === 'refund' || entry.reason === 'chargeback');
-    if (!isOfPayment || entry.reference === undefined) continue;
+    if (!isOfPayment(entry)) continue;
     sums.set(entry.reference, (sums.get(entry.reference) ?? 0n) - entry.delta);
   }
   return sums;
+}
+
+/** Whether an entry takes a payment back, or returns what was taken back. */
+function isOfPayment(entry: LedgerEntry): entry is LedgerEntry & { readonly reference: string } {
+  return (
+    entry.kind === 'adjustment' &&
+    (entry.reason === 'refund' || entry.reason === 'chargeback') &&
+    entry.reference !== undefined
+  );
 }
 
 /**

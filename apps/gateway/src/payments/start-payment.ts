@@ -22,7 +22,7 @@ export interface NewPayment {
 
 export type StartOutcome =
   | { readonly outcome: 'started' | 'replayed'; readonly payment: Known<'payment'> }
-  /** The request key was used before for another amount. */
+  /** The request key was used before for another amount or return address. */
   | { readonly outcome: 'conflict' };
 
 /**

@@ -26,6 +26,7 @@ export async function cancelAutoTopUp(
       ...before.data,
       state: 'needs_method',
       setup_id: '',
+      earlier_setup_ids: [],
       customer_id: null,
       method_id: null,
     },
