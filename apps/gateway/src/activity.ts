@@ -6,7 +6,7 @@ export interface Activity {
   readonly running: number;
   /** How many exchanges this process has started. */
   readonly begun: number;
-  /** True after `announceStop`. Requests are still accepted until the process drains. */
+  /** True after `announceStop` or `startDraining`. Requests are accepted until the latter. */
   readonly isStopping: boolean;
   begin(): void;
   end(): void;

@@ -1,7 +1,7 @@
 /**
  * The operator's Express application, on a port of its own: operations, metrics and health.
- * Operations need an admin token, metrics need a token if METRICS_TOKEN is set, and health needs
- * none. API keys give no access here.
+ * Operations need an admin token or a console session, metrics need a token if METRICS_TOKEN is
+ * set, and health needs none. API keys give no access here.
  */
 
 import express from 'express';

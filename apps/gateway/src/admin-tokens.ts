@@ -33,7 +33,7 @@ export function findToken(
   tokens: readonly AdminToken[],
   presented: string | undefined,
 ): AdminToken | undefined {
-  // No token is empty, so an empty one must not match even if a configured one were.
+  // No configured token is empty. Even if one were, an empty text must not match it.
   if (presented === undefined || presented === '') return undefined;
   const digest = digestOf(presented);
   let found: AdminToken | undefined;

@@ -37,7 +37,7 @@ export type LimitedWork = 'paid' | 'count_tokens';
  */
 const COUNT_TOKENS_FACTOR = 4;
 
-/** Takes a lease and a permit of a key and checks that it is active and funded. */
+/** Takes a lease and a permit of a key, and checks its standing and its caps. */
 export async function admitKey(
   key: KeyRecord,
   work: LimitedWork,
@@ -65,7 +65,7 @@ export async function admitKey(
   }
 }
 
-/** Between processes, the limits are counted by the process that keeps the ledger. */
+/** Without Redis, the limits of all workers are counted by the primary, which may have ended. */
 async function admitWithin(
   subject: string,
   limits: KeyRecord['limits'],
@@ -91,7 +91,10 @@ function limitsOf(key: KeyRecord, work: LimitedWork) {
   };
 }
 
-/** @returns the refusal, if the key may not make requests; `undefined` if it may */
+/**
+ * @returns the refusal, if the key may not make requests or the ledger cannot be read; `undefined`
+ * if it may
+ */
 export async function checkStanding(
   key: KeyRecord,
   { store }: Pick<Services, 'store'>,
@@ -182,7 +185,7 @@ function cappedKey(use: CapUse, now: Date): Refusal {
   return cappedRefusal(`${capText(use)} is used up${renewalText(use, now)}`);
 }
 
-/** The cap is not used up, but its unused part is less than this request may cost. */
+/** The unused part of the cap, less what is held, is smaller than this request may cost. */
 function cappedRequest(
   { cap: use, held }: HoldOutcome & { readonly outcome: 'capped' },
   amount: bigint,

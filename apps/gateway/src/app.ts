@@ -192,8 +192,7 @@ function refuse(req: Request, res: Response, refusal: Refusal): void {
 }
 
 /**
- * The chat form of an error has all members of the native form, so it also serves paths that belong
- * to neither format.
+ * The chat form of an error has all members of the native form, so it also serves all other paths.
  */
 function dialectOf(req: Request): Dialect {
   return /^\/v1\/messages(\/|$)/.test(req.path) ? 'messages' : 'chat.completions';

@@ -16,8 +16,8 @@ export type Authentication =
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
 /**
- * Limit per client address for credentials of no key, or of a revoked one. Beyond it, the answer is
- * 429.
+ * Limit per client address for well-formed credentials of no key, or of a revoked one. Beyond it,
+ * the answer is 429.
  */
 const UNKNOWN_KEY_POLICY = { limit: 30, windowMs: 60_000 } as const;
 

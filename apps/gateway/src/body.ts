@@ -1,7 +1,7 @@
 /**
  * Reads a request's body into one buffer, and decompresses it if the client compressed it. A body
- * is never larger than the cap. The bodies in memory at one moment never exceed the memory that
- * their key, or the whole process, may use.
+ * is never larger than the cap. Its memory is reserved first, so that the bodies of a key, and of
+ * the whole process, stay within their budgets.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -38,7 +38,7 @@ const ALLOCATION_DIVISOR = 4;
 const RESERVATION_STEP_BYTES = 64 * 1024;
 /**
  * Decompression may enlarge a body by this factor, or up to {@link FREE_INFLATION_BYTES} if that is
- * more. Real conversations grow by a factor of 10 to 30, so a body that grows more is an attack.
+ * more. Real conversations grow by a factor of 10 to 30, so a body beyond this limit is an attack.
  */
 const MAX_INFLATION = 200;
 const FREE_INFLATION_BYTES = 1024 * 1024;
@@ -135,10 +135,10 @@ function collect(
 }
 
 /**
- * The chunks of a body that have arrived. If the length is declared, memory for the whole body is
- * allocated once a quarter has arrived. From then on each chunk is copied there and freed. It is
- * not allocated earlier, because a client that declares a large body but sends little must not
- * occupy the memory.
+ * The chunks of a body that have arrived. If a large length is declared, memory for the whole body
+ * is allocated once a quarter has arrived. From then on each chunk is copied there and freed. The
+ * memory is not allocated earlier, because a client that declares a large body but sends little
+ * must not occupy it.
  */
 class Pieces {
   bytes = 0;

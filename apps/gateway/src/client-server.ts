@@ -28,7 +28,9 @@ import type { Metrics } from './telemetry/metrics.js';
 import { createTelemetry } from './telemetry/telemetry.js';
 import { openTracing } from './tracing/tracing.js';
 import type { AccountState } from './upstream/accounts/account-standing.js';
+import type { UpstreamClient } from './upstream/client.js';
 import { openUpstream } from './upstream/open-upstream.js';
+import type { UpstreamTarget } from './upstream/open-upstream.js';
 import type { Settings } from './settings/settings.js';
 
 export interface ClientServer {
@@ -90,16 +92,25 @@ export async function startClientServer(
   const limiter = await parts.openLimiter(metrics);
   const tracing = await openTracing(config.tracing, { registry, log, now: Date.now });
   const accountMetrics = createAccountMetrics(registry);
-  const upstreamOptions = {
-    proxies: config.proxies,
-    processes: config.replicas * config.workers,
-    ...accountMetrics,
-    onState: (account: string, state: AccountState): void => {
-      const before = accountMetrics.onState(account, state);
-      if (before === state || (before === undefined && state === 'available')) return;
-      log[state === 'refused' ? 'error' : 'warn']({ account, state }, 'upstream account');
-    },
-  };
+  function reportState(account: string, state: AccountState): void {
+    const before = accountMetrics.onState(account, state);
+    if (before === state || (before === undefined && state === 'available')) return;
+    log[state === 'refused' ? 'error' : 'warn']({ account, state }, 'upstream account');
+  }
+  let target = settings.upstream;
+  function openTarget(next: UpstreamTarget): UpstreamClient {
+    target = next;
+    accountMetrics.keepStates('accounts' in next ? next.accounts.map(({ name }) => name) : []);
+    return openUpstream(next, {
+      proxies: config.proxies,
+      processes: config.replicas * config.workers,
+      onAnswer: accountMetrics.onAnswer,
+      onState(account, state) {
+        // Requests that began before a reload still use the accounts of then.
+        if (target === next) reportState(account, state);
+      },
+    });
+  }
   const preparerFor = (table: PriceTable): RequestPreparer =>
     createRequestPreparer(
       {
@@ -127,7 +138,7 @@ export async function startClientServer(
       services.preparer = preparerFor(table);
       metrics.offer(table.list().map(({ id }) => id));
     },
-    upstream: openUpstream(settings.upstream, upstreamOptions),
+    upstream: openTarget(settings.upstream),
     patience: RELAY_PATIENCE,
     telemetry: withRefusalEvents(createTelemetry(log, metrics, parts.writeLine), store, log),
     tracing,
@@ -172,7 +183,7 @@ export async function startClientServer(
     settingsVersion: () => settings.version,
     applySettings(next) {
       if (!isDeepStrictEqual(next.upstream, settings.upstream)) {
-        services.upstream = openUpstream(next.upstream, upstreamOptions);
+        services.upstream = openTarget(next.upstream);
       }
       if (!isDeepStrictEqual(next.priceTable, settings.priceTable)) {
         schedule = parsePriceSchedule(next.priceTable);

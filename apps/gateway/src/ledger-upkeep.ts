@@ -7,6 +7,8 @@ import type { Logger } from 'pino';
 import type { BalanceStore, LedgerSummary, SealHead } from '@gateway/balance-store';
 
 const PERIOD_MS = 60_000;
+/** Every hour, a pass looks for unsealed entries of all accounts, not only for new entries. */
+const PASSES_OVER_NEW = 59;
 /** The event about a key's expiry is written this long before the key expires. */
 const EXPIRY_NOTICE_MS = 7 * 86_400_000;
 
@@ -27,7 +29,7 @@ export interface LedgerUpkeep {
 export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkeep {
   let last: SealHead | undefined;
   let summary: LedgerSummary | undefined;
-  let all = true;
+  let passesUntilAll = 0;
   let isStopped = false;
   let running: Promise<void> | undefined = run([['summarize', summarize]]);
 
@@ -39,8 +41,12 @@ export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkee
   ];
 
   async function seal(): Promise<void> {
-    const head = await store.sealEntries({ all });
-    all = false;
+    // A pass that fails may have sealed later entries than some that it left unsealed. A clock that
+    // is set back hides entries from passes that look only at new ones.
+    const remaining = passesUntilAll;
+    passesUntilAll = 0;
+    const head = await store.sealEntries({ all: remaining === 0 });
+    passesUntilAll = remaining === 0 ? PASSES_OVER_NEW : remaining - 1;
     if (head !== undefined && head.block !== last?.block) {
       log.info({ block: head.block.toString(), hash: head.hash }, 'ledger sealed');
     }

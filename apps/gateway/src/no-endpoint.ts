@@ -27,8 +27,8 @@ const MEANT: readonly (readonly [end: RegExp, endpoint: string])[] = [
   [/\/usage$/, 'GET /v1/dashboard/usage'],
 ];
 const EVERYTHING =
-  'the endpoints are POST /v1/messages, POST /v1/chat/completions, POST /v1/responses, GET /v1/models and ' +
-  'GET /v1/dashboard/balance';
+  'the main endpoints are POST /v1/messages, POST /v1/chat/completions, POST /v1/responses, ' +
+  'GET /v1/models and GET /v1/dashboard/balance';
 
 /** The method and the path of a request. */
 export interface Asked {

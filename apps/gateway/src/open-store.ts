@@ -10,7 +10,7 @@ import { openDataDir } from './data-dir.js';
 import type { DataDir } from './data-dir.js';
 import type { PAYMENT_LEDGER } from './payments/payment-ledger.js';
 
-/** The methods that the pages for the holder of a key use. */
+/** The reads that the endpoints for the holder of a key make, and `ping` for `/readyz`. */
 type LedgerRead = 'findEntry' | 'listEntries' | 'readUsage' | 'readBalanceAt' | 'ping';
 
 /** The operations of a key with the scope `manage` on the keys of its account. */
@@ -118,8 +118,9 @@ export interface Peppers {
 /**
  * The secret that credentials are hashed with, and the one that it replaces.
  *
- * @throws {ConfigError} if both are the same. With the embedded ledger this also happens if only
- * `KEY_PEPPER_PREVIOUS` is set, to the pepper in the data directory, which is still in use.
+ * @throws {ConfigError} if both are the same, or if the pepper in the data directory is too short.
+ * With the embedded ledger they are also the same if only `KEY_PEPPER_PREVIOUS` is set, to the
+ * pepper in the data directory, which is still in use.
  */
 export function peppersOf({ keyPepper, previousKeyPepper, ...config }: Config): Peppers {
   const pepper = keyPepper ?? ownPepper(config);

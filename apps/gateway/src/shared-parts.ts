@@ -69,7 +69,7 @@ export interface AdminParts extends Pick<AdminServices, 'metrics' | 'activity' |
   readonly readMetrics: () => Promise<readonly WorkerMetrics[]>;
 }
 
-/** Only reads (audits) take longer, so cutting them off loses nothing. */
+/** What takes longer only reads (audits) or can be repeated, so cutting it off loses nothing. */
 const ADMIN_DRAIN_MS = 5_000;
 const SIMULATOR_KEY = 'simulator';
 
@@ -161,7 +161,7 @@ async function openPartsOf(
       }),
     async openAdmin({ readMetrics, ...services }) {
       if (settings.adminTokens.length === 0) {
-        log.warn('ADMIN_TOKEN is not set: no admin API and no metrics');
+        log.warn('no admin token is set (ADMIN_TOKEN, ADMIN_TOKENS): no admin API and no metrics');
         return '';
       }
       const traffic = createTrafficReader(readMetrics, Date.now);

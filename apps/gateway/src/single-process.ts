@@ -29,8 +29,8 @@ export interface RunningGateway {
   /** Reads the settings again, and logs the outcome. */
   readonly reload: Reloader['reload'];
   /**
-   * Announces the stop for the configured time. Then stops accepting requests, waits for a limited
-   * time until those in progress are finished and charged, and closes everything.
+   * Announces the stop for the configured time. Then stops accepting connections, waits for a
+   * limited time until the requests on open ones are finished and charged, and closes everything.
    *
    * @returns `abandoned`, how many requests were still in progress then
    */

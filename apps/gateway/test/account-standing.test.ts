@@ -23,6 +23,23 @@ it('an account that is left out stays so when it answers a request that was sent
   expect([standing.state(), standing.waitMs()]).toEqual(['available', 0]);
 });
 
+it('a shorter wait does not replace a longer one, nor a limit a refusal', () => {
+  let now = 0;
+  const standing = createAccountStanding(() => now);
+  standing.failed({ ...RATE_LIMITED, operatorMustAct: true });
+  now = 10_000;
+  standing.unreachable();
+  expect([standing.state(), standing.waitMs()]).toEqual(['refused', 50_000]);
+  now = 60_000;
+  standing.failed(RATE_LIMITED);
+  now = 70_000;
+  standing.unreachable();
+  expect([standing.state(), standing.waitMs()]).toEqual(['cooling', 50_000]);
+  standing.answered(now);
+  standing.unreachable();
+  expect([standing.state(), standing.waitMs()]).toEqual(['cooling', 5_000]);
+});
+
 it('an account that refused is available again once it answers a later request', () => {
   let now = 1_000;
   const standing = createAccountStanding(() => now);

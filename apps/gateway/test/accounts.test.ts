@@ -148,6 +148,19 @@ describe('the creation of a key', () => {
   });
 });
 
+describe('a field for a new account', () => {
+  it.each([
+    ['account_external_id', 'crm-2'],
+    ['account_metadata', { plan: 'gold' }],
+    ['low_balance_usd', '5'],
+  ])('is refused beside account_id, which names an existing one: %s', async (field, value) => {
+    const { id } = await gateway.call('createAccount', { name: 'team' });
+    await expect(
+      gateway.call('createKey', { name: 'member', account_id: id, [field]: value }),
+    ).rejects.toThrow(`${field}: is only for a new account`);
+  });
+});
+
 describe('an id of your own that another account has', () => {
   it('is refused, naming the field that contains it', async () => {
     const message = 'already belongs to another account';
@@ -361,6 +374,7 @@ describe('a key that may manage its account', () => {
     const rotated = await send('POST', `keys/${id}/rotate`, {});
     expect((await ask(apiKey)).status).toBe(401);
     expect(rotated.json.api_key).not.toBe(apiKey);
+    expect(rotated.json).not.toHaveProperty('external_id');
     expect((await send('GET', 'keys')).json.data).toHaveLength(2);
 
     for (const [method, path, body] of [
@@ -400,6 +414,34 @@ describe('a key that may manage its account', () => {
     expect((await post(`keys/${json.id}/resume`, {})).status).toBe(409);
   });
 
+  it('rotates no key with more models, a higher limit or a later expiry than its own', async () => {
+    const accountId = await newAccount('10');
+    const own = {
+      models: ['claude-haiku-4-5'],
+      concurrency: 3,
+      expires_at: new Date(Date.now() + 3_600_000),
+    };
+    const manager = await newKey(accountId, { ...own, scope: 'manage' });
+    const rotate = (id: string) =>
+      dashboard(manager.apiKey, `keys/${id}/rotate`, { method: 'POST', body: '{}' });
+    for (const [right, more] of [
+      ['models', { models: null }],
+      ['models', { models: ['claude-haiku-4-5', 'claude-opus-5'] }],
+      ['limits', { concurrency: 4 }],
+      ['expires_at', { expires_at: undefined }],
+      ['expires_at', { expires_at: new Date(Date.now() + 7_200_000) }],
+    ] as const) {
+      const stronger = await newKey(accountId, { ...own, ...more });
+      const { status, json } = await rotate(stronger.id);
+      expect([status, json.error.param]).toEqual([403, 'key_id']);
+      expect(json.error.message).toContain(`(${right})`);
+      expect((await ask(stronger.apiKey)).status).toBe(200);
+    }
+    const equal = await newKey(accountId, own);
+    expect((await rotate(equal.id)).status).toBe(200);
+    expect((await rotate(manager.id)).status).toBe(200);
+  });
+
   it('creates a key while fewer than 100 are not revoked', async () => {
     const accountId = await newAccount('10');
     const manager = await newKey(accountId, { scope: 'manage' });
@@ -411,7 +453,7 @@ describe('a key that may manage its account', () => {
     expect((await create()).status).toBe(200);
   });
 
-  it('and its only key is the only one that is not revoked', async () => {
+  it('is also the only unrevoked key of an account: it reads the statement', async () => {
     const accountId = await newAccount('10');
     const [key, other] = [await newKey(accountId), await newKey(accountId)];
     const read = async () => (await dashboard(key.apiKey, 'statement?month=2026-01')).status;
@@ -420,7 +462,7 @@ describe('a key that may manage its account', () => {
     expect(await read()).toBe(200);
   });
 
-  it('and every other key is refused a body whose type is not JSON', async () => {
+  it('is refused a body whose type is not JSON', async () => {
     const manager = await newKey(await newAccount('10'), { scope: 'manage' });
     const { id } = await newKey(await newAccount('10'));
     for (const path of ['keys', `keys/${id}/rotate`, 'links', 'promo-codes']) {

@@ -89,6 +89,23 @@ describe('the requests of a day', () => {
     reader.stop();
   });
 
+  it('have quantiles of the time to the first byte that begin at the bound of an empty bucket', async () => {
+    const name = 'gateway_upstream_first_byte_seconds';
+    const bucket = (le: string, value: number) => ({
+      labels: { le },
+      metricName: `${name}_bucket`,
+      value,
+    });
+    const values = [bucket('1', 0), bucket('2.5', 4), bucket('+Inf', 4)];
+    const metrics = [{ name, help: name, type: 'histogram', aggregator: 'sum', values }];
+    const reader = createTrafficReader(
+      () => Promise.resolve([metrics as unknown as WorkerMetrics]),
+      () => Date.UTC(2026, 10, 23, 12),
+    );
+    expect((await reader.read()).firstByteMs).toEqual({ p50: 1_750, p95: 2_425 });
+    reader.stop();
+  });
+
   it('have quantiles of the time to the first byte, interpolated within a bucket', () => {
     const buckets = new Map([
       ['0.1', 0],

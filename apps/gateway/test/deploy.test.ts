@@ -28,7 +28,7 @@ describe.each([['deploy/prometheus/gateway.rules.yaml'], ['deploy/grafana/gatewa
       expect(types.filter((type) => !metrics.includes(type))).toEqual([]);
     });
 
-    it('selects only labels and values that the metrics have', () => {
+    it('selects only values of `endpoint` and `status` that the metrics have', () => {
       const values = [...read(file).matchAll(/\b(endpoint|status)=~?\\?"([^"\\]+)\\?"/g)];
       for (const [, label, pattern] of values) {
         const known = [...metrics.matchAll(new RegExp(`\\b${label!}="([^"]+)"`, 'g'))];

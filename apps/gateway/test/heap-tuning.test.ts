@@ -25,8 +25,8 @@ describe('freeMemoryWhenIdle', () => {
     const activity = createActivity();
     const shrink = jest.fn();
     const stop = freeMemoryWhenIdle(activity, shrink);
-    const shrunkAfter = (pauses: number): number => {
-      jest.advanceTimersByTime(pauses * PAUSE_MS);
+    const shrunkAfter = (intervals: number): number => {
+      jest.advanceTimersByTime(intervals * PAUSE_MS);
       return shrink.mock.calls.length;
     };
 
@@ -37,7 +37,7 @@ describe('freeMemoryWhenIdle', () => {
     activity.end();
     expect(shrunkAfter(1)).toBe(1);
     expect(shrunkAfter(1)).toBe(2);
-    // A stream that does not end.
+    // A stream that runs for five intervals.
     activity.begin();
     expect(shrunkAfter(5)).toBe(2);
     activity.end();

@@ -17,7 +17,11 @@ const describeWithIPv6 = hasIPv6 ? describe : describe.skip;
 let gateway: TestGateway | undefined;
 afterEach(() => gateway?.stop());
 
-const readBalances = async (url: string, apiKey: string, count: number): Promise<number[]> => {
+const balanceReadStatuses = async (
+  url: string,
+  apiKey: string,
+  count: number,
+): Promise<number[]> => {
   const headers = { authorization: `Bearer ${apiKey}` };
   const reads = Array.from({ length: count }, () =>
     fetch(`${url}/v1/dashboard/balance`, { headers }),
@@ -27,7 +31,7 @@ const readBalances = async (url: string, apiKey: string, count: number): Promise
 const served = (statuses: number[]): number => statuses.filter((status) => status === 200).length;
 
 describeWithIPv6('a gateway that listens on IPv6', () => {
-  it('serves messages and chat completions, prints its address with brackets, and limits balance reads', async () => {
+  it('serves messages and chat completions, reports its address with brackets, and limits balance reads', async () => {
     gateway = await startTestGateway({ env: { HOST: '::1' } });
     expect(gateway.url).toMatch(/^http:\/\/\[::1\]:\d+$/);
     expect(new URL(gateway.adminUrl).hostname).toBe('127.0.0.1');
@@ -40,17 +44,18 @@ describeWithIPv6('a gateway that listens on IPv6', () => {
     expect(await (await fetch(gateway.url)).json()).toMatchObject({
       base_urls: { messages: gateway.url },
     });
-    expect(served(await readBalances(gateway.url, apiKey, 35))).toBe(30);
+    expect(served(await balanceReadStatuses(gateway.url, apiKey, 35))).toBe(30);
   });
 
   it('counts an IPv4 client by its own address, separately from IPv6 clients', async () => {
     gateway = await startTestGateway({ env: { HOST: '::' } });
     const { port } = new URL(gateway.url);
     const { apiKey } = await gateway.createKey();
-    // The server sees the address ::ffff:127.0.0.1 for the first two calls, and ::1 for the third.
-    expect(served(await readBalances(`http://127.0.0.1:${port}`, apiKey, 35))).toBe(30);
-    expect(served(await readBalances(`http://127.0.0.2:${port}`, apiKey, 1))).toBe(0);
-    expect(served(await readBalances(`http://[::1]:${port}`, apiKey, 35))).toBe(30);
+    // A connection to 127.0.0.2 comes from 127.0.0.1, too. So the server sees the address
+    // ::ffff:127.0.0.1 for the first two calls, and ::1 for the third.
+    expect(served(await balanceReadStatuses(`http://127.0.0.1:${port}`, apiKey, 35))).toBe(30);
+    expect(served(await balanceReadStatuses(`http://127.0.0.2:${port}`, apiKey, 1))).toBe(0);
+    expect(served(await balanceReadStatuses(`http://[::1]:${port}`, apiKey, 35))).toBe(30);
   });
 
   it('can serve the admin API on IPv6, too', async () => {

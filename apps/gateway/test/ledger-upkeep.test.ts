@@ -60,3 +60,22 @@ it('skips the minutes in which it still runs, and begins no step once it is stop
   expect(steps.expire).toHaveBeenCalledTimes(1);
   expect(steps.sealEntries).toHaveBeenCalledTimes(2);
 });
+
+it('looks for unsealed entries of all accounts once an hour, and again after a failure', async () => {
+  let fails = false;
+  const { steps, upkeep } = setUp(() =>
+    fails ? Promise.reject(new Error('no disk')) : Promise.resolve(undefined),
+  );
+  const wholePasses = () =>
+    (steps.sealEntries.mock.calls as unknown as readonly [{ readonly all: boolean }][]).flatMap(
+      ([{ all }], minute) => (all ? [minute + 1] : []),
+    );
+  await jest.advanceTimersByTimeAsync(62 * MINUTE_MS);
+  expect(wholePasses()).toEqual([1, 61]);
+  fails = true;
+  await jest.advanceTimersByTimeAsync(MINUTE_MS);
+  fails = false;
+  await jest.advanceTimersByTimeAsync(2 * MINUTE_MS);
+  expect(wholePasses()).toEqual([1, 61, 64]);
+  await upkeep.stop();
+});

@@ -1,6 +1,6 @@
 /** The series that exist in the metrics before anything has happened. */
 
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { LOSS_REASONS } from '../src/relay/settle-charge.js';
 import { addGauge, createRegistry } from '../src/telemetry/registry.js';
 import { MODEL, postMessages, startTestGateway, userMessage } from './support/gateway.js';
@@ -76,6 +76,29 @@ it('requests are counted in series that exist before the first request', async (
   });
   expect(await readMetric(gateway, 'gateway_upstream_account_refused_total')).toBe(1);
   expect(await readMetric(gateway, 'gateway_upstream_responses_total{status="401"}')).toBe(1);
+});
+
+it('a request that crashes the gateway is counted with 500', async () => {
+  const { apiKey } = await gateway.createKey();
+  const { store } = gateway.running.services;
+  for (const [endpoint, ask] of [
+    ['messages', () => postMessages(gateway, apiKey, userMessage('Hello'))],
+    [
+      'balance',
+      () =>
+        fetch(`${gateway.url}/v1/dashboard/balance`, {
+          headers: { authorization: `Bearer ${apiKey}` },
+        }),
+    ],
+  ] as const) {
+    const crash = jest
+      .spyOn(store, 'findKeyByCredential')
+      .mockRejectedValueOnce(new Error('a bug'));
+    expect((await ask()).status).toBe(500);
+    crash.mockRestore();
+    const requests = `gateway_requests_total{endpoint="${endpoint}",status="500"}`;
+    expect(await readMetric(gateway, requests)).toBe(1);
+  }
 });
 
 it('a gauge has no sample while its figure is unknown', async () => {

@@ -399,7 +399,7 @@ describe('two replicas on one PostgreSQL', () => {
 });
 
 describe.each(['1', '2'])('a gateway with WORKERS=%s', (workers) => {
-  it('delivers its events, counts them, and does not show them to clients', async () => {
+  it('delivers its events, counts them, and lists those of an account', async () => {
     const to = await receiver();
     const simulator = await startUpstreamSimulator({ apiKey: 'another credential' });
     cleanUps.push(() => simulator.close());

@@ -194,7 +194,7 @@ describe('a hold', () => {
     await untilNothingIsHeld();
     expect(await balanceOf(id)).toBe(parseUsd('0.02'));
     expect(await holds('orphaned')).toEqual([]);
-    // This request needs nearly all of the balance, so its success shows that nothing is held.
+    // This request needs most of the balance, so its success shows that nothing is held.
     expect((await postMessages(gateway, apiKey, body)).status).toBe(200);
   });
 

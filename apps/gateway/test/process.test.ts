@@ -165,7 +165,8 @@ describe('gateway serve', () => {
       await once(gateway.child, 'exit');
       return gateway;
     };
-    // The state after a kill before the key's file, and below after one before the key's credit.
+    // The state after a kill before the key's file was written; below, after one before the key
+    // was credited.
     expect(await cli(['migrate'], simulated)).toMatchObject({ code: 0 });
     await json(['keys', 'create', '--name', 'demo'], simulated);
     const { output, key } = await start();

@@ -183,7 +183,7 @@ describe('the refusal of', () => {
     ['responses', postResponses, 'context_length_exceeded', 'model_not_found'],
     ['messages', postMessages, undefined, undefined],
   ] as const)(
-    "the upstream has OpenAI's code in its formats only: %s",
+    "the upstream has OpenAI's code only in OpenAI's formats: %s",
     async (_dialect, post, tooLong, unknown) => {
       const errors = [
         [400, 'invalid_request_error', 'prompt is too long: 208310 tokens > 200000', tooLong],

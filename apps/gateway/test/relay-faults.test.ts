@@ -336,7 +336,7 @@ describe('a plain response', () => {
     ['that is rate limited upstream', { error: { type: 'rate_limit_error' } }, 529],
     ['that is overloaded', { error: { type: 'overloaded_error' } }, 529],
     ['that times out upstream', { error: { type: 'timeout_error' } }, 504],
-    ['that never arrives', { delayMs: 6_000 }, 504],
+    ['that arrives after the timeout', { delayMs: 6_000 }, 504],
     ['that fails upstream', { error: { type: 'api_error' } }, 500],
   ])(
     '%s becomes an error for messages and for chat completions, and is not charged',
@@ -348,6 +348,24 @@ describe('a plain response', () => {
         expect(response.status).toBe(status);
         expect(await response.json()).toMatchObject({ type: 'error' });
         expect(await spentBy(id)).toBe('0');
+      }
+    },
+  );
+
+  it.each<[string, NonNullable<ScriptedReply['headers']>, number]>([
+    ['is reset', { 'content-length': '1000', connection: 'close' }, 502],
+    ['falls silent', { 'content-length': '1000' }, 504],
+  ])(
+    'that %s after its head becomes an error, is not charged, and is counted as a loss',
+    async (_what, headers, status) => {
+      for (const post of [postMessages, postChat]) {
+        const { id, apiKey } = await gateway.createKey({ concurrency: 1 });
+        const before = await unbilled('truncated');
+        gateway.simulator.script({ body: '{"content": [', headers });
+        expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(status);
+        expect(await unbilled('truncated')).toBe(before + 1);
+        expect(await spentBy(id)).toBe('0');
+        expect((await post(gateway, apiKey, userMessage('Hello'))).status).toBe(200);
       }
     },
   );
@@ -380,6 +398,12 @@ describe('a plain response', () => {
       { error: { type: 'authentication_error', message: 'secret of the upstream' } },
       'upstream refuses this account',
       'upstream 401: authentication_error',
+    ],
+    [
+      'that is the page of a firewall',
+      { status: 403, body: '<html>secret', headers: { 'content-type': 'text/html' } },
+      'request failed',
+      'upstream 403: not an error body',
     ],
     [
       'that is HTML',
@@ -432,7 +456,7 @@ describe('a plain response', () => {
     },
   );
 
-  it('whose client leaves is still charged exactly', async () => {
+  it('whose client leaves is still charged', async () => {
     const { id, apiKey } = await gateway.createKey();
     gateway.simulator.script({ delayMs: 200 });
     await new Promise<void>((resolve) => {

@@ -1,7 +1,8 @@
 /**
  * Replicas on shared databases: killed at each moment that matters, stopped for longer than a lease
- * lasts, cut off from Redis, racing for the last cent. The usages that clients received and that
- * the upstream served are compared with the ledger, which is read by plain SQL.
+ * lasts, cut off from Redis, racing for the last 10^-14 USD. The requests whose responses clients
+ * received and the usages that the upstream served are compared with the ledger, which is read by
+ * plain SQL.
  */
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -67,7 +68,7 @@ async function startReplica({
 }: {
   readonly databaseUrl?: string;
   readonly withRedis?: boolean;
-  /** Long enough that a slow answer on a busy machine does not count as a failure of Redis. */
+  /** The default is so long that a slow answer on a busy machine is not a failure of Redis. */
   readonly redisTimeoutMs?: number;
 } = {}): Promise<Replica> {
   const redisLink = await openRedisLink(redis);

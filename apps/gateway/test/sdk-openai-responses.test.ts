@@ -83,7 +83,7 @@ describe.each([
     expect(entries[0]).toMatchObject({ endpoint: 'responses', streamed: false });
   });
 
-  it('streams a response from which its helper makes the same one as without a stream', async () => {
+  it('streams a response from which the stream helper makes the same items as in a plain response', async () => {
     const params = {
       model: MODEL,
       input: 'Call get_weather for Paris',
@@ -184,7 +184,7 @@ describe.each([
     ]);
   });
 
-  it('reads an answer that was cut off or refused as incomplete', async () => {
+  it('gives an answer that was cut off or refused the status `incomplete`', async () => {
     const cut = await client.responses.create({
       model: MODEL,
       input: 'Hello',

@@ -1,4 +1,4 @@
-/** Replaces workers of which the system could not start the process. */
+/** A worker is replaced, although at first the system cannot start the new process. */
 
 import './support/plain-rpc.js';
 import cluster from 'node:cluster';

@@ -6,7 +6,7 @@
 import { expect, it } from '@jest/globals';
 import { runTorture } from './support/torture.js';
 
-it('loses, doubles and invents no charge, and overdraws no key, during kills, outages and races', () => {
+it('loses, doubles and invents no charge, and overdraws no key beyond its bound, during kills, outages and races', () => {
   const { output, status } = runTorture('http', 'upstreams', 'race', 'zero');
   expect(output).toMatch(/\n\nseed 1: 29 passed, 0 failed\n$/);
   expect(status).toBe(0);

@@ -18,6 +18,7 @@ import { readUpstreams } from '../src/settings/upstreams-file.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';
+import { eventually } from './support/until.js';
 
 const NAMES = ['a', 'b'] as const;
 type Name = (typeof NAMES)[number];
@@ -42,6 +43,8 @@ interface Setup {
   /** The account that the key stays with, and the other one. */
   readonly home: Name;
   readonly other: Name;
+  /** The file that UPSTREAMS names. */
+  readonly file: string;
 }
 
 async function start(limits: object = {}): Promise<Setup> {
@@ -64,7 +67,7 @@ async function start(limits: object = {}): Promise<Setup> {
   const home = NAMES.find((name) => simulators[name].journal.requests().length > 0)!;
   const other = home === 'a' ? 'b' : 'a';
   for (const name of NAMES) simulators[name].reset();
-  return { gateway, simulators, key, home, other };
+  return { gateway, simulators, key, home, other, file };
 }
 
 function ask(gateway: TestGateway, apiKey: string, more = {}): Promise<Response> {
@@ -179,6 +182,31 @@ it.each([
   },
 );
 
+describe.each([400, 401, 403])('a %i that the API did not write', (status) => {
+  const page = { status, body: '<html>', headers: { 'content-type': 'text/html' } };
+
+  it('moves the request, and its account is left out because another one serves it', async () => {
+    const setup = await start();
+    const { gateway, simulators, key, home, other } = setup;
+    simulators[home].script(page);
+    for (let request = 0; request < 2; request += 1) {
+      expect((await ask(gateway, key.apiKey)).status).toBe(200);
+    }
+    expect(served(setup)).toMatchObject({ [home]: 1, [other]: 2 });
+    expect(await stateOf(setup, home, 'cooling')).toBe(1);
+  });
+
+  it('leaves no account out if all accounts answer so', async () => {
+    const setup = await start();
+    const { gateway, simulators, key } = setup;
+    for (const name of NAMES) simulators[name].script(page);
+    expect((await ask(gateway, key.apiKey)).status).toBe(502);
+    expect(served(setup)).toEqual({ a: 1, b: 1 });
+    for (const name of NAMES) expect(await stateOf(setup, name, 'available')).toBe(1);
+    expect((await ask(gateway, key.apiKey)).status).toBe(200);
+  });
+});
+
 it('when all accounts are limited, the client gets one 529 with the shortest wait', async () => {
   const setup = await start();
   const { gateway, simulators, key, home, other } = setup;
@@ -186,8 +214,8 @@ it('when all accounts are limited, the client gets one 529 with the shortest wai
     error: { type: 'rate_limit_error' },
     headers: { 'retry-after': wait },
   });
-  simulators[home].script(limited('40'));
-  simulators[other].script(limited('20'));
+  simulators[home].script(limited('20'));
+  simulators[other].script(limited('40'));
   const first = await ask(gateway, key.apiKey);
   expect([first.status, first.headers.get('retry-after')]).toEqual([529, '20']);
   const second = await ask(gateway, key.apiKey);
@@ -203,6 +231,40 @@ it('a request that waits too long for its share gets a 529 and is never sent ups
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([529, '3']);
   expect(await answer.json()).toMatchObject({ error: { type: 'overloaded_error' } });
   expect(served(setup)).toEqual({ a: 0, b: 0 });
+});
+
+it('a client that leaves while its request waits for its share is counted with 499', async () => {
+  const { gateway, key } = await start({ requests_per_minute: 1 });
+  const call = fetch(`${gateway.url}/v1/messages`, {
+    method: 'POST',
+    headers: {
+      'x-api-key': key.apiKey,
+      'anthropic-version': '2023-06-01',
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify(userMessage('Hello')),
+    signal: AbortSignal.timeout(200),
+  });
+  await expect(call).rejects.toThrow();
+  const requests = 'gateway_requests_total{endpoint="messages",status="499"}';
+  await eventually(async () => {
+    expect(await readMetric(gateway, requests)).toBe(1);
+  });
+});
+
+it('after a reload, the metrics have no state of an account that it removed', async () => {
+  const setup = await start();
+  const { gateway, simulators, home, other } = setup;
+  const account = { name: other, url: simulators[other].url, api_key: `key-of-${other}` };
+  writeFileSync(setup.file, JSON.stringify({ accounts: [account] }));
+  // A reload reads the environment of the process again.
+  process.env['UPSTREAMS'] = setup.file;
+  cleanUps.push(() => {
+    delete process.env['UPSTREAMS'];
+  });
+  await gateway.running.reload();
+  expect(await stateOf(setup, home, 'available')).toBe(-1);
+  expect(await stateOf(setup, other, 'available')).toBe(1);
 });
 
 it('usage is counted for the account that answered, in the metrics and in the ledger', async () => {

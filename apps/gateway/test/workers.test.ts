@@ -325,7 +325,7 @@ function describeWorkers(environment: () => Env | Promise<Env>): void {
 
   it('let no balance fall below zero with OVERDRAFT=none, whichever of them place the holds', async () => {
     // Each response of this upstream has a larger usage than the one before. After thousands of
-    // them it would exceed its hold.
+    // responses, a charge would exceed its hold.
     const fresh = await startGatedUpstream();
     const env = { ...(await environment()), OVERDRAFT: 'none', UPSTREAM_URL: fresh.url };
     const gateway = await start(env);

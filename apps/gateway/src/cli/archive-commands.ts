@@ -1,6 +1,6 @@
 /**
  * `gateway ledger archive` and `verify-archive`. Both run on the machine that has the file, so they
- * open the ledger themselves, whether or not a gateway is running.
+ * open the ledger themselves, whether or not a gateway is running. `--alone` opens no ledger.
  */
 
 import { InvalidArgumentError } from 'commander';

@@ -111,8 +111,8 @@ function whyNoKeyIsActive(account: {
 }
 
 const NOBODY =
-  'No key of this account can make requests now: the balance is zero, or its keys are suspended, ' +
-  'revoked or expired.';
+  'No key of this account can make requests now: it has no key, its balance is used up, or its ' +
+  'keys are suspended, revoked or expired.';
 
 type Caps = OperationOutput<'showKey'>['caps'];
 

@@ -1,6 +1,6 @@
 /**
- * The tree of commands. Most only parse and print; their work is done in `operations/`. `migrate`,
- * `ledger export` and `ledger backup` open the ledger themselves.
+ * The tree of commands. Most only parse and print; their work is done in `operations/`. `migrate`
+ * and `ledger export`, `backup`, `archive` and `verify-archive` open the ledger themselves.
  */
 
 import { Argument, Command, Option } from 'commander';

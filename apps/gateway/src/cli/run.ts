@@ -1,4 +1,4 @@
-/** Runs the command that the arguments name, and turns a failure into one line and an exit code. */
+/** Runs the command that the arguments name, and turns a failure into a text and an exit code. */
 
 import { CommanderError } from 'commander';
 import type { Command } from 'commander';

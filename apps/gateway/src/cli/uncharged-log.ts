@@ -1,9 +1,13 @@
-/** Finds requests in the gateway's log that the upstream answered and that were not charged. */
+/**
+ * Finds requests in the gateway's log that the upstream may have served, and whose charge the
+ * ledger lacks or has with other counts.
+ */
 
 import { z } from 'zod';
 import { WITNESS_BATCH } from '../operations/ledger.js';
 import { OperationError } from '../operations/operation.js';
 import type { CallOperation } from '../operations/operations.js';
+import { NO_CHARGE } from '../operations/witness.js';
 import type { WitnessedUsage } from '../operations/witness.js';
 import type { ExplainingRequest } from '../reconciliation/explain-difference.js';
 import { isLogLine, readJsonLines } from './json-lines.js';
@@ -14,10 +18,10 @@ export interface LoggedRequest extends ExplainingRequest {
 }
 
 /**
- * The line of a response that was not charged (it has a `loss`), or of a request that was sent and
- * failed without an answer (it has a `fault`): the upstream may have served it all the same. An
- * answer with an error costs nothing, nor does a request that was never sent, whose line does not
- * say whether it was `streamed`.
+ * The line of a response without a confirmed charge (it has a `loss`), or of a request that was
+ * sent and failed without an answer (it has a `fault`): the upstream may have served it all the
+ * same. An answer with an error costs nothing, nor does a request that was never sent, whose line
+ * does not say whether it was `streamed`.
  */
 const unchargedLine = z
   .looseObject({
@@ -47,20 +51,33 @@ export async function findUncharged(
   call: CallOperation,
 ): Promise<readonly LoggedRequest[]> {
   const found: LoggedRequest[] = [];
-  let charged: LoggedCharge[] = [];
+  let logged: LoggedCharge[] = [];
   let hasLogLine = false;
   const isInRange = (time: string) => {
     const at = Date.parse(time);
     return at >= range.from.getTime() && at < range.until.getTime();
+  };
+  const compare = async () => {
+    if (logged.length > 0) found.push(...(await missingOf(logged, call)));
+    logged = [];
+  };
+  const add = async (charge: LoggedCharge) => {
+    logged.push(charge);
+    if (logged.length === WITNESS_BATCH) await compare();
   };
   for await (const { place, json } of readJsonLines(file)) {
     if (!isLogLine(json)) continue;
     hasLogLine = true;
     const uncharged = unchargedLine.safeParse(json);
     if (uncharged.success) {
-      const { time, request_id, key_id, model, loss, fault = '' } = uncharged.data;
-      const request = { cause: 'not_charged' as const, request_id, key_id, model };
-      if (isInRange(time)) found.push({ ...request, at: time, detail: loss ?? fault });
+      const { time: at, request_id, key_id, model, loss, fault = '' } = uncharged.data;
+      if (!isInRange(at)) continue;
+      if (loss === 'ledger_unavailable') {
+        await add({ usage: { request_id, ...NO_COUNTS }, at, key_id, model, loss });
+      } else {
+        const detail = loss ?? fault;
+        found.push({ cause: 'not_charged', request_id, key_id, model, at, detail });
+      }
       continue;
     }
     for (const { usage, more, endedAt: at } of chargesOf(json, place)) {
@@ -68,17 +85,14 @@ export async function findUncharged(
       const { key_id = '', model = '' } = more;
       // Leaves out the amount, because older logs have only the sum of all parts of a request.
       const { charge_usd: _amount, ...counts } = usage;
-      charged.push({ usage: counts, at, key_id, model });
-      if (charged.length < WITNESS_BATCH) continue;
-      found.push(...(await missingOf(charged, call)));
-      charged = [];
+      await add({ usage: counts, at, key_id, model });
     }
   }
   if (!hasLogLine) {
     const message = `${file}: has no line of the gateway's log`;
     throw new OperationError(400, 'invalid_request_error', message);
   }
-  if (charged.length > 0) found.push(...(await missingOf(charged, call)));
+  await compare();
   return found;
 }
 
@@ -87,9 +101,21 @@ interface LoggedCharge {
   readonly at: string;
   readonly key_id: string;
   readonly model: string;
+  /** The ledger did not answer in time: it may have the charge, with counts that are not logged. */
+  readonly loss?: 'ledger_unavailable';
 }
 
-/** Returns the charges that the ledger does not have, or has with other counts. */
+const NO_COUNTS = {
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_read_input_tokens: 0,
+  cache_creation_input_tokens: 0,
+};
+
+/**
+ * Returns the charges that the ledger does not have, or has with other counts. Leaves out those
+ * that may be in an archive.
+ */
 async function missingOf(
   charges: readonly LoggedCharge[],
   call: CallOperation,
@@ -97,20 +123,22 @@ async function missingOf(
   // The last line of a request counts. A request is logged once, but the same log may be given
   // twice.
   const byId = new Map(charges.map((charge) => [charge.usage.request_id, charge]));
-  const { differences } = await call('compareWitness', {
+  const { differences, archived_until } = await call('compareWitness', {
     usages: [...byId.values()].map(({ usage }) => usage),
   });
-  return differences.flatMap(({ request_id, expected, found }) => {
+  return differences.flatMap(({ request_id, expected, found }): readonly LoggedRequest[] => {
     const charge = byId.get(request_id);
     if (charge === undefined) return [];
-    const { at, key_id, model } = charge;
-    const isMissing = found === 'no charge';
-    return [
-      {
-        cause: isMissing ? ('not_in_ledger' as const) : ('other_counts' as const),
-        ...{ request_id, key_id, model, at },
-        detail: isMissing ? expected : `${expected}; the ledger has ${found}`,
-      },
-    ];
+    const { at, key_id, model, loss } = charge;
+    const request = { request_id, key_id, model, at };
+    if (found.startsWith(NO_CHARGE)) {
+      if (archived_until !== null && Date.parse(at) < Date.parse(archived_until)) return [];
+      return loss === undefined
+        ? [{ ...request, cause: 'not_in_ledger', detail: expected }]
+        : [{ ...request, cause: 'not_charged', detail: loss }];
+    }
+    if (loss !== undefined) return [];
+    const detail = `${expected}; the ledger has ${found}`;
+    return [{ ...request, cause: 'other_counts', detail }];
   });
 }

@@ -8,8 +8,9 @@ const PERIOD_MS = 60 * 60_000;
 /** Delivered and given-up events can be listed for this long. */
 const KEPT_MS = 30 * DAY_MS;
 /**
- * If no receiver is configured, events are given up after this time. A receiver that is configured
- * later then gets the events of the last day, not those of the last month.
+ * If no receiver is configured, events that were never sent are given up after this time. A
+ * receiver that is configured later then gets the events of the last day, not those of the last
+ * month.
  */
 const WAITING_MS = DAY_MS;
 

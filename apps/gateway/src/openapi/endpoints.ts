@@ -215,7 +215,7 @@ const dashboard: readonly Endpoint[] = [
     credential: 'bearer',
     summary: 'Gives a key of the account a new credential',
     body: rotation,
-    result: schema.rotatedKey,
+    result: schema.rotatedHolderKey,
     isRepeatable: true,
   },
   ...(['suspend', 'resume', 'revoke'] as const).map((act): Endpoint => ({

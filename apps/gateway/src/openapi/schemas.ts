@@ -69,9 +69,16 @@ export const newHolderKey = holderKey
   .extend({ api_key: orNull(text) })
   .meta({ id: 'NewHolderKey', description: 'api_key: shown only once' });
 export const key = z.strictObject({ ...keyMembers, external_id: orNull(text) }).meta({ id: 'Key' });
+const rotation = {
+  members: { replayed: z.boolean(), api_key: orNull(text) },
+  description: 'api_key: null if this rotation was done before',
+};
 export const rotatedKey = key
-  .extend({ replayed: z.boolean(), api_key: orNull(text) })
-  .meta({ id: 'RotatedKey', description: 'api_key: null if this rotation was done before' });
+  .extend(rotation.members)
+  .meta({ id: 'RotatedKey', description: rotation.description });
+export const rotatedHolderKey = holderKey
+  .extend(rotation.members)
+  .meta({ id: 'RotatedHolderKey', description: rotation.description });
 
 export const account = z
   .strictObject({
@@ -577,6 +584,7 @@ export const witnessComparison = z
   .strictObject({
     object: z.literal('witness_comparison'),
     compared: count,
+    archived_until: orNull(time),
     differences: z.array(z.strictObject({ request_id: text, expected: text, found: text })),
   })
   .meta({ id: 'WitnessComparison' });

@@ -35,7 +35,7 @@ const NOTHING = {
   transfer: 0n,
   expired: 0n,
   charged: 0n,
-  /** The parts of charges that the balance did not cover. */
+  /** The parts of charges that the balance or a cap did not cover. */
   writtenOff: 0n,
 };
 type Movements = typeof NOTHING;

@@ -46,7 +46,7 @@ export function createRemoteCaller(admin: {
   };
 }
 
-/** @throws {OperationError} If no admin API can be reached there. */
+/** @throws {OperationError} If no response comes, or one that is not JSON. */
 async function answerTo(
   url: URL,
   options: Pick<NonNullable<Parameters<typeof request>[1]>, 'method' | 'headers' | 'body'>,

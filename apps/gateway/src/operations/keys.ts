@@ -34,6 +34,9 @@ const oneKey = z.strictObject({ key_id: keyId });
 export const REVOKED =
   'this key is revoked, which cannot be undone: create another key for its account';
 
+/** Fields for the account that is created with a key. */
+const OF_NEW_ACCOUNT = ['account_external_id', 'account_metadata', 'low_balance_usd'] as const;
+
 export const keyOperations = {
   createKey: operation({
     method: 'POST',
@@ -54,13 +57,14 @@ export const keyOperations = {
         ...firstCreditFields,
         idempotency_key: idempotencyId.optional(),
       })
-      .refine(
-        (input) => input.account_id === undefined || input.account_external_id === undefined,
-        {
-          path: ['account_external_id'],
-          error: 'is only for a new account, and account_id names an existing one',
-        },
-      ),
+      .superRefine((input, context) => {
+        if (input.account_id === undefined) return;
+        for (const field of OF_NEW_ACCOUNT) {
+          if (input[field] === undefined) continue;
+          const message = 'is only for a new account, and account_id names an existing one';
+          context.addIssue({ code: 'custom', path: [field], message });
+        }
+      }),
     async run(input, { store, defaultLimits, lowBalance, by }) {
       const credit = firstCreditOf(input);
       const created = await store.create({
@@ -113,7 +117,8 @@ export const keyOperations = {
       external_id: externalId.optional(),
       metadata: metadataQuery.optional(),
       /**
-       * `previous`: only keys in use whose credential is still hashed under the previous pepper.
+       * `previous`: only keys, not revoked, with a credential that is still hashed under the
+       * previous pepper.
        */
       pepper: z.enum(['previous']).optional(),
     }),

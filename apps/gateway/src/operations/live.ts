@@ -16,7 +16,7 @@ export interface TrafficToday {
   readonly since: Date;
   /** Requests of clients by the status that they were answered with. */
   readonly requests: ReadonlyMap<string, number>;
-  /** Responses that may have cost the operator and were charged to nobody, by reason. */
+  /** Responses that may have cost the operator and have no confirmed charge, by reason. */
   readonly unbilled: ReadonlyMap<string, number>;
   /** Responses of the upstream by status; `none`: the connection failed before a response came. */
   readonly upstreamResponses: ReadonlyMap<string, number>;

@@ -49,7 +49,7 @@ export interface TextFormat<Output> {
 
 export interface Operation<Input extends z.ZodType, Output> {
   readonly method: 'GET' | 'POST' | 'PATCH';
-  /** Members of the input that are part of the path. The others go into the query or the body. */
+  /** `:name` stands for a member of the input. The others go into the query or the body. */
   readonly path: string;
   readonly right: Right;
   readonly input: Input;
@@ -58,7 +58,7 @@ export interface Operation<Input extends z.ZodType, Output> {
   readonly formats?: Readonly<Record<string, TextFormat<Output>>>;
 }
 
-/** The operator asked for something that cannot be done; nothing was changed. */
+/** An operation was refused, or failed for a known reason. */
 export class OperationError extends Error {
   override readonly name = 'OperationError';
   readonly status: number;

@@ -27,6 +27,9 @@ export interface WitnessDifference {
   readonly found: string;
 }
 
+/** Begins the `found` of a usage without a charge. */
+export const NO_CHARGE = 'no charge';
+
 /** Each usage must be charged once, with these counts. */
 export async function compareWithWitness(usages: readonly WitnessedUsage[], store: BalanceStore) {
   const entries = await store.findEntries([...new Set(usages.map((usage) => usage.request_id))]);
@@ -38,13 +41,18 @@ export async function compareWithWitness(usages: readonly WitnessedUsage[], stor
     const entry = found.get(usage.request_id);
     const ledger =
       entry === undefined && archived !== undefined
-        ? `no charge; those before ${archived.toISOString()} are archived`
+        ? `${NO_CHARGE}; those before ${archived.toISOString()} are archived`
         : ledgerText(entry, usage.charge_usd !== undefined);
     if (ledger !== wanted) {
       differences.push({ request_id: usage.request_id, expected: wanted, found: ledger });
     }
   }
-  return { object: 'witness_comparison' as const, compared: usages.length, differences };
+  return {
+    object: 'witness_comparison' as const,
+    compared: usages.length,
+    archived_until: archived?.toISOString() ?? null,
+    differences,
+  };
 }
 
 function textOf(usage: WitnessedUsage): string {
@@ -58,7 +66,7 @@ function textOf(usage: WitnessedUsage): string {
 }
 
 function ledgerText(entry: LedgerEntry | undefined, withCharge: boolean): string {
-  if (entry?.kind !== 'charge') return 'no charge';
+  if (entry?.kind !== 'charge') return NO_CHARGE;
   return textOf({
     request_id: entry.id,
     input_tokens: entry.usage.inputTokens,

@@ -104,7 +104,7 @@ export class ChargeFindingsCollector {
     if (type.startsWith('compact_')) this.#unboundedPath ??= path.join('.');
   }
 
-  /** If a document has two sources or types of its source, the upstream may read either. */
+  /** If a document states its source, or the type of it, twice, the upstream may read either. */
   #onSourceType(type: string, path: Path): void {
     if (type === 'text' || type === 'content') this.#plainSources += 1;
     const source = path.join('.');

@@ -61,7 +61,8 @@ export function createNativeInspector({ allow, kind }: InspectOptions): InspectN
 /**
  * Finds the facts that bound the charge of a translated body. Such a body is valid and contains
  * nothing that is forbidden on the shared account. It is refused only if the translation nested it
- * too deeply: arguments of past calls are text in the client's body and objects in this one.
+ * too deeply or made a list too long: arguments of past calls are text in the client's body and
+ * objects in this one, and lists of the client's body may be joined.
  */
 export function createChargeScan(): (body: Uint8Array) =>
   | {

@@ -27,7 +27,8 @@ export interface PreparationRules {
 export interface PreparationJob {
   readonly format: 'messages' | 'count_tokens' | TranslatedFormat;
   /**
-   * Removed once it has been read, so that body and translation are not in memory at the same time.
+   * If it is translated, removed once it has been read, so that body and translation are not in
+   * memory at the same time.
    */
   body: Uint8Array;
   /** Whether a beta widens the model's context window, as the client's headers say. */

@@ -27,7 +27,7 @@ export interface RequestPreparer {
 }
 
 /**
- * At worst some 30 ms of CPU: for scanning native bodies, and for parsing and translating chat
+ * At worst some 30 ms of CPU: for scanning native bodies, and for parsing and translating other
  * bodies.
  */
 const MAIN_THREAD_LIMITS: ThreadLimits = {

@@ -3,9 +3,9 @@
  * with the provider. Members that address objects of that account are refused, and so are features
  * that cost more than tokens, unless the operator allows them. See docs/decisions/0007.
  *
- * Every object of a request is visited, at any depth, except inside the members of
- * {@link FREE_FORM}. A rule therefore applies wherever its
- * value can occur, even in places that a later version of the API adds.
+ * Every object of a request is visited, at any depth, except inside `tool_choice`, `metadata`,
+ * `cache_control` and the members of {@link FREE_FORM}. A rule therefore applies wherever its value
+ * can occur, even in places that a later version of the API adds.
  * `test/upstream-places.test.ts` compares the rules and the free-form members with the types of the
  * provider's SDK.
  */

@@ -37,8 +37,11 @@ export interface Explanation {
   readonly has_more: boolean;
 }
 
-/** Requests are assumed to take at most this long: one may begin on the day before its charge. */
-export const IN_FLIGHT_MS = 10 * 60_000;
+/**
+ * Requests are assumed to take at most this long: one may begin on the day before its charge. A
+ * stream of 128,000 tokens takes about half an hour.
+ */
+export const IN_FLIGHT_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 /** The most requests that are listed: enough to see the cause. */
 const MAX_REQUESTS = 100;

@@ -49,12 +49,16 @@ export interface RelayServices extends SettleServices {
 }
 
 export interface RelayPatience extends ClientPatience {
-  /** How long the response of an upstream is read after its client has left. */
+  /**
+   * How long the response of an upstream is read after its client has left. Nothing is charged for
+   * a response that lasts longer, so this must exceed every real one: a stream of 128,000 tokens
+   * takes about half an hour.
+   */
   readonly drainMs: number;
 }
 
 export const RELAY_PATIENCE: RelayPatience = {
-  drainMs: 600_000,
+  drainMs: 2 * 3_600_000,
   clientStallMs: 120_000,
   clientPausesMs: 30_000,
 };
@@ -64,7 +68,7 @@ export interface ExchangeReport {
   readonly status: number;
   readonly streamed: boolean;
   readonly clientLeft: boolean;
-  /** Absent if nothing was charged. */
+  /** `undefined` if no charge was confirmed. */
   readonly charged: Charge | undefined;
   readonly loss: LossReason | undefined;
   readonly operatorMustAct: boolean;
@@ -172,8 +176,14 @@ class Relay implements UpstreamListener {
       case 'too_large':
         return this.#refuse(RESPONSE_UNUSABLE, { loss: 'too_large' });
       case 'failed':
-        return this.#refuse(refusalOfConnectionError(outcome.error), {});
+        return this.#refuse(refusalOfConnectionError(outcome.error), { loss: this.#lossOfBody() });
     }
+  }
+
+  /** A body that broke off after its head may have cost the operator, unless it only counted. */
+  #lossOfBody(): LossReason | undefined {
+    const isPaid = this.#exchange.call.operation === 'messages';
+    return isPaid && this.#upstream.status === 200 ? 'truncated' : undefined;
   }
 
   async #finishStream(end: StreamEnd<StreamOutput>): Promise<void> {

@@ -1,4 +1,4 @@
-/** Makes the charge of a finished response durable, or reports why nothing is charged. */
+/** Makes the charge of a finished response durable, or reports why no charge is confirmed. */
 
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { Settlement, SettleOutcome } from '@gateway/balance-store';
@@ -11,7 +11,7 @@ import type { Refusal } from '../refusal.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 import type { ResponseFormat } from './format.js';
 
-/** Why nothing was charged for a request that may have cost the operator money. */
+/** Why no charge was confirmed for a request that may have cost the operator money. */
 export const LOSS_REASONS = [
   'error_event',
   'truncated',
@@ -32,7 +32,7 @@ export interface Charge {
   readonly usage: Usage;
   /** The charge of the key, with all parts, in units of 10^-14 USD, like all amounts here. */
   readonly charge: bigint;
-  /** The part of the list price that the balance could not cover; only with `OVERDRAFT=none`. */
+  /** The part of the price that the balance or a cap did not cover; only with `OVERDRAFT=none`. */
   readonly writtenOff: bigint;
   readonly balance: bigint;
   /** The parts that have a ledger entry of their own. */
@@ -69,7 +69,7 @@ interface FinishedResponse {
   readonly streamed: boolean;
 }
 
-/** How long a running stream waits for a database that does not answer. */
+/** How long a response waits for a database that does not answer. */
 const SETTLE_DEADLINE_MS = 90_000;
 
 /**

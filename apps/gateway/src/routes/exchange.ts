@@ -42,8 +42,8 @@ export interface ExchangeRoute {
 }
 
 /**
- * If reading the body takes longer than this, the key's standing is checked again, because it may
- * have changed.
+ * If reading and preparing the body takes longer than this, the key's standing is checked again,
+ * because it may have changed.
  */
 const RECHECK_AFTER_MS = 1_000;
 
@@ -55,6 +55,8 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
     if (startedAt >= services.pricesUntil) services.changePrices(startedAt);
     // These are read once, because a reload changes them only for requests that begin later.
     const { prices, preparer, upstream } = services;
+    // Stays so if the answer fails unexpectedly: `app.ts` sends a 500 then.
+    let result: Result = { status: 500 };
     try {
       const exchange = {
         route,
@@ -67,15 +69,15 @@ export function exchangeRoute(route: ExchangeRoute, services: Services): Request
         req,
         res,
       };
-      const result = await answer(exchange);
+      result = await answer(exchange);
+    } finally {
+      services.activity.end();
       services.telemetry.requestFinished({
         requestId,
         endpoint: route.endpoint,
         durationMs: services.now() - startedAt,
         ...result,
       });
-    } finally {
-      services.activity.end();
     }
   };
 }

@@ -3,7 +3,7 @@
  * the balance, usage, models, keys, links and top-ups.
  */
 
-import type { Request, RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { KeyRecord } from '@gateway/balance-store';
 import type { LogPolicy } from '@gateway/rate-limiter';
@@ -14,7 +14,7 @@ import { rateLimited, requestIdHeaders, sendRefusal, storeUnavailable } from '..
 import type { Refusal } from '../refusal.js';
 import { newRequestId } from '../request-id.js';
 import type { Services } from '../services.js';
-import type { Endpoint } from '../telemetry/finished-request.js';
+import type { Endpoint, FinishedRequest } from '../telemetry/finished-request.js';
 
 export type ReadAnswer =
   | { readonly json: unknown }
@@ -43,7 +43,26 @@ export function keyRoute(
   return async function serveRead(req, res) {
     const startedAt = services.now();
     const requestId = newRequestId(startedAt);
-    const answer = await answerOf(req);
+    // Stays so if the answer fails unexpectedly: `app.ts` sends a 500 then.
+    let finished: Pick<FinishedRequest, 'status' | 'fault'> = { status: 500 };
+    try {
+      const answer = await answerOf(req);
+      send(res, answer, requestId);
+      finished = {
+        status: res.statusCode,
+        fault: 'refusal' in answer ? answer.refusal.fault : undefined,
+      };
+    } finally {
+      services.telemetry.requestFinished({
+        requestId,
+        endpoint: route.endpoint,
+        durationMs: services.now() - startedAt,
+        ...finished,
+      });
+    }
+  };
+
+  function send(res: Response, answer: ReadAnswer, requestId: string): void {
     if ('refusal' in answer) {
       sendRefusal(res, answer.refusal, { dialect: 'chat.completions', requestId });
     } else {
@@ -60,14 +79,7 @@ export function keyRoute(
       });
       res.end(body);
     }
-    services.telemetry.requestFinished({
-      requestId,
-      endpoint: route.endpoint,
-      status: res.statusCode,
-      durationMs: services.now() - startedAt,
-      fault: 'refusal' in answer ? answer.refusal.fault : undefined,
-    });
-  };
+  }
 
   async function answerOf(req: Request): Promise<ReadAnswer> {
     try {
@@ -80,7 +92,7 @@ export function keyRoute(
 
   async function limitedAnswerOf(req: Request): Promise<ReadAnswer> {
     if (route.limit !== undefined) {
-      // Reads and writes of one endpoint have different limits, and are counted apart.
+      // One endpoint can have routes with different limits. These are counted separately.
       const { limit } = route.limit;
       const subject = `${route.endpoint}:${String(limit)}:${addressGroup(req.ip)}`;
       const decision = await services.limiter.record(subject, route.limit);

@@ -178,12 +178,17 @@ export function addKeyManagement(app: Express, services: Services): void {
       if (!input.success) return { refusal: refusalOfQuery(input.error) };
       const target = await targetOf(services, key, req);
       if ('refusal' in target) return target;
+      const exceeded = exceededRight(key, target);
+      if (exceeded !== undefined) return { refusal: needsMoreRights(exceeded) };
       const repeated = repetitionOf(req, key);
       if ('refusal' in repeated) return repeated;
       const graceMs = input.data.grace_seconds * 1_000;
-      return {
-        json: await rotated(target.id, { graceMs, rotationId: repeated.id }, { store, by }),
-      };
+      const options = { graceMs, rotationId: repeated.id };
+      const { external_id: _externalId, ...json } = await rotated(target.id, options, {
+        store,
+        by,
+      });
+      return { json };
     }),
   );
   app.post('/v1/dashboard/keys/:key_id/suspend', change('suspendKey'));
@@ -240,6 +245,15 @@ function ownKey(): Refusal {
   return badRequest('key_id: a key cannot change itself: use another one', 'key_id');
 }
 
+function needsMoreRights(field: ExceededRight): Refusal {
+  return {
+    status: 403,
+    type: 'permission_error',
+    message: `key_id: that key has more rights (${field}) than yours, which may not rotate it`,
+    param: 'key_id',
+  };
+}
+
 function shown(key: KeyRecord | undefined): ReadAnswer {
   if (key === undefined) throw new Error('a key of the account has no record');
   return { json: holderView(key) };
@@ -286,6 +300,25 @@ function modelsWithin(
     throw new OperationError(400, 'invalid_request_error', problem);
   }
   return wanted ?? own;
+}
+
+type ExceededRight = 'models' | 'limits' | 'expires_at';
+
+/**
+ * The first right that the target has and the managing key lacks. The credential of such a target
+ * would let the managing key exceed its own rights.
+ */
+function exceededRight(own: KeyRecord, target: KeyRecord): ExceededRight | undefined {
+  const { models, limits, expiresAt } = own;
+  if (models !== null && target.models?.every((model) => models.includes(model)) !== true) {
+    return 'models';
+  }
+  const isAbove = (limit: keyof KeyRecord['limits']) => target.limits[limit] > limits[limit];
+  if (isAbove('concurrency') || isAbove('burst') || isAbove('requestsPerMinute')) return 'limits';
+  if (expiresAt !== null && (target.expiresAt === null || target.expiresAt > expiresAt)) {
+    return 'expires_at';
+  }
+  return undefined;
 }
 
 function earlierOf(wanted: Date | null, own: Date | null): Date | null {

@@ -1,4 +1,4 @@
-/** Refusals of query parameters. */
+/** Refusals of query parameters, and of members of a small JSON body. */
 
 import type { z } from 'zod';
 import { badRequest } from '../refusal.js';
@@ -8,7 +8,7 @@ export function invalidQuery(param: string, message: string): Refusal {
   return badRequest(`${param}: ${message}`, param);
 }
 
-/** @param error - The error of a schema for the whole query. Its first issue is reported. */
+/** @param error - The error of a schema for the whole query or body. Reports its first issue. */
 export function refusalOfQuery({ issues: [issue] }: z.ZodError): Refusal {
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
   return unknown === undefined

@@ -1,5 +1,6 @@
 /**
- * Refusals for operations that need the scope `manage`, or a key that is not suspended or expired.
+ * Refusals for operations that need the scope `manage`, or a key that is not suspended or expired,
+ * and the look-ups that such operations share.
  */
 
 import type { KeyRecord } from '@gateway/balance-store';
@@ -18,8 +19,8 @@ export function needsManage(param: string): Refusal {
 }
 
 /**
- * Refuses changes by a key that is suspended or has expired. A key whose balance is
- * used up may still make such changes.
+ * Refuses an operation of a key that is suspended or has expired. A key whose balance is used up is
+ * not refused.
  *
  * @param param - The field or endpoint that is refused.
  */

@@ -34,8 +34,8 @@ export function statementRoute(services: Services): RequestHandler {
 }
 
 /**
- * A statement shows the charges of every key of the account. Keys that were revoked do not count as
- * its other keys: a holder whose key was replaced by a new one still has only one.
+ * A statement shows the charges of every key of the account. So a key needs the scope `manage`, or
+ * must be the only key of its account that is not revoked.
  */
 export async function maySeeAccount(
   { accountId, scope }: KeyRecord,

@@ -247,7 +247,7 @@ function reusedKey(): Refusal {
   return {
     status: 409,
     type: 'conflict_error',
-    message: 'idempotency-key: was used before for another amount',
+    message: 'idempotency-key: was used before for another amount or return address',
     param: 'idempotency-key',
   };
 }

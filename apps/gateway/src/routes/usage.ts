@@ -1,7 +1,7 @@
 /**
  * `GET /v1/dashboard/usage` and `GET /v1/dashboard/usage/{request_id}`: the charges of a key and
- * the credits of its account, entry by entry. `GET /v1/dashboard/usage/summary`: sums of the key's
- * charges. Amounts are exact decimal strings.
+ * the credits of its account, entry by entry. `GET /v1/dashboard/usage/summary`: sums of the
+ * charges of the key, or of all keys of its account. Amounts are exact decimal strings.
  */
 
 import type { RequestHandler } from 'express';

@@ -25,7 +25,10 @@ export interface Settings {
   readonly metricsToken: string | undefined;
 }
 
-/** Without any of these at the start, there is no admin API that could accept a new token. */
+/**
+ * Without any of these at the start, and without a token in the data directory, there is no admin
+ * API that could accept a new token.
+ */
 export const ADMIN_TOKEN_VARIABLES = ['ADMIN_TOKEN', 'ADMIN_TOKEN_PREVIOUS', 'ADMIN_TOKENS'];
 
 /** The variables that can change while the gateway serves. A change of others needs a restart. */

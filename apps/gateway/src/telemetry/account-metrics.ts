@@ -11,6 +11,8 @@ export interface AccountMetrics {
   readonly onAnswer: (account: string, status: number) => void;
   /** @returns the state before; `undefined` the first time */
   readonly onState: (account: string, state: AccountState) => AccountState | undefined;
+  /** Removes the states of all other accounts, because a reload has removed those accounts. */
+  readonly keepStates: (accounts: readonly string[]) => void;
   readonly onCharge: (account: string, charge: Charge) => void;
 }
 
@@ -52,6 +54,13 @@ export function createAccountMetrics(registry: Registry): AccountMetrics {
       states.set(account, now);
       for (const each of STATES) state.set({ account, state: each }, Number(each === now));
       return before;
+    },
+    keepStates(accounts) {
+      for (const account of states.keys()) {
+        if (accounts.includes(account)) continue;
+        states.delete(account);
+        for (const each of STATES) state.remove({ account, state: each });
+      }
     },
     onCharge(account, { usage, charge }) {
       tokens.inc({ account, class: 'input' }, usage.inputTokens);

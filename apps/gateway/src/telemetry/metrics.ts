@@ -50,7 +50,7 @@ export function createMetrics(registry: Registry, figures: RequestFigures): Metr
   const charges = countCharges(registry, figures.models);
   const losses = counter(registry, {
     name: 'gateway_unbilled_total',
-    help: 'Responses that may have cost the operator and were charged to nobody',
+    help: 'Responses that may have cost the operator and have no confirmed charge',
     labels: { reason: LOSS_REASONS },
   });
   const redisLosses = counter(registry, {
@@ -166,7 +166,7 @@ function countCharges(
   });
   const writtenOff = counter(registry, {
     name: 'gateway_written_off_usd_total',
-    help: 'USD that responses cost beyond what balances could cover (OVERDRAFT=none); approximate',
+    help: 'USD that responses cost beyond what balances and caps could cover (OVERDRAFT=none); approximate',
     labels: {},
   });
   const partsSetAside = counter(registry, {

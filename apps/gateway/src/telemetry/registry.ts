@@ -24,7 +24,7 @@ export function approximateUsd(amount: bigint): number {
 
 /**
  * @param read - Called at each scrape. If it returns `undefined`, the scrape has no sample of this
- * gauge. A 0 before the first figure would look like an increase to the figure, and fire alerts.
+ * gauge. After a 0, the first figure would look like an increase, and fire alerts.
  */
 export function addGauge(
   registry: Registry,

@@ -1,4 +1,7 @@
-/** The traffic since 00:00 UTC, from the counters of the metrics. The console shows it. */
+/**
+ * The traffic since 00:00 UTC, or since the start of the gateway if that was later, from the
+ * counters of the metrics. The console shows it.
+ */
 
 import type { TrafficToday } from '../operations/live.js';
 import type { WorkerMetrics } from '../workers/rpc-interfaces.js';
@@ -52,8 +55,10 @@ export function createTrafficReader(
   return {
     async read() {
       const counts = countsOf(await readMetrics());
-      const of = (name: keyof Counts): Sums => less(counts[name], baseline?.[name]);
-      const buckets = of('firstByteBuckets');
+      const difference = (name: keyof Counts): Sums => less(counts[name], baseline?.[name]);
+      const of = (name: keyof Counts): Sums => notZero(difference(name));
+      // A bucket without values is the lower bound of the next one.
+      const buckets = difference('firstByteBuckets');
       return {
         since: new Date(since),
         requests: of('requests'),
@@ -93,14 +98,17 @@ function countsOf(processes: readonly WorkerMetrics[]): Counts {
 }
 
 /**
- * The counts since `before`, without those that are 0. When a worker ends, its counters are no
- * longer in the sum, which can then be smaller than `before`. Such a difference is taken as 0.
+ * The counts since `before`. When a worker ends, its counters are no longer in the sum, which can
+ * then be smaller than `before`. Such a difference is taken as 0.
  */
 function less(counts: Sums, before: Sums | undefined): Sums {
-  const rest = [...counts].map(
-    ([key, count]) => [key, Math.max(0, count - (before?.get(key) ?? 0))] as const,
+  return new Map(
+    [...counts].map(([key, count]) => [key, Math.max(0, count - (before?.get(key) ?? 0))]),
   );
-  return new Map(rest.filter(([, count]) => count > 0));
+}
+
+function notZero(counts: Sums): Sums {
+  return new Map([...counts].filter(([, count]) => count > 0));
 }
 
 /** Interpolates within the bucket. @returns `null` if there are no values */

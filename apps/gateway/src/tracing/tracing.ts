@@ -36,7 +36,7 @@ export interface RequestTrace {
   /** `undefined` if the request is not sampled. */
   readonly ids: TraceIds | undefined;
   /**
-   * Begins the span of the call to the upstream.
+   * Begins the span of the call to the upstream, if the request is sampled.
    *
    * @returns the call with the headers that name its span, and the format with a reader for the
    * facts of the response that only the span needs

@@ -1,7 +1,8 @@
 /**
  * Decides which error a client gets for an error response of Anthropic's API. Most errors are
  * passed on unchanged. Errors about the operator's own account (its credential, quota or bill)
- * would mislead a client or reveal the operator's data, so they are replaced.
+ * would mislead a client or reveal the operator's data, so they are replaced. A 413 and a response
+ * that is not a readable error are replaced as well.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -50,8 +51,11 @@ function judge(
   if (status === 402 || isSpendLimit(status, error)) {
     return replace(OUT_OF_SERVICE, { operatorMustAct: true });
   }
-  if (status === 401 || status === 403)
+  // Without an error object it is not the API's answer. A firewall that objects to the content of
+  // one request answers 403 as well.
+  if (error !== undefined && (status === 401 || status === 403)) {
     return replace(CREDENTIAL_REFUSED, { operatorMustAct: true });
+  }
   if (status === 429) {
     return replace(
       { ...OVERLOADED, retryAfterSeconds: retryAfter(headers) ?? 5 },
@@ -118,8 +122,9 @@ function isSpendLimit(status: number, error: UpstreamError | undefined): boolean
 }
 
 /**
- * For a limit or a balance that is used up, the upstream has no code, only these sentences. A
- * refusal of a member begins with the member's name, which the client chose, and a colon.
+ * In a 400 about a limit or a balance that is used up, the upstream sends no code, only these
+ * sentences. A refusal of a member of the request begins with the member's name, which the client
+ * chose, and a colon.
  */
 const USED_UP =
   /^(?:You have reached your specified API usage limits|Your credit balance is too low)(?![^]*: )/i;

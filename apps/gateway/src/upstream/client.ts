@@ -107,19 +107,27 @@ function iterable(body: Iterable<Uint8Array>): Readable {
   return body as unknown as Readable;
 }
 
-/** Every account is at its ceiling or cannot be used for a while. Nothing was sent. */
+/** The key's account is at its ceiling, or none can be used for a while. Nothing was accepted. */
 export class UpstreamBusyError extends Error {
   override readonly name = 'UpstreamBusyError';
   readonly retryAfterMs: number;
   constructor(retryAfterMs: number) {
-    super('every upstream account is at its limit');
+    super('no upstream account can take the request now');
     this.retryAfterMs = retryAfterMs;
   }
 }
 
+/** The client left while its request waited for its share. Nothing was sent. */
+export class ClientGoneError extends Error {
+  override readonly name = 'ClientGoneError';
+  constructor() {
+    super('the client left before its request was sent');
+  }
+}
+
 /**
- * The refusal if no response came: every account was busy, or the connection was refused, reset or
- * timed out.
+ * The refusal if no response came: the accounts were busy, the client left, or the connection was
+ * refused, reset or timed out.
  */
 export function refusalOfConnectionError(error: Error): Refusal {
   if (error instanceof UpstreamBusyError) {
@@ -129,6 +137,10 @@ export function refusalOfConnectionError(error: Error): Refusal {
       message: 'the upstream is overloaded; wait before trying again',
       retryAfterSeconds: Math.max(1, Math.ceil(error.retryAfterMs / 1000)),
     };
+  }
+  if (error instanceof ClientGoneError) {
+    // Nobody receives it. The status is that of a client that leaves before its body was read.
+    return { status: 499, type: 'invalid_request_error', message: error.message };
   }
   const code = errorCode(error);
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {

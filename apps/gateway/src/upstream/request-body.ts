@@ -9,8 +9,8 @@ export class RequestBody {
   readonly #onSent: () => void;
 
   /**
-   * @param onSent - Called when a large body has been sent, so that its memory is no longer
-   * counted.
+   * @param onSent - Called when a large body has been sent, or any body was dropped, so that its
+   * memory is no longer counted.
    */
   constructor(bytes: Uint8Array, onSent: () => void) {
     this.#bytes = bytes;

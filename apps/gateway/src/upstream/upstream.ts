@@ -15,13 +15,13 @@ export interface UpstreamCall {
   readonly model: string;
   /** Query string as the client wrote it, with its `?`; empty if there is none. */
   readonly query: string;
-  /** `anthropic-version` and, if the client sent it, `anthropic-beta`. */
+  /** `anthropic-version`; if the client sent it, `anthropic-beta`; with tracing, the trace. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody;
   readonly bodyBytes: number;
   /** The key that made the request. With several accounts, it determines the account. */
   readonly keyId: string;
-  /** Whether the client is still there. Read if the call had to wait before it was sent. */
+  /** Whether the client has left. Read before sending, if there are several accounts. */
   readonly client: { readonly destroyed: boolean };
   /** The account to which the call was sent. Set when it is sent, if there are several accounts. */
   account?: string;
@@ -39,7 +39,7 @@ export interface UpstreamRequest {
 export type FailureMeaning =
   /** The upstream's own error may be shown; on the native endpoint byte for byte. */
   | { readonly outcome: 'relay'; readonly refusal: Refusal }
-  /** The error concerns the operator's account, so the client gets this refusal instead. */
+  /** The client gets this refusal instead, as for errors about the operator's account. */
   | { readonly outcome: 'replace'; readonly refusal: Refusal; readonly operatorMustAct: boolean };
 
 export type UpstreamFailure = FailureMeaning & {

@@ -52,7 +52,7 @@ export function openRpc<Theirs extends object>(ours: object, channel: Channel): 
   return rpc as unknown as RpcTo<Theirs>;
 }
 
-/** Pending calls, and all later ones, fail with {@link StoreUnavailableError}. */
+/** Pending calls, and later ones by {@link reach}, fail with {@link StoreUnavailableError}. */
 export function closeRpc(rpc: RpcTo<object>): void {
   rpc.$close(new StoreUnavailableError(LINK_CLOSED));
 }

@@ -75,7 +75,10 @@ export interface WorkersOptions {
   readonly log: Logger;
 }
 
-/** @throws {WorkerStartError} if a worker cannot serve. */
+/**
+ * @throws {WorkerStartError} if a worker answers that it cannot serve; another error if its process
+ * cannot be started, or ends before it answers
+ */
 export async function startWorkers({
   size,
   serve,

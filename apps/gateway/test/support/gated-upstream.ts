@@ -1,6 +1,6 @@
 /**
- * An upstream that holds its answers back until the test opens the gate, and records the usages
- * that it served.
+ * An upstream that holds its answers back while the test keeps its gate shut, and records the
+ * usages that it served.
  */
 
 import { once } from 'node:events';

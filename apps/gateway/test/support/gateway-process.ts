@@ -22,8 +22,8 @@ export interface GatewayProcess {
 }
 
 /**
- * Resolves when it is ready. `npm test` builds before it tests. If a suite is run alone, this needs
- * `npm run build` first.
+ * Resolves when it is ready. `npm test` builds the gateway first. If Jest is run directly, run `npm
+ * run build` before.
  *
  * @param node - The Node that runs it, by default the one that runs the tests.
  */

@@ -4,8 +4,8 @@ import { Agent, request } from 'node:http';
 import { userMessage } from './gateway.js';
 
 /**
- * A status; `cut`: the answer was incomplete; `refused`: the connection could not be opened;
- * `lost`: an open connection was closed before the answer.
+ * A status; `cut`: the answer was incomplete; `lost`: a connection that had served a request was
+ * closed before the answer; `refused`: a new one could not be opened, or was closed before it.
  */
 export type Outcome = number | 'cut' | 'refused' | 'lost';
 

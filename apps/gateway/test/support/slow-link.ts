@@ -3,7 +3,7 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** @returns the same address through the proxy */
+/** @returns the proxy; its `url` is the given one with the port of the proxy */
 export async function startSlowLink(url: string) {
   const target = new URL(url);
   let delayMs = 0;

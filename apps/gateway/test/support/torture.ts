@@ -9,7 +9,7 @@ import { join } from 'node:path';
 
 const ROOT = join(__dirname, '../../../..');
 
-/** @returns the output of the harness: its headings, then the comparisons and the differences */
+/** @returns the output of the harness: its headings, then each check and the totals */
 export function runTorture(...parts: readonly string[]): {
   readonly output: string;
   readonly status: number | null;

@@ -1,6 +1,6 @@
 /**
  * One attempt to have a request served by one account. Everything is passed to the exchange as it
- * arrives. Only a refusal of the account is read whole first, so that another account can be tried.
+ * arrives. Only a refusal is read whole first: if it is about the account, another can be tried.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';

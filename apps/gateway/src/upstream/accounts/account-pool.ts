@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import { RequestBody } from '../request-body.js';
-import { UpstreamBusyError } from '../client.js';
+import { ClientGoneError, UpstreamBusyError } from '../client.js';
 import type { UpstreamClient } from '../client.js';
 import type { UpstreamCall } from '../upstream.js';
 import { AccountAttempt } from './account-attempt.js';
@@ -37,6 +37,16 @@ interface Member extends PooledAccount {
   readonly ceiling: FairCeiling;
 }
 
+type Refused = AttemptOutcome & { readonly outcome: 'refused' };
+type NotSent = AttemptOutcome & { readonly outcome: 'not_sent' };
+
+/** What earlier attempts with the same request have shown. */
+interface Earlier {
+  readonly last?: Refused | NotSent;
+  /** Accounts whose refusal could not be read. They or the request's content may be the cause. */
+  readonly suspects: readonly Member[];
+}
+
 /** Bytes of a prompt per token, to estimate its tokens before the upstream counts them. */
 const BYTES_PER_TOKEN = 4;
 /** An image or a PDF has far fewer tokens than its bytes suggest. */
@@ -54,6 +64,7 @@ export function createAccountPool(
   }));
   const [first] = members;
   if (first === undefined) throw new Error('a pool needs an account');
+  const { client } = first;
   for (const { name } of members) options.onState(name, 'available');
 
   function send(call: UpstreamCall, handler: Dispatcher.DispatchHandler): void {
@@ -67,11 +78,11 @@ export function createAccountPool(
     rest: readonly Member[],
     call: UpstreamCall,
     handler: Dispatcher.DispatchHandler,
-    refusal?: AttemptOutcome & { readonly outcome: 'refused' | 'not_sent' },
+    { last, suspects }: Earlier = { suspects: [] },
   ): Promise<void> {
     const member = rest.find(({ standing }) => standing.waitMs() === 0);
     if (member === undefined) {
-      giveUp(rest, handler, refusal);
+      giveUp(handler, last);
       return;
     }
     // The provider limits the counting of tokens separately.
@@ -79,11 +90,15 @@ export function createAccountPool(
     const expected = isCounting ? 0 : expectedTokens(call);
     if (!isCounting) {
       const passage = await member.ceiling.pass(call.keyId, expected);
-      if (passage.outcome === 'late') throw new UpstreamBusyError(passage.retryAfterMs);
+      if (passage.outcome === 'late') {
+        throw call.client.destroyed
+          ? new ClientGoneError()
+          : new UpstreamBusyError(passage.retryAfterMs);
+      }
     }
     if (call.client.destroyed) {
       member.ceiling.correct(-expected);
-      throw new Error('the client left before its request was sent');
+      throw new ClientGoneError();
     }
     // Sending a body releases it. Only this copy is sent, so the call keeps its body for another
     // account.
@@ -97,26 +112,43 @@ export function createAccountPool(
     judge(member, outcome, sentAt);
     if (usesNoTokens(outcome)) member.ceiling.correct(-expected);
     if (outcome.outcome === 'not_sent') {
-      await attempt(others, call, handler, outcome);
+      await attempt(others, call, handler, { last: outcome, suspects });
     } else if (outcome.outcome === 'refused' && concernsAccount(member, outcome)) {
-      await attempt(others, call, handler, outcome);
+      const suspected = isUnreadable(outcome) ? [...suspects, member] : suspects;
+      await attempt(others, call, handler, { last: outcome, suspects: suspected });
     } else {
       call.body.drop();
       if (outcome.outcome === 'refused') outcome.replay();
+      // This account serves the request, so its content was not why the others refused it.
+      if (outcome.outcome === 'accepted' && outcome.status < 400) leaveOut(suspects);
+    }
+  }
+
+  function leaveOut(suspects: readonly Member[]): void {
+    for (const { name, standing } of suspects) {
+      standing.unreadable();
+      options.onState(name, standing.state());
     }
   }
 
   /**
-   * No account is left. Passes on the last answer, or the time until an account can be used again.
+   * No account is left. Passes on the last answer. If that was a limit, or no account was tried,
+   * passes on the time until an account can be used again.
    */
-  function giveUp(
-    rest: readonly Member[],
-    handler: Dispatcher.DispatchHandler,
-    last: (AttemptOutcome & { readonly outcome: 'refused' | 'not_sent' }) | undefined,
-  ): void {
-    if (last?.outcome === 'refused') last.replay();
-    else if (last?.outcome === 'not_sent') handler.onResponseError?.(NO_CONTROLLER, last.error);
-    else throw new UpstreamBusyError(Math.min(...rest.map(({ standing }) => standing.waitMs())));
+  function giveUp(handler: Dispatcher.DispatchHandler, last: Refused | NotSent | undefined): void {
+    if (last?.outcome === 'not_sent') handler.onResponseError?.(NO_CONTROLLER, last.error);
+    else if (last?.outcome === 'refused' && !isLimit(last)) last.replay();
+    else throw new UpstreamBusyError(Math.min(...members.map(({ standing }) => standing.waitMs())));
+  }
+
+  function isLimit({ status, headers, body }: Refused): boolean {
+    const failure = client.readFailure(status, headers, body);
+    return status === 429 && failure.outcome === 'replace' && !failure.operatorMustAct;
+  }
+
+  function isUnreadable({ status, headers, body }: Refused): boolean {
+    const failure = client.readFailure(status, headers, body);
+    return status !== 429 && failure.outcome === 'replace' && !failure.operatorMustAct;
   }
 
   function judge(
@@ -131,6 +163,7 @@ export function createAccountPool(
         break;
       case 'refused': {
         options.onAnswer(name, outcome.status);
+        if (isUnreadable(outcome)) break;
         const failure = client.readFailure(outcome.status, outcome.headers, outcome.body);
         if (failure.outcome === 'replace') standing.failed(failure);
         else standing.answered(sentAt);
@@ -148,8 +181,8 @@ export function createAccountPool(
   }
 
   return {
-    openStream: (headers) => first.client.openStream(headers),
-    readFailure: (...response) => first.client.readFailure(...response),
+    openStream: (headers) => client.openStream(headers),
+    readFailure: (...response) => client.readFailure(...response),
     send,
     used(call, tokens) {
       const member = members.find(({ name }) => name === call.account);
@@ -161,11 +194,11 @@ export function createAccountPool(
   };
 }
 
-/** Whether the refusal is about the account (its credential, quota or bill), not the request. */
-function concernsAccount(
-  { client }: Member,
-  { status, headers, body }: AttemptOutcome & { readonly outcome: 'refused' },
-): boolean {
+/**
+ * Whether the refusal is not about the request: it is about the account (its credential, quota or
+ * bill), or cannot be read.
+ */
+function concernsAccount({ client }: Member, { status, headers, body }: Refused): boolean {
   return client.readFailure(status, headers, body).outcome === 'replace';
 }
 

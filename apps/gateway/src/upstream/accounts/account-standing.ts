@@ -20,6 +20,8 @@ export interface AccountStanding {
   answered(sentAt: number): void;
   failed(failure: UpstreamFailure): void;
   unreachable(): void;
+  /** Its refusal could not be read, and another account has served the same request. */
+  unreadable(): void;
 }
 
 const REFUSED_MS = 60_000;
@@ -32,17 +34,20 @@ export function createAccountStanding(now: () => number): AccountStanding {
   let until = 0;
   let leftOutAt = -Infinity;
 
+  /** Never shortens the time for which the account is left out: this may be an older answer. */
   function leaveOut(as: AccountState, ms: number): void {
-    state = as;
     leftOutAt = now();
-    until = leftOutAt + ms;
+    if (state !== 'refused' || leftOutAt >= until) state = as;
+    until = Math.max(until, leftOutAt + ms);
   }
 
   return {
     state: () => (state === 'cooling' && now() >= until ? 'available' : state),
     waitMs: () => (state === 'available' ? 0 : Math.max(0, until - now())),
     answered(sentAt) {
-      if (sentAt >= leftOutAt) state = 'available';
+      if (sentAt < leftOutAt) return;
+      state = 'available';
+      until = 0;
     },
     failed(failure) {
       if (failure.outcome === 'replace' && failure.operatorMustAct) {
@@ -54,6 +59,9 @@ export function createAccountStanding(now: () => number): AccountStanding {
     },
     unreachable() {
       leaveOut('cooling', UNREACHABLE_MS);
+    },
+    unreadable() {
+      leaveOut('cooling', DEFAULT_COOL_DOWN_MS);
     },
   };
 }
