@@ -85,7 +85,7 @@ function isUnchanged({ dir, types, report, committed, scratch }) {
     packageJsonFullPath: join(dir, 'package.json'),
   });
   const messageCallback = (message) => {
-    // The reports are compared below, with a readable difference.
+    // `checkReports` shows how the reports differ.
     message.handled = message.category !== 'Compiler' || message.logLevel === 'none';
   };
   return !Extractor.invoke(config, { localBuild: update, messageCallback }).apiReportChanged;

@@ -1,7 +1,7 @@
 /**
  * Bundles the platform-independent packages for a browser, from their tarballs. A bundle must not
- * need Node, and a bundle of one function must not contain the other functions. Each whole package
- * and each page must stay below its size limit.
+ * need Node, and a bundle of one function must be smaller than that of the main entry. Each
+ * entry and each page must stay within its size limit.
  */
 
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';

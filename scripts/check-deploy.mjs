@@ -117,8 +117,8 @@ async function checkInstall() {
 }
 
 /**
- * Loads each file twice: without filling in variables, to check the schema without secrets, and
- * with it, to see that missing secrets are refused.
+ * Loads each file twice: once without filling in variables, to check the schema without secrets,
+ * and once filling them in, to see that missing secrets are refused.
  */
 function checkCompose() {
   for (const file of ['compose.yaml', 'compose.replicas.yaml']) {

@@ -38,15 +38,17 @@ function unpinned(text) {
     .map((action) => `${action} is not pinned as owner/name@<commit> # v1.2.3`);
 }
 
-function excessiveRights({ permissions, jobs }) {
+function excessiveRights({ permissions, env, jobs }) {
   const problems = [];
   if (permissions === undefined || Object.keys(permissions).length > 0) {
     problems.push('the workflow as a whole must have `permissions: {}`');
   }
   for (const [name, job] of Object.entries(jobs)) {
     if (job.permissions === undefined) problems.push(`job ${name} states no permissions`);
-    const canWrite = Object.values(job.permissions ?? {}).includes('write');
-    if (!canWrite && !JSON.stringify(job).includes('secrets.')) continue;
+    const { permissions: own = {} } = job;
+    const canWrite =
+      typeof own === 'string' ? own !== 'read-all' : Object.values(own).includes('write');
+    if (!canWrite && !JSON.stringify([env, job]).includes('secrets.')) continue;
     const runs = job.steps.flatMap(({ run }) => (run === undefined ? [] : [run.trim()]));
     for (const command of runs) {
       const isHarmless = INSTALLS.some((form) => form.test(command)) || isLogin(command);

@@ -144,7 +144,7 @@ function publish(copy, { url, token }, release) {
 }
 
 /**
- * Prints the published versions. Checks that each names its repository, which npm needs for
+ * Prints a published version. Checks that its manifest names the repository, which npm needs for
  * provenance.
  */
 function report({ url }, name, version) {

@@ -86,8 +86,8 @@ function installPackage(name) {
 }
 
 /**
- * Starts a server with its files in a new folder. `crash` stops the server as a power failure
- * would.
+ * Starts a server with its files in a new folder. `crash` stops the server at once, without a clean
+ * shutdown.
  */
 export async function startPostgres(bin = findPostgres() ?? downloadPostgres()) {
   const owner = unprivilegedUser();
@@ -154,7 +154,7 @@ process.on('exit', () => {
   for (const dir of folders) rmSync(dir, { recursive: true, force: true });
 });
 
-/** Ends the child when this process ends for any reason. */
+/** Kills the child when this process exits, but not if a signal ends this process. */
 export function endsWithUs(child) {
   children.add(child);
   child.once('exit', () => children.delete(child));

@@ -1,8 +1,8 @@
 /**
  * Copies the gateway's version from its manifest into the other files that contain it: the
  * OpenAPI documents and the chart, whose `appVersion` is the default tag of the image. The last
- * step of `npm run release:version`. It needs no build, because that job of the release workflow
- * may write to the repository and therefore runs as little code as possible.
+ * step of `npm run release:version`. It needs no build, because the job of the release workflow
+ * that runs it may write to the repository, and therefore runs as little code as possible.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-# aider: both formats.
+# aider: the chat format and the native format.
 set -e
 export AIDER_ANALYTICS=false ANTHROPIC_API_BASE=$ANTHROPIC_BASE_URL
 aider="py/bin/aider --no-git --yes-always --no-check-update --no-show-model-warnings --no-pretty"
