@@ -435,7 +435,7 @@ describe('a key that may manage its account', () => {
       const { status, json } = await rotate(stronger.id);
       expect([status, json.error.param]).toEqual([403, 'key_id']);
       expect(json.error.message).toContain(`(${right})`);
-      expect((await ask(stronger.apiKey)).status).toBe(200);
+      expect((await dashboard(stronger.apiKey, 'balance')).status).toBe(200);
     }
     const equal = await newKey(accountId, own);
     expect((await rotate(equal.id)).status).toBe(200);
