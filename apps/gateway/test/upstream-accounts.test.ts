@@ -18,6 +18,7 @@ import { readUpstreams } from '../src/settings/upstreams-file.js';
 import { postMessages, startTestGateway, userMessage } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';
+import { connectTo, requestOf } from './support/raw-client.js';
 import { eventually } from './support/until.js';
 
 const NAMES = ['a', 'b'] as const;
@@ -235,17 +236,11 @@ it('a request that waits too long for its share gets a 529 and is never sent ups
 
 it('a client that leaves while its request waits for its share is counted with 499', async () => {
   const { gateway, key } = await start({ requests_per_minute: 1 });
-  const call = fetch(`${gateway.url}/v1/messages`, {
-    method: 'POST',
-    headers: {
-      'x-api-key': key.apiKey,
-      'anthropic-version': '2023-06-01',
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify(userMessage('Hello')),
-    signal: AbortSignal.timeout(200),
-  });
-  await expect(call).rejects.toThrow();
+  const { socket } = connectTo(gateway);
+  socket.write(requestOf(key.apiKey, userMessage('Hello')));
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  // A reset, because a client that only ends its side may still read its answer.
+  socket.resetAndDestroy();
   const requests = 'gateway_requests_total{endpoint="messages",status="499"}';
   await eventually(async () => {
     expect(await readMetric(gateway, requests)).toBe(1);
