@@ -147,7 +147,9 @@ describe('an entry that leaves no key active', () => {
     );
     expect(await printed('accounts', 'top-up', account.id, '3')).toContain('more than 0.5 USD');
     const atZero = await adjust('0.5');
-    expect(atZero).toContain('No key of this account can make requests now: it has no key, its balance is used up');
+    expect(atZero).toContain(
+      'No key of this account can make requests now: it has no key, its balance is used up',
+    );
     expect(atZero).not.toContain('below zero');
   });
 });
