@@ -12,7 +12,7 @@ export const OF_DAY: readonly UsageDimension[] = [
   'upstream',
 ];
 
-/** Finds the first day with totals after a given day. Bind that day, and the first hour after it. */
+/** Finds the first day with totals after a day. Bind that day, and the first hour after it. */
 export const NEXT_USAGE_DAY =
   'SELECT min(day) AS day FROM (SELECT min(day) AS day FROM usage_day WHERE day > ? UNION ALL ' +
   'SELECT min(hour) / 24 FROM usage_hour WHERE rolled_up = TRUE AND hour >= ?) days';
