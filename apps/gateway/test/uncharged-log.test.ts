@@ -1,4 +1,4 @@
-/** What a log tells about charges that the ledger lacks, without a ledger. */
+/** Reports of charges that a log has and the ledger lacks. The answers of the ledger are given. */
 
 import { rmSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

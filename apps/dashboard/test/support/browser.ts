@@ -134,8 +134,8 @@ export async function openPart(page: Page, part: string): Promise<void> {
 }
 
 /**
- * Waits until nothing is loading. The page draws a change of its address only after the browser has
- * told it of the change, so two frames pass before the first look.
+ * Waits until nothing is loading. The page draws a change of its address only after the event
+ * `hashchange`, so two frames pass before the first look.
  */
 export async function loaded(page: Page): Promise<void> {
   await page.evaluate(

@@ -9,7 +9,7 @@ import type { Dispatcher } from 'undici';
 import { RequestBody } from '../request-body.js';
 import { ClientGoneError, UpstreamBusyError } from '../client.js';
 import type { UpstreamClient } from '../client.js';
-import type { UpstreamCall } from '../upstream.js';
+import type { UpstreamCall, UpstreamFailure } from '../upstream.js';
 import { AccountAttempt } from './account-attempt.js';
 import type { AttemptOutcome } from './account-attempt.js';
 import { createAccountStanding } from './account-standing.js';
@@ -37,8 +37,18 @@ interface Member extends PooledAccount {
   readonly ceiling: FairCeiling;
 }
 
-type Refused = AttemptOutcome & { readonly outcome: 'refused' };
+/**
+ * Why an account refused a request. `account`: its credential, quota or bill. `unknown`: its answer
+ * cannot be read.
+ */
+type Cause = 'request' | 'account' | 'limit' | 'unknown';
+
+type Refused = AttemptOutcome & { readonly outcome: 'refused' } & {
+  readonly failure: UpstreamFailure;
+  readonly cause: Cause;
+};
 type NotSent = AttemptOutcome & { readonly outcome: 'not_sent' };
+type ReadOutcome = Exclude<AttemptOutcome, { readonly outcome: 'refused' }> | Refused;
 
 /** What earlier attempts with the same request have shown. */
 interface Earlier {
@@ -106,15 +116,18 @@ export function createAccountPool(
     call.account = member.name;
     const others = rest.filter((each) => each !== member);
     const sentAt = now();
-    const outcome = await new Promise<AttemptOutcome>((resolve) => {
-      member.client.send({ ...call, body }, new AccountAttempt(handler, resolve));
-    });
+    const outcome = read(
+      member,
+      await new Promise<AttemptOutcome>((resolve) => {
+        member.client.send({ ...call, body }, new AccountAttempt(handler, resolve));
+      }),
+    );
     judge(member, outcome, sentAt);
     if (usesNoTokens(outcome)) member.ceiling.correct(-expected);
     if (outcome.outcome === 'not_sent') {
       await attempt(others, call, handler, { last: outcome, suspects });
-    } else if (outcome.outcome === 'refused' && concernsAccount(member, outcome)) {
-      const suspected = isUnreadable(outcome) ? [...suspects, member] : suspects;
+    } else if (outcome.outcome === 'refused' && outcome.cause !== 'request') {
+      const suspected = outcome.cause === 'unknown' ? [...suspects, member] : suspects;
       await attempt(others, call, handler, { last: outcome, suspects: suspected });
     } else {
       call.body.drop();
@@ -137,38 +150,21 @@ export function createAccountPool(
    */
   function giveUp(handler: Dispatcher.DispatchHandler, last: Refused | NotSent | undefined): void {
     if (last?.outcome === 'not_sent') handler.onResponseError?.(NO_CONTROLLER, last.error);
-    else if (last?.outcome === 'refused' && !isLimit(last)) last.replay();
+    else if (last?.outcome === 'refused' && last.cause !== 'limit') last.replay();
     else throw new UpstreamBusyError(Math.min(...members.map(({ standing }) => standing.waitMs())));
   }
 
-  function isLimit({ status, headers, body }: Refused): boolean {
-    const failure = client.readFailure(status, headers, body);
-    return status === 429 && failure.outcome === 'replace' && !failure.operatorMustAct;
-  }
-
-  function isUnreadable({ status, headers, body }: Refused): boolean {
-    const failure = client.readFailure(status, headers, body);
-    return status !== 429 && failure.outcome === 'replace' && !failure.operatorMustAct;
-  }
-
-  function judge(
-    { name, standing, client }: Member,
-    outcome: AttemptOutcome,
-    sentAt: number,
-  ): void {
+  function judge({ name, standing }: Member, outcome: ReadOutcome, sentAt: number): void {
     switch (outcome.outcome) {
       case 'accepted':
         options.onAnswer(name, outcome.status);
         standing.answered(sentAt);
         break;
-      case 'refused': {
+      case 'refused':
         options.onAnswer(name, outcome.status);
-        if (isUnreadable(outcome)) break;
-        const failure = client.readFailure(outcome.status, outcome.headers, outcome.body);
-        if (failure.outcome === 'replace') standing.failed(failure);
-        else standing.answered(sentAt);
+        if (outcome.cause === 'request') standing.answered(sentAt);
+        else if (outcome.cause !== 'unknown') standing.failed(outcome.failure);
         break;
-      }
       case 'not_sent':
         options.onAnswer(name, 0);
         standing.unreachable();
@@ -194,12 +190,17 @@ export function createAccountPool(
   };
 }
 
-/**
- * Whether the refusal is not about the request: it is about the account (its credential, quota or
- * bill), or cannot be read.
- */
-function concernsAccount({ client }: Member, { status, headers, body }: Refused): boolean {
-  return client.readFailure(status, headers, body).outcome === 'replace';
+function read({ client }: Member, outcome: AttemptOutcome): ReadOutcome {
+  if (outcome.outcome !== 'refused') return outcome;
+  const { status, headers, body } = outcome;
+  const failure = client.readFailure(status, headers, body);
+  return { ...outcome, failure, cause: causeOf(status, failure) };
+}
+
+function causeOf(status: number, failure: UpstreamFailure): Cause {
+  if (failure.outcome !== 'replace') return 'request';
+  if (failure.operatorMustAct) return 'account';
+  return status === 429 ? 'limit' : 'unknown';
 }
 
 /**
