@@ -103,7 +103,7 @@ describe('two replicas behind a balancer that asks /readyz', () => {
       DRAIN_DELAY_S: '1',
     };
     const replicas = [await start(env), await start(env)];
-    const key = await callerOf(replicas[0]!)('createKey', { name: 'test', balance_usd: '100' });
+    const key = await callerOf(replicas[0]!)('createKey', { name: 'test', balance_usd: '1000000' });
     const balancer = await startBalancer(replicas.map(({ url }) => url));
     const clients = startClients(balancer.url, key.api_key ?? '', { staying: 8, coming: 8 });
 
