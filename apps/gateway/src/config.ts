@@ -234,7 +234,7 @@ export interface Config {
   readonly replicas: number;
   /** How many processes serve. With 1, a single process does everything. */
   readonly workers: number;
-  /** `undefined`: the accounts of `upstreamsPath` serve or, without it, the bundled simulator. */
+  /** Without it, requests go to the accounts in `upstreamsPath`, else to the bundled simulator. */
   readonly upstream: { readonly url: string; readonly apiKey: string } | undefined;
   /** A file with several accounts, in place of `upstream`. */
   readonly upstreamsPath: string | undefined;
@@ -310,7 +310,7 @@ export interface Config {
 
 /** Features for chat clients that go beyond the specification. */
 export interface ChatConfig {
-  /** With `native`, the upstream guarantees JSON schemas. */
+  /** With `native`, the upstream guarantees that answers follow the JSON schema of a request. */
   readonly jsonSchema: 'ignored' | 'native';
   /** The form in which answers return thinking. */
   readonly reasoning: 'none' | 'thinking_blocks' | 'reasoning_content';
@@ -501,10 +501,16 @@ function stripeProblems(v: z.output<typeof environment>): readonly string[] {
   return problems;
 }
 
-/** For some problems zod quotes the received value. A secret must not be printed in this way. */
-function problemOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type') return `must be a ${issue.expected}`;
-  return issue.message;
+const TYPES: Readonly<Record<string, string>> = {
+  int: 'an integer',
+  array: 'an array',
+  object: 'an object',
+};
+
+/** Zod's own text for a wrong type tells what zod has made of the value, such as `NaN`. */
+export function problemOf(issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_type') return issue.message;
+  return `must be ${TYPES[issue.expected] ?? `a ${issue.expected}`}`;
 }
 
 export class ConfigError extends Error {

@@ -128,6 +128,13 @@ describe('readConfig', () => {
     ]);
   });
 
+  it('says which type a number must have', () => {
+    expect(problemsOf({ PORT: 'x', REPLICAS: '1.5' })).toEqual([
+      'PORT: must be a number',
+      'REPLICAS: must be an integer',
+    ]);
+  });
+
   it('reports every problem at once and repeats no value', () => {
     const problems = problemsOf({ KEY_PEPPER: 'hunter2', ADMIN_TOKEN: 'letmein', PORT: 'x' });
     expect(problems).toHaveLength(3);

@@ -356,7 +356,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Erases the names, ids, metadata and notes of an account */
+        /** Erases the names, external ids, metadata and notes of an account */
         readonly post: operations["eraseAccount"];
         readonly delete?: never;
         readonly options?: never;

@@ -107,7 +107,7 @@ export function addAccounts(accounts: Command): void {
     accounts
       .command('update')
       .argument('<account_id>')
-      .description('change the name, id, metadata or low-balance threshold of an account'),
+      .description('change the name, external id, metadata or low-balance threshold of an account'),
   )
     .option('--name <name>', 'a name for people to read')
     .option('--external-id <id>', 'your own id for the account, or "none" to remove it')
@@ -136,7 +136,9 @@ export function addAccounts(accounts: Command): void {
     accounts
       .command('erase')
       .argument('<account_id>')
-      .description('erase names, ids, metadata and notes of an account; audits still pass'),
+      .description(
+        'erase names, external ids, metadata and notes of an account; audits still pass',
+      ),
   ).action((accountId: string, options: OutputOptions) =>
     run(options, (call) => call('eraseAccount', { account_id: accountId }), printErasure),
   );

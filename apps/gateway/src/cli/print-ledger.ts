@@ -7,11 +7,11 @@ type Entry = OperationOutput<'showEntry'>;
 type Charge = Extract<Entry, { readonly kind: 'charge' }>;
 type Booking = Exclude<Entry, Charge>;
 
-/** Ids of charges, top-ups and corrections fit, unless somebody chose a longer one. */
+/** The longest id of a charge, top-up or adjustment, unless somebody chose a longer one. */
 const ID_WIDTH = 49;
 
 /**
- * Each entry has several lines, because with its id a single one would be too long for a terminal.
+ * Each entry takes several lines, because one line with its id would be too long for a terminal.
  * Notes are wrapped; ids never are.
  */
 export function printLedger({

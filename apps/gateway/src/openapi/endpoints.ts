@@ -357,7 +357,7 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   updateAccount: 'Changes an account',
   adjustBalance: 'Corrects a balance by an entry, once per adjustment_id',
   transfer: 'Moves money to another account, once per transfer_id',
-  eraseAccount: 'Erases the names, ids, metadata and notes of an account',
+  eraseAccount: 'Erases the names, external ids, metadata and notes of an account',
   showStatement: 'The statement of a month',
   showBooks: 'The books of a month: credits, adjustments and charges of each account and in all',
   listLedger: 'Entries of the ledger, newest first',

@@ -269,8 +269,8 @@ async function reachingProvider(work: () => Promise<ReadAnswer>): Promise<ReadAn
         type: 'api_error',
         message:
           error.reason === 'unavailable'
-            ? 'the payment provider cannot be reached at the moment; nothing was charged twice'
-            : 'the payment provider did not accept the request; nothing was charged twice',
+            ? 'the payment provider cannot be reached at the moment; nothing was charged'
+            : 'the payment provider did not accept the request; nothing was charged',
         retryAfterSeconds: 5,
         fault: error.message,
       },

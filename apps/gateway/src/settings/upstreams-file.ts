@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { ConfigError } from '../config.js';
+import { ConfigError, problemOf } from '../config.js';
 import type { AccountTarget } from '../upstream/open-upstream.js';
 
 const DEFAULT_URL = 'https://api.anthropic.com';
@@ -39,8 +39,7 @@ export function readUpstreams(path: string): readonly AccountTarget[] {
     throw new ConfigError(
       parsed.error.issues.map((issue) => {
         const field = issue.path.join('.');
-        const what = issue.code === 'invalid_type' ? `must be a ${issue.expected}` : issue.message;
-        return `UPSTREAMS: ${field === '' ? '' : `${field}: `}${what}`;
+        return `UPSTREAMS: ${field === '' ? '' : `${field}: `}${problemOf(issue)}`;
       }),
     );
   }
