@@ -1,4 +1,4 @@
-/** A whole run: starts every contestant, measures every workload, prints and writes the results. */
+/** One run: starts the contestants, measures the workloads, prints and writes the results. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -120,8 +120,8 @@ function memoryOf(contestants) {
 }
 
 /**
- * Compares the charges with the responses: a gateway that does not charge must not be reported as
- * fast.
+ * Compares this gateway's charges with its responses: it must not be reported as fast if it loses
+ * charges.
  */
 async function compareCharges(contestants, say) {
   const charges = [];

@@ -1,6 +1,6 @@
 /**
- * LiteLLM's proxy with its default settings: one worker, a master key, no database. It runs only if
- * `--contestants` names it, because installing it takes minutes and 740 MB.
+ * LiteLLM's proxy with one worker, a master key and no database. It runs only if `--contestants`
+ * names it, because installing it takes minutes and 740 MB.
  */
 
 import { writeFileSync } from 'node:fs';

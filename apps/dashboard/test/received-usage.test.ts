@@ -64,7 +64,7 @@ describe('received usage', () => {
     expect(readReceived(text).problems).toHaveLength(1);
   });
 
-  it('of one request has its own request_id or else that of the request, never the id of its message', () => {
+  it('of one request has the id that it names as request_id, else the given one, never the id of its message', () => {
     const idOf = (item: object, requestId: string) =>
       readReceived(JSON.stringify(item), requestId).usages[0]?.givenId;
     for (const item of [NATIVE, CHAT, RESPONSES]) {

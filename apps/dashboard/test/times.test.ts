@@ -9,7 +9,7 @@ describe('the day after', () => {
     expect(dayAfter('9999-12-30')).toBe('9999-12-31');
   });
 
-  it('is the same text if that is not a day, or has no next day with a year of four digits', () => {
+  it('is the given text if that is not a day before 9999-12-31', () => {
     for (const text of ['foo', '', '2026-13-01', '20261-01-01', '9999-12-31']) {
       expect(dayAfter(text)).toBe(text);
     }
@@ -17,7 +17,7 @@ describe('the day after', () => {
 });
 
 describe('a typed time', () => {
-  it('is converted to UTC, unless it is not a time', () => {
+  it('is converted to UTC, or left as it is if it is not a time', () => {
     expect(isoOfLocal('2026-11-22T10:30')).toBe(new Date('2026-11-22T10:30').toISOString());
     expect(isoOfLocal('999999-01-01T00:00')).toBe('999999-01-01T00:00');
   });

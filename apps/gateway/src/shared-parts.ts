@@ -42,7 +42,7 @@ import { listUpstreamModels } from './upstream/list-models.js';
 export interface SharedParts {
   readonly store: BalanceStore;
   readonly prices: LivePrices;
-  /** Present when the embedded default is in use. */
+  /** Only with the embedded ledger. */
   readonly dataDir: DataDir | undefined;
   /** The settings that were read at the start. */
   readonly settings: Settings;
@@ -69,7 +69,7 @@ export interface AdminParts extends Pick<AdminServices, 'metrics' | 'activity' |
   readonly readMetrics: () => Promise<readonly WorkerMetrics[]>;
 }
 
-/** What takes longer only reads (audits) or can be repeated, so cutting it off loses nothing. */
+/** Longer admin requests only read (audits) or can be repeated, so ending them loses nothing. */
 const ADMIN_DRAIN_MS = 5_000;
 const SIMULATOR_KEY = 'simulator';
 

@@ -71,7 +71,7 @@ describe('a list as CSV', () => {
     );
   });
 
-  it('has columns for the names in metadata that its items have', async () => {
+  it('has one column for each name in the metadata of its items', async () => {
     await gateway.createKey({ name: 'labelled', metadata: { plan: 'pro' } });
     const [header, row] = (await printed('keys', 'list', '--name', 'labelled', '--csv')).split(
       '\r\n',
@@ -193,7 +193,7 @@ describe('a refusal', () => {
     });
   });
 
-  it('names the field if no option has its value', async () => {
+  it('names the field if its value was computed from an option', async () => {
     const { data } = await gateway.call('listKeys', { limit: 1 });
     const { err } = await cli('keys', 'link', data[0]!.id, '--days', '367');
     expect(err).toMatch(/^gateway: expires_in_seconds: /);

@@ -7,14 +7,14 @@ const nothing = new Set<PricedFeature>();
 const inspectStrictly = createNativeInspector({ allow: nothing, kind: 'message' });
 const inspect = (body: unknown, allow: PricedFeature[] = []) => {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  // One inspector for all bodies, as in the gateway, so that leftovers of one body would affect the
-  // next.
+  // One inspector for all bodies without `allow`, as in the gateway. If it kept anything of a body,
+  // tests of later ones would fail.
   const inspectBody =
     allow.length === 0
       ? inspectStrictly
       : createNativeInspector({ allow: new Set(allow), kind: 'message' });
   const inspection = inspectBody(bytes, Infinity);
-  // The members of a refusal are checked directly.
+  // The members of a refusal are put beside `outcome`, where the tests expect them.
   return inspection.outcome === 'refused'
     ? { outcome: 'refused', ...inspection.refusal }
     : inspection;
@@ -37,7 +37,7 @@ describe('createNativeInspector', () => {
     ['max_tokens of 0, which only warms the cache', { ...base, max_tokens: 0 }],
     ['an escaped member name', '{"m\\u006fdel":"m","max_tokens":1,"messages":[1]}'],
     ['temperature and top_p at both ends', { ...base, temperature: 0, top_p: 1 }],
-    ['images by URL and as data', withBlock(imageOf({ type: 'url', url: 'https://a.test/' }))],
+    ['an image by URL', withBlock(imageOf({ type: 'url', url: 'https://a.test/' }))],
     [
       'client tools that upstream defines',
       { ...base, tools: [{ type: 'bash_20250124', name: 'bash' }] },

@@ -9,8 +9,8 @@ const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
   addresses?.some(({ address }) => address === '::1'),
 );
 /**
- * On a machine without IPv6 these tests are skipped; `client-address.test.ts` tests how addresses
- * are counted.
+ * On a machine without IPv6 these tests are skipped; `client-address.test.ts` tests which addresses
+ * count as one client.
  */
 const describeWithIPv6 = hasIPv6 ? describe : describe.skip;
 

@@ -19,7 +19,7 @@ const BASE = BigInt(ALPHABET.length);
 
 /**
  * Whether a text has the form of a credential, checksum included. It does not say whether the
- * credential was ever issued. Its time does not grow with the length of the text.
+ * credential was ever issued. The check takes no longer for a longer text.
  */
 export function isWellFormedCredential(text: string): boolean {
   return (

@@ -405,7 +405,7 @@ describe('embedded: the file', () => {
 });
 
 describe('embedded: schema', () => {
-  it('is migrated only by processes that may do so; others say that a migration is missing', async () => {
+  it('migrates an empty file only if it may; otherwise it says that a migration is missing', async () => {
     const dataDir = newDirectory();
     const openAsCommand = () => open(dataDir, { migrate: false, access: 'guest' });
     await expect(openAsCommand()).rejects.toThrow(

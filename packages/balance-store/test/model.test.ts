@@ -162,7 +162,7 @@ const expireStep = () =>
     for (const account of model.accounts) expireCredits(model, account);
   });
 
-// Rolls up the current hour, too, so that all later charges come late.
+// Rolls up the current hour, too, so that later charges are in an hour that was rolled up before.
 const rollUpStep = () =>
   step('rollUp()', async (_model, { store }) => {
     await store.rollUpUsage({ before: new Date(FAR_MS) });
@@ -276,8 +276,8 @@ const isUsable = ({ state, isExpired }: ModelKey) => state === 'active' && !isEx
 
 const key = fc.integer({ min: 0, max: OWNERS.length - 1 });
 const account = fc.integer({ min: 0, max: 1 });
-// Few ids, so that replays and conflicts are frequent, and amounts that cross zero in both
-// directions.
+// Few ids, so that replays and conflicts are frequent. Amounts are of the size of the balances,
+// which therefore cross zero in both directions.
 const id = fc.integer({ min: 0, max: 9 });
 const units = fc.constantFrom(1n, TOKEN_PRICE, 2n * TOKEN_PRICE);
 const steps = fc.commands(

@@ -67,7 +67,7 @@ balanceStoreContract({
 });
 
 describe('PostgreSQL: many replicas', () => {
-  it('replicas that lock the same keys in opposite order do not deadlock, and charge duplicates once', async () => {
+  it('replicas that settle charges of the same keys in opposite order do not deadlock, and charge duplicates once', async () => {
     const connectionString = await server.createDatabase();
     const replicas = await Promise.all(
       Array.from({ length: 3 }, () => openPostgresStore({ connectionString, pepper: PEPPER })),
@@ -114,7 +114,7 @@ describe('PostgreSQL: many replicas', () => {
     await Promise.all(replicas.map((replica) => replica.close()));
   });
 
-  it('2,500 batches over two keys, locked in opposite order by two replicas, do not deadlock', async () => {
+  it('2,500 batches over two keys, which two replicas settle in opposite order, do not deadlock', async () => {
     const connectionString = await server.createDatabase();
     // The server itself counts the batches.
     await querySql(
@@ -136,7 +136,7 @@ describe('PostgreSQL: many replicas', () => {
     };
     const reversed = [...keys].reverse();
     const first = [settlePairs(a, keys), settlePairs(b, reversed)];
-    // Started later, so that these pairs form batches of their own in each replica's second lane.
+    // Started later, so that these pairs do not join the batches of the first ones.
     await new Promise(setImmediate);
     await Promise.all([...first, settlePairs(a, keys), settlePairs(b, reversed)]);
     expect(await a.audit()).toMatchObject({ isSound: true, entries: 5_200 });
@@ -151,7 +151,7 @@ describe('PostgreSQL: many replicas', () => {
     expect(counted?.['batches']).toBeGreaterThanOrEqual(2_500);
   });
 
-  it('300 top-ups that race the exhausting charge of another replica are all credited', async () => {
+  it('300 top-ups are all credited, each during a charge by another replica that exhausts the balance', async () => {
     const connectionString = await server.createDatabase();
     const open = () => openPostgresStore({ connectionString, pepper: PEPPER });
     const [a, b] = await Promise.all([open(), open()]);
@@ -241,7 +241,7 @@ describe('PostgreSQL: many replicas', () => {
     await Promise.all([a.close(), b.close()]);
   });
 
-  it('a suspension by another replica stops the next admission, and limits that it changes apply within a second', async () => {
+  it('a suspension by another replica applies to the next read, and limits changed by another replica apply within a second', async () => {
     const connectionString = await server.createDatabase();
     const open = () => openPostgresStore({ connectionString, pepper: PEPPER });
     const [a, b] = await Promise.all([open(), open()]);
@@ -373,7 +373,7 @@ describe('PostgreSQL: opening', () => {
     );
   });
 
-  it('is migrated only by processes that may do so; others say that a migration is missing', async () => {
+  it('migrates an empty database only if it may; otherwise it says that a migration is missing', async () => {
     const connectionString = await server.createDatabase();
     const openOnly = () => openPostgresStore({ connectionString, pepper: PEPPER, migrate: false });
     await expect(openOnly()).rejects.toThrow(SchemaTooOldError);

@@ -56,7 +56,7 @@ async function settleForEver(): Promise<never> {
   }
 }
 
-// Rolls up the current hour, too, so that all later charges come late.
+// Rolls up the current hour, too, so that later charges are in an hour that was rolled up before.
 async function rollUpForEver(): Promise<never> {
   for (;;) {
     await whenReachable(() => store.rollUpUsage({ before: new Date('2200-01-01') }));

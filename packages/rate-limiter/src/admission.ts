@@ -1,8 +1,8 @@
 /**
  * Admission: one concurrency lease and one burst permit, both or neither.
  *
- * This function over plain data is the specification of `Limiter.admit`. The memory backend is this
- * function and two maps; the Redis backend is the same function in Lua.
+ * This function over plain data is the specification of `Limiter.admit`. The memory backend calls
+ * it; the Redis backend is the same function in Lua.
  */
 
 import { takePermit } from './gcra.js';

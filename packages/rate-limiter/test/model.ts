@@ -87,8 +87,8 @@ function decideAdmissionOf(model: Model, subject: string, policy: Policy): Expec
   let own = model.ownPermits.get(subject) ?? NONE;
   if (model.isLost || own.isAhead) {
     own = { ...own, tatUs: boundTatUs(own.tatUs, nowUs, limits) };
-    // The bounded TAT is stored even if the request is then denied: after the limits were lowered,
-    // the old TAT may be too late.
+    // The bounded TAT (see `OwnPermits`) is stored even if the request is then denied: after the
+    // limits were lowered, the old TAT may be later than the lower limits allow.
     model.ownPermits.set(subject, own);
   }
   if (model.isLost) {
@@ -159,8 +159,8 @@ function release(pick: number): Command {
       real.leases[index]?.release();
       const lease = model.leases[index];
       model.leases[index] = undefined;
-      // In an outage the release does not reach the shared state. The shared state never had a
-      // lease that was granted in an outage.
+      // In an outage the release does not reach the shared state, and a lease with `isOwn` has not
+      // reached it yet.
       if (lease === undefined || lease.isOwn || model.isLost) return;
       addShared(model, lease.subject, -1);
     },

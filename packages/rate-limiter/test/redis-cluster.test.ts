@@ -20,7 +20,7 @@ afterAll(async () => {
 it('limits many subjects at once, on every node of a cluster', async () => {
   const limiter = createRedisLimiter({
     redis: cluster,
-    // Neither lease nor permit changes with time while the test runs.
+    // No lease expires while the test runs.
     leaseTtlMs: 3_600_000,
     heartbeatMs: 3_000_000,
     timeoutMs: 600_000,

@@ -51,7 +51,7 @@ export function leaveToPay(url: string, paymentId: string | undefined): void {
   location.assign(url);
 }
 
-/** Keeps the payment on the screen, but no longer in the tab: its end is shown only once. */
+/** The payment stays on the screen until the page is loaded again. */
 export function endPaying(): void {
   keep(STORED, undefined);
 }

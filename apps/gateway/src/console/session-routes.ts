@@ -121,7 +121,7 @@ function sessionOf(req: Request, { adminTokens, now }: SessionServices): Session
   return readSession(readCookie(req) ?? '', adminTokens, now());
 }
 
-/** Writes the cookie again, so that the session does not end while it is used. */
+/** Writes the cookie again, so that a session in use does not end early for lack of requests. */
 function renewed(session: Session, req: Request, res: Response, { now }: SessionServices): Session {
   const seenAt = now();
   if (seenAt - session.seenAt < RENEW_AFTER_MS) return session;

@@ -1,5 +1,5 @@
 /**
- * The steps that the endpoints for a key share if they do not call the upstream, such as those for
+ * The common steps of a key's endpoints that do not call the upstream, such as the endpoints for
  * the balance, usage, models, keys, links and top-ups.
  */
 

@@ -1,5 +1,5 @@
 -- The caps of a key, each with what the key has used since the cap's window began. Write-offs count
--- as used, so that the same loss cannot be caused twice.
+-- as used, so that a key cannot cause the same loss again and again.
 CREATE OR REPLACE FUNCTION "caps_of"("p_key" "api_key", "p_moment" TIMESTAMPTZ)
 RETURNS TABLE ("period" TEXT, "cap" NUMERIC, "used" NUMERIC)
 LANGUAGE sql STABLE AS $$

@@ -1,11 +1,12 @@
 -- How much of each charge must be written off, so that no guarded charge takes its account's
 -- balance below zero, exceeds a cap of its key, or takes money that is held for other requests.
 --
--- A charge is guarded if "p_guarded" says so or if its request has a hold. A guarded charge may
--- take its own live hold and the money that no other live hold covers. Returns one amount per
--- charge, in the order given: zero for charges that are not guarded, that are in the ledger
--- already, or that repeat an earlier charge of the batch. "over_cap" is the part that the balance
--- would have covered.
+-- A charge is guarded if "p_guarded" says so or if its request has a hold. As far as the balance
+-- covers it, a guarded charge may take the money that no other live hold covers, and at least its
+-- own live hold. Returns two amounts per charge, in the order given: "written_off", and "over_cap",
+-- the part of it that the balance would have covered but a cap did not allow. Both are zero for
+-- charges that are not guarded, that are in the ledger already, or that repeat an earlier charge of
+-- the batch.
 --
 -- Call it while the accounts' rows are locked and before the holds of the charges are deleted.
 CREATE OR REPLACE FUNCTION "write_offs"(
@@ -69,8 +70,9 @@ BEGIN
       -- balance covers it.
       by_balance := greatest(0,
         least(balance_left, greatest(charge.own_hold, balance_left - held_by_others)));
-      -- Write-offs of other requests use up a cap, but not the part that the own hold has set
-      -- aside. Without a cap this is NULL, which the outer "greatest" ignores.
+      -- What was written off for other requests counts against the cap, too, so less than the own
+      -- hold may be left of it. The charge may take its own hold all the same. Without a cap this
+      -- is NULL, which the outer "greatest" ignores.
       "written_off"[charge."ordinal"] := greatest(0, charge."amount" - by_balance,
         CASE WHEN by_cap IS NOT NULL THEN charge."amount"
           - greatest(charge.own_hold, by_cap - (key_held ->> charge."key_id")::NUMERIC) END);

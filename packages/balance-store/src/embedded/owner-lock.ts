@@ -65,8 +65,8 @@ export function takeOwnership(dataDir: string): OwnerLock {
 }
 
 /**
- * Reads the marks for a guest. Returns `undefined` also while there is an owner, because the owner
- * has checked that the files belong together.
+ * Reads the marks for a guest. Returns `undefined` if there are none, or while there is an owner:
+ * it has checked that the files belong together, so the guest need not.
  */
 export function readGenerationsAsGuest(dataDir: string): Generations | undefined {
   const file = lockFile(dataDir);

@@ -32,8 +32,8 @@ export function settlementHash(settlement: Settlement): string {
 }
 
 /**
- * Does not cover the operator and the note, so that another operator may replay the booking. In
- * hexadecimal.
+ * In hexadecimal. Callers leave out the operator and the note, so that another operator may replay
+ * the booking.
  */
 export function bookingHash(...contents: readonly (string | bigint | Date | null)[]): string {
   return hashOf(contents.map((part) => (typeof part === 'bigint' ? part.toString() : part)));

@@ -8,7 +8,7 @@ import type { CacheableRequest, CachePointHolder } from '../reading/cache-point.
 /**
  * Pass this function to `translateRequest` or `translateResponsesRequest` as the option `cache`. It
  * adds cache points to requests whose client set none, so that each request of a conversation reads
- * the part that it shares with the previous request from the cache. Writing to the cache costs
+ * from the cache what it shares with the previous request. Writing to the cache costs
  * extra, which is lost if no request follows.
  *
  * The points are after the tools and the system prompt, which conversations share, after the

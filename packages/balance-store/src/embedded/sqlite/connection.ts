@@ -1,6 +1,6 @@
 /**
- * One connection to the ledger's file. All its calls are synchronous, so writers run in a thread of
- * their own.
+ * One connection to the ledger's file. Each statement blocks the thread that runs it, so the writer
+ * has a thread of its own.
  */
 
 import type { DatabaseSync as Database, SQLInputValue, StatementSync } from 'node:sqlite';

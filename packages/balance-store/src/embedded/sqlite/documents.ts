@@ -92,7 +92,8 @@ export function listDocuments(
     kind,
     ...(accountId === undefined ? [] : [accountId]),
     ...(before === undefined ? [] : [before]),
-    // Amounts are stored as text, which SQL cannot compare. The due documents are selected below.
+    // Amounts are stored as text, which SQL does not compare as numbers. Therefore the due
+    // documents are selected below, among all (-1 means no limit).
     isDue ? -1 : limit,
   );
   return rows

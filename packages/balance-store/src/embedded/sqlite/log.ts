@@ -7,8 +7,8 @@ import type { Connection } from './connection.js';
 const LARGE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Whether guests have written so much that the log should be emptied now. The owner empties it by
- * itself only with its own commits, and an idle gateway makes none.
+ * Whether the log should be emptied now, because guests (see `open.ts`) have written much. SQLite
+ * itself empties it only when the owner commits, and an idle gateway does not commit.
  */
 export function isLogLarge(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > LARGE_BYTES;

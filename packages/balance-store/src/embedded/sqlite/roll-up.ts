@@ -74,7 +74,7 @@ function markRolledUp(connection: Connection, row: UsageFields): void {
     OPEN,
   );
   if (marked > 0) return;
-  // The row could not be marked, because a row with the same key was rolled up earlier. The later
+  // The row could not be marked, because there is such a row that was rolled up earlier. The later
   // charges, which are in this row, are added to that one.
   addToSum(connection, 'usage_hour', [...position, ROLLED_UP], figuresOf(row));
   connection.run(`DELETE FROM usage_hour WHERE ${IS_IT}`, ...position, OPEN);

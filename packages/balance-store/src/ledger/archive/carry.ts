@@ -1,6 +1,6 @@
 /**
- * The data that stay in the ledger for archived charges: their sums per run and key, and digests of
- * those sums.
+ * The data that stay in the ledger for archived charges: their sums per run (see `carry-row.ts`)
+ * and key, and digests of these sums and of the sums of usage per hour.
  */
 
 import { createHash } from 'node:crypto';

@@ -39,7 +39,7 @@ const FAILURES: Readonly<Record<string, NativeErrorType>> = {
   insufficient_system_resource: 'overloaded_error',
 };
 
-/** The error that a finish reason stands for; undefined if the message is complete. */
+/** The error that a finish reason stands for; undefined for all reasons but {@link FAILURES}. */
 export function finishError(finishReason: string | undefined): StreamError | undefined {
   if (finishReason === undefined || !Object.hasOwn(FAILURES, finishReason)) return undefined;
   return {

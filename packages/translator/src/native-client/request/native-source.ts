@@ -16,8 +16,8 @@ export interface NativeTranslation extends Translation {
 }
 
 /**
- * Refuses a body that is not a JSON object in UTF-8, repeats a member of the root, has more than
- * 1,000 there, or is nested too deeply.
+ * Refuses a body that is not a JSON object in UTF-8, whose root repeats a member or has more than
+ * 1,000 members, or that is nested too deeply.
  */
 export function readNative(
   body: string | Uint8Array,
@@ -55,7 +55,7 @@ function rawShape(bytes: Uint8Array, texts: Map<string, string>): JsonShape {
   return { member: (name) => (Object.hasOwn(shapes, name) ? shapes[name] : undefined) };
 }
 
-/** Spells a path like {@link Place.path}. None of these names needs quotes. */
+/** Spells a path like {@link Place.path}. The names in `rawShape` need no quotes. */
 function pathOf(path: readonly (string | number)[]): string {
   const [first, ...rest] = path;
   return rest.reduce<string>(
