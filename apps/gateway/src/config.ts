@@ -507,7 +507,7 @@ const TYPES: Readonly<Record<string, string>> = {
   object: 'an object',
 };
 
-/** Zod's own text for a wrong type tells what zod has made of the value, such as `NaN`. */
+/** Names the expected type. Zod's own text also names what it received, such as `NaN`. */
 export function problemOf(issue: z.core.$ZodIssue): string {
   if (issue.code !== 'invalid_type') return issue.message;
   return `must be ${TYPES[issue.expected] ?? `a ${issue.expected}`}`;

@@ -51,7 +51,7 @@ export function leaveToPay(url: string, paymentId: string | undefined): void {
   location.assign(url);
 }
 
-/** The payment stays on the screen until the page is loaded again. */
+/** Forgets the payment at the next load of the page. Until then it stays on the screen. */
 export function endPaying(): void {
   keep(STORED, undefined);
 }

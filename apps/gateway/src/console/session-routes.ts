@@ -121,7 +121,10 @@ function sessionOf(req: Request, { adminTokens, now }: SessionServices): Session
   return readSession(readCookie(req) ?? '', adminTokens, now());
 }
 
-/** Writes the cookie again, so that a session in use does not end early for lack of requests. */
+/**
+ * Writes the cookie again, so that a session in use does not end for being idle. It still ends
+ * `LIFETIME_MS` after its start.
+ */
 function renewed(session: Session, req: Request, res: Response, { now }: SessionServices): Session {
   const seenAt = now();
   if (seenAt - session.seenAt < RENEW_AFTER_MS) return session;

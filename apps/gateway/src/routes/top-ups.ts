@@ -269,8 +269,8 @@ async function reachingProvider(work: () => Promise<ReadAnswer>): Promise<ReadAn
         type: 'api_error',
         message:
           error.reason === 'unavailable'
-            ? 'the payment provider cannot be reached at the moment; nothing was charged'
-            : 'the payment provider did not accept the request; nothing was charged',
+            ? 'the payment provider cannot be reached at the moment; this request charged nothing'
+            : 'the payment provider did not accept the request; this request charged nothing',
         retryAfterSeconds: 5,
         fault: error.message,
       },
