@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import { request } from 'undici';
 import { freePort } from '../scripts/servers.mjs';
+import { NODE_FLAGS } from '../scripts/run-gateway.mjs';
 import { node, root } from '../scripts/setup.mjs';
 import { openBatchCounter } from './batches.mjs';
 import { startServer } from './server.mjs';
@@ -68,7 +69,7 @@ export async function startGateway({ name, upstreamUrl, scratch, nodeFlags, env 
   const server = await startServer({
     name,
     command: node,
-    args: [...nodeFlags, MAIN, 'serve'],
+    args: [...NODE_FLAGS, ...nodeFlags, MAIN, 'serve'],
     env: {
       HOST: '127.0.0.1',
       PORT: String(port),

@@ -13,8 +13,11 @@ import { measureSettling } from './settling.mjs';
 import { warmUpAll } from './warm-up.mjs';
 
 const RESULTS = new URL('results/', import.meta.url);
-/** Time after the start until the memory counts as idle. */
-const IDLE_MS = 1_500;
+/**
+ * Time after the start until the memory counts as idle. The embedded ledger ends its reading thread
+ * after 10 s without use.
+ */
+const IDLE_MS = 15_000;
 
 /** @returns the exit code: 1 if this gateway sent or charged anything wrongly. */
 export async function runWorks(session, options) {
@@ -38,8 +41,16 @@ export async function runWorks(session, options) {
       durationMs,
       say,
     });
-    const { name, title, phase } = work;
-    measured.push({ name, title, phase, rounds, leftOut, rows: figuresOf(work, samples) });
+    const { name, title, phase, eventsPerSecond } = work;
+    measured.push({
+      name,
+      title,
+      phase,
+      eventsPerSecond,
+      rounds,
+      leftOut,
+      rows: figuresOf(work, samples),
+    });
     for (const { contestant, reason } of leftOut) say(`${contestant} is left out: ${reason}`);
     printWork(measured.at(-1), titles(contestants));
   }
