@@ -18,7 +18,7 @@ export const chatEventBudget = { work: 'chat-stream-300', events: 300, usPerEven
  */
 export const latencyBudget = { work: 'native-json-1k-steady', addedP50Ms: 2 };
 /** How much later than through the bare proxy a stream's first byte may arrive. */
-export const firstByteBudget = { work: 'native-stream-steady', aboveBareMs: 1 };
+export const firstByteBudget = { work: 'native-stream-steady-paced', aboveBareMs: 1 };
 /** Charges per second to one key, without a gateway in front. */
 export const settlingBudgets = {
   'gateway-servers': { store: 'PostgreSQL', perSecond: 10_000 },

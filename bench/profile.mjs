@@ -34,7 +34,7 @@ export async function profile(session, { contestant, work }) {
       session,
       contestant: running,
       work,
-      pace: 'full',
+      pace: work.phase === 'steady' && work.eventsPerSecond !== undefined ? 'paced' : 'full',
       act: (load) =>
         work.phase === 'steady'
           ? load.ask('steady', { perSecond: work.perSecond, durationMs, seed: 1 })

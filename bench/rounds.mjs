@@ -65,13 +65,13 @@ function busySample({ session, work, durationMs }) {
 const STEADY_DURATIONS = 4;
 
 function steadySample({ session, work, durationMs }) {
-  const { perSecond } = work;
+  const { perSecond, eventsPerSecond } = work;
   return (contestant, round) =>
     measure({
       session,
       contestant,
       work,
-      pace: 'full',
+      pace: eventsPerSecond === undefined ? 'full' : 'paced',
       act: (load) =>
         load.ask('steady', { perSecond, durationMs: STEADY_DURATIONS * durationMs, seed: round }),
     });

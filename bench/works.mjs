@@ -8,7 +8,9 @@
  * check more at once; fewer with large prompts, or where the title says so. The workload `minute`
  * is long enough to include the tasks that the ledger does once a minute. `steady` workloads send
  * `perSecond` requests at random moments, the same rate for all contestants, and measure CPU time
- * and latency. `paced` workloads start `streams` streams within half a second; each sends
+ * and latency. With `eventsPerSecond` the upstream sends each stream at that pace, as a model does;
+ * otherwise it sends the whole stream at once, so that its first byte waits for the charge like its
+ * last. `paced` workloads start `streams` streams within half a second; each sends
  * `eventsPerSecond`. `open` workloads hold `streams` streams open in new processes, and measure
  * memory.
  */
@@ -22,6 +24,8 @@ const SMALL_EVERY = 5;
  * small pieces.
  */
 const PIECE_BYTES = 512;
+/** About the pace of a model. */
+const EVENTS_PER_SECOND = 50;
 /** Longer than a minute, because sealing and statistics run once a minute. */
 const MINUTE_WORK_MS = 75_000;
 /** A new process must accept this many streams a second without delay, also with PostgreSQL. */
@@ -53,9 +57,28 @@ export const works = [
     connections: 1,
   }),
   steady('native-json-1k-steady', 'native JSON, 1 KB, 50 a second', json(NATIVE, 1_000), 50),
-  steady('native-stream-steady', 'native stream, 30 events, 50 a second', stream(NATIVE, 30), 50),
+  steady(
+    'native-stream-steady',
+    'native stream, 30 events sent at once, 50 a second',
+    stream(NATIVE, 30),
+    50,
+  ),
+  {
+    ...steady(
+      'native-stream-steady-paced',
+      'native stream, 30 events at 50/s, 50 a second',
+      stream(NATIVE, 30),
+      50,
+    ),
+    eventsPerSecond: EVENTS_PER_SECOND,
+  },
   steady('native-json-1k-400', 'native JSON, 1 KB, 400 a second', json(NATIVE, 1_000), 400),
-  steady('native-stream-200', 'native stream, 30 events, 200 a second', stream(NATIVE, 30), 200),
+  steady(
+    'native-stream-200',
+    'native stream, 30 events sent at once, 200 a second',
+    stream(NATIVE, 30),
+    200,
+  ),
   {
     ...busy('minute', 'native JSON, 1 KB, for 75 seconds', [json(NATIVE, 1_000)]),
     durationMs: MINUTE_WORK_MS,
@@ -99,7 +122,14 @@ function steady(name, title, request, perSecond) {
 }
 
 function paced(name, title, request) {
-  return { name, title, phase: 'paced', requests: [request], streams: 100, eventsPerSecond: 50 };
+  return {
+    name,
+    title,
+    phase: 'paced',
+    requests: [request],
+    streams: 100,
+    eventsPerSecond: EVENTS_PER_SECOND,
+  };
 }
 
 /**
