@@ -30,7 +30,8 @@ const LONG_PAUSE_MS = 20_000;
  * @param {number} options.databaseOutages - outages of PostgreSQL of one minute each
  * @param {number} options.longPauses - pauses of a replica that are longer than its leases
  * @param {number} options.redisFaults - kills of Redis, which then starts empty
- * @param {number} [options.upstreamAccounts] - accounts between which requests move, if any
+ * @param {number} [options.upstreamAccounts] - upstream accounts. If one refuses a request, the gateway
+ * may send it to another. 0: one upstream without `UPSTREAMS`
  * @param {number} options.replicaCount
  * @param {number} options.parallel
  */
@@ -132,7 +133,8 @@ export async function tortureHttp(options, random, say) {
     const replica = random.pick(replicas);
     if (!replica.isRunning()) return;
     if (signal === 'SIGTERM') {
-      // A process that is not ready yet has no streams to finish and ends at once.
+      // A process that is not ready yet has no streams to finish and would end at once, which tests
+      // nothing.
       await replica.untilReady();
       done.terms += 1;
       if ((await replica.restart(signal)) !== 0) done.badExits += 1;

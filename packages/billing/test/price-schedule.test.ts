@@ -98,12 +98,12 @@ it.each<[string, unknown, string]>([
     'models[0].price_changes[1].effective_from: must be later than that of the change before',
   ],
   [
-    'a rate that is not exact',
+    'a rate with too many decimals',
     [{ effective_from: NOON, rate_in: '0.0000001', rate_out: '1' }],
     'models[0].price_changes[0].rate_in: has 7 decimals',
   ],
   [
-    'a factor that is not exact',
+    'a factor whose price per token is not exact',
     [{ effective_from: NOON, rate_in: '0.000001', rate_out: '1', cache_read: '0.000001' }],
     'models[0].price_changes[0].cache_read: multiplied by the input rate',
   ],

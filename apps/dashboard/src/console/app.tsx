@@ -56,7 +56,7 @@ export function App() {
         </div>
       </header>
       <main id="main" class="wrap" tabIndex={-1}>
-        {failure !== undefined && <FailureNote failure={failure} what="the end of your session" />}
+        {failure !== undefined && <FailureNote failure={failure} what="signing you out" />}
         {state.name === 'unknown' && <Restoring />}
         {state.name === 'signed out' && <SignIn message={state.message} />}
         {state.name === 'signed in' && <SignedIn />}

@@ -6,8 +6,9 @@
 -- cap_period, cap, cap_used: the cap that leaves the least to spend; null if the key has none;
 -- held_by_key: the sum of the key's live holds.
 --
--- It gives up a lock before its caller gives up the call (5 seconds): a hold that was placed after
--- its release would be kept until it expires.
+-- It stops waiting for a lock (after 4 seconds) before its caller stops waiting for the answer (5
+-- seconds). Otherwise the caller could release a hold that is placed only afterwards, and that hold
+-- would remain until it expires.
 CREATE OR REPLACE FUNCTION "place_holds"(
   "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_lifetime" INTERVAL
 ) RETURNS TABLE (

@@ -12,8 +12,8 @@
 -- would take as long as settling a single charge, and a plan made while the tables are small must not
 -- scan the ledger once it is large.
 --
--- It gives up a lock before its caller gives up the call (10 seconds): a call without a caller would
--- keep its connection, and settle late.
+-- It stops waiting for a lock (after 8 seconds) before its caller stops waiting for the answer (10
+-- seconds). Otherwise a call for which nobody waits would keep its connection, and settle late.
 CREATE OR REPLACE FUNCTION "settle_batch"(
   "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_hashes" BYTEA[], "p_models" TEXT[],
   "p_input_tokens" INTEGER[], "p_output_tokens" INTEGER[], "p_cache_read_tokens" INTEGER[],

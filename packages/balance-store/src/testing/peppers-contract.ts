@@ -53,7 +53,7 @@ export function peppersContract({ runner, subject }: ContractPart): void {
       assert.equal(await idOf(subject().store, credential), undefined);
     });
 
-    it('and the previous one find every key in all processes, whichever of the two is the current one in each', async () => {
+    it('works beside the previous one: every process finds every key, whichever of the two is its current pepper', async () => {
       const { pepper: old } = subject();
       const pepper = newPepper();
       const created = await Promise.all(Array.from({ length: 30 }, newKey));

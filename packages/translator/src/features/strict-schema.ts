@@ -4,11 +4,12 @@
  *
  * The upstream guarantees types, members, enumerations, unions, definitions and some formats and
  * patterns, and refuses other keywords. A constraint that it refuses goes into the description,
- * where the model reads it; beside `enum` or `$ref` it is left out. Every object is closed: it
- * allows no other members. A schema whose meaning cannot be kept is not accepted: members of any
- * name, tuples, definitions that contain themselves, and schemas that allow any value. Neither is a
- * schema that takes too much work: a few definitions can refer to each other so that the result
- * doubles with each of them.
+ * where the model reads it; beside `enum`, or beside a `$ref` that is sent as such, it is left out.
+ * Every object is closed: it allows no other members. A schema whose meaning cannot be kept is not
+ * accepted: members of any name, tuples, definitions that contain themselves, and schemas that
+ * allow any value. Neither is a schema that takes too much work: if each of a few definitions
+ * refers to the next one twice within `allOf`, where references are replaced, the result doubles
+ * with each of them.
  * https://platform.claude.com/docs/en/build-with-claude/structured-outputs
  */
 
@@ -38,12 +39,18 @@ const HANDLED =
 const FORMATS = /^(date-time|time|date|duration|email|hostname|uri|ipv4|ipv6|uuid)$/;
 /** Look-around, named groups, back-references and word boundaries are refused. */
 const REFUSED_IN_PATTERN = /\(\?[^:]|\\[1-9bBk]/;
-/** Keywords that can stand beside a union or a reference. A value must satisfy both. */
+/**
+ * Keywords that are joined with a union or a reference beside them, because a value must satisfy
+ * both.
+ */
 const SHAPE =
   /^(properties|required|additionalProperties|unevaluatedProperties|items|anyOf|oneOf)$/;
-/** The most schemas within each other, after references in `allOf` were replaced. */
+/**
+ * How deep schemas may be nested, after references in `allOf` were replaced. Any other definition
+ * counts as nested in the schema that first refers to it.
+ */
 const MAX_DEPTH = 200;
-/** What each schema counts, in characters of JSON text. */
+/** What each schema takes from the {@link WorkLimit}, whatever its length. */
 const SCHEMA_WORK = 200;
 
 export type SchemaReading =
@@ -64,7 +71,10 @@ export interface WorkLimit {
   left: number;
 }
 
-/** Does not throw on any schema of at most 200 levels, and does not change it. */
+/**
+ * Leaves `root` as it is. Throws nothing if `root` has at most 200 levels; the readers of requests
+ * refuse deeper bodies before.
+ */
 export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading {
   const definitions = new Map<string, JsonObject>();
   /** The name under which each definition is sent. */
@@ -113,7 +123,8 @@ export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading 
       if (listOf(values).length === 0 || listOf(values).some((each) => isObject(each))) {
         throw new UnacceptableSchema(path, 'has an empty enum, or objects in it');
       }
-      // The upstream refuses values that do not have the one declared type.
+      // The upstream refuses values of another type than the declared one, and all values beside
+      // several types.
       delete result['type'];
       return result;
     }
@@ -173,8 +184,9 @@ export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading 
   }
 
   /**
-   * Joins the parts of `allOf`, with the definitions that they refer to, to one schema. It also
-   * joins a reference and the constraints beside it.
+   * Joins the parts of `allOf`, with the definitions that they refer to, to one schema. A reference
+   * with `allOf` or a keyword of {@link SHAPE} beside it is joined with all its siblings in the
+   * same way. What stands beside any other reference is left out.
    */
   function joined(schema: JsonObject, path: string): JsonObject {
     spend(SCHEMA_WORK, path);
@@ -295,7 +307,7 @@ function impliedType(schema: JsonObject): string | undefined {
   return schema['items'] === undefined ? undefined : 'array';
 }
 
-/** Whether the upstream takes a keyword with some of its values, and takes this value. */
+/** Whether the upstream takes only some values of this keyword, and this value is one of them. */
 function isGuaranteed(name: string, value: unknown): boolean {
   switch (name) {
     case 'format':

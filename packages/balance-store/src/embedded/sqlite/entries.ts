@@ -90,8 +90,8 @@ export function listEntries(
   if (before !== undefined && 'seq' in before) conditions.push(['seq < ?', before.seq]);
   if (before !== undefined && 'id' in before) {
     const time = before.createdAt.getTime();
-    // Together: an earlier time, or the same time and a smaller id. An index can serve the first
-    // condition.
+    // Together these two conditions mean: an earlier time, or the same time and a smaller id. They
+    // are written so that the index on `created_at` can serve the first of them.
     conditions.push(['created_at <= ?', time]);
     conditions.push(['(created_at < ? OR id < ?)', time, before.id]);
   }
