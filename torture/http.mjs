@@ -30,8 +30,8 @@ const LONG_PAUSE_MS = 20_000;
  * @param {number} options.databaseOutages - outages of PostgreSQL of one minute each
  * @param {number} options.longPauses - pauses of a replica that are longer than its leases
  * @param {number} options.redisFaults - kills of Redis, which then starts empty
- * @param {number} [options.upstreamAccounts] - upstream accounts. If one refuses a request, the gateway
- * may send it to another. 0: one upstream without `UPSTREAMS`
+ * @param {number} [options.upstreamAccounts] - upstream accounts. If one refuses a request, the
+ * gateway may send it to another. 0: one upstream without `UPSTREAMS`
  * @param {number} options.replicaCount
  * @param {number} options.parallel
  */
