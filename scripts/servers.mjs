@@ -74,14 +74,22 @@ function installPackage(name) {
     (isRoot || succeeds('sudo', ['-n', 'true']));
   if (!mayInstall) return false;
   step(`Installing ${name} with apt-get for the tests (TEST_INSTALL=never forbids it)`);
-  const prefix = isRoot ? [] : ['sudo', '-n'];
-  const apt = (...args) => {
-    const noninteractive = ['env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', ...args];
-    const [command = '', ...rest] = [...prefix, ...noninteractive];
-    execFileSync(command, rest, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const asRoot = (command, ...args) => {
+    const [program = '', ...rest] = [
+      ...(isRoot ? [] : ['sudo', '-n']),
+      'env',
+      'DEBIAN_FRONTEND=noninteractive',
+      command,
+      ...args,
+    ];
+    execFileSync(program, rest, { stdio: ['ignore', 'ignore', 'inherit'] });
   };
-  apt('update', '-qq');
-  apt('install', '-y', '-qq', '--no-install-recommends', name);
+  const apt = (...args) =>
+    asRoot('apt-get', '-qq', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3', ...args);
+  // Until an installation that was cut off is finished, apt-get refuses to install anything.
+  asRoot('dpkg', '--configure', '-a');
+  apt('update');
+  apt('install', '-y', '--no-install-recommends', name);
   return true;
 }
 
