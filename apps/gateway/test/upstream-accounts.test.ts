@@ -166,7 +166,7 @@ describe.each(['plain', 'streamed'])('%s: an account that', (form) => {
 
 it.each([
   'messages: odd',
-  // The client chose the member's name.
+  // Before the colon is the name of an unknown member, which the client chose.
   'credit balance is too low: Extra inputs are not permitted',
   'Your credit balance is too low: Extra inputs are not permitted',
 ])(
@@ -186,7 +186,7 @@ it.each([
 describe.each([400, 401, 403])('a %i that the API did not write', (status) => {
   const page = { status, body: '<html>', headers: { 'content-type': 'text/html' } };
 
-  it('moves the request, and its account is left out because another one serves it', async () => {
+  it('moves the request to the other account, and if that one serves it, the first account is not used for a while', async () => {
     const setup = await start();
     const { gateway, simulators, key, home, other } = setup;
     simulators[home].script(page);
@@ -260,6 +260,17 @@ it('after a reload, the metrics have no state of an account that it removed', as
   await gateway.running.reload();
   expect(await stateOf(setup, home, 'available')).toBe(-1);
   expect(await stateOf(setup, other, 'available')).toBe(1);
+});
+
+it('the counters of an account start at 0, so that an alert notices their first increase', async () => {
+  const { gateway, other } = await start();
+  for (const series of [
+    `responses_total{account="${other}",status="529"}`,
+    `tokens_total{account="${other}",class="cache_read"}`,
+    `charged_usd_total{account="${other}"}`,
+  ]) {
+    expect(await readMetric(gateway, `gateway_upstream_account_${series}`)).toBe(0);
+  }
 });
 
 it('usage is counted for the account that answered, in the metrics and in the ledger', async () => {

@@ -4,6 +4,7 @@ import { Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { AccountState } from '../upstream/accounts/account-standing.js';
 import type { Charge } from '../relay/settle-charge.js';
+import { TOKEN_CLASSES, UPSTREAM_STATUSES } from './metrics.js';
 import { approximateUsd } from './registry.js';
 
 export interface AccountMetrics {
@@ -44,6 +45,13 @@ export function createAccountMetrics(registry: Registry): AccountMetrics {
     labelNames: ['account'],
     registers: [registry],
   });
+  /** So that an alert on an increase also reacts to the first event. */
+  function startAtZero(account: string): void {
+    for (const status of UPSTREAM_STATUSES) responses.inc({ account, status }, 0);
+    for (const each of TOKEN_CLASSES) tokens.inc({ account, class: each }, 0);
+    charged.inc({ account }, 0);
+  }
+
   return {
     onAnswer(account, status) {
       responses.inc({ account, status: status === 0 ? 'none' : status });
@@ -51,6 +59,7 @@ export function createAccountMetrics(registry: Registry): AccountMetrics {
     onState(account, now) {
       const before = states.get(account);
       if (before === now) return before;
+      if (before === undefined) startAtZero(account);
       states.set(account, now);
       for (const each of STATES) state.set({ account, state: each }, Number(each === now));
       return before;

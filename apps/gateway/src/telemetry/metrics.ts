@@ -39,9 +39,12 @@ const STATUSES = [
   ...[200, 400, 401, 402, 403, 404, 409, 413, 415, 429, 499],
   ...[500, 502, 503, 504, 529],
 ];
-const UPSTREAM_STATUSES = [200, 400, 401, 403, 404, 413, 429, 500, 502, 503, 504, 529];
+export const UPSTREAM_STATUSES = [
+  ...['200', '400', '401', '403', '404', '413', '429', '500', '502', '503', '504', '529'],
+  'none',
+];
 const REMARKS = ['cache_creation', 'thinking_tokens', 'iterations'];
-const TOKEN_CLASSES = ['input', 'output', 'cache_read', 'cache_creation'];
+export const TOKEN_CLASSES = ['input', 'output', 'cache_read', 'cache_creation'];
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 export function createMetrics(registry: Registry, figures: RequestFigures): Metrics {
@@ -125,8 +128,8 @@ function countUpstream(
 ): (endpoint: string, report: ExchangeReport, trace: TraceIds | undefined) => void {
   const responses = counter(registry, {
     name: 'gateway_upstream_responses_total',
-    help: 'Responses of the upstream by status; none: the connection failed before a response came',
-    labels: { status: [...UPSTREAM_STATUSES.map(String), 'none'] },
+    help: 'Responses of the upstream by status; none: no response came, or the request was not sent',
+    labels: { status: UPSTREAM_STATUSES },
   });
   const observeFirstByte = histogram(registry, {
     name: 'gateway_upstream_first_byte_seconds',
@@ -171,7 +174,7 @@ function countCharges(
   });
   const partsSetAside = counter(registry, {
     name: 'gateway_usage_parts_set_aside_total',
-    help: 'Parts of a usage object that have no known price: not charged, kept in the quarantine',
+    help: 'Parts of a usage object that were not charged, but set aside for the operator; most have no known price',
     labels: {},
   });
   const remarks = counter(registry, {
