@@ -100,7 +100,10 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
   const pagesMade = () => stripe.requests.get('POST /v1/checkout/sessions') ?? 0;
   const ask = async (apiKey: string) =>
     (await postMessages(gateway, apiKey, userMessage('Hello'))).status;
-  const shownBalance = async (page: Page) => (await valuesOf(page, '#balance data'))[0] ?? '';
+  const shownBalance = async (page: Page) => {
+    await page.locator('#balance data').first().waitFor();
+    return (await valuesOf(page, '#balance data'))[0];
+  };
 
   /** Starts a payment by the "Top up" button, which leads to the provider's page. */
   async function leave(page: Page, amount: string, keep: 'keep the key' | 'forget the key') {
@@ -126,7 +129,9 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await page.getByLabel('Amount, USD').fill('4.99');
     await page.getByRole('button', { name: 'Continue' }).click();
     await eventually(async () => {
-      expect(await page.getByRole('alert').innerText()).toContain('whole cents from 5 to 500');
+      expect(await page.getByRole('alert').innerText()).toContain(
+        'from 5 to 500 USD, in whole cents',
+      );
     });
     await page.getByRole('button', { name: 'Cancel' }).click();
     const made = pagesMade();

@@ -30,7 +30,7 @@ type OperationAt<Paths, Way extends Method, Path extends keyof Paths> =
     ? Found
     : never;
 
-/** Members without a value are not sent, so each optional one may also be given as `undefined`. */
+/** Optional members may also be given as `undefined`: those of a query or a body are not sent. */
 type Fields<Shape> = {
   readonly [Name in keyof Shape]: object extends Pick<Shape, Name>
     ? Shape[Name] | undefined
@@ -41,8 +41,8 @@ type Fields<Shape> = {
 type Part<Name extends string, Shape> = [Shape] extends [undefined]
   ? { readonly [Each in Name]?: undefined }
   : undefined extends Shape
-    ? { readonly [Each in Name]?: Fields<NonNullable<Shape>> | undefined }
-    : { readonly [Each in Name]: Fields<Shape> };
+    ? { readonly [Each in Name]?: Shape }
+    : { readonly [Each in Name]: Shape };
 
 type BodyOf<Of extends Operation> = Of['requestBody'] extends infer Body
   ? Body extends { readonly content: { readonly 'application/json': infer Json } }
@@ -51,9 +51,9 @@ type BodyOf<Of extends Operation> = Of['requestBody'] extends infer Body
   : undefined;
 
 type Given<Of extends Operation> = Part<'path', Of['parameters']['path']> &
-  Part<'query', Of['parameters']['query']> &
+  Part<'query', Fields<Of['parameters']['query']>> &
   Part<'headers', Of['parameters']['header']> &
-  Part<'body', BodyOf<Of>> & { readonly signal?: AbortSignal | undefined };
+  Part<'body', Fields<BodyOf<Of>>> & { readonly signal?: AbortSignal | undefined };
 
 /**
  * Refuses unknown members also in objects that are put together from others. TypeScript itself
