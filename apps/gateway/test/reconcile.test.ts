@@ -457,7 +457,10 @@ describe.each([
 
   it.each([
     [{ amount: '1e3' }, /cost report, page 1: data\.0\.results\.0\.amount: must be a decimal/],
-    [{ amount: '0.0000000000001' }, /amount: must have at most 12 decimals of a cent/],
+    [
+      { amount: '0.0000000000001' },
+      /amount: must be a decimal amount of cents with at most 12 decimals/,
+    ],
     [{ amount: 5 }, /results\.0\.amount: /],
     [{ currency: 'EUR' }, /results\.0\.currency: /],
     [{ model: null }, /results\.0\.model: is missing for tokens/],

@@ -239,7 +239,8 @@ function problemOf(texts: Texts, limits: Payments['limits']): string | undefined
   const least = parseUsd(readTypedUsd(texts.amount_usd) ?? '0');
   return amountProblem(texts.max_per_month_usd, undefined) !== undefined ||
     parseUsd(most ?? '0') < least
-    ? (commaProblem(texts.max_per_month_usd) ?? 'Per month: whole cents, and at least the amount.')
+    ? (commaProblem(texts.max_per_month_usd) ??
+        'Per month: in whole cents, and at least the amount.')
     : undefined;
 }
 

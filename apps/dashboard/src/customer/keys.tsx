@@ -22,7 +22,8 @@ const requests: KeyRequests = {
       headers: { 'Idempotency-Key': actionId },
       body: { grace_seconds: graceSeconds },
     });
-    // With its old credential, the page would be signed out before anyone could copy the new one.
+    // Without grace hours the old credential stops working at once. A page that still used it would
+    // be signed out before anyone could copy the new one.
     if (rotated.ok && rotated.value.api_key !== null && isOwnHint(hint)) {
       replaceKey(rotated.value.api_key);
     }

@@ -145,9 +145,9 @@ export function amountProblem(text: string, limits: Payments['limits']): string 
   if (isValid) return undefined;
   const range =
     limits === undefined
-      ? 'above 0, such as 25 or 12.50'
-      : `from ${limits.minUsd} to ${limits.maxUsd}`;
-  return commaProblem(text) ?? `Amount: whole cents ${range}.`;
+      ? 'above 0 USD, such as 25 or 12.50'
+      : `from ${limits.minUsd} to ${limits.maxUsd} USD`;
+  return commaProblem(text) ?? `Amount: ${range}, in whole cents.`;
 }
 
 /** The state of the payment for which this tab left the page. */

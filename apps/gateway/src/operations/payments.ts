@@ -244,7 +244,7 @@ function nextOf(page: readonly { readonly seq: bigint }[], limit: number): strin
 
 function wholeCents(amount: bigint): number {
   const cents = centsFromUnits(amount);
-  if (cents === undefined) throw refused('amount_usd: must be whole cents');
+  if (cents === undefined) throw refused('amount_usd: must be in whole cents');
   return cents;
 }
 

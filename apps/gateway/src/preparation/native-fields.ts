@@ -1,7 +1,7 @@
 /**
- * Checks the members of a native request by the rules of the specification (sections 2.1 and 8). A
- * value is parsed only if it can be valid according to its first byte and its length, so a large
- * value takes no time after the scan that found it.
+ * Checks the members of a native request by the rules of the specification. A value is parsed only
+ * if it can be valid according to its first byte and its length, so a large value takes no time
+ * after the scan that found it.
  */
 
 import type { JsonSpan } from '@gateway/translator/native';
@@ -62,6 +62,7 @@ function firstCharacter({ body, span }: FoundMember): string {
 const isUnit = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value <= 1;
 const isCount = (value: unknown): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS;
+const COUNT_RULE = `must be an integer from 0 to ${String(MAX_TOKENS)}`;
 const isName = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
 /** An array with at least one item. */
@@ -88,10 +89,10 @@ export const COUNT_FIELDS: FieldChecks = [
 
 export const MESSAGE_FIELDS: FieldChecks = [
   ...COUNT_FIELDS,
-  ['max_tokens', required(isCount, `must be an integer from 0 to ${String(MAX_TOKENS)}`)],
+  ['max_tokens', required(isCount, COUNT_RULE)],
   ['temperature', optional(isUnit, 'must be a number from 0 to 1')],
   ['top_p', optional(isUnit, 'must be a number from 0 to 1')],
-  ['top_k', optional(isCount, 'must be an integer of at least 0')],
+  ['top_k', optional(isCount, COUNT_RULE)],
   // The scan checks its items.
   ['stop_sequences', startsWith('[', 'must be an array of strings')],
   ['stream', optional((value) => typeof value === 'boolean', 'must be a boolean')],

@@ -28,10 +28,10 @@ const cents = z.string().transform((text, context) => {
   try {
     const amount = parseUsd(text);
     if (amount % 100n === 0n) return amount / 100n;
-    context.addIssue('must have at most 12 decimals of a cent');
   } catch {
-    context.addIssue('must be a decimal amount of cents');
+    // The complaint below covers both.
   }
+  context.addIssue('must be a decimal amount of cents with at most 12 decimals');
   return z.NEVER;
 });
 

@@ -156,7 +156,7 @@ export function addTopUps(app: Express, payments: Payments, services: Services):
       if (typeof amountCents === 'object') return amountCents;
       const maxPerMonthCents = centsFromUnits(max_per_month_usd);
       if (maxPerMonthCents === undefined || maxPerMonthCents < amountCents) {
-        const problem = 'max_per_month_usd: must be whole cents, and at least amount_usd';
+        const problem = 'max_per_month_usd: must be in whole cents, and at least amount_usd';
         return { refusal: badRequest(problem, 'max_per_month_usd') };
       }
       const { standing } = await store.readStanding(key.id);
@@ -230,7 +230,7 @@ function centsWithin(
   const cents = centsFromUnits(amount);
   if (cents !== undefined && cents >= minCents && cents <= maxCents) return cents;
   const [min, max] = [minCents, maxCents].map((limit) => formatUsd(unitsFromCents(limit)));
-  const problem = `${field}: must be whole cents, from ${min ?? ''} to ${max ?? ''}`;
+  const problem = `${field}: must be from ${min ?? ''} to ${max ?? ''} USD, in whole cents`;
   return { refusal: badRequest(problem, field) };
 }
 

@@ -1,7 +1,7 @@
 /**
- * Translates `temperature` and `top_p`. Models after Opus 4.6 refuse both. Older models accept a
- * temperature of at most 1, and some refuse a request with both. Source: `MessageCreateParams` of
- * Anthropic SDK 0.137.0.
+ * Translates `temperature` and `top_p`. Models after Opus 4.6 refuse most values of either. Older
+ * models accept a temperature of at most 1, and some refuse a request that has both members.
+ * Source: `MessageCreateParams` of Anthropic SDK 0.137.0.
  */
 
 import type { Place } from '../../reading/place.js';
@@ -26,11 +26,12 @@ export function translateSampling(
   const topP = chat.given('top_p');
   const wanted = readNumber(temperature);
   const mass = readNumber(topP);
-  // The upstream refuses both while the model thinks.
+  // While the model thinks, the upstream refuses most values of either member.
   const isThinking = thinking && thinking.type !== 'disabled';
   if (sampling === 'refused' || isThinking) {
-    noteUnsent(temperature, 'the model takes none');
-    noteUnsent(topP, 'the model takes none');
+    const why = sampling === 'refused' ? 'the model takes none' : 'not sent with thinking';
+    noteUnsent(temperature, why);
+    noteUnsent(topP, why);
     return {};
   }
   if (wanted !== undefined) {
