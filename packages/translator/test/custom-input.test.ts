@@ -8,7 +8,7 @@ it.each([
   ['escapes', 'a\n"b"\\c\u0001'],
   ['a character of two halves', 'a\u{1f600}b'],
   ['a backslash before what looks like half a character', 'a\\ud83d b'],
-])('%s arrives as it is written, wherever it is cut', (_what, text) => {
+])('decodes %s exactly, wherever the JSON text is cut', (_what, text) => {
   const whole = JSON.stringify({ input: text }).replace(
     /[\ud800-\udfff]/g,
     (half) => `\\u${half.charCodeAt(0).toString(16)}`,

@@ -57,7 +57,7 @@ describe('translateError', () => {
     },
   );
 
-  it('is an error of the same status to the SDK of OpenAI, for chat completions and responses', async () => {
+  it('returns a response for which the SDK of OpenAI throws an error of that status, for chat completions and responses', async () => {
     const openai = new OpenAI({
       apiKey: 'k',
       maxRetries: 0,

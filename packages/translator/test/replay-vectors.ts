@@ -23,9 +23,12 @@ export interface StreamVector {
   readonly error?: { readonly type: string; readonly message: string };
   /** Index of the first event that the native tap keeps back. */
   readonly heldFrom?: number;
-  /** The last bytes of the native tap, if they differ from the upstream's last bytes. */
+  /**
+   * The native tap's last bytes, if the upstream's error event lacks its name or its blank line.
+   * The tap adds the missing line.
+   */
   readonly tapTail?: string;
-  /** Whether events follow the one that ends the stream. */
+  /** Whether bytes follow the event that ends the stream. */
   readonly trailing?: boolean;
   /**
    * Set if Anthropic's SDK cannot read even the upstream's own bytes, or needs members that they

@@ -463,8 +463,12 @@ describe('translateRequest, for random requests', () => {
 
 /** Returns a copy in which one value is replaced: number `where`, modulo the number of values. */
 function replaceOne(root: unknown, where: number, junk: unknown): unknown {
+  let total = 0;
+  JSON.stringify(root, (_, value: unknown) => {
+    total += 1;
+    return value;
+  });
   let count = 0;
-  const total = (JSON.stringify(root).match(/[:[,]/g) ?? []).length + 1;
   const target = where % total;
   const json = JSON.stringify(root, (_, value: unknown) => (count++ === target ? junk : value));
   return JSON.parse(json);

@@ -24,8 +24,9 @@ const acceptedByCurrentSdk: Accepts<Params, Body> = true;
 const acceptedByOlderSdk: Accepts<Params0, Body> = true;
 
 /**
- * A `NativeRequest` has no member that the SDK lacks, because the upstream would refuse it. The
- * current SDK has no sampling members: version 2026-10-21 of the API dropped them.
+ * The SDK has every member of a `NativeRequest`, because the upstream would refuse an unknown one.
+ * Only `temperature` and `top_p` are not in the current SDK: version 2026-10-21 of the API dropped
+ * them.
  */
 const knownToCurrentSdk: Accepts<keyof Params | 'temperature' | 'top_p', keyof NativeRequest> =
   true;

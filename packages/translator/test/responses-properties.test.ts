@@ -470,38 +470,41 @@ describe('a message and its response', () => {
   });
 
   const folder = join(__dirname, 'vectors/response');
-  it.each(readdirSync(folder))('%s has the same usage and text as in the chat format', (file) => {
-    const vector = JSON.parse(readFileSync(join(folder, file), 'utf8'));
-    const native =
-      typeof vector.native === 'string' ? vector.native : JSON.stringify(vector.native);
-    const response = translateMessage(new TextEncoder().encode(native), CONTEXT);
-    if (response.outcome === 'malformed') throw new Error(response.reason);
-    const {
-      output,
-      usage,
-      status,
-      incomplete_details: why,
-    } = JSON.parse(response.body) as ResponseObject;
-    const parts = output.flatMap(({ content: held = [] }) => held);
-    const texts = parts.map(({ text: value = '' }) => value).join('');
-    expect(texts).toBe(vector.message.content ?? '');
-    expect(usage).toEqual({
-      input_tokens: vector.usage.prompt_tokens,
-      input_tokens_details: {
-        cached_tokens: vector.usage.cached,
-        cache_write_tokens: vector.usage.written,
-      },
-      output_tokens: vector.usage.completion_tokens,
-      output_tokens_details: { reasoning_tokens: vector.usage.reasoning },
-      total_tokens: vector.usage.total_tokens,
-    });
-    const reasons: Readonly<Record<string, string>> = {
-      length: 'max_output_tokens',
-      content_filter: 'content_filter',
-    };
-    expect(why?.reason).toBe(reasons[vector.finish]);
-    expect(status).toBe(why === null ? 'completed' : 'incomplete');
-  });
+  it.each(readdirSync(folder))(
+    'of the vector %s have the same usage and text as in the chat format',
+    (file) => {
+      const vector = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+      const native =
+        typeof vector.native === 'string' ? vector.native : JSON.stringify(vector.native);
+      const response = translateMessage(new TextEncoder().encode(native), CONTEXT);
+      if (response.outcome === 'malformed') throw new Error(response.reason);
+      const {
+        output,
+        usage,
+        status,
+        incomplete_details: why,
+      } = JSON.parse(response.body) as ResponseObject;
+      const parts = output.flatMap(({ content: held = [] }) => held);
+      const texts = parts.map(({ text: value = '' }) => value).join('');
+      expect(texts).toBe(vector.message.content ?? '');
+      expect(usage).toEqual({
+        input_tokens: vector.usage.prompt_tokens,
+        input_tokens_details: {
+          cached_tokens: vector.usage.cached,
+          cache_write_tokens: vector.usage.written,
+        },
+        output_tokens: vector.usage.completion_tokens,
+        output_tokens_details: { reasoning_tokens: vector.usage.reasoning },
+        total_tokens: vector.usage.total_tokens,
+      });
+      const reasons: Readonly<Record<string, string>> = {
+        length: 'max_output_tokens',
+        content_filter: 'content_filter',
+      };
+      expect(why?.reason).toBe(reasons[vector.finish]);
+      expect(status).toBe(why === null ? 'completed' : 'incomplete');
+    },
+  );
 });
 
 function many<Item>(count: number, make: (at: number) => Item): Item[] {

@@ -102,12 +102,12 @@ describe('the types of the translation to the chat format', () => {
     const rest = [olderBlocks, deltas, stopReasons, messageMembers, usageMembers, deltaMembers];
     expect([...all, ...rest, errorTypes]).not.toContain(false);
   });
+});
 
-  it('have the same members as MESSAGE_FIELDS', () => {
-    expect([...MESSAGE_FIELDS.keys()].sort()).toEqual(Object.keys(FIELDS).sort());
-  });
+it('MESSAGE_FIELDS has each member of the requests of the SDKs that is not sent as a header', () => {
+  expect([...MESSAGE_FIELDS.keys()].sort()).toEqual(Object.keys(FIELDS).sort());
+});
 
-  it('have a separate status for each error type of the SDK', () => {
-    expect(new Set(Object.values(ERROR_STATUS)).size).toBe(Object.keys(ERROR_STATUS).length);
-  });
+it('ERROR_STATUS has a different status for each error type', () => {
+  expect(new Set(Object.values(ERROR_STATUS)).size).toBe(Object.keys(ERROR_STATUS).length);
 });

@@ -60,7 +60,10 @@ export interface StreamVector extends Vector, Stop {
   readonly maxEventBytes?: number;
   /** Whether events follow the one that ends the stream. */
   readonly trailing?: boolean;
-  /** Set if the plain answer cannot express the order of the parts, or not all of them. */
+  /**
+   * Set if the completion that is assembled from the chunks is translated to another message than
+   * the stream. For example, a completion does not keep the order of text and calls.
+   */
   readonly plain?: 'differs';
 }
 
@@ -155,7 +158,7 @@ export function bytesOf({ chunks }: StreamVector): Buffer {
   return Buffer.from(events.join(''));
 }
 
-/** The native counts of a reading. */
+/** The counts of a usage under their native names; null if the usage is invalid or absent. */
 export function nativeCounts(usage: Usage | 'invalid' | undefined): object {
   const counts = typeof usage === 'object' ? usage : undefined;
   return {

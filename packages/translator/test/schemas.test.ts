@@ -128,7 +128,7 @@ describe('a schema that contains itself', () => {
     expect(notes[0]?.detail).toContain('contains itself');
   });
 
-  it('is not one that joins a definition with members that refer to the same definition', () => {
+  it('is not found where a definition is joined with members that refer to that definition', () => {
     const base = object({ id: { type: 'string' } });
     const schema = formatOf({
       allOf: [ref('Base'), object({ parent: ref('Base'), other: { allOf: [ref('Base')] } })],

@@ -211,7 +211,7 @@ describe('createChatStream', () => {
     expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'too_large' });
   });
 
-  it('reads the text deltas of one chunk like single ones, also around other events', () => {
+  it('writes the same output whether the events arrive in one piece or each in a piece of its own', () => {
     const context = { model: 'm', created: 1, includeUsage: true, legacyFunctions: false };
     const event = (type: string, rest: object): string =>
       `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
@@ -241,7 +241,7 @@ describe('createChatStream', () => {
     }
   });
 
-  it('applies the bound also to a text delta that fills a chunk', () => {
+  it('fails as too large also when a text delta that arrives whole exceeds that limit', () => {
     const context = { model: 'm', created: 1, includeUsage: false, legacyFunctions: false };
     const pipe = createChatStream(context, { maxEventBytes: 150 });
     const text = Buffer.from(pipe.push(upToText('x'.repeat(200)))).toString();

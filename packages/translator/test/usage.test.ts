@@ -31,12 +31,12 @@ describe('readUsage', () => {
   });
 
   it.each<[string, unknown]>([
-    ['nothing', undefined],
+    ['undefined', undefined],
     ['null', null],
     ['a number', 5],
     ['an array', []],
-    ['no output', { input_tokens: 1 }],
-    ['no input', { output_tokens: 1 }],
+    ['a missing output count', { input_tokens: 1 }],
+    ['a missing input count', { output_tokens: 1 }],
     ['null input', { input_tokens: null, output_tokens: 1 }],
     ['a negative count', { input_tokens: -1, output_tokens: 1 }],
     ['a fraction', { input_tokens: 1, output_tokens: 0.5 }],

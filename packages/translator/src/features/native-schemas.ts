@@ -26,10 +26,11 @@ const MAX_WORK = 1_000_000;
  * tools, if the model accepts both.
  *
  * A schema is rewritten to the keywords that the upstream guarantees. Constraints that it refuses
- * go into descriptions. If a schema cannot be rewritten without losing a case (members of any name,
- * tuples, recursion, more than 24 optional members or 16 unions), a strict format is refused, a
- * format that is not strict is requested in the system prompt, and a strict tool is sent as a plain
- * one. So is each strict tool after the first 20.
+ * go into descriptions. Some schemas cannot be guaranteed: those that allow members of any name,
+ * have tuples or are recursive, and those with which the request's schemas exceed 24 optional
+ * members or 16 unions in all. With such a schema, a strict format is refused, a format that is not
+ * strict is requested in the system prompt, and a strict tool is sent as a plain one. Strict tools
+ * after the first 20 are sent as plain ones, too.
  */
 export function nativeSchemas(): SchemaReader {
   const used = { optional: 0, unions: 0 };

@@ -46,8 +46,8 @@ const REFUSED_IN_PATTERN = /\(\?[^:]|\\[1-9bBk]/;
 const SHAPE =
   /^(properties|required|additionalProperties|unevaluatedProperties|items|anyOf|oneOf)$/;
 /**
- * How deep schemas may be nested, after references in `allOf` were replaced. Any other definition
- * counts as nested in the schema that first refers to it.
+ * How deep schemas may be nested, after `joined` has replaced references by their definitions. A
+ * definition that is sent under `$defs` counts as nested in the schema that first refers to it.
  */
 const MAX_DEPTH = 200;
 /** What each schema takes from the {@link WorkLimit}, whatever its length. */
@@ -123,8 +123,8 @@ export function strictSchema(root: JsonObject, limit: WorkLimit): SchemaReading 
       if (listOf(values).length === 0 || listOf(values).some((each) => isObject(each))) {
         throw new UnacceptableSchema(path, 'has an empty enum, or objects in it');
       }
-      // The upstream refuses values of another type than the declared one, and all values beside
-      // several types.
+      // The upstream refuses an enum value that is not of the declared type. If several types are
+      // declared, it refuses every enum value.
       delete result['type'];
       return result;
     }

@@ -7,8 +7,9 @@ import type { RequestField } from '../reading/field-fate.js';
 import { NEUTRAL_VALUES } from '../reading/neutral-values.js';
 
 /**
- * The list has every member of OpenAI SDK 7.57.0 `ChatCompletionCreateParamsBase`, and three that
- * clients of other gateways send: `cache_control`, `reasoning` and `thinking`.
+ * The list has every member of `ChatCompletionCreateParamsBase` of the OpenAI SDK in
+ * `package.json`, and three that clients of other gateways send: `cache_control`, `reasoning` and
+ * `thinking`.
  */
 export const REQUEST_FIELDS: ReadonlyMap<string, RequestField> = new Map<string, RequestField>([
   mapped('model', 'model'),

@@ -6,7 +6,10 @@
 import type { RequestField } from '../reading/field-fate.js';
 import { NEUTRAL_VALUES } from '../reading/neutral-values.js';
 
-/** Every member of OpenAI SDK 7.57.0 `ResponseCreateParamsBase`, and `cache_control`. */
+/**
+ * Every member of `ResponseCreateParamsBase` of the OpenAI SDK in `package.json`, and
+ * `cache_control`.
+ */
 export const RESPONSES_FIELDS: ReadonlyMap<string, RequestField> = new Map<string, RequestField>([
   mapped('model', 'model'),
   mapped('input', 'messages, system'),
@@ -34,7 +37,7 @@ export const RESPONSES_FIELDS: ReadonlyMap<string, RequestField> = new Map<strin
   ignored('store', 'nothing is stored'),
   ignored('truncation', 'the upstream refuses a prompt that is too long'),
   ignored('context_management', 'conversations are not compacted'),
-  ignored('max_tool_calls', 'the caller limits web searches, the only built-in tool'),
+  ignored('max_tool_calls', 'the option webSearch limits web searches, the only built-in tool'),
   ignored('top_logprobs', 'there are no log probabilities'),
   ignored('prompt_cache_key', 'caches have no keys'),
   ignored('prompt_cache_retention', 'cache points carry their own lifetime'),

@@ -1,4 +1,4 @@
-/** Every stop reason of the Anthropic SDK 1.11.0 (`StopReason`, `BetaStopReason`). */
+/** Every stop reason of the Anthropic SDK in `package.json` (`StopReason`, `BetaStopReason`). */
 export const STOP_REASONS = [
   'end_turn',
   'max_tokens',

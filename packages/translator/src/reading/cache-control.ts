@@ -1,4 +1,4 @@
-/** Reads `cache_control`, which has the same form in both formats. */
+/** Reads `cache_control`, which has the same form in native, chat and Responses requests. */
 
 import type { CacheControl } from './cache-point.js';
 import type { Place } from './place.js';

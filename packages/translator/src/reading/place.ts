@@ -21,7 +21,10 @@ export interface Translation {
   readonly notes: Note[];
   /** How many notes did not fit into `notes`. */
   notesLeftOut: number;
-  /** How many characters were joined for tool schemas with a union or combination at the root. */
+  /**
+   * The work spent so far on flattening tool schemas with a union or combination at the root,
+   * roughly in characters. `root-schema.ts` limits it.
+   */
   schemaWork: number;
   /** Where the client wrote each cache point that was accepted so far. */
   readonly cachePlaces: Map<CacheControl, Place>;
@@ -127,9 +130,10 @@ export class Place {
   }
 
   /**
-   * Notes the members that nothing has read. Call it after all others were read. Null counts as
-   * absent, as everywhere in the chat format. So does an empty list below the root, because clients
-   * that replay whole answers send many of them (`annotations: []`).
+   * Notes the members that nothing has read. Call it last, when all members that the translation
+   * uses were read. Null counts as absent, as everywhere in the chat format. So does an empty list
+   * below the root, because clients that replay whole answers send many of them (`annotations:
+   * []`).
    */
   noteUnread(): void {
     const members = objectOf(this.value);

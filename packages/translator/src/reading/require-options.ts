@@ -1,5 +1,5 @@
 /**
- * Reports an option that the caller left out, which only TypeScript would notice earlier.
+ * Throws if the caller left out an option. The compiler reports this only to callers in TypeScript.
  *
  * @param options - The options that the caller must give, by name.
  * @throws {TypeError} unless all are given. The message names the first missing one.

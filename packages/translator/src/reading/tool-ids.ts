@@ -38,8 +38,8 @@ function fnv1a(text: string): string {
 
 /**
  * Makes ids unique within one conversation. Some clients start again at `call_0` in every turn,
- * which the chat format allows and the upstream refuses. A repeated id gets `_2`, `_3`, ...
- * and is shortened if it would become too long.
+ * which the chat format allows and the upstream refuses. A repeated id is cut to `MAX_BASE`
+ * characters if it is longer, and gets `_2`, `_3`, ...
  */
 export function createIdAllocator(): (wanted: string) => string {
   const used = new Set<string>();

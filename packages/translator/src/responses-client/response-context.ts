@@ -23,8 +23,8 @@ export interface CalledAs {
 }
 
 /**
- * The settings that a response repeats. Instructions, tools and schemas are not among them, because
- * a stream repeats them three times, and they would have to stay in memory until its end.
+ * The settings that a response repeats. A stream contains them three times, so they stay in memory
+ * until its end. Instructions, tools and schemas are not repeated, because they can be large.
  */
 export interface ResponseSettings {
   readonly max_output_tokens: number | null;

@@ -57,8 +57,8 @@ export interface ChatCallDelta {
  * objects. The `tail` of a failed stream is the one error object that its last event would carry.
  * `[DONE]` is part of the framing and has no object.
  *
- * A value that is not an object, an event before `message_start`, or a call whose input is nested
- * more than 200 levels deep, fails the stream as `malformed`.
+ * A value that is not an object, an event of a message before its `message_start`, or a call whose
+ * input is nested more than 200 levels deep fails the stream as `malformed`.
  */
 export function createChatChunkStream(
   context: TranslateResponseContext,

@@ -1,6 +1,7 @@
 /**
  * Turns a {@link StreamPipe} into an async iterable or a web stream. Both apply back-pressure: they
- * read from their source only as fast as their own output is read. The pipe is their only buffer.
+ * read from their source only as fast as their own output is read. The iterable has no buffer
+ * besides the pipe. The web stream also queues at most one chunk and the output of one.
  */
 
 import type { StreamEnd, StreamPipe } from '../wire/stream-pipe.js';

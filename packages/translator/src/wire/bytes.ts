@@ -1,4 +1,4 @@
-/** Functions on bytes that need only `Uint8Array`, so that they run on every platform. */
+/** Functions on bytes that need no Node modules, so that they run on every platform. */
 
 export const NO_BYTES = /* @__PURE__ */ new Uint8Array(0);
 

@@ -44,7 +44,7 @@ export interface ScanOptions {
   /** The shape of the document itself. */
   readonly shape?: JsonShape;
   /**
-   * The most values of any kind, at any depth. A document with more is refused as
+   * The most values of any kind, at any depth, without the root. A document with more is refused as
    * `too_many_values`. A value takes about 50 ns to scan. Default: no limit.
    */
   readonly maxValues?: number;
@@ -60,7 +60,7 @@ export type JsonScan =
       readonly outcome: 'scanned';
       /** Top-level members in document order, by unescaped name. */
       readonly members: ReadonlyMap<string, JsonSpan>;
-      /** The number of values of any kind, at any depth. */
+      /** The number of values of any kind, at any depth, without the root. */
       readonly values: number;
       /**
        * An estimate of the memory that `JSON.parse` takes, if each string is short.

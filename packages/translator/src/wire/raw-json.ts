@@ -84,7 +84,8 @@ const REPLACEMENT = '\ufffd';
  * The arguments of a call, as the JSON object that the upstream takes: the same text without the
  * white space around it. Blank text and `null` become `{}`. Models sometimes write arguments that
  * are not a JSON object, or one of more than 200 levels; such text is kept under the key `_raw`.
- * Unpaired surrogates become U+FFFD, because UTF-8 cannot carry them.
+ * Unpaired surrogates become U+FFFD, because UTF-8 cannot carry them; under `_raw` they become
+ * escapes.
  */
 export function inputText(text: string): { readonly input: JsonText; readonly isWrapped: boolean } {
   const written = /^\s*(null\s*)?$/.test(text) ? '{}' : text.trim();

@@ -6,9 +6,9 @@
 
 import type { UsageReading } from './usage.js';
 
-// Implementations set `isFinished` in `push` and do not use a getter. V8 allocates a new accessor
-// pair per object literal in the old generation, which keeps the whole stream alive until the next
-// full GC.
+// The pipes of this package set `isFinished` in `push` and do not use a getter. V8 allocates a new
+// accessor pair per object literal in the old generation, which keeps the whole stream alive until
+// the next full GC.
 
 /** `Out` is bytes, text, a list of pieces of bytes, or a list of the objects that they carry. */
 export interface StreamPipe<In = Uint8Array, Out = Uint8Array> {

@@ -70,8 +70,9 @@ export function isTokenCount(value: unknown): value is number {
  * invalid, because a charge must not be guessed.
  *
  * Details only divide a count into parts. A detail that is larger than its count is limited to that
- * count, an unreadable one counts as 0, and an unknown lifetime is priced like five minutes. Each
- * is named in `remarks`: the answer is complete, and its price hardly depends on it.
+ * count, an unreadable one counts as 0, and an unknown lifetime is priced like five minutes.
+ * `remarks` names each of these details. They do not make the reading invalid, because at most the
+ * price of cache writes depends on them.
  */
 export function readUsage(native: unknown): UsageReading {
   if (!isJsonObject(native)) return { outcome: 'invalid', reason: 'usage is missing' };
@@ -116,7 +117,10 @@ export function readUsage(native: unknown): UsageReading {
 
 interface Lifetimes {
   readonly oneHour: number;
-  /** The sum of all lifetimes; absent when there is no readable split. */
+  /**
+   * The sum of all lifetimes. Absent if there is no split, or one of its values is not a token
+   * count.
+   */
   readonly total?: number;
   readonly problem?: string | undefined;
 }
@@ -154,9 +158,10 @@ export function overlayUsage(earlier: JsonObject, later: unknown): JsonObject {
   const update = objectOf(later);
   const merged: Record<string, unknown> = { ...earlier };
   for (const name of Object.keys(update)) merged[name] = update[name] ?? merged[name];
-  // Later events do not repeat the split by lifetime. If the total changed, an earlier split is no
-  // longer valid, but its one-hour tokens are still part of the total. `readUsage` then adds a
-  // remark, because the lifetime of the other tokens is unknown.
+  // Later events do not repeat the split by lifetime. If they change the total, the earlier split
+  // no longer adds up to it. A split without one-hour tokens is then dropped. One with them is
+  // kept, because these tokens are still part of the total, and `readUsage` remarks on the
+  // difference.
   const isSplitVoid =
     merged[WRITTEN] !== earlier[WRITTEN] &&
     update['cache_creation'] == null &&

@@ -28,7 +28,7 @@ async function chatFetch(_url: unknown, init?: RequestInit): Promise<Response> {
   if (request.outcome === 'refused') {
     return failure({ type: 'invalid_request_error', message: request.problem.message });
   }
-  // request.notes lists the parts that could not be translated: [{path, reason, detail}]
+  // request.notes lists the parts that were ignored, dropped or rewritten: [{path, reason, detail}]
   const answer = await fetch('https://api.openai.com/v1/chat/completions', {
     method: 'POST',
     headers: { ...json, authorization: 'Bearer sk-…' },

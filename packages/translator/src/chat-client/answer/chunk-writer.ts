@@ -55,9 +55,9 @@ export interface ChunkWriter {
    */
   onEvent(event: JsonObject, name: string, source?: string): void;
   /**
-   * The event of a chunk with a text delta: the text before and after the JSON of its string.
-   * Undefined unless a text block with this index is open, the message is unfinished and the length
-   * of its text is not needed.
+   * The server-sent event that is written for a text delta, in two parts: the text before and after
+   * the delta's JSON string. Undefined if no text block with this index is open, the message has
+   * ended, or annotations need the length of the text.
    */
   textFrame(index: number): readonly [before: string, after: string] | undefined;
   /** Ends an unfinished message as failed. `reported` is the `error` that the upstream sent. */

@@ -3,8 +3,8 @@
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
 
 /**
- * Knows every stop reason of Anthropic SDK 1.11.0 (`StopReason`, `BetaStopReason`). A value that a
- * later version adds counts as `stop`, or as calls if the message has calls.
+ * Knows every stop reason of the Anthropic SDK in `package.json` (`StopReason`, `BetaStopReason`).
+ * A value that a later version adds counts as `stop`, or as calls if the message has calls.
  */
 export function finishReason(
   stopReason: string | undefined,

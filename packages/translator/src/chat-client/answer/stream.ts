@@ -69,8 +69,8 @@ function chatPipe<Out>(
       frame ??= writer.textFrame(Number(index));
       block ??= index;
       if (!frame || index !== block) break;
-      // Two pieces for each delta: `between`, the end of one chunk and the start of the next, is
-      // joined only once.
+      // Each delta after the first appends two strings: `between` and its text. `between` is the
+      // end of one chunk and the start of the next. It is joined only once.
       ready += between || frame[0];
       ready += string;
       between ||= frame[1] + frame[0];

@@ -9,7 +9,7 @@ import type { CacheControl } from '../../reading/cache-point.js';
 import type { Place, Translation } from '../../reading/place.js';
 import type { NativeRequest } from './native-request.js';
 
-/** Specification section 8. The upstream has the same limit. */
+/** A request may have this many cache points. The upstream has the same limit. */
 const MAX_CACHE_POINTS = 4;
 
 /** Reads the cache point of a part, message, call or tool; undefined when it has none. */

@@ -1,9 +1,9 @@
 /**
  * The native Messages request that the translation produces, and its JSON text.
  *
- * The members mirror `MessageCreateParams` of Anthropic SDK 1.11.0 and, for `temperature` and
- * `top_p`, of 0.137.0. The upstream refuses members that it does not know, so no others are sent. A
- * member that is undefined is not written.
+ * The members mirror `MessageCreateParams` of the Anthropic SDK in `package.json`; `temperature`
+ * and `top_p` are only in older ones, such as 0.137.0. The upstream refuses members that it does
+ * not know, so no others are sent. A member that is undefined is not written.
  */
 
 import type { CacheControl } from '../../reading/cache-point.js';

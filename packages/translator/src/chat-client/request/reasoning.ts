@@ -33,7 +33,10 @@ export interface ReasoningWish {
   readonly isHidden?: boolean;
 }
 
-/** The facts about the rest of the request that decide whether thinking can be turned on. */
+/**
+ * Facts beside the client's wish. They decide whether thinking is asked for, and whether its text
+ * is.
+ */
 export interface ThinkingLimits {
   /** Whether a call is forced. The upstream refuses that together with thinking. */
   readonly isForced: boolean;
@@ -64,7 +67,8 @@ export function translateReasoning(
   if (isAsked && !limits.isForced) {
     return { effort, isHidden, thinking: { type: 'adaptive', display } };
   }
-  // Thinking with a budget is not turned on, because it requires signed thinking before each call.
+  // Models without `thinkingOn` think only with a token budget in the native request. It is never
+  // sent, because the upstream would then require signed thinking before each call.
   if (thinkingOn !== 'default' && isWanted && (thinkingOn || level === undefined)) {
     field?.note('dropped', 'no thinking in this request');
   }

@@ -90,10 +90,10 @@ export type RequestTranslation =
  * Translates the body of a chat completions request, given as `JSON.parse` returns it.
  *
  * Does not throw on any request, does not change it, and opens no URL. Members that are unknown or
- * have no equivalent are ignored, even with a wrong type. Most members that are translated are
- * refused when their type is wrong, and so is a body nested more than 200 levels deep. Numbers are
- * as exact as the given values. The arguments of past calls are text, so every digit of them is
- * kept.
+ * have no equivalent are ignored, even with a wrong type, except those that `refuseUnservable`
+ * refuses. Most members that are translated are refused when their type is wrong, and so is a body
+ * nested more than 200 levels deep. Numbers are as exact as the given values. The arguments of past
+ * calls are text, so every digit of them is kept.
  *
  * @example
  * const chat = { model: 'my-model', messages: [{ role: 'user', content: 'Hi' }] };

@@ -30,8 +30,9 @@ const MEMBER_WORK = 20;
 /**
  * The client's schema, with its keys in order. A union or a combination at its root becomes one
  * object that allows every case: it has the properties of all cases, and requires those that every
- * case requires. The description then lists the cases. Refuses a schema that allows no object, has
- * a `$ref` without a definition or is too complex.
+ * case requires. The description then lists the cases. Refuses a schema whose root is of another
+ * type, a union without a case for objects, a `$ref` without a definition, and a schema that is too
+ * complex.
  */
 export function inputSchema(parameters: Place | undefined): InputSchema {
   if (!parameters) return emptySchema();
@@ -51,7 +52,8 @@ function flattened(parameters: Place, root: JsonObject): InputSchema {
   const cases: string[] = [];
 
   function formOf(schema: JsonObject): ObjectForm {
-    // Lists count whole, because a definition is read again at each reference to it.
+    // Every element of these lists counts, because a definition is read again at each reference to
+    // it.
     const required = listOf(schema['required']);
     const all = listOf(schema['allOf']);
     spend(SCHEMA_WORK + required.length + all.length);

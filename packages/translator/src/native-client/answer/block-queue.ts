@@ -183,7 +183,7 @@ export class BlockQueue {
     }
     if (segment.kind === 'call' && segment.held !== '') {
       const { json } = inputText(this.#take(segment)).input;
-      // A native stream has no delta for a call without arguments.
+      // Arguments that are blank or `null` need no delta: the block was opened with the input `{}`.
       if (json !== '{}') this.#delta({ type: 'input_json_delta', partial_json: json });
     }
     this.#write({ type: 'content_block_stop', index: this.#index });

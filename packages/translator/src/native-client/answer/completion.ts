@@ -52,11 +52,12 @@ export type CompletionTranslation =
 /**
  * Translates the first choice in the body of a successful response.
  *
- * Content is in native order: thinking, text, calls. The arguments of calls become the `input`,
- * with every digit unchanged. Arguments that are not a JSON object become `{"_raw": "<the text>"}`,
- * and empty ones `{}`. A refusal becomes `stop_details.explanation`, with the stop reason
- * `refusal`. If the usage is missing or invalid, the message's counts are null. Log probabilities,
- * audio and annotations are left out.
+ * Content is in native order: thinking, text, calls. The arguments of calls become the `input`.
+ * Arguments that are JSON text keep every digit; numbers in arguments that a server sends as an
+ * object may lose digits. Arguments that are not a JSON object become `{"_raw": "<the text>"}`, and
+ * empty ones `{}`. A refusal becomes `stop_details.explanation`, with the stop reason `refusal`. If
+ * the usage is missing or invalid, the message's counts are null. Log probabilities, audio and
+ * annotations are left out.
  */
 export function translateCompletion(
   chatBody: string | Uint8Array,

@@ -1,9 +1,10 @@
 /**
  * The native messages and events that the translation of a chat answer produces.
  *
- * The members mirror `Message` and `RawMessageStreamEvent` of Anthropic SDK 1.11.0. Members that
- * the chat format cannot fill are null. Text has no `citations`: the API omits the member if there
- * are none, although the SDK's type says null, and clients such as the Vercel AI SDK refuse a null.
+ * The members mirror `Message` and `RawMessageStreamEvent` of the Anthropic SDK in `package.json`.
+ * Members that the chat format cannot fill are null. Text has no `citations`: the API omits the
+ * member if there are none, although the SDK's type says null, and clients such as the Vercel AI
+ * SDK refuse a null.
  */
 
 import type { JsonText } from '../../wire/raw-json.js';

@@ -30,14 +30,15 @@ const COLON = 0x3a;
  *
  * `message_start` comes with the first chunk that has a choice. Unless the upstream has reported
  * usage by then, `input_tokens` is 0 and the other counts are null. Blocks come one after the
- * other. Thinking and text are sent as they arrive. The deltas of the first call are also sent at
- * once, and calls that interleave with it are held until its arguments are complete, see
+ * other. The deltas of the first unfinished block are sent as they arrive. Thinking, text and calls
+ * that arrive before the arguments of a call are complete are held until that call ends, see
  * `BlockQueue`. Comments become `ping`, even before `message_start`.
  *
- * The `tail` is `message_delta`, with the stop reason and all counts, and `message_stop`. A stream
- * with a finish reason is complete, with or without `[DONE]`; a stream without one is `truncated`.
- * An error object, a finish reason that means a failure, or data that is not JSON ends the stream
- * with a native `error` event.
+ * The `tail` ends with `message_delta`, which has the stop reason and all counts, and
+ * `message_stop`. Before them it ends all blocks that are open or held. A stream with a finish
+ * reason is complete, with or without `[DONE]`; a stream without one is `truncated`. An error
+ * object, a finish reason that means a failure, or data that is not JSON ends the stream with a
+ * native `error` event.
  */
 export function createMessageStream(
   context: MessageContext,
@@ -112,8 +113,8 @@ export function createMessageStream(
 
 /**
  * {@link createMessageStream} for objects: it takes chunks as an SDK returns them, and returns
- * native event objects. The `tail` of a failed stream is its `error` event. `isFinished` becomes
- * true only when the stream fails, because a usage chunk may come until the source ends.
+ * native event objects. The `tail` of a failed stream ends with its `error` event. `isFinished`
+ * becomes true only when the stream fails, because a usage chunk may come until the source ends.
  *
  * A value that is not an object fails the stream as `malformed`.
  */

@@ -54,12 +54,12 @@ export class StreamedCalls {
     const known = this.#ownIds.get(call);
     if (own !== '' && known !== undefined) {
       if (own === known) return call;
-      // Only a delta with a name begins a call. Without one it continues this call, even if its
-      // id is new.
+      // A delta with a new id begins a call only if it also has a name. Otherwise it continues this
+      // call.
       return this.#withId(own) ?? (said.name === '' ? call : undefined);
     }
-    // Unless both have an id, a delta with a name and arguments begins a new call if the arguments
-    // of the call found are complete, or are not an object.
+    // The delta or the call found has no id. Then a delta with a name and arguments begins a new
+    // call if the arguments of the call found are complete or are not an object.
     const mayBeWhole = call.progress.stage === 'complete' || call.progress.stage === 'other';
     const beginsAnew = said.name !== '' && /\S/.test(said.text);
     return mayBeWhole && beginsAnew ? undefined : call;

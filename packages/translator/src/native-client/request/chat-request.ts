@@ -1,9 +1,9 @@
 /**
  * The chat completions request that the translation produces, and its JSON text.
  *
- * The members mirror `ChatCompletionCreateParams` of OpenAI SDK 7.55.0, except for the extensions
- * that {@link ChatTraits} turn on: `cache_control`, `thinking_blocks`, `reasoning_content`, files
- * that are not PDF, and images in the results of tools.
+ * The members mirror `ChatCompletionCreateParams` of the OpenAI SDK in `package.json`, except for
+ * the extensions that {@link ChatTraits} turn on: `cache_control`, `thinking_blocks`,
+ * `reasoning_content`, files that are not PDF, and images in the results of tools.
  */
 
 import type { CacheControl } from '../../reading/cache-point.js';

@@ -1,6 +1,7 @@
 /**
- * Every member of a native request and how it is translated: `MessageCreateParamsBase` of Anthropic
- * SDK 1.11.0, its beta members, and the sampling members of 0.137.0.
+ * Every member of the body of a native request, and how it is translated. The members are those of
+ * `MessageCreateParamsBase` of the Anthropic SDK in `package.json`, stable and beta, and the
+ * sampling members, which only older versions have, such as 0.137.0.
  */
 
 import type { RequestField } from '../../reading/field-fate.js';

@@ -127,7 +127,10 @@ function readMaxTokens(field: Place): number {
   const { value } = field;
   if (typeof value !== 'number') return field.mustBe('an integer above 0');
   if (value === 0) {
-    field.refuse('a cache cannot be filled without an answer here', 'unsupported_value');
+    field.refuse(
+      '0 would fill a cache without an answer, which this upstream cannot do',
+      'unsupported_value',
+    );
   }
   if (!Number.isInteger(value) || value < 0) field.mustBe('an integer above 0', 'invalid_value');
   return value;

@@ -4,7 +4,7 @@ export const NOT_STRICT = 'not strict: an object is open, or does not require al
 
 /**
  * Whether the upstream takes a schema as a strict one: each of its objects is closed and requires
- * all of its members. The native format has optional members.
+ * all of its members. A native schema may have optional members even if it is strict.
  * https://platform.openai.com/docs/guides/structured-outputs
  */
 export function isStrictSchema(value: unknown): boolean {

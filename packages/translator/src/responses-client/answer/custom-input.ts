@@ -58,7 +58,10 @@ export class CustomInputReader {
   }
 }
 
-/** Finds the end of the whole characters in the content of a JSON string, or of the string. */
+/**
+ * Scans the content of a JSON string. `end` is where its closing quote is, or else where its last
+ * complete character ends.
+ */
 function scan(json: string): { readonly end: number; readonly isClosed: boolean } {
   let [end, length] = [0, 0];
   while (end < json.length) {

@@ -9,11 +9,11 @@ import type { ResponseStreamPipe } from './stream.js';
 
 /**
  * `createResponseStream` for objects: it takes native events as an SDK returns them, and returns
- * the objects of the events that the stream would have. The `tail` of a failed stream is its
+ * the objects of the events that the stream would have. The `tail` of a failed stream ends with its
  * `error` and `response.failed`.
  *
- * A value that is not an object, one that is nested more than 200 levels deep, or an event before
- * `message_start`, fails the stream as `malformed`.
+ * A value that is not an object, one that is nested more than 200 levels deep, or an event of a
+ * message before its `message_start` fails the stream as `malformed`.
  */
 export function createResponseEventStream(
   context: TranslateMessageContext,

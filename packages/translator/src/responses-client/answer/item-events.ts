@@ -41,7 +41,7 @@ export interface StreamedItem<Item extends OutputItem = OutputItem> {
 export interface StreamedPart {
   readonly holder: StreamedItem<MessageItem>;
   readonly part: Part;
-  /** The members that all events of the part begin with. */
+  /** The members that identify the part, in each of its events. */
   readonly address: string;
 }
 

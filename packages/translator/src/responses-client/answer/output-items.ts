@@ -190,9 +190,9 @@ function sealedThinking(block: ThinkingBlock | undefined): string | null {
 }
 
 /**
- * The last part of a message, if the upstream did not send one. A refused message gets its refusal.
- * A complete message without text and calls gets an empty text, because agents would otherwise ask
- * again.
+ * The part that the translation adds at the end of a response, if one is needed. A refused message
+ * gets its refusal. A complete message without text and calls gets an empty text, because agents
+ * would otherwise ask again.
  */
 export function closingPart(
   items: readonly OutputItem[],

@@ -35,7 +35,11 @@ const READERS: {
   input_file: readInputFile,
 };
 
-/** The types of parts that an item may hold, by its role. Clients mix up the types of text. */
+/**
+ * The types of parts in system, developer and assistant messages (`TEXT_PARTS`), and in user
+ * messages and tool outputs (`INPUT_PARTS`). Both have all types of text, because clients mix them
+ * up.
+ */
 export const TEXT_PARTS = ['input_text', 'output_text', 'text', 'refusal'] as const;
 export const INPUT_PARTS = [
   'input_text',

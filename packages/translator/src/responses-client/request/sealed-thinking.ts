@@ -10,7 +10,7 @@ export function readSealed(text: string): JsonObject | undefined {
   return isFlat(text) ? parseObject(text) : undefined;
 }
 
-/** Whether the only brackets outside of strings are those of one object. */
+/** Whether the text starts with `{` and has no other opening bracket outside of strings. */
 function isFlat(text: string): boolean {
   if (!text.startsWith('{')) return false;
   for (let at = 1; ;) {
