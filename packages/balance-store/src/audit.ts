@@ -15,7 +15,10 @@ export interface AuditDifference {
     | 'credit_left'
     /** An hourly or daily total of usage differs from the sum of its charges. */
     | 'usage'
-    /** The sums that an archive carries, or its mark, differ from the archived charges. */
+    /**
+     * An archive's row in `ledger_archive`, its carried sums, its sums of usage and its mark in the
+     * trail disagree.
+     */
     | 'archive'
     /** The entry differs from the one that was sealed. */
     | 'seal'

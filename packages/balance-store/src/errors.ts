@@ -58,7 +58,10 @@ export class PepperMismatchError extends Error {
   override readonly name = 'PepperMismatchError';
 }
 
-/** The schema differs from the one that the migrations create. The message says what to do. */
+/**
+ * The migrations do not fit the database: one was changed after it was applied, one failed earlier,
+ * or the package lacks them. The message says which.
+ */
 export class SchemaMismatchError extends Error {
   override readonly name = 'SchemaMismatchError';
 }

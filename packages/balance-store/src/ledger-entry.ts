@@ -42,9 +42,9 @@ export interface SettledRates {
 interface EntryCommon {
   /**
    * For a charge, the request id. For the other entries, the caller's id as part of `topup:<id>`,
-   * `adjustment:<id>`, `transfer:<id>:out` or `transfer:<id>:in`. For entries without a caller's
-   * id, `expiry:<id of the credit's entry>:<seq>`, and `topup:initial:<account id>:<seq>` for a
-   * credit of a creation.
+   * `adjustment:<id>`, `transfer:<id>:out` or `transfer:<id>:in`. Entries without a caller's id
+   * have `expiry:<id of the credit's entry>:<seq>`, or `topup:initial:<account id>:<seq>` for a
+   * credit that is given when an account or a key is created.
    */
   readonly id: string;
   readonly accountId: string;

@@ -213,9 +213,10 @@ export interface BalanceStore {
    */
   findKeyByCredential(credential: string): Promise<KeyRecord | undefined>;
   /**
-   * The record that {@link BalanceStore.findKeyByCredential} found in the last minute, at once. It
-   * may be out of date, and its credential may no longer work: look the key up before the request
-   * is served. It allows other work, such as that of the limits, to begin meanwhile.
+   * Returns, without waiting, the record that {@link BalanceStore.findKeyByCredential} found in the
+   * last minute. The record may be out of date, and its credential may no longer work: look the key
+   * up before the request is served. With the record, other work, such as checking the limits, can
+   * begin during that look-up.
    */
   recallKey(credential: string): KeyRecord | undefined;
   getKey(keyId: string): Promise<KeyRecord | undefined>;

@@ -4,7 +4,10 @@ export interface TrailEntry {
   /** Gap-free, from 1. */
   readonly seq: bigint;
   readonly createdAt: Date;
-  /** The name of the token or key that made the change. */
+  /**
+   * Who made the change: the name of an operator's token, the id of a key, or a fixed name such as
+   * `cli`.
+   */
   readonly actor: string;
   /** The address or network from which the change was requested; `null` if it is not known. */
   readonly address: string | null;

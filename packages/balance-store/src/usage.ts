@@ -40,7 +40,7 @@ export interface UsageSum {
   readonly accountId?: string;
   readonly keyId?: string;
   readonly endpoint?: string;
-  /** The upstream account that answered; empty if only one is configured. */
+  /** The name of the upstream account that answered; empty if the charges name none. */
   readonly upstreamAccount?: string;
   readonly rates?: SettledRates;
   readonly requests: number;

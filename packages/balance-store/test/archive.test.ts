@@ -94,7 +94,7 @@ const places: Readonly<Record<Place['kind'], () => Promise<Place>>> = {
   },
 };
 
-/** Makes a ledger with charges that are forty days old, and a new one. */
+/** Makes one ledger with charges that are forty days old and one charge of today. */
 async function oldLedger(kind: Place['kind']) {
   const place = await places[kind]();
   const { store, rewrite } = place;

@@ -170,7 +170,7 @@ describe('embedded: owner and guests', () => {
     await (await open(dataDir)).close();
   });
 
-  it('opens for a guest after a first start that was killed before it wrote its lock', async () => {
+  it('opens for a guest if the lock file lacks its table, because the first start was killed', async () => {
     const dataDir = newDirectory();
     await (await open(dataDir)).close();
     new DatabaseSync(join(dataDir, 'ledger.lock')).exec('DROP TABLE generation');

@@ -277,7 +277,7 @@ describe('PostgreSQL faults', () => {
     await store.close();
   });
 
-  it('after a restore the audit and a witness show the missing charges, and nothing is charged twice', async () => {
+  it('after a restore an anchor shows the missing block, a witness the missing charges, and nothing is charged twice', async () => {
     const { store, keyId, connectionString } = await openWithKey();
     const settle = async (count: number) => {
       const charges = Array.from({ length: count }, () => settlement(keyId));

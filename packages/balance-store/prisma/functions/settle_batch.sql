@@ -78,7 +78,8 @@ BEGIN
   IF true = ANY ("p_guarded")
     OR EXISTS (SELECT FROM "hold" h WHERE h."request_id" = ANY ("p_ids"))
   THEN
-    -- A hold that another key placed under a request id of this batch does not count as its hold.
+    -- Deletes the holds that another key placed under the request id of a charge: they do not
+    -- belong to the charge.
     DELETE FROM "hold" h USING unnest("p_ids", "p_key_ids") AS p ("id", "key_id")
       WHERE h."request_id" = p."id" AND h."key_id" <> p."key_id";
     SELECT w."written_off", w."over_cap" INTO batch_write_offs, batch_over_caps

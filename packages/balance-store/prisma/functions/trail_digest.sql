@@ -1,4 +1,4 @@
--- The digest of one row of the trail that a seal contains: every column, in a fixed order.
+-- The digest of one row of the trail. It covers every column, in a fixed order. A seal contains it.
 CREATE OR REPLACE FUNCTION "trail_digest"(t "trail") RETURNS BYTEA
 LANGUAGE sql STABLE AS $$
   SELECT substr(sha256(convert_to(

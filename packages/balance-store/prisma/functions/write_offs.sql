@@ -70,9 +70,9 @@ BEGIN
       -- balance covers it.
       by_balance := greatest(0,
         least(balance_left, greatest(charge.own_hold, balance_left - held_by_others)));
-      -- What was written off for other requests counts against the cap, too, so less than the own
-      -- hold may be left of it. The charge may take its own hold all the same. Without a cap this
-      -- is NULL, which the outer "greatest" ignores.
+      -- Write-offs of other requests count against the cap, too. So the cap may leave less than the
+      -- charge's own hold, but the charge may take its own hold all the same. Without a cap the
+      -- CASE gives NULL, which the outer "greatest" ignores.
       "written_off"[charge."ordinal"] := greatest(0, charge."amount" - by_balance,
         CASE WHEN by_cap IS NOT NULL THEN charge."amount"
           - greatest(charge.own_hold, by_cap - (key_held ->> charge."key_id")::NUMERIC) END);

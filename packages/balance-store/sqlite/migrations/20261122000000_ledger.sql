@@ -1,7 +1,7 @@
 -- Accounts with their balances, keys, the append-only ledger, totals of usage, holds, and the hash
--- chain over the ledger. The same tables as on PostgreSQL (prisma/migrations), where each is
--- explained. The rules that are SQL functions there are TypeScript here, in src/embedded/sqlite,
--- and run in the one thread that writes.
+-- chain over the ledger. The same tables as on PostgreSQL (prisma/migrations), which explains them.
+-- The rules that are SQL functions there are TypeScript here, in src/embedded/sqlite, and run in
+-- the one thread that writes.
 --
 -- Amounts are USD as decimal text with 14 decimals, exactly as PostgreSQL writes them, because a sum
 -- may have more digits than an integer of SQLite. Times are milliseconds since the epoch.

@@ -24,7 +24,7 @@ export function assertLocalFileSystem(
   dataDir: string,
   typeOf: (path: string) => number = typeOfFileSystem,
 ): void {
-  // Node reports some types as negative numbers.
+  // As a signed 32-bit number, a type from 0x80000000 on would be negative.
   const name = NETWORK_FILE_SYSTEMS.get(typeOf(dataDir) >>> 0);
   if (name === undefined) return;
   throw new LedgerFileError(

@@ -1,6 +1,7 @@
 /**
- * Makes an operator's command (a guest, see `open.ts`) that writes much wait until the write-ahead
- * log is small again.
+ * Keeps the write-ahead log small while an operator's command (a guest, see `open.ts`) writes a
+ * lot. The command empties the log if no other process owns the ledger. Otherwise it waits until
+ * the owner has emptied it.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

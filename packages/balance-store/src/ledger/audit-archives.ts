@@ -15,7 +15,10 @@ import { detailsText } from './books/trail.js';
 const HOUR_MS = 3_600_000;
 const CARRIES_PER_PAGE = 1_000;
 
-/** The sums of one run, by key. */
+/**
+ * The sums of one run, by key. A run is a range of an account's entries that has only archived
+ * charges.
+ */
 export interface CarriedRun {
   readonly accountId: string;
   readonly from: bigint;

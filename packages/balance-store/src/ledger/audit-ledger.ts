@@ -174,7 +174,7 @@ async function auditAccounts(source: AuditSource, audited: Page): Promise<void> 
   const counted = new Map(accounts.map((account) => [account.id, account.seq]));
   const strangers = new Map<string, string>();
 
-  /** Adds the sums of the charges that were archived before this entry. */
+  /** Adds the sums of the archived charges whose place is before entry `seq` of this account. */
   async function addRunsBefore(accountId: string, seq: bigint): Promise<void> {
     let run = await runs.takeBefore(accountId, seq);
     for (; run !== undefined; run = await runs.takeBefore(accountId, seq)) {
@@ -378,8 +378,8 @@ function auditEntry(entry: AuditedEntry, fold: Fold, tally: Tally): void {
 
   tally.entries += 1;
   fold.seq = entry.seq;
-  // Adds to the computed balance, not to the recorded one. A tampered entry is then reported once,
-  // and its successors are not.
+  // Adds to the computed balance, not to the recorded one. An entry with a wrong recorded balance
+  // is then reported alone, without the entries after it.
   fold.balance += delta;
   if (delta > 0n) fold.uncovered = 0n;
   switch (entry.kind) {

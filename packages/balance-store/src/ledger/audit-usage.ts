@@ -90,7 +90,8 @@ export function createUsageAudit(
   }
 
   /**
-   * Reads the totals of this account before this hour, and forgets those whose difference is zero.
+   * Reads the totals up to this account and before this hour. Then forgets all residues that are
+   * zero.
    */
   async function readUntil(accountId: string, hour: number): Promise<void> {
     if (!isStarted) await advance();
@@ -172,7 +173,7 @@ const FIGURES = [
   'output tokens',
   'cache read tokens',
   'cache write tokens',
-  'cache write tokens of one hour',
+  'cache write tokens (1 h)',
 ];
 
 /** @param figures - See `figures` of {@link Residue}. */

@@ -1,6 +1,6 @@
 /**
- * Finds the balance of an account at a time. It needs only a few look-ups, because the entries of
- * an account are in order of time.
+ * Finds the balance that an account had just before a given time. It needs only a few look-ups,
+ * because the entries of an account are in order of time.
  */
 
 const HOUR_MS = 3_600_000;
@@ -26,8 +26,9 @@ export interface ArchivedRun {
 }
 
 /**
- * @returns the balance after the last entry before `time`; 0 if there is no such entry
- * @throws {RangeError} The time is archived, and its sums are known for whole hours only.
+ * @returns the balance after the last entry before `time`; 0 if there is no such entry @throws
+ * {RangeError} The time is archived and not a whole hour. Archived balances are known for whole
+ * hours only.
  */
 export async function balanceBefore(time: Date, look: EntryLookUp): Promise<bigint> {
   const archived = await look.lastArchived();

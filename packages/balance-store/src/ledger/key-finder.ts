@@ -9,8 +9,9 @@ import type { Peppers } from './pepper.js';
 
 const MAX_CACHED_KEYS = 10_000;
 /**
- * If another replica changes limits, the change takes effect here within this time. A standing is
- * never cached.
+ * `find` reads a record again after this time, so it returns changes by other replicas this late.
+ * Whether a key may spend is not taken from the record, but from `readStanding`, which is never
+ * cached.
  */
 const MAX_AGE_MS = 1_000;
 const MAX_RECALL_AGE_MS = 60_000;
@@ -34,8 +35,9 @@ export interface KeyFinderOptions {
 }
 
 /**
- * Caches found keys for up to one second, so that a busy key costs one look-up per second. Unknown
- * and revoked credentials are not cached, so they cannot fill the memory.
+ * Caches found keys. `find` uses a cached record for up to one second, so that a busy key costs one
+ * look-up per second; `recall` uses it for up to a minute. Unknown and revoked credentials are not
+ * cached, so they cannot fill the memory.
  */
 export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions): KeyFinder {
   // Ordered by last look-up: the first is dropped when the cache is full.

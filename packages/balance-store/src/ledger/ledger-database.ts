@@ -1,6 +1,7 @@
 /**
- * The operations of a balance store that depend on the database. Everything else, from group commit
- * to the audit, is written once above this interface.
+ * The operations of a balance store that depend on the database. Everything else, such as group
+ * commit, is written once above this interface. The audit is also written once; each database calls
+ * it with its own `AuditSource`.
  *
  * Unless a method says otherwise, it throws `StoreUnavailableError` when the database does not
  * answer.

@@ -1,6 +1,6 @@
 /**
- * Credentials are hashed with a pepper. If the pepper were changed, no key of the ledger would be
- * found.
+ * Credentials are hashed with a pepper. If the pepper were changed without giving the old one as
+ * `previousPepper`, no key of the ledger would be found.
  */
 
 import { hashCredential, pepperIdOf } from '../credential.js';

@@ -16,7 +16,10 @@ const BLOCKS_PER_PAGE = 50;
 
 type Report = (difference: AuditDifference) => void;
 
-/** @param fields - All columns of an entry as text, in the order of `entry_digest`. */
+/**
+ * @param fields - All columns of an entry, or of a row of the trail, as text, in the order of the
+ * SQL function `entry_digest` or `trail_digest`.
+ */
 export function digestOfEntry(fields: readonly (string | null)[]): Buffer {
   const text = fields.map(sealedField).join('');
   return createHash('sha256').update(text).digest().subarray(0, DIGEST_BYTES);

@@ -1,4 +1,7 @@
-/** Places, renews and releases holds with SQL functions, many holds per query. */
+/**
+ * Places and renews holds with SQL functions, and releases them with a `DELETE`, many holds per
+ * query.
+ */
 
 import type { Pool } from 'pg';
 import type { Hold, HoldOutcome, HoldRecord } from '../hold.js';

@@ -27,8 +27,8 @@ import { createBookRunner } from './transaction.js';
 import { readUsage, rollUpUsage } from './usage.js';
 
 /**
- * @param hot - The pool for requests: admission reads, holds, settlements, bookings.
- * @param admin - The pool for operators: everything else.
+ * @param hot - The pool for requests: admission reads, holds, settlements, bookings. @param admin -
+ * The pool for everything else: operators' calls, and the lists and sums that holders of keys read.
  */
 export function createPostgresDatabase(hot: Pool, admin: Pool): LedgerDatabase {
   const prisma = new PrismaClient({ adapter: new PrismaPg(admin) });

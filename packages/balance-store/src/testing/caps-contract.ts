@@ -204,7 +204,8 @@ export function capsContract(part: ContractPart): void {
       const [first, second] = [settlement(keyId), settlement(keyId)];
       await place(keyId, 1n, first.requestId);
       await place(keyId, amount + 5n, second.requestId);
-      // The cap is twice the amount. The second request holds the amount and 5 units of it.
+      // The cap is twice the amount. The second request holds the amount plus 5 units, so the cap
+      // leaves the first charge 5 units less than the amount.
       const one = await settle(first);
       assert.ok(one.outcome === 'settled' && one.writtenOff === 5n);
       const two = await settle(second);

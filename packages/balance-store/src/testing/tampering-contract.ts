@@ -10,7 +10,7 @@ import { settlement } from './samples.js';
 import { TESTS, USD } from './subject.js';
 import type { ContractPart } from './subject.js';
 
-/** Leaves the ledger as it was. */
+/** Undoes each change that it makes with `tamper`. */
 export function tamperingContract(part: ContractPart): void {
   const { runner, subject, newAccount, settle } = part;
   const { describe, it } = runner;
@@ -56,7 +56,8 @@ export function tamperingContract(part: ContractPart): void {
         [of.usageOfSecond, 'usage', 'hour', 'hour - 1000', 'hour + 1000'],
         [of.usageOfSecond, 'usage', 'written_off', "'0.00000000000001'", "'0.00000000000000'"],
         [of.lot, 'credit_left', 'remaining', "'0.00000000000051'", "'0.00000000000050'"],
-        // The charges have used two units of this credit.
+        // The row still says 50, because it does not include the two units that the charges have
+        // used since.
         [of.lot, 'credit_left', 'remaining', "'0.00000000000000'", "'0.00000000000050'"],
         [of.trail, 'seal', 'actor', "'nobody'", `'${TESTS.name}'`],
       ] as const;

@@ -122,7 +122,7 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
       await assert.rejects(read({ ...query, maxSums: all.length - 1 }), RangeError);
     });
 
-    it('are counted once, however many write-offs each has', async () => {
+    it('count once against the limit of sums, however many of their charges have write-offs', async () => {
       const { accountId, keyIds } = await newAccount(1n, {});
       for (const model of ['model-a', 'model-b', 'model-c']) {
         await settle(settlement(keyIds[0] ?? '', { model, overdraft: 'none' }));

@@ -619,9 +619,9 @@ BEGIN
       -- balance covers it.
       by_balance := greatest(0,
         least(balance_left, greatest(charge.own_hold, balance_left - held_by_others)));
-      -- What was written off for other requests counts against the cap, too, so less than the own
-      -- hold may be left of it. The charge may take its own hold all the same. Without a cap this
-      -- is NULL, which the outer "greatest" ignores.
+      -- Write-offs of other requests count against the cap, too. So the cap may leave less than the
+      -- charge's own hold, but the charge may take its own hold all the same. Without a cap the
+      -- CASE gives NULL, which the outer "greatest" ignores.
       "written_off"[charge."ordinal"] := greatest(0, charge."amount" - by_balance,
         CASE WHEN by_cap IS NOT NULL THEN charge."amount"
           - greatest(charge.own_hold, by_cap - (key_held ->> charge."key_id")::NUMERIC) END);
@@ -716,7 +716,8 @@ BEGIN
   IF true = ANY ("p_guarded")
     OR EXISTS (SELECT FROM "hold" h WHERE h."request_id" = ANY ("p_ids"))
   THEN
-    -- A hold that another key placed under a request id of this batch does not count as its hold.
+    -- Deletes the holds that another key placed under the request id of a charge: they do not
+    -- belong to the charge.
     DELETE FROM "hold" h USING unnest("p_ids", "p_key_ids") AS p ("id", "key_id")
       WHERE h."request_id" = p."id" AND h."key_id" <> p."key_id";
     SELECT w."written_off", w."over_cap" INTO batch_write_offs, batch_over_caps
@@ -1059,7 +1060,7 @@ LANGUAGE sql STABLE AS $$
     'UTF8')), 1, 16)
 $$;
 
--- The digest of one row of the trail that a seal contains: every column, in a fixed order.
+-- The digest of one row of the trail. It covers every column, in a fixed order. A seal contains it.
 CREATE OR REPLACE FUNCTION "trail_digest"(t "trail") RETURNS BYTEA
 LANGUAGE sql STABLE AS $$
   SELECT substr(sha256(convert_to(

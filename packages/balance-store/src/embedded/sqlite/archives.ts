@@ -1,4 +1,4 @@
-/** Reads and writes archives and the sums that they carry. */
+/** Reads and writes the rows about archives and their carries. Deletes the archived charges. */
 
 import type { LedgerArchive } from '../../archive.js';
 import type { CarryPosition, CarryRow } from '../../ledger/archive/carry-row.js';

@@ -50,8 +50,9 @@ export interface Connection {
 
 export interface WriterOptions {
   /**
-   * Whether this connection copies the log into the file. Only the owner does: SQLite before 3.51.3
-   * may damage a file when two connections do so at the same moment.
+   * Whether this connection copies the log into the file. Only connections of the process that owns
+   * the ledger do so (see `open.ts`): SQLite before 3.51.3 may damage a file when two connections
+   * copy the log at the same moment.
    */
   readonly checkpoints: boolean;
 }

@@ -1,8 +1,8 @@
 /**
- * What a key may do: the only place where a key of the embedded ledger is disabled or enabled. The
- * standing is derived on each read and never stored, so a credit that races with an exhausting
- * charge cannot leave the key in the wrong state. The rule is that of the SQL function
- * `standing_of` on PostgreSQL.
+ * Decides whether a key of the embedded ledger is active, or why it is disabled. This is the only
+ * place that decides it. The standing is derived on each read and never stored, so a credit that
+ * races with an exhausting charge cannot leave the key in the wrong state. The rule is that of the
+ * SQL function `standing_of` on PostgreSQL.
  */
 
 import type { KeyState } from '../../key.js';

@@ -50,7 +50,7 @@ function chargeOf(settlement: Settlement): Charge {
   ];
 }
 
-/** One entry per model and change of its price, so the map stays small. */
+/** One entry per distinct set of rates. There are few of them, so the map stays small. */
 const knownRates = new Map<string, SettledRates>();
 
 export function decodeBatch(text: string): readonly Settlement[] {

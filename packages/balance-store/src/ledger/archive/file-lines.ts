@@ -1,8 +1,10 @@
 /**
- * The lines of an archive's file, one JSON object each: a header, each block of the chain followed
- * by the archived charges that it seals, and an end with sums and a digest. Amounts are decimal
- * text in USD. Times are ISO 8601, except `sealed_at_ms`. A charge is the list of its columns in
- * their sealed form, so that a digest covers all of it.
+ * The lines of an archive's file, one JSON object each: a header, blocks of the chain, and an end
+ * with sums and a digest. The blocks are those from the first to the last that seal an archived
+ * charge. Each block is followed by the archived charges that it seals. Amounts are decimal text in
+ * USD. Times in the header are ISO 8601; `sealed_at_ms` and the times of charges are milliseconds
+ * since the epoch, as text. A charge is the list of its columns in their sealed form, so that a
+ * digest covers all of it.
  */
 
 import type { BlockFields, EntryFields } from '../audit-source.js';

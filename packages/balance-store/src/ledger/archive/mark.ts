@@ -1,4 +1,7 @@
-/** The mark of an archive: a sealed row of the trail with the figures of its row in the ledger. */
+/**
+ * The mark of an archive: a sealed row of the trail. It repeats the figures of the archive's row in
+ * the table `ledger_archive`.
+ */
 
 import type { LedgerArchive } from '../../archive.js';
 

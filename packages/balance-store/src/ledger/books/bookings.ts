@@ -313,7 +313,7 @@ export interface ExpiryProgress {
 
 /**
  * Takes back the unspent part of the expired credits of a few accounts. A transaction locks only
- * those few, so that charges do not wait for all of them.
+ * these accounts, so that a charge never waits for the expired credits of all accounts.
  *
  * @param after - Only accounts whose ids are greater.
  */

@@ -1,6 +1,6 @@
 /**
- * The books: the operations that change accounts, keys and balances, except charges and holds, and
- * those that record events, documents and archives.
+ * The books: the operations that change accounts, keys and balances, and those that record events,
+ * documents and archives. Charges and holds are not among them.
  */
 
 import type { DocumentOutcome, DocumentWrite } from '../../document.js';

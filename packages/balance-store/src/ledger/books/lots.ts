@@ -2,9 +2,10 @@
  * Lots: credits that expire or were given for free, with the unspent part of each.
  *
  * Charges take from the credit that expires first, then from free credits that do not expire, then
- * from all other money. Charges do not change the rows of lots. Before another booking reads or
- * changes the lots, the spending since the last such moment is taken from them. Between two such
- * moments the lots and their order do not change, so the result is the same.
+ * from all other money. Charges do not change the rows of lots. Their spending is taken from the
+ * lots later, before a booking of another kind reads or changes them. In between, the lots and
+ * their order do not change, so the result is the same as if each charge had been taken from them
+ * at once.
  *
  * Negative adjustments take from other money first. The lots never exceed the balance: the part of
  * a credit that pays a debt counts as used, so that the expiry of the credit cannot take money that

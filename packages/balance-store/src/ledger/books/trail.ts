@@ -17,7 +17,10 @@ export interface Change {
   readonly personal?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Must be called last in a transaction, because it locks the trail. */
+/**
+ * Must be called after all other writes of a transaction, because it locks the trail until the
+ * transaction ends.
+ */
 export async function recordChange(transaction: LedgerTransaction, change: Change): Promise<void> {
   const { action, accountId, keyId, by, at, details, personal } = change;
   const isPersonal = personal !== undefined && Object.keys(personal).length > 0;
