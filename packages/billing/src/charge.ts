@@ -1,5 +1,5 @@
 /**
- * The charge of a usage (specification section 2.7): a sum of integer products. It needs no
+ * The charge of a usage, by the specification's formula: a sum of integer products. It needs no
  * division, so no charge is ever rounded.
  */
 

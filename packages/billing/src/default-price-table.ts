@@ -1,6 +1,5 @@
 /**
- * The table that is used when the operator has none: the models with a published list price, newer
- * generations before older ones.
+ * The table that is used when the operator has none: the models with a published list price.
  *
  * Rates are Anthropic's public list prices of October 2026; limits and traits are those of its
  * model pages. `created_at` is the day on which a release of an Anthropic SDK first named the
@@ -41,7 +40,10 @@ const GENERATION_4_6: Traits = {
   thinking_on: 'adaptive',
   structured_outputs: 'accepted',
 };
-/** These models think with a budget of tokens. The chat format has no such budget. */
+/**
+ * In a native request these models think only with a budget of tokens. The translator never sends
+ * one, because the upstream would then require signed thinking before each call.
+ */
 const GENERATION_4_5: Traits = { ...GENERATION_4_6, effort: [], thinking_on: undefined };
 
 export const defaultPriceTableJson: PriceTableJson = {

@@ -35,7 +35,10 @@ export interface ModelTraits {
    * `thinking: {type: "adaptive"}`. Absent: requests do not turn it on.
    */
   readonly thinkingOn: 'default' | 'adaptive' | undefined;
-  /** Whether system prompts may also be messages of role `system` after an answer. */
+  /**
+   * Where system prompts may be sent. `first`: only in `system`. `anywhere`: also as a message of
+   * role `system`, directly after a user message.
+   */
   readonly systemMessages: 'anywhere' | 'first';
   /** Whether `output_config.format` and strict tools may be sent. */
   readonly structuredOutputs: 'accepted' | 'refused';

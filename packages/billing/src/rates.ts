@@ -33,7 +33,7 @@ export interface CacheFactors {
   readonly cacheWrite1h: string;
 }
 
-/** Specification section 2.7: reads at 10 %, writes of either lifetime at 125 %. */
+/** The specification's factors: reads at 10 %, writes of either lifetime at 125 %. */
 export const SPECIFIED_FACTORS: CacheFactors = {
   cacheRead: '0.10',
   cacheWrite: '1.25',

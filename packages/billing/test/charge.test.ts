@@ -174,7 +174,7 @@ const rational = (text: string): Rational => ({
   denominator: 10n ** BigInt(text.split('.')[1]?.length ?? 0),
 });
 
-/** Specification section 2.7, term by term. */
+/** The specification's formula, term by term. */
 function specifiedCharge(usage: ChargeableUsage, rateIn: string, rateOut: string): Rational {
   const input = rational(rateIn);
   return [

@@ -86,8 +86,8 @@ export function waitBeforeAskingUs(
 }
 
 /**
- * Whether some permits that were granted locally are not available again yet. The TAT does not
- * include pending permits: if they are granted, they become available again after it.
+ * Whether permits that were granted locally still count: the TAT is in the future, or a pending
+ * permit, which the TAT does not include, can still move it there.
  */
 export function isStillAhead(own: OwnPermits, nowUs: number): boolean {
   return own.isAhead && (own.pending > 0 || own.tatUs > nowUs);

@@ -21,7 +21,7 @@ const steps = fc.array(
 );
 
 describe('expiring map', () => {
-  it('forgets expired entries, then the least recently used ones, and no others', () => {
+  it('forgets only expired entries, and the least recently used one when it is full', () => {
     fc.assert(
       fc.property(steps, (sequence: readonly Step[]) => {
         const map = createExpiringMap<number>({

@@ -119,7 +119,7 @@ export function losingRedis({ name, connect }: LosingRedisOptions): void {
         const asked = passing(early, call);
         await gate.hasAnswers();
         gate.refuse();
-        // The next calls are then sent without waiting for the one that is under way.
+        // New calls wait at most 5 ms for a batch whose answer is missing, and are then sent.
         clock.advance(10);
         const refused = await passing(20, call);
         gate.deliver();

@@ -20,7 +20,7 @@ const SHORT_MS = 20;
 /** Leases that neither expire nor are prolonged by a heartbeat while a test runs. */
 const NO_HEARTBEAT = { leaseTtlMs: 3_600_000, heartbeatMs: 3_000_000 };
 
-/** More permits than any test takes, even of a replica's share. */
+/** The burst and the rate limit no test, even where a replica has only its share of them. */
 const TEN_LEASES: Policy = { concurrency: 10, burst: 1_000_000, requestsPerMinute: 60_000_000 };
 
 let server: RedisServer;

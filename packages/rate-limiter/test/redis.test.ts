@@ -106,7 +106,7 @@ describe.each([1, 3])('one of %d replicas', (replicas) => {
 });
 
 describe('Redis limiter: several replicas', () => {
-  it('admits exactly the burst of 500 attempts at once from four clients', async () => {
+  it('admits, of 500 simultaneous attempts of four clients, exactly as many as the burst', async () => {
     const prefix = newPrefix();
     const limiters = Array.from({ length: 4 }, () =>
       createRedisLimiter({ redis: server.connect(), prefix, timeoutMs: PATIENT_MS }),

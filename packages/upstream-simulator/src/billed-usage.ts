@@ -28,8 +28,8 @@ export interface BilledUsage {
 /**
  * The tokens of a message that the reports count; `undefined` if they do not count the message.
  *
- * @param sent - The usage as it is sent. If a script made a count unreadable, that of `own` is
- * used.
+ * @param sent - The usage as it is sent. If a script made one of the four counts unreadable, that
+ * of `own` is used.
  * @param own - The simulator's own usage.
  * @param billed - Counts that a script sets, or `null` if it excludes the message from the reports.
  */

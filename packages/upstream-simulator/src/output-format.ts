@@ -38,7 +38,7 @@ export function outputFormatProblem(
   return complexityProblem(schema) ?? conflictProblem(request);
 }
 
-/** The first problem of a schema that the API is to guarantee. */
+/** The first reason to refuse the input schema of a strict tool. */
 export function formatSchemaProblem(schema: JsonObject): string | undefined {
   return schemaProblem(schema) ?? circularProblem(schema) ?? complexityProblem(schema);
 }

@@ -1,8 +1,8 @@
 /**
- * Makes a text that matches a regular expression. Takes the first alternative, as few repetitions
- * as allowed, and from a class `a`, `A` or `0` if it contains one of them, otherwise its first
- * character. Treats look-around as empty and does not know back-references, so a pattern that needs
- * them may have no sample.
+ * Makes a text that matches a regular expression. Takes the first alternative and as few
+ * repetitions as allowed. From a class it takes `a`, `A` or `0` if the class contains one of them,
+ * otherwise the matching character with the lowest code from U+0020 on. Treats look-around as empty
+ * and does not know back-references, so a pattern that needs them may have no sample.
  */
 
 const MAX_REPEATS = 1000;

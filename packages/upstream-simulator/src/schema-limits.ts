@@ -51,7 +51,10 @@ function circle(path: readonly string[]): string {
   );
 }
 
-/** Only for schemas without a {@link circularProblem}: otherwise it would not end. */
+/**
+ * Only for schemas without a {@link circularProblem}: a circular reference would overflow the
+ * stack.
+ */
 export function complexityProblem(root: JsonObject): string | undefined {
   const members = [...schemasWithin(root)].map(asObject).flatMap(membersOf);
   const optional = members.filter(({ isRequired }) => !isRequired).length;

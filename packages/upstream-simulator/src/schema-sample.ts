@@ -1,8 +1,9 @@
 /**
  * Makes a value for a JSON Schema, always the same for the same schema. Objects have only their
- * required members, in the order of `properties` as the API writes them. Arrays have one item, or
- * as many as the schema demands. If no value that the schema accepts is found, texts in the value
- * may not match their patterns.
+ * required members, in the order of `properties` as the API writes them. An array has as many items
+ * as the schema demands. If it demands none, a tuple has all of its items, and an array one item if
+ * the schema describes it. If no value that the schema accepts is found, texts in the value may not
+ * match their patterns.
  */
 
 import { withDescribedKeywords } from './described-keywords.js';

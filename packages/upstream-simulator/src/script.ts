@@ -139,7 +139,7 @@ export const SCENARIOS: Readonly<Record<string, ScriptedReply>> = {
       },
     ],
   },
-  /** One of each other block type that the API can send, including those in beta. */
+  /** Has each block type of the API, including those in beta, that no other scenario has. */
   every_block: {
     content: [
       text('Looking.'),

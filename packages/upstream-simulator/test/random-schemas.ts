@@ -52,7 +52,7 @@ const simple: fc.Arbitrary<object> = fc.oneof(
 
 const leaf = fc.oneof(
   simple,
-  // `{ type: first }` often contradicts the second `anyOf`, which repeats `{ type: second }`.
+  // `{ type: first }` often contradicts `second`, the only alternative of the second `anyOf`.
   fc.tuple(type, simple).map(([first, second]) => ({
     allOf: [{ anyOf: [{ type: first }, second] }, { anyOf: [second] }],
   })),

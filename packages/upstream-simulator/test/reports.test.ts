@@ -115,7 +115,7 @@ describe('the reports', () => {
     ]);
   });
 
-  it('count responses whose connection broke, with the counts of a script, but neither errors nor messages that a script does not bill', async () => {
+  it('count broken responses, and the counts of a script that sets `billed`; not errors, nor messages with `billed: null`', async () => {
     const counted = async (): Promise<number> => {
       const { page } = await usage();
       return Number(page.data[0]?.results[0]?.['output_tokens'] ?? 0);
@@ -140,7 +140,7 @@ describe('the reports', () => {
     expect(simulator.journal.billed()).toHaveLength(3);
   });
 
-  it('count a complete message whose script breaks only streams, and the lifetimes of hidden cache writes', async () => {
+  it('count a complete message whose script breaks only streams, and cache writes by lifetime even without a `usage`', async () => {
     simulator.script({ streamError: { afterEvents: 1, type: 'overloaded_error' } });
     await send();
     const cache_control = { type: 'ephemeral', ttl: '1h' };

@@ -1,4 +1,4 @@
-/** The API of the simulated Stripe: answers the requests that the provider sends. */
+/** The API of the simulated Stripe: answers the requests that `createStripeProvider` sends. */
 
 import type Stripe from 'stripe';
 import { pairsOf, textOf } from './form.js';

@@ -1,7 +1,7 @@
 /**
- * A simulated Stripe on localhost, for tests: the part of its API that the provider uses, its
- * Checkout page, and its notifications, signed by the official SDK. Its objects have the SDK's own
- * types.
+ * A simulated Stripe on localhost, for tests. It has the part of Stripe's API that
+ * `createStripeProvider` uses, a Checkout page, and notifications signed by the official SDK. Its
+ * objects have the SDK's own types.
  */
 
 export type { SignedEvent, SimulatedEvent, StripeEvents } from './notifications.js';

@@ -1,10 +1,10 @@
 /**
  * Sends admissions and releases to Redis in batches.
  *
- * Those of one event-loop tick, and those that arrive while a call is pending, share one call of
- * one script, unless they are too many, the call takes long, or, in a cluster, they concern
- * different subjects. A busy process thus makes one round trip per batch, and an idle process does
- * not wait for a batch.
+ * Those of one event-loop tick share one call of a script. Those that arrive while a call is
+ * pending wait and share the next one, unless the pending call takes long. A call has a limited
+ * number of steps and, in a cluster, only one subject. A busy process thus makes one round trip per
+ * batch, and an idle process does not wait for a batch.
  */
 
 import type { Policy } from '../policy.js';
@@ -36,7 +36,10 @@ export interface AdmissionReply {
 }
 
 export interface AdmissionCalls {
-  /** @throws {RedisTimeoutError} after `timeoutMs`; any other error is the Redis client's own. */
+  /**
+   * @throws {RedisTimeoutError} after `timeoutMs`. Other errors are the Redis client's own, or tell
+   * that the script's reply is malformed.
+   */
   admit(subject: string, policy: Policy, id: string): Promise<AdmissionReply>;
   /** Sends a release, in order behind earlier admissions. If it gets lost, the lease expires. */
   release(subject: string, id: string): void;

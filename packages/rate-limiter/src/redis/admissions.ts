@@ -1,6 +1,7 @@
 /**
- * Decides admissions in Redis, or locally while Redis cannot be reached. Afterwards it still denies
- * locally while this process is ahead of its limit.
+ * Decides admissions in Redis, or locally while Redis cannot be reached. Redis does not count the
+ * permits that were granted locally. So after an outage this process denies without asking Redis,
+ * as long as its own permits use up the whole limit.
  */
 
 import { leaseRetryAfterMs } from '../admission.js';

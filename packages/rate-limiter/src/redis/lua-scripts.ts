@@ -34,10 +34,10 @@ export const ADMIT_REPLY = { admitted: 0, deniedConcurrency: 1, deniedRate: 2 } 
 /**
  * Runs admissions and releases of any number of subjects in the given order.
  *
- * KEYS: leases and TAT of each subject. ARGV: lease TTL in milliseconds; JSON of the leases that
- * the caller itself holds of each subject; JSON of the steps, `[subject, concurrency, burst, permit
- * interval in microseconds, lease id]` for an admission and `[subject, lease id]` for a release.
- * Subjects are numbered from 1.
+ * KEYS: leases and TAT of each subject. ARGV: lease TTL in milliseconds; a JSON list with the
+ * number of leases that the caller itself holds of each subject; JSON of the steps, `[subject,
+ * concurrency, burst, permit interval in microseconds, lease id]` for an admission and `[subject,
+ * lease id]` for a release. Subjects are numbered from 1.
  *
  * Returns for each admission: outcome, wait in microseconds, number of leases found. If Redis found
  * fewer leases than the caller holds, it has lost some. The caller's own count is then used until

@@ -103,18 +103,21 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
   });
 
   describe(`${name}: permits`, () => {
-    fact('admits exactly the burst of 500 attempts at once', async ({ limiter }) => {
-      const policy = { concurrency: 1_000, burst: 30, requestsPerMinute: 30 };
-      const attempts = Array.from({ length: 500 }, async () => limiter.admit('a', policy));
-      const admissions = await Promise.all(attempts);
-      assert.equal(admittedOf(admissions).length, 30);
-      for (const denial of deniedOf(admissions)) {
-        assert.deepEqual(
-          { limit: denial.limit, retryAfterMs: denial.retryAfterMs },
-          { limit: 'rate', retryAfterMs: 2_000 },
-        );
-      }
-    });
+    fact(
+      'admits, of 500 simultaneous attempts, exactly as many as the burst',
+      async ({ limiter }) => {
+        const policy = { concurrency: 1_000, burst: 30, requestsPerMinute: 30 };
+        const attempts = Array.from({ length: 500 }, async () => limiter.admit('a', policy));
+        const admissions = await Promise.all(attempts);
+        assert.equal(admittedOf(admissions).length, 30);
+        for (const denial of deniedOf(admissions)) {
+          assert.deepEqual(
+            { limit: denial.limit, retryAfterMs: denial.retryAfterMs },
+            { limit: 'rate', retryAfterMs: 2_000 },
+          );
+        }
+      },
+    );
 
     fact('admits one request of a burst of one', async ({ limiter }) => {
       const policy = { ...SECONDLY, burst: 1 };
@@ -278,11 +281,14 @@ export function limiterContract({ name, describe, it, create }: LimiterContractO
       assert.ok(allowedAt.length >= 4 * 30 - 10);
     });
 
-    fact('allows exactly the limit of 100 attempts at once', async ({ limiter }) => {
-      const attempts = Array.from({ length: 100 }, async () => limiter.record('ip', THREE));
-      const decisions = await Promise.all(attempts);
-      assert.equal(decisions.filter(({ outcome }) => outcome === 'allowed').length, 3);
-    });
+    fact(
+      'allows, of 100 simultaneous attempts, exactly as many as the limit',
+      async ({ limiter }) => {
+        const attempts = Array.from({ length: 100 }, async () => limiter.record('ip', THREE));
+        const decisions = await Promise.all(attempts);
+        assert.equal(decisions.filter(({ outcome }) => outcome === 'allowed').length, 3);
+      },
+    );
 
     fact('a lowered limit applies from the next call on', async ({ limiter, advance }) => {
       await limiter.record('ip', THREE);
