@@ -18,7 +18,9 @@ const MOST_BODY_MEMORY_BYTES = 2 * 1024 ** 3;
  * be in memory.
  */
 const MOST_TIMES_BUDGET = 2;
-/** About the resident memory of a process under full load with small bodies (docs/operating.md). */
+/**
+ * More than the resident memory of a process under full load with small bodies (docs/operating.md).
+ */
 const PROCESS_BYTES = 350 * 1024 ** 2;
 
 interface BodyMemory {

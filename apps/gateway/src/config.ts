@@ -267,7 +267,7 @@ export interface Config {
         readonly automaticTax: 'on' | 'off';
       }
     | undefined;
-  /** The limits of one top-up. */
+  /** The limits of one payment. */
   readonly topUpCents: { readonly minCents: number; readonly maxCents: number };
   readonly priceTablePath: string | undefined;
   readonly keyPepper: string | undefined;
@@ -308,7 +308,7 @@ export interface Config {
   readonly tracing: TracingConfig | undefined;
 }
 
-/** Features for chat clients that go beyond the specification. */
+/** Optional features for chat clients, all off by default. */
 export interface ChatConfig {
   /** With `native`, the upstream guarantees that answers follow the JSON schema of a request. */
   readonly jsonSchema: 'ignored' | 'native';

@@ -1,6 +1,7 @@
 /**
  * The data directory. Beside the embedded ledger it holds the secrets and the demo key that are
- * made on first start. Only their owner can read what is created.
+ * made on first start. Only the system user that runs the gateway can read the files that are
+ * created here.
  */
 
 import { randomBytes } from 'node:crypto';

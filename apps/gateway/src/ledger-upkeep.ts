@@ -41,8 +41,9 @@ export function startLedgerUpkeep(store: BalanceStore, log: Logger): LedgerUpkee
   ];
 
   async function seal(): Promise<void> {
-    // A pass that fails may have sealed later entries than some that it left unsealed. A clock that
-    // is set back hides entries from passes that look only at new ones.
+    // A pass that fails may have sealed the entries of some accounts and left older ones of other
+    // accounts unsealed. Passes over new entries would miss those. A clock that is set back hides
+    // entries from passes that look only at new ones.
     const remaining = passesUntilAll;
     passesUntilAll = 0;
     const head = await store.sealEntries({ all: remaining === 0 });

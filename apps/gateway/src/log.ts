@@ -37,8 +37,9 @@ const LOG_FLUSH_MS = 500;
 const RETRY_MS = 10_000;
 
 /**
- * A process whose log cannot be written continues to serve. It reports that once on standard error,
- * drops lines, and tries again until they can be written.
+ * A process whose log cannot be written continues to serve. It reports the failure once on standard
+ * error, and drops all lines until a new attempt to write succeeds. If nobody reads the pipe any
+ * more, it drops all later lines without a report.
  *
  * @param options.isShared - Whether other processes write to the same standard output.
  */
@@ -78,7 +79,10 @@ export function openLog(level: string, { isShared }: { readonly isShared: boolea
   return { log, writeLine };
 }
 
-/** @param onFailure - Called once, with the reason, if a write fails. The file is closed then. */
+/**
+ * @param onFailure - Called once, with the reason, if a write fails, unless nobody reads the pipe
+ * any more. The file is closed then.
+ */
 function openFile(isShared: boolean, onFailure: (error: Error) => void): ByteFile {
   const file = pino.destination({
     dest: process.stdout.fd,

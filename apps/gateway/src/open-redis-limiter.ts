@@ -75,8 +75,8 @@ function tried(redis: Redis | Cluster): Promise<void> {
 
 /**
  * Connects to every master of a cluster. ioredis calls a cluster ready when one node is connected.
- * It connects to each other node with the first call for it. A call that is made meanwhile is
- * retried after 100 ms, and the limiter does not wait that long.
+ * ioredis connects to a further node only when the first call for that node is made, and retries
+ * that call after 100 ms. The limiter may have given up by then (`REDIS_TIMEOUT_MS`).
  */
 async function connectNodes(redis: Redis | Cluster): Promise<void> {
   if (redis instanceof Cluster) await Promise.all(redis.nodes('master').map(connectNode));

@@ -453,7 +453,7 @@ describe('a key that may manage its account', () => {
     expect((await create()).status).toBe(200);
   });
 
-  it('is also the only unrevoked key of an account: it reads the statement', async () => {
+  it('is not the only kind that reads the statement: so does the only unrevoked key of an account', async () => {
     const accountId = await newAccount('10');
     const [key, other] = [await newKey(accountId), await newKey(accountId)];
     const read = async () => (await dashboard(key.apiKey, 'statement?month=2026-01')).status;

@@ -185,7 +185,8 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
       expect.stringContaining(`; charges before ${until.toISOString()} are archived`),
     ]);
 
-    // An archived charge is not booked again, whether a record of it has no time or a later one.
+    // A record that may belong to an archived charge is refused: one without a time, or with a time
+    // less than ten minutes after the archive's end.
     const [archived = ''] = ids;
     const usageOf = (request_id: string, more: object) =>
       JSON.stringify({

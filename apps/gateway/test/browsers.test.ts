@@ -98,7 +98,7 @@ describe('pages in a browser', () => {
       expect(exposed).toEqual(
         expect.arrayContaining(['request-id', 'x-request-id', 'retry-after', 'x-should-retry']),
       );
-      // A page may read every header that the gateway adds.
+      // A page may read every `x-` header but `x-accel-buffering`, which is for reverse proxies.
       const own = [...response.headers.keys()].filter((name) => name.startsWith('x-'));
       expect(own.filter((name) => !exposed.includes(name) && name !== 'x-accel-buffering')).toEqual(
         [],

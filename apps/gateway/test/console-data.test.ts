@@ -89,7 +89,7 @@ describe('the requests of a day', () => {
     reader.stop();
   });
 
-  it('have quantiles of the time to the first byte that begin at the bound of an empty bucket', async () => {
+  it('have quantiles of the time to the first byte, in which an empty bucket ends where the next begins', async () => {
     const name = 'gateway_upstream_first_byte_seconds';
     const bucket = (le: string, value: number) => ({
       labels: { le },

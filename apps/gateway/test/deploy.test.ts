@@ -1,4 +1,7 @@
-/** The files of `deploy/` name metrics, variables and images that exist. */
+/**
+ * The files of `deploy/` name only metrics and variables of the gateway, versions of this
+ * repository, and files that exist.
+ */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

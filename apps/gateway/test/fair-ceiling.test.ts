@@ -110,7 +110,7 @@ it('a key gains no larger share by having been idle', async () => {
   expect(Math.abs(late.passed / (busy.passed - before) - 1)).toBeLessThan(0.1);
 });
 
-it('a request larger than the bucket passes, and the next one waits until the bucket refills', async () => {
+it('a request larger than the bucket passes, and the next one waits until the bucket holds a token again', async () => {
   const ceiling = open({ tokensPerMinute: 60_000 });
   expect(ceiling.pass('key', 4_000)).toEqual({ outcome: 'passed' });
   // The bucket is at -2,000 tokens and gains 1,000 a second, so it is above zero after a little

@@ -121,7 +121,7 @@ const requestBodies: [what: string, body: Buffer][] = [
     ),
   ],
   ['50,000 blocks', Buffer.from(JSON.stringify(userMessage('a', { messages: [manyBlocks] })))],
-  ['10 MB', Buffer.from(JSON.stringify(userMessage('é"\\\n'.repeat(1_500_000))))],
+  ['12 MB', Buffer.from(JSON.stringify(userMessage('é"\\\n'.repeat(1_500_000))))],
 ];
 
 describe('a native request', () => {

@@ -1,6 +1,7 @@
 /**
  * Upstreams that never stop sending, and clients that do not read. The gateway reads and buffers a
- * bounded number of bytes, and charges what was served. The upstream counts the bytes that were
+ * bounded number of bytes. It charges every response that the upstream completes, even if the
+ * client has left, and none that is cut off before its end. The upstream counts the bytes that were
  * taken from it.
  */
 

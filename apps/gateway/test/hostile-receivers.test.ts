@@ -44,7 +44,10 @@ async function serve(
   return `http://127.0.0.1:${String(await listen(server))}/`;
 }
 
-/** Starts a receiver that sends raw bytes instead of HTTP, and counts its connections. */
+/**
+ * Starts a receiver that sends these bytes to each connection, closes it, and counts the
+ * connections.
+ */
 async function serveBytes(bytes: string): Promise<{ url: string; connections: () => number }> {
   let connections = 0;
   const server = createServer((socket) => {

@@ -12,7 +12,10 @@ import {
 } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 
-/** Longer than two checks for a silent stream. */
+/**
+ * When the upstream client gives up a silent stream. The relay looks every 10 s whether the stream
+ * had output, and sends a comment at the second look without any, so this is longer.
+ */
 const SILENCE_MS = 25_000;
 
 let gateway: TestGateway;

@@ -1,4 +1,4 @@
-/** The upkeep of a ledger of which one step fails, or takes long. */
+/** The ledger's upkeep when one of its steps fails or takes long. */
 
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import type { BalanceStore } from '@gateway/balance-store';

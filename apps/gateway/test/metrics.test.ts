@@ -78,7 +78,7 @@ it('requests are counted in series that exist before the first request', async (
   expect(await readMetric(gateway, 'gateway_upstream_responses_total{status="401"}')).toBe(1);
 });
 
-it('a request that crashes the gateway is counted with 500', async () => {
+it('a request that fails with an unexpected error is counted with status 500', async () => {
   const { apiKey } = await gateway.createKey();
   const { store } = gateway.running.services;
   for (const [endpoint, ask] of [

@@ -66,7 +66,7 @@ describe.each([
   { name: 'the newest LTS', node: NEWEST_LTS },
 ])('the gateway on $name', ({ name, node }) => {
   it('serves plain, streamed, compressed and large requests, and stops on SIGTERM', async () => {
-    // Without UPSTREAM_API_KEY: the embedded ledger and the simulated upstream.
+    // Without DATABASE_URL and UPSTREAM_API_KEY: the embedded ledger and the simulated upstream.
     const gateway = await spawnGateway({ DATA_DIR: join(scratch, name) }, node);
     const key = /Demo key: {2}(\S+)/.exec(gateway.output())![1]!;
 

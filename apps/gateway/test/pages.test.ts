@@ -115,7 +115,7 @@ describe('a page', () => {
     }
   });
 
-  it('has files that are cached forever, in the smallest coding that the browser accepts', async () => {
+  it('has files that are cached forever, in Brotli if the browser accepts it, or else in gzip or plain', async () => {
     const decode = { br: brotliDecompressSync, gzip: gunzipSync } as const;
     for (const [base, prefix, name] of ports()) {
       const path = `${prefix}/assets/app-1a2b3c.js`;

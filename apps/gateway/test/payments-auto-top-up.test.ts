@@ -205,7 +205,7 @@ describePayments((bench) => {
       expect(intents()).toBe(before);
     });
 
-    it('charges nothing while the account has no usable key, and again once it has one', async () => {
+    it('waits while the account has no usable key, and charges once it has one again', async () => {
       const saver = await newSaver('1');
       await bench.gateway.call('suspendKey', { key_id: saver.id });
       await run();

@@ -68,7 +68,7 @@ it('workers take payments, and the next start books a payment that a killed gate
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-it('a comparison begins four days before the last one that succeeded, at most 30 days ago', () => {
+it('the range of a comparison with the provider starts four days before the last successful one, at most 30 days ago', () => {
   const at = (day: string) => new Date(`2026-${day}T00:00:00Z`);
   expect(startOfRange(undefined, at('03-31'))).toEqual(at('03-01'));
   expect(startOfRange(at('03-31'), at('03-31'))).toEqual(at('03-27'));

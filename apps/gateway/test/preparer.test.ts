@@ -118,8 +118,8 @@ describe('the preparer', () => {
   });
 });
 
-describe('a worker thread that runs out of memory for a body', () => {
-  it('refuses that request, and prepares the waiting ones and later ones', async () => {
+describe('the preparer, when its worker thread runs out of memory for a body', () => {
+  it('refuses that request, and prepares waiting and later requests in a new thread', async () => {
     const preparer = openPreparer({ heapMegabytes: 40 });
     const small = () => preparer.prepare(jobOf('chat.completions', manyMessages(2_000)), 'b');
     const large = jobOf('chat.completions', manyMessages(95_000, 'abc'.repeat(90)));
@@ -143,7 +143,9 @@ it('a worker thread that cannot start makes each request fail, and none waits fo
   }
 });
 
-/** A comparable form: the body as text, and no prototypes, which are not copied between threads. */
+/**
+ * A form to compare, with the body as text, because the class of the body is lost between threads.
+ */
 function plain(preparation: Preparation): unknown {
   if (preparation.outcome !== 'prepared') return preparation;
   const { body, ...rest } = preparation;

@@ -165,8 +165,8 @@ describe('gateway serve', () => {
       await once(gateway.child, 'exit');
       return gateway;
     };
-    // The state after a kill before the key's file was written; below, after one before the key
-    // was credited.
+    // Here the gateway was killed before it wrote the file of the demo key. Below, it was killed
+    // after that, but before it credited the key.
     expect(await cli(['migrate'], simulated)).toMatchObject({ code: 0 });
     await json(['keys', 'create', '--name', 'demo'], simulated);
     const { output, key } = await start();
@@ -534,7 +534,7 @@ describe('the command line', () => {
     rmSync(fresh.DATA_DIR, { recursive: true });
   });
 
-  it('works over the admin API of a remote gateway, without its ledger or its secrets', async () => {
+  it('works over the admin API of a remote gateway, with only the admin token, and without its ledger', async () => {
     const gateway = await serve();
     const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
     const elsewhere = mkdtempSync(join(tmpdir(), 'gateway-elsewhere-'));

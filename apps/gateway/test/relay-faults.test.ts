@@ -353,7 +353,7 @@ describe('a plain response', () => {
   );
 
   it.each<[string, NonNullable<ScriptedReply['headers']>, number]>([
-    ['is reset', { 'content-length': '1000', connection: 'close' }, 502],
+    ['ends too early', { 'content-length': '1000', connection: 'close' }, 502],
     ['falls silent', { 'content-length': '1000' }, 504],
   ])(
     'that %s after its head becomes an error, is not charged, and is counted as a loss',

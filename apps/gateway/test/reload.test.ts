@@ -303,7 +303,7 @@ describe('gateway reload', () => {
     expect([code, out]).toEqual([1, expect.stringMatching(/^\[::1\]:1: .*connect/) as unknown]);
   });
 
-  it('reports a host name that does not exist beside the other replicas', async () => {
+  it('reports each replica, also when the host name of another does not exist', async () => {
     const urls = ['http://nowhere.invalid:2', 'http://127.0.0.1:1'];
     const { code, out } = await gatewayCommand(['reload', ...urls], env);
     expect(code).toBe(1);

@@ -134,7 +134,7 @@ async function watch(response: Response): Promise<Watched> {
 
 const FINAL = /message_delta|message_stop|\[DONE\]|"usage":\{"prompt/;
 
-/** Reads the request ids and the counts of a key's charges by plain SQL. */
+/** Reads the charges of a key by plain SQL: the ids, the token counts and the amount of each. */
 function chargesOf(keyId: string) {
   return querySql<Served & { readonly id: string; readonly delta: string }>(
     database,

@@ -184,7 +184,7 @@ describe.each([
     ]);
   });
 
-  it('gives an answer that was cut off or refused the status `incomplete`', async () => {
+  it('reads the status `incomplete` if an answer was cut off or the model refused to answer', async () => {
     const cut = await client.responses.create({
       model: MODEL,
       input: 'Hello',

@@ -1,4 +1,7 @@
-/** Reports of charges that a log has and the ledger lacks. The answers of the ledger are given. */
+/**
+ * Reports of charges that a log has and the ledger lacks. There is no ledger: each test sets the
+ * answer of `compareWitness`.
+ */
 
 import { rmSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -70,7 +73,7 @@ it.each([
   },
 );
 
-it('a charge that may be archived, or that the ledger has although it did not answer, is not reported', async () => {
+it('a charge that may be archived is not reported, nor is an unconfirmed charge that the ledger has', async () => {
   expect(await foundIn(CHARGED, `no charge; those before ${AFTER} are archived`, AFTER)).toEqual(
     [],
   );

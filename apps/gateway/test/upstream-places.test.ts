@@ -77,7 +77,10 @@ it('the list of places in a request agrees with the types of the installed SDK',
 });
 
 describe('every member of a request', () => {
-  /** Not refused by name. Rules check the values of some, such as `speed` and `thread`. */
+  /**
+   * Not in the lists of refused names. Other rules check some of them, such as `speed` and
+   * `thread`.
+   */
   const NOT_REFUSED_BY_NAME = [
     // Sent as a header.
     'betas',
@@ -143,7 +146,7 @@ describe.each(places.tool)('a tool definition at %s', (path) => {
     expect(prepare(body, ['unknown_tools']).refusal).toBeUndefined();
   });
 
-  it('that the provider runs counts a context window for each of its turns in the charge bound', () => {
+  it('of a tool that the provider runs adds the context windows of its samplings to the charge bound', () => {
     const servers = toolTypes.filter(
       (type) => TOOL_FAMILIES.get(familyOf(type))?.runs === 'server',
     );

@@ -143,7 +143,7 @@ function printArchive(view: ReturnType<typeof reportView>): string {
   })}
 
 ${view.file} has these charges. Keep it as long as you must be able to show them; the ledger has only their sums.
-To prove it at any time:  gateway ledger verify-archive ${view.file}`;
+To verify at any time that it is intact:  gateway ledger verify-archive ${view.file}`;
 }
 
 function fileView(file: ArchiveFileSummary) {

@@ -7,7 +7,7 @@ import { createReadStream } from 'node:fs';
 import { OperationError } from '../operations/operation.js';
 
 export interface JsonLine {
-  /** For messages: the file and the number of the line. */
+  /** The file and the number of the line, for error texts. */
   readonly place: string;
   /** `undefined` for a line that begins an object but is not JSON. */
   readonly json: unknown;
@@ -29,7 +29,9 @@ export function isLogLine(json: unknown): boolean {
   return typeof json === 'object' && json !== null && 'level' in json && 'msg' in json;
 }
 
-/** Does not use `readline`, which does not report that a file cannot be read. */
+/**
+ * Does not use `readline`: in Node 24 it also ends a line at U+2028, which JSON text may contain.
+ */
 async function* readLines(path: string): AsyncGenerator<string, undefined> {
   let rest = '';
   const chunks = createReadStream(path, 'utf8')[Symbol.asyncIterator]() as AsyncIterator<string>;

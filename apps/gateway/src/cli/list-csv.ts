@@ -1,6 +1,7 @@
 /**
- * Lists as CSV. The columns come from the schema of the operation's result, so that an empty list
- * has a header, and scripts find the same columns whatever the list contains.
+ * Lists as CSV. The columns of the operation's result come first, from its schema, so that an empty
+ * list has a header and scripts always find the same ones. Columns for the names in records, such
+ * as metadata, follow.
  */
 
 import { z } from 'zod';

@@ -98,7 +98,8 @@ function checkedBy(schema: z.ZodType): (text: string) => string {
 }
 
 /**
- * Whether the command or the configuration is at fault. Then it exits with 2; 1 is a difference.
+ * Whether a wrong argument or a wrong configuration caused the error. The exit code is then 2,
+ * because 1 means that the comparison found a difference.
  */
 function isBadInput(error: unknown): boolean {
   return error instanceof OperationError && BAD_INPUT.includes(error.status);

@@ -20,8 +20,8 @@ export interface LoggedRequest extends ExplainingRequest {
 /**
  * The line of a response without a confirmed charge (it has a `loss`), or of a request that was
  * sent and failed without an answer (it has a `fault`): the upstream may have served it all the
- * same. An answer with an error costs nothing, nor does a request that was never sent, whose line
- * does not say whether it was `streamed`.
+ * same. An answer with an error costs nothing. A request that the gateway refused itself costs
+ * nothing either; its line has no `streamed`.
  */
 const unchargedLine = z
   .looseObject({
@@ -120,8 +120,8 @@ async function missingOf(
   charges: readonly LoggedCharge[],
   call: CallOperation,
 ): Promise<readonly LoggedRequest[]> {
-  // The last line of a request counts. A request is logged once, but the same log may be given
-  // twice.
+  // The last line of a request counts. A request is logged once, but a file that was put together
+  // from several may have a line twice.
   const byId = new Map(charges.map((charge) => [charge.usage.request_id, charge]));
   const { differences, archived_until } = await call('compareWitness', {
     usages: [...byId.values()].map(({ usage }) => usage),

@@ -19,7 +19,7 @@ const tokens = z.int().min(0);
 
 /** A usage, with the other facts in its line. */
 export interface WitnessLine {
-  /** For messages: the file and the number of the line. */
+  /** The file and the number of the line, for error texts. */
   readonly place: string;
   readonly usage: WitnessedUsage;
   /** A lost charge needs the key and the model, too. */

@@ -11,7 +11,7 @@ export interface WebhookMetrics {
 
 /**
  * @param oldestPendingAt - When the oldest event was written that is neither delivered nor given
- * up. Read once a minute.
+ * up. It comes from the ledger's summary, which is read once a minute.
  */
 export function addWebhookMetrics(
   registry: Registry,

@@ -1,4 +1,7 @@
-/** The endpoints that the documents describe. Inputs are the schemas that the routes use, too. */
+/**
+ * The endpoints that the documents describe. Imported inputs are the schemas that the routes use,
+ * too. The bodies of exchanges and of Stripe's notifications are described only here.
+ */
 
 import { z } from 'zod';
 import { sessionInput } from '../console/session-routes.js';
@@ -16,8 +19,8 @@ import * as schema from './schemas.js';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 /**
- * `bearer`: an API key or an admin token. `link`: an API key or a read-only link. `x-api-key`: an
- * API key, in either of the two headers. `console`: an admin token or the console's cookie.
+ * `bearer`: an API key in `Authorization`. `link`: the same, or a read-only link. `x-api-key`: an
+ * API key in `Authorization` or `x-api-key`. `console`: an admin token or the console's cookie.
  * `session`: only that cookie.
  */
 export type Credential = 'none' | 'bearer' | 'x-api-key' | 'link' | 'console' | 'session';
@@ -339,7 +342,7 @@ const session: readonly Endpoint[] = [
 ];
 
 const SUMMARIES: Readonly<Record<OperationName, string>> = {
-  createKey: 'A new key, with an account of its own or of one that exists',
+  createKey: 'Creates a key, in a new account or in an existing one',
   listKeys: 'Keys, in the requested order',
   showKey: 'One key',
   findKey: 'The key of a credential',
@@ -376,7 +379,7 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   showToday: 'Spend, balances and requests at a glance',
   listPayments: 'Payments, newest first',
   listUnbookedPayments:
-    'Payments that the provider received and no account was credited with. Those that were credited or paid back since are left out',
+    'Payments, refunds and disputes that the provider reported and the ledger could not book. Those that were booked or paid back since are left out',
   reconcilePayments:
     "Compares the provider's payments with the ledger; with `apply`, books what is missing",
   reconcileProvider:
@@ -385,7 +388,7 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   startPayment: 'Starts a payment for an account: a link to send to the customer',
   refundPayment: 'Pays back a payment, or a part of it',
   showAutoTopUp: "The customer's order to charge a saved method when the balance is low",
-  cancelAutoTopUp: 'Cancels that order and forgets the saved method',
+  cancelAutoTopUp: 'Cancels the auto top-up of an account and forgets the saved method',
   createPromoCode: 'A code that customers exchange for credit',
   listPromoCodes: 'Promotional codes, newest first',
   listModels: 'The price table',

@@ -48,7 +48,9 @@ const keyMembers = {
   metadata: z.record(text, text),
   hint: text.meta({ description: 'the first and last characters of its credential' }),
   state: z.enum(['active', 'suspended', 'revoked']),
-  is_active: z.boolean().meta({ description: 'whether it may make requests now' }),
+  is_active: z.boolean().meta({
+    description: 'whether its standing is active; a cap that is used up does not change this',
+  }),
   scope: z.enum(['use', 'manage']),
   models: orNull(z.array(text)).meta({ description: 'null: all' }),
   balance_usd: usd,
@@ -809,7 +811,10 @@ export const redemption = z
   })
   .meta({ id: 'Redemption' });
 
-/** The error body of all endpoints. For the dashboard and chat clients it has `param`, `code`. */
+/**
+ * The error body of all endpoints. It has `param` and `code`, except on `/v1/messages`, in the
+ * admin API and on the webhook of the payment provider.
+ */
 export const error = z
   .looseObject({
     error: z.looseObject({

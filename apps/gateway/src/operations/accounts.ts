@@ -237,7 +237,7 @@ export const accountOperations = {
     right: 'change',
     input: oneAccount,
     async run({ account_id }, { store, by }) {
-      // The order names the customer at the provider, and would go on charging.
+      // An order for auto top-up has the provider's id of the customer, and would go on charging.
       await cancelAutoTopUp(store, account_id, by);
       return accountView(await found(store.eraseAccount(account_id, by)));
     },

@@ -12,7 +12,10 @@ import { chargeLines } from './statement.js';
 import { line } from './storable.js';
 import { accountView, auditView, entryView, holdView, keyView } from './views.js';
 
-/** Holds have no index by the id of the request. There are few holds, so reading them is cheap. */
+/**
+ * The store cannot find a hold by the id of its request, so this reads all holds. There are few
+ * holds, so reading them is cheap.
+ */
 const HOLDS_TO_SEARCH = 1_000;
 
 export const auditOperations = {

@@ -18,7 +18,7 @@ export interface TrafficToday {
   readonly requests: ReadonlyMap<string, number>;
   /** Responses that may have cost the operator and have no confirmed charge, by reason. */
   readonly unbilled: ReadonlyMap<string, number>;
-  /** Responses of the upstream by status; `none`: the connection failed before a response came. */
+  /** Responses of the upstream by status; `none`: no response came, or the request was not sent. */
   readonly upstreamResponses: ReadonlyMap<string, number>;
   /** How often the upstream refused the operator's own credential or account. */
   readonly upstreamRefusals: number;

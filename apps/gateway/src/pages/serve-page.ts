@@ -38,7 +38,7 @@ const SAFETY_HEADERS = {
  */
 export function servePage(prefix: string, files: PageFiles): RequestHandler {
   return function serveFileOfPage(req, res, next) {
-    // Not `req.path`, because it lacks the slash at the end.
+    // Not `req.path`, because `useCanonicalPath` has removed the slash at its end.
     const path = req.originalUrl.split('?', 1)[0] ?? '';
     if (req.method !== 'GET' && req.method !== 'HEAD') {
       next();

@@ -63,9 +63,12 @@ const REPEATABLE_MS = 12 * 3_600_000;
  * last repetition, because a repetition in progress would still reach the provider.
  */
 const GIVEN_UP_MS = REPEATABLE_MS + 3_600_000;
-/** The code of a charge that never reached the provider. */
+/** The code of a charge that was not found at the provider. */
 const NO_ANSWER = 'no_answer';
-/** The most earlier pages whose saved method is accepted. */
+/**
+ * The number of earlier pages of an order that are remembered. A method that is saved on an older
+ * page is ignored.
+ */
 const MAX_EARLIER_SETUPS = 10;
 
 const NOTHING_USED = { day: '', count: 0, month: '', cents: 0 } as const;
@@ -202,7 +205,8 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
       balanceBelow,
       data: next,
     });
-    // Another replica has begun a charge.
+    // The document was changed in between: another replica has begun a charge, or the order was
+    // changed or stopped.
     if (outcome === 'conflict') return;
     await charge({ ...known, data: next }, attempt);
   }
@@ -295,7 +299,8 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
         );
         return;
       case 'declined':
-        // Booked like the provider's notification, which may come later: its event is sent once.
+        // The provider's notification may book the same failure later. `payment.failed` is still
+        // sent once.
         await book({
           kind: 'failed',
           origin: { paymentId: attempt.payment_id, accountId: known.accountId },
@@ -328,7 +333,7 @@ export function createAutoTopUp({ ledger, provider, book, log, now }: AutoTopUpP
     );
   }
 
-  /** The document has a threshold only while the order is on. */
+  /** `balanceBelow` is set only while the order is on. */
   function change(accountId: string, by: (data: OrderData) => OrderData | undefined) {
     return changeDocument(ledger, { kind: KIND, id: accountId }, ({ data }) => {
       const next = by(data);

@@ -40,9 +40,9 @@ export interface FactBooks {
 }
 
 /**
- * The event of a refund or a dispute is recorded again only within this time after its entry, in
- * case the process ended before it wrote the event. Finished events are deleted after 30 days, so a
- * later repetition would send a second event.
+ * A repeated fact writes `refund.created` or `dispute.opened` again only within this time after its
+ * entry, in case the process ended before it wrote the event. Finished events are deleted after 30
+ * days, so a later repetition would send a second event.
  */
 const EVENT_REPEATED_MS = 7 * 86_400_000;
 

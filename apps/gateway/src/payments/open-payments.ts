@@ -1,6 +1,6 @@
 /**
- * Opens payments if the configuration names a provider. Otherwise Stripe's client and its code are
- * not loaded.
+ * Opens payments if the configuration names a provider. Otherwise neither Stripe's client nor the
+ * code of payments is loaded.
  */
 
 import type { Logger } from 'pino';

@@ -31,7 +31,10 @@ const isoTime = z.iso.datetime();
  */
 const payment = z.object({
   by: z.enum(['key', 'operator', 'auto_top_up']),
-  /** The id of the key, or the name of the operator's token. */
+  /**
+   * The id of the key, the name of the operator's token or, for an auto top-up, the id of the
+   * account.
+   */
   started_by: z.string(),
   amount_cents: cents,
   state: z.enum(['open', 'pending', 'paid', 'failed', 'expired']),

@@ -16,8 +16,8 @@ const DAY_MS = 86_400_000;
 /** The longest range, which is that at the start: as far back as the provider lists changes. */
 const FIRST_RANGE_MS = 30 * DAY_MS;
 /**
- * A later comparison begins this long before the last one that succeeded. This is longer than the
- * three days for which a provider repeats a notification that was not accepted.
+ * The range of each later comparison starts this long before the last successful comparison. This
+ * is longer than the three days for which a provider repeats a notification that was not accepted.
  */
 const RANGE_MS = 4 * DAY_MS;
 

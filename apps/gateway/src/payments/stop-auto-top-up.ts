@@ -37,8 +37,8 @@ export async function cancelAutoTopUp(
 
 /**
  * Stops an order before money that was paid back is taken from the balance. Otherwise the lower
- * balance would charge the customer again. An entry that the ledger has already stops nothing,
- * because a person may have placed the order again since.
+ * balance would charge the customer again. If the ledger already has the entry of this debit, the
+ * order is not stopped, because a person may have placed it again since.
  */
 export async function stopBeforeDebit(
   ledger: Pick<PaymentLedger, 'findEntries' | 'getDocument' | 'writeDocument'>,

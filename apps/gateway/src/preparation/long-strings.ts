@@ -1,8 +1,9 @@
 /**
  * JSON text of values with long strings, in little memory.
  *
- * `JSON.stringify` takes four times the memory of a long string that has a character beyond
- * Latin-1: V8 stores two bytes for each character, and doubles its buffer as often as necessary.
+ * For a long string with a character beyond Latin-1, `JSON.stringify` takes at least four bytes for
+ * each character: two in its buffer and two in the result. V8 doubles that buffer as often as
+ * necessary.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -180,7 +180,10 @@ class Relay implements UpstreamListener {
     }
   }
 
-  /** A body that broke off after its head may have cost the operator, unless it only counted. */
+  /**
+   * A response that broke off after its head may have cost the operator, unless the request only
+   * counted tokens.
+   */
   #lossOfBody(): LossReason | undefined {
     const isPaid = this.#exchange.call.operation === 'messages';
     return isPaid && this.#upstream.status === 200 ? 'truncated' : undefined;

@@ -28,7 +28,7 @@ export type SettledResponse =
   | { readonly outcome: 'lost'; readonly loss: LossReason; readonly refusal: Refusal };
 
 export interface Charge {
-  /** The counts of the message, without those of its parts. */
+  /** The counts of the message. They do not include the work listed in `parts`. */
   readonly usage: Usage;
   /** The charge of the key, with all parts, in units of 10^-14 USD, like all amounts here. */
   readonly charge: bigint;
@@ -43,7 +43,10 @@ export interface Charge {
   readonly setAside: number;
 }
 
-/** Work that the counts of the message do not include. Its amounts are included in the sums. */
+/**
+ * Work that the counts of the message do not include. Its amounts are included in those of the
+ * {@link Charge}.
+ */
 export interface ChargedPart extends Pick<Settlement, 'requestId' | 'model' | 'usage'> {
   readonly charge: bigint;
   readonly writtenOff: bigint;

@@ -14,7 +14,9 @@ export type UpstreamOutcome =
   | { readonly outcome: 'stream'; readonly end: StreamEnd<StreamOutput> }
   | { readonly outcome: 'body'; readonly status: number; readonly body: Buffer }
   | { readonly outcome: 'too_large' }
-  /** The connection failed before the end of a response that is not a stream. */
+  /**
+   * No response came, or the connection failed before the end of a response that is not a stream.
+   */
   | { readonly outcome: 'failed'; readonly error: Error };
 
 export interface UpstreamListener {
@@ -35,9 +37,8 @@ interface ResponseReader {
 
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 /**
- * Response bytes count half towards the next minor GC. Per byte, streams keep more requests in
- * flight than prompts do, and a minor GC takes longer the more objects are alive. So it runs less
- * often for them.
+ * Response bytes count half towards the next minor GC. A minor GC takes longer if more objects are
+ * alive, and for the same number of bytes, streams keep more requests in flight than prompts do.
  */
 const GC_WEIGHT = 0.5;
 

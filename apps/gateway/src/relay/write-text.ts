@@ -19,7 +19,10 @@ export function encoded(piece: Uint8Array | string): Uint8Array | string {
   return length === piece.length ? piece : Buffer.from(scratch.subarray(0, length));
 }
 
-/** Node joins head and body into one string, and one write, up to 16 KB in total. */
+/**
+ * Node joins the head and a string body into one write. Up to 16 KB in total it encodes them on the
+ * stack; a longer text needs an allocation.
+ */
 const MAX_JOINED_BYTES = 15_000;
 
 /**

@@ -1,4 +1,7 @@
-/** `GET /v1/dashboard/balance` (specification sections 2.6 and 4.3). */
+/**
+ * `GET /v1/dashboard/balance`: the balance of a key and of its account, read without a call to the
+ * upstream.
+ */
 
 import type { RequestHandler } from 'express';
 import { formatUsd } from '@gateway/billing';

@@ -1,7 +1,8 @@
 /**
- * `GET /v1/dashboard/usage` and `GET /v1/dashboard/usage/{request_id}`: the charges of a key and
- * the credits of its account, entry by entry. `GET /v1/dashboard/usage/summary`: sums of the
- * charges of the key, or of all keys of its account. Amounts are exact decimal strings.
+ * `GET /v1/dashboard/usage`: the charges of a key, and on demand the other entries of its account,
+ * one by one. `GET /v1/dashboard/usage/{request_id}`: one charge. `GET
+ * /v1/dashboard/usage/summary`: sums of the charges of the key, or of all keys of its account.
+ * Amounts are exact decimal strings.
  */
 
 import type { RequestHandler } from 'express';
@@ -100,7 +101,10 @@ const TOO_MANY_SUMS =
   `covers more than ${String(MAX_SUMS)} sums: ask for fewer days, or for fewer dimensions with ` +
   'by (charges with different prices count as separate sums)';
 
-/** Leaves out `account`, because a holder has only one, and the operator's upstream accounts. */
+/**
+ * Without `account`, because a holder has only one, and without `upstream`, because upstream
+ * accounts are the operator's.
+ */
 const HOLDER_DIMENSIONS = ['day', 'hour', 'model', 'key', 'endpoint'] as const;
 
 export const summaryQuery = z

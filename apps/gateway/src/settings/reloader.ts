@@ -33,7 +33,7 @@ export interface ReloaderParts {
   readonly initial: Settings;
   /** Reads and checks the settings. */
   readonly read: (config: Config) => Settings;
-  /** Puts settings that were checked into force, in all processes. */
+  /** Puts checked settings into force in all processes. */
   readonly apply: (settings: Settings) => Promise<void>;
   readonly workerVersions: () => Promise<SettingsReport['workers']>;
   readonly log: Logger;

@@ -100,7 +100,10 @@ function chargeFieldsOf({ usage, charge, writtenOff, parts, setAside, remarks }:
   };
 }
 
-/** The part's own amounts and counts. The amounts of the line itself include them. */
+/**
+ * The part's own amounts and counts. The line's amounts include those of the part; its counts do
+ * not.
+ */
 function partFieldsOf({ requestId, model, usage, ...amounts }: ChargedPart) {
   return {
     request_id: requestId,

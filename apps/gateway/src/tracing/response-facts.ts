@@ -1,6 +1,6 @@
 /**
- * Reads the facts of a response that only its span needs: model, id and why the model stopped. The
- * usage comes from the charge.
+ * Reads facts of a response for its span: model, id and why the model stopped. The usage comes from
+ * the charge.
  */
 
 import type { ResponseFormat, StreamOutput } from '../relay/format.js';

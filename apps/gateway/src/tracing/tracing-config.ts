@@ -81,7 +81,7 @@ export interface TracingConfig {
 export interface Sampling {
   /** The largest share of all requests that is recorded, from 0 to 1. */
   readonly ratio: number;
-  /** Whether a request is left out if its client did not record it. */
+  /** Whether a request is left out if its `traceparent` says that its client did not record it. */
   readonly followsParent: boolean;
 }
 

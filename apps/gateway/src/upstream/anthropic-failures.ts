@@ -123,8 +123,9 @@ function isSpendLimit(status: number, error: UpstreamError | undefined): boolean
 
 /**
  * In a 400 about a limit or a balance that is used up, the upstream sends no code, only these
- * sentences. A refusal of a member of the request begins with the member's name, which the client
- * chose, and a colon.
+ * sentences. Its error about a member of the request begins with the member's name and a colon. A
+ * client may name a member like one of these sentences, so a sentence with a later colon does not
+ * match.
  */
 const USED_UP =
   /^(?:You have reached your specified API usage limits|Your credit balance is too low)(?![^]*: )/i;

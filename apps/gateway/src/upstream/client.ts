@@ -107,7 +107,10 @@ function iterable(body: Iterable<Uint8Array>): Readable {
   return body as unknown as Readable;
 }
 
-/** The key's account is at its ceiling, or none can be used for a while. Nothing was accepted. */
+/**
+ * The upstream account of the request is at its ceiling, or no upstream account can be used for a
+ * while. None has accepted the request.
+ */
 export class UpstreamBusyError extends Error {
   override readonly name = 'UpstreamBusyError';
   readonly retryAfterMs: number;
@@ -117,11 +120,11 @@ export class UpstreamBusyError extends Error {
   }
 }
 
-/** The client left while its request waited for its share. Nothing was sent. */
+/** The client left while its request waited to be sent. No upstream account has accepted it. */
 export class ClientGoneError extends Error {
   override readonly name = 'ClientGoneError';
   constructor() {
-    super('the client left before its request was sent');
+    super('the client left before an upstream account accepted its request');
   }
 }
 

@@ -1,4 +1,4 @@
-/** A gateway in this process, in front of a simulator that keeps a journal of its responses. */
+/** A gateway in this process, in front of a simulator with a journal of requests and usages. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -116,7 +116,9 @@ export const IN_RESPONSES: Readonly<Record<string, string>> = {
   max_tokens: 'max_output_tokens',
 };
 
-/** Gives a body of the other two formats the member names of the endpoint at `path`. */
+/**
+ * Takes a native or a chat body, and returns it with the member names of the endpoint at `path`.
+ */
 export function bodyFor(path: string, body: JsonBody): JsonBody {
   if (path !== '/v1/responses') return body;
   const members = Object.entries(body).map(([name, value]) => [IN_RESPONSES[name] ?? name, value]);

@@ -74,7 +74,7 @@ export function disconnectAll(): void {
   for (const socket of open) socket.destroy();
 }
 
-/** The head of a request in the native format, or of another if `path` says so. */
+/** The head of a request. Without `path` and `method`, it is one to `POST /v1/messages`. */
 export function headOf(request: {
   readonly apiKey?: string;
   readonly path?: string;

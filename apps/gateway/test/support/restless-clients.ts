@@ -5,7 +5,8 @@ import { userMessage } from './gateway.js';
 
 /**
  * A status; `cut`: the answer was incomplete; `lost`: a connection that had served a request was
- * closed before the answer; `refused`: a new one could not be opened, or was closed before it.
+ * closed before the answer; `refused`: a new connection could not be opened, or was closed before
+ * the answer.
  */
 export type Outcome = number | 'cut' | 'refused' | 'lost';
 

@@ -13,7 +13,7 @@ export type AttemptOutcome =
   | ({ readonly outcome: 'refused' } & RefusedResponse)
   /** No byte of the request was sent. */
   | { readonly outcome: 'not_sent'; readonly error: Error }
-  /** Sent, and perhaps accepted. The failure was reported to the exchange. */
+  /** Sent, and perhaps accepted. The attempt itself reports the failure to the exchange. */
   | { readonly outcome: 'failed' };
 
 export interface RefusedResponse {

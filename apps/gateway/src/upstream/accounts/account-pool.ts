@@ -232,7 +232,7 @@ function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** For exchanges that end before there is a connection. */
+/** For exchanges that end while they have no connection. */
 const NO_CONTROLLER: Dispatcher.DispatchController = {
   aborted: true,
   paused: false,

@@ -1,7 +1,8 @@
 /**
  * A ceiling for requests and tokens per minute that keys share fairly: while several keys wait,
  * each gets an equal share, however many requests one of them has waiting. A key gains no larger
- * share by having been idle, and gets no smaller one for requests that it made while nobody waited.
+ * share by having been idle. Of the requests that it made while nobody waited, only the last one
+ * can delay its turn.
  *
  * Two buckets fill continuously. A request passes while both hold at least 1. It may take the
  * bucket of tokens below zero; otherwise a request larger than that bucket could never pass. Keys
