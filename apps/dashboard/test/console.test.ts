@@ -287,7 +287,7 @@ describe('the console', () => {
     await context.close();
   });
 
-  it('shows for a dispute what was charged, and whether the client received that usage', async () => {
+  it('shows the charge of a disputed request, and whether the pasted usage object agrees with it', async () => {
     const { page, context, problems } = await open();
     const { data } = await gateway.call('listLedger', { kind: 'charge', limit: 1 });
     const [entry] = data;

@@ -1,4 +1,7 @@
-/** The customer's page in a browser, against the gateway, on both ledgers. */
+/**
+ * The customer's page in a browser, against the gateway. The tests of figures and names run on both
+ * ledgers, the others on the embedded one.
+ */
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -310,7 +313,7 @@ describe('the customer’s page', () => {
     await context.close();
   });
 
-  it('tries again with what is in the form by then', async () => {
+  it('repeats a failed sign-in after the countdown, with the key that is in the form at that moment', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await page.clock.install();
     let attempts = 0;
@@ -521,7 +524,8 @@ describe('the customer’s page', () => {
       expect(await page.getByRole('alert').innerText()).toContain('the ledger cannot be reached');
     });
     await page.unroute('**/v1/dashboard/keys?limit=1');
-    // The pace is a figure of its own, which can fail while the balance is shown.
+    // The usage of the last days has a request of its own, which can fail while the balance is
+    // shown.
     await page.route('**/v1/dashboard/usage/summary?by=day&*', (route) => route.abort());
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('link', { name: 'Keys' }).waitFor();
@@ -681,7 +685,7 @@ describe('the customer’s page', () => {
     }
     await page.getByLabel('Cap per day, USD').fill('7');
     await page.keyboard.press('Enter');
-    // The question has another button in the place of the one that had the focus.
+    // The next stage of the dialog lacks the field that had the focus, so the heading gets it.
     await page.getByRole('button', { name: 'Change the caps' }).waitFor();
     expect(await dialog.getByRole('heading', { level: 2 }).evaluate(hasFocus)).toBe(true);
     await page.keyboard.press('Escape');

@@ -47,7 +47,7 @@ describe('amounts in the browser', () => {
     expect(exactUsd('-1234.56789012345678')).toBe('−$1,234.56789012345678');
   });
 
-  it('are read with a dollar sign, separators and spaces, and in no other form', () => {
+  it('may be typed with a dollar sign, separators and outer spaces, but with no other text', () => {
     expect(readTypedUsd(' $1,250.50 ')).toBe('1250.5');
     expect(readTypedUsd('-5')).toBe('-5');
     for (const text of ['', 'five', '5 USD', '1e9']) expect(readTypedUsd(text)).toBeUndefined();

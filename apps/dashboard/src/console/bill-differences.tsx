@@ -17,8 +17,9 @@ export function DifferenceList({ of }: { readonly of: readonly Difference[] }) {
     <TableFrame label="Differences">
       <table>
         <caption>
-          The sums contain only items that differ. A difference is worth the difference of the
-          costs, or that of the tokens at their price, whichever is larger.
+          The sums contain only items that differ. The worth of a row is the sum over its items: for
+          each, the difference of the costs, or that of the tokens at their price, whichever is
+          larger.
         </caption>
         <thead>
           <tr>

@@ -1,4 +1,4 @@
-/** Actions on a key that only operators have. */
+/** The dialogs that only the console has: changing a key's limits, and linking to its dashboard. */
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';

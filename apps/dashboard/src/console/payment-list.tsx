@@ -1,4 +1,7 @@
-/** Payments as a table. The details of each are its unspent part and its refunds. */
+/**
+ * Payments as a table. The details of a payment show how much of it was credited, taken back, is
+ * refundable and is unspent.
+ */
 
 import { useState } from 'preact/hooks';
 import { isNotConfigured } from '../shared/api.js';

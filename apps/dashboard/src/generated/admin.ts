@@ -115,7 +115,7 @@ export interface paths {
         /** Keys, in the requested order */
         readonly get: operations["listKeys"];
         readonly put?: never;
-        /** A new key, with an account of its own or of one that exists */
+        /** Creates a key, in a new account or in an existing one */
         readonly post: operations["createKey"];
         readonly delete?: never;
         readonly options?: never;
@@ -644,7 +644,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Payments that the provider received and no account was credited with. Those that were credited or paid back since are left out */
+        /** Payments, refunds and disputes that the provider reported and the ledger could not book. Those that were booked or paid back since are left out */
         readonly get: operations["listUnbookedPayments"];
         readonly put?: never;
         readonly post?: never;
@@ -748,7 +748,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Cancels that order and forgets the saved method */
+        /** Cancels the auto top-up of an account and forgets the saved method */
         readonly post: operations["cancelAutoTopUp"];
         readonly delete?: never;
         readonly options?: never;
@@ -1114,7 +1114,7 @@ export interface components {
             readonly hint: string;
             /** @enum {string} */
             readonly state: "active" | "suspended" | "revoked";
-            /** @description whether it may make requests now */
+            /** @description whether its standing is active; a cap that is used up does not change this */
             readonly is_active: boolean;
             /** @enum {string} */
             readonly scope: "use" | "manage";
@@ -1204,7 +1204,7 @@ export interface components {
             readonly hint: string;
             /** @enum {string} */
             readonly state: "active" | "suspended" | "revoked";
-            /** @description whether it may make requests now */
+            /** @description whether its standing is active; a cap that is used up does not change this */
             readonly is_active: boolean;
             /** @enum {string} */
             readonly scope: "use" | "manage";
@@ -1452,7 +1452,7 @@ export interface components {
             readonly hint: string;
             /** @enum {string} */
             readonly state: "active" | "suspended" | "revoked";
-            /** @description whether it may make requests now */
+            /** @description whether its standing is active; a cap that is used up does not change this */
             readonly is_active: boolean;
             /** @enum {string} */
             readonly scope: "use" | "manage";

@@ -561,7 +561,7 @@ export interface components {
             readonly hint: string;
             /** @enum {string} */
             readonly state: "active" | "suspended" | "revoked";
-            /** @description whether it may make requests now */
+            /** @description whether its standing is active; a cap that is used up does not change this */
             readonly is_active: boolean;
             /** @enum {string} */
             readonly scope: "use" | "manage";
@@ -645,7 +645,7 @@ export interface components {
             readonly hint: string;
             /** @enum {string} */
             readonly state: "active" | "suspended" | "revoked";
-            /** @description whether it may make requests now */
+            /** @description whether its standing is active; a cap that is used up does not change this */
             readonly is_active: boolean;
             /** @enum {string} */
             readonly scope: "use" | "manage";
@@ -749,7 +749,7 @@ export interface components {
             readonly hint: string;
             /** @enum {string} */
             readonly state: "active" | "suspended" | "revoked";
-            /** @description whether it may make requests now */
+            /** @description whether its standing is active; a cap that is used up does not change this */
             readonly is_active: boolean;
             /** @enum {string} */
             readonly scope: "use" | "manage";

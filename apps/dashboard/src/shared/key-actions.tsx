@@ -12,7 +12,10 @@ type Created = KeyFacts & { readonly api_key: string | null };
 type StateChange = 'suspend' | 'resume' | 'revoke';
 type CapChanges = ReturnType<typeof readCaps>;
 
-/** The requests that the actions make. The customer's page and the console have one each. */
+/**
+ * The requests that the actions make. The customer's page and the console each implement this with
+ * their own endpoints.
+ */
 export interface KeyRequests {
   readonly create: (given: {
     readonly name: string;

@@ -20,7 +20,7 @@ export interface PlotProps {
   readonly days: readonly string[];
   readonly series: readonly Series[];
   readonly show: (value: bigint) => ComponentChildren;
-  /** The value as plain text, for titles. */
+  /** The value as plain text, for the label at the top and the total of a day. */
   readonly text: (value: bigint) => string;
 }
 

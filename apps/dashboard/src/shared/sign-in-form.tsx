@@ -15,7 +15,7 @@ export function SignInForm(props: {
   readonly hint: string;
   /** The error for a secret that the gateway does not know. */
   readonly unknown: string;
-  /** What the form needs the gateway for, for the error that the gateway cannot be reached. */
+  /** The end of the error "The gateway could not be reached for …", such as "your balance". */
   readonly what: string;
   /** The content below the field. */
   readonly children?: ComponentChildren;

@@ -27,7 +27,7 @@ export function sumUsd(amounts: readonly string[]): string {
 /** A comma may only separate thousands, because many people write 7.5 as `7,50`. */
 const TYPED = /^-?(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?$/;
 
-/** @returns the amount as typed by a person, without spaces and separators, if it is one. */
+/** Reads an amount that a person typed. It may begin with `$` and have commas between thousands. */
 export function readTypedUsd(text: string): string | undefined {
   const typed = text.trim().replace(/^\$/, '');
   const plain = typed.replaceAll(',', '');
