@@ -14,7 +14,8 @@ const MAX_KNOWN = 8;
  * @param {object} how
  * @param {string} how.fidelity - `bytes` if the contestant must forward native requests unchanged
  * @param {(answer: any) => any} how.wireOf - the response to a request
- * @returns `check`, which returns a request's `wire`, or the `problem` with it
+ * @returns `check`, which returns the `wire` of the answer to a request, or the `problem` with the
+ * request
  */
 export function createExpectation(requests, { fidelity, wireOf }) {
   const expected = requests.map((request) => {

@@ -6,8 +6,9 @@ const PERCENTILES = { p50: 0.5, p90: 0.9, p99: 0.99, p999: 0.999 };
 
 /**
  * @param samples - by phase, then by contestant, as `runRounds` returns them
- * @returns one row per contestant: CPU time per response, the ratio of all processes' time to the
- * bare proxy's within each round, responses per second, latencies, memory, and failures
+ * @returns one row per contestant: CPU time per response, the ratio of its CPU time (including
+ * PostgreSQL and Redis) to the bare proxy's in the same round, responses per second, latencies,
+ * memory, and failures
  */
 export function figuresOf(work, samples) {
   const phases = Object.values(samples);

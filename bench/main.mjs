@@ -6,7 +6,7 @@
  *   npm run bench -- --only native-json-1k,open-1000   some workloads
  *   npm run bench -- --contestants bare,gateway-servers --rounds 9
  *   npm run bench -- --only native-paced-300 --streams 800
- *   npm run bench -- --units                           the cost of one request for each part
+ *   npm run bench -- --units                           the cost per request, by process
  *   npm run bench -- --replicas                        charges per second by processes and keys
  *   npm run bench -- --usage                           sums of usage over a month
  *   npm run bench -- --profile gateway-servers --work native-stream-300

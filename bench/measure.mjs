@@ -27,8 +27,8 @@ export function takesPart(contestant, work) {
 }
 
 /**
- * @param pace - `full`, or `paced`: the workload's own events per second
- * @param act - starts the load with the given load generator; resolves with its tally
+ * @param pace - `full`, or `paced`: the workload's own events per second @param act - starts the
+ * load with the given load generator; resolves with what the load measured
  */
 export async function measure({ session, contestant, work, pace, act }) {
   const { upstream, load } = session;

@@ -1,7 +1,7 @@
 /**
  * `--replicas`: charges per second by number of processes and of keys, on this machine. Runs
- * balance stores without a gateway in front, all on one PostgreSQL. The figures in docs/scaling.md
- * come from this file.
+ * balance stores without a gateway in front, all on one PostgreSQL. The table of charging alone in
+ * docs/scaling.md comes from this file.
  */
 
 import pg from 'pg';

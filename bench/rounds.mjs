@@ -60,7 +60,8 @@ function busySample({ session, work, durationMs }) {
 }
 
 /**
- * A steady measurement lasts as long as so many busy ones, because it sends few requests a second.
+ * A steady measurement lasts this many times as long as a busy one, because it sends few requests a
+ * second.
  */
 const STEADY_DURATIONS = 4;
 

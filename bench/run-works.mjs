@@ -14,8 +14,8 @@ import { warmUpAll } from './warm-up.mjs';
 
 const RESULTS = new URL('results/', import.meta.url);
 /**
- * Time after the start until the memory counts as idle. The embedded ledger ends its reading thread
- * about 15 s after the start, when it was not used for 10 s.
+ * Time after the start until the memory counts as idle. The embedded ledger uses its reading thread
+ * right after the start, and ends it when it was not used for 10 s.
  */
 const IDLE_MS = 25_000;
 

@@ -1,7 +1,8 @@
 /**
  * The process of the upstream for all contestants. It reads each request and sends precomputed
- * bytes for it. A request that differs from the client's request gets a 400, so that a contestant
- * that changes requests gets no figures. It receives over IPC the requests to expect next.
+ * bytes for it. A request with another content than the client's request gets a 400, so that a
+ * contestant that changes requests gets no figures. It receives over IPC the requests to expect
+ * next.
  */
 
 import { createServer } from 'node:net';

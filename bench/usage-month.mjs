@@ -1,6 +1,7 @@
 /**
  * `--usage`: how long sums of usage take over a month of 1,000,000 charges, before and after its
- * hours are rolled up. The figures in docs/performance.md come from this file.
+ * hours are rolled up. The table in the section "Sums of usage" of docs/performance.md comes from
+ * this file.
  *
  * The sums of hours are written into the databases directly, so the month has no ledger entries.
  */
@@ -62,7 +63,7 @@ async function measure(title, { open, insert }) {
       afterMs: after[query],
     })),
   );
-  process.stdout.write(`  rolling all of them up took ${seconds.toFixed(1)} s\n`);
+  process.stdout.write(`  rolling up the sums of all past hours took ${seconds.toFixed(1)} s\n`);
   await store.close();
 }
 

@@ -1,7 +1,8 @@
 /**
- * Runs the newest versions of real clients against a gateway with the bundled simulator. Each check
- * prints the usage that its client received. The sum of these usages must equal the client's
- * charges in the ledger.
+ * Runs real clients, most in their newest versions, against a gateway with the bundled simulator.
+ * Most checks print the usage that the client received. The sum of these usages must equal the
+ * client's charges in the ledger. For clients that print none, the number of charged requests is
+ * checked.
  *
  * `npm run clients` runs all of them, `npm run clients -- openai-js llm` only those two. Each is
  * installed once, into `CLIENTS_DIR` (by default a folder in the system's temporary folder).
@@ -58,8 +59,8 @@ try {
 process.exitCode = failures > 0 ? 1 : 0;
 
 /**
- * @param {(typeof CLIENTS)[number]} client
- * @returns whether the client worked and its usage equals the charge
+ * @param {(typeof CLIENTS)[number]} client @returns whether the client worked and was charged as
+ * expected
  */
 async function runClient({ name, install, command, requests }) {
   step(name);

@@ -72,7 +72,7 @@ async function bundle(dir, source) {
 function report(name, size, limit) {
   process.stdout.write(`  ${name}: ${size} of ${limit} bytes\n`);
   if (size <= limit) return;
-  process.stderr.write(`${name} is larger than its limit in scripts/size-limits.mjs\n`);
+  process.stderr.write(`${name} is larger than its limit\n`);
   process.exitCode = 1;
 }
 

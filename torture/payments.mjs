@@ -148,8 +148,8 @@ export async function torturePayments(options, random, say) {
   }
 
   /**
-   * Finds lost entries. Accepted notifications are not sent again, so their entries must already be
-   * in the ledger.
+   * Finds lost entries. A gateway accepts a notification only after booking it, so the entries of
+   * accepted notifications must be in the ledger.
    */
   async function findLost(when) {
     const acknowledged = [...notifications.acknowledged];

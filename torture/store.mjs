@@ -103,7 +103,7 @@ export async function tortureStore({ charges, kills, databaseCrashes, writerCoun
   say('comparing the acknowledged charges with the ledger');
   const healed = await open({ holdLifetimeMs: 300 });
   for (let tries = 0; tries < 100 && (await healed.countHolds('live')) > 0; tries += 1) {
-    // Also finds the holds of dead processes, once they have expired.
+    // `expire` marks the expired holds of killed processes as orphaned.
     await healed.expire({ keysWithinMs: 0 });
     await sleep(100);
   }

@@ -173,7 +173,7 @@ export async function tortureTeams(options, random, say) {
 
   /**
    * Replaced credentials must be refused, and those in force must be known. Each credential is
-   * tried at one gateway, so all gateways are tried.
+   * tried at one gateway. The gateways take turns, so each of them is tried.
    */
   async function checkCredentials() {
     const { retired } = operators.witness;

@@ -118,7 +118,7 @@ export function chartsOf(results) {
       };
     });
     const subtitle =
-      'Time to the last byte, of paced streams to the first. Dots: p50, p90, p99; the text shows p50 · p99. Further left is better.';
+      'Time to the last byte; for paced streams, time to the first byte. Dots: p50, p90, p99; the text shows p50 · p99. Further left is better.';
     const legend = legendOf(panels);
     return {
       name: 'latency',

@@ -57,7 +57,7 @@ function conditions({ measuredAt, seconds, machine, versions, rounds, works, cha
       .join(', ')}.`,
     `Other processes on the machine used at most ${others.toFixed(2)} cores at the same time.`,
     charges.length > 0 && charges.every(({ isExact }) => isExact)
-      ? "Every response was checked, and the charges of both gateways' keys matched these responses exactly."
+      ? "Every response was checked, and the charges of this gateway's keys, embedded and with PostgreSQL, matched these responses exactly."
       : 'Every response was checked.',
   ].join(' ');
 }

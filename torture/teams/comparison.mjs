@@ -37,7 +37,10 @@ export function compareBookings({ witness, teams, entries }) {
   ];
 }
 
-/** Expired credits: neither early nor more than the credit, and nothing of a due one is left. */
+/**
+ * No credit expires before its time or by more than its amount. No credit that is due has an
+ * unspent part.
+ */
 export function compareExpiries({ witness, entries, lotsLeft }) {
   const expiries = entries.filter(({ kind }) => kind === 'expiry');
   const amounts = new Map(entries.map(({ id, delta }) => [id, toUnits(delta)]));
