@@ -26,7 +26,7 @@ import { createAccountMetrics } from './telemetry/account-metrics.js';
 import { createMetrics } from './telemetry/metrics.js';
 import type { Metrics } from './telemetry/metrics.js';
 import { createTelemetry } from './telemetry/telemetry.js';
-import { openTracing } from './tracing/tracing.js';
+import { openTracing } from './tracing/open-tracing.js';
 import type { AccountState } from './upstream/accounts/account-standing.js';
 import type { UpstreamClient } from './upstream/client.js';
 import { openUpstream } from './upstream/open-upstream.js';

@@ -1,7 +1,4 @@
-/**
- * Traces of requests, as the routes see them. `start-tracing.ts` implements them with OpenTelemetry
- * and is only imported if tracing is on (docs/decisions/0034).
- */
+/** Traces of requests, as the routes see them. `start-tracing.ts` implements them. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { KeyRecord } from '@gateway/balance-store';
@@ -12,7 +9,6 @@ import type { ResponseFormat } from '../relay/format.js';
 import type { FinishedRequest } from '../telemetry/finished-request.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 import type { TraceIds } from './trace-ids.js';
-import type { TracingConfig } from './tracing-config.js';
 
 export interface Tracing {
   /** Begins the trace of a request that the limits of its key admitted. */
@@ -39,7 +35,7 @@ export interface RequestTrace {
    * Begins the span of the call to the upstream, if the request is sampled.
    *
    * @returns the call with the headers that name its span, and the format with a reader for the
-   * facts of the response that only the span needs
+   * facts of the response for the span
    */
   toUpstream(sent: Sent): Sent;
   end(result: RequestResult): void;
@@ -62,14 +58,4 @@ export interface TracingParts {
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-}
-
-/** @param config - `undefined`: tracing is off. None of its code is loaded. */
-export async function openTracing(
-  config: TracingConfig | undefined,
-  parts: TracingParts,
-): Promise<Tracing | undefined> {
-  if (config === undefined) return undefined;
-  const { startTracing } = await import('./start-tracing.js');
-  return startTracing(config, parts);
 }
