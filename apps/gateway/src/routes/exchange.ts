@@ -194,7 +194,7 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
         : undefined;
   if (refused !== undefined) return { model, ...refuseAdmission(exchange, refused) };
 
-  let call = callTo(exchange, { key, preparation, memory });
+  let call = callTo(exchange, key, preparation);
   let format = exchange.route.formatOf(preparation.translation, exchange.res);
   if (exchange.trace !== undefined)
     ({ call, format } = exchange.trace.toUpstream({ call, format }));
@@ -217,14 +217,15 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
 }
 
 /**
- * This is a separate function, so that no variable keeps the body in memory while the upstream
- * responds.
+ * Only this function and those that it calls have the bytes of the body, and they return before the
+ * request is sent: the variables of a function that waits for the response would keep the bytes in
+ * memory.
  */
 async function prepare(
   { route, services, preparer, req, res }: Exchange,
   keyId: string,
   memory: ByteReservation,
-): Promise<Exclude<Preparation, { readonly outcome: 'too_large' }> | Gone> {
+): Promise<Sendable | Refused | Gone> {
   const reading = await readBody(req, {
     maxBytes: services.maxBodyBytes,
     memory,
@@ -240,31 +241,20 @@ async function prepare(
   };
   const preparation = await preparer.prepare(job, keyId);
   if (preparation.outcome === 'too_large') throw new Error('no thread prepares this body');
-  return preparation;
+  if (preparation.outcome === 'refused') return preparation;
+  const { body, ...prepared } = preparation;
+  const onSent = () => {
+    memory.release();
+  };
+  return { ...prepared, body: new RequestBody(body, onSent), bodyBytes: body.length };
 }
 
 function callTo(
   { route, req, res }: Exchange,
-  {
-    key,
-    preparation: { model, body },
-    memory,
-  }: {
-    readonly key: KnownKey;
-    readonly preparation: Prepared;
-    readonly memory: ByteReservation;
-  },
+  key: KnownKey,
+  { model, body, bodyBytes }: Sendable,
 ): UpstreamCall {
-  return {
-    ...route.callOf(req),
-    model,
-    body: new RequestBody(body, () => {
-      memory.release();
-    }),
-    bodyBytes: body.length,
-    keyId: key.id,
-    client: res,
-  };
+  return { ...route.callOf(req), model, body, bodyBytes, keyId: key.id, client: res };
 }
 
 /** If there are several upstream accounts, counts the charge for the one that served the call. */
@@ -294,7 +284,9 @@ function refuse({ route, requestId, req, res }: Exchange, refusal: Refusal): Res
 }
 
 type KnownKey = Parameters<typeof admitKey>[0];
+type Refused = Extract<Preparation, { readonly outcome: 'refused' }>;
 type Prepared = Extract<Preparation, { readonly outcome: 'prepared' }>;
+type Sendable = Omit<Prepared, 'body'> & Pick<UpstreamCall, 'body' | 'bodyBytes'>;
 
 /** The client disconnected before its request was complete. */
 interface Gone {

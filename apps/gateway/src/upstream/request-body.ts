@@ -1,9 +1,10 @@
 /**
- * The body of a request on its way upstream. No reference to a large body remains once it is sent.
- * Otherwise a thousand streams with prompts of 1 MB would keep a gigabyte until they end.
+ * The body of a request on its way upstream. A `RequestBody` drops its reference to a large body
+ * once it is sent. Otherwise a thousand streams with prompts of 1 MB would keep a gigabyte until
+ * they end.
  */
 
-/** The only reference to a body. Sending the body removes it. */
+/** Holds the bytes of a body until they are sent. */
 export class RequestBody {
   #bytes: Uint8Array | undefined;
   readonly #onSent: () => void;

@@ -1,0 +1,91 @@
+/** A body takes no memory once it is sent upstream, even if the response lasts for long. */
+
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { ClientRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { MODEL, bodyFor, startTestGateway } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+import { readMetric } from './support/metrics.js';
+import { eventually, until } from './support/until.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+const REQUESTS = 8;
+const PIECE = Buffer.alloc(64 * 1024, 'word ');
+const PIECES = 32;
+
+let received = 0;
+/** Reads each request without keeping it, and begins a stream that does not end. */
+const upstream = createServer((req, res) => {
+  req.resume().once('end', () => {
+    received += 1;
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  });
+});
+let gateway: TestGateway;
+beforeAll(async () => {
+  await once(upstream.listen(0, '127.0.0.1'), 'listening');
+  const { port } = upstream.address() as AddressInfo;
+  gateway = await startTestGateway({
+    env: { UPSTREAM_URL: `http://127.0.0.1:${String(port)}` },
+  });
+});
+afterAll(async () => {
+  upstream.closeAllConnections();
+  await gateway.stop();
+  upstream.close();
+});
+
+it.each(['/v1/messages', '/v1/chat/completions', '/v1/responses'])(
+  '%s keeps no body in memory while its response streams',
+  async (path) => {
+    const { apiKey } = await gateway.createKey();
+    const heldBytes = () => {
+      collectGarbage();
+      return process.memoryUsage().arrayBuffers;
+    };
+    const reservedBytes = () => readMetric(gateway, 'gateway_memory_reserved_bytes');
+    const before = heldBytes();
+    const sent = Array.from({ length: REQUESTS }, () => upload(path, apiKey));
+    await until(() => received === REQUESTS);
+    await until(async () => (await reservedBytes()) === 0);
+    // At most one of the bodies, 2 MiB each, may remain.
+    await eventually(() => {
+      expect(heldBytes() - before).toBeLessThan(2 * PIECES * PIECE.length);
+      return Promise.resolve();
+    });
+    received = 0;
+    for (const client of sent) client.destroy();
+  },
+);
+
+/** Sends a body of which this process has only one piece. */
+function upload(path: string, apiKey: string): ClientRequest {
+  const [head = '', tail = ''] = JSON.stringify(
+    bodyFor(path, {
+      model: MODEL,
+      max_tokens: 10,
+      stream: true,
+      messages: [{ role: 'user', content: '<text>' }],
+    }),
+  ).split('<text>');
+  const client = request(`${gateway.url}${path}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      'content-type': 'application/json',
+      'anthropic-version': '2023-06-01',
+      'content-length': head.length + PIECES * PIECE.length + tail.length,
+    },
+  });
+  client.on('error', () => undefined);
+  client.write(head);
+  for (let piece = 0; piece < PIECES; piece += 1) client.write(PIECE);
+  client.end(tail);
+  return client;
+}
