@@ -5,7 +5,7 @@
 
 import { join } from 'node:path';
 import { request } from 'undici';
-import { freePort } from '../scripts/servers.mjs';
+import { freePort } from '../scripts/free-port.cjs';
 import { NODE_FLAGS } from '../scripts/run-gateway.mjs';
 import { node, root } from '../scripts/setup.mjs';
 import { openBatchCounter } from './batches.mjs';

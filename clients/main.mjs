@@ -10,10 +10,10 @@
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { freePort } from '../scripts/free-port.cjs';
 import { ensureBuilt, node, root, step } from '../scripts/setup.mjs';
 import { CLIENTS } from './clients.mjs';
 
@@ -189,15 +189,5 @@ function shell(command, cwd, env) {
     child.stdout.on('data', (bytes) => (output += bytes));
     child.stderr.on('data', (bytes) => (output += bytes));
     child.on('close', (code) => resolve({ code, output }));
-  });
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const { port: free } = /** @type {import('node:net').AddressInfo} */ (server.address());
-      server.close(() => resolve(free));
-    });
   });
 }

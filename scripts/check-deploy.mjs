@@ -9,10 +9,10 @@
 
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deployTool } from './deploy-tools.mjs';
+import { freePort } from './free-port.cjs';
 import { node, output, pnpm, root } from './setup.mjs';
 
 /** Values that turn each feature of the chart on, and values that turn each off. */
@@ -222,13 +222,4 @@ function checkDashboard() {
   const file = join(scratch, 'dashboard.rules.yaml');
   writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
   output(deployTool('promtool'), ['check', 'rules', file]);
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-      server.close(() => resolve(port));
-    });
-  });
 }

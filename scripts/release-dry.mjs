@@ -11,7 +11,7 @@ import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { publishedPackages, withScratch } from './packed.mjs';
-import { freePort } from './servers.mjs';
+import { freePort } from './free-port.cjs';
 import { PNPM, ensureInstalled, node, output, root, step } from './setup.mjs';
 
 /**

@@ -1,4 +1,7 @@
-/** Compares the three witnesses: the clients, the upstream's journal and the ledger. */
+/**
+ * Compares the ledger with two witnesses: the usages that the clients received, and the upstream's
+ * journal.
+ */
 
 import { withClient } from './plain-sql.mjs';
 
@@ -62,7 +65,7 @@ export function lineOf(name, what, violations, examples = 3) {
 }
 
 /**
- * @param {object} witnesses
+ * @param {object} witnesses - the ledger, and what it is compared with
  * @param witnesses.ledger - from {@link readLedger}
  * @param witnesses.seen - usages that the clients received
  * @param witnesses.refused - requests that were refused

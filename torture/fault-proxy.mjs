@@ -5,8 +5,10 @@
  * forwards all bytes.
  */
 
+import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../scripts/free-port.cjs';
 
 export async function startFaultProxy(target) {
   let fault = 'none';
@@ -26,8 +28,9 @@ export async function startFaultProxy(target) {
     void pump(near, far);
     void pump(far, near);
   });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  // The port must still be free when `down` ends.
+  const port = await freePort();
+  await once(server.listen(port, '127.0.0.1'), 'listening');
 
   async function pump(from, to) {
     try {

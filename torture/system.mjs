@@ -2,7 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openPostgresStore } from '../packages/balance-store/dist/postgres/index.js';
-import { freePort, startPostgres, startRedis } from '../scripts/servers.mjs';
+import { freePort } from '../scripts/free-port.cjs';
+import { startPostgres, startRedis } from '../scripts/servers.mjs';
 import { startFaultProxy } from './fault-proxy.mjs';
 import { createReplica } from './replicas.mjs';
 import { startUpstreams } from './upstreams.mjs';

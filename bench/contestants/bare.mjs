@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../scripts/servers.mjs';
+import { freePort } from '../../scripts/free-port.cjs';
 import { node } from '../../scripts/setup.mjs';
 import { startServer } from '../server.mjs';
 

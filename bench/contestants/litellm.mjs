@@ -5,7 +5,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../scripts/servers.mjs';
+import { freePort } from '../../scripts/free-port.cjs';
 import { findPythonPeer } from '../peers.mjs';
 import { MODEL } from '../prompts.mjs';
 import { startServer } from '../server.mjs';

@@ -3,7 +3,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../scripts/servers.mjs';
+import { freePort } from '../../scripts/free-port.cjs';
 import { startServer } from '../server.mjs';
 
 const COMMAND = 'nginx';

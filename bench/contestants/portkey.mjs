@@ -3,7 +3,7 @@
  * own.
  */
 
-import { freePort } from '../../scripts/servers.mjs';
+import { freePort } from '../../scripts/free-port.cjs';
 import { node } from '../../scripts/setup.mjs';
 import { findPeer } from '../peers.mjs';
 import { startServer } from '../server.mjs';

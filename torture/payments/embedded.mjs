@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openEmbeddedStore } from '../../packages/balance-store/dist/embedded/index.js';
-import { freePort } from '../../scripts/servers.mjs';
+import { freePort } from '../../scripts/free-port.cjs';
 import { createDisk, readRecords } from '../power/disk.mjs';
 import { compileRecorder } from '../power/recorder.mjs';
 import { createReplica } from '../replicas.mjs';

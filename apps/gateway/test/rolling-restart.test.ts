@@ -11,6 +11,7 @@ import { startPostgresServer } from '../../../packages/balance-store/test/postgr
 import type { OwnPostgresServer } from '../../../packages/balance-store/test/postgres-server.js';
 import { startRedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
 import type { RedisServer } from '../../../packages/rate-limiter/test/redis-server.js';
+import { freePort } from '../../../scripts/free-port.cjs';
 import { createRemoteCaller } from '../src/operations/callers.js';
 import { startBalancer } from './support/balancer.js';
 import { startGatedUpstream } from './support/gated-upstream.js';
@@ -102,7 +103,12 @@ describe('two replicas behind a balancer that asks /readyz', () => {
       KEY_PEPPER: 'pepper of the tests of restarts',
       DRAIN_DELAY_S: '1',
     };
-    const replicas = [await start(env), await start(env)];
+    // A replica must get its port again when it comes back.
+    const startOn = (port: string) => start({ ...env, PORT: port });
+    const replicas = [
+      await startOn(String(await freePort())),
+      await startOn(String(await freePort())),
+    ];
     const key = await callerOf(replicas[0]!)('createKey', { name: 'test', balance_usd: '1000000' });
     const balancer = await startBalancer(replicas.map(({ url }) => url));
     const clients = startClients(balancer.url, key.api_key ?? '', { staying: 8, coming: 8 });
@@ -112,7 +118,7 @@ describe('two replicas behind a balancer that asks /readyz', () => {
       await until(() => (clients.outcomes.get(200) ?? 0) > before + 20);
       replica.send('SIGTERM');
       expect(await replica.exited).toBe(0);
-      const again = await start({ ...env, PORT: new URL(replica.url).port });
+      const again = await startOn(new URL(replica.url).port);
       replicas[index] = again;
       await until(() => balancer.ready().includes(again.url));
     }

@@ -7,12 +7,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import type { QueryResultRow } from 'pg';
+import { freePort } from '../../../scripts/free-port.cjs';
 
 export interface PostgresServer {
   /** Creates an empty database and returns its connection string. */
@@ -164,8 +163,8 @@ function programsDirectory(): string {
     if (existsSync(join(bin, 'postgres')) && existsSync(join(bin, 'initdb'))) return bin;
   }
   throw new Error(
-    'These tests need PostgreSQL: set TEST_DATABASE_URL to a server where databases may be created, ' +
-      'or install its server programs.',
+    "PostgreSQL's server programs were not found: install them. Most tests can use TEST_DATABASE_URL " +
+      'instead, a server where databases may be created. Some start a server of their own.',
   );
 }
 
@@ -196,17 +195,4 @@ async function waitUntilReady(url: string): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => {
-        resolve(port);
-      });
-    });
-  });
 }

@@ -6,12 +6,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { RedisOptions } from 'ioredis';
+import { freePort } from '../../../scripts/free-port.cjs';
 
 type Address = { readonly path: string } | { readonly host: string; readonly port: number };
 
@@ -196,16 +195,4 @@ export async function startRedisCluster(): Promise<RedisCluster> {
       await rm(directory, { recursive: true, force: true });
     },
   };
-}
-
-/** Finds a free port that is low enough for the cluster bus, whose port is 10,000 higher. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    server.close();
-    await once(server, 'close');
-    if (port < 55_000) return port;
-  }
 }
