@@ -23,7 +23,7 @@ it('an account that is left out stays so when it answers a request that was sent
   expect([standing.state(), standing.waitMs()]).toEqual(['available', 0]);
 });
 
-it('a shorter wait replaces neither the wait nor the state of a longer one', () => {
+it('a shorter wait does not shorten a longer one, and an account that refused stays refused until its wait ends', () => {
   let now = 0;
   const standing = createAccountStanding(() => now);
   standing.failed({ ...RATE_LIMITED, operatorMustAct: true });

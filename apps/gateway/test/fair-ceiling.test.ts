@@ -1,4 +1,4 @@
-/** Fair sharing of an account's ceiling, in simulated time. */
+/** Keys share the ceiling of an upstream account fairly. The time is simulated. */
 
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createFairCeiling } from '../src/upstream/accounts/fair-ceiling.js';

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-it('every counter with a fixed set of labels is 0 in the first scrape, so that the first loss is an increase', async () => {
+it('every counter with a fixed set of labels is 0 in the first scrape, so that its first occurrence is an increase', async () => {
   const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
   const own = text.split('\n').filter((line) => /^gateway_\w+_total[ {]/.test(line));
   const values = new Map(own.map((line) => line.split(/ (?=\S+$)/) as [string, string]));

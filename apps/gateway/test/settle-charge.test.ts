@@ -67,7 +67,7 @@ it("logs the part's own charge, so that both charges can be read from the log", 
     .mockResolvedValueOnce(SETTLED)
     .mockResolvedValueOnce({ ...SETTLED, outcome: 'settled', writtenOff: 5_000_000_000n });
   const settled = await charge();
-  if (settled.outcome === 'lost') throw new Error('is charged');
+  if (settled.outcome === 'lost') throw new Error('the response was not charged');
   let line = '';
   const telemetry = createTelemetry(
     pino({ enabled: true }),
@@ -84,7 +84,8 @@ it("logs the part's own charge, so that both charges can be read from the log", 
     } as unknown as ExchangeReport,
   });
   const logged = JSON.parse(line);
-  // 10 tokens at 5 USD per million, and 20 at 25 USD.
+  // The message and the part cost 0.00055 USD each: 10 tokens at 5 USD per million, and 20 at 25
+  // USD. Of the part, 0.00005 are written off.
   expect(logged).toMatchObject({ charge_usd: '0.00105', written_off_usd: '0.00005' });
   const more = { key_id: 'key_1', model: 'claude-opus-4-5', endpoint: 'messages', streamed: false };
   const at = new Date(Date.parse(logged.time) - 90_000).toISOString();

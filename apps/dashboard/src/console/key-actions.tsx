@@ -1,4 +1,4 @@
-/** The dialogs that only the console has: changing a key's limits, and linking to its dashboard. */
+/** The actions on a key that the console adds to those of `shared/key-actions.tsx`. */
 
 import { useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/actions.js';

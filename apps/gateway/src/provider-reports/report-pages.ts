@@ -22,8 +22,8 @@ export type ReadReport = <Result extends z.ZodType>(
 /** The provider's limit for buckets of one day. */
 const DAYS_PER_PAGE = 31;
 /**
- * More pages than any range has. The limit ends a report whose pages refer to each other in a
- * circle.
+ * More pages than any range has. The limit ends a report whose pages have no days and refer to each
+ * other in a circle. (A repeated day ends a report at once.)
  */
 const MAX_PAGES = 100;
 const TIMEOUT_MS = 60_000;

@@ -1,7 +1,7 @@
 /**
  * Prometheus metrics of the requests of one process. Labels come from closed sets: endpoints,
- * statuses, reasons, models of the price table. Each combination that is known in advance starts at
- * 0, so that the first occurrence already shows as an increase.
+ * statuses, reasons, models of the price table. Each combination of a counter's labels that is
+ * known in advance starts at 0, so that the first occurrence already shows as an increase.
  */
 
 import { Counter, Histogram } from 'prom-client';
@@ -159,12 +159,12 @@ function countCharges(
 } {
   const tokens = counter(registry, {
     name: 'gateway_tokens_total',
-    help: 'Tokens charged, by model and token class',
+    help: 'Tokens of charged messages, by model of the request and token class; without parts that have entries of their own',
     labels: { model: models, class: TOKEN_CLASSES },
   });
   const charged = counter(registry, {
     name: 'gateway_charged_usd_total',
-    help: 'USD charged, by model; approximate, the ledger is exact',
+    help: 'USD charged, by model of the request, with its parts; approximate, the ledger is exact',
     labels: { model: models },
   });
   const writtenOff = counter(registry, {

@@ -1,6 +1,6 @@
--- What a key may do: the only place where a key is disabled or enabled. The standing is derived and
--- never stored, so a credit that races with an exhausting charge cannot leave the key in the wrong
--- state.
+-- Decides whether a key is active, or why it is disabled. On PostgreSQL, no other code decides
+-- this. The standing is derived and never stored, so a credit that races with an exhausting charge
+-- cannot leave the key in the wrong state.
 --
 -- "uncovered" is what responses cost since the last credit beyond what the balance could cover. It
 -- is the operator's loss. The key stays exhausted until the next credit, even if the balance is

@@ -522,9 +522,9 @@ LANGUAGE sql STABLE AS $$
   ORDER BY c."cap" - c."used", c."period" LIMIT 1
 $$;
 
--- What a key may do: the only place where a key is disabled or enabled. The standing is derived and
--- never stored, so a credit that races with an exhausting charge cannot leave the key in the wrong
--- state.
+-- Decides whether a key is active, or why it is disabled. On PostgreSQL, no other code decides
+-- this. The standing is derived and never stored, so a credit that races with an exhausting charge
+-- cannot leave the key in the wrong state.
 --
 -- "uncovered" is what responses cost since the last credit beyond what the balance could cover. It
 -- is the operator's loss. The key stays exhausted until the next credit, even if the balance is

@@ -79,8 +79,8 @@ export function createArchiveFile(file: string): ArchiveFileWriter {
 }
 
 /**
- * An object as JSON in one line for every program. Many programs also end a line at U+2028 and
- * U+2029, which JSON allows within texts.
+ * An object as JSON that every program reads as one line. U+2028 and U+2029, which JSON allows
+ * within texts, are escaped, because many programs end a line at them.
  */
 function jsonLineOf(line: object): string {
   return JSON.stringify(line).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');

@@ -101,7 +101,7 @@ export interface ToolUseBlock {
   type: 'tool_use';
   id: string;
   name: string;
-  /** Written into the body unchanged. */
+  /** Written into the body as it is, except that escapes of unpaired surrogates become U+FFFD. */
   input: JsonText;
   cache_control?: CacheControl | undefined;
 }

@@ -3,7 +3,7 @@
  *
  * The members mirror `ChatCompletionCreateParams` of the OpenAI SDK in `package.json`, except for
  * the extensions that {@link ChatTraits} turn on: `cache_control`, `thinking_blocks`,
- * `reasoning_content`, files that are not PDF, and images in the results of tools.
+ * `reasoning_content`, files that are not PDF, and images and files in the results of tools.
  */
 
 import type { CacheControl } from '../../reading/cache-point.js';

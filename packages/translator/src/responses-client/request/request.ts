@@ -130,8 +130,8 @@ function translate(
   // exceeds the limits is still sent as a plain tool.
   const text = translateTextFormat(request.given('text'), schemas);
   const toolUse = translateResponsesTools(request, { traits, schemas, webSearch }, conversation);
-  // The instructions come after the client's own blocks, so that a prefix that the client caches
-  // stays the same.
+  // The instructions that the translation adds come after the client's own blocks, so that a prefix
+  // that the client caches stays the same.
   const { system } = conversation;
   for (const added of [toolUse.instruction, text.instruction]) {
     if (added) system.push({ type: 'text', text: added });

@@ -49,7 +49,10 @@ const FUNCTIONS = ['function', 'custom'];
 /** With or without a date, such as `web_search_preview_2025_03_11`. */
 const WEB_SEARCH = /^web_search(_|$)/;
 
-/** Reads `tools`, those among the items, `tool_choice` and `parallel_tool_calls`. */
+/**
+ * Reads `tools`, the tools of `additional_tools` items in `input`, `tool_choice` and
+ * `parallel_tool_calls`.
+ */
 export function translateResponsesTools(
   request: Place,
   { traits, schemas, webSearch }: ResponsesToolOptions,
