@@ -6,19 +6,6 @@ type Plugin = NonNullable<Options['esbuildPlugins']>[number];
 /** See `imports` in package.json. */
 const PRISMA_CLIENT = '#prisma-client';
 
-/**
- * The generated client imports Prisma's CommonJS runtime, as the tests need. In a bundled ES
- * module, that runtime would lose its named exports, so the build takes the runtime's ES modules.
- */
-const prismaAsEsModules: Plugin = {
-  name: 'prisma-as-es-modules',
-  setup(build) {
-    build.onResolve({ filter: /^@prisma\/client\/runtime\/.*\.js$/ }, ({ path, ...from }) =>
-      build.resolve(path.replace(/\.js$/, '.mjs'), from),
-    );
-  },
-};
-
 const prismaApart: Plugin = {
   name: 'prisma-apart',
   setup(build) {
@@ -37,7 +24,6 @@ export default defineConfig([
     entry: { 'prisma-client': 'src/generated/client.ts' },
     format: ['esm', 'cjs'],
     noExternal: [/^@prisma\/client/],
-    esbuildPlugins: [prismaAsEsModules],
     // The bundle calls `require` for Node's own modules, and an ES module has no `require`.
     banner: ({ format }) =>
       format === 'esm'
