@@ -13,7 +13,8 @@ const MAX_KNOWN = 8;
  * @param requests - the requests of the workload
  * @param {object} how
  * @param {string} how.fidelity - `bytes` if the contestant must forward native requests unchanged
- * @param {(answer: any) => any} how.wireOf - the response to a request
+ * @param {(answer: any) => any} how.wireOf - returns the `wire` of an answer: the bytes that the
+ *   upstream sends for it
  * @returns `check`, which returns the `wire` of the answer to a request, or the `problem` with the
  * request
  */

@@ -44,7 +44,7 @@ for (const [page, limit] of Object.entries(PAGE_LIMITS)) {
   report(`the page ${page}`, pageSize(join(root, 'apps/dashboard/dist', page)), limit);
 }
 
-/** @returns the number of bytes that a browser loads, which is that of the compressed copies */
+/** @returns the size in bytes of the page's gzip copies; a browser with Brotli loads less */
 function pageSize(dir) {
   const files = readdirSync(dir, { recursive: true, encoding: 'utf8' });
   return files

@@ -82,8 +82,10 @@ export function createClients({ replicas, keys, models, parallel, random, onProg
     refused,
     tally,
     /**
-     * Spreads faults evenly over a number of complete responses: each is due when the clients have
-     * received its share of the responses. Resolves when they have received all.
+     * Runs faults one after another, spread evenly over a number of complete responses. With n
+     * faults, fault i (counted from 0) begins when the clients have received i/n of the responses
+     * and the fault before it has ended. Resolves when the clients have received all responses and
+     * the last fault has ended.
      *
      * @param {readonly (() => Promise<void>)[]} faults
      * @param {number} responses

@@ -1,4 +1,7 @@
-/** Compares the records of operators and clients with the teams' ledger, sums and statements. */
+/**
+ * Compares the teams' ledger with the operators' record, and the sums and statements of the admin
+ * API with the ledger. Also checks how far charges exceed caps or take balances below zero.
+ */
 
 import { MODELS, chargeOf, lineOf, toUnits } from '../check.mjs';
 

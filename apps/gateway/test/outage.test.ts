@@ -156,7 +156,8 @@ describe('a database that refuses writes', () => {
       return response.status;
     };
     await postgres.setReadOnly(link.url, 'on');
-    // Reads are answered throughout, once the connections that were closed are replaced.
+    // This ends the gateway's connections. After the gateway has connected again, its reads succeed
+    // and only its writes fail.
     const readiness = async () => (await fetch(`${gateway.url}/readyz`)).status;
     while ((await readiness()) !== 200) await new Promise((resolve) => setTimeout(resolve, 10));
     // The gateway therefore notices only by charges that fail: those of the streams, and of

@@ -226,7 +226,7 @@ it('when all accounts are limited, the client gets one 529 with the shortest wai
   await expectCharges(setup, 1);
 });
 
-it('a request that waits too long for its share gets a 529 and is never sent upstream', async () => {
+it('a request that waits too long for room under the requests per minute of its account gets a 529 and is never sent upstream', async () => {
   const setup = await start({ requests_per_minute: 1 });
   const answer = await ask(setup.gateway, setup.key.apiKey);
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([529, '3']);
@@ -234,7 +234,7 @@ it('a request that waits too long for its share gets a 529 and is never sent ups
   expect(served(setup)).toEqual({ a: 0, b: 0 });
 });
 
-it('a client that leaves while its request waits for its share is counted with 499', async () => {
+it('a client that leaves while its request waits for room under the requests per minute of its account is counted with 499', async () => {
   const { gateway, key } = await start({ requests_per_minute: 1 });
   const { socket } = connectTo(gateway);
   socket.write(requestOf(key.apiKey, userMessage('Hello')));

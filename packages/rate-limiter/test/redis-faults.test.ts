@@ -20,7 +20,10 @@ const SHORT_MS = 20;
 /** Leases that neither expire nor are prolonged by a heartbeat while a test runs. */
 const NO_HEARTBEAT = { leaseTtlMs: 3_600_000, heartbeatMs: 3_000_000 };
 
-/** The burst and the rate limit no test, even where a replica has only its share of them. */
+/**
+ * The burst and the rate are so high that no test reaches them, even where a replica has only its
+ * share of them.
+ */
 const TEN_LEASES: Policy = { concurrency: 10, burst: 1_000_000, requestsPerMinute: 60_000_000 };
 
 let server: RedisServer;
@@ -208,7 +211,7 @@ describe('Redis limiter: a flush', () => {
     expect(await limiter.admit('key', TEN_LEASES)).toMatchObject({ limit: 'concurrency' });
   });
 
-  it('lets no replica exceed the concurrency by itself, and is repaired at its next admission', async () => {
+  it("lets no single replica exceed the concurrency, and is repaired at the replica's next admission", async () => {
     const prefix = newPrefix();
     const limiter = limiterOn(redis, { ...NO_HEARTBEAT, prefix });
     const other = limiterOn(server.connect(), { ...NO_HEARTBEAT, prefix });

@@ -13,8 +13,9 @@ import { line } from './storable.js';
 import { accountView, auditView, entryView, holdView, keyView } from './views.js';
 
 /**
- * The store cannot find a hold by the id of its request, so this reads all holds. There are few
- * holds, so reading them is cheap.
+ * The store cannot find a hold by the id of its request. `showRequest` therefore searches this many
+ * of the newest live holds, and as many orphaned ones. There are normally fewer, so reading them is
+ * cheap.
  */
 const HOLDS_TO_SEARCH = 1_000;
 
@@ -76,8 +77,9 @@ export const auditOperations = {
         object: 'request' as const,
         request_id,
         /**
-         * `charged`; `in_flight`: its hold is live; `orphaned`: the process that served it ended
-         * before it was charged, so the upstream may have done work that nobody was charged for.
+         * `charged`; `in_flight`: its hold is live; `orphaned`: its hold expired, because the
+         * process that served it ended or lost the database before it was charged. The upstream may
+         * have done work that nobody was charged for.
          */
         state:
           charge !== undefined

@@ -92,7 +92,7 @@ export const paymentOperations = {
     input: z.strictObject({
       account_id: accountId,
       amount_usd: amountUsd,
-      /** Chosen by the caller. The same id starts only one payment. */
+      /** Chosen by the caller. The same id starts only one payment of an account. */
       request_id: idempotencyId,
     }),
     async run({ account_id, amount_usd, request_id }, context) {
@@ -132,7 +132,7 @@ export const paymentOperations = {
     right: 'change',
     input: z.strictObject({
       payment_id: paymentId,
-      /** Chosen by the caller. The same id refunds only once. */
+      /** Chosen by the caller. The same id refunds a payment only once. */
       refund_id: idempotencyId,
       amount_usd: amountUsd,
     }),

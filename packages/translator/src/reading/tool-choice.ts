@@ -1,7 +1,8 @@
 /**
  * Turns a `tool_choice` of any form into the native one. All three endpoints use this function, so
- * that a choice has the same meaning in each format. Only the list of `allowed_tools` has no effect
- * on the native endpoint, which offers all tools.
+ * that a choice has the same meaning in each format. There is one exception: the native endpoint
+ * offers all tools, even if `allowed_tools` names only some of them. An empty list forbids all
+ * calls on every endpoint.
  */
 
 import { isJsonObject, type JsonObject, objectOf } from '../wire/raw-json.js';
