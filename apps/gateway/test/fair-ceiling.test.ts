@@ -138,3 +138,14 @@ it('a usage below the expected tokens lets a waiting request pass at once', asyn
   expect(ceiling.waiting).toBe(0);
   expect(await next).toEqual({ outcome: 'passed' });
 });
+
+it('leaves no timer when nobody waits any more', async () => {
+  const ceiling = open({ tokensPerMinute: 60_000 });
+  expect(ceiling.pass('key', 1_000_000)).toEqual({ outcome: 'passed' });
+  const next = ceiling.pass('key', 1);
+  await jest.advanceTimersByTimeAsync(MAX_WAIT_MS - 1);
+  expect(jest.getTimerCount()).toBeGreaterThan(0);
+  await jest.advanceTimersByTimeAsync(1);
+  expect(await next).toMatchObject({ outcome: 'late' });
+  expect(jest.getTimerCount()).toBe(0);
+});

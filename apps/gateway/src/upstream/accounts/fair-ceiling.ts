@@ -121,6 +121,9 @@ export function createFairCeiling(
     queue.splice(queue.indexOf(waiter), 1);
     if (queue.length === 0) queues.delete(key);
     waiting -= 1;
+    if (waiting > 0) return;
+    clearTimeout(wakeUp);
+    wakeUp = undefined;
   }
 
   function wait(key: string, used: number): Promise<Passage> {
