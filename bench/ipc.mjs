@@ -1,4 +1,6 @@
-/** Starts processes of the benchmark itself (upstream, load) and calls them over IPC. */
+/**
+ * Starts the processes of the benchmark itself (upstream, load, settler) and calls them over IPC.
+ */
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

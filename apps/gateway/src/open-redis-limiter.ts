@@ -75,8 +75,9 @@ function tried(redis: Redis | Cluster): Promise<void> {
 
 /**
  * Connects to every master of a cluster. ioredis calls a cluster ready when one node is connected.
- * ioredis connects to a further node only when the first call for that node is made, and retries
- * that call after 100 ms. The limiter may have given up by then (`REDIS_TIMEOUT_MS`).
+ * ioredis connects to a further node only when the first call for that node is made. Calls that are
+ * made while that connection is being opened are retried after 100 ms. The limiter may have given
+ * up by then (`REDIS_TIMEOUT_MS`).
  */
 async function connectNodes(redis: Redis | Cluster): Promise<void> {
   if (redis instanceof Cluster) await Promise.all(redis.nodes('master').map(connectNode));

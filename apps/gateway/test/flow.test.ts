@@ -26,7 +26,7 @@ const PIECE = '~'.repeat(16 * 1024);
 let serve: (write: (text: string) => Promise<void>, res: ServerResponse) => Promise<void>;
 let taken = 0;
 let isServed = false;
-/** Resolves when the connection of the last request is closed, in any way. */
+/** Resolves when the response to the last request is complete or its connection is lost. */
 let upstreamClosed: Promise<unknown>;
 const upstream = createServer((req, res) => {
   upstreamClosed = closeOf(res);
@@ -353,7 +353,8 @@ describe('an endless response of the upstream', () => {
       expect(response.status).toBe(stream ? 200 : 502);
       expect(await response.text()).toContain('"type":"error"');
       await upstreamClosed;
-      // The larger of the two caps, and the buffers of the connection.
+      // The gateway reads at most 32 MiB of one event and 64 MiB of a plain body. The rest is for
+      // the buffers of the connection.
       expect(taken).toBeLessThan(128 * MEBIBYTE);
       expect(await spentBy(id)).toBe('0');
       expect(await unbilled(loss)).toBe(before + 1);

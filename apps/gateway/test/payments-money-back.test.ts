@@ -127,7 +127,7 @@ describePayments((bench) => {
       expect(await balanceOf(payer.accountId)).toBe('20');
     });
 
-    it('whose dispute is closed after its event was deleted is not reported as disputed again', async () => {
+    it('whose dispute is closed after its `dispute.opened` event was deleted does not get a second such event', async () => {
       const payer = await newPayer();
       await deliverAll(payer.events);
       let disputeId = '';

@@ -1,6 +1,6 @@
-// Generates the Prisma client without a network. Prisma demands an engine for schema files,
-// although generating does not run it. The path of any existing file in its place avoids the
-// download.
+// Generates the Prisma client without a network. Before it generates, Prisma downloads its schema
+// engine, a binary for migrations, if that is missing. Generating does not run this binary.
+// `PRISMA_SCHEMA_ENGINE_BINARY` with the path of any existing file prevents the download.
 
 import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';

@@ -1,9 +1,8 @@
 /**
  * Exact US dollars: a `bigint` count of 10^-14 USD.
  *
- * Rates have at most six decimals per million tokens, and a cache write is priced at 125 % of the
- * input rate. The price of a single token is therefore a whole number of this unit, and no charge
- * is ever rounded.
+ * Rates have at most six decimals per million tokens. `readRates` refuses a cache factor if the
+ * price of one token would not be a whole number of this unit. Therefore no charge is ever rounded.
  */
 
 import { readDecimal } from './decimal.js';

@@ -15,7 +15,10 @@ type Written<Value> = Value extends object
   ? { [Key in keyof Value]: Written<Exclude<Value[Key], undefined>> }
   : Value;
 
-/** `stream` selects an overload in the SDK, so it is compared on its own. */
+/**
+ * `stream` selects an overload in the SDK, so its type is not compared. Its name is checked below,
+ * with the names of all members.
+ */
 type Body = Omit<Written<NativeRequest>, 'stream'>;
 type Params = Anthropic.MessageCreateParamsNonStreaming;
 type Params0 = Anthropic0.MessageCreateParamsNonStreaming;
@@ -24,9 +27,9 @@ const acceptedByCurrentSdk: Accepts<Params, Body> = true;
 const acceptedByOlderSdk: Accepts<Params0, Body> = true;
 
 /**
- * The SDK has every member of a `NativeRequest`, because the upstream would refuse an unknown one.
- * Only `temperature` and `top_p` are not in the current SDK: version 2026-10-21 of the API dropped
- * them.
+ * A `NativeRequest` may have only members that the SDK knows, because the upstream refuses unknown
+ * members. The older SDK knows all of them. The current SDK lacks `temperature` and `top_p`,
+ * because version 2026-10-21 of the API dropped them.
  */
 const knownToCurrentSdk: Accepts<keyof Params | 'temperature' | 'top_p', keyof NativeRequest> =
   true;
@@ -77,7 +80,7 @@ const CHAT_FIELDS: Record<ChatField, true> = {
 };
 
 describe('the types of the SDKs of Anthropic and OpenAI', () => {
-  it('accept each request that is produced, and know all its members', () => {
+  it('accept each request that is produced, and know all its members, except `temperature` and `top_p` in the current Anthropic SDK', () => {
     expect([acceptedByCurrentSdk, acceptedByOlderSdk]).toEqual([true, true]);
     expect([knownToCurrentSdk, knownToOlderSdk, olderHasNoMoreFields]).toEqual([true, true, true]);
   });
@@ -97,7 +100,7 @@ describe('the types of the SDKs of Anthropic and OpenAI', () => {
     expect(Object.keys(listed).toSorted()).toEqual(documented.toSorted());
   });
 
-  it('have no request member that is missing from REQUEST_FIELDS', () => {
+  it('have no member of a chat request that is missing from REQUEST_FIELDS', () => {
     for (const field of Object.keys(CHAT_FIELDS))
       expect([...REQUEST_FIELDS.keys()]).toContain(field);
   });

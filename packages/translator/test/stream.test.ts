@@ -1,6 +1,6 @@
 /**
- * `createChatStream` and `createMessageStreamTap` with every stream vector, whole and split, and
- * read by the SDKs.
+ * `createChatStream` and `createMessageStreamTap` with every stream vector, whole and split. Two
+ * generations of the OpenAI SDK also read the output of `createChatStream`.
  */
 
 import { readFileSync, readdirSync } from 'node:fs';
@@ -201,7 +201,7 @@ describe('createChatStream', () => {
     }
   });
 
-  it('fails as too large when an event exceeds its limit', () => {
+  it('fails as too large when an event exceeds `maxEventBytes`', () => {
     const pipe = createChatStream(
       { model: 'm', created: 1, includeUsage: false, legacyFunctions: false },
       { maxEventBytes: 100 },
@@ -241,7 +241,7 @@ describe('createChatStream', () => {
     }
   });
 
-  it('fails as too large also when a text delta that arrives whole exceeds that limit', () => {
+  it('fails as too large when the event of a text delta arrives in one piece and exceeds `maxEventBytes`', () => {
     const context = { model: 'm', created: 1, includeUsage: false, legacyFunctions: false };
     const pipe = createChatStream(context, { maxEventBytes: 150 });
     const text = Buffer.from(pipe.push(upToText('x'.repeat(200)))).toString();

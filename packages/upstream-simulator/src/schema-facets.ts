@@ -1,6 +1,7 @@
 /**
- * The constraints that several JSON Schemas together put on a value. The schemas must not contain
- * references or alternatives.
+ * The constraints that several JSON Schemas together put on a value. The schemas must not have
+ * `$ref`, `allOf`, `anyOf` or `oneOf` themselves. The schemas of their members and items may have
+ * them.
  */
 
 import { isDeepStrictEqual } from 'node:util';

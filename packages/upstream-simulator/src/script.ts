@@ -62,7 +62,10 @@ export interface ScriptedReply {
     readonly type: ErrorType;
     readonly message?: string;
   };
-  /** Ends the connection after this many events: cleanly, or with a reset. */
+  /**
+   * After this many events, ends the response without the remaining events (`end`, the default) or
+   * resets the connection (`reset`).
+   */
   readonly cut?: { readonly afterEvents: number; readonly how?: 'end' | 'reset' };
   /** Sends nothing more after this many events, and keeps the connection open. */
   readonly stallAfterEvents?: number;

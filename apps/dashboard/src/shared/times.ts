@@ -69,8 +69,9 @@ const LAST_DAY_MS = Date.parse(LAST_DAY);
 /**
  * The day after a day such as `2026-11-22`.
  *
- * @returns the text unchanged if it is not a day before {@link LAST_DAY}: an address can have any
- * text, and the gateway says what is wrong with it
+ * @returns the text unchanged if it is not a day before {@link LAST_DAY}: it may come from the
+ * query of the page's URL, which can have any text, and the gateway says what is wrong with that
+ * text
  */
 export function dayAfter(day: string): string {
   const ms = Date.parse(`${day}T00:00:00Z`) + DAY_MS;

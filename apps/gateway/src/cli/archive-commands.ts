@@ -74,7 +74,7 @@ async function withStore<Result>(work: (store: BalanceStore) => Promise<Result>)
   const config = readConfig(process.env);
   if (config.adminUrl !== undefined) {
     throw new ConfigError([
-      'ADMIN_URL: must not be set, because an archive is a file on the machine of the ledger: run this command there',
+      'ADMIN_URL: must not be set, because this command opens the ledger itself: run it where the archive file is, or will be, stored',
     ]);
   }
   const dataDir = config.databaseUrl === undefined ? openDataDir(config.dataDir) : undefined;

@@ -73,7 +73,7 @@ export function printKey(key: OperationOutput<'showKey'>): string {
 
 export function printKeys({ data, next_cursor }: OperationOutput<'listKeys'>): string {
   if (data.length === 0)
-    return 'No keys yet. Create one with: keys create --name <name> --balance 5';
+    return 'No keys found. Create one with: keys create --name <name> --balance 5';
   const rows = data.map((key) => [
     `${key.id}\n${key.account_id}`,
     key.name,
@@ -358,7 +358,7 @@ export function printBackup(to: string, dataDir: string): string {
 
 To restore it, stop the gateway and run:  rm -f ${dataDir}/ledger.db-wal ${dataDir}/ledger.db-shm
                                           cp ${to} ${dataDir}/ledger.db
-Then audit it with the last anchor from the log. The audit reports what the restore lost:
+Then audit it with the last anchor from the log. The audit shows whether the restore lost charges:
                                           gateway ledger audit --anchor <block:hash>`;
 }
 

@@ -67,7 +67,7 @@ export function createReportReader(
         const field = `data.${String(index)}.starting_at`;
         const start = new Date(bucket.starting_at);
         if (start < range.from || start >= range.until) throw wrong(field, 'was not asked for');
-        // The results of a day are added up. If one were counted twice, its sum could hide a
+        // The results of a day are added up. If a day were counted twice, its sum could hide a
         // difference from the ledger.
         if (seen.has(bucket.starting_at)) throw wrong(field, 'was in the report before');
         seen.add(bucket.starting_at);

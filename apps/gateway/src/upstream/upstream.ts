@@ -27,7 +27,10 @@ export interface UpstreamCall {
   account?: string;
 }
 
-/** A call as the upstream expects it. `client.ts` adds its encoding and length. */
+/**
+ * A call as the upstream expects it. `client.ts` adds the type and length of the body, and asks for
+ * a response without compression.
+ */
 export interface UpstreamRequest {
   readonly path: string;
   /** Includes the credential. */

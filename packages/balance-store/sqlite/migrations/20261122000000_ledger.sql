@@ -1,7 +1,7 @@
 -- Accounts with their balances, keys, the append-only ledger, totals of usage, holds, and the hash
--- chain over the ledger. The same tables as on PostgreSQL (prisma/migrations), which explains them.
--- The rules that are SQL functions there are TypeScript here, in src/embedded/sqlite, and run in
--- the one thread that writes.
+-- chain over the ledger. The tables are the same as on PostgreSQL. The comments in
+-- prisma/migrations explain them. The rules that are SQL functions there are TypeScript here, in
+-- src/embedded/sqlite, and run in the one thread that writes.
 --
 -- Amounts are USD as decimal text with 14 decimals, exactly as PostgreSQL writes them, because a sum
 -- may have more digits than an integer of SQLite. Times are milliseconds since the epoch.
@@ -338,7 +338,8 @@ CREATE TABLE ledger_archive (
   file_digest TEXT NOT NULL
 ) STRICT;
 
--- What the ledger keeps of archived charges: one row for each key of each run of charges.
+-- The sums of archived charges that stay in the ledger: one row for each key in each run. A run is
+-- a range of an account's entry numbers that has only charges.
 CREATE TABLE ledger_carry (
   account_id TEXT NOT NULL,
   from_seq INTEGER NOT NULL,

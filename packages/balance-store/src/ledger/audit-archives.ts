@@ -1,6 +1,6 @@
 /**
- * The part of the audit about archives. The sums that they carry take the place of the archived
- * charges, and neither these sums nor the marks of archives may change.
+ * The part of the audit about archives. The carries stay in the ledger in place of the archived
+ * charges. Neither the carries nor the marks of the archives in the trail may change.
  */
 
 import type { LedgerArchive } from '../archive.js';
@@ -97,8 +97,9 @@ export function createRunCursor(runs: AsyncGenerator<CarriedRun, undefined>): Ru
 }
 
 /**
- * Collects the sums that archives carry during a whole audit, and compares them with the archives'
- * marks.
+ * Collects carries, sums of usage and marks during a whole audit. At the end it compares the
+ * carries and the sums of usage with the digests in the ledger's records of archives, and these
+ * records with the marks.
  */
 export function createArchiveAudit(
   archives: readonly LedgerArchive[],
@@ -168,7 +169,8 @@ export function createArchiveAudit(
         if (marks.get(details) !== 1) differ(`${name}: its figures in the trail`, 'others or none');
         marks.delete(details);
       });
-      for (const details of marks.keys()) differ(`the archive of the trail: ${details}`, 'none');
+      for (const details of marks.keys())
+        differ(`an archive as the trail records it: ${details}`, 'none');
     },
   };
 }

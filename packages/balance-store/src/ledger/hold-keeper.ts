@@ -10,7 +10,10 @@ import { createQueryBatcher } from './query-batcher.js';
 
 /** How long a hold lives after its last renewal, if its process died or lost the database. */
 const LIFETIME_MS = 300_000;
-/** So two renewals in a row may fail. A third failure loses the hold. */
+/**
+ * A hold survives two failed renewals in a row. After a third one, it may expire before the next
+ * renewal.
+ */
 const RENEWALS_PER_LIFETIME = 4;
 
 export interface HoldKeeper extends Pick<

@@ -69,9 +69,9 @@ export function sealsContract({ runner, subject, newKey, accountOf, settle }: Co
       await store.sealEntries({ all: true });
       const before = await differences('seal');
       const [first, second, , last] = charges.map(({ requestId }) => requestId);
-      // Other checks of the audit compare sums, which depend neither on an entry's upstream id nor
-      // on its time within the hour, so they do not reveal these two changes. The newest entry is
-      // deleted together with its effect on the account's row.
+      // No other check of the audit depends on an entry's upstream id, or on its time within the
+      // hour. Only the seals reveal these two changes. The newest entry is deleted together with
+      // its effect on the account's row.
       const accountId = await accountOf(keyId);
       const [key, entry] = [await store.getKey(keyId), await store.findEntry(keyId, second ?? '')];
       const { amount } = charges[3] ?? { amount: 0n };

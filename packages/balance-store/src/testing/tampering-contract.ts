@@ -56,8 +56,8 @@ export function tamperingContract(part: ContractPart): void {
         [of.usageOfSecond, 'usage', 'hour', 'hour - 1000', 'hour + 1000'],
         [of.usageOfSecond, 'usage', 'written_off', "'0.00000000000001'", "'0.00000000000000'"],
         [of.lot, 'credit_left', 'remaining', "'0.00000000000051'", "'0.00000000000050'"],
-        // The row still says 50, because it does not include the two units that the charges have
-        // used since.
+        // The charges have used two units of this credit, but they are not subtracted in the row
+        // yet, so the original value is still 50.
         [of.lot, 'credit_left', 'remaining', "'0.00000000000000'", "'0.00000000000050'"],
         [of.trail, 'seal', 'actor', "'nobody'", `'${TESTS.name}'`],
       ] as const;

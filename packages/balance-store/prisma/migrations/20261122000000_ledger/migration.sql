@@ -409,7 +409,7 @@ CREATE TABLE "ledger_archive" (
   CONSTRAINT "ledger_archive_pkey" PRIMARY KEY ("id")
 );
 
--- What the ledger keeps of archived charges: one row for each key of each run of charges. A run is
+-- The sums of archived charges that stay in the ledger: one row for each key in each run. A run is
 -- a range of an account's entry numbers that has only charges.
 CREATE TABLE "ledger_carry" (
   "account_id" TEXT COLLATE "C" NOT NULL,

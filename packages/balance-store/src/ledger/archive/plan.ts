@@ -25,9 +25,10 @@ export interface ArchivePlan {
 }
 
 /**
- * Takes the charges of each account up to its first entry at or after `until`. So all charges up to
- * the last archived number are archived, even if the clock was once set back and a later entry has
- * an earlier time.
+ * Takes the charges of each account that come before its first entry at or after `until`. Later
+ * entries of the account are left out, even if the clock was set back and their time is before
+ * `until`. So the archived charges of an account are all its charges up to one entry number
+ * (`lastSeqs`).
  *
  * @returns `undefined` if there are none.
  */

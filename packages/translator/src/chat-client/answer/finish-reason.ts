@@ -3,8 +3,9 @@
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
 
 /**
- * Knows every stop reason of the Anthropic SDK in `package.json` (`StopReason`, `BetaStopReason`).
- * A value that a later version adds counts as `stop`, or as calls if the message has calls.
+ * A stop reason without a case here counts as `stop`, or as calls if the message has calls. That is
+ * right for each one of the Anthropic SDK in `package.json` (`StopReason`, `BetaStopReason`), and
+ * is assumed of those that later versions add.
  */
 export function finishReason(
   stopReason: string | undefined,
