@@ -165,7 +165,10 @@ function checkChart() {
   }
 }
 
-/** Without these variables, pods lose the ledger, or all clients share the ingress's limits. */
+/**
+ * Without `DATABASE_URL`, pods lose the ledger. Without `TRUST_PROXY` behind an ingress, all
+ * clients count as one address in the limits per client address.
+ */
 function checkVariables(values, manifests) {
   const count = (text) => manifests.split(text).length - 1;
   const containers = values.includes('migration.enabled=false') ? 1 : 2;

@@ -69,7 +69,10 @@ export async function runSteady(target, { perSecond, durationMs, seed }) {
   }
 }
 
-/** Sends a first request that is not measured, so that no time includes opening a connection. */
+/**
+ * Sends a first request, so that no measured latency includes opening a connection. The latency of
+ * this request is not recorded, but the tally counts its response.
+ */
 function connected(client) {
   return new Promise((resolve) => {
     client.ask(0, resolve);

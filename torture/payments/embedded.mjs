@@ -44,7 +44,10 @@ export async function startOnEmbedded({ env }, random) {
   let store;
   await replica.start();
 
-  /** Empties the recorder's log. The files as they are now are what is on the disk for certain. */
+  /**
+   * Empties the recorder's log. Empties the recorder's log. The simulated disk starts again with
+   * the present files, and counts all of their bytes as flushed.
+   */
   function recordAnew() {
     rmSync(log, { force: true });
     disk = createDisk(random, dataDir);

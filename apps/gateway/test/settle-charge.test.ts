@@ -50,14 +50,14 @@ function charge() {
   return settleCharge(response, exchange, services);
 }
 
-it('counts a part that the ledger refuses as set aside, because the message itself is charged', async () => {
+it('counts a part as set aside if the ledger refuses that part but settles the message', async () => {
   settle.mockResolvedValueOnce(SETTLED).mockResolvedValueOnce(QUARANTINED);
   const settled = await charge();
   expect(settled).toMatchObject({ outcome: 'charged', balance: 7n, setAside: 1 });
   expect(settle.mock.calls.map(([{ requestId }]) => requestId)).toEqual(['req_1', 'req_1.2']);
 });
 
-it('is lost if the ledger refuses the message itself', async () => {
+it('reports the response as lost if the ledger refuses the message itself', async () => {
   settle.mockResolvedValueOnce(QUARANTINED).mockResolvedValueOnce(SETTLED);
   expect(await charge()).toMatchObject({ outcome: 'lost', loss: 'ledger_refused' });
 });

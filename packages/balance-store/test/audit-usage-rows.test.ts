@@ -25,7 +25,7 @@ describe('sums of usage that an audit reads', () => {
     ]);
   });
 
-  it('leave out the last sum of a full page, because the next page may have the rest of it', () => {
+  it('leave out the last sum if there are more rows than the limit, because the next page may have the rest of that sum', () => {
     expect(wholeSums([sum(1, 1n), sum(2, 2n), sum(2, 3n)], 2)).toEqual([sum(1, 1n)]);
     expect(wholeSums([sum(1, 1n), sum(2, 2n), sum(3, 3n)], 2)).toEqual([sum(1, 1n), sum(2, 2n)]);
   });

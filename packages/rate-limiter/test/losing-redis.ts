@@ -119,7 +119,8 @@ export function losingRedis({ name, connect }: LosingRedisOptions): void {
         const asked = passing(early, call);
         await gate.hasAnswers();
         gate.refuse();
-        // New calls wait at most 5 ms for a batch whose answer is missing, and are then sent.
+        // An admission that is added less than 5 ms after the last batch was sent waits while a
+        // batch has no answer. After this advance of the clock, new admissions are sent at once.
         clock.advance(10);
         const refused = await passing(20, call);
         gate.deliver();

@@ -3,9 +3,9 @@
  * is sent. It is an upper bound: a byte becomes at most one token, and tokens that do not come from
  * the request's bytes are added separately. See docs/decisions/0009.
  *
- * A request whose only purpose is `compaction` reads the conversation once and writes a summary of
- * at most `max_tokens`, with no reply after it, so the same bound covers it.
- * https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand
+ * The root member `compaction` asks for a summary only: the model reads the conversation once,
+ * writes at most `max_tokens`, and does not reply afterwards. The same bound therefore covers such
+ * a request. https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand
  */
 
 import { MAX_TOKENS, worstCaseCharge } from '@gateway/billing';

@@ -1,6 +1,7 @@
 /**
  * Delivers events until it is killed. Arguments: `embedded` and a directory, or `postgres` and a
- * connection string; the receiver's address; the lease in milliseconds.
+ * connection string; the receiver's address; the milliseconds before another process may deliver an
+ * event that this process took.
  */
 
 import { pino } from 'pino';

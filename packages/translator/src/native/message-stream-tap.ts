@@ -31,8 +31,8 @@ export function createMessageStreamTap(options?: TapOptions): StreamPipe {
 
 /**
  * {@link createMessageStreamTap} for callers that write bytes piece by piece: it returns parts of
- * the chunks that came in, in order. Only an event that was split between chunks is copied, so long
- * streams cost far less memory.
+ * the chunks that came in, in order. Of the bytes that `push` returns, only an event that was split
+ * between chunks is copied, so long streams cost far less memory.
  */
 export function createMessagePieceTap(
   options?: TapOptions,

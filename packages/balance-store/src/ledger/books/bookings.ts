@@ -358,7 +358,8 @@ async function expireLots(
   at: Date,
 ): Promise<number> {
   const lots = await allotSpending(transaction, account);
-  // The account is saved even if nothing is taken, because the lots have changed.
+  // `allotSpending` has changed `account.allotted`. The account is saved here, because `book` may
+  // not be called below.
   await transaction.saveAccount(account);
   const held = await transaction.heldBy(account.id);
   let done = 0;

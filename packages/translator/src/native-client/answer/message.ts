@@ -27,7 +27,10 @@ export interface NativeMessage<Input = unknown> {
 
 export type NativeBlock<Input = unknown> =
   | ThinkingPiece
-  /** `citations` is left out, as the API does when there are none. The SDK's type demands it. */
+  /**
+   * The SDK's type demands the member `citations`. `textBlock` leaves it out nevertheless, as the
+   * API does when there are no citations.
+   */
   | { type: 'text'; text: string; citations: null }
   | {
       type: 'tool_use';
