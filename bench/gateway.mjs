@@ -24,14 +24,15 @@ const KEY = {
 };
 
 /**
- * This gateway with everything on: limits in Redis, charges in PostgreSQL.
+ * This gateway with its limits in Redis and its charges in PostgreSQL. All other settings have
+ * their defaults unless `env` sets them.
  *
  * @param env - additional settings
  */
 export function gatewayOnServers({ name, title, env = {} }) {
   return {
     title,
-    does: 'the same, with limits in Redis and charges in PostgreSQL, both on this machine',
+    does: 'the work of this gateway, embedded, but with limits in Redis and charges in PostgreSQL, both on this machine',
     isOurs: true,
     translates: true,
     fidelity: 'bytes',

@@ -75,7 +75,7 @@ export function createReplica(name, { port, adminPort, env, nodeFlags = [], memo
     get pid() {
       return child.pid;
     },
-    /** The value of a metric of this process, since its start. */
+    /** The value of a metric of this process. A counter counts from the start of the process. */
     async metric(name) {
       const answer = await get(`http://127.0.0.1:${adminPort}/metrics`);
       const text = await answer.body.text();

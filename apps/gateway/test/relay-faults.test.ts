@@ -204,29 +204,44 @@ describe('a client that half-closes its connection', () => {
   });
 });
 
-describe('a client that closes while its charge is made durable', () => {
+describe('while its charge is settled, a client', () => {
   afterEach(() => {
     jest.restoreAllMocks();
   });
 
   it.each([
-    ['with a reset', '/v1/messages', (socket: Socket) => socket.resetAndDestroy(), false],
-    ['with a reset', '/v1/chat/completions', (socket: Socket) => socket.resetAndDestroy(), false],
-    ['with a reset', '/v1/responses', (socket: Socket) => socket.resetAndDestroy(), false],
     [
-      'by half-closing, and gets its answer,',
+      'that resets its connection',
+      '/v1/messages',
+      (socket: Socket) => socket.resetAndDestroy(),
+      false,
+    ],
+    [
+      'that resets its connection',
+      '/v1/chat/completions',
+      (socket: Socket) => socket.resetAndDestroy(),
+      false,
+    ],
+    [
+      'that resets its connection',
+      '/v1/responses',
+      (socket: Socket) => socket.resetAndDestroy(),
+      false,
+    ],
+    [
+      'that half-closes its connection and gets its answer',
       '/v1/messages',
       (socket: Socket) => socket.end(),
       true,
     ],
     [
-      'by half-closing, and gets its answer,',
+      'that half-closes its connection and gets its answer',
       '/v1/chat/completions',
       (socket: Socket) => socket.end(),
       true,
     ],
     [
-      'by half-closing, and gets its answer,',
+      'that half-closes its connection and gets its answer',
       '/v1/responses',
       (socket: Socket) => socket.end(),
       true,

@@ -1,6 +1,6 @@
 /**
- * A short run of the torture harness: real processes, databases and kills, three witnesses
- * compared.
+ * A short run of the torture harness: real processes, databases and kills. The ledger is compared
+ * with two witnesses: the usages that the clients received, and the upstreams' journals.
  */
 
 import { expect, it } from '@jest/globals';

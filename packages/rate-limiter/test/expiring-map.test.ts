@@ -31,8 +31,8 @@ describe('expiring map', () => {
         /** In the order of use. The value is the time when it expires. */
         let expected: (readonly [key: string, value: number])[] = [];
         let nowUs = 0;
-        // The answers are compared at the end, because a call of `expect` takes longer than the
-        // rest of the test.
+        // The answers are compared at the end of each sequence, because calling `expect` in every
+        // step would slow the test down.
         const actualAnswers: unknown[] = [];
         const expectedAnswers: unknown[] = [];
         for (const step of sequence) {

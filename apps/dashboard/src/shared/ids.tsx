@@ -1,6 +1,9 @@
 /** Ids in lists: one line each, also on a phone. */
 
-/** The last characters differ most, because ids begin with the time at which they were made. */
+/**
+ * The last characters differ most, because the ids that the gateway makes begin with a prefix and
+ * the time of their creation.
+ */
 const END = 6;
 
 /**

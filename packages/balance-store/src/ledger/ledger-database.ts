@@ -58,7 +58,10 @@ export interface LedgerDatabase {
   listQuarantined(filter: QuarantineFilter): Promise<readonly QuarantineRecord[]>;
   /** Newest first. */
   listTrail(filter: TrailFilter): Promise<readonly TrailEntry[]>;
-  /** @param pepperId - The current pepper. Keys with hashes under another pepper are counted. */
+  /**
+   * @param pepperId - The id of the current pepper. `keysUnderPreviousPepper` of the summary counts
+   * the keys with a working credential under another pepper.
+   */
   summarize(pepperId: string): Promise<LedgerSummary>;
   audit(options: AuditOptions): Promise<AuditReport>;
   ping(): Promise<void>;
@@ -99,8 +102,9 @@ export interface KeyTable {
    */
   list(filter: KeyFilter, pepperId: string): Promise<readonly KeyRecord[]>;
   /**
-   * Finds a key by its credential, or by its previous one while that still works. One statement
-   * compares both hashes, so that a renewal in between cannot hide the key.
+   * Finds a key by its credential, or by its previous one while that still works. Each statement
+   * compares the hashes under both peppers, so that a `renewHash` at the same time cannot hide the
+   * key.
    */
   find(hashes: CredentialHashes): Promise<FoundKey | undefined>;
   /** Replaces the old hash, in one transaction. Does nothing if another call has replaced it. */

@@ -291,7 +291,7 @@ export function eventsContract(part: ContractPart): void {
       await deliverAll();
     });
 
-    it('that failed are taken again at their next time, and become undelivered without one', async () => {
+    it('whose delivery failed are taken again at `retryAt`, and become undelivered without a `retryAt`', async () => {
       const { store } = subject();
       await deliverAll();
       const accountId = `acct_${randomUUID()}`;

@@ -131,9 +131,9 @@ export class Place {
 
   /**
    * Notes the members that nothing has read. Call it last, when all members that the translation
-   * uses were read. Null counts as absent, as everywhere in the chat format. So does an empty list
-   * below the root, because clients that replay whole answers send many of them (`annotations:
-   * []`).
+   * uses were read. Null counts as absent, as everywhere in the chat format. So does an empty list,
+   * unless it is a direct member of the request, because clients that replay whole answers send
+   * many of them (`annotations: []`).
    */
   noteUnread(): void {
     const members = objectOf(this.value);

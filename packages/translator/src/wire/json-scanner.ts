@@ -18,8 +18,9 @@ export interface JsonSpan {
 
 /**
  * Describes the parts of a value that a caller wants to read. A value without a shape is validated
- * and skipped. `member` is called for every member, so a shape may refer to itself. The root, and
- * an object whose shape has `member`, may have at most 1,000 members.
+ * and skipped. `member` is a function that is called during the scan, so it can return the shape
+ * that it belongs to. The root, and an object whose shape has `member`, may have at most 1,000
+ * members.
  */
 export interface JsonShape {
   /** Returns the shape of a member's value, or undefined to skip it. Names are unescaped. */
@@ -482,7 +483,7 @@ class Scanner {
   }
 }
 
-/** Shortens a client's name for a message. */
+/** Shortens the name of a member, or the path of a value, for a message. */
 function shortened(text: string): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }

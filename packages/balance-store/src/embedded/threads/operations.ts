@@ -45,8 +45,9 @@ export interface WriteChecks {
   /** Throws if the file was replaced or deleted since it was opened. */
   readonly assertInPlace: () => void;
   /**
-   * Throws if the ledger was moved to PostgreSQL since it was opened. Called within each
-   * transaction, because a move keeps others from writing until it is done.
+   * Throws if the ledger was moved to PostgreSQL since it was opened. A move holds the write lock,
+   * and writes its mark before it releases the lock. A transaction that waited for the lock can
+   * therefore find the mark only after it has begun, so this is called within each transaction.
    */
   readonly assertNotMoved: () => void;
 }

@@ -30,7 +30,10 @@ export interface Conversation {
 const BOOKKEEPING = ['id', 'status', 'phase'];
 const WITHOUT_CONTENT = 'a message without content';
 
-/** Refuses an input without any content, and one whose calls and outputs do not match. */
+/**
+ * Refuses an input without any content if there are no instructions either. Also refuses an input
+ * whose calls and outputs do not match.
+ */
 export function translateInput(
   input: Place,
   instructions: Place | undefined,
