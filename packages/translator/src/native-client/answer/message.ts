@@ -27,10 +27,7 @@ export interface NativeMessage<Input = unknown> {
 
 export type NativeBlock<Input = unknown> =
   | ThinkingPiece
-  /**
-   * The SDK's type demands the member `citations`. `textBlock` leaves it out nevertheless, as the
-   * API does when there are no citations.
-   */
+  /** The SDK's type demands `citations`. It is left out, as the API does if there are none. */
   | { type: 'text'; text: string; citations: null }
   | {
       type: 'tool_use';
