@@ -10,8 +10,8 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { publishedPackages, withScratch } from './packed.mjs';
 import { freePort } from './free-port.cjs';
+import { publishedPackages, withScratch } from './packed.mjs';
 import { PNPM, ensureInstalled, node, output, root, step } from './setup.mjs';
 
 /**

@@ -45,7 +45,7 @@ export async function startOnEmbedded({ env }, random) {
   await replica.start();
 
   /**
-   * Empties the recorder's log. Empties the recorder's log. The simulated disk starts again with
+   * Empties the recorder's log. The simulated disk starts again with
    * the present files, and counts all of their bytes as flushed.
    */
   function recordAnew() {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  PATHS,
   MODEL,
   postChat,
   postMessages,
@@ -37,11 +38,6 @@ async function expectNothingHappened(): Promise<void> {
   expect(data).toHaveLength(0);
 }
 
-const PATHS = {
-  messages: '/v1/messages',
-  'chat.completions': '/v1/chat/completions',
-  responses: '/v1/responses',
-} as const;
 const content = { messages: [{ role: 'user', content: 'Hello' }] };
 const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 

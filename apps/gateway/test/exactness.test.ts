@@ -7,7 +7,7 @@
 import { Agent, request } from 'undici';
 import { expect, it } from '@jest/globals';
 import { formatUsd, parseUsd } from '@gateway/billing';
-import { bodyFor, startTestGateway } from './support/gateway.js';
+import { PATHS, bodyFor, startTestGateway } from './support/gateway.js';
 
 const REQUESTS = 25_845;
 const PARALLEL = 48;
@@ -18,7 +18,7 @@ const MODELS = [
   { id: 'claude-haiku-4-5', rateIn: '1', rateOut: '5' },
 ];
 
-const FORMATS = ['/v1/messages', '/v1/chat/completions', '/v1/responses'] as const;
+const FORMATS = Object.values(PATHS);
 
 interface SeenUsage {
   readonly input: number;

@@ -29,6 +29,7 @@ import { anthropicUpstream } from '../src/upstream/anthropic.js';
 import { createUpstreamClient } from '../src/upstream/client.js';
 import {
   UPSTREAM_KEY,
+  PATHS,
   postChat,
   postMessages,
   startTestGateway,
@@ -65,11 +66,6 @@ beforeEach(() => {
 });
 
 const MEBIBYTE = 1024 * 1024;
-const PATHS = {
-  messages: '/v1/messages',
-  'chat.completions': '/v1/chat/completions',
-  responses: '/v1/responses',
-} as const;
 
 async function spentBy(keyId: string): Promise<string> {
   return (await gateway.call('showKey', { key_id: keyId })).spent_usd;
@@ -209,44 +205,17 @@ describe('while its charge is settled, a client', () => {
     jest.restoreAllMocks();
   });
 
-  it.each([
-    [
-      'that resets its connection',
-      '/v1/messages',
-      (socket: Socket) => socket.resetAndDestroy(),
-      false,
-    ],
-    [
-      'that resets its connection',
-      '/v1/chat/completions',
-      (socket: Socket) => socket.resetAndDestroy(),
-      false,
-    ],
-    [
-      'that resets its connection',
-      '/v1/responses',
-      (socket: Socket) => socket.resetAndDestroy(),
-      false,
-    ],
-    [
-      'that half-closes its connection and gets its answer',
-      '/v1/messages',
-      (socket: Socket) => socket.end(),
-      true,
-    ],
-    [
-      'that half-closes its connection and gets its answer',
-      '/v1/chat/completions',
-      (socket: Socket) => socket.end(),
-      true,
-    ],
-    [
-      'that half-closes its connection and gets its answer',
-      '/v1/responses',
-      (socket: Socket) => socket.end(),
-      true,
-    ],
-  ])(
+  it.each(
+    Object.values(PATHS).flatMap((path) => [
+      ['that resets its connection', path, (socket: Socket) => socket.resetAndDestroy(), false],
+      [
+        'that half-closes its connection and gets its answer',
+        path,
+        (socket: Socket) => socket.end(),
+        true,
+      ],
+    ]) as [string, string, (socket: Socket) => void, boolean][],
+  )(
     '%s (%s) is charged once, exactly, and can look the charge up',
     async (_how, path, go, answered) => {
       const { id, apiKey } = await gateway.createKey();

@@ -1,13 +1,13 @@
 /** A body takes no memory once it is sent upstream, even if the response lasts for long. */
 
-import { once } from 'node:events';
-import { createServer, request } from 'node:http';
+import { request } from 'node:http';
 import type { ClientRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { MODEL, bodyFor, startTestGateway } from './support/gateway.js';
+import { startGatedUpstream } from './support/gated-upstream.js';
+import type { GatedUpstream } from './support/gated-upstream.js';
+import { MODEL, PATHS, bodyFor, startTestGateway } from './support/gateway.js';
 import type { TestGateway } from './support/gateway.js';
 import { readMetric } from './support/metrics.js';
 import { eventually, until } from './support/until.js';
@@ -19,29 +19,19 @@ const REQUESTS = 8;
 const PIECE = Buffer.alloc(64 * 1024, 'word ');
 const PIECES = 32;
 
-let received = 0;
-/** Reads each request without keeping it, and begins a stream that does not end. */
-const upstream = createServer((req, res) => {
-  req.resume().once('end', () => {
-    received += 1;
-    res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-  });
-});
+let upstream: GatedUpstream;
 let gateway: TestGateway;
 beforeAll(async () => {
-  await once(upstream.listen(0, '127.0.0.1'), 'listening');
-  const { port } = upstream.address() as AddressInfo;
-  gateway = await startTestGateway({
-    env: { UPSTREAM_URL: `http://127.0.0.1:${String(port)}` },
-  });
+  upstream = await startGatedUpstream();
+  upstream.shut();
+  gateway = await startTestGateway({ env: { UPSTREAM_URL: upstream.url } });
 });
 afterAll(async () => {
-  upstream.closeAllConnections();
+  await upstream.close();
   await gateway.stop();
-  upstream.close();
 });
 
-it.each(['/v1/messages', '/v1/chat/completions', '/v1/responses'])(
+it.each(Object.values(PATHS))(
   '%s keeps no body in memory while its response streams',
   async (path) => {
     const { apiKey } = await gateway.createKey();
@@ -52,15 +42,15 @@ it.each(['/v1/messages', '/v1/chat/completions', '/v1/responses'])(
     const reservedBytes = () => readMetric(gateway, 'gateway_memory_reserved_bytes');
     const before = heldBytes();
     const sent = Array.from({ length: REQUESTS }, () => upload(path, apiKey));
-    await until(() => received === REQUESTS);
+    await until(() => upstream.waiting() === REQUESTS);
     await until(async () => (await reservedBytes()) === 0);
     // At most one of the bodies, 2 MiB each, may remain.
     await eventually(() => {
       expect(heldBytes() - before).toBeLessThan(2 * PIECES * PIECE.length);
       return Promise.resolve();
     });
-    received = 0;
     for (const client of sent) client.destroy();
+    await until(() => upstream.waiting() === 0);
   },
 );
 

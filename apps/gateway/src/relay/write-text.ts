@@ -10,8 +10,8 @@ const scratch = Buffer.allocUnsafeSlow(256 * 1024);
 /**
  * The form in which Node writes a piece most cheaply with the encoding `latin1`. ASCII text that is
  * sure to fit into `scratch` stays a string, because Node joins a string with the head. Other text,
- * and longer text, becomes UTF-8 bytes. Given it as a string, Node would count its bytes, reserve
- * three bytes per character, and only then encode it.
+ * and longer text, becomes UTF-8 bytes. Given such text as a string, Node would count its bytes,
+ * reserve three bytes per character, and only then encode it.
  */
 export function encoded(piece: Uint8Array | string): Uint8Array | string {
   if (typeof piece !== 'string') return piece;

@@ -13,6 +13,13 @@ import type { CallOperation, OperationInput } from '../../src/operations/operati
 export const UPSTREAM_KEY = 'upstream-credential-canary';
 export const MODEL = 'claude-sonnet-4-6';
 
+/** The path of each dialect. */
+export const PATHS = {
+  messages: '/v1/messages',
+  'chat.completions': '/v1/chat/completions',
+  responses: '/v1/responses',
+} as const;
+
 export interface TestGateway {
   /** Root of the client-facing server, without `/v1`. */
   readonly url: string;

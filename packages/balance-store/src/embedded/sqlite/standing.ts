@@ -1,8 +1,9 @@
 /**
- * Decides whether a key of the embedded ledger is active, or why it is disabled. This is the only
- * place that decides it. The standing is derived on each read and never stored, so a credit that
- * races with an exhausting charge cannot leave the key in the wrong state. The rule is that of the
- * SQL function `standing_of` on PostgreSQL.
+ * Decides whether a key of the embedded ledger is active, or why it is disabled. Each read of a
+ * key's standing calls this function. The counts of an account's active keys and the event
+ * `balance.exhausted` repeat its conditions, so change them together. The standing is derived on
+ * each read and never stored, so a credit that races with an exhausting charge cannot leave the key
+ * in the wrong state. The rule is that of the SQL function `standing_of` on PostgreSQL.
  */
 
 import type { KeyState } from '../../key.js';
