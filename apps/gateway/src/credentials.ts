@@ -1,6 +1,8 @@
 /**
  * Finds the credential that a request presents: `Authorization: Bearer <key>` or `x-api-key:
- * <key>`, never both. Only the form is checked here, not whether the key exists.
+ * <key>`. Two different ones are refused. The same one in both headers is accepted where both forms
+ * are, because Claude Code sends it so with `apiKeyHelper`. Only the form is checked here, not
+ * whether the key exists.
  *
  * No message contains the literal `x-api-key`: Claude Code replaces any error text that contains it
  * by "Invalid API key".
@@ -26,19 +28,16 @@ export function readCredential(
 ): PresentedCredential {
   const authorization = headers.authorization;
   const xApiKey = headers['x-api-key'];
-  if (authorization !== undefined && xApiKey !== undefined) {
+  const bearer = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+  if (authorization !== undefined && xApiKey !== undefined && bearer !== xApiKey) {
     return { outcome: 'refused', refusal: TWO_CREDENTIALS };
   }
   if (accepted !== 'bearer_or_x_api_key' && xApiKey !== undefined) {
     return { outcome: 'refused', refusal: BEARER_ONLY };
   }
-  const credential =
-    authorization === undefined
-      ? typeof xApiKey === 'string'
-        ? xApiKey
-        : undefined
-      : BEARER.exec(authorization)?.[1];
-  if (credential === undefined || credential === '' || credential.length > MAX_CREDENTIAL_CHARS) {
+  const credential = authorization === undefined ? xApiKey : bearer;
+  const isForm = typeof credential === 'string' && credential !== '';
+  if (!isForm || credential.length > MAX_CREDENTIAL_CHARS) {
     return { outcome: 'refused', refusal: UNKNOWN_KEY };
   }
   return { outcome: 'presented', credential };
@@ -67,6 +66,6 @@ const BEARER_ONLY = unauthorized(
 );
 
 const TWO_CREDENTIALS = badRequest(
-  'two credentials were sent, in the Authorization header and in the API key header: send one ' +
+  'two different credentials were sent, in the Authorization header and in the API key header: send one ' +
     '(in the environment, unset ANTHROPIC_AUTH_TOKEN or ANTHROPIC_API_KEY)',
 );

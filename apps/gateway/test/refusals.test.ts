@@ -51,7 +51,7 @@ const FINAL: [what: string, status: number, ask: (post: Post) => Promise<Respons
     async (post) =>
       post(gateway, (await gateway.call('createKey', { name: 'a' })).api_key ?? '', HELLO),
   ],
-  ['two credentials', 400, (post) => post(gateway, apiKey, HELLO, { 'x-api-key': apiKey })],
+  ['two credentials', 400, (post) => post(gateway, apiKey, HELLO, { 'x-api-key': 'another' })],
   ['invalid JSON', 400, (post) => post(gateway, apiKey, '{')],
   ['an invalid field', 400, (post) => post(gateway, apiKey, { ...HELLO, max_tokens: 'x' })],
   ['a model that is not offered', 404, (post) => post(gateway, apiKey, { ...HELLO, model: 'm' })],
@@ -147,9 +147,11 @@ describe.each([
 
 describe('the refusal of', () => {
   it('two credentials names the variables to check', async () => {
-    const response = await postMessages(gateway, apiKey, HELLO, { 'x-api-key': apiKey });
+    const response = await postMessages(gateway, apiKey, HELLO, { 'x-api-key': 'another' });
     const { error } = await response.json();
-    expect(error.message).toMatch(/^two credentials were sent, .*ANTHROPIC_AUTH_TOKEN or /);
+    expect(error.message).toMatch(
+      /^two different credentials were sent, .*ANTHROPIC_AUTH_TOKEN or /,
+    );
     expect(error.message).not.toContain(apiKey);
   });
 
