@@ -67,10 +67,10 @@ function nativeVectors(
 }
 
 /**
- * Requests that do not come back: the chat format has adaptive thinking only as an effort, and no
- * native tools.
+ * Requests that do not come back: the chat format has adaptive thinking only as an effort, no native
+ * tools, no failed results, and shorter names of tools.
  */
-const ONE_WAY = /"type":"(adaptive|web_search_\d+)"/;
+const ONE_WAY = /"type":"(adaptive|web_search_\d+)"|"is_error":true|"name":"\w{65,}"/;
 
 /** The chat format has no strict schemas with optional members. */
 function isLoosened(native: object | string): boolean {

@@ -8,12 +8,13 @@ import { NEUTRAL_VALUES } from '../reading/neutral-values.js';
 
 /**
  * The list has every member of `ChatCompletionCreateParamsBase` of the OpenAI SDK in
- * `package.json`, and three that clients of other gateways send: `cache_control`, `reasoning` and
+ * `package.json`, and four that clients of other gateways send: `cache_control`, `reasoning`, `system` and
  * `thinking`.
  */
 export const REQUEST_FIELDS: ReadonlyMap<string, RequestField> = new Map<string, RequestField>([
   mapped('model', 'model'),
   mapped('messages', 'messages, system'),
+  mapped('system', 'system'),
   mapped('max_completion_tokens', 'max_tokens'),
   mapped('max_tokens', 'max_tokens'),
   mapped('temperature', 'temperature'),

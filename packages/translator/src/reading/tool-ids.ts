@@ -4,14 +4,17 @@
  * and its cached prefix stays the same.
  */
 
-const MAX_LENGTH = 64;
-/** Leaves room for a hash, or for the number of a repeated id. */
-const MAX_BASE = MAX_LENGTH - 9;
-const ALLOWED = /^[a-zA-Z0-9_-]{1,64}$/;
+/** https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools */
+export const MAX_TOOL_NAME = 128;
+/** The most characters of a call's id, and of a tool's name in the chat format. */
+export const MAX_CALL_ID = 64;
+/** The characters of a hash and of the `_` before it. A repeated id's number takes fewer. */
+const SUFFIX = 9;
+const REFUSED = /[^a-zA-Z0-9_-]/g;
 
-/** Whether the upstream accepts a text as the name of a tool or the id of a call. */
-export function isAllowedToken(text: string): boolean {
-  return ALLOWED.test(text);
+/** Whether a text can be the name of a tool or the id of a call. */
+export function isAllowedToken(text: string, maxLength: number): boolean {
+  return text !== '' && text.length <= maxLength && text.search(REFUSED) < 0;
 }
 
 /**
@@ -19,9 +22,9 @@ export function isAllowedToken(text: string): boolean {
  * character that the upstream refuses by `_`, and appends eight hexadecimal digits of a hash of the
  * original, so that texts that differ only in such characters do not become equal.
  */
-export function toAllowedToken(text: string): string {
-  if (isAllowedToken(text)) return text;
-  const readable = text.slice(0, MAX_BASE).replace(/[^a-zA-Z0-9_-]/g, '_');
+export function toAllowedToken(text: string, maxLength: number): string {
+  if (isAllowedToken(text, maxLength)) return text;
+  const readable = text.slice(0, maxLength - SUFFIX).replace(REFUSED, '_');
   return `${readable}_${fnv1a(text)}`;
 }
 
@@ -38,8 +41,8 @@ function fnv1a(text: string): string {
 
 /**
  * Makes ids unique within one conversation. Some clients start again at `call_0` in every turn,
- * which the chat format allows and the upstream refuses. A repeated id is cut to `MAX_BASE`
- * characters if it is longer, and gets `_2`, `_3`, ...
+ * which the chat format allows and the upstream refuses. A repeated id is shortened if it is long,
+ * and gets `_2`, `_3`, ...
  */
 export function createIdAllocator(): (wanted: string) => string {
   const used = new Set<string>();
@@ -48,9 +51,9 @@ export function createIdAllocator(): (wanted: string) => string {
   const nextSuffix = new Map<string, number>();
 
   return function allocate(wanted) {
-    const base = toAllowedToken(wanted);
+    const base = toAllowedToken(wanted, MAX_CALL_ID);
     let id = base;
-    const short = base.slice(0, MAX_BASE);
+    const short = base.slice(0, MAX_CALL_ID - SUFFIX);
     let suffix = nextSuffix.get(short) ?? 2;
     while (used.has(id)) {
       id = `${short}_${suffix}`;

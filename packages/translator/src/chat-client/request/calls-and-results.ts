@@ -7,7 +7,7 @@
 
 import type { CacheControl } from '../../reading/cache-point.js';
 import type { Place } from '../../reading/place.js';
-import { toAllowedToken } from '../../reading/tool-ids.js';
+import { MAX_TOOL_NAME, toAllowedToken } from '../../reading/tool-ids.js';
 import { append, listed } from '../../wire/lists.js';
 import { inputText, isJsonObject, type JsonText } from '../../wire/raw-json.js';
 import { readCacheControl } from './cache-points.js';
@@ -27,10 +27,13 @@ export interface Call {
   readonly results: Result[];
 }
 
-/** The content of a `tool` or `function` message. */
+/** The content of a `tool` or `function` message, or of a native `tool_result` block. */
 export interface Result {
   readonly key: string;
   readonly isLegacy: boolean;
+  readonly isError: boolean;
+  /** The member that names the call. */
+  readonly reference: Place;
   readonly content: readonly ContentBlock[];
   readonly cacheControl: CacheControl | undefined;
   readonly place: Place;
@@ -58,16 +61,28 @@ function readCall(place: Place, generatedId: string, allocateId: AllocateId): Ca
   const type = place.object().at('type');
   const kind = type.value ?? 'function';
   if (kind !== 'function' && kind !== 'custom') {
-    type.mustBe('"function" or "custom"', 'unsupported_value');
+    return type.mustBe('"function" or "custom"', 'unsupported_value');
   }
+  // The index of the call in stream chunks. Clients that assemble chunks often keep it.
+  place.at('index');
+  const call = callIn(place, place.at(kind), generatedId, allocateId);
+  place.noteUnread();
+  return call;
+}
+
+/** @param part - a `tool_use` block, which some clients send among the parts of a message */
+export function readNativeCall(part: Place, generatedId: string, allocateId: AllocateId): Call {
+  return callIn(part, part, generatedId, allocateId);
+}
+
+/** @param called - has the name and the arguments */
+function callIn(place: Place, called: Place, generatedId: string, allocateId: AllocateId): Call {
   const wanted = place.at('id').string('');
   const id = allocateId(wanted || generatedId);
   if (id !== wanted) place.at('id').note('rewritten', `sent as ${id}`);
-  // The index of the call in stream chunks. Clients that assemble chunks often keep it.
-  place.at('index');
-  const block = toolUse(place.at(kind === 'custom' ? kind : 'function'), id);
-  block.cache_control = readCacheControl(place);
-  place.noteUnread();
+  const control = readCacheControl(place);
+  const block = toolUse(called, id);
+  block.cache_control = control;
   return { block, key: wanted && `id ${wanted}`, place, results: [] };
 }
 
@@ -75,15 +90,21 @@ function toolUse(called: Place, id: string): ToolUseBlock {
   const name = called.object().at('name');
   const written = name.nonEmptyString();
   // The name of a past call only has to be readable for the model. It is never translated back.
-  const sent = toAllowedToken(written);
+  const sent = toAllowedToken(written, MAX_TOOL_NAME);
   if (sent !== written) name.note('rewritten', `sent as ${sent}`);
-  const custom = called.given('input');
-  // The text of a custom tool is the only argument of the function that stands for it.
-  const input = custom
-    ? { json: JSON.stringify({ input: custom.string() }) }
-    : readArguments(called.at('arguments'));
+  const given = called.given('input');
+  const input = given ? readInput(given) : readArguments(called.at('arguments'));
   called.noteUnread();
   return { type: 'tool_use', id, name: sent, input };
+}
+
+/**
+ * The object of a native block, or the text of a custom tool, which is the only argument of the
+ * function that stands for it.
+ */
+function readInput(place: Place): JsonText {
+  const input = isJsonObject(place.value) ? place.value : { input: place.string() };
+  return { json: JSON.stringify(input) };
 }
 
 /**
@@ -102,12 +123,22 @@ export function readArguments(place: Place): JsonText {
 
 export function readResult(place: Place, role: 'tool' | 'function'): Result {
   const isLegacy = role === 'function';
-  const named = isLegacy ? place.at('name').string() : place.at('tool_call_id').string('');
+  return resultIn(place, place.at(isLegacy ? 'name' : 'tool_call_id'), isLegacy);
+}
+
+/** @param part - a `tool_result` block, which some clients send among the parts of a message */
+export function readNativeResult(part: Place): Result {
+  return resultIn(part, part.at('tool_use_id'), false);
+}
+
+function resultIn(place: Place, reference: Place, isLegacy: boolean): Result {
+  const named = isLegacy ? reference.string() : reference.string('');
   const content = contentBlocks(place.given('content'), USER_PARTS);
   const cacheControl = readCacheControl(place);
+  const isError = place.at('is_error').value === true;
   place.noteUnread();
   const key = isLegacy ? `name ${named}` : named && `id ${named}`;
-  return { key, isLegacy, content, cacheControl, place };
+  return { key, isLegacy, isError, reference, content, cacheControl, place };
 }
 
 /**
@@ -148,9 +179,9 @@ function fits(call: Call, result: Result): boolean {
   return !result.isLegacy && (call.key === '' || result.key === '');
 }
 
-function refuseStray({ isLegacy, place }: Result): never {
-  const [member, calls] = isLegacy ? ['name', 'function_call'] : ['tool_call_id', 'tool_calls'];
-  return place.at(member).refuse(`must be a response to a preceding message with '${calls}'`);
+function refuseStray({ isLegacy, reference }: Result): never {
+  const calls = isLegacy ? 'function_call' : 'tool_calls';
+  return reference.refuse(`must be a response to a preceding message with '${calls}'`);
 }
 
 const MAX_LISTED_IDS = 5;
@@ -180,6 +211,7 @@ export function resultBlock({ block, results }: Call): ToolResultBlock {
     tool_use_id: block.id,
     // An empty result has no content, because the upstream refuses empty text.
     content: listed(content),
+    is_error: results.some(({ isError }) => isError) || undefined,
     cache_control: control,
   };
 }

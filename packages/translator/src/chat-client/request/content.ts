@@ -2,6 +2,7 @@
 
 import type { Place } from '../../reading/place.js';
 import { listOf } from '../../wire/lists.js';
+import { stringOf } from '../../wire/raw-json.js';
 import { finishReading } from './cache-points.js';
 import { fileBlock } from './documents.js';
 import { imageBlock } from './images.js';
@@ -33,17 +34,26 @@ export const SYSTEM_PARTS = ['text'] as const;
  */
 const HAS_TEXT = /[^\s\p{Cc}]/u;
 
+/** Reads a part of a type that is not in the list. @returns false if it is not known here either */
+export type ReadOther = (part: Place, type: unknown) => boolean;
+
 /** Reads a string, or a list of parts of the given types. */
 export function contentBlocks<Type extends PartType>(
   content: Place | undefined,
   types: readonly Type[],
+  readOther?: ReadOther,
 ): (PartBlocks[Type] | TextBlock)[] {
   if (!content) return [];
   if (typeof content.value === 'string') return listOf(textBlock(content));
   return content.items((part) => {
     const written = part.object().at('type');
     const type = types.find((known) => known === written.value);
-    if (!type) return written.mustBe(types.join(' or '), 'unsupported_value');
+    if (!type) {
+      if (readOther?.(part, written.value)) return undefined;
+      const isForResponses = /^(in|out)put_/.test(stringOf(written.value));
+      const elsewhere = isForResponses ? ' (the others belong to /v1/responses)' : '';
+      return written.mustBe(types.join(' or ') + elsewhere, 'unsupported_value');
+    }
     const block = READERS[type](part.at(type));
     finishReading(part, block);
     return block;

@@ -1,5 +1,5 @@
 /**
- * Translates `file` parts of chat messages to native documents (PDF and plain text) or images.
+ * Translates `file` parts of chat messages to native documents (PDF and text) or images.
  * https://platform.claude.com/docs/en/build-with-claude/pdf-support
  */
 
@@ -32,41 +32,45 @@ export function fileBlock(file: Place): DocumentBlock | ImageBlock | undefined {
 
 /** The block for the data or the address of a file, with the file's name as its title. */
 export function readFile(place: Place, name: string): DocumentBlock | ImageBlock | undefined {
-  const block = readData(place, name);
+  const block = readData(place);
   if (block?.type === 'document' && /\S/.test(name)) block.title = name;
   return block;
 }
 
-function readData(place: Place, filename: string): DocumentBlock | ImageBlock | undefined {
+function readData(place: Place): DocumentBlock | ImageBlock | undefined {
   const data = place.string().trim();
   if (isWebUrl(data)) return { type: 'document', source: { type: 'url', url: data } };
   const written = parseDataUrl(data) ?? { mediaType: '', isBase64: true, payload: data };
   const isUntyped = written.isBase64 && UNTYPED.includes(written.mediaType);
-  const url = isUntyped ? { ...written, mediaType: guessType(written, filename) } : written;
+  const url = isUntyped ? { ...written, mediaType: sniffed(written) } : written;
   const { mediaType } = url;
-  if (mediaType === 'text/plain') return textDocument(place, url);
-  if (!url.isBase64) place.refuse('must be base64');
-  if (mediaType.startsWith('image/')) return base64Image(place, url);
-  if (mediaType !== 'application/pdf') {
-    const complaint = `must be PDF, plain text or an image, got ${quote(mediaType)}`;
-    return place.refuse(complaint, 'unsupported_value');
+  if (mediaType === 'application/pdf' || mediaType.startsWith('image/')) {
+    if (!url.isBase64) place.refuse('must be base64');
+    if (mediaType !== 'application/pdf') return base64Image(place, url);
+    const pdf = base64Data(place, url.payload);
+    return { type: 'document', source: { type: 'base64', media_type: mediaType, data: pdf } };
   }
-  const pdf = base64Data(place, url.payload);
-  return { type: 'document', source: { type: 'base64', media_type: mediaType, data: pdf } };
+  return textDocument(place, url);
+}
+
+/** The type that the first bytes show, if the client named none. */
+function sniffed({ payload }: DataUrl): string {
+  // The first 24 digits are 18 bytes, enough for every signature. The rest allows for line breaks.
+  const head = canonicalBase64(payload.slice(0, 32).replace(/\s+/g, '').slice(0, 24));
+  return sniffType(head ?? '') ?? '';
 }
 
 /**
- * If the client did not name a type, guesses it from the first bytes, or else from the file's name.
+ * Reads a file of any other type as text, if it is UTF-8 without NUL. Source code, Markdown, CSV
+ * and the like have too many types to list, and browsers name them differently: TypeScript is
+ * `video/mp2t`, and CSV on Windows is `application/vnd.ms-excel`.
  */
-function guessType({ payload }: DataUrl, filename: string): string {
-  // The first 24 digits are 18 bytes, enough for every signature. The rest allows for line breaks.
-  const head = canonicalBase64(payload.slice(0, 32).replace(/\s+/g, '').slice(0, 24));
-  return sniffType(head ?? '') ?? (/\.txt$/i.test(filename) ? 'text/plain' : '');
-}
-
 function textDocument(place: Place, url: DataUrl): DocumentBlock | undefined {
   const data = textOf(url);
-  if (data === undefined) return place.refuse('must be UTF-8 text');
+  if (data === undefined || data.includes('\0')) {
+    const complaint = `must be PDF, UTF-8 text or an image, got ${quote(url.mediaType)}`;
+    return place.refuse(complaint, 'unsupported_value');
+  }
   if (/\S/.test(data)) {
     return { type: 'document', source: { type: 'text', media_type: 'text/plain', data } };
   }

@@ -11,11 +11,20 @@ import type { Place } from '../../reading/place.js';
 import { createIdAllocator } from '../../reading/tool-ids.js';
 import { append } from '../../wire/lists.js';
 import { finishReading } from './cache-points.js';
-import { type Call, pairResults, readCalls, readResult, type Result } from './calls-and-results.js';
+import {
+  type Call,
+  pairResults,
+  readCalls,
+  readNativeCall,
+  readNativeResult,
+  readResult,
+  type Result,
+} from './calls-and-results.js';
 import {
   ASSISTANT_PARTS,
   contentBlocks,
   type PartType,
+  type ReadOther,
   SYSTEM_PARTS,
   textBlock,
   USER_PARTS,
@@ -74,9 +83,17 @@ export function translateMessages(list: Place, { systemMessages }: ModelTraits):
         return;
       }
       case 'user': {
-        const blocks = readBlocks(message, USER_PARTS);
-        if (blocks.length > 0) append(userTurnFor(message).content, blocks);
-        else message.note('dropped', WITHOUT_CONTENT);
+        const results: Result[] = [];
+        const blocks = readBlocks(message, USER_PARTS, (part, type) => {
+          return type === 'tool_result' && results.push(readNativeResult(part)) > 0;
+        });
+        if (blocks.length + results.length === 0) {
+          message.note('dropped', WITHOUT_CONTENT);
+          return;
+        }
+        const turn = userTurnFor(message);
+        append(turn.results, results);
+        append(turn.content, blocks);
         return;
       }
       case 'tool':
@@ -133,8 +150,12 @@ export function translateMessages(list: Place, { systemMessages }: ModelTraits):
 
   function addAssistant(message: Place, index: number): void {
     const thinking = readThinking(message);
-    const text = readAssistantText(message);
-    const calls = readCalls(message, index, allocateId);
+    const native: Call[] = [];
+    const text = readAssistantText(message, (part, type) => {
+      const id = `call_${index}_native_${native.length}`;
+      return type === 'tool_use' && native.push(readNativeCall(part, id, allocateId)) > 0;
+    });
+    const calls = [...native, ...readCalls(message, index, allocateId)];
     finishReading(message, calls.at(-1)?.block ?? text.at(-1));
     // The upstream refuses a turn that is empty or holds only thinking.
     if (text.length === 0 && calls.length === 0) {
@@ -158,14 +179,18 @@ export function translateMessages(list: Place, { systemMessages }: ModelTraits):
   return { system: system.flat(), messages: nativeTurns(turns), calledTools };
 }
 
-function readBlocks<Type extends PartType>(message: Place, types: readonly Type[]) {
-  const blocks = contentBlocks(message.given('content'), types);
+function readBlocks<Type extends PartType>(
+  message: Place,
+  types: readonly Type[],
+  readOther?: ReadOther,
+) {
+  const blocks = contentBlocks(message.given('content'), types, readOther);
   finishReading(message, blocks.at(-1));
   return blocks;
 }
 
-function readAssistantText(message: Place): TextBlock[] {
-  const blocks = contentBlocks(message.given('content'), ASSISTANT_PARTS);
+function readAssistantText(message: Place, readOther: ReadOther): TextBlock[] {
+  const blocks = contentBlocks(message.given('content'), ASSISTANT_PARTS, readOther);
   const refusal = message.given('refusal');
   const refused = refusal && textBlock(refusal);
   if (refused) blocks.push(refused);

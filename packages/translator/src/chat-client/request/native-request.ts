@@ -110,6 +110,7 @@ export interface ToolResultBlock {
   type: 'tool_result';
   tool_use_id: string;
   content?: ContentBlock[] | undefined;
+  is_error?: boolean | undefined;
   cache_control?: CacheControl | undefined;
 }
 

@@ -21,6 +21,7 @@ import { listed, listOf } from '../../wire/lists.js';
 import { isTooDeep, objectOf } from '../../wire/raw-json.js';
 import type { ReasoningForm, ResponseContext } from '../response-context.js';
 import { refuseExcessCachePoints } from './cache-points.js';
+import { contentBlocks, SYSTEM_PARTS } from './content.js';
 import { translateMessages } from './messages.js';
 import { type NativeRequest, writeNativeRequest } from './native-request.js';
 import { readReasoningWish, translateReasoning } from './reasoning.js';
@@ -137,7 +138,9 @@ function translate(body: unknown, options: TranslateRequestOptions): RequestTran
   );
   const stream = chat.at('stream').boolean(false);
   const includeUsage = readIncludeUsage(chat.given('stream_options'), stream);
-  const { system, messages, calledTools } = translateMessages(chat.at('messages'), traits);
+  const { system, messages, calledTools } = translateMessages(messagesOf(chat), traits);
+  // Some clients write it there, as the native format does.
+  system.unshift(...contentBlocks(chat.given('system'), SYSTEM_PARTS));
   const schemas = traits.structuredOutputs === 'accepted' ? options.jsonSchema?.() : undefined;
   // The format is read first, because formats and strict tools share the limits. A strict tool that
   // exceeds the limits is still sent as a plain tool.
@@ -196,6 +199,18 @@ function translate(body: unknown, options: TranslateRequestOptions): RequestTran
     },
     notes: finishNotes(t),
   };
+}
+
+/** Some clients send the requests of another API to the endpoint of this one. */
+function messagesOf(chat: Place): Place {
+  const messages = chat.at('messages');
+  if (messages.value == null && chat.given('input')) {
+    messages.refuse(
+      'is missing: with input, send it to /v1/responses',
+      'missing_required_parameter',
+    );
+  }
+  return messages;
 }
 
 function searchTool(

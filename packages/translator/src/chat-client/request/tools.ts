@@ -7,7 +7,7 @@ import { type Place, quote } from '../../reading/place.js';
 import { RefusedRequestError } from '../../reading/refusal.js';
 import { type NativeToolChoice, normalizeToolChoice } from '../../reading/tool-choice.js';
 import type { SchemaReader } from '../../reading/strict-schema-reading.js';
-import { isAllowedToken } from '../../reading/tool-ids.js';
+import { MAX_TOOL_NAME, isAllowedToken } from '../../reading/tool-ids.js';
 import { listed } from '../../wire/lists.js';
 import { objectOf, stringOf } from '../../wire/raw-json.js';
 import { finishReading } from './cache-points.js';
@@ -98,8 +98,13 @@ export function chooseTools(
 /** @param custom - Gets the names of the tools of type `custom`. */
 function readTools(list: Place, custom: string[], schemas: SchemaReader | undefined): NativeTool[] {
   const names = new Set<string>();
-  return list.items((item) => {
+  const unserved: Place[] = [];
+  const tools = list.items((item) => {
     const definition = list.path === 'functions' ? item : definitionOf(item);
+    if (!definition) {
+      unserved.push(item);
+      return undefined;
+    }
     const isCustom = definition !== item && item.at('type').value === 'custom';
     const tool = isCustom ? customTool(definition) : readFunction(definition, schemas);
     if (isCustom) custom.push(tool.name);
@@ -111,19 +116,50 @@ function readTools(list: Place, custom: string[], schemas: SchemaReader | undefi
     if (definition !== item) finishReading(definition, tool);
     return tool;
   });
+  leaveOut(unserved, tools, 'function or custom');
+  return tools;
 }
 
-function definitionOf(item: Place): Place {
+/**
+ * The member that defines the tool, or the item itself: some clients send `{name, input_schema}`,
+ * as the native format has it, or `{type, name, parameters}`, as the Responses API has it.
+ *
+ * @returns `undefined` for a tool of a type that has no equivalent
+ */
+function definitionOf(item: Place): Place | undefined {
   const type = item.object().at('type');
-  if (type.value === 'function' || type.value === 'custom') return item.at(type.value);
+  const { value = 'function' } = type;
+  if (value === 'function' || value === 'custom') {
+    const isFlat = item.given('name') && !item.given(value);
+    if (isFlat) return item;
+    if (type.value === value) return item.at(value);
+  }
+  if (typeof type.value === 'string') return undefined;
   return type.mustBe('"function" or "custom"', 'unsupported_value');
+}
+
+/**
+ * Leaves out tools that have no equivalent, because the model can do without them if it has others.
+ * If it has none, the request is refused: its client relies on these tools.
+ */
+export function leaveOut(
+  unserved: readonly Place[],
+  served: readonly unknown[],
+  expected: string,
+): void {
+  for (const tool of unserved) {
+    const type = tool.at('type');
+    const complaint = `tools of type ${quote(type.value)} have no equivalent`;
+    if (served.length === 0) type.refuse(`${complaint}: must be ${expected}`, 'unsupported_value');
+    tool.note('dropped', complaint);
+  }
 }
 
 export function readFunction(place: Place, schemas: SchemaReader | undefined): NativeTool {
   const name = toolName(place);
   const strict = place.at('strict');
   const description = place.at('description').string('') || undefined;
-  const schema = inputSchema(place.given('parameters'));
+  const schema = inputSchema(place.givenEither('parameters', 'input_schema'));
   const tool = { name, description, input_schema: schema };
   if (strict.value !== true) return tool;
   if (!schemas) strict.note('dropped', 'no schema support');
@@ -134,8 +170,9 @@ export function readFunction(place: Place, schemas: SchemaReader | undefined): N
 
 function toolName(place: Place): string {
   const name = place.object().at('name');
-  if (typeof name.value === 'string' && isAllowedToken(name.value)) return name.value;
-  return name.mustBe('1 to 64 letters, digits, _ or -', 'invalid_value');
+  const { value } = name;
+  if (typeof value === 'string' && isAllowedToken(value, MAX_TOOL_NAME)) return value;
+  return name.mustBe(`1 to ${MAX_TOOL_NAME} letters, digits, _ or -`, 'invalid_value');
 }
 
 /** A function whose only argument is the text that the model writes for the tool. */

@@ -1,4 +1,4 @@
-import { toAllowedToken } from '../../reading/tool-ids.js';
+import { MAX_CALL_ID, toAllowedToken } from '../../reading/tool-ids.js';
 import { stringOf } from '../../wire/raw-json.js';
 
 /**
@@ -9,7 +9,8 @@ import { stringOf } from '../../wire/raw-json.js';
 export function createCallIds(messageId: string): (wanted: unknown) => string {
   const used = new Set<string>();
   return function allocate(wanted) {
-    const base = stringOf(wanted) || toAllowedToken(`toolu_${messageId}_${String(used.size)}`);
+    const base =
+      stringOf(wanted) || toAllowedToken(`toolu_${messageId}_${String(used.size)}`, MAX_CALL_ID);
     let id = base;
     for (let suffix = 2; used.has(id); suffix += 1) id = `${base}_${String(suffix)}`;
     used.add(id);

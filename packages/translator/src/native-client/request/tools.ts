@@ -4,7 +4,7 @@
  */
 
 import { type Place, quote } from '../../reading/place.js';
-import { isAllowedToken } from '../../reading/tool-ids.js';
+import { MAX_CALL_ID, isAllowedToken } from '../../reading/tool-ids.js';
 import type { ChatTool, ChatToolChoice } from './chat-request.js';
 import { cacheMembers, type NativeTranslation } from './native-source.js';
 import { isStrictSchema, NOT_STRICT } from './strict-schema.js';
@@ -49,8 +49,9 @@ function readTool(t: NativeTranslation, tool: Place): ChatTool | undefined {
     return undefined;
   }
   const { value: name } = tool.at('name');
-  if (typeof name !== 'string' || !isAllowedToken(name)) {
-    return tool.at('name').mustBe('1 to 64 letters, digits, _ or -', 'invalid_value');
+  if (typeof name !== 'string' || !isAllowedToken(name, MAX_CALL_ID)) {
+    const form = `1 to ${MAX_CALL_ID} letters, digits, _ or -`;
+    return tool.at('name').mustBe(form, 'invalid_value');
   }
   const description = tool.at('description').string('');
   const strict = tool.at('strict');

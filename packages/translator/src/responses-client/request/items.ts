@@ -158,13 +158,15 @@ export function translateInput(
   }
 
   function addOutput(item: Place): void {
-    const key = item.at('call_id').nonEmptyString();
+    const reference = item.at('call_id');
+    const key = reference.nonEmptyString();
     item.at('name');
     item.at('namespace');
     const content = readParts(item.given('output'), INPUT_PARTS);
     const cacheControl = readCacheControl(item);
     item.noteUnread();
-    turns.answer({ key, isLegacy: false, content, cacheControl, place: item });
+    const result = { key, isLegacy: false, isError: false, reference, content, cacheControl };
+    turns.answer({ ...result, place: item });
   }
 }
 

@@ -4,11 +4,11 @@
  */
 
 import type { Place } from '../../reading/place.js';
-import { isAllowedToken, toAllowedToken } from '../../reading/tool-ids.js';
+import { MAX_TOOL_NAME, toAllowedToken } from '../../reading/tool-ids.js';
 
 /** The upstream's name of a tool in a namespace. */
 export function namespacedName(namespace: string, name: string): string {
-  return toAllowedToken(`${namespace}__${name}`);
+  return toAllowedToken(`${namespace}__${name}`, MAX_TOOL_NAME);
 }
 
 /**
@@ -20,6 +20,7 @@ export function calledName(call: Place): string {
   const name = place.nonEmptyString();
   const namespace = call.at('namespace').string('');
   if (namespace !== '') return namespacedName(namespace, name);
-  if (!isAllowedToken(name)) place.note('rewritten', `sent as ${toAllowedToken(name)}`);
-  return toAllowedToken(name);
+  const sent = toAllowedToken(name, MAX_TOOL_NAME);
+  if (sent !== name) place.note('rewritten', `sent as ${sent}`);
+  return sent;
 }

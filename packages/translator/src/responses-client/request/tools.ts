@@ -7,12 +7,14 @@ import { finishReading } from '../../chat-client/request/cache-points.js';
 import type { NativeTool, OfferedTool } from '../../chat-client/request/native-request.js';
 import {
   chooseTools,
+  leaveOut,
   readFunction,
   type ToolOptions,
   type ToolUse,
 } from '../../chat-client/request/tools.js';
-import { NO_EQUIVALENT, Place, quote } from '../../reading/place.js';
+import { NO_EQUIVALENT, Place } from '../../reading/place.js';
 import type { SchemaReader } from '../../reading/strict-schema-reading.js';
+import { MAX_TOOL_NAME } from '../../reading/tool-ids.js';
 import type { ReadWebSearch, WebSearchTool } from '../../reading/web-search-reading.js';
 import { listed, listOf } from '../../wire/lists.js';
 import { objectOf, stringOf } from '../../wire/raw-json.js';
@@ -38,6 +40,8 @@ interface Offer {
   readonly schemas: SchemaReader;
   /** The tools of the type `web_search`. */
   readonly searches: Place[];
+  /** The tools that have no equivalent. */
+  readonly unserved: Place[];
 }
 
 interface ResponsesToolOptions extends Pick<ToolOptions, 'traits'> {
@@ -60,7 +64,14 @@ export function translateResponsesTools(
 ): ResponsesToolUse {
   const list = request.given('tools');
   const listed = list ?? addedTools[0];
-  const offer: Offer = { tools: [], names: new Set(), calledAs: new Map(), schemas, searches: [] };
+  const offer: Offer = {
+    tools: [],
+    names: new Set(),
+    calledAs: new Map(),
+    schemas,
+    searches: [],
+    unserved: [],
+  };
   for (const tools of [...listOf(list), ...addedTools]) {
     tools.items((item) => {
       readTool(item.object(), offer);
@@ -68,10 +79,11 @@ export function translateResponsesTools(
   }
   // The search is added after all other tools, because one of them can have its name.
   const search = readSearches(offer, webSearch);
+  const offered: OfferedTool[] = [...offer.tools, ...listOf(search)];
+  leaveOut(offer.unserved, offered, 'function, custom, namespace or web_search');
   const choice = request.given('tool_choice');
   const upstream = choice && upstreamChoice(choice.value, offer, search);
   const field = choice && new Place(request.t, upstream, request, 'tool_choice');
-  const offered: OfferedTool[] = [...offer.tools, ...listOf(search)];
   const use = chooseTools({ chat: request, list: listed, offered, field }, traits, calledTools);
   return { ...use, calledAs: offer.calledAs, hasSearch: use.tools.some((tool) => tool === search) };
 }
@@ -80,11 +92,8 @@ function readTool(item: Place, offer: Offer): void {
   const type = item.at('type');
   if (type.value === 'namespace') readNamespace(item, offer);
   else if (FUNCTIONS.includes(stringOf(type.value))) addTool(item, offer);
-  else if (WEB_SEARCH.test(stringOf(type.value))) offer.searches.push(item);
-  else {
-    const complaint = `tools of type ${quote(type.value)} have no equivalent: must be function, custom, namespace or web_search`;
-    type.refuse(complaint, 'unsupported_value');
-  }
+  else if (WEB_SEARCH.test(type.string())) offer.searches.push(item);
+  else offer.unserved.push(item);
 }
 
 /**
@@ -135,10 +144,8 @@ function readNamespace(item: Place, offer: Offer): void {
   const firstTool = offer.tools.length;
   item.at('tools').items((tool) => {
     const type = tool.object().at('type');
-    if (!FUNCTIONS.includes(stringOf(type.value))) {
-      type.mustBe('"function" or "custom"', 'unsupported_value');
-    }
-    addTool(tool, offer, namespace);
+    if (FUNCTIONS.includes(type.string())) addTool(tool, offer, namespace);
+    else offer.unserved.push(tool);
   });
   item.noteUnread();
   const first = offer.tools[firstTool];
@@ -185,7 +192,7 @@ function describeFormat(format: Place | undefined): { readonly description?: str
 /** The choice with the upstream's names, in the form that choices among functions have. */
 function upstreamChoice(
   value: unknown,
-  { names, calledAs }: Offer,
+  { names, calledAs, unserved }: Offer,
   search: WebSearchTool | undefined,
 ): unknown {
   const { type, tools: allowed } = objectOf(value);
@@ -201,7 +208,11 @@ function upstreamChoice(
     return { type: 'function', name: names.has(name) ? name : (upstreamNames.get(name) ?? name) };
   };
   if (type !== 'allowed_tools' || !Array.isArray(allowed)) return upstreamFunction(value);
-  const offered = allowed.filter((tool) => search !== undefined || !isSearch(tool));
+  const leftOut = unserved.map((tool) => tool.at('type').value);
+  const offered = allowed.filter(
+    (tool) =>
+      (search !== undefined || !isSearch(tool)) && !leftOut.includes(objectOf(tool)['type']),
+  );
   return { ...objectOf(value), tools: offered.map(upstreamFunction) };
 }
 
@@ -213,7 +224,8 @@ function isSearch(tool: unknown): boolean {
 export function repeatedChoice(choice: unknown): ResponseSettings['tool_choice'] {
   if (choice === 'none' || choice === 'required') return choice;
   const { type, name, mode } = objectOf(choice);
-  if (type === 'function' || type === 'custom') return { type, name: stringOf(name).slice(0, 64) };
+  if (type === 'function' || type === 'custom')
+    return { type, name: stringOf(name).slice(0, MAX_TOOL_NAME) };
   if (isSearch(choice)) return { type: 'web_search_preview' };
   return choice === 'any' || type === 'any' || mode === 'required' ? 'required' : 'auto';
 }

@@ -108,7 +108,7 @@ export class Turns {
   answer(result: Result): void {
     const equal = this.#callsOf.get(result.key);
     if (!equal) {
-      const id = result.place.at('call_id');
+      const id = result.reference;
       return id.refuse(`there is no call before it with the id ${quote(id.value)}`);
     }
     const index = Math.min(equal.next, equal.calls.length - 1);
