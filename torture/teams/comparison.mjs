@@ -143,7 +143,7 @@ export async function compareStatements({ callAdmin, teams, entries }) {
 
 /**
  * Charges exceed a cap, or take a balance below zero, by at most the cost of the requests in
- * flight, and by nothing with `OVERDRAFT=none`.
+ * flight, and by nothing with `OVERDRAFT=none`, because no response here costs more than its hold.
  */
 export function compareBounds({ overdraft, teams, entries, concurrency, parallel }) {
   const charges = entries.filter(({ kind }) => kind === 'charge');

@@ -69,7 +69,10 @@ export type ChargeEntry = EntryCommon & {
   readonly keyId: string;
   /** In units of 10^-14 USD. Tokens times rates are `-delta + writtenOff`. */
   readonly writtenOff: bigint;
-  /** The part of `writtenOff` that the balance would have covered, but a cap of the key forbade. */
+  /**
+   * The part of `writtenOff` that the balance would have covered, but a cap of the key forbade.
+   * Entries since migration 20261125100000 have 0 here: caps no longer reduce charges.
+   */
   readonly overCap: bigint;
   readonly model: string;
   readonly usage: SettledUsage;

@@ -45,9 +45,9 @@ export interface Settlement {
   /** The charge of the request at its rates, in units of 10^-14 USD. Never negative. */
   readonly amount: bigint;
   /**
-   * `none`: the charge takes at most the part of the balance and of the key's caps that other
-   * requests do not hold. The rest is written off. A request that has a hold is always charged this
-   * way.
+   * `none`: the charge takes at most the part of the balance that other requests do not hold. The
+   * rest is written off. A request that has a hold is always charged this way. Caps do not reduce a
+   * charge.
    */
   readonly overdraft: 'bounded' | 'none';
   readonly model: string;

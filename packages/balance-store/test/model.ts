@@ -161,14 +161,11 @@ export function chargeKey(
   const { balance: left } = account;
   const reserved = own ?? 0n;
   const byBalance = max(0n, min(left, max(reserved, left - heldByAccount(model, account))));
-  const uncovered = isGuarded ? max(0n, amount - byBalance) : 0n;
-  const byCap =
-    key.cap === null ? amount : max(reserved, key.cap - key.used - heldByKey(model, key));
-  const writtenOff = isGuarded ? max(uncovered, amount - byCap) : 0n;
+  const writtenOff = isGuarded ? max(0n, amount - byBalance) : 0n;
   const wasBelowCap = key.cap !== null && key.used < key.cap;
   key.used += amount;
   key.writtenOff += writtenOff;
-  book(account, writtenOff - amount, uncovered);
+  book(account, writtenOff - amount, writtenOff);
   useLots(account, amount - writtenOff);
   if (wasBelowCap && key.used >= (key.cap ?? 0n)) account.events.push('cap.reached');
   const { balance } = account;

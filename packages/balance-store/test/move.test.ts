@@ -147,7 +147,7 @@ it('moves every row unchanged, once, and leaves the embedded ledger closed perma
     ledger: 1_207,
     credit_lot: 2,
     creation: 1,
-    event: 7,
+    event: 8,
     document: 1,
     trail: 7,
     personal_text: 5,

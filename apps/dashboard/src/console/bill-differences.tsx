@@ -156,7 +156,7 @@ function Tokens({ of }: { readonly of: number | null }) {
 /** What happened to a request. docs/operating.md says what to do about each. */
 const CAUSES: Readonly<Record<Explanation['cause'], string>> = {
   in_flight_at_midnight: 'charged just after midnight; the provider may count it on the day before',
-  written_off: 'part or all of it was not charged, because of the balance or a cap',
+  written_off: 'part or all of it was not charged, because the balance did not cover it',
   set_aside: 'in quarantine: its usage could not be charged',
   hold_open: 'its hold is still open: the request is in flight, or its process ended',
   not_charged: "the gateway's log says that it was not charged",

@@ -76,7 +76,6 @@ function chargePairs(charge: Charge): Readonly<Record<string, string>> {
     ),
     'cache write tokens (1 h)': at(of1h, rates.cache_write_1h),
     'written off (USD)': charge.written_off_usd,
-    'over a cap (USD)': charge.over_cap_usd,
     'upstream id': charge.upstream_id ?? 'none',
     'upstream account': charge.upstream_account ?? 'none',
     remarks: charge.remarks ?? 'none',

@@ -169,7 +169,7 @@ function countCharges(
   });
   const writtenOff = counter(registry, {
     name: 'gateway_written_off_usd_total',
-    help: 'USD that responses cost beyond what balances and caps could cover (OVERDRAFT=none); approximate',
+    help: 'USD that responses cost beyond what balances could cover (OVERDRAFT=none); approximate',
     labels: {},
   });
   const partsSetAside = counter(registry, {

@@ -28,7 +28,11 @@ export interface GatedUpstream {
   close(): Promise<void>;
 }
 
-export async function startGatedUpstream(): Promise<GatedUpstream> {
+/** @param options.moreOutput - Tokens that each answer has beyond its own small number. */
+export async function startGatedUpstream(
+  options: { readonly moreOutput?: number } = {},
+): Promise<GatedUpstream> {
+  const { moreOutput = 0 } = options;
   const served: Served[] = [];
   const held = new Set<() => void>();
   let isOpen = true;
@@ -51,7 +55,7 @@ export async function startGatedUpstream(): Promise<GatedUpstream> {
     let body = '';
     for await (const bytes of req as AsyncIterable<Buffer>) body += bytes.toString();
     requests += 1;
-    const usage = { input_tokens: requests, output_tokens: 2 * requests + 1 };
+    const usage = { input_tokens: requests, output_tokens: 2 * requests + 1 + moreOutput };
     const messageId = `msg_${String(requests)}`;
     res.once('finish', () => {
       served.push({ messageId, input: usage.input_tokens, output: usage.output_tokens });

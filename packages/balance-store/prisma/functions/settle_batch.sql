@@ -40,7 +40,6 @@ DECLARE
   this_month INTEGER;
   -- Empty when no charge of the batch is guarded, which is the usual case.
   batch_write_offs NUMERIC[] := '{}';
-  batch_over_caps NUMERIC[] := '{}';
 BEGIN
   IF EXISTS (
     SELECT FROM unnest("p_amounts") AS a ("amount")
@@ -82,8 +81,7 @@ BEGIN
     -- belong to the charge.
     DELETE FROM "hold" h USING unnest("p_ids", "p_key_ids") AS p ("id", "key_id")
       WHERE h."request_id" = p."id" AND h."key_id" <> p."key_id";
-    SELECT w."written_off", w."over_cap" INTO batch_write_offs, batch_over_caps
-      FROM "write_offs"("p_ids", "p_key_ids", "p_amounts", "p_guarded", moment) w;
+    batch_write_offs := "write_offs"("p_ids", "p_key_ids", "p_amounts", "p_guarded");
     DELETE FROM "hold" h WHERE h."request_id" = ANY ("p_ids");
   END IF;
 
@@ -91,7 +89,6 @@ BEGIN
   WITH incoming AS (
     SELECT p.*, k."account_id", a."seq", a."balance", a."uncovered", k."state", k."expires_at",
       coalesce(batch_write_offs[p."ordinal"], 0) AS new_write_off,
-      coalesce(batch_over_caps[p."ordinal"], 0) AS new_over_cap,
       l."input_hash" AS known_hash, l."balance_after" AS known_balance,
       l."written_off" AS known_write_off,
       l."id" IS NULL AND row_number() OVER same_id = 1 AS is_new,
@@ -121,7 +118,7 @@ BEGIN
         - coalesce(sum(i."amount" - i.new_write_off) FILTER (WHERE i.is_new) OVER of_account, 0)
         AS balance_at_end,
       i."uncovered"
-        + coalesce(sum(i.new_write_off - i.new_over_cap) FILTER (WHERE i.is_new) OVER of_account, 0)
+        + coalesce(sum(i.new_write_off) FILTER (WHERE i.is_new) OVER of_account, 0)
         AS uncovered_at_end
     FROM incoming i
     WINDOW of_account AS (PARTITION BY i."account_id"),
@@ -129,13 +126,13 @@ BEGIN
   ),
   entered AS (
     INSERT INTO "ledger" ("id", "account_id", "seq", "kind", "delta", "balance_after",
-      "written_off", "over_cap", "input_hash", "created_at", "key_id", "model", "input_tokens", "output_tokens",
+      "written_off", "input_hash", "created_at", "key_id", "model", "input_tokens", "output_tokens",
       "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation_1h_input_tokens",
       "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
       "cache_write_1h_rate", "endpoint", "streamed", "upstream_id",
       "upstream_account", "remarks")
     SELECT n."id", n."account_id", n.entry_seq, 'charge', n.new_write_off - n."amount",
-      n.balance_after, n.new_write_off, n.new_over_cap, n."input_hash", moment, n."key_id", n."model", n."input_tokens",
+      n.balance_after, n.new_write_off, n."input_hash", moment, n."key_id", n."model", n."input_tokens",
       n."output_tokens", n."cache_read_tokens", n."cache_write_tokens",
       n."cache_write_1h_tokens", n."input_rate", n."output_rate", n."cache_read_rate",
       n."cache_write_5m_rate", n."cache_write_1h_rate", n."endpoint", n."streamed",
@@ -146,7 +143,7 @@ BEGIN
   ),
   of_accounts AS (
     SELECT n."account_id", sum(n."amount" - n.new_write_off) AS charged,
-      sum(n.new_write_off) AS written_off, sum(n.new_over_cap) AS over_cap, count(*) AS entries
+      sum(n.new_write_off) AS written_off, count(*) AS entries
     FROM numbered n WHERE n.is_new GROUP BY n."account_id"
   ),
   of_keys AS (
@@ -159,7 +156,7 @@ BEGIN
     SET "balance" = a."balance" - d.charged,
       "spent" = a."spent" + d.charged,
       "written_off" = a."written_off" + d.written_off,
-      "uncovered" = a."uncovered" + d.written_off - d.over_cap,
+      "uncovered" = a."uncovered" + d.written_off,
       "seq" = a."seq" + d.entries,
       "last_charged_at" = moment
     FROM of_accounts d
@@ -225,7 +222,7 @@ BEGIN
         jsonb_build_object('balance', (a."balance" - d.charged)::TEXT)
       FROM of_accounts d JOIN "account" a ON a."id" = d."account_id"
       WHERE a."balance" > 0 AND a."uncovered" = 0
-        AND (a."balance" <= d.charged OR d.written_off > d.over_cap)
+        AND (a."balance" <= d.charged OR d.written_off > 0)
       UNION ALL
       SELECT 'cap.reached', k."account_id", k."id",
         jsonb_build_object('period', c."period", 'cap', c."cap"::TEXT,

@@ -1,18 +1,16 @@
 -- How much of each charge must be written off, so that no guarded charge takes its account's
--- balance below zero, exceeds a cap of its key, or takes money that is held for other requests.
+-- balance below zero, or takes money that is held for other requests. Caps do not count here: they
+-- refuse requests before they are sent, and a holder may change them while a request runs.
 --
 -- A charge is guarded if "p_guarded" says so or if its request has a hold. As far as the balance
 -- covers it, a guarded charge may take the money that no other live hold covers, and at least its
--- own live hold. Returns two amounts per charge, in the order given: "written_off", and "over_cap",
--- the part of it that the balance would have covered but a cap did not allow. Both are zero for
--- charges that are not guarded, that are in the ledger already, or that repeat an earlier charge of
--- the batch.
+-- own live hold. Returns one amount per charge, in the order given. It is zero for charges that are
+-- not guarded, that are in the ledger already, or that repeat an earlier charge of the batch.
 --
 -- Call it while the accounts' rows are locked and before the holds of the charges are deleted.
 CREATE OR REPLACE FUNCTION "write_offs"(
-  "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_guarded" BOOLEAN[],
-  "p_moment" TIMESTAMPTZ, OUT "written_off" NUMERIC[], OUT "over_cap" NUMERIC[]
-)
+  "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_guarded" BOOLEAN[]
+) RETURNS NUMERIC[]
 LANGUAGE plpgsql VOLATILE
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 SET plan_cache_mode = force_generic_plan
@@ -23,15 +21,10 @@ DECLARE
   balance_left NUMERIC;
   held_by_others NUMERIC;
   by_balance NUMERIC;
-  by_cap NUMERIC;
-  -- For each key: what its caps leave (NULL if it has none), and the sum of its live holds.
-  cap_left JSONB := '{}';
-  key_held JSONB := '{}';
+  written_off NUMERIC[] := array_fill(0::NUMERIC, ARRAY[cardinality("p_ids")]);
 BEGIN
-  "written_off" := array_fill(0::NUMERIC, ARRAY[cardinality("p_ids")]);
-  "over_cap" := "written_off";
   FOR charge IN
-    SELECT p."id", p."key_id", k."account_id", p."amount", p."ordinal", a."balance", k AS key_row,
+    SELECT p."id", k."account_id", p."amount", p."ordinal", a."balance",
       p."guarded" OR h."request_id" IS NOT NULL AS is_guarded,
       CASE WHEN h."orphaned_at" IS NULL THEN coalesce(h."amount", 0) ELSE 0 END AS own_hold
     FROM (
@@ -52,37 +45,17 @@ BEGIN
       SELECT coalesce(sum(h."amount"), 0) INTO held_by_others FROM "hold" h
         WHERE h."account_id" = of_account AND h."orphaned_at" IS NULL;
     END IF;
-    IF NOT cap_left ? charge."key_id" THEN
-      cap_left := cap_left || jsonb_build_object(charge."key_id",
-        (SELECT c."cap" - c."used" FROM "tightest_cap"(charge.key_row, "p_moment") c));
-      key_held := key_held || jsonb_build_object(charge."key_id",
-        (SELECT coalesce(sum(h."amount"), 0) FROM "hold" h
-          WHERE h."account_id" = of_account AND h."key_id" = charge."key_id"
-            AND h."orphaned_at" IS NULL));
-    END IF;
     held_by_others := held_by_others - charge.own_hold;
-    key_held := jsonb_set(key_held, ARRAY[charge."key_id"],
-      to_jsonb((key_held ->> charge."key_id")::NUMERIC - charge.own_hold));
-    by_cap := (cap_left ->> charge."key_id")::NUMERIC;
     IF charge.is_guarded THEN
       -- The balance less what others hold. Unguarded charges or adjustments of the account may have
       -- lowered the balance below the sum of its holds: then the own hold counts, as far as the
       -- balance covers it.
       by_balance := greatest(0,
         least(balance_left, greatest(charge.own_hold, balance_left - held_by_others)));
-      -- Write-offs of other requests count against the cap, too. So the cap may leave less than the
-      -- charge's own hold, but the charge may take its own hold all the same. Without a cap the
-      -- CASE gives NULL, which the outer "greatest" ignores.
-      "written_off"[charge."ordinal"] := greatest(0, charge."amount" - by_balance,
-        CASE WHEN by_cap IS NOT NULL THEN charge."amount"
-          - greatest(charge.own_hold, by_cap - (key_held ->> charge."key_id")::NUMERIC) END);
-      "over_cap"[charge."ordinal"] := "written_off"[charge."ordinal"]
-        - greatest(0, charge."amount" - by_balance);
+      written_off[charge."ordinal"] := greatest(0, charge."amount" - by_balance);
     END IF;
-    balance_left := balance_left - charge."amount" + "written_off"[charge."ordinal"];
-    IF by_cap IS NOT NULL THEN
-      cap_left := jsonb_set(cap_left, ARRAY[charge."key_id"], to_jsonb(by_cap - charge."amount"));
-    END IF;
+    balance_left := balance_left - charge."amount" + written_off[charge."ordinal"];
   END LOOP;
+  RETURN written_off;
 END
 $$;

@@ -104,51 +104,39 @@ export function capsContract(part: ContractPart): void {
       assert.equal((await subject().store.readStanding(keyId)).standing, 'active');
     });
 
-    it('a charge without overdraft takes what the cap leaves; the rest is written off, and counts as used', async () => {
+    it('a charge without overdraft is never reduced by a cap, whatever the cap leaves', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(
-        USD,
+        5n * amount,
         { caps: { month: amount + 5n, total: 100n * amount } },
         {},
       );
       const [capped = '', other = ''] = keyIds;
-      await guarded(capped);
-      assert.deepEqual(await guarded(capped), {
-        outcome: 'settled',
-        balance: USD - amount - 5n,
-        // Only the cap is used up: neither the account nor the key is exhausted.
-        isActive: true,
-        writtenOff: amount - 5n,
-      });
-      const account = await store.getAccount(accountId);
-      assert.deepEqual([account?.uncovered, account?.writtenOff], [0n, amount - 5n]);
-      assert.equal((await store.readStanding(other)).standing, 'active');
+      for (const balance of [4n * amount, 3n * amount, 2n * amount]) {
+        assert.deepEqual(await guarded(capped), {
+          outcome: 'settled',
+          balance,
+          // The cap alone is used up: neither the account nor the key is exhausted.
+          isActive: true,
+          writtenOff: 0n,
+        });
+      }
       const { entries } = await store.listEntries({ accountId, limit: 1 });
       const [entry] = entries;
       assert.ok(entry?.kind === 'charge');
-      assert.deepEqual(
-        [entry.delta, entry.writtenOff, entry.overCap],
-        [-5n, amount - 5n, amount - 5n],
-      );
-      // The cap counts the whole list price, also the part that was written off.
+      assert.deepEqual([entry.delta, entry.writtenOff, entry.overCap], [-amount, 0n, 0n]);
       assert.deepEqual(await capOf(capped), {
         period: 'month',
         cap: amount + 5n,
-        used: 2n * amount,
+        used: 3n * amount,
       });
       const key = await store.getKey(capped);
-      assert.deepEqual([key?.spent, key?.writtenOff], [amount + 5n, amount - 5n]);
-      // With nothing left, all of a charge is written off.
-      assert.deepEqual(await guarded(capped), {
-        outcome: 'settled',
-        balance: USD - amount - 5n,
-        isActive: true,
-        writtenOff: amount,
-      });
+      assert.deepEqual([key?.spent, key?.writtenOff], [3n * amount, 0n]);
+      assert.equal((await store.readStanding(other)).standing, 'active');
       assert.ok((await store.audit()).isSound);
     });
 
-    it('if balance and cap both cause a write-off, only the part that exceeds the balance counts as uncovered', async () => {
+    it('what the balance does not cover is uncovered, whatever a cap leaves', async () => {
       const { store } = subject();
       const { accountId, keyIds } = await newAccount(amount - 3n, {
         caps: { total: amount - 5n },
@@ -156,15 +144,41 @@ export function capsContract(part: ContractPart): void {
       const [keyId = ''] = keyIds;
       assert.deepEqual(await guarded(keyId), {
         outcome: 'settled',
-        balance: 2n,
+        balance: 0n,
         isActive: false,
-        writtenOff: 5n,
+        writtenOff: 3n,
       });
       const { entries } = await store.listEntries({ accountId, limit: 1 });
-      assert.ok(entries[0]?.kind === 'charge' && entries[0].overCap === 2n);
+      assert.ok(entries[0]?.kind === 'charge' && entries[0].overCap === 0n);
       assert.equal((await store.getAccount(accountId))?.uncovered, 3n);
       assert.equal((await store.readStanding(keyId)).standing, 'exhausted');
+      assert.equal((await store.getKey(keyId))?.used.total, amount);
       assert.ok((await store.audit()).isSound);
+    });
+
+    it('that are set, lowered or removed while a request runs do not change its charge', async () => {
+      const { store } = subject();
+      const before = [undefined, 2n * amount] as const;
+      const during = [0n, 1n, amount - 1n, amount, null] as const;
+      for (const overdraft of ['bounded', 'none'] as const) {
+        for (const period of CAP_PERIODS) {
+          for (const [old, changed] of before.flatMap((a) => during.map((b) => [a, b] as const))) {
+            const { keyIds } = await newAccount(USD, {
+              caps: old === undefined ? {} : { [period]: old },
+            });
+            const [keyId = ''] = keyIds;
+            const charge = settlement(keyId, { overdraft });
+            if (overdraft === 'none') await place(keyId, 1n, charge.requestId);
+            await store.updateKey(keyId, { caps: { [period]: changed } });
+            assert.deepEqual(await settle(charge), {
+              outcome: 'settled',
+              balance: USD - amount,
+              isActive: true,
+              writtenOff: 0n,
+            });
+          }
+        }
+      }
     });
 
     it('holds must fit under the cap beside the other holds of the key', async () => {
@@ -198,35 +212,20 @@ export function capsContract(part: ContractPart): void {
       assert.equal((await place(capped, 1n)).outcome, 'held');
     });
 
-    it('a charge beyond its hold takes what the cap leaves beside the other holds', async () => {
+    it('a charge beyond its hold is taken in full beside other holds of the key', async () => {
       const { keyIds } = await newAccount(USD, { caps: { day: 2n * amount } });
       const [keyId = ''] = keyIds;
       const [first, second] = [settlement(keyId), settlement(keyId)];
       await place(keyId, 1n, first.requestId);
       await place(keyId, amount + 5n, second.requestId);
-      // The cap is twice the amount. The second request holds the amount plus 5 units, so the cap
-      // leaves the first charge 5 units less than the amount.
-      const one = await settle(first);
-      assert.ok(one.outcome === 'settled' && one.writtenOff === 5n);
-      const two = await settle(second);
-      assert.ok(two.outcome === 'settled' && two.writtenOff === 0n);
+      for (const charge of [first, second]) {
+        const settled = await settle(charge);
+        assert.ok(settled.outcome === 'settled' && settled.writtenOff === 0n);
+      }
       assert.deepEqual(await capOf(keyId), { period: 'day', cap: 2n * amount, used: 2n * amount });
     });
 
-    it('a charge within its hold is taken in full, even if another charge is written off before it', async () => {
-      const { keyIds } = await newAccount(USD, { caps: { day: amount + 1n } });
-      const [keyId = ''] = keyIds;
-      const [large, small] = [settlement(keyId), settlement(keyId)];
-      await place(keyId, amount, large.requestId);
-      await place(keyId, 1n, small.requestId);
-      const beyond = await settle(small);
-      assert.ok(beyond.outcome === 'settled' && beyond.writtenOff === amount - 1n);
-      const within = await settle(large);
-      assert.ok(within.outcome === 'settled' && within.writtenOff === 0n);
-      assert.equal((await subject().store.getKey(keyId))?.spent, amount + 1n);
-    });
-
-    it('without overdraft, no race exceeds a cap, and keys without a cap are charged in full', async () => {
+    it('without overdraft, no race of held requests exceeds a cap, and every charge is taken in full', async () => {
       const { store } = subject();
       const cap = 3n * amount + 7n;
       const { accountId, keyIds } = await newAccount(
@@ -234,25 +233,22 @@ export function capsContract(part: ContractPart): void {
         ...Array.from({ length: 4 }, () => ({ caps: { total: cap } })),
         {},
       );
-      const free = keyIds[4] ?? '';
       const outcomes = await Promise.all(
         Array.from({ length: 100 }, async (_, index) => {
           const keyId = keyIds[index % 5] ?? '';
           const requestId = `req_${randomUUID()}`;
-          const held = index % 2 === 0 ? await place(keyId, amount, requestId) : undefined;
-          return held === undefined || held.outcome === 'held'
-            ? (await guarded(keyId, requestId)).outcome
-            : held.outcome;
+          const held = await place(keyId, amount, requestId);
+          return held.outcome === 'held' ? (await guarded(keyId, requestId)).outcome : held.outcome;
         }),
       );
       assert.ok(outcomes.every((outcome) => outcome === 'settled' || outcome === 'capped'));
       const keys = await Promise.all(keyIds.map((keyId) => store.getKey(keyId)));
+      const spent = [...Array<bigint>(4).fill(3n * amount), 20n * amount];
       assert.deepEqual(
-        keys.map((key) => key?.spent),
-        [cap, cap, cap, cap, 20n * amount],
+        keys.map((key) => [key?.spent, key?.writtenOff]),
+        spent.map((each) => [each, 0n]),
       );
-      assert.equal((await store.getKey(free))?.writtenOff, 0n);
-      assert.equal(await balanceOf(accountId), 1_000n * amount - 4n * cap - 20n * amount);
+      assert.equal(await balanceOf(accountId), 1_000n * amount - 32n * amount);
       assert.ok((await store.audit()).isSound);
     });
 

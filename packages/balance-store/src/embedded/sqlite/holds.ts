@@ -6,7 +6,7 @@
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../../hold.js';
 import type { Connection } from './connection.js';
 import { assertNotNegative, textOf, unitsOf } from './money.js';
-import { heldBy, heldByKey } from './settle.js';
+import { heldBy } from './settle.js';
 import { readStanding } from './keys.js';
 import { dateOf } from './time.js';
 
@@ -42,7 +42,7 @@ function placeHold(
   );
   if (live !== undefined) return { outcome: 'held', balance, held };
   if (cap !== undefined) {
-    const heldOfKey = heldByKey(connection, { id: keyId, account: { id: accountId } });
+    const heldOfKey = heldByKey(connection, accountId, keyId);
     const left = cap.cap - cap.used;
     if (left <= 0n || heldOfKey + amount > left) return { outcome: 'capped', cap, held: heldOfKey };
   }
@@ -61,6 +61,17 @@ function placeHold(
     now + lifetimeMs,
   );
   return { outcome: 'held', balance, held: held + amount };
+}
+
+/** Sum of the key's own live holds. */
+function heldByKey(connection: Connection, accountId: string, keyId: string): bigint {
+  return connection
+    .all<{ readonly amount: string }>(
+      'SELECT amount FROM hold WHERE account_id = ? AND key_id = ? AND orphaned_at IS NULL',
+      accountId,
+      keyId,
+    )
+    .reduce((sum, { amount }) => sum + unitsOf(amount), 0n);
 }
 
 function accountOf(connection: Connection, keyId: string): string {

@@ -49,8 +49,6 @@ interface KeyFold {
   readonly before: { readonly spent: bigint; readonly writtenOff: bigint };
   spent: bigint;
   writtenOff: bigint;
-  /** Like `held` of the account, for the holds of this key alone. */
-  held: bigint | undefined;
   isChanged: boolean;
 }
 
@@ -123,29 +121,22 @@ function createFold(connection: Connection, now: number) {
     if (hold === undefined) return undefined;
     const isLive = hold.orphaned_at === null;
     const amount = isLive ? unitsOf(hold.amount) : 0n;
-    const [account, owner] = [accounts.get(hold.account_id), keys.get(hold.key_id)];
+    const account = accounts.get(hold.account_id);
     if (account?.held !== undefined) account.held -= amount;
-    if (owner?.held !== undefined) owner.held -= amount;
     return hold.key_id === key.id ? { amount } : undefined;
   }
 
-  /** The part of a guarded charge that must be written off. */
-  function writeOffOf(amount: bigint, key: KeyFold, own: HoldTaken | undefined): WriteOff {
-    const { account } = key;
+  /**
+   * The part of a guarded charge that the balance does not cover. Caps do not count here: they
+   * refuse requests before they are sent, and a holder may change them while a request runs.
+   */
+  function writeOffOf(amount: bigint, account: AccountFold, own: HoldTaken | undefined): bigint {
     account.held ??= heldBy(connection, account.id);
     const ownHold = own?.amount ?? 0n;
     // The balance always covers the request's own hold, unless unguarded charges or adjustments
     // have lowered it.
     const byBalance = max(0n, min(account.balance, max(ownHold, account.balance - account.held)));
-    const uncovered = max(0n, amount - byBalance);
-    const [cap] = capUses(key.caps, key.used);
-    if (cap === undefined) return { writtenOff: uncovered, overCap: 0n };
-    key.held ??= heldByKey(connection, key);
-    // The cap always covers the request's own hold, even if write-offs of other requests have used
-    // the cap up.
-    const byCap = max(ownHold, cap.cap - cap.used - key.held);
-    const writtenOff = max(uncovered, amount - byCap);
-    return { writtenOff, overCap: writtenOff - uncovered };
+    return max(0n, amount - byBalance);
   }
 
   function settle(settlement: Settlement): Settled {
@@ -155,16 +146,16 @@ function createFold(connection: Connection, now: number) {
     const { account } = key;
     const hold = takeHold(requestId, key);
     const isGuarded = overdraft === 'none' || hold !== undefined;
-    const { writtenOff, overCap } = isGuarded ? writeOffOf(amount, key, hold) : NO_WRITE_OFF;
+    const writtenOff = isGuarded ? writeOffOf(amount, account, hold) : 0n;
     const charged = amount - writtenOff;
     const hash = settlementHash(settlement);
     const entry = { hash, balanceAfter: account.balance - charged, writtenOff };
-    const isNew = insertCharge(connection, settlement, account, { ...entry, overCap }, now);
+    const isNew = insertCharge(connection, settlement, account, entry, now);
     if (!isNew) return settledBefore(settlement, key, hash);
     account.balance -= charged;
     account.spent += charged;
     account.writtenOff += writtenOff;
-    account.uncovered += writtenOff - overCap;
+    account.uncovered += writtenOff;
     account.seq += 1;
     account.isChanged = true;
     key.spent += charged;
@@ -208,14 +199,6 @@ function createFold(connection: Connection, now: number) {
     },
   };
 }
-
-interface WriteOff {
-  readonly writtenOff: bigint;
-  /** The part of `writtenOff` that the balance would have covered. */
-  readonly overCap: bigint;
-}
-
-const NO_WRITE_OFF: WriteOff = { writtenOff: 0n, overCap: 0n };
 
 interface HoldTaken {
   readonly amount: bigint;
@@ -296,7 +279,6 @@ function readKey(
     before: { spent, writtenOff },
     spent,
     writtenOff,
-    held: undefined,
     isChanged: false,
   };
 }
@@ -385,12 +367,12 @@ function readKnown(connection: Connection, id: string): Known {
 // A constant: the prepared statement is found by this text. Inside the function the text would be
 // built and hashed again for each charge.
 const INSERT_CHARGE =
-  'INSERT INTO ledger (id, account_id, seq, kind, delta, balance_after, written_off, over_cap, ' +
+  'INSERT INTO ledger (id, account_id, seq, kind, delta, balance_after, written_off, ' +
   'input_hash, created_at, key_id, model, input_tokens, output_tokens, cache_read_input_tokens, ' +
   'cache_creation_input_tokens, cache_creation_1h_input_tokens, input_rate, output_rate, ' +
   'cache_read_rate, cache_write_5m_rate, cache_write_1h_rate, endpoint, streamed, ' +
   'upstream_id, upstream_account, remarks) ' +
-  "VALUES (?, ?, ?, 'charge', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) " +
+  "VALUES (?, ?, ?, 'charge', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) " +
   'ON CONFLICT (id) DO NOTHING';
 
 /**
@@ -403,7 +385,7 @@ function insertCharge(
   connection: Connection,
   settlement: Settlement,
   account: AccountFold,
-  { hash, balanceAfter, writtenOff, overCap }: Known & WriteOff,
+  { hash, balanceAfter, writtenOff }: Known,
   now: number,
 ): boolean {
   const { usage, upstreamId, upstreamAccount, remarks } = settlement;
@@ -416,7 +398,6 @@ function insertCharge(
     textOf(writtenOff - settlement.amount),
     textOf(balanceAfter),
     writtenOff === 0n ? ZERO : textOf(writtenOff),
-    overCap === 0n ? ZERO : textOf(overCap),
     Buffer.from(hash, 'hex'),
     now,
     settlement.keyId,
@@ -442,20 +423,6 @@ export function heldBy(connection: Connection, accountId: string): bigint {
     .all<{ readonly amount: string }>(
       'SELECT amount FROM hold WHERE account_id = ? AND orphaned_at IS NULL',
       accountId,
-    )
-    .reduce((sum, { amount }) => sum + unitsOf(amount), 0n);
-}
-
-/** Sum of the key's own live holds. */
-export function heldByKey(
-  connection: Connection,
-  key: { readonly id: string; readonly account: { readonly id: string } },
-): bigint {
-  return connection
-    .all<{ readonly amount: string }>(
-      'SELECT amount FROM hold WHERE account_id = ? AND key_id = ? AND orphaned_at IS NULL',
-      key.account.id,
-      key.id,
     )
     .reduce((sum, { amount }) => sum + unitsOf(amount), 0n);
 }

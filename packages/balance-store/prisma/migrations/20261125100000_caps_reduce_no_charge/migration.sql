@@ -1,0 +1,327 @@
+-- A cap refuses requests, but no longer reduces a charge: a holder could set it while a request ran.
+-- "over_cap" keeps what it says for the entries that have it, and is 0 in all new entries.
+
+-- Its result had two arrays, and a result cannot be changed in place.
+DROP FUNCTION "write_offs"(TEXT[], TEXT[], NUMERIC[], BOOLEAN[], TIMESTAMPTZ);
+
+-- How much of each charge must be written off, so that no guarded charge takes its account's
+-- balance below zero, or takes money that is held for other requests. Caps do not count here: they
+-- refuse requests before they are sent, and a holder may change them while a request runs.
+--
+-- A charge is guarded if "p_guarded" says so or if its request has a hold. As far as the balance
+-- covers it, a guarded charge may take the money that no other live hold covers, and at least its
+-- own live hold. Returns one amount per charge, in the order given. It is zero for charges that are
+-- not guarded, that are in the ledger already, or that repeat an earlier charge of the batch.
+--
+-- Call it while the accounts' rows are locked and before the holds of the charges are deleted.
+CREATE OR REPLACE FUNCTION "write_offs"(
+  "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_guarded" BOOLEAN[]
+) RETURNS NUMERIC[]
+LANGUAGE plpgsql VOLATILE
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+  charge RECORD;
+  of_account TEXT;
+  balance_left NUMERIC;
+  held_by_others NUMERIC;
+  by_balance NUMERIC;
+  written_off NUMERIC[] := array_fill(0::NUMERIC, ARRAY[cardinality("p_ids")]);
+BEGIN
+  FOR charge IN
+    SELECT p."id", k."account_id", p."amount", p."ordinal", a."balance",
+      p."guarded" OR h."request_id" IS NOT NULL AS is_guarded,
+      CASE WHEN h."orphaned_at" IS NULL THEN coalesce(h."amount", 0) ELSE 0 END AS own_hold
+    FROM (
+      SELECT u.*, min(u."ordinal") OVER (PARTITION BY u."id") AS first_ordinal
+      FROM unnest("p_ids", "p_key_ids", "p_amounts", "p_guarded")
+        WITH ORDINALITY AS u ("id", "key_id", "amount", "guarded", "ordinal")
+    ) p
+    JOIN "api_key" k ON k."id" = p."key_id"
+    JOIN "account" a ON a."id" = k."account_id"
+    LEFT JOIN "hold" h ON h."request_id" = p."id" AND h."key_id" = p."key_id"
+    WHERE p."ordinal" = p."first_ordinal"
+      AND NOT EXISTS (SELECT FROM "ledger" l WHERE l."id" = p."id")
+    ORDER BY k."account_id", p."ordinal"
+  LOOP
+    IF charge."account_id" IS DISTINCT FROM of_account THEN
+      of_account := charge."account_id";
+      balance_left := charge."balance";
+      SELECT coalesce(sum(h."amount"), 0) INTO held_by_others FROM "hold" h
+        WHERE h."account_id" = of_account AND h."orphaned_at" IS NULL;
+    END IF;
+    held_by_others := held_by_others - charge.own_hold;
+    IF charge.is_guarded THEN
+      -- The balance less what others hold. Unguarded charges or adjustments of the account may have
+      -- lowered the balance below the sum of its holds: then the own hold counts, as far as the
+      -- balance covers it.
+      by_balance := greatest(0,
+        least(balance_left, greatest(charge.own_hold, balance_left - held_by_others)));
+      written_off[charge."ordinal"] := greatest(0, charge."amount" - by_balance);
+    END IF;
+    balance_left := balance_left - charge."amount" + written_off[charge."ordinal"];
+  END LOOP;
+  RETURN written_off;
+END
+$$;
+
+-- Settles a batch of charges in one transaction and deletes the holds of their requests. Each array
+-- has one element per charge, all in the same order.
+--
+-- Returns one row per charge: 'settled', 'replayed' (same id, same contents) or 'conflict' (same id,
+-- other contents: an alarm row, no charge); the account's balance after the entry; whether the key is
+-- active after the whole batch; and what could not be charged and was written off (see "write_offs").
+--
+-- Adds the charges to "usage_hour", and writes an event for each account whose balance falls to its
+-- threshold or to zero, or does not cover a charge, and for each cap that is reached.
+--
+-- All joins are forced to be index lookups from the batch, and one plan serves every batch: planning
+-- would take as long as settling a single charge, and a plan made while the tables are small must not
+-- scan the ledger once it is large.
+--
+-- It stops waiting for a lock (after 8 seconds) before its caller stops waiting for the answer (10
+-- seconds). Otherwise a call for which nobody waits would keep its connection, and settle late.
+CREATE OR REPLACE FUNCTION "settle_batch"(
+  "p_ids" TEXT[], "p_key_ids" TEXT[], "p_amounts" NUMERIC[], "p_hashes" BYTEA[], "p_models" TEXT[],
+  "p_input_tokens" INTEGER[], "p_output_tokens" INTEGER[], "p_cache_read_tokens" INTEGER[],
+  "p_cache_write_tokens" INTEGER[], "p_cache_write_1h_tokens" INTEGER[],
+  "p_input_rates" NUMERIC[], "p_output_rates" NUMERIC[], "p_cache_read_rates" NUMERIC[],
+  "p_cache_write_5m_rates" NUMERIC[], "p_cache_write_1h_rates" NUMERIC[],
+  "p_rates_ids" TEXT[],
+  "p_endpoints" TEXT[], "p_streamed" BOOLEAN[], "p_upstream_ids" TEXT[],
+  "p_upstream_accounts" TEXT[], "p_remarks" TEXT[],
+  "p_guarded" BOOLEAN[]
+) RETURNS TABLE (
+  "ordinal" BIGINT, "outcome" TEXT, "balance" NUMERIC, "is_active" BOOLEAN, "written_off" NUMERIC
+)
+LANGUAGE plpgsql VOLATILE
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+SET plan_cache_mode = force_generic_plan
+SET lock_timeout = '8s'
+AS $$
+#variable_conflict use_column
+DECLARE
+  moment TIMESTAMPTZ(3);
+  today INTEGER;
+  this_week INTEGER;
+  this_month INTEGER;
+  -- Empty when no charge of the batch is guarded, which is the usual case.
+  batch_write_offs NUMERIC[] := '{}';
+BEGIN
+  IF EXISTS (
+    SELECT FROM unnest("p_amounts") AS a ("amount")
+    WHERE ("amount" < 0 OR scale(trim_scale("amount")) > 14) IS NOT FALSE
+  ) THEN
+    RAISE EXCEPTION 'an amount is missing, negative or finer than 10^-14 USD'
+      USING ERRCODE = 'numeric_value_out_of_range';
+  END IF;
+
+  -- An acknowledged charge must be on disk, whatever the server's default is.
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+
+  -- Sorted, so that two replicas that lock the same accounts cannot deadlock. The next statement
+  -- sees what earlier holders of these locks committed.
+  PERFORM FROM "account" a
+    WHERE a."id" IN (SELECT k."account_id" FROM "api_key" k WHERE k."id" = ANY ("p_key_ids"))
+    ORDER BY a."id"
+    FOR NO KEY UPDATE;
+
+  -- Read only after the rows are locked, so that the entries of one account are in order of time.
+  moment := clock_timestamp();
+  today := "day_of"(moment);
+  this_week := today - (today + 3) % 7;
+  this_month := "month_start"(moment);
+
+  IF EXISTS (
+    SELECT FROM unnest("p_key_ids") AS p ("key_id")
+    WHERE NOT EXISTS (SELECT FROM "api_key" k WHERE k."id" = p."key_id")
+  ) THEN
+    RAISE EXCEPTION 'no such API key' USING ERRCODE = 'foreign_key_violation';
+  END IF;
+
+  IF true = ANY ("p_guarded")
+    OR EXISTS (SELECT FROM "hold" h WHERE h."request_id" = ANY ("p_ids"))
+  THEN
+    -- Deletes the holds that another key placed under the request id of a charge: they do not
+    -- belong to the charge.
+    DELETE FROM "hold" h USING unnest("p_ids", "p_key_ids") AS p ("id", "key_id")
+      WHERE h."request_id" = p."id" AND h."key_id" <> p."key_id";
+    batch_write_offs := "write_offs"("p_ids", "p_key_ids", "p_amounts", "p_guarded");
+    DELETE FROM "hold" h WHERE h."request_id" = ANY ("p_ids");
+  END IF;
+
+  RETURN QUERY
+  WITH incoming AS (
+    SELECT p.*, k."account_id", a."seq", a."balance", a."uncovered", k."state", k."expires_at",
+      coalesce(batch_write_offs[p."ordinal"], 0) AS new_write_off,
+      l."input_hash" AS known_hash, l."balance_after" AS known_balance,
+      l."written_off" AS known_write_off,
+      l."id" IS NULL AND row_number() OVER same_id = 1 AS is_new,
+      first_value(p."input_hash") OVER same_id AS first_hash
+    FROM unnest("p_ids", "p_key_ids", "p_amounts", "p_hashes", "p_models", "p_input_tokens",
+      "p_output_tokens", "p_cache_read_tokens", "p_cache_write_tokens", "p_cache_write_1h_tokens",
+      "p_input_rates", "p_output_rates", "p_cache_read_rates", "p_cache_write_5m_rates",
+      "p_cache_write_1h_rates", "p_rates_ids", "p_endpoints", "p_streamed", "p_upstream_ids",
+      "p_upstream_accounts", "p_remarks")
+      WITH ORDINALITY AS p ("id", "key_id", "amount", "input_hash", "model", "input_tokens",
+        "output_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens",
+        "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
+        "cache_write_1h_rate", "rates_id", "endpoint", "streamed", "upstream_id",
+        "upstream_account", "remarks", "ordinal")
+    JOIN "api_key" k ON k."id" = p."key_id"
+    JOIN "account" a ON a."id" = k."account_id"
+    LEFT JOIN "ledger" l ON l."id" = p."id"
+    WINDOW same_id AS (PARTITION BY p."id" ORDER BY p."ordinal")
+  ),
+  numbered AS MATERIALIZED (
+    SELECT i.*,
+      i."seq" + count(*) FILTER (WHERE i.is_new) OVER so_far AS entry_seq,
+      i."balance"
+        - coalesce(sum(i."amount" - i.new_write_off) FILTER (WHERE i.is_new) OVER so_far, 0)
+        AS balance_after,
+      i."balance"
+        - coalesce(sum(i."amount" - i.new_write_off) FILTER (WHERE i.is_new) OVER of_account, 0)
+        AS balance_at_end,
+      i."uncovered"
+        + coalesce(sum(i.new_write_off) FILTER (WHERE i.is_new) OVER of_account, 0)
+        AS uncovered_at_end
+    FROM incoming i
+    WINDOW of_account AS (PARTITION BY i."account_id"),
+      so_far AS (PARTITION BY i."account_id" ORDER BY i."ordinal")
+  ),
+  entered AS (
+    INSERT INTO "ledger" ("id", "account_id", "seq", "kind", "delta", "balance_after",
+      "written_off", "input_hash", "created_at", "key_id", "model", "input_tokens", "output_tokens",
+      "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation_1h_input_tokens",
+      "input_rate", "output_rate", "cache_read_rate", "cache_write_5m_rate",
+      "cache_write_1h_rate", "endpoint", "streamed", "upstream_id",
+      "upstream_account", "remarks")
+    SELECT n."id", n."account_id", n.entry_seq, 'charge', n.new_write_off - n."amount",
+      n.balance_after, n.new_write_off, n."input_hash", moment, n."key_id", n."model", n."input_tokens",
+      n."output_tokens", n."cache_read_tokens", n."cache_write_tokens",
+      n."cache_write_1h_tokens", n."input_rate", n."output_rate", n."cache_read_rate",
+      n."cache_write_5m_rate", n."cache_write_1h_rate", n."endpoint", n."streamed",
+      n."upstream_id", n."upstream_account", n."remarks"
+    FROM numbered n
+    WHERE n.is_new
+    ORDER BY n."ordinal"
+  ),
+  of_accounts AS (
+    SELECT n."account_id", sum(n."amount" - n.new_write_off) AS charged,
+      sum(n.new_write_off) AS written_off, count(*) AS entries
+    FROM numbered n WHERE n.is_new GROUP BY n."account_id"
+  ),
+  of_keys AS (
+    SELECT n."key_id", sum(n."amount" - n.new_write_off) AS charged,
+      sum(n.new_write_off) AS written_off
+    FROM numbered n WHERE n.is_new GROUP BY n."key_id"
+  ),
+  folded_accounts AS (
+    UPDATE "account" a
+    SET "balance" = a."balance" - d.charged,
+      "spent" = a."spent" + d.charged,
+      "written_off" = a."written_off" + d.written_off,
+      "uncovered" = a."uncovered" + d.written_off,
+      "seq" = a."seq" + d.entries,
+      "last_charged_at" = moment
+    FROM of_accounts d
+    WHERE a."id" = d."account_id"
+  ),
+  folded_keys AS (
+    UPDATE "api_key" k
+    SET "spent" = k."spent" + d.charged,
+      "written_off" = k."written_off" + d.written_off,
+      "day_start" = today,
+      "day_base" = CASE k."day_start"
+        WHEN today THEN k."day_base" ELSE k."spent" + k."written_off" END,
+      "week_start" = this_week,
+      "week_base" = CASE k."week_start"
+        WHEN this_week THEN k."week_base" ELSE k."spent" + k."written_off" END,
+      "month_start" = this_month,
+      "month_base" = CASE k."month_start"
+        WHEN this_month THEN k."month_base" ELSE k."spent" + k."written_off" END,
+      "last_charged_at" = moment
+    FROM of_keys d
+    WHERE k."id" = d."key_id"
+  ),
+  summed AS (
+    INSERT INTO "usage_hour" ("account_id", "hour", "key_id", "model", "endpoint",
+      "upstream_account", "rates_id", "requests", "input_tokens", "output_tokens", "cache_read_input_tokens",
+      "cache_creation_input_tokens", "cache_creation_1h_input_tokens", "input_rate",
+      "output_rate", "cache_read_rate", "cache_write_5m_rate", "cache_write_1h_rate",
+      "written_off")
+    SELECT n."account_id", "hour_of"(moment), n."key_id", n."model", n."endpoint",
+      coalesce(n."upstream_account", ''), n."rates_id", count(*), sum(n."input_tokens"), sum(n."output_tokens"), sum(n."cache_read_tokens"),
+      sum(n."cache_write_tokens"), sum(n."cache_write_1h_tokens"), min(n."input_rate"),
+      min(n."output_rate"), min(n."cache_read_rate"), min(n."cache_write_5m_rate"),
+      min(n."cache_write_1h_rate"), sum(n.new_write_off)
+    FROM numbered n
+    WHERE n.is_new
+    GROUP BY n."account_id", n."key_id", n."model", n."endpoint",
+      coalesce(n."upstream_account", ''), n."rates_id"
+    ON CONFLICT ("account_id", "hour", "key_id", "model", "endpoint", "upstream_account",
+      "rates_id", "rolled_up")
+    DO UPDATE
+    SET "requests" = usage_hour."requests" + excluded."requests",
+      "input_tokens" = usage_hour."input_tokens" + excluded."input_tokens",
+      "output_tokens" = usage_hour."output_tokens" + excluded."output_tokens",
+      "cache_read_input_tokens"
+        = usage_hour."cache_read_input_tokens" + excluded."cache_read_input_tokens",
+      "cache_creation_input_tokens"
+        = usage_hour."cache_creation_input_tokens" + excluded."cache_creation_input_tokens",
+      "cache_creation_1h_input_tokens"
+        = usage_hour."cache_creation_1h_input_tokens" + excluded."cache_creation_1h_input_tokens",
+      "written_off" = usage_hour."written_off" + excluded."written_off"
+  ),
+  told AS (
+    INSERT INTO "event" ("id", "type", "account_id", "key_id", "data", "created_at", "due_at")
+    SELECT 'evt_' || gen_random_uuid(), e."type", e."account_id", e."key_id", e."data", moment, moment
+    FROM (
+      SELECT 'balance.low' AS "type", a."id" AS "account_id", NULL AS "key_id",
+        jsonb_build_object('balance', (a."balance" - d.charged)::TEXT,
+          'threshold', a."low_balance"::TEXT) AS "data"
+      FROM of_accounts d JOIN "account" a ON a."id" = d."account_id"
+      WHERE a."balance" > a."low_balance" AND a."balance" - d.charged <= a."low_balance"
+      UNION ALL
+      SELECT 'balance.exhausted', a."id", NULL,
+        jsonb_build_object('balance', (a."balance" - d.charged)::TEXT)
+      FROM of_accounts d JOIN "account" a ON a."id" = d."account_id"
+      WHERE a."balance" > 0 AND a."uncovered" = 0
+        AND (a."balance" <= d.charged OR d.written_off > 0)
+      UNION ALL
+      SELECT 'cap.reached', k."account_id", k."id",
+        jsonb_build_object('period', c."period", 'cap', c."cap"::TEXT,
+          'used', (c."used" + d.charged + d.written_off)::TEXT)
+      FROM of_keys d JOIN "api_key" k ON k."id" = d."key_id"
+      CROSS JOIN LATERAL "caps_of"(k, moment) c
+      WHERE num_nonnulls(k."cap_day", k."cap_week", k."cap_month", k."cap_total") > 0
+        AND c."used" < c."cap" AND c."used" + d.charged + d.written_off >= c."cap"
+    ) e
+  ),
+  judged AS (
+    SELECT n.*,
+      CASE
+        WHEN n.is_new THEN 'settled'
+        WHEN n."input_hash" = coalesce(n.known_hash, n.first_hash) THEN 'replayed'
+        ELSE 'conflict'
+      END AS outcome,
+      -- A charge that repeats an earlier one of the batch reports the entry of that one.
+      coalesce(n.known_balance, first_value(n.balance_after) OVER same_id) AS entry_balance,
+      coalesce(n.known_write_off, first_value(n.new_write_off) OVER same_id) AS entry_write_off
+    FROM numbered n
+    WINDOW same_id AS (PARTITION BY n."id" ORDER BY n."ordinal")
+  ),
+  alarmed AS (
+    INSERT INTO "settle_conflict" ("request_id", "input_hash", "key_id", "amount")
+    SELECT j."id", j."input_hash", j."key_id", j."amount" FROM judged j WHERE j.outcome = 'conflict'
+    ON CONFLICT DO NOTHING
+  )
+  SELECT j."ordinal", j.outcome, j.entry_balance,
+    "standing_of"(j."state", j."expires_at", j.balance_at_end, j.uncovered_at_end) = 'active',
+    j.entry_write_off
+  FROM judged j;
+END
+$$;
