@@ -1,8 +1,8 @@
 /**
  * Lists the places in a request to the upstream that the gateway must check (tool definitions,
- * sources of files, images, documents, cache points and ids of objects), and the members with
- * free-form data. The list is derived from the types of the provider's SDK, so that an update of
- * the SDK shows new places.
+ * sources of files, images, documents, cache points, ids of objects and names of models), and the
+ * members with free-form data. The list is derived from the types of the provider's SDK, so that an
+ * update of the SDK shows new places.
  *
  * Writes `apps/gateway/test/upstream-places.json`; with `--print` it prints the list instead. The
  * test `upstream-places.test.ts` compares the two and checks the gateway's rules against every
@@ -51,6 +51,7 @@ const found = {
     document: new Set(),
     cache: new Set(),
     address: new Set(),
+    model: new Set(),
   },
   /** `type` of the entries of `usage.iterations`. */
   iterationTypes: new Set(),
@@ -87,7 +88,10 @@ function walk(start, tools) {
       if (path === '') found.rootMembers.add(name);
       if (name === 'cache_control') found.places.cache.add(at);
       if (ADDRESS.test(name)) found.places.address.add(at);
-      follow(checker.getTypeOfSymbol(member), at, name, above);
+      const type = checker.getTypeOfSymbol(member);
+      // By any name: a rule that looks for `model` must not miss a `fallback_model`.
+      if (/model/i.test(name) || type.aliasSymbol?.name === 'Model') found.places.model.add(at);
+      follow(type, at, name, above);
     }
     for (const { type: value } of checker.getIndexInfosOfType(type)) {
       follow(value, `${path}.*`, lastName(path), above);

@@ -12,6 +12,7 @@ import type { CapUse, HoldOutcome, KeyRecord, Standing } from '@gateway/balance-
 import { formatUsd } from '@gateway/billing';
 import type { Lease } from '@gateway/rate-limiter';
 import { UNKNOWN_KEY } from './credentials.js';
+import type { NamedModel } from './preparation/inspect-native-request.js';
 import { rateLimited, storeUnavailable, unauthorized } from './refusal.js';
 import type { Refusal } from './refusal.js';
 import type { Services } from './services.js';
@@ -213,14 +214,20 @@ function cappedRefusal(message: string): Refusal {
   return { status: 402, type: 'billing_error', message, code: 'insufficient_quota' };
 }
 
-/** @returns the refusal, if the key may not use this model */
-export function checkModel({ models }: KeyRecord, model: string): Refusal | undefined {
-  if (models === null || models.includes(model)) return undefined;
+/** @returns the refusal, if the key may not use one of the models that a request names */
+export function checkModels(
+  { models }: KeyRecord,
+  named: readonly NamedModel[],
+): Refusal | undefined {
+  if (models === null) return undefined;
+  const forbidden = named.find(({ model }) => model === undefined || !models.includes(model));
+  if (forbidden === undefined) return undefined;
+  const { path, model = 'models that the provider chooses' } = forbidden;
   return {
     status: 403,
     type: 'permission_error',
-    message: `model: this key may not use ${model}, only ${models.join(', ')}`,
-    param: 'model',
+    message: `${path}: this key may not use ${model}, only ${models.join(', ')}`,
+    param: path,
     code: 'model_not_allowed',
   };
 }

@@ -40,10 +40,11 @@ function charge() {
       uncounted: [{ kind: 'advisor_message', model: undefined, usage: USAGE }],
     },
     messageId: 'msg_1',
+    model: undefined,
     streamed: false,
   };
   const exchange = {
-    ...{ requestId: 'req_1', keyId: 'key_1', price, prices },
+    ...{ requestId: 'req_1', keyId: 'key_1', price, prices, isModelOpen: false },
     ...{ call: { account: 'main' }, format: { dialect: 'messages' as const } },
   };
   const services = { store: { settle }, overdraft: 'bounded' } as unknown as SettleServices;

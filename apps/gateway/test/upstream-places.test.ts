@@ -29,7 +29,7 @@ const { rootMembers, freeForm, toolTypes, places, iterationTypes } = JSON.parse(
   rootMembers: string[];
   freeForm: string[];
   toolTypes: string[];
-  places: Record<'tool' | 'file' | 'image' | 'document' | 'cache' | 'address', string[]>;
+  places: Record<'tool' | 'file' | 'image' | 'document' | 'cache' | 'address' | 'model', string[]>;
   iterationTypes: string[];
 };
 
@@ -177,6 +177,23 @@ describe('a member that addresses an object of the account', () => {
     const path = 'messages[].content[].content.content[].file_id';
     expect(places.address).toContain(path);
     expect(prepare(bodyWith(path, 'file_1'), ['code_execution']).refusal).toBeUndefined();
+  });
+});
+
+describe('a member that names a model', () => {
+  const unknown = 'claude-unheard-of';
+  /** They report what an earlier turn did, so they run nothing. */
+  const REPORTED = ['messages[].content[].from.model', 'messages[].content[].to.model'];
+
+  it.each(places.model)('such as %s is found, or only reports an earlier turn', (path) => {
+    const allow: PricedFeature[] = ['fallbacks', ...ALL];
+    const { refusal } = prepare(bodyWith(path, unknown), allow, 'bounded');
+    const isReported = REPORTED.includes(path);
+    expect(refusal).toEqual(
+      isReported
+        ? undefined
+        : expect.stringContaining(`${shown(path)}: "${unknown}" is not offered`),
+    );
   });
 });
 

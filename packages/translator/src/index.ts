@@ -33,6 +33,7 @@ export { createChatStream, type ChatStreamOptions } from './chat-client/answer/s
 export {
   chatUsage,
   readUsage,
+  type ModelUsage,
   type UncountedUsage,
   type Usage,
   type UsageReading,

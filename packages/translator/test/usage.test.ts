@@ -141,6 +141,7 @@ describe('readNativeUsage, with the vectors in `vectors/native-usage`', () => {
     readonly usage: Usage | 'invalid';
     /** The `detail` of each remark. */
     readonly remarks?: readonly string[];
+    readonly byModel?: readonly object[];
     readonly uncounted?: readonly object[];
   }
   const folder = join(__dirname, 'vectors/native-usage');
@@ -150,7 +151,7 @@ describe('readNativeUsage, with the vectors in `vectors/native-usage`', () => {
   ]);
 
   it.each(titled(vectors))('%s', (_title, vector) => {
-    const { why, source, native, usage, remarks, uncounted } = vector;
+    const { why, source, native, usage, remarks, byModel, uncounted } = vector;
     expect([why, source]).toEqual([expect.any(String), expect.any(String)]);
     const expected =
       usage === 'invalid'
@@ -159,6 +160,7 @@ describe('readNativeUsage, with the vectors in `vectors/native-usage`', () => {
             outcome: 'read',
             usage,
             remarks: remarks?.map((detail) => ({ detail, message: expect.any(String) })),
+            byModel,
             uncounted,
           };
     expect(readNativeUsage(native)).toEqual(expected);

@@ -44,6 +44,8 @@ export interface ChargeFindings {
   readonly builtInTools: number;
   /** How many times the model can be sampled, at most. */
   readonly turns: number;
+  /** The largest `max_tokens` that a fallback has of its own; 0 if none has. */
+  readonly fallbackTokens: number;
   /** Path of a member that makes the charge unbounded. */
   readonly unboundedPath: string | undefined;
 }
@@ -58,13 +60,18 @@ export interface BoundedRequest {
   readonly contextWindow: number;
 }
 
-/** @returns the most the request can be charged, in units of 10^-14 USD */
+/**
+ * @param price - Of one of the models that the request names. Each may run in turn: a fallback
+ * begins when the model before it has declined, perhaps after a part of its answer.
+ * @returns the most that this model's part can be charged, in units of 10^-14 USD
+ */
 export function chargeBoundOf(
   request: BoundedRequest,
   findings: ChargeFindings,
   price: ModelPrice,
 ): bigint {
-  const { contextWindow, maxTokens = price.maxOutputTokens } = request;
+  const { contextWindow } = request;
+  const maxTokens = Math.max(request.maxTokens ?? price.maxOutputTokens, findings.fallbackTokens);
   const { turns, images, builtInTools } = findings;
   const counted =
     request.bytes + PREAMBLE_TOKENS + images * IMAGE_TOKENS + builtInTools * BUILT_IN_TOOL_TOKENS;
@@ -89,6 +96,7 @@ export class ChargeFindingsCollector {
   #isSourceRepeated = false;
   #builtInTools = 0;
   #serverTurns = 0;
+  #fallbackTokens = 0;
   #unboundedPath: string | undefined;
   /** Tool definitions that are being scanned, by their depth, because one may contain another. */
   readonly #openTools = new Map<number, { isServer: boolean; maxUses: number | undefined }>();
@@ -142,6 +150,11 @@ export class ChargeFindingsCollector {
     this.#serverTurns = Infinity;
   }
 
+  onFallbackTokens(tokens: unknown): void {
+    if (typeof tokens !== 'number') return;
+    this.#fallbackTokens = Math.max(this.#fallbackTokens, Math.ceil(tokens));
+  }
+
   /** @param path - of a member of the definition */
   #openTool(path: Path): { isServer: boolean; maxUses: number | undefined } {
     const depth = path.length - 1;
@@ -156,6 +169,7 @@ export class ChargeFindingsCollector {
       hasUncountedDocument: this.#documents > this.#plainSources || this.#isSourceRepeated,
       builtInTools: this.#builtInTools,
       turns: Math.min(MAX_SERVER_TURNS, 1 + Math.ceil(this.#serverTurns)),
+      fallbackTokens: this.#fallbackTokens,
       unboundedPath: this.#unboundedPath,
     };
   }

@@ -10,7 +10,7 @@
 import { isUtf8 } from 'node:buffer';
 import { normalizeToolChoice } from '@gateway/translator';
 import { scanTopLevel } from '@gateway/translator/native';
-import type { JsonScan, JsonShape } from '@gateway/translator/native';
+import type { JsonScan, JsonShape, JsonSpan } from '@gateway/translator/native';
 import type { PricedFeature } from '../config.js';
 import { badRequest } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
@@ -23,14 +23,25 @@ import {
   SHARED_ACCOUNT,
   findRootProblem,
   findTypeProblem,
+  isReportedModel,
   shapeOfEverything,
 } from './shared-account-rules.js';
 import type { Path } from './shared-account-rules.js';
+
+/** A model that may write a part of the response. */
+export interface NamedModel {
+  /** Where the request names it: `model`, or for instance `fallbacks.0.model`. */
+  readonly path: string;
+  /** `undefined` if the request leaves the choice to the provider (`"fallbacks": "default"`). */
+  readonly model: string | undefined;
+}
 
 export type NativeInspection =
   | {
       readonly outcome: 'accepted';
       readonly model: string;
+      /** Every model that the request names, in the order of its bytes; one of them is `model`. */
+      readonly models: readonly NamedModel[];
       readonly maxTokens: number | undefined;
       /** The client's own buffer, or a copy in which only `tool_choice` differs. */
       readonly body: Uint8Array;
@@ -50,7 +61,10 @@ export interface InspectOptions {
 export type InspectNative = (body: Uint8Array, maxValues: number) => NativeInspection;
 
 const MAX_CACHE_POINTS = 4;
+/** The provider accepts three fallbacks. */
+const MAX_MODELS = 20;
 const MAX_TOOL_CHOICE_BYTES = 64 * 1024;
+const QUOTE = 0x22;
 
 export function createNativeInspector({ allow, kind }: InspectOptions): InspectNative {
   const scanBody = createBodyScan(allow);
@@ -83,7 +97,7 @@ export function createChargeScan(): (body: Uint8Array) =>
 
 function inspect(
   body: Uint8Array,
-  { scan, problem, findings }: ScannedBody,
+  { scan, problem, models, findings }: ScannedBody,
   { allow, fields }: { readonly allow: ReadonlySet<PricedFeature>; readonly fields: FieldChecks },
 ): NativeInspection {
   if (scan.outcome === 'refused') {
@@ -111,7 +125,7 @@ function inspect(
   if (accountProblem !== undefined) return refuse(accountProblem);
   const model = String(readScalarAt(find('model')));
   const maxTokens = countOf(find('max_tokens'));
-  const accepted = { outcome: 'accepted', model, maxTokens, findings } as const;
+  const accepted = { outcome: 'accepted', model, models, maxTokens, findings } as const;
   const toolChoice = find('tool_choice');
   if (toolChoice === undefined) return { ...accepted, body };
   const native = withNativeToolChoice(toolChoice);
@@ -154,6 +168,7 @@ interface ScannedBody {
   readonly scan: JsonScan;
   /** The first problem inside the body's members for which the gateway must refuse the request. */
   readonly problem: string | undefined;
+  readonly models: readonly NamedModel[];
   readonly findings: ChargeFindings;
 }
 
@@ -166,9 +181,16 @@ function createBodyScan(
   let body: Uint8Array = NO_BODY;
   let cachePoints = 0;
   let firstProblem: string | undefined;
+  let models: NamedModel[] = [];
   let collector = new ChargeFindingsCollector();
   const complain = (path: Path, complaint: string): void => {
     firstProblem ??= `${path.join('.').slice(0, 300)}: ${complaint}`;
+  };
+  const nameModel = (span: JsonSpan, path: Path): void => {
+    const model = readScalar({ body, span });
+    if (typeof model !== 'string') complain(path, 'is not the id of a model');
+    else if (models.length < MAX_MODELS) models.push({ path: path.join('.').slice(0, 300), model });
+    else complain(path, `a request may name at most ${String(MAX_MODELS)} models`);
   };
 
   const everything = shapeOfEverything({
@@ -188,6 +210,9 @@ function createBodyScan(
       if (path.at(-1) === 'file_id' && allow.has('code_execution')) return;
       complain(path, SHARED_ACCOUNT);
     },
+    onModel(span, path) {
+      if (body[span.start] === QUOTE && !isReportedModel(path)) nameModel(span, path);
+    },
     onMaxUses(span, path) {
       collector.onMaxUses(readScalar({ body, span }), path);
     },
@@ -200,8 +225,31 @@ function createBodyScan(
     maxItems: MAX_ITEMS,
     item: {
       onValue({ start }, path) {
-        if (body[start] !== 0x22) complain(path.slice(0, 1), 'must be an array of strings');
+        if (body[start] !== QUOTE) complain(path.slice(0, 1), 'must be an array of strings');
       },
+    },
+  };
+  /** `tool_choice` has rules of its own; only models are looked for. */
+  const toolChoice: JsonShape = {
+    member: (name) => (name === 'model' ? everything.member?.(name) : toolChoice),
+  };
+  const fallbacks: JsonShape = {
+    ...everything,
+    item: {
+      ...everything,
+      member: (name) => (name === 'max_tokens' ? fallbackTokens : everything.member?.(name)),
+      // An entry that is only the id of a model.
+      onValue(span, path) {
+        if (body[span.start] === QUOTE) nameModel(span, path);
+      },
+    },
+    onValue(span, path) {
+      if (body[span.start] === QUOTE) models.push({ path: path.join('.'), model: undefined });
+    },
+  };
+  const fallbackTokens: JsonShape = {
+    onValue(span) {
+      collector.onFallbackTokens(readScalar({ body, span }));
     },
   };
   const mcpServers: JsonShape = {
@@ -213,10 +261,13 @@ function createBodyScan(
   const shape: JsonShape = {
     member(name) {
       switch (name) {
-        // `normalizeToolChoice` checks `tool_choice`. `metadata` has free text about the user.
         case 'tool_choice':
+          return toolChoice;
+        // Free text about the user.
         case 'metadata':
           return undefined;
+        case 'fallbacks':
+          return fallbacks;
         case 'stop_sequences':
           return stopSequences;
         case 'mcp_servers':
@@ -231,13 +282,14 @@ function createBodyScan(
     body = scanned;
     cachePoints = 0;
     firstProblem = undefined;
+    models = [];
     collector = new ChargeFindingsCollector();
     const scan = scanTopLevel(body, { shape, isUtf8, maxValues });
     body = NO_BODY;
     if (firstProblem === undefined && cachePoints > MAX_CACHE_POINTS) {
       firstProblem = `cache_control: at most ${String(MAX_CACHE_POINTS)} cache points may be set, found ${String(cachePoints)}`;
     }
-    return { scan, problem: firstProblem, findings: collector.findings() };
+    return { scan, problem: firstProblem, models, findings: collector.findings() };
   };
 }
 

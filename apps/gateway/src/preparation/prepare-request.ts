@@ -12,7 +12,7 @@ import type { Refusal } from '../refusal.js';
 import { chargeBoundOf } from './charge-bound.js';
 import type { ChargeFindings } from './charge-bound.js';
 import { createChargeScan, createNativeInspector } from './inspect-native-request.js';
-import type { InspectNative } from './inspect-native-request.js';
+import type { InspectNative, NamedModel } from './inspect-native-request.js';
 import { writeJson } from './long-strings.js';
 import { TRANSLATIONS, translatorFeatures } from './translations.js';
 import type { TranslatedFormat, TranslationContext } from './translations.js';
@@ -40,6 +40,8 @@ export type Preparation =
       readonly outcome: 'prepared';
       /** Id of the model's price. */
       readonly model: string;
+      /** Every model that the request names, each by the id of its price. */
+      readonly models: readonly NamedModel[];
       /** The bytes to send upstream; the job's own bytes if nothing changes. */
       readonly body: Uint8Array;
       /**
@@ -92,6 +94,19 @@ export function createPreparer(
     for (const name of [price.id, ...price.aliases]) prices.set(name, price);
   }
 
+  /** @returns the models with the ids of their prices, or the refusal if one has no price */
+  function priceModels(named: readonly NamedModel[]) {
+    const models: NamedModel[] = [];
+    const found: ModelPrice[] = [];
+    for (const { path, model } of named) {
+      const price = model === undefined ? undefined : prices.get(model);
+      if (model !== undefined && price === undefined) return refuse(modelNotFound(model, path));
+      models.push({ path, model: price?.id });
+      if (price !== undefined) found.push(price);
+    }
+    return { outcome: 'priced', models, found } as const;
+  }
+
   function boundOf(
     job: PreparationJob,
     price: ModelPrice,
@@ -115,18 +130,28 @@ export function createPreparer(
     if (inspection.outcome === 'refused') return inspection;
     const { model, maxTokens, body, findings } = inspection;
     const price = prices.get(model);
-    if (price === undefined) return { outcome: 'refused', refusal: modelNotFound(model) };
+    if (price === undefined) return refuse(modelNotFound(model));
+    const priced = priceModels(inspection.models);
+    if (priced.outcome === 'refused') return priced;
+    const { models } = priced;
     const prepared = {
       outcome: 'prepared',
       model: price.id,
+      models,
       body,
       translation: undefined,
     } as const;
     if (overdraft !== 'none' || job.format === 'count_tokens') {
       return { ...prepared, chargeBound: undefined };
     }
-    if (findings.unboundedPath !== undefined) return refuse(unbounded(findings.unboundedPath));
-    const chargeBound = boundOf(job, price, { bytes: body.length, maxTokens }, findings);
+    const unboundedPath =
+      findings.unboundedPath ?? models.find((named) => named.model === undefined)?.path;
+    if (unboundedPath !== undefined) return refuse(unbounded(unboundedPath));
+    const request = { bytes: body.length, maxTokens };
+    const chargeBound = priced.found.reduce(
+      (sum, each) => sum + boundOf(job, each, request, findings),
+      0n,
+    );
     return { ...prepared, chargeBound };
   }
 
@@ -159,6 +184,8 @@ export function createPreparer(
     const prepared = {
       outcome: 'prepared',
       model: price.id,
+      // A translation writes no other model into its body.
+      models: [{ path: 'model', model: price.id }],
       body,
       translation: translation.context,
     } as const;
@@ -229,12 +256,12 @@ function modelOf(request: unknown): string | undefined {
   return typeof model === 'string' ? model : undefined;
 }
 
-export function modelNotFound(model: string): Refusal {
+export function modelNotFound(model: string, path = 'model'): Refusal {
   return {
     status: 404,
     type: 'not_found_error',
-    message: `model: ${JSON.stringify(model.slice(0, 100))} is not offered; GET /v1/models lists those that are`,
-    param: 'model',
+    message: `${path}: ${JSON.stringify(model.slice(0, 100))} is not offered; GET /v1/models lists those that are`,
+    param: path,
     code: 'model_not_found',
   };
 }

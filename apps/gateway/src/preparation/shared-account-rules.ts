@@ -115,12 +115,24 @@ export function familyOf(type: string): string {
 
 // --- Anywhere within the members of the root ---------------------------------------------------
 
+/**
+ * Whether this `model` only reports what happened: in an earlier turn, the answer changed from one
+ * model to another. The provider does not compare it with the models of this request.
+ */
+export function isReportedModel(path: Path): boolean {
+  const [root, , content, , member] = path;
+  const isInBlock = root === 'messages' && content === 'content' && path.length === 6;
+  return isInBlock && (member === 'from' || member === 'to');
+}
+
 /** Receives the findings from all objects. Paths are only valid during the call. */
 export interface ObjectVisitor {
   readonly onType: (type: string, place: Place) => void;
   readonly onCacheControl: (found: CacheControl, path: Path) => void;
   /** A member named in {@link ADDRESSES}. */
   readonly onAddress: (span: JsonSpan, path: Path) => void;
+  /** A member named `model`, of any type. */
+  readonly onModel: (span: JsonSpan, path: Path) => void;
   /** `max_uses` of a tool. */
   readonly onMaxUses: (span: JsonSpan, path: Path) => void;
   /** The end of a tool definition. */
@@ -174,6 +186,8 @@ export function shapeOfEverything(visitor: ObjectVisitor): JsonShape {
           return type;
         case 'cache_control':
           return cacheControl;
+        case 'model':
+          return model;
         case 'max_uses':
           return of === 'tool' ? maxUses : any;
         case 'source':
@@ -200,6 +214,7 @@ export function shapeOfEverything(visitor: ObjectVisitor): JsonShape {
       return any;
     },
   };
+  const model: JsonShape = { ...any, onValue: visitor.onModel };
   const source: JsonShape = { ...any, member: membersOf('source') };
   const tool: JsonShape = { ...any, member: membersOf('tool'), onValue: onToolEnd };
   const tools: JsonShape = { ...any, item: tool };

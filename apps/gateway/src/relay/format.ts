@@ -9,6 +9,8 @@ export type ResponseReading =
       readonly body: Uint8Array | string;
       readonly usage: UsageReading;
       readonly messageId: string | undefined;
+      /** The model that the response names; only in the native format. */
+      readonly model?: string | undefined;
     }
   /** A response that is free of charge and contains no usage. */
   | { readonly outcome: 'free'; readonly body: Uint8Array }

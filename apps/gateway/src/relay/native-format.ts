@@ -9,7 +9,11 @@ import {
 import { z } from 'zod';
 import type { ResponseFormat } from './format.js';
 
-const message = z.object({ id: z.string().optional(), usage: z.unknown() });
+const message = z.object({
+  id: z.string().optional(),
+  model: z.string().optional().catch(undefined),
+  usage: z.unknown(),
+});
 
 export const nativeFormat: ResponseFormat = {
   dialect: 'messages',
@@ -26,6 +30,7 @@ export const nativeFormat: ResponseFormat = {
       body: upstreamBody,
       usage: readNativeUsage(parsed.usage),
       messageId: parsed.id,
+      model: parsed.model,
     };
   },
   errorEvent: messageErrorEvent,

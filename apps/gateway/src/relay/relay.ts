@@ -34,6 +34,8 @@ export interface Exchange {
   readonly price: ModelPrice;
   /** The table in force when the request was admitted. */
   readonly prices: PriceTable;
+  /** Whether the request allows other models than its own to answer. */
+  readonly isModelOpen: boolean;
   readonly upstream: UpstreamClient;
   readonly call: UpstreamCall;
   readonly format: ResponseFormat;
@@ -200,7 +202,7 @@ class Relay implements UpstreamListener {
       this.#hasOutput = false;
       this.#startKeepAlive();
     }, PROMPT_CHARGE_MS);
-    const settled = await this.#settle(end.usage, end.messageId).finally(() => {
+    const settled = await this.#settle(end.usage, end).finally(() => {
       clearTimeout(timer);
       clearInterval(this.#keepAlive);
     });
@@ -224,7 +226,7 @@ class Relay implements UpstreamListener {
       this.#closeWithBody(reading.body, {}, {});
       return;
     }
-    const settled = await this.#settle(reading.usage, reading.messageId);
+    const settled = await this.#settle(reading.usage, reading);
     if (settled.outcome === 'lost') {
       this.#refuse(settled.refusal, { loss: settled.loss });
       return;
@@ -255,8 +257,14 @@ class Relay implements UpstreamListener {
     this.#closeWithBody(body, retryHeaders(refusal), { status: refusal.status });
   }
 
-  #settle(usage: UsageReading, messageId: string | undefined): Promise<SettledResponse> {
-    const response = { usage, messageId, streamed: this.#upstream.isStream };
+  #settle(
+    usage: UsageReading,
+    {
+      messageId,
+      model,
+    }: { readonly messageId: string | undefined; readonly model?: string | undefined },
+  ): Promise<SettledResponse> {
+    const response = { usage, messageId, model, streamed: this.#upstream.isStream };
     return settleCharge(response, this.#exchange, this.#services);
   }
 

@@ -28,11 +28,11 @@ export type SettledResponse =
   | { readonly outcome: 'lost'; readonly loss: LossReason; readonly refusal: Refusal };
 
 export interface Charge {
-  /** The counts of the message. They do not include the work listed in `parts`. */
+  /** The counts of the message. They do not include the tokens listed in `parts`. */
   readonly usage: Usage;
   /** The charge of the key, with all parts, in units of 10^-14 USD, like all amounts here. */
   readonly charge: bigint;
-  /** The part of the price that the balance or a cap did not cover; only with `OVERDRAFT=none`. */
+  /** The part of the price that the balance did not cover; only with `OVERDRAFT=none`. */
   readonly writtenOff: bigint;
   readonly balance: bigint;
   /** The parts that have a ledger entry of their own. */
@@ -44,8 +44,8 @@ export interface Charge {
 }
 
 /**
- * Work that the counts of the message do not include. Its amounts are included in those of the
- * {@link Charge}.
+ * Tokens of another model than the request's own, or work that the counts of the message do not
+ * include. The amounts are included in those of the {@link Charge}.
  */
 export interface ChargedPart extends Pick<Settlement, 'requestId' | 'model' | 'usage'> {
   readonly charge: bigint;
@@ -57,6 +57,8 @@ interface ChargedExchange {
   readonly keyId: string;
   readonly price: ModelPrice;
   readonly prices: PriceTable;
+  /** Whether the request allows other models than its own to answer. */
+  readonly isModelOpen: boolean;
   readonly call: Pick<UpstreamCall, 'account'>;
   readonly format: Pick<ResponseFormat, 'dialect'>;
 }
@@ -69,6 +71,8 @@ export interface SettleServices {
 interface FinishedResponse {
   readonly usage: UsageReading;
   readonly messageId: string | undefined;
+  /** The model that the response names. */
+  readonly model: string | undefined;
   readonly streamed: boolean;
 }
 
@@ -89,8 +93,9 @@ export async function settleCharge(
     await quarantine(reading.reason, exchange, services);
     return { outcome: 'lost', loss: 'invalid_usage', refusal: RESPONSE_UNUSABLE };
   }
-  const { usage, remarks = [], uncounted = [] } = reading;
-  const { priced, unpriced } = priceParts(uncounted, exchange);
+  const { remarks = [], uncounted = [] } = reading;
+  const { usage, foreign } = divideByPrice(reading, response.model, exchange);
+  const { priced, unpriced } = priceParts([...foreign, ...uncounted], exchange);
   const settlements = [
     { requestId: exchange.requestId, price: exchange.price, usage, remarks: textOf(remarks) },
     ...priced,
@@ -160,10 +165,57 @@ interface UnpricedPart extends ChargedExchange {
   readonly reason: string;
 }
 
+type ReadUsage = Extract<UsageReading, { readonly outcome: 'read' }>;
+
 /**
- * Work that the message's counts do not include becomes separate ledger entries, because another
- * model may have done it at other rates. A part without a known price is put into quarantine,
- * because prices are never guessed.
+ * Takes from the message's counts the tokens that other models than the request's own have made,
+ * so that they are charged at the rates of those models. If the iterations of the response do not
+ * name the models, the response's own `model` does, but only for requests that allow others: to
+ * other requests, a name that the price table lacks is another name of the model that they asked
+ * for.
+ */
+function divideByPrice(
+  { usage: all, byModel }: ReadUsage,
+  answered: string | undefined,
+  exchange: ChargedExchange,
+): { readonly usage: Usage; readonly foreign: readonly UncountedUsage[] } {
+  const { price, prices, isModelOpen } = exchange;
+  const ofResponse = isModelOpen && answered !== undefined ? [{ model: answered, usage: all }] : [];
+  const foreign = (byModel ?? ofResponse).filter(({ model }) => {
+    const found = findPrice(prices, model);
+    return found === undefined ? isModelOpen : found.id !== price.id;
+  });
+  const usage = foreign.reduce((rest, part) => without(rest, part.usage), all);
+  return { usage, foreign: foreign.map((part) => ({ ...part, kind: 'message' })) };
+}
+
+/** Responses name a model with the date of its version, which the price table may leave out. */
+function findPrice(prices: PriceTable, model: string): ModelPrice | undefined {
+  return prices.find(model) ?? prices.find(model.replace(/-\d{8}$/, ''));
+}
+
+/** Details may be missing in the part, so the rest of a detail may be larger than its count. */
+function without(usage: Usage, part: Usage): Usage {
+  const rest = (count: keyof Usage): number => Math.max(0, usage[count] - part[count]);
+  const outputTokens = rest('outputTokens');
+  const cacheCreationInputTokens = rest('cacheCreationInputTokens');
+  return {
+    inputTokens: rest('inputTokens'),
+    outputTokens,
+    cacheReadInputTokens: rest('cacheReadInputTokens'),
+    cacheCreationInputTokens,
+    cacheCreation1hInputTokens: Math.min(
+      rest('cacheCreation1hInputTokens'),
+      cacheCreationInputTokens,
+    ),
+    thinkingTokens: Math.min(rest('thinkingTokens'), outputTokens),
+  };
+}
+
+/**
+ * The tokens of other models, and work that the message's counts do not include, become separate
+ * ledger entries, because they may have other rates. A part without a known price is put into
+ * quarantine, because prices are never guessed.
  */
 function priceParts(
   uncounted: readonly UncountedUsage[],
@@ -174,7 +226,7 @@ function priceParts(
   for (const [index, { kind, model, usage }] of uncounted.entries()) {
     // The message itself is part 1, so the numbers begin at 2. The id is the same at every attempt.
     const requestId = `${exchange.requestId}.${String(index + 2)}`;
-    const price = model === undefined ? exchange.price : exchange.prices.find(model);
+    const price = model === undefined ? exchange.price : findPrice(exchange.prices, model);
     if (price !== undefined && usage !== undefined) {
       priced.push({ requestId, price, usage, remarks: `iterations: ${kind}` });
     } else {

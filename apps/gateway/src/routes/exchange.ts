@@ -6,7 +6,7 @@
 
 import type { Request, RequestHandler, Response } from 'express';
 import type { ModelPrice } from '@gateway/billing';
-import { admitKey, checkModel, checkStanding, placeHold } from '../admission.js';
+import { admitKey, checkModels, checkStanding, placeHold } from '../admission.js';
 import type { KeyAdmission, RefusedAdmission } from '../admission.js';
 import { authenticateKey } from '../authentication.js';
 import type { Authentication } from '../authentication.js';
@@ -180,8 +180,8 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
   const preparation = await prepare(exchange, key.id, memory);
   if (preparation.outcome === 'gone') return { status: 499 };
   if (preparation.outcome === 'refused') return refuse(exchange, preparation.refusal);
-  const { model, chargeBound } = preparation;
-  const forbidden = checkModel(key, model);
+  const { model, models, chargeBound } = preparation;
+  const forbidden = checkModels(key, models);
   if (forbidden !== undefined) return { model, ...refuse(exchange, forbidden) };
 
   const hold = chargeBound === undefined ? undefined : { requestId, amount: chargeBound };
@@ -204,6 +204,7 @@ async function serve(exchange: Exchange, key: KnownKey, memory: ByteReservation)
       keyId: key.id,
       price: priceOf(exchange, model),
       prices: exchange.prices,
+      isModelOpen: models.length > 1,
       upstream: exchange.upstream,
       call,
       format,

@@ -83,11 +83,11 @@ export class MessageWatch {
   }
 
   end(): MessageEnd {
-    const { messageId, stopReason } = this.#state;
+    const { messageId, model, stopReason } = this.#state;
     if (this.#failure || !this.isFinished) {
       return { outcome: 'failed', ...(this.#failure ?? failureOf('truncated')), messageId };
     }
     const usage = this.#state.usage(readNativeUsage);
-    return { outcome: 'complete', usage, messageId, stopReason };
+    return { outcome: 'complete', usage, messageId, model, stopReason };
   }
 }

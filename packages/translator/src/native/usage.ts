@@ -9,13 +9,18 @@ import { isJsonObject, type JsonObject, objectOf, stringOf } from '../wire/raw-j
 import {
   isTokenCount,
   readUsage,
+  type ModelUsage,
   type UncountedUsage,
   type Usage,
   type UsageReading,
   type UsageRemark,
 } from '../wire/usage.js';
 
-/** The kinds of iterations that the message's counts include. */
+/**
+ * The kinds of iterations that the message's counts include. Those of one message may be of several
+ * models: if a model declines, a fallback goes on.
+ * https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback
+ */
 const COUNTED: readonly unknown[] = ['message', 'fallback_message'];
 /**
  * A compaction runs on the message's own model, so its tokens are added to the message's counts.
@@ -27,6 +32,7 @@ const APART = 'advisor_message';
 /**
  * Like `readUsage`, plus the work that the message's counts leave out. The tokens of compactions
  * are added to `usage`. All other work is listed in `uncounted`, so that a caller can charge it.
+ * `byModel` names the models that made the tokens in `usage`, as far as the iterations name them.
  */
 export function readNativeUsage(native: unknown): UsageReading {
   const reading = readUsage(native);
@@ -36,16 +42,20 @@ export function readNativeUsage(native: unknown): UsageReading {
   let { usage } = reading;
   const remarks: UsageRemark[] = [...(reading.remarks ?? [])];
   const uncounted: UncountedUsage[] = [];
+  const added: JsonObject[] = [];
   const unknown: JsonObject[] = [];
 
   for (const iteration of parts) {
     const { type } = iteration;
     if (COUNTED.includes(type)) continue;
     if (type === ADDED) {
-      const part = readUsage(iteration);
-      const both = part.outcome === 'read' ? sum(usage, part.usage) : undefined;
+      const part = countsOf(iteration);
+      const both = part && sum(usage, part);
       if (both === undefined) uncounted.push(uncountedOf(iteration, undefined));
-      else usage = both;
+      else {
+        usage = both;
+        added.push(iteration);
+      }
     } else if (type === APART) {
       uncounted.push(uncountedOf(iteration, countsOf(iteration)));
     } else {
@@ -54,6 +64,22 @@ export function readNativeUsage(native: unknown): UsageReading {
   }
 
   const place = placeOf(unknown, parts, reading.usage);
+  const divided = divide(
+    parts.filter(
+      (part) => COUNTED.includes(part['type']) || (place === 'in' && unknown.includes(part)),
+    ),
+    reading.usage,
+  );
+  const byModel = [...divided.byModel, ...sumsByModel(added)];
+  for (const iteration of divided.beside) {
+    const counts = divided.isExact ? countsOf(iteration) : undefined;
+    const found = divided.isExact ? 'not in' : 'perhaps in';
+    remarks.push({
+      detail: 'iterations',
+      message: `${kindOf(iteration)}: another model, ${found} the message's counts`,
+    });
+    uncounted.push(uncountedOf(iteration, counts));
+  }
   for (const iteration of unknown) {
     const message = `${kindOf(iteration)}: unknown kind, ${place} the message's counts`;
     remarks.push({ detail: 'iterations', message });
@@ -64,8 +90,57 @@ export function readNativeUsage(native: unknown): UsageReading {
     outcome: 'read',
     usage,
     ...(remarks.length === 0 ? {} : { remarks }),
+    ...(byModel.length === 0 ? {} : { byModel }),
     ...(uncounted.length === 0 ? {} : { uncounted }),
   };
+}
+
+interface Division {
+  readonly byModel: readonly ModelUsage[];
+  /** Iterations that the message's counts do not include, or perhaps not. */
+  readonly beside: readonly JsonObject[];
+  /** Whether the counts certainly leave out the iterations in `beside`. */
+  readonly isExact: boolean;
+}
+
+/**
+ * Divides the message's counts by the models that made them. The last iteration is of the model
+ * that completed the message. If the iterations do not add up to the counts, the counts are those
+ * of this model, and the iterations of other models are beside them.
+ */
+function divide(iterations: readonly JsonObject[], message: Usage): Division {
+  const used = iterations.filter((iteration) => !isEmpty(countsOf(iteration)));
+  const last = used.at(-1);
+  if (last === undefined) return { byModel: [], beside: [], isExact: true };
+  const model = modelOf(last);
+  const others = used.filter((iteration) => modelOf(iteration) !== model);
+  if (others.length > 0 && addsUpTo(message, used)) {
+    return { byModel: sumsByModel(used), beside: [], isExact: true };
+  }
+  const own = used.filter((iteration) => modelOf(iteration) === model);
+  const isExact = addsUpTo(message, own);
+  return {
+    byModel: model === undefined ? [] : [{ model, usage: message }],
+    // Without a name, an iteration may well be of the model that completed the message.
+    beside: isExact ? others : others.filter((iteration) => modelOf(iteration) !== undefined),
+    isExact,
+  };
+}
+
+/** The sums of readable iterations, by the models that they name. */
+function sumsByModel(iterations: readonly JsonObject[]): readonly ModelUsage[] {
+  const sums = new Map<string, Usage>();
+  for (const iteration of iterations) {
+    const [model, counts] = [modelOf(iteration), countsOf(iteration)];
+    if (model === undefined || counts === undefined) continue;
+    const total = sum(sums.get(model) ?? NO_USAGE, counts);
+    if (total !== undefined) sums.set(model, total);
+  }
+  return [...sums].map(([model, usage]) => ({ model, usage }));
+}
+
+function isEmpty(counts: Usage | undefined): boolean {
+  return counts !== undefined && CLASSES.every((name) => counts[name] === 0);
 }
 
 /**
@@ -125,7 +200,11 @@ function countsOf(iteration: JsonObject): Usage | undefined {
 }
 
 function uncountedOf(iteration: JsonObject, usage: Usage | undefined): UncountedUsage {
-  return { kind: kindOf(iteration), model: stringOf(iteration['model']) || undefined, usage };
+  return { kind: kindOf(iteration), model: modelOf(iteration), usage };
+}
+
+function modelOf(iteration: JsonObject): string | undefined {
+  return stringOf(iteration['model']) || undefined;
 }
 
 function kindOf({ type }: JsonObject): string {

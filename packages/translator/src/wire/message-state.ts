@@ -6,6 +6,8 @@ import { overlayUsage, readUsage, type UsageReading } from './usage.js';
 
 export class MessageState {
   messageId: string | undefined;
+  /** The model that the upstream names in `message_start`. */
+  model: string | undefined;
   stopReason: string | undefined;
   stopDetails: unknown;
   #hasBegun = false;
@@ -21,8 +23,9 @@ export class MessageState {
     this.#hasBegun = true;
     const { message } = event;
     if (!isJsonObject(message)) return true;
-    const { id, usage } = message;
+    const { id, model, usage } = message;
     this.messageId = stringOf(id) || undefined;
+    this.model = stringOf(model) || undefined;
     this.#usage = overlayUsage({}, usage);
     this.#readStop(message);
     // If `message_start` contains the whole message, it also has the final counts.

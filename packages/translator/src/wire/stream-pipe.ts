@@ -44,6 +44,8 @@ export type MessageEnd =
       readonly outcome: 'complete';
       readonly usage: UsageReading;
       readonly messageId: string | undefined;
+      /** The model that the upstream names; only for native streams that are passed on. */
+      readonly model?: string | undefined;
       readonly stopReason: string | undefined;
     }
   | {

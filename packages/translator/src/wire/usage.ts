@@ -32,6 +32,8 @@ export type UsageReading =
       readonly usage: Usage;
       /** Details that are unknown or contradict the counts. Absent when there are none. */
       readonly remarks?: readonly UsageRemark[];
+      /** Parts of `usage` that a named model made. Absent when no model is named. */
+      readonly byModel?: readonly ModelUsage[];
       /** Tokens that `usage` does not include. Absent when there are none. */
       readonly uncounted?: readonly UncountedUsage[];
     }
@@ -45,6 +47,12 @@ export interface UsageRemark {
   readonly detail: 'cache_creation' | 'thinking_tokens' | 'iterations';
   /** A sentence for people, with the figures. */
   readonly message: string;
+}
+
+/** Tokens of one model, by the name that the upstream gives it. */
+export interface ModelUsage {
+  readonly model: string;
+  readonly usage: Usage;
 }
 
 /** Work of the upstream that the counts of the message leave out. */
