@@ -31,6 +31,7 @@ import type { AccountState } from './upstream/accounts/account-standing.js';
 import type { UpstreamClient } from './upstream/client.js';
 import { openUpstream } from './upstream/open-upstream.js';
 import type { UpstreamTarget } from './upstream/open-upstream.js';
+import { createRefusalWitness } from './upstream/refusal-witness.js';
 import type { Settings } from './settings/settings.js';
 
 export interface ClientServer {
@@ -139,6 +140,7 @@ export async function startClientServer(
       metrics.offer(table.list().map(({ id }) => id));
     },
     upstream: openTarget(settings.upstream),
+    refusals: createRefusalWitness(Date.now),
     patience: RELAY_PATIENCE,
     telemetry: withRefusalEvents(createTelemetry(log, metrics, parts.writeLine), store, log),
     tracing,

@@ -16,6 +16,7 @@ import type { Charge } from './relay/settle-charge.js';
 import type { Telemetry } from './telemetry/telemetry.js';
 import type { Tracing } from './tracing/tracing.js';
 import type { UpstreamClient } from './upstream/client.js';
+import type { RefusalWitness } from './upstream/refusal-witness.js';
 
 export interface Services {
   readonly store: RequestLedger;
@@ -27,6 +28,7 @@ export interface Services {
   /** Updates `prices`, `pricesUntil` and `preparer` to the table that is in force at `now`. */
   readonly changePrices: (now: number) => void;
   readonly upstream: UpstreamClient;
+  readonly refusals: RefusalWitness;
   readonly patience: RelayPatience;
   readonly telemetry: Telemetry;
   /** `undefined`: no traces are made. */

@@ -226,6 +226,79 @@ it('when all accounts are limited, the client gets one 529 with the shortest wai
   await expectCharges(setup, 1);
 });
 
+describe('answers to one customer do not change what others get', () => {
+  const large = (request: unknown) => JSON.stringify(request).length > 50_000;
+  const forbidden: ScriptedReply = { error: { type: 'permission_error' } };
+
+  async function expectOthersServed(setup: Setup): Promise<void> {
+    const { gateway, key, home } = setup;
+    const before = served(setup);
+    expect((await ask(gateway, key.apiKey)).status).toBe(200);
+    expect(served(setup)).toEqual({ ...before, [home]: before[home] + 1 });
+    for (let others = 0; others < 4; others += 1)
+      expect((await ask(gateway, (await gateway.createKey()).apiKey)).status).toBe(200);
+    for (const name of NAMES) expect(await stateOf(setup, name, 'available')).toBe(1);
+  }
+
+  it('if a request alone exceeds the tokens per minute of all accounts, only its customer waits', async () => {
+    const setup = await start();
+    const { gateway, simulators } = setup;
+    for (const name of NAMES)
+      simulators[name].scriptWhen(large, {
+        error: { type: 'rate_limit_error' },
+        headers: { 'retry-after': '60' },
+      });
+    const attacker = await gateway.createKey();
+    const body = userMessage('word '.repeat(20_000));
+    for (let request = 0; request < 2; request += 1) {
+      const answer = await postMessages(gateway, attacker.apiKey, body);
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([529, '60']);
+    }
+    expect(served(setup)).toEqual({ a: 1, b: 1 });
+    // Its own smaller requests are served as well.
+    expect((await ask(gateway, attacker.apiKey)).status).toBe(200);
+    await expectOthersServed(setup);
+  });
+
+  it('if a request names a model that no account may use, nothing is reported and no account is left out', async () => {
+    const setup = await start();
+    const { gateway, simulators } = setup;
+    for (const name of NAMES) simulators[name].scriptWhen(large, forbidden);
+    const attacker = await gateway.createKey();
+    for (let request = 0; request < 2; request += 1) {
+      const body = userMessage('word '.repeat(20_000));
+      expect((await postMessages(gateway, attacker.apiKey, body)).status).toBe(502);
+    }
+    expect(served(setup)).toEqual({ a: 2, b: 2 });
+    await expectOthersServed(setup);
+    expect(await readMetric(gateway, 'gateway_upstream_account_refused_total')).toBe(0);
+    const { data } = await gateway.call('listEvents', {});
+    expect(data.map(({ type }) => type)).not.toContain('upstream.refused');
+  });
+
+  it('without UPSTREAMS, a 403 is reported to the operator only when a second customer gets it and nothing was served between', async () => {
+    const gateway = await startTestGateway();
+    cleanUps.push(() => gateway.stop());
+    const [one, two] = [await gateway.createKey(), await gateway.createKey()];
+    const reported = () => readMetric(gateway, 'gateway_upstream_account_refused_total');
+    const refuse = async ({ apiKey }: typeof one) => {
+      gateway.simulator.script(forbidden);
+      expect((await ask(gateway, apiKey)).status).toBe(502);
+    };
+    await refuse(one);
+    await refuse(one);
+    expect((await ask(gateway, two.apiKey)).status).toBe(200);
+    await refuse(two);
+    expect(await reported()).toBe(0);
+    await refuse(one);
+    expect(await reported()).toBe(1);
+    await eventually(async () => {
+      const { data } = await gateway.call('listEvents', {});
+      expect(data.map(({ type }) => type)).toContain('upstream.refused');
+    });
+  });
+});
+
 it('a request that waits too long for room under the requests per minute of its account gets a 529 and is never sent upstream', async () => {
   const setup = await start({ requests_per_minute: 1 });
   const answer = await ask(setup.gateway, setup.key.apiKey);

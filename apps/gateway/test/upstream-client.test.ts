@@ -43,6 +43,7 @@ it.each([1_000, 3_000_000])(
             body,
             bodyBytes: length,
             keyId: 'key',
+            accountId: 'acct',
             client: { destroyed: false },
           },
           {

@@ -19,7 +19,8 @@ import { requestIdHeaders, retryHeaders } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import { refusalOfConnectionError } from '../upstream/client.js';
 import type { UpstreamClient } from '../upstream/client.js';
-import type { UpstreamCall } from '../upstream/upstream.js';
+import type { RefusalWitness } from '../upstream/refusal-witness.js';
+import type { RefusalCause, UpstreamCall } from '../upstream/upstream.js';
 import { ClientResponse } from './client-response.js';
 import type { ClientPatience } from './client-response.js';
 import type { ResponseFormat, StreamOutput } from './format.js';
@@ -45,6 +46,8 @@ export interface Exchange {
 export interface RelayServices extends SettleServices {
   /** Memory for response bytes that clients have not read. */
   readonly memory: ByteBudget;
+  /** Refusals of all customers by the upstream. */
+  readonly refusals: RefusalWitness;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly patience: RelayPatience;
@@ -73,6 +76,7 @@ export interface ExchangeReport {
   /** `undefined` if no charge was confirmed. */
   readonly charged: Charge | undefined;
   readonly loss: LossReason | undefined;
+  /** The upstream refuses the operator's credential, bill or account, and not only this request. */
   readonly operatorMustAct: boolean;
   /** For the operator: why there was no usable response. Never contains the upstream's message. */
   readonly fault: string | undefined;
@@ -246,7 +250,7 @@ class Relay implements UpstreamListener {
     const failure = this.#exchange.upstream.readFailure(status, this.#upstream.headers, body);
     this.#fault = failure.fault;
     if (failure.outcome === 'replace') {
-      this.#refuse(failure.refusal, { operatorMustAct: failure.operatorMustAct });
+      this.#refuse(failure.refusal, { operatorMustAct: this.#mustOperatorAct(failure.cause) });
       return;
     }
     if (this.#exchange.format.dialect !== 'messages') {
@@ -255,6 +259,13 @@ class Relay implements UpstreamListener {
     }
     const { refusal } = failure;
     this.#closeWithBody(body, retryHeaders(refusal), { status: refusal.status });
+  }
+
+  /** One customer alone must not cause the alert that the operator's account is refused. */
+  #mustOperatorAct(cause: RefusalCause): boolean {
+    if (cause === 'account') return true;
+    const { accountId } = this.#exchange.call;
+    return cause === 'permission' && this.#services.refusals.refused(accountId);
   }
 
   #settle(
@@ -293,6 +304,7 @@ class Relay implements UpstreamListener {
 
   #report(facts: Partial<ExchangeReport>): void {
     const { status, isStream, firstByteAt } = this.#upstream;
+    if (status === 200) this.#services.refusals.answered(this.#sentAt);
     this.#completion.resolve({
       status: 200,
       streamed: isStream,

@@ -255,7 +255,8 @@ function callTo(
   key: KnownKey,
   { model, body, bodyBytes }: Sendable,
 ): UpstreamCall {
-  return { ...route.callOf(req), model, body, bodyBytes, keyId: key.id, client: res };
+  const { id: keyId, accountId } = key;
+  return { ...route.callOf(req), model, body, bodyBytes, keyId, accountId, client: res };
 }
 
 /** If there are several upstream accounts, counts the charge for the one that served the call. */

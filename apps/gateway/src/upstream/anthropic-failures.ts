@@ -9,7 +9,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { codeOfError } from '@gateway/translator/errors';
 import { z } from 'zod';
 import type { Refusal } from '../refusal.js';
-import type { FailureMeaning, UpstreamFailure } from './upstream.js';
+import type { FailureMeaning, RefusalCause, UpstreamFailure } from './upstream.js';
 
 const MAX_RETRY_AFTER_SECONDS = 60;
 
@@ -49,21 +49,18 @@ function judge(
   error: UpstreamError | undefined,
 ): FailureMeaning {
   if (status === 402 || isSpendLimit(status, error)) {
-    return replace(OUT_OF_SERVICE, { operatorMustAct: true });
+    return replace(OUT_OF_SERVICE, 'account');
   }
   // Without an error object it is not the API's answer. A firewall that objects to the content of
   // one request answers 403 as well.
   if (error !== undefined && (status === 401 || status === 403)) {
-    return replace(CREDENTIAL_REFUSED, { operatorMustAct: true });
+    return replace(CREDENTIAL_REFUSED, isAboutCredential(status, error) ? 'account' : 'permission');
   }
   if (status === 429) {
-    return replace(
-      { ...OVERLOADED, retryAfterSeconds: retryAfter(headers) ?? 5 },
-      { operatorMustAct: false },
-    );
+    return replace({ ...OVERLOADED, retryAfterSeconds: retryAfter(headers) ?? 5 }, 'limit');
   }
-  if (status === 413) return replace(TOO_LARGE, { operatorMustAct: false });
-  if (status < 400 || error === undefined) return replace(UNREADABLE, { operatorMustAct: false });
+  if (status === 413) return replace(TOO_LARGE, 'unknown');
+  if (status < 400 || error === undefined) return replace(UNREADABLE, 'unknown');
   const wait = retryAfter(headers);
   return {
     outcome: 'relay',
@@ -106,11 +103,22 @@ const UNREADABLE: Refusal = {
   message: 'the upstream answered with something that is not a response',
 };
 
-function replace(
-  refusal: Refusal,
-  { operatorMustAct }: { readonly operatorMustAct: boolean },
-): FailureMeaning {
-  return { outcome: 'replace', refusal, operatorMustAct };
+function replace(refusal: Refusal, cause: RefusalCause): FailureMeaning {
+  return { outcome: 'replace', refusal, cause };
+}
+
+/**
+ * A client determines the body, the query, and the headers `anthropic-version` and
+ * `anthropic-beta`. The credential is only in `x-api-key`, which the gateway writes, so no client
+ * causes the error about it. A beta may ask for another credential, and a 403 may be about a model
+ * or a beta that the organization may not use; a client causes both.
+ */
+function isAboutCredential(status: number, { type, message }: UpstreamError): boolean {
+  return (
+    status === 401 &&
+    type === 'authentication_error' &&
+    !/oauth|beta|bearer|authorization/i.test(message)
+  );
 }
 
 function isSpendLimit(status: number, error: UpstreamError | undefined): boolean {

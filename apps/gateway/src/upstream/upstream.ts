@@ -21,6 +21,8 @@ export interface UpstreamCall {
   readonly bodyBytes: number;
   /** The key that made the request. With several accounts, it determines the account. */
   readonly keyId: string;
+  /** The account of the ledger that the key belongs to: the customer. */
+  readonly accountId: string;
   /** Whether the client has left. Read before sending, if there are several accounts. */
   readonly client: { readonly destroyed: boolean };
   /** The account to which the call was sent. Set when it is sent, if there are several accounts. */
@@ -38,12 +40,20 @@ export interface UpstreamRequest {
   readonly body: RequestBody;
 }
 
+/**
+ * Why a request was refused with an error that the client does not see. `account`: the operator's
+ * credential or bill, which no client influences; `permission`: the upstream refuses the
+ * credential, perhaps because of a model or a beta that the client asked for; `limit`: a 429;
+ * `unknown`: the answer cannot be read.
+ */
+export type RefusalCause = 'account' | 'permission' | 'limit' | 'unknown';
+
 /** What a client gets for an error response of the upstream. */
 export type FailureMeaning =
   /** The upstream's own error may be shown; on the native endpoint byte for byte. */
   | { readonly outcome: 'relay'; readonly refusal: Refusal }
   /** The client gets this refusal instead, as for errors about the operator's account. */
-  | { readonly outcome: 'replace'; readonly refusal: Refusal; readonly operatorMustAct: boolean };
+  | { readonly outcome: 'replace'; readonly refusal: Refusal; readonly cause: RefusalCause };
 
 export type UpstreamFailure = FailureMeaning & {
   /**

@@ -9,7 +9,7 @@ import type { Dispatcher } from 'undici';
 import { RequestBody } from '../request-body.js';
 import { ClientGoneError, UpstreamBusyError } from '../client.js';
 import type { UpstreamClient } from '../client.js';
-import type { UpstreamCall, UpstreamFailure } from '../upstream.js';
+import type { RefusalCause, UpstreamCall, UpstreamFailure } from '../upstream.js';
 import { AccountAttempt } from './account-attempt.js';
 import type { AttemptOutcome } from './account-attempt.js';
 import { createAccountStanding } from './account-standing.js';
@@ -37,15 +37,9 @@ interface Member extends PooledAccount {
   readonly ceiling: FairCeiling;
 }
 
-/**
- * Why an account refused a request. `account`: its credential, quota or bill. `unknown`: its answer
- * cannot be read.
- */
-type Cause = 'request' | 'account' | 'limit' | 'unknown';
-
 type Refused = AttemptOutcome & { readonly outcome: 'refused' } & {
   readonly failure: UpstreamFailure;
-  readonly cause: Cause;
+  readonly cause: RefusalCause | 'request';
 };
 type NotSent = AttemptOutcome & { readonly outcome: 'not_sent' };
 type ReadOutcome = Exclude<AttemptOutcome, { readonly outcome: 'refused' }> | Refused;
@@ -53,8 +47,7 @@ type ReadOutcome = Exclude<AttemptOutcome, { readonly outcome: 'refused' }> | Re
 /** What earlier attempts with the same request have shown. */
 interface Earlier {
   readonly last?: Refused | NotSent;
-  /** Accounts whose refusal could not be read. They or the request's content may be the cause. */
-  readonly suspects: readonly Member[];
+  readonly refusals: readonly { readonly member: Member; readonly cause: RefusalCause }[];
 }
 
 /** Bytes of a prompt per token, to estimate its tokens before the upstream counts them. */
@@ -88,11 +81,12 @@ export function createAccountPool(
     rest: readonly Member[],
     call: UpstreamCall,
     handler: Dispatcher.DispatchHandler,
-    { last, suspects }: Earlier = { suspects: [] },
+    { last, refusals }: Earlier = { refusals: [] },
   ): Promise<void> {
-    const member = rest.find(({ standing }) => standing.waitMs() === 0);
+    const open = rest.filter(({ standing }) => standing.waitMs(call) === 0);
+    const member = open.find(({ standing }) => !standing.isAvoided()) ?? open[0];
     if (member === undefined) {
-      giveUp(handler, last);
+      giveUp(call, handler, last);
       return;
     }
     // The provider limits the counting of tokens separately.
@@ -122,48 +116,58 @@ export function createAccountPool(
         member.client.send({ ...call, body }, new AccountAttempt(handler, resolve));
       }),
     );
-    judge(member, outcome, sentAt);
+    judge(member, call, outcome, sentAt);
     if (usesNoTokens(outcome)) member.ceiling.correct(-expected);
     if (outcome.outcome === 'not_sent') {
-      await attempt(others, call, handler, { last: outcome, suspects });
+      await attempt(others, call, handler, { last: outcome, refusals });
     } else if (outcome.outcome === 'refused' && outcome.cause !== 'request') {
-      const suspected = outcome.cause === 'unknown' ? [...suspects, member] : suspects;
-      await attempt(others, call, handler, { last: outcome, suspects: suspected });
+      const { cause } = outcome;
+      const known = [...refusals, { member, cause }];
+      await attempt(others, call, handler, { last: outcome, refusals: known });
     } else {
       call.body.drop();
       if (outcome.outcome === 'refused') outcome.replay();
-      // This account serves the request, so its content was not why the others refused it.
-      if (outcome.outcome === 'accepted' && outcome.status < 400) leaveOut(suspects);
-    }
-  }
-
-  function leaveOut(suspects: readonly Member[]): void {
-    for (const { name, standing } of suspects) {
-      standing.unreadable();
-      options.onState(name, standing.state());
+      if (isServed(outcome)) {
+        for (const { member: refusing, cause } of refusals) {
+          refusing.standing.servedElsewhere(call, cause);
+          options.onState(refusing.name, refusing.standing.state());
+        }
+      }
     }
   }
 
   /**
-   * No account is left. Passes on the last answer. If that was a limit, or no account was tried,
-   * passes on the time until an account can be used again.
+   * No account is left. If the limits of one hold the request back, or no account was tried, passes
+   * on the time until an account can be used again; otherwise, the last answer.
    */
-  function giveUp(handler: Dispatcher.DispatchHandler, last: Refused | NotSent | undefined): void {
-    if (last?.outcome === 'not_sent') handler.onResponseError?.(NO_CONTROLLER, last.error);
-    else if (last?.outcome === 'refused' && last.cause !== 'limit') last.replay();
-    else throw new UpstreamBusyError(Math.min(...members.map(({ standing }) => standing.waitMs())));
+  function giveUp(
+    call: UpstreamCall,
+    handler: Dispatcher.DispatchHandler,
+    last: Refused | NotSent | undefined,
+  ): void {
+    const waits = members.map(({ standing }) => standing.waitMs(call)).filter((ms) => ms > 0);
+    if (last === undefined || (last.outcome === 'refused' && waits.length > 0)) {
+      throw new UpstreamBusyError(Math.min(...waits));
+    }
+    if (last.outcome === 'not_sent') handler.onResponseError?.(NO_CONTROLLER, last.error);
+    else last.replay();
   }
 
-  function judge({ name, standing }: Member, outcome: ReadOutcome, sentAt: number): void {
+  function judge(
+    { name, standing }: Member,
+    call: UpstreamCall,
+    outcome: ReadOutcome,
+    sentAt: number,
+  ): void {
     switch (outcome.outcome) {
       case 'accepted':
         options.onAnswer(name, outcome.status);
-        standing.answered(sentAt);
+        if (outcome.status < 500) standing.answered(sentAt);
         break;
       case 'refused':
         options.onAnswer(name, outcome.status);
         if (outcome.cause === 'request') standing.answered(sentAt);
-        else if (outcome.cause !== 'unknown') standing.failed(outcome.failure);
+        else standing.refused(call, outcome.cause, retryAfterMsOf(outcome.failure));
         break;
       case 'not_sent':
         options.onAnswer(name, 0);
@@ -194,13 +198,15 @@ function read({ client }: Member, outcome: AttemptOutcome): ReadOutcome {
   if (outcome.outcome !== 'refused') return outcome;
   const { status, headers, body } = outcome;
   const failure = client.readFailure(status, headers, body);
-  return { ...outcome, failure, cause: causeOf(status, failure) };
+  return { ...outcome, failure, cause: failure.outcome === 'relay' ? 'request' : failure.cause };
 }
 
-function causeOf(status: number, failure: UpstreamFailure): Cause {
-  if (failure.outcome !== 'replace') return 'request';
-  if (failure.operatorMustAct) return 'account';
-  return status === 429 ? 'limit' : 'unknown';
+function isServed(outcome: ReadOutcome): boolean {
+  return outcome.outcome === 'accepted' && outcome.status < 400;
+}
+
+function retryAfterMsOf({ refusal }: UpstreamFailure): number | undefined {
+  return refusal.retryAfterSeconds === undefined ? undefined : refusal.retryAfterSeconds * 1000;
 }
 
 /**
