@@ -99,11 +99,6 @@ describe.each([
     ['with usage as text', { usage: { output_tokens: '5' } }, 'invalid_usage'],
     ['with absurd usage', { usage: { input_tokens: 1e30 } }, 'invalid_usage'],
     ['without usage', { withoutUsage: true }, 'invalid_usage'],
-    [
-      'with a line that does not end',
-      { garbage: { afterEvents: 3, bytes: 'x'.repeat(40 * MEBIBYTE) } },
-      'too_large',
-    ],
     ['that falls silent', { stallAfterEvents: 4 }, 'truncated'],
   ];
   it.each(broken)(

@@ -236,11 +236,30 @@ describe('createResponseStream', () => {
     }
   });
 
-  it('fails as too large when an event exceeds its limit', () => {
-    const pipe = createResponseStream(CONTEXT, { maxEventBytes: 100 });
-    pipe.push(new TextEncoder().encode(`data: ${'x'.repeat(200)}`));
+  it('skips an event that exceeds its limit, reads the usage behind it, and ends with an error', () => {
+    const pipe = createResponseStream(CONTEXT, { maxEventBytes: 150 });
+    const pieces = [
+      { type: 'message_start', message: { id: 'm' } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      {
+        type: 'content_block_delta',
+        index: 0,
+        delta: { type: 'text_delta', text: 'x'.repeat(500) },
+      },
+      {
+        type: 'message_delta',
+        delta: { stop_reason: 'end_turn' },
+        usage: { input_tokens: 2, output_tokens: 5 },
+      },
+      { type: 'message_stop' },
+    ].map((event) => pipe.push(new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`)));
     expect(pipe.isFinished).toBe(true);
-    expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'too_large' });
+    const end = pipe.end();
+    expect(end).toMatchObject({ outcome: 'complete', error: { type: 'api_error' } });
+    expect(end).toMatchObject({ usage: { outcome: 'read', usage: { outputTokens: 5 } } });
+    const text = Buffer.concat([...pieces, end.tail]).toString();
+    expect(text).not.toContain('xxx');
+    expect(text).toMatch(/event: error\n.*oversized event.*\n\nevent: response.failed\n.*\n\n$/);
   });
 
   it('refuses a second message, and calls that no client could answer', () => {

@@ -157,14 +157,98 @@ describe('native tap', () => {
     expect(Buffer.concat([...out, pipe.end().tail]).toString()).toBe(bytes.toString());
   });
 
-  it('does not let an endless tail fill the memory', () => {
+  it('does not let an endless tail fill the memory, and still reads the usage', () => {
     const pipe = createMessageStreamTap({ maxEventBytes: 1024 });
     pipe.push(
-      Buffer.from('event: message_delta\ndata: {"delta":{},"usage":{"output_tokens":1}}\n\n'),
+      Buffer.from(
+        'event: message_delta\ndata: {"delta":{},"usage":{"input_tokens":2,"output_tokens":1}}\n\n',
+      ),
     );
-    for (let i = 0; i < 100 && !pipe.isFinished; i += 1) pipe.push(content);
+    for (let i = 0; i < 100; i += 1) expect(pipe.push(content)).toHaveLength(0);
+    pipe.push(Buffer.from('event: message_stop\ndata: {"type":"message_stop"}\n\n'));
     expect(pipe.isFinished).toBe(true);
-    expect(pipe.end()).toMatchObject({ outcome: 'failed', cause: 'too_large' });
+    const end = pipe.end();
+    expect(end).toMatchObject({ outcome: 'complete', usage: { usage: { outputTokens: 1 } } });
+    expect(Buffer.from(end.tail).toString()).toMatch(/^event: error\n.*oversized event/);
+  });
+
+  it('passes a content event of any size on as it arrives, and keeps at most a mebibyte of it', () => {
+    const piece = Buffer.alloc(64 * 1024, 'x');
+    const pipe = createMessagePieceTap();
+    let kept = 0;
+    let most = 0;
+    const push = (bytes: Buffer): void => {
+      kept += bytes.length;
+      for (const { length } of pipe.push(bytes)) kept -= length;
+      most = Math.max(most, kept);
+    };
+    push(Buffer.from('event: content_block_start\ndata: {"type":"content_block_start","data":"'));
+    for (let sent = 0; sent < 100 * 1024 * 1024; sent += piece.length) push(piece);
+    push(Buffer.from('"}\n\n'));
+    expect(kept).toBe(0);
+    expect(most).toBeLessThan(1.2 * 1024 * 1024);
+  });
+
+  it('ends a content event that broke off before the error event', () => {
+    const pipe = createMessageStreamTap({ maxEventBytes: 100 });
+    const bytes = Buffer.from(`event: content_block_start\ndata: {"data":"${'x'.repeat(200)}`);
+    expect(Buffer.from(pipe.push(bytes))).toEqual(bytes);
+    const { tail } = pipe.end();
+    expect(Buffer.from(tail).toString()).toMatch(/^\n\nevent: error\ndata: .*\n\n$/);
+  });
+
+  it('always reads the usage, and never passes it on, whatever is large and however it is written', () => {
+    const form = fc.record({
+      isNamed: fc.boolean(),
+      isTypeLast: fc.boolean(),
+      padding: fc.constantFrom(0, 0, 100, 5000),
+      lineEnd: fc.constantFrom('\n', '\r\n', '\r'),
+      space: fc.constantFrom('', ' '),
+    });
+    const events = [
+      { type: 'message_start', message: { id: 'msg_1', usage: { input_tokens: 2 } } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '"usage":{}' } },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 7777 } },
+      { type: 'message_stop' },
+    ];
+    fc.assert(
+      fc.property(
+        fc.tuple(form, form, form, form, form),
+        fc.integer({ min: 64, max: 3000 }),
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true })),
+        (forms, maxEventBytes, fractions) => {
+          const bytes = Buffer.from(
+            events
+              .map(({ type, ...rest }, index) => {
+                const { isNamed, isTypeLast, padding, lineEnd, space } = forms[index]!;
+                // Content in which a program that does not count brackets would find members.
+                const padded = {
+                  ...rest,
+                  padding: [{ usage: { output_tokens: 1 }, text: '"\\{['.repeat(padding / 5) }],
+                };
+                const data = JSON.stringify(isTypeLast ? { ...padded, type } : { type, ...padded });
+                return `${isNamed ? `event: ${type}${lineEnd}` : ''}data:${space}${data}${lineEnd}${lineEnd}`;
+              })
+              .join(''),
+          );
+          for (const pieces of [[bytes], cutAt(bytes, fractions), bytewise(bytes)]) {
+            const { pushed, end } = run(createMessageStreamTap({ maxEventBytes }), pieces);
+            expect(end).toMatchObject({ outcome: 'complete', messageId: 'msg_1' });
+            expect(end).toMatchObject({ usage: { usage: { inputTokens: 2, outputTokens: 7777 } } });
+            expect(pushed.includes('7777')).toBe(false);
+            const tail = Buffer.from(end.tail);
+            if (end.outcome === 'complete' && end.error === undefined) {
+              expect(Buffer.concat([pushed, tail])).toEqual(bytes);
+            } else {
+              expect(bytes.subarray(0, pushed.length)).toEqual(pushed);
+              expect(tail.toString()).toMatch(/^event: error\ndata: .*oversized event/);
+            }
+          }
+        },
+      ),
+      { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 300) },
+    );
   });
 
   it('waits for the LF of a CRLF that was split at the very end', () => {

@@ -13,6 +13,7 @@ import type { Response } from 'express';
 import { formatUsd } from '@gateway/billing';
 import type { ModelPrice, PriceTable } from '@gateway/billing';
 import type { StreamEnd, UsageReading } from '@gateway/translator';
+import type { SkimmedMessage } from '@gateway/translator/native';
 import type { ByteBudget } from '../byte-budget.js';
 import { errorCode } from '../error-code.js';
 import { requestIdHeaders, retryHeaders } from '../refusal.js';
@@ -86,6 +87,14 @@ export interface ExchangeReport {
   readonly upstreamFirstByteMs: number | undefined;
 }
 
+/** The fault of a response that was charged, but not passed on as a whole. */
+const TOO_LARGE = 'the response, or one of its events, was too large to pass on';
+const RESPONSE_TOO_LARGE: Refusal = {
+  status: 502,
+  type: 'api_error',
+  message: "the upstream's response was too large to pass on; it was charged",
+  shouldRetry: false,
+};
 const KEEP_ALIVE_MS = 10_000;
 /**
  * Most charges commit within this time. If one takes longer, output that carries no usage is sent
@@ -180,7 +189,7 @@ class Relay implements UpstreamListener {
           ? this.#finishBody(outcome.body)
           : this.#relayFailure(outcome.status, outcome.body);
       case 'too_large':
-        return this.#refuse(RESPONSE_UNUSABLE, { loss: 'too_large' });
+        return this.#finishTooLarge(outcome.message);
       case 'failed':
         return this.#refuse(refusalOfConnectionError(outcome.error), { loss: this.#lossOfBody() });
     }
@@ -200,6 +209,8 @@ class Relay implements UpstreamListener {
       this.#closeStream(end.tail, { loss: end.cause });
       return;
     }
+    // Charged like every other stream: a client can cause such events.
+    if (end.error !== undefined) this.#fault = TOO_LARGE;
     const { format, requestId } = this.#exchange;
     const timer = setTimeout(() => {
       this.#client.flush();
@@ -216,6 +227,21 @@ class Relay implements UpstreamListener {
       const event = format.errorEvent(settled.refusal, requestId);
       this.#closeStream([event], { loss: settled.loss });
     }
+  }
+
+  /**
+   * A client can make the upstream's response large, by the documents that it asks for. So the
+   * usage of a response that is too large to pass on is charged all the same.
+   */
+  async #finishTooLarge(message: SkimmedMessage | undefined): Promise<void> {
+    this.#fault = TOO_LARGE;
+    if (message === undefined || this.#exchange.call.operation !== 'messages') {
+      this.#refuse(RESPONSE_UNUSABLE, { loss: 'too_large' });
+      return;
+    }
+    const settled = await this.#settle(message.usage, message.messageId);
+    if (settled.outcome === 'lost') this.#refuse(settled.refusal, { loss: settled.loss });
+    else this.#refuse(RESPONSE_TOO_LARGE, { charged: settled });
   }
 
   async #finishBody(body: Buffer): Promise<void> {

@@ -6,6 +6,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { StreamEnd, StreamPipe } from '@gateway/translator';
+import { createMessageSkimmer } from '@gateway/translator/native';
+import type { MessageSkimmer, SkimmedMessage } from '@gateway/translator/native';
 import { countBodyBytes } from '../heap-tuning.js';
 import type { UpstreamClient } from '../upstream/client.js';
 import type { ResponseFormat, StreamOutput } from './format.js';
@@ -13,7 +15,8 @@ import type { ResponseFormat, StreamOutput } from './format.js';
 export type UpstreamOutcome =
   | { readonly outcome: 'stream'; readonly end: StreamEnd<StreamOutput> }
   | { readonly outcome: 'body'; readonly status: number; readonly body: Buffer }
-  | { readonly outcome: 'too_large' }
+  /** A response that is not a stream, too large to keep; without `message` if it is unreadable. */
+  | { readonly outcome: 'too_large'; readonly message: SkimmedMessage | undefined }
   /**
    * No response came, or the connection failed before the end of a response that is not a stream.
    */
@@ -35,7 +38,10 @@ interface ResponseReader {
   readonly now: () => number;
 }
 
+/** Of a larger response only the usage is read. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+/** An upstream that never ends a response must not be read forever. */
+const MAX_SKIMMED_BYTES = 1024 * 1024 * 1024;
 /**
  * Response bytes count half towards the next minor GC. A minor GC takes longer if more objects are
  * alive, and for the same number of bytes, streams keep more requests in flight than prompts do.
@@ -53,6 +59,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
   #pipe: StreamPipe<Uint8Array, StreamOutput> | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
+  #skimmer: MessageSkimmer | undefined;
   #isOver = false;
   #lastError: Error | undefined;
   #drainTimer: NodeJS.Timeout | undefined;
@@ -159,17 +166,32 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
       this.#chunks.push(chunk);
       return;
     }
-    this.#chunks = [];
+    if (this.#status === 200 && this.#bytes <= MAX_SKIMMED_BYTES) {
+      this.#skim(chunk);
+      return;
+    }
     this.#isOver = true;
     this.#controller?.abort(new Error('the response exceeds the cap'));
-    this.#end({ outcome: 'too_large' });
+    this.#end({ outcome: 'too_large', message: undefined });
+  }
+
+  /** Reads the usage of a response that is too large to keep, because it must be charged. */
+  #skim(chunk: Buffer): void {
+    if (this.#skimmer === undefined) {
+      this.#skimmer = createMessageSkimmer();
+      for (const each of this.#chunks) this.#skimmer.push(each);
+      this.#chunks = [];
+    }
+    this.#skimmer.push(chunk);
   }
 
   #finish(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     if (this.#pipe !== undefined) this.#end({ outcome: 'stream', end: this.#pipe.end() });
-    else this.#end({ outcome: 'body', status: this.#status ?? 502, body: this.#collected() });
+    else if (this.#skimmer !== undefined) {
+      this.#end({ outcome: 'too_large', message: this.#skimmer.end() });
+    } else this.#end({ outcome: 'body', status: this.#status ?? 502, body: this.#collected() });
   }
 
   #collected(): Buffer {

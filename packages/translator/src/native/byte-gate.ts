@@ -8,8 +8,8 @@ import { ByteQueue, NO_BYTES, part } from '../wire/bytes.js';
 export class ByteGate {
   readonly #held = new ByteQueue();
   #chunk: Uint8Array = NO_BYTES;
-  /** An event that began in an earlier chunk. It is sent before the part of this chunk. */
-  #begunEarlier: Uint8Array = NO_BYTES;
+  /** Released before the part of this chunk: an event that began in an earlier chunk. */
+  #earlier: Uint8Array[] | undefined;
   #readyFrom = 0;
   #readyTo = 0;
   #heldFrom = 0;
@@ -30,15 +30,25 @@ export class ByteGate {
   }
 
   /**
-   * Releases an event: a part of the chunk, or bytes of its own if it began in an earlier chunk.
+   * Releases an event, or a part of one: a part of the chunk, or bytes of its own if it began in an
+   * earlier chunk.
    */
   pass(bytes: Uint8Array, from: number, to: number): void {
     if (bytes !== this.#chunk) {
-      this.#begunEarlier = bytes;
+      (this.#earlier ??= []).push(...this.#takeOwn(), part(bytes, from, to));
       return;
     }
     if (this.#readyTo === 0) this.#readyFrom = from;
     this.#readyTo = to;
+  }
+
+  /** The part of this chunk that is released. */
+  #takeOwn(): readonly Uint8Array[] {
+    if (this.#readyTo === 0) return [];
+    const own = part(this.#chunk, this.#readyFrom, this.#readyTo);
+    this.#readyFrom = 0;
+    this.#readyTo = 0;
+    return [own];
   }
 
   /** Keeps an event back. */
@@ -53,18 +63,21 @@ export class ByteGate {
 
   /** Ends the chunk. @returns the bytes to send, in order */
   takeReady(): readonly Uint8Array[] {
-    const first = this.#begunEarlier;
-    const own = this.#readyTo === 0 ? NO_BYTES : part(this.#chunk, this.#readyFrom, this.#readyTo);
+    const own = this.#takeOwn();
+    const ready = this.#earlier === undefined ? own : [...this.#earlier, ...own];
     if (this.#heldTo > 0) this.#held.append(part(this.#chunk, this.#heldFrom, this.#heldTo));
-    this.#begunEarlier = NO_BYTES;
+    this.#earlier = undefined;
     // A stream that waits for its next chunk must not keep the last one in memory.
     this.#chunk = NO_BYTES;
-    this.#readyFrom = 0;
-    this.#readyTo = 0;
     this.#heldFrom = 0;
     this.#heldTo = 0;
-    if (first.length === 0) return own.length === 0 ? [] : [own];
-    return own.length === 0 ? [first] : [first, own];
+    return ready;
+  }
+
+  dropHeld(): void {
+    this.#held.take();
+    this.#heldFrom = 0;
+    this.#heldTo = 0;
   }
 
   takeHeld(): Uint8Array {

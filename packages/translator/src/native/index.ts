@@ -7,6 +7,11 @@ export {
   type ScanOptions,
 } from '../wire/json-scanner.js';
 export {
+  createMessageSkimmer,
+  type MessageSkimmer,
+  type SkimmedMessage,
+} from './message-skimmer.js';
+export {
   createMessagePieceTap,
   createMessageStreamTap,
   type TapOptions,

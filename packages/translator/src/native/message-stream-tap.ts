@@ -3,26 +3,30 @@
  * from them, and keeps back the bytes that carry the final usage.
  */
 
-import { joined, part } from '../wire/bytes.js';
-import { EventSplitter, LF } from '../wire/event-splitter.js';
+import { decodeUtf8, encodeUtf8, joined, part } from '../wire/bytes.js';
+import { EventSplitter, LF, type LargeEventSink } from '../wire/event-splitter.js';
+import { LargeEventReader } from '../wire/large-event.js';
+import { failureOf } from '../wire/message-state.js';
 import { messageErrorEvent } from '../wire/native-events.js';
 import { MAX_EVENT_BYTES } from '../wire/sse.js';
-import type { MessageEnd, StreamEnd, StreamPipe } from '../wire/stream-pipe.js';
+import type { StreamEnd, StreamPipe } from '../wire/stream-pipe.js';
 import { ByteGate } from './byte-gate.js';
 import { MessageWatch } from './message-watch.js';
 
 export interface TapOptions {
   /**
-   * The stream fails if an event is larger than this, or if more bytes than this are kept back.
-   * Default: 32 MiB.
+   * At most this many bytes are kept back. Content events may be larger, because they are passed on
+   * as they arrive. If another event is larger, or more bytes would be kept back, the client's
+   * stream ends with an error, and the rest is read for its usage only. Default: 32 MiB.
    */
   readonly maxEventBytes?: number;
 }
 
 /**
  * Passes a native stream on in whole events. The event with the final usage (usually the first
- * `message_delta` that carries usage), and everything after it, is kept back. For a complete
- * stream, the bytes that {@link StreamPipe.push} returned and the final `tail` are together exactly
+ * `message_delta` that carries usage), and everything after it, is kept back. Of a content event of
+ * more than a mebibyte, parts are passed on as they arrive. For a complete stream without `error`,
+ * the bytes that {@link StreamPipe.push} returned and the final `tail` are together exactly
  * the bytes that came in.
  */
 export function createMessageStreamTap(options?: TapOptions): StreamPipe {
@@ -44,31 +48,88 @@ function tapOf<Out>(
   { maxEventBytes = MAX_EVENT_BYTES }: TapOptions = {},
   written: (pieces: readonly Uint8Array[]) => Out,
 ): StreamPipe<Uint8Array, Out> {
-  const splitter = new EventSplitter(maxEventBytes);
+  const splitter = new EventSplitter(Math.max(MIN_EVENT_BYTES, maxEventBytes), {
+    isPassed,
+    open: openLarge,
+  });
   const watch = new MessageWatch();
   const gate = new ByteGate();
+  /** Bytes that were too many to keep are missing, so no later ones are passed on. */
+  let isCut = false;
+  /** The last byte that was passed on is within an event. */
+  let isWithinEvent = false;
 
   function onEvent(bytes: Uint8Array, from: number, to: number): void {
     if (watch.hasFailed) return;
     if (isContentOrPing(bytes, from, to)) watch.hasEvents = true;
     else if (!watch.isFinished) watch.onEvent(part(bytes, from, to));
+    if (isCut) return;
     if (watch.isHolding) hold(bytes, from, to);
     else gate.pass(bytes, from, to);
   }
 
   function hold(bytes: Uint8Array, from: number, to: number): void {
+    if (isCut) return;
     gate.hold(bytes, from, to);
-    if (gate.heldLength > maxEventBytes) watch.fail('too_large');
+    if (gate.heldLength <= maxEventBytes) return;
+    isCut = true;
+    gate.dropHeld();
+  }
+
+  function isPassed(beginning: Uint8Array): boolean {
+    return !isCut && !watch.isHolding && isLargeContent(beginning);
+  }
+
+  function openLarge(beginning: Uint8Array): LargeEventSink {
+    if (isPassed(beginning)) return passedEvent(beginning);
+    isCut = true;
+    gate.dropHeld();
+    return readEvent();
+  }
+
+  /** Passes the bytes of a content event on. */
+  function passedEvent(beginning: Uint8Array): LargeEventSink {
+    watch.hasEvents = true;
+    // The name line is enough. Without it, the data may turn out to be another event.
+    const reader = isContentOrPing(beginning, 0, beginning.length) ? undefined : readEvent();
+    return {
+      push(bytes, from, to) {
+        if (watch.hasFailed) return;
+        isWithinEvent = true;
+        gate.pass(bytes, from, to);
+        reader?.push(bytes, from, to);
+      },
+      end() {
+        isWithinEvent = false;
+        reader?.end();
+      },
+    };
+  }
+
+  /** Reads an event without keeping it. */
+  function readEvent(): LargeEventSink {
+    const reader = new LargeEventReader();
+    return {
+      push(bytes, from, to) {
+        reader.push(bytes, from, to);
+      },
+      end() {
+        const event = reader.end();
+        if (event === undefined || watch.hasFailed || watch.isFinished) return;
+        watch.hasEvents = true;
+        watch.onMessageEvent(event.type, event.data);
+      },
+    };
   }
 
   /** Lets content events and pings pass from `from` on, and returns where the last of them ends. */
   function passContent(from: number): number {
-    if (watch.isHolding) return from;
+    if (watch.isHolding || isCut) return from;
     const { chunk } = gate;
     let to = from;
     for (;;) {
       const end = endOfContent(chunk, to);
-      if (end === -1 || end - to > maxEventBytes) break;
+      if (end === -1) break;
       to = end;
     }
     if (to > from) {
@@ -91,21 +152,39 @@ function tapOf<Out>(
     },
     end(): StreamEnd<Out> {
       const rest = splitter.takeRest();
-      if (watch.isFinished) gate.hold(rest, 0, rest.length);
+      if (watch.isFinished) hold(rest, 0, rest.length);
       else if (rest.length > 0 && watch.onRest(rest) && watch.isHolding) hold(rest, 0, rest.length);
       const end = watch.end();
-      return { ...end, tail: written([tailOf(end)]) };
+      const isComplete = end.outcome === 'complete' && !isCut;
+      if (isComplete) return { ...end, tail: written([gate.takeHeld()]) };
+      // The bytes that are kept back carry a usage that will not be charged, or other bytes before
+      // them are missing, so they must not be sent.
+      const { error } = end.outcome === 'complete' ? failureOf('too_large') : end;
+      const event = watch.hasErrorEvent ? watch.errorEvent : messageErrorEvent(error);
+      return { ...end, error, tail: written(isWithinEvent ? [EVENT_END, event] : [event]) };
     },
   };
 
-  function tailOf(end: MessageEnd): Uint8Array {
-    if (end.outcome === 'complete') return gate.takeHeld();
-    // The bytes that are kept back carry a usage that will not be charged, so they must not be
-    // sent.
-    return end.cause === 'error_event' ? watch.errorEvent : messageErrorEvent(end.error);
-  }
-
   return pipe;
+}
+
+/** Ends an event that broke off, so that the next event is read separately. */
+const EVENT_END = /* @__PURE__ */ encodeUtf8('\n\n');
+
+/** An event is recognised by fewer bytes than this. */
+const MIN_EVENT_BYTES = 64;
+/** The beginning of an event without a name line that is a content event or a ping. */
+const CONTENT_DATA = /^data: ?\{\s*"type"\s*:\s*"(?:content_|ping")/;
+
+/**
+ * Whether an event whose end has not arrived is a content event or a ping, by its name line or by
+ * the first member of its data. Events that carry usage have other names.
+ */
+function isLargeContent(beginning: Uint8Array): boolean {
+  return (
+    isContentOrPing(beginning, 0, beginning.length) ||
+    CONTENT_DATA.test(decodeUtf8(beginning.subarray(0, MIN_EVENT_BYTES)))
+  );
 }
 
 /**

@@ -1,7 +1,7 @@
 import { NO_BYTES } from '../wire/bytes.js';
 import { failureOf, MessageState, type StreamFailure } from '../wire/message-state.js';
 import { errorEventOf } from '../wire/native-events.js';
-import { parseObject } from '../wire/raw-json.js';
+import { type JsonObject, parseObject } from '../wire/raw-json.js';
 import { isEventStream, readEvent } from '../wire/sse.js';
 import type { FailureCause, MessageEnd } from '../wire/stream-pipe.js';
 import { readNativeUsage } from './usage.js';
@@ -26,6 +26,11 @@ export class MessageWatch {
     return this.#failure !== undefined;
   }
 
+  /** Whether the stream failed with the upstream's own error event. */
+  get hasErrorEvent(): boolean {
+    return this.#failure?.cause === 'error_event';
+  }
+
   onEvent(bytes: Uint8Array): void {
     const { event: name, data } = readEvent(bytes);
     if (data === '') return;
@@ -36,6 +41,12 @@ export class MessageWatch {
       return;
     }
     const type = typeof event['type'] === 'string' ? event['type'] : name;
+    // SDKs drop events that have no name.
+    if (type === 'error') this.errorEvent = name === 'error' ? bytes : errorEventOf(event);
+    this.onMessageEvent(type, event);
+  }
+
+  onMessageEvent(type: string, event: JsonObject): void {
     switch (type) {
       case 'message_start':
         if (!this.#state.start(event)) this.fail('malformed');
@@ -50,8 +61,7 @@ export class MessageWatch {
         this.isFinished = true;
         return;
       case 'error':
-        // SDKs drop events that have no name.
-        this.errorEvent = name === 'error' ? bytes : errorEventOf(event);
+        if (this.errorEvent === NO_BYTES) this.errorEvent = errorEventOf(event);
         this.fail('error_event', event['error']);
         return;
     }

@@ -3,7 +3,8 @@
  */
 
 import { decodeUtf8 } from './bytes.js';
-import { EventSplitter } from './event-splitter.js';
+import { EventSplitter, type LargeEventSink } from './event-splitter.js';
+import { LargeEventReader } from './large-event.js';
 import { type JsonObject, parseObject } from './raw-json.js';
 import { isEventStream, readEvent, readEventText } from './sse.js';
 import type { FailureCause, MessageEnd, StreamPipe } from './stream-pipe.js';
@@ -28,6 +29,11 @@ export interface EventWriter {
   readTexts(text: string, from: number): number;
   /** Ends an unfinished message as failed. */
   fail(cause: FailureCause): void;
+  /**
+   * An event was too large to translate. From now on only the facts about the message as a whole
+   * are read, and the end of the stream is an error.
+   */
+  cut(): void;
   isFinished(): boolean;
   /** The text that was written since the last call. */
   take(): string;
@@ -41,8 +47,23 @@ export function eventPipe<Out>(
   maxEventBytes: number,
   written: (text: string) => Out,
 ): StreamPipe<Uint8Array, Out> {
-  const splitter = new EventSplitter(maxEventBytes);
+  const splitter = new EventSplitter(maxEventBytes, { open: openLarge });
   let hasEvents = false;
+
+  function openLarge(): LargeEventSink {
+    const reader = new LargeEventReader();
+    return {
+      push(bytes, from, to) {
+        reader.push(bytes, from, to);
+      },
+      end() {
+        hasEvents = true;
+        writer.cut();
+        const event = reader.end();
+        if (event !== undefined) writer.onEvent(event.data, event.type, '');
+      },
+    };
+  }
 
   function onEvent(bytes: Uint8Array, from: number, to: number): void {
     const text = decodeUtf8(bytes.subarray(from, to));

@@ -7,7 +7,7 @@
  * https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
 
-import { ByteQueue, part } from './bytes.js';
+import { ByteQueue, NO_BYTES, part } from './bytes.js';
 
 export const LF = 10;
 const CR = 13;
@@ -22,6 +22,31 @@ export type OnEventBytes = (bytes: Uint8Array, from: number, to: number) => void
  */
 export type PassKnownEvents = (from: number) => number;
 
+/**
+ * Takes the rest of an event that is too large to keep, as it arrives. Like other events it ends
+ * with its blank line.
+ */
+export interface LargeEventSink {
+  push(bytes: Uint8Array, from: number, to: number): void;
+  end(): void;
+}
+
+export interface LargeEvents {
+  /**
+   * Called once for an event of which more than {@link ASK_AT_BYTES} have arrived, before its end.
+   *
+   * @param beginning - All bytes of the event that have arrived.
+   * @returns whether the event is large already, although it is below the limit
+   */
+  readonly isPassed?: (beginning: Uint8Array) => boolean;
+  /** @param beginning - All bytes of the event that have arrived, at least its name line. */
+  readonly open: (beginning: Uint8Array) => LargeEventSink;
+}
+
+const ASK_AT_BYTES = 1024 * 1024;
+/** An upstream that never ends an event must not be read forever. */
+const MAX_LARGE_EVENT_BYTES = 1024 * 1024 * 1024;
+
 export class EventSplitter {
   /** The bytes so far end with a line break, or there are none yet. */
   #atLineStart = true;
@@ -32,9 +57,15 @@ export class EventSplitter {
   #afterCr = false;
   readonly #pending = new ByteQueue();
   readonly #maxEventBytes: number;
+  readonly #largeEvents: LargeEvents | undefined;
+  #large: LargeEventSink | undefined;
+  #largeBytes = 0;
+  #isAsked = false;
 
-  constructor(maxEventBytes: number) {
+  /** @param largeEvents - Without it, an event that exceeds `maxEventBytes` ends the stream. */
+  constructor(maxEventBytes: number, largeEvents?: LargeEvents) {
     this.#maxEventBytes = maxEventBytes;
+    this.#largeEvents = largeEvents;
   }
 
   /** Whether an LF that comes next would still belong to the event that just ended. */
@@ -50,14 +81,15 @@ export class EventSplitter {
    *
    * @param passKnown - Called at the beginning of each event, if the chunk contains no CR. Events
    * that it handles do not reach `onEvent`.
-   * @returns false when an event exceeds the bound. The rest of the chunk is then ignored.
+   * @returns false when an event exceeds the bound, and there is no sink for it, or when it has a
+   * gibibyte. The rest of the chunk is then ignored.
    */
   push(chunk: Uint8Array, onEvent: OnEventBytes, passKnown?: PassKnownEvents): boolean {
-    let from = this.#pending.length === 0 ? this.#skipLineFeed(chunk, 0) : 0;
+    let from = this.#isBetweenEvents ? this.#skipLineFeed(chunk, 0) : 0;
     if (from > 0) onEvent(chunk, 0, from);
     const hasCr = this.#afterCr || chunk.includes(CR);
     while (from < chunk.length) {
-      if (passKnown && !hasCr && this.#pending.length === 0) {
+      if (passKnown && !hasCr && this.#isBetweenEvents) {
         const known = passKnown(from);
         if (known > from) {
           from = known;
@@ -65,21 +97,68 @@ export class EventSplitter {
         }
       }
       const end = hasCr ? this.#findEnd(chunk, from) : this.#findLfEnd(chunk, from);
-      if (end === -1) {
-        this.#pending.append(part(chunk, from, chunk.length));
-        return this.#pending.length <= this.#maxEventBytes;
+      const to = end === -1 ? chunk.length : end;
+      if (this.#large === undefined && this.#pending.length + to - from > this.#maxEventBytes) {
+        if (!this.#openLarge(chunk, from)) return false;
       }
-      if (this.#pending.length + end - from > this.#maxEventBytes) return false;
-      if (this.#pending.length === 0) {
+      if (this.#large !== undefined) {
+        if (!this.#pushLarge(chunk, from, to)) return false;
+        if (end !== -1) this.#endLarge();
+      } else if (end === -1) {
+        this.#pending.append(part(chunk, from, chunk.length));
+        this.#askForLarge();
+      } else if (this.#pending.length === 0) {
         onEvent(chunk, from, end);
       } else {
         this.#pending.append(part(chunk, from, end));
         const event = this.#pending.take();
+        this.#isAsked = false;
         onEvent(event, 0, event.length);
       }
-      from = end;
+      from = to;
     }
     return true;
+  }
+
+  get #isBetweenEvents(): boolean {
+    return this.#pending.length === 0 && this.#large === undefined;
+  }
+
+  /** Gives the bytes before `from` to a sink. */
+  #openLarge(chunk: Uint8Array, from: number): boolean {
+    if (this.#largeEvents === undefined) return false;
+    const beginning = this.#pending.take();
+    this.#largeBytes = beginning.length;
+    this.#large = this.#largeEvents.open(
+      beginning.length > 0 ? beginning : part(chunk, from, chunk.length),
+    );
+    if (beginning.length > 0) this.#large.push(beginning, 0, beginning.length);
+    return true;
+  }
+
+  /** An event that its sink passes on anyway is not kept until it reaches the limit. */
+  #askForLarge(): void {
+    if (this.#isAsked || this.#pending.length <= ASK_AT_BYTES) return;
+    this.#isAsked = true;
+    const beginning = this.#pending.take();
+    if (this.#largeEvents?.isPassed?.(beginning) === true) {
+      this.#pending.append(beginning);
+      this.#openLarge(NO_BYTES, 0);
+    } else this.#pending.append(beginning);
+  }
+
+  #pushLarge(chunk: Uint8Array, from: number, to: number): boolean {
+    this.#largeBytes += to - from;
+    if (this.#largeBytes > MAX_LARGE_EVENT_BYTES) return false;
+    this.#large?.push(chunk, from, to);
+    return true;
+  }
+
+  #endLarge(): void {
+    const sink = this.#large;
+    this.#large = undefined;
+    this.#isAsked = false;
+    sink?.end();
   }
 
   /** Returns the bytes after the last complete event. */

@@ -41,6 +41,17 @@ export class MessageState {
     this.#hasFinalUsage = true;
   }
 
+  /**
+   * Reads an event of a message whose content is no longer wanted.
+   *
+   * @returns whether it ended the message
+   */
+  readOn(type: string, event: JsonObject): boolean {
+    if (type === 'message_start') this.start(event);
+    else if (type === 'message_delta') this.delta(event);
+    return type === 'message_stop';
+  }
+
   #readStop({ stop_reason: reason, stop_details: details }: JsonObject): void {
     this.stopReason = stringOf(reason) || this.stopReason;
     this.stopDetails = details ?? this.stopDetails;

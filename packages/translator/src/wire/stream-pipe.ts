@@ -30,7 +30,7 @@ export interface StreamPipe<In = Uint8Array, Out = Uint8Array> {
 }
 
 /**
- * The end of a stream. The `tail` of a failed stream ends with an error event in the client's
+ * The end of a stream. If it has an `error`, its `tail` ends with an error event in the client's
  * format.
  */
 export type StreamEnd<Out = Uint8Array> = MessageEnd & {
@@ -47,6 +47,11 @@ export type MessageEnd =
       /** The model that the upstream names; only for native streams that are passed on. */
       readonly model?: string | undefined;
       readonly stopReason: string | undefined;
+      /**
+       * Set if an event was too large to pass on. The usage is that of the whole message, but the
+       * client did not receive it all, and its stream ends with this error.
+       */
+      readonly error?: StreamError;
     }
   | {
       /**

@@ -62,6 +62,8 @@ export interface ChunkWriter {
   textFrame(index: number): readonly [before: string, after: string] | undefined;
   /** Ends an unfinished message as failed. `reported` is the `error` that the upstream sent. */
   fail(cause: FailureCause, reported?: unknown): void;
+  /** Writes no more content. The message is read on for its usage only. */
+  cut(): void;
   /** Whether the message has ended, by `message_stop` or by a failure. */
   isFinished(): boolean;
   /** Call once. For a complete message it writes the last chunks. */
@@ -83,11 +85,16 @@ export function createChunkWriter(
   /** The length of the text so far; exact only if `context.annotations` is set. */
   let length = 0;
   let isFinished = false;
+  let isCut = false;
   let failure: StreamFailure | undefined;
 
   function onEvent(event: JsonObject, name: string, source?: string): void {
     if (isFinished) return;
     const type = stringOf(event['type']) || name;
+    if (isCut && type !== 'error') {
+      isFinished = state.readOn(type, event);
+      return;
+    }
     if (!chunks.hasBegun && WITHIN_MESSAGE.test(type)) {
       fail('malformed');
       return;
@@ -253,6 +260,10 @@ export function createChunkWriter(
       return { outcome: 'failed', ...(failure ?? failureOf('truncated')), messageId };
     }
     const usage = state.usage();
+    if (isCut) {
+      const { error } = failureOf('too_large');
+      return { outcome: 'complete', usage, messageId, stopReason, error };
+    }
     if (stopReason === 'refusal') {
       chunks.delta(JSON.stringify({ refusal: refusalOf(stopDetails) }));
     }
@@ -271,10 +282,13 @@ export function createChunkWriter(
   return {
     onEvent,
     textFrame: (index) =>
-      isFinished || context.annotations || blocks.get(index)?.kind !== 'text'
+      isFinished || isCut || context.annotations || blocks.get(index)?.kind !== 'text'
         ? undefined
         : chunks.textFrame(),
     fail,
+    cut() {
+      isCut = true;
+    },
     isFinished: () => isFinished,
     end,
   };

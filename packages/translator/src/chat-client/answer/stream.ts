@@ -93,7 +93,7 @@ function chatPipe<Out>(
       take,
       end() {
         const end = writer.end();
-        const last = end.outcome === 'failed' ? chatErrorText(end.error) : 'data: [DONE]\n\n';
+        const last = end.error ? chatErrorText(end.error) : 'data: [DONE]\n\n';
         return { ...end, tail: take() + last };
       },
     },

@@ -74,6 +74,8 @@ export interface ResponseEventWriter {
   onText(index: number, json: string): boolean;
   /** Ends an unfinished message as failed. */
   fail(cause: FailureCause): void;
+  /** Writes no more content. The message is read on for its usage only. */
+  cut(): void;
   /** Whether the message has ended, by `message_stop` or by a failure. */
   isFinished(): boolean;
   /** Call once. Writes the last events. */
@@ -93,6 +95,7 @@ export function createResponseEventWriter(
   /** Searches whose result has not arrived yet, by their native id. */
   const searches = new Map<unknown, StreamedItem<SearchItem>>();
   let isFinished = false;
+  let isCut = false;
   let failure: StreamFailure | undefined;
   /** The position in the stream before the last events. */
   let sentUpTo: number | undefined;
@@ -100,6 +103,10 @@ export function createResponseEventWriter(
   function onEvent(event: JsonObject, name: string, source: () => string): void {
     if (isFinished) return;
     const type = stringOf(event['type']) || name;
+    if (isCut && type !== 'error') {
+      isFinished = state.readOn(type, event);
+      return;
+    }
     if (!events.hasBegun && WITHIN_MESSAGE.test(type)) {
       fail('malformed');
       return;
@@ -314,6 +321,11 @@ export function createResponseEventWriter(
       return { outcome: 'failed', ...failed, messageId };
     }
     sentUpTo = events.position;
+    if (isCut) {
+      const { error } = failureOf('too_large');
+      events.fail(error);
+      return { outcome: 'complete', usage: state.usage(), messageId, stopReason, error };
+    }
     const reason = incompleteReason(stopReason);
     events.finishItems(reason ? 'incomplete' : 'completed');
     const closing = closingPart(events.items, state);
@@ -333,11 +345,14 @@ export function createResponseEventWriter(
     onEvent,
     onText(index, json) {
       const block = blocks.get(index);
-      if (isFinished || block?.kind !== 'text') return false;
+      if (isFinished || isCut || block?.kind !== 'text') return false;
       addText(block, json.slice(1, -1));
       return true;
     },
     fail,
+    cut() {
+      isCut = true;
+    },
     isFinished: () => isFinished,
     end,
     failInstead(error) {

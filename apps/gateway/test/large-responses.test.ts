@@ -1,0 +1,137 @@
+/**
+ * A client can make a response large, such as by documents that the upstream fetches. The response
+ * is charged exactly, whether it can be passed on or not.
+ */
+
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { formatUsd } from '@gateway/billing';
+import {
+  PATHS,
+  postChat,
+  postMessages,
+  postResponses,
+  startTestGateway,
+} from './support/gateway.js';
+import { userMessage } from './support/gateway.js';
+import type { TestGateway } from './support/gateway.js';
+import { eventually } from './support/until.js';
+
+const MEBIBYTE = 1024 * 1024;
+const POST = { messages: postMessages, 'chat.completions': postChat, responses: postResponses };
+const DIALECTS = Object.keys(PATHS) as (keyof typeof PATHS)[];
+/** 2 tokens at 3 USD and 3 at 15 USD per million. */
+const CHARGE = formatUsd(2n * 300_000_000n + 3n * 1_500_000_000n);
+
+/** The events, or the body, of the next response. */
+let pieces: readonly string[] = [];
+const upstream = createServer((req, res) => {
+  req.resume().on('end', () => {
+    const isStream = pieces.length > 1;
+    res.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+    for (const piece of pieces) res.write(piece);
+    res.end();
+  });
+});
+
+function event(data: object & { readonly type: string }, lines = `event: ${data.type}\n`): string {
+  return `${lines}data: ${JSON.stringify(data)}\n\n`;
+}
+
+const START = event({
+  type: 'message_start',
+  message: {
+    ...{ id: 'msg_1', type: 'message', role: 'assistant', content: [], model: 'm' },
+    ...{ stop_reason: null, usage: { input_tokens: 2, output_tokens: 1 } },
+  },
+});
+const END = [
+  event({ type: 'content_block_stop', index: 0 }),
+  event({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 3 } }),
+  event({ type: 'message_stop' }),
+];
+
+function documentOf(mebibytes: number) {
+  const source = { type: 'base64', media_type: 'application/pdf', data: dataOf(mebibytes) };
+  return { type: 'web_fetch_tool_result', content: { type: 'document', source } };
+}
+
+function dataOf(mebibytes: number): string {
+  return 'JVBERi0x'.repeat((mebibytes * MEBIBYTE) / 8);
+}
+
+beforeAll(async () => {
+  await once(upstream.listen(0, '127.0.0.1'), 'listening');
+});
+afterAll(() => {
+  upstream.closeAllConnections();
+  upstream.close();
+});
+
+describe.each(['bounded', 'none'])('with OVERDRAFT=%s,', (OVERDRAFT) => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    const { port } = upstream.address() as AddressInfo;
+    const UPSTREAM_URL = `http://127.0.0.1:${String(port)}`;
+    gateway = await startTestGateway({ env: { UPSTREAM_URL, OVERDRAFT } });
+  });
+  afterAll(() => gateway.stop());
+
+  async function expectCharged(keyId: string): Promise<void> {
+    await eventually(async () => {
+      const { data } = await gateway.call('listLedger', { key_id: keyId, kind: 'charge' });
+      expect(data).toMatchObject([{ amount_usd: `-${CHARGE}`, upstream_id: 'msg_1' }]);
+    });
+    const audit = await gateway.call('auditLedger', {});
+    expect(audit).toMatchObject({ is_sound: true, gap_usd: '0', quarantined: 0 });
+  }
+
+  async function ask(dialect: keyof typeof PATHS, stream: boolean) {
+    const { id, apiKey } = await gateway.createKey();
+    const response = await POST[dialect](gateway, apiKey, userMessage('Hello', { stream }));
+    return { id, status: response.status, text: await response.text() };
+  }
+
+  it.each([20, 40])(
+    'a native stream with a content event of %i MiB is passed on as it is, and charged',
+    async (mebibytes) => {
+      const large = { type: 'content_block_start', index: 0, content_block: documentOf(mebibytes) };
+      pieces = [START, event(large), ...END];
+      const { id, text } = await ask('messages', true);
+      expect(text === pieces.join('')).toBe(true);
+      await expectCharged(id);
+    },
+  );
+
+  it.each(DIALECTS)(
+    '%s: a stream with an event that is too large to pass on ends with an error, and is charged',
+    async (dialect) => {
+      // Its type comes last, so nothing shows that it is not the event with the usage.
+      const large = { index: 0, content_block: documentOf(40), type: 'content_block_start' };
+      pieces = [START, event(large, ''), ...END];
+      const { id, text } = await ask(dialect, true);
+      expect(text.length).toBeLessThan(10_000);
+      expect(text).toMatch(/"error":\{.*oversized event/);
+      expect(text).not.toMatch(/message_stop|\[DONE\]|response\.completed/);
+      await expectCharged(id);
+    },
+  );
+
+  it.each(DIALECTS)(
+    '%s: a plain response that is too large to pass on becomes an error that says so, and is charged',
+    async (dialect) => {
+      const message = {
+        ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm' },
+        content: [documentOf(40), documentOf(40)],
+        ...{ stop_reason: 'end_turn', usage: { input_tokens: 2, output_tokens: 3 } },
+      };
+      pieces = [JSON.stringify(message)];
+      const { id, status, text } = await ask(dialect, false);
+      expect(status).toBe(502);
+      expect(text).toContain('too large to pass on; it was charged');
+      await expectCharged(id);
+    },
+  );
+});
