@@ -320,6 +320,44 @@ it('a client that leaves while its request waits for room under the requests per
   });
 });
 
+it('an account with only_for gets all requests of the customers that it lists, and no others, whatever fails', async () => {
+  const setup = await start();
+  const { gateway, simulators, file } = setup;
+  const { account_id: listed, api_key: own } = await gateway.call('createKey', {
+    ...{ name: 'listed', balance_usd: '1' },
+  });
+  const others: string[] = [];
+  for (let n = 0; n < 6; n += 1) others.push((await gateway.createKey()).apiKey);
+  // A reload reads the environment of the process again.
+  process.env['UPSTREAMS'] = file;
+  cleanUps.push(() => {
+    delete process.env['UPSTREAMS'];
+  });
+  const reserve = async (reserved: Name) => {
+    const accounts = NAMES.map((name) => ({
+      ...{ name, url: simulators[name].url, api_key: `key-of-${name}` },
+      ...(name === reserved ? { only_for: [listed] } : {}),
+    }));
+    writeFileSync(file, JSON.stringify({ accounts }));
+    await gateway.running.reload();
+    for (const name of NAMES) simulators[name].reset();
+  };
+  for (const [reserved, common] of [
+    ['a', 'b'],
+    ['b', 'a'],
+  ] as const) {
+    await reserve(reserved);
+    for (let n = 0; n < 3; n += 1) expect((await ask(gateway, own!)).status).toBe(200);
+    expect(served(setup)).toMatchObject({ [reserved]: 3, [common]: 0 });
+    for (const apiKey of others) expect((await ask(gateway, apiKey)).status).toBe(200);
+    expect(served(setup)).toMatchObject({ [reserved]: 3, [common]: 6 });
+    for (const name of NAMES)
+      simulators[name].scriptWhen(() => true, { error: { type: 'rate_limit_error' } });
+    for (const apiKey of [own!, ...others]) expect((await ask(gateway, apiKey)).status).toBe(529);
+    expect(served(setup)[reserved]).toBe(4);
+  }
+});
+
 it('after a reload, the metrics have no state of an account that it removed', async () => {
   const setup = await start();
   const { gateway, simulators, home, other } = setup;
@@ -380,6 +418,16 @@ it.each<[string, unknown, string]>([
     'a limit of 0',
     { accounts: [{ name: 'a', api_key: 'k', requests_per_minute: 0 }] },
     'accounts.0.requests',
+  ],
+  [
+    'only_for that is no list of accounts',
+    { accounts: [{ name: 'a', api_key: 'k', only_for: ['key_1'] }] },
+    'accounts.0.only_for.0: must be the id of an account',
+  ],
+  [
+    'only accounts for listed customers',
+    { accounts: [{ name: 'a', api_key: 'k', only_for: ['acct_1'] }] },
+    'accounts: one must have no only_for',
   ],
   [
     'a missing file',

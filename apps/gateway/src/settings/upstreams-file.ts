@@ -22,6 +22,12 @@ const account = z
     api_key_file: z.string().min(1).optional(),
     requests_per_minute: perMinute,
     tokens_per_minute: perMinute,
+    /** Customers whose requests go only to accounts that list them. Nobody else's go to these. */
+    only_for: z
+      .array(z.string().regex(/^acct_[\w-]{1,64}$/, 'must be the id of an account, acct_…'))
+      .min(1)
+      .max(10_000)
+      .optional(),
   })
   .refine((each) => (each.api_key === undefined) !== (each.api_key_file === undefined), {
     error: 'must have either api_key or api_key_file',
@@ -30,6 +36,9 @@ const upstreams = z
   .strictObject({ accounts: z.array(account).min(1).max(64) })
   .refine(({ accounts }) => new Set(accounts.map(({ name }) => name)).size === accounts.length, {
     error: 'accounts: each name must be used once',
+  })
+  .refine(({ accounts }) => accounts.some((each) => each.only_for === undefined), {
+    error: 'accounts: one must have no only_for, for the customers that none lists',
   });
 
 /** @throws {ConfigError} One line per problem. Secrets are never repeated. */
@@ -49,6 +58,7 @@ export function readUpstreams(path: string): readonly AccountTarget[] {
     apiKey: each.api_key ?? readSecret(each.api_key_file ?? '', index),
     requestsPerMinute: each.requests_per_minute,
     tokensPerMinute: each.tokens_per_minute,
+    onlyFor: each.only_for,
   }));
 }
 

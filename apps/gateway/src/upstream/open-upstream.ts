@@ -3,14 +3,13 @@
 import { anthropicUpstream } from './anthropic.js';
 import type { AnthropicTarget } from './anthropic.js';
 import { createAccountPool } from './accounts/account-pool.js';
-import type { AccountPoolOptions } from './accounts/account-pool.js';
+import type { AccountPoolOptions, PooledAccount } from './accounts/account-pool.js';
 import type { CeilingLimits } from './accounts/fair-ceiling.js';
 import { createUpstreamClient } from './client.js';
 import type { ProxyVariables, UpstreamClient } from './client.js';
 
-export interface AccountTarget extends AnthropicTarget, CeilingLimits {
-  readonly name: string;
-}
+export interface AccountTarget
+  extends AnthropicTarget, CeilingLimits, Pick<PooledAccount, 'name' | 'onlyFor'> {}
 
 /** Plain data, because the primary sends it to its workers. */
 export type UpstreamTarget =
@@ -40,6 +39,7 @@ export function openUpstream(
   const part = (limit: number | undefined) => (limit === undefined ? undefined : limit / processes);
   const accounts = target.accounts.map((account) => ({
     name: account.name,
+    onlyFor: account.onlyFor,
     client: createUpstreamClient(anthropicUpstream(account), {}, proxies),
     requestsPerMinute: part(account.requestsPerMinute),
     tokensPerMinute: part(account.tokensPerMinute),

@@ -19,6 +19,11 @@ import type { CeilingLimits, FairCeiling } from './fair-ceiling.js';
 
 export interface PooledAccount extends CeilingLimits {
   readonly name: string;
+  /**
+   * Accounts of the ledger. Their requests go only to upstream accounts that list them, so that
+   * they share no prompt cache with others. `undefined`: for all that no upstream account lists.
+   */
+  readonly onlyFor?: readonly string[] | undefined;
   readonly client: UpstreamClient;
 }
 
@@ -70,8 +75,20 @@ export function createAccountPool(
   const { client } = first;
   for (const { name } of members) options.onState(name, 'available');
 
+  const reserved = new Map<string, Member[]>();
+  for (const member of members) {
+    for (const customer of new Set(member.onlyFor)) {
+      reserved.set(customer, [...(reserved.get(customer) ?? []), member]);
+    }
+  }
+  const shared = members.filter(({ onlyFor }) => onlyFor === undefined);
+
+  function membersFor({ accountId }: UpstreamCall): readonly Member[] {
+    return reserved.get(accountId) ?? shared;
+  }
+
   function send(call: UpstreamCall, handler: Dispatcher.DispatchHandler): void {
-    attempt(inOrderFor(members, call.keyId), call, handler).catch((error: unknown) => {
+    attempt(inOrderFor(membersFor(call), call.keyId), call, handler).catch((error: unknown) => {
       handler.onResponseError?.(NO_CONTROLLER, toError(error));
     });
   }
@@ -145,7 +162,9 @@ export function createAccountPool(
     handler: Dispatcher.DispatchHandler,
     last: Refused | NotSent | undefined,
   ): void {
-    const waits = members.map(({ standing }) => standing.waitMs(call)).filter((ms) => ms > 0);
+    const waits = membersFor(call)
+      .map(({ standing }) => standing.waitMs(call))
+      .filter((ms) => ms > 0);
     if (last === undefined || (last.outcome === 'refused' && waits.length > 0)) {
       throw new UpstreamBusyError(Math.min(...waits));
     }
