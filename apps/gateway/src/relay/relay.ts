@@ -239,7 +239,7 @@ class Relay implements UpstreamListener {
       this.#refuse(RESPONSE_UNUSABLE, { loss: 'too_large' });
       return;
     }
-    const settled = await this.#settle(message.usage, message.messageId);
+    const settled = await this.#settle(message.usage, message);
     if (settled.outcome === 'lost') this.#refuse(settled.refusal, { loss: settled.loss });
     else this.#refuse(RESPONSE_TOO_LARGE, { charged: settled });
   }

@@ -6,6 +6,8 @@ import { readNativeUsage } from './usage.js';
 export interface SkimmedMessage {
   readonly usage: UsageReading;
   readonly messageId: string | undefined;
+  /** The model that completed the message. */
+  readonly model: string | undefined;
 }
 
 export interface MessageSkimmer {
@@ -28,8 +30,12 @@ export function createMessageSkimmer(): MessageSkimmer {
     end() {
       const message = skimmer.end();
       if (message === undefined) return undefined;
-      const { id, usage } = message;
-      return { usage: readNativeUsage(usage), messageId: stringOf(id) || undefined };
+      const { id, model, usage } = message;
+      return {
+        usage: readNativeUsage(usage),
+        messageId: stringOf(id) || undefined,
+        model: stringOf(model) || undefined,
+      };
     },
   };
 }

@@ -11,7 +11,16 @@ import { decodeUtf8 } from './bytes.js';
 import { type JsonObject, parseObject } from './raw-json.js';
 
 /** Members of the root, and of the `message` in it. */
-const KEPT = new Set(['type', 'id', 'usage', 'stop_reason', 'stop_details', 'delta', 'error']);
+const KEPT = new Set([
+  'type',
+  'id',
+  'model',
+  'usage',
+  'stop_reason',
+  'stop_details',
+  'delta',
+  'error',
+]);
 const NESTED = 'message';
 /** A larger member is skipped like the content. */
 const MAX_MEMBER_BYTES = 256 * 1024;
