@@ -2,7 +2,7 @@
 
 import type { Request } from 'express';
 import { StoreUnavailableError, isWellFormedCredential } from '@gateway/balance-store';
-import type { KeyRecord } from '@gateway/balance-store';
+import type { KeyRecord, PresentedKey } from '@gateway/balance-store';
 import { addressGroup } from './client-address.js';
 import { ENDED_LINK, LINK_ONLY_READS, UNKNOWN_KEY, readCredential } from './credentials.js';
 import type { AcceptedCredential } from './credentials.js';
@@ -12,7 +12,12 @@ import type { Refusal } from './refusal.js';
 import type { Services } from './services.js';
 
 export type Authentication =
-  | { readonly outcome: 'authenticated'; readonly key: KeyRecord }
+  | {
+      readonly outcome: 'authenticated';
+      readonly key: KeyRecord;
+      /** Only the current credential of a key may change anything. */
+      readonly presented: 'link' | PresentedKey['presented'];
+    }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
 /**
@@ -33,8 +38,7 @@ export async function authenticate(
   const presented = readCredential(req.headers, accepted);
   if (presented.outcome === 'refused') return presented;
   const { credential } = presented;
-  const reads = req.method === 'GET' || req.method === 'HEAD';
-  return accepted === 'bearer_or_link' && reads && isReadLink(credential)
+  return accepted === 'bearer_or_link' && isRead(req) && isReadLink(credential)
     ? authenticateLink(credential, services)
     : authenticateKey(credential, req, services);
 }
@@ -49,7 +53,9 @@ export async function authenticateKey(
   if (!isWellFormedCredential(credential)) return refused(UNKNOWN_KEY);
   try {
     const key = await services.store.findKeyByCredential(credential);
-    if (key !== undefined && key.state !== 'revoked') return { outcome: 'authenticated', key };
+    if (key !== undefined && key.state !== 'revoked') {
+      return { outcome: 'authenticated', key, presented: key.presented };
+    }
     const guesses = await services.limiter.record(
       `unknown-key:${addressGroup(req.ip)}`,
       UNKNOWN_KEY_POLICY,
@@ -62,6 +68,10 @@ export async function authenticateKey(
   }
 }
 
+export function isRead({ method }: Pick<Request, 'method'>): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
 async function authenticateLink(
   presented: string,
   { store, readLinks, now }: Pick<Services, 'store' | 'readLinks' | 'now'>,
@@ -71,7 +81,7 @@ async function authenticateLink(
   try {
     const key = await store.getKey(link.keyId);
     const isGood = key !== undefined && readLinks.isGood(link, key, now());
-    return isGood ? { outcome: 'authenticated', key } : refused(ENDED_LINK);
+    return isGood ? { outcome: 'authenticated', key, presented: 'link' } : refused(ENDED_LINK);
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     return refused(storeUnavailable(error));

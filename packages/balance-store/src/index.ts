@@ -62,6 +62,7 @@ export type {
   KeyScope,
   KeyState,
   NewKey,
+  PresentedKey,
   RotationOutcome,
 } from './key.js';
 export type {

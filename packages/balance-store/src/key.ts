@@ -83,6 +83,15 @@ export interface KeyRecord {
   readonly lastChargedAt: Date | null;
 }
 
+/** A key that was found by its credential. */
+export interface PresentedKey extends KeyRecord {
+  /**
+   * `replaced`: a rotation has replaced the credential, which works until `previousUntil`. The
+   * caller decides what such a credential may still do.
+   */
+  readonly presented: 'current' | 'replaced';
+}
+
 export interface NewKey {
   readonly name: string;
   readonly limits: KeyLimits;

@@ -22,7 +22,7 @@ import type {
 import type { ArchiveComparison, ArchiveOptions, ArchiveReport, LedgerArchive } from './archive.js';
 import type { DocumentFilter, DocumentOutcome, DocumentWrite, StoredDocument } from './document.js';
 import type { EventState, NewEvent, StoredEvent } from './event.js';
-import type { CapUse, KeyChange, KeyFilter, KeyRecord, NewKey, RotationOutcome } from './key.js';
+import type { CapUse, KeyChange, KeyFilter, KeyRecord, NewKey, PresentedKey, RotationOutcome } from './key.js';
 import type {
   EntryFilter,
   EntryPage,
@@ -207,18 +207,20 @@ export interface BalanceStore {
    * If the credential is stored under the previous pepper, this stores it under the current one,
    * once. If storing it fails, the next look-up tries again.
    *
+   * `presented` says whether the credential is the current one of the key or a replaced one.
+   *
    * The record is cached for up to one second. Changes made through this store show at once, except
    * charges and other bookings. Use {@link BalanceStore.readStanding} to decide whether the key may
    * make a request: it is never cached.
    */
-  findKeyByCredential(credential: string): Promise<KeyRecord | undefined>;
+  findKeyByCredential(credential: string): Promise<PresentedKey | undefined>;
   /**
    * Returns, without waiting, the record that {@link BalanceStore.findKeyByCredential} found in the
    * last minute. The record may be out of date, and its credential may no longer work: look the key
    * up before the request is served. With the record, other work, such as checking the limits, can
    * begin during that look-up.
    */
-  recallKey(credential: string): KeyRecord | undefined;
+  recallKey(credential: string): PresentedKey | undefined;
   getKey(keyId: string): Promise<KeyRecord | undefined>;
   /** @throws {RangeError} when `after` does not belong to a list in this order. */
   listKeys(filter: KeyFilter): Promise<readonly KeyRecord[]>;

@@ -3,6 +3,7 @@ import { generateCredential } from '../src/credential.js';
 import { StoreUnavailableError } from '../src/index.js';
 import type { KeyRecord } from '../src/index.js';
 import { createKeyFinder } from '../src/ledger/key-finder.js';
+import type { FoundKey } from '../src/ledger/ledger-database.js';
 
 const RECORD: KeyRecord = {
   id: 'key',
@@ -28,6 +29,10 @@ const RECORD: KeyRecord = {
   lastChargedAt: null,
 };
 
+function foundBy(record: KeyRecord, hasOldHash = false): FoundKey {
+  return { record, hasOldHash, presented: 'current' };
+}
+
 it.each([
   // Revoked keys are not cached. If they were, a second attempt would be refused faster than with
   // an unknown key, and the time would reveal that the key once existed.
@@ -41,7 +46,7 @@ it.each([
     let lookUps = 0;
     const find = () => {
       lookUps += 1;
-      return Promise.resolve(record === undefined ? undefined : { record, hasOldHash: false });
+      return Promise.resolve(record === undefined ? undefined : foundBy(record));
     };
     const finder = createKeyFinder({
       keys: { find },
@@ -62,13 +67,13 @@ it.each([
   'finds a key although the ledger cannot renew its hash, but fails on a bug: %s',
   async (_, fault, outcome) => {
     const finder = createKeyFinder({
-      keys: { find: () => Promise.resolve({ record: RECORD, hasOldHash: true }) },
+      keys: { find: () => Promise.resolve(foundBy(RECORD, true)) },
       peppers: { pepper: 'pepper', previousPepper: 'previous' },
       renew: () => Promise.reject(fault),
       now: () => 0,
     });
     const found = finder.find(generateCredential());
-    if (outcome === 'found') expect(await found).toBe(RECORD);
+    if (outcome === 'found') expect(await found).toEqual({ ...RECORD, presented: 'current' });
     else await expect(found).rejects.toBe(fault);
   },
 );
@@ -77,7 +82,7 @@ it('renews the hash of a key once, and never that of a revoked key', async () =>
   const renewed: string[] = [];
   const finderOf = (record: KeyRecord) =>
     createKeyFinder({
-      keys: { find: () => Promise.resolve({ record, hasOldHash: true }) },
+      keys: { find: () => Promise.resolve(foundBy(record, true)) },
       peppers: { pepper: 'pepper', previousPepper: 'previous' },
       renew(credential) {
         renewed.push(credential);
@@ -96,7 +101,7 @@ it('renews the hash of a key once, and never that of a revoked key', async () =>
 it('recalls a record of the last minute at once, but not after the key was changed', async () => {
   let now = 0;
   const finder = createKeyFinder({
-    keys: { find: () => Promise.resolve({ record: RECORD, hasOldHash: false }) },
+    keys: { find: () => Promise.resolve(foundBy(RECORD)) },
     peppers: { pepper: 'pepper' },
     renew: () => Promise.resolve(),
     now: () => now,
@@ -105,7 +110,7 @@ it('recalls a record of the last minute at once, but not after the key was chang
   expect(finder.recall(credential)).toBeUndefined();
   await finder.find(credential);
   now = 59_999;
-  expect(finder.recall(credential)).toBe(RECORD);
+  expect(finder.recall(credential)).toEqual({ ...RECORD, presented: 'current' });
   now = 60_000;
   expect(finder.recall(credential)).toBeUndefined();
   await finder.find(credential);

@@ -7,7 +7,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { StoreUnavailableError } from '@gateway/balance-store';
 import type { KeyRecord } from '@gateway/balance-store';
 import type { LogPolicy } from '@gateway/rate-limiter';
-import { authenticate } from '../authentication.js';
+import { authenticate, isRead } from '../authentication.js';
 import type { AcceptedCredential } from '../credentials.js';
 import { addressGroup } from '../client-address.js';
 import { rateLimited, requestIdHeaders, sendRefusal, storeUnavailable } from '../refusal.js';
@@ -103,6 +103,23 @@ export function keyRoute(
     }
     const authentication = await authenticate(req, services, route.accepted);
     if (authentication.outcome === 'refused') return { refusal: authentication.refusal };
+    if (authentication.presented !== 'current' && !isRead(req)) return { refusal: onlyReads() };
     return read(authentication.key, req);
   }
+}
+
+/**
+ * Refuses a change by a replaced credential. Whoever has it may not be the owner: a key is also
+ * rotated because its credential leaked, and a rotation by the old credential would end the new
+ * one. `keyRoute` decides this, so that no route can forget it.
+ */
+function onlyReads(): Refusal {
+  return {
+    status: 403,
+    type: 'permission_error',
+    message:
+      'this credential was replaced by a rotation: until its grace period ends it can make ' +
+      'requests to models and read, but change nothing; use the current credential of the key',
+    code: 'replaced_credential',
+  };
 }

@@ -1,7 +1,7 @@
 /** Finds the key of a credential: the step before every admission. */
 
 import { isWellFormedCredential } from '../credential.js';
-import type { KeyRecord } from '../key.js';
+import type { PresentedKey } from '../key.js';
 import { StoreUnavailableError } from '../store.js';
 import type { KeyTable } from './ledger-database.js';
 import { hashesOf } from './pepper.js';
@@ -18,8 +18,8 @@ const MAX_RECALL_AGE_MS = 60_000;
 
 export interface KeyFinder {
   /** The cached record, up to a minute old. */
-  readonly recall: (credential: string) => KeyRecord | undefined;
-  readonly find: (credential: string) => Promise<KeyRecord | undefined>;
+  readonly recall: (credential: string) => PresentedKey | undefined;
+  readonly find: (credential: string) => Promise<PresentedKey | undefined>;
   /** Drops the cached key. Must be called after each write to it. */
   readonly forget: (keyId: string) => void;
   readonly forgetAll: () => void;
@@ -41,15 +41,16 @@ export interface KeyFinderOptions {
  */
 export function createKeyFinder({ keys, peppers, renew, now }: KeyFinderOptions): KeyFinder {
   // Ordered by last look-up: the first is dropped when the cache is full.
-  const cache = new Map<string, { readonly record: KeyRecord; readonly readAt: number }>();
-  const running = new Map<string, Promise<KeyRecord | undefined>>();
+  const cache = new Map<string, { readonly record: PresentedKey; readonly readAt: number }>();
+  const running = new Map<string, Promise<PresentedKey | undefined>>();
   // The number of writes. A row that was read before a write must not be cached after it.
   let epoch = 0;
 
-  async function lookUp(credential: string): Promise<KeyRecord | undefined> {
+  async function lookUp(credential: string): Promise<PresentedKey | undefined> {
     const [readAt, readEpoch] = [now(), epoch];
     const found = await keys.find(hashesOf(credential, peppers));
-    const record = found?.record;
+    const record =
+      found === undefined ? undefined : { ...found.record, presented: found.presented };
     // A revoked key is refused like an unknown one, and in the same time.
     if (found?.hasOldHash === true && found.record.state !== 'revoked') {
       await renewIfPossible(credential);

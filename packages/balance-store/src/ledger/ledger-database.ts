@@ -12,7 +12,7 @@ import type { AuditOptions, AuditReport, SealHead } from '../audit.js';
 import type { DocumentFilter, StoredDocument } from '../document.js';
 import type { EventState, StoredEvent } from '../event.js';
 import type { Hold, HoldOutcome, HoldRecord, HoldState } from '../hold.js';
-import type { KeyFilter, KeyRecord } from '../key.js';
+import type { KeyFilter, KeyRecord, PresentedKey } from '../key.js';
 import type { EntryFilter, LedgerEntry } from '../ledger-entry.js';
 import type {
   LedgerSummary,
@@ -70,6 +70,7 @@ export interface LedgerDatabase {
 
 export interface FoundKey {
   readonly record: KeyRecord;
+  readonly presented: PresentedKey['presented'];
   /** Whether the credential is still stored under the previous pepper. */
   readonly hasOldHash: boolean;
 }

@@ -1,6 +1,7 @@
 /** Reads keys. */
 
 import type { Pool } from 'pg';
+import type { PresentedKey } from '../key.js';
 import type { KeyTable } from '../ledger/ledger-database.js';
 import { containing } from '../ledger/search.js';
 import { keyRecordOf } from '../ledger/stored-key.js';
@@ -41,7 +42,7 @@ export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
       );
       if (row === undefined) return undefined;
       const record = keyRecordOf(row, unitsFromNumeric, new Date());
-      return { record, hasOldHash: row.hasOldHash };
+      return { record, presented: row.presented, hasOldHash: row.hasOldHash };
     },
 
     async renewHash({ hash, oldHash, pepperId }) {
@@ -53,6 +54,7 @@ export function createKeyTable(hot: Pool, admin: Pool): KeyTable {
 }
 
 interface FoundRow extends StoredKey<string> {
+  readonly presented: PresentedKey['presented'];
   readonly hasOldHash: boolean;
 }
 
@@ -91,10 +93,12 @@ const GET_KEY = {
 const FIND_KEY = {
   name: 'find_key',
   text:
-    `SELECT ${KEY_COLUMNS}, credential_hmac IS NOT DISTINCT FROM $2 AS "hasOldHash" ` +
-    'FROM key_standing WHERE credential_hmac IN ($1, $2) ' +
+    `SELECT ${KEY_COLUMNS}, 'current' AS presented, ` +
+    'credential_hmac IS NOT DISTINCT FROM $2 AS "hasOldHash" FROM key_standing ' +
+    'WHERE credential_hmac IN ($1, $2) ' +
     'UNION ALL ' +
-    `SELECT ${KEY_COLUMNS}, previous_hmac IS NOT DISTINCT FROM $2 FROM key_standing ` +
+    `SELECT ${KEY_COLUMNS}, 'replaced', previous_hmac IS NOT DISTINCT FROM $2 ` +
+    'FROM key_standing ' +
     'WHERE previous_hmac IN ($1, $2) AND previous_until > clock_timestamp()',
   timeoutMs: READ_TIMEOUT_MS,
 } as const;

@@ -80,7 +80,10 @@ export function accountsContract(part: ContractPart): void {
           3n * USD,
         ],
       );
-      assert.deepEqual(await store.findKeyByCredential(credential ?? ''), key);
+      assert.deepEqual(await store.findKeyByCredential(credential ?? ''), {
+        ...key,
+        presented: 'current',
+      });
       const { entries } = await store.listEntries({ accountId: id, limit: 10 });
       const [entry] = entries;
       assert.equal(entries.length, 1);

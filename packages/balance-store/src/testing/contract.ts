@@ -123,7 +123,10 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         assert.equal(record.isActive, false);
         assert.deepEqual([record.balance, record.spent, record.credited], [0n, 0n, 0n]);
         assert.equal(record.lastChargedAt, null);
-        assert.deepEqual(await store.findKeyByCredential(credential), record);
+        assert.deepEqual(await store.findKeyByCredential(credential), {
+          ...record,
+          presented: 'current',
+        });
         assert.deepEqual(await store.getKey(record.id), record);
       });
 
@@ -206,7 +209,10 @@ export function balanceStoreContract({ name, runner, open }: ContractOptions): v
         await store.findKeyByCredential(credential);
         const expected = { ...record, limits: { ...sampleLimits, burst: 99 } };
         assert.deepEqual(await store.updateKey(record.id, { limits: { burst: 99 } }), expected);
-        assert.deepEqual(await store.findKeyByCredential(credential), expected);
+        assert.deepEqual(await store.findKeyByCredential(credential), {
+          ...expected,
+          presented: 'current',
+        });
         assert.equal((await store.updateKey(record.id, { name: 'after' }))?.name, 'after');
         await assert.rejects(store.updateKey(record.id, { limits: { burst: 0 } }), RangeError);
         await assert.rejects(

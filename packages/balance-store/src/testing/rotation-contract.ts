@@ -31,9 +31,14 @@ export function rotationContract({ runner, subject, topUp, settle }: ContractPar
       assert.ok(before !== undefined);
       const rotated = await rotate(record.id);
       assert.notEqual(rotated.credential, credential);
-      assert.deepEqual(rotated.record, { ...before, hint: rotated.record.hint });
+      const { presented, ...found } = before;
+      assert.equal(presented, 'current');
+      assert.deepEqual(rotated.record, { ...found, hint: rotated.record.hint });
       assert.ok(rotated.record.hint.startsWith(rotated.credential.slice(0, 7)));
-      assert.deepEqual(await store.findKeyByCredential(rotated.credential), rotated.record);
+      assert.deepEqual(await store.findKeyByCredential(rotated.credential), {
+        ...rotated.record,
+        presented,
+      });
       // Without a grace period the old credential stops working at once, although the look-up
       // above may have put the key into the store's cache.
       assert.equal(await keyOf(credential), undefined);
@@ -46,8 +51,18 @@ export function rotationContract({ runner, subject, topUp, settle }: ContractPar
       const { previousUntil } = rotated.record;
       assert.ok(previousUntil !== null);
       assert.ok(Math.abs(previousUntil.getTime() - Date.now() - HOUR_MS) < 60_000);
-      assert.deepEqual(await store.findKeyByCredential(credential), rotated.record);
-      assert.deepEqual(await store.findKeyByCredential(rotated.credential), rotated.record);
+      for (const _ of ['looked up', 'from the cache']) {
+        assert.deepEqual(await store.findKeyByCredential(credential), {
+          ...rotated.record,
+          presented: 'replaced',
+        });
+        assert.deepEqual(await store.findKeyByCredential(rotated.credential), {
+          ...rotated.record,
+          presented: 'current',
+        });
+      }
+      assert.equal(store.recallKey(credential)?.presented, 'replaced');
+      assert.equal(store.recallKey(rotated.credential)?.presented, 'current');
       await subject().tamper(
         `UPDATE api_key SET previous_until = ${literal.time(new Date(Date.now() - 1))} ` +
           `WHERE id = '${record.id}'`,

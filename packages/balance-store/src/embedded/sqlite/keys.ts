@@ -67,8 +67,9 @@ export function findKey(
   connection: Connection,
   { hash, oldHash }: CredentialHashes,
 ): FoundKey | undefined {
+  const current = connection.get<FoundRow>(findBy('credential_hmac'), oldHash, hash, oldHash);
   const row =
-    connection.get<FoundRow>(findBy('credential_hmac'), oldHash, hash, oldHash) ??
+    current ??
     connection.get<FoundRow>(
       `${findBy('previous_hmac')} AND previous_until > ?`,
       oldHash,
@@ -76,9 +77,12 @@ export function findKey(
       oldHash,
       Date.now(),
     );
-  return row === undefined
-    ? undefined
-    : { record: recordOf(row), hasOldHash: row.hasOldHash === 1 };
+  if (row === undefined) return undefined;
+  return {
+    record: recordOf(row),
+    presented: current === undefined ? 'replaced' : 'current',
+    hasOldHash: row.hasOldHash === 1,
+  };
 }
 
 interface FoundRow extends KeyRow {
