@@ -65,6 +65,11 @@ export interface Creation {
   readonly key?: NewKey | undefined;
   readonly credit?:
     | {
+  /**
+   * The most keys that the account may have, this one included. Revoked keys do not count. Counted
+   * in the transaction that creates the key, so creations at once cannot exceed it.
+   */
+  readonly maxKeys?: number | undefined;
         readonly amount: bigint;
         readonly source: CreditSource;
         readonly expiresAt?: Date | undefined;
@@ -92,6 +97,8 @@ export type CreationOutcome =
   | { readonly outcome: 'unknown_account' }
   | { readonly outcome: 'external_id_taken'; readonly of: 'account' | 'key' };
 
+  /** The account has `maxKeys` keys already. */
+  | { readonly outcome: 'too_many_keys' }
 export interface AccountFilter {
   readonly limit: number;
   /** `newest` when absent. */

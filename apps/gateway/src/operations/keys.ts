@@ -25,7 +25,14 @@ import {
   time,
 } from './fields.js';
 import { creditSource, firstCreditFields, firstCreditOf, firstCreditView } from './first-credit.js';
-import { conflict, externalIdTaken, list, notFound, operation } from './operation.js';
+import {
+  OperationError,
+  conflict,
+  externalIdTaken,
+  list,
+  notFound,
+  operation,
+} from './operation.js';
 import type { OperationContext } from './operation.js';
 import { linkView } from '../read-links.js';
 import { accountView, keyView } from './views.js';
@@ -411,6 +418,12 @@ export async function found(key: Promise<KeyRecord | undefined>): Promise<KeyRec
   if (record === undefined) throw unknownKey();
   return record;
 }
+    case 'too_many_keys':
+      throw new OperationError(
+        400,
+        'invalid_request_error',
+        'keys: this account already has the maximum number of keys',
+      );
 
 function unknownKey() {
   return notFound('key_id', 'key');

@@ -27,7 +27,7 @@ import { readJson } from './json-body.js';
 import { keyRoute } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
 import { refusalOfQuery } from './query-refusal.js';
-import { countKeys, needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
+import { needsManage, refusalOfStopped, unknownKeyOfAccount } from './scope.js';
 
 const POLICY = { limit: 60, windowMs: 60_000 } as const;
 const ROUTE = { endpoint: 'keys', accepted: 'bearer_or_link', limit: POLICY } as const;
@@ -111,12 +111,6 @@ export function addKeyManagement(app: Express, services: Services): void {
       const input = newKey.safeParse(req.body);
       if (!input.success) return { refusal: refusalOfQuery(input.error) };
       const { accountId } = key;
-      const count = await countKeys(store, accountId, MAX_KEYS_PER_ACCOUNT);
-      if (count >= MAX_KEYS_PER_ACCOUNT) {
-        return {
-          refusal: badRequest('keys: this account already has the maximum number of keys', 'keys'),
-        };
-      }
       const repeated = repetitionOf(req, key);
       if ('refusal' in repeated) return repeated;
       const { expires_at, models, ...given } = input.data;
@@ -125,6 +119,7 @@ export function addKeyManagement(app: Express, services: Services): void {
         account: { id: accountId },
         key: {
           name: given.name,
+        maxKeys: MAX_KEYS_PER_ACCOUNT,
           // The limits are never higher than those of the key that creates it.
           limits: limitsWithin(key, limitsOf(given)),
           expiresAt: earlierOf(expires_at ?? null, key.expiresAt),

@@ -65,10 +65,13 @@ export function assertActor({ name, address }: Actor): void {
 }
 
 /** @throws {RangeError} */
-export function assertCreation({ creationId, account, key, credit, by }: Creation): void {
+export function assertCreation({ creationId, account, key, maxKeys, credit, by }: Creation): void {
   if (creationId !== undefined) assertId('creationId', creationId);
   if (!('id' in account)) assertAccount(account);
   if (key !== undefined) assertKey(key);
+  if (maxKeys !== undefined && (!Number.isInteger(maxKeys) || maxKeys < 1)) {
+    throw new RangeError(`maxKeys is ${String(maxKeys)}, not an integer of at least 1`);
+  }
   if (credit !== undefined) {
     assertPositive('a credit', credit.amount);
     assertTime('expiresAt', credit.expiresAt);

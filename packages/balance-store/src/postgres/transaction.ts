@@ -116,6 +116,15 @@ function createTransaction(queries: TransactionQueries): LedgerTransaction {
     },
 
     async findEntry(id) {
+    async countKeys(accountId) {
+      const [row] = await rows<{ count: number }>(
+        'SELECT count(*)::int4 AS count FROM api_key ' +
+          "WHERE account_id = $1 AND state <> 'revoked'",
+        [accountId],
+      );
+      return row?.count ?? 0;
+    },
+
       const [row] = await rows<{ accountId: string; hash: string; balanceAfter: string }>(
         'SELECT account_id AS "accountId", encode(input_hash, \'hex\') AS hash, ' +
           'balance_after::text AS "balanceAfter" FROM ledger WHERE id = $1',

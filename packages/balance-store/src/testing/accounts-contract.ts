@@ -171,6 +171,31 @@ export function accountsContract(part: ContractPart): void {
       assert.equal(await balanceOf(first.account.id), 1n);
     });
 
+    it('creations at once never exceed maxKeys, and the creation of the last key is repeated', async () => {
+      const { store } = subject();
+      const { accountId: id } = await newAccount(0n);
+      const last = (creationId: string) =>
+        create({ creationId, account: { id }, key: KEY, maxKeys: 3 });
+      const first = await create({ account: { id }, key: KEY, maxKeys: 3 });
+      assert.ok(first.outcome === 'created' && first.key !== undefined);
+      await create({ account: { id }, key: KEY, maxKeys: 3 });
+      const creationIds = Array.from({ length: 20 }, () => randomUUID());
+      const outcomes = await Promise.all(creationIds.map(last));
+      const created = creationIds.filter((_, i) => outcomes[i]?.outcome === 'created');
+      assert.deepEqual(
+        [created.length, outcomes.filter(({ outcome }) => outcome === 'too_many_keys').length],
+        [1, 19],
+      );
+      assert.equal((await store.listKeys({ accountId: id, limit: 100 })).length, 3);
+      assert.equal((await last(created[0] ?? '')).outcome, 'replayed');
+      // What was refused was not stored either. A revoked key does not count.
+      await store.revokeKey(first.key.id);
+      const refused = creationIds.find((creationId) => creationId !== created[0]) ?? '';
+      assert.equal((await last(refused)).outcome, 'created');
+      assert.equal((await last(randomUUID())).outcome, 'too_many_keys');
+      await assert.rejects(create({ account: { id }, key: KEY, maxKeys: 0 }), RangeError);
+    });
+
     it('an external id belongs to one account and one key, until it is removed', async () => {
       const { store } = subject();
       const [externalId, name] = [randomUUID(), randomUUID()];

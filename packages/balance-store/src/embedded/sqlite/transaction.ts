@@ -78,6 +78,13 @@ export function createTransaction(connection: Connection): LedgerTransaction {
     heldBy: (accountId) => Promise.resolve(heldBy(connection, accountId)),
     countUsableKeys: (accountId) =>
       Promise.resolve(getAccount(connection, accountId)?.usableKeys ?? 0),
+    countKeys(accountId) {
+      const row = connection.get<{ readonly count: number }>(
+        "SELECT count(*) AS count FROM api_key WHERE account_id = ? AND state <> 'revoked'",
+        accountId,
+      );
+      return Promise.resolve(row?.count ?? 0);
+    },
 
     findEntry(id) {
       const row = connection.get<{

@@ -28,7 +28,7 @@ interface Created {
 export type PreparedOutcome =
   | ({ readonly outcome: 'created' } & Created)
   | ({ readonly outcome: 'replayed' } & Created)
-  | { readonly outcome: 'conflict' | 'unknown_account' }
+  | { readonly outcome: 'conflict' | 'unknown_account' | 'too_many_keys' }
   | { readonly outcome: 'external_id_taken'; readonly of: 'account' | 'key' };
 
 export async function create(
@@ -36,7 +36,7 @@ export async function create(
   prepared: PreparedCreation,
 ): Promise<PreparedOutcome> {
   const { creation } = prepared;
-  const { creationId, account, key } = creation;
+  const { creationId, account, key, maxKeys } = creation;
   const hash = creationHash(creation);
   const isNew = !('id' in account);
   const accountId = isNew ? prepared.accountId : account.id;
@@ -51,6 +51,10 @@ export async function create(
   const taken = await takenExternalId(transaction, creation);
   if (taken !== undefined) return { outcome: 'external_id_taken', of: taken };
   const at = await transaction.now();
+  // After the look-up above, so that repeating the creation of the last key is a replay.
+  if (key !== undefined && maxKeys !== undefined) {
+    if ((await transaction.countKeys(accountId)) >= maxKeys) return { outcome: 'too_many_keys' };
+  }
   if (isNew) {
     await transaction.insertAccount({
       id: accountId,

@@ -28,6 +28,8 @@ export interface LedgerTransaction {
   heldBy(accountId: string): Promise<bigint>;
   /** How many keys of the account may make requests if its balance allows it. */
   countUsableKeys(accountId: string): Promise<number>;
+  /** How many keys of the account are not revoked. */
+  countKeys(accountId: string): Promise<number>;
 
   findEntry(id: string): Promise<KnownEntry | undefined>;
   insertEntry(entry: BookedEntry): Promise<void>;
