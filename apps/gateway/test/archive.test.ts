@@ -196,7 +196,9 @@ describe.each(['embedded', 'postgres'])('gateway ledger archive: %s', (kind) => 
       });
     const witness = join(directory, `${kind}-witness.jsonl`);
     writeFileSync(witness, usageOf(archived, {}));
-    expect(await json('ledger', 'recharge', '--witness', witness)).toMatchObject({
+    expect(
+      await json('ledger', 'recharge', '--witness', witness, '--key', created.id),
+    ).toMatchObject({
       booked: 0,
       refused: [
         { request_id: archived, reason: expect.stringMatching(/^at: is missing; charges before/) },

@@ -2817,7 +2817,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly charges: readonly {
-                        readonly request_id: string;
+                        readonly request_id: string & (unknown & unknown);
                         readonly key_id: string;
                         readonly model: string;
                         readonly input_tokens: number;

@@ -305,11 +305,16 @@ function addLedger(ledger: Command): void {
       '--witness <file>',
       "lines of the gateway's log, or JSON lines with request_id, key_id, model and usage",
     )
-    .action((options: OutputOptions & { readonly witness: string }) =>
+    .option(
+      '--key <key_id...>',
+      "charge only these keys; needed for usage objects, which are not from the gateway's log",
+      [],
+    )
+    .action((options: OutputOptions & { readonly witness: string; readonly key: string[] }) =>
       run(
         options,
         async (call) => {
-          const result = await rechargeFromFile(options.witness, call);
+          const result = await rechargeFromFile(options.witness, options.key, call);
           if (result.refused.length > 0) process.exitCode = EXIT.refused;
           return result;
         },

@@ -22,11 +22,33 @@ export async function compareWithFile(file: string, call: CallOperation) {
 
 export type Recharged = Omit<OperationOutput<'rechargeUsages'>, 'object'>;
 
-export async function rechargeFromFile(file: string, call: CallOperation): Promise<Recharged> {
+/**
+ * Books the charges of a file. Its lines name the keys that are charged. Usage objects come from
+ * customers, who could name the key of somebody else, so they are booked only for confirmed keys.
+ * Lines of the gateway's own log need no confirmation.
+ *
+ * @param keys - The confirmed keys. If there are some, lines of other keys are refused, those of
+ * the log too.
+ * @throws {OperationError} Nothing was booked: a line cannot be used, or needs a confirmation. The
+ * error then names all keys that the file would charge.
+ */
+export async function rechargeFromFile(
+  file: string,
+  keys: readonly string[],
+  call: CallOperation,
+): Promise<Recharged> {
+  if (keys.length === 0) await assertOwnLog(file);
   let [booked, present, charged] = [0, 0, 0n];
   const refused: Recharged['refused'][number][] = [];
+  const isConfirmed = ({ key_id }: LostChargeInput) => keys.length === 0 || keys.includes(key_id);
   await inBatches(file, async (lines) => {
-    const answer = await call('rechargeUsages', { charges: lines.map(lostChargeOf) });
+    const charges = lines.map(lostChargeOf);
+    for (const { request_id } of charges.filter((charge) => !isConfirmed(charge))) {
+      refused.push({ request_id, reason: 'key_id: is not one of those given with --key' });
+    }
+    const confirmed = charges.filter(isConfirmed);
+    if (confirmed.length === 0) return;
+    const answer = await call('rechargeUsages', { charges: confirmed });
     booked += answer.booked;
     present += answer.already_charged;
     charged += parseUsd(answer.charged_usd);
@@ -34,6 +56,31 @@ export async function rechargeFromFile(file: string, call: CallOperation): Promi
   });
   return { booked, charged_usd: formatUsd(charged), already_charged: present, refused };
 }
+
+/** @throws {OperationError} names the keys of a file that has other lines than those of a log. */
+async function assertOwnLog(file: string): Promise<void> {
+  const lines = new Map<string, number>();
+  let needsKeys = false;
+  for await (const line of readWitnessFile(file)) {
+    const { key_id } = lostChargeOf(line);
+    lines.set(key_id, (lines.get(key_id) ?? 0) + 1);
+    // Only lines of the log have the time at which the request ended.
+    needsKeys ||= line.endedAt === undefined;
+  }
+  if (!needsKeys) return;
+  const shown = [...lines]
+    .slice(0, MAX_SHOWN_KEYS)
+    .map(([keyId, count]) => `${keyId} (${String(count)} ${count === 1 ? 'line' : 'lines'})`);
+  if (lines.size > shown.length) shown.push(`${String(lines.size - shown.length)} more`);
+  throw new OperationError(
+    400,
+    'invalid_request_error',
+    `${file}: has usage objects, which anybody can write, and would charge ${shown.join(', ')}: ` +
+      'confirm each key that may be charged with --key <key_id>; nothing was booked',
+  );
+}
+
+const MAX_SHOWN_KEYS = 20;
 
 type LostChargeInput = OperationInput<'rechargeUsages'>['charges'][number];
 

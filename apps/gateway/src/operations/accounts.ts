@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import type { AccountRecord } from '@gateway/balance-store';
 import { formatUsd } from '@gateway/billing';
+import { operatorsId } from '../repeat-ids.js';
 import { cancelAutoTopUp, stopBeforeDebit } from '../payments/stop-auto-top-up.js';
 import {
   accountId,
@@ -21,8 +22,8 @@ import {
   signedAmountUsd,
 } from './fields.js';
 import { firstCreditFields, firstCreditOf, firstCreditView } from './first-credit.js';
-import { createdOf, cursorAfter, refusingTakenIds } from './keys.js';
-import { OperationError, conflict, list, notFound, operation } from './operation.js';
+import { createdOf, cursorAfter, refusingTakenIds, usedId } from './keys.js';
+import { OperationError, list, notFound, operation } from './operation.js';
 import { STATEMENT_FORMATS, statementFormat } from './statement-formats.js';
 import { readStatement } from './statement.js';
 import { accountView, unspentView } from './views.js';
@@ -45,7 +46,7 @@ export const accountOperations = {
     async run(input, { store, lowBalance, by }) {
       const credit = firstCreditOf(input);
       const created = await store.create({
-        creationId: input.idempotency_key,
+        creationId: operatorsId(input.idempotency_key),
         account: {
           name: input.name,
           externalId: input.external_id,
@@ -159,7 +160,7 @@ export const accountOperations = {
         case 'unknown_account':
           throw unknownAccount();
         case 'conflict':
-          throw conflict('adjustment_id', 'was used before for something else');
+          throw await usedId('adjustment_id', `adjustment:${input.adjustment_id}`, store);
         case 'adjusted':
         case 'replayed':
           return {
@@ -208,7 +209,7 @@ export const accountOperations = {
             'account',
           );
         case 'conflict':
-          throw conflict('transfer_id', 'was used before for something else');
+          throw await usedId('transfer_id', `transfer:${input.transfer_id}:out`, store);
         case 'short':
           throw new OperationError(
             409,

@@ -35,6 +35,7 @@ import {
 } from './operation.js';
 import type { OperationContext } from './operation.js';
 import { linkView } from '../read-links.js';
+import { operatorsId, ownTopUpPrefix } from '../repeat-ids.js';
 import { accountView, keyView } from './views.js';
 
 const oneKey = z.strictObject({ key_id: keyId });
@@ -75,7 +76,7 @@ export const keyOperations = {
     async run(input, { store, defaultLimits, lowBalance, by }) {
       const credit = firstCreditOf(input);
       const created = await store.create({
-        creationId: input.idempotency_key,
+        creationId: operatorsId(input.idempotency_key),
         account:
           input.account_id === undefined
             ? {
@@ -210,7 +211,11 @@ export const keyOperations = {
       idempotency_key: idempotencyId.optional(),
     }),
     run: ({ key_id, grace_seconds, idempotency_key }, context) =>
-      rotated(key_id, { graceMs: grace_seconds * 1_000, rotationId: idempotency_key }, context),
+      rotated(
+        key_id,
+        { graceMs: grace_seconds * 1_000, rotationId: operatorsId(idempotency_key) },
+        context,
+      ),
   }),
 
   suspendKey: operation({
@@ -305,6 +310,11 @@ async function toppedUp(
   input: TopUpInput,
   { store, by }: OperationContext,
 ) {
+  const own = ownTopUpPrefix(input.top_up_id);
+  if (own !== undefined) {
+    const problem = `top_up_id: must not begin with "${own}", with which the gateway's own ids begin`;
+    throw new OperationError(400, 'invalid_request_error', problem);
+  }
   const result = await store.topUp({
     topUpId: input.top_up_id,
     to,
@@ -319,7 +329,7 @@ async function toppedUp(
     case 'unknown':
       throw 'keyId' in to ? unknownKey() : notFound('account_id', 'account');
     case 'conflict':
-      throw conflict('top_up_id', 'was used before for something else');
+      throw await usedId('top_up_id', `topup:${input.top_up_id}`, store);
     case 'credited':
     case 'replayed':
       return {
@@ -337,6 +347,25 @@ async function toppedUp(
         active_keys: result.activeKeys,
       };
   }
+}
+
+/**
+ * The error for an id that the ledger has with other contents.
+ *
+ * @param entryId - The id of the entry that would have been booked.
+ */
+export async function usedId(
+  field: string,
+  entryId: string,
+  store: Pick<OperationContext['store'], 'findEntries'>,
+): Promise<OperationError> {
+  const [entry] = await store.findEntries([entryId]);
+  return conflict(
+    field,
+    entry?.kind === 'charge'
+      ? `a charge was booked from a record under the id ${entryId}: use another id`
+      : 'was used before for something else',
+  );
 }
 
 /** @throws {OperationError} */
@@ -382,6 +411,12 @@ export function createdOf(
       throw conflict('idempotency_key', 'was used before for something else');
     case 'unknown_account':
       throw notFound('account_id', 'account');
+    case 'too_many_keys':
+      throw new OperationError(
+        400,
+        'invalid_request_error',
+        'keys: this account already has the maximum number of keys',
+      );
     case 'external_id_taken':
       throw created.of === 'account'
         ? externalIdTaken(accountField, 'account')
@@ -418,12 +453,6 @@ export async function found(key: Promise<KeyRecord | undefined>): Promise<KeyRec
   if (record === undefined) throw unknownKey();
   return record;
 }
-    case 'too_many_keys':
-      throw new OperationError(
-        400,
-        'invalid_request_error',
-        'keys: this account already has the maximum number of keys',
-      );
 
 function unknownKey() {
   return notFound('key_id', 'key');

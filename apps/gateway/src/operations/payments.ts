@@ -10,6 +10,7 @@ import type { Known } from '../payments/payment-ledger.js';
 import type { Payments } from '../payments/payments.js';
 import { MAX_REDEMPTIONS, createPromoCode, listPromoCodes } from '../payments/promo-codes.js';
 import { cancelAutoTopUp } from '../payments/stop-auto-top-up.js';
+import { operatorsPaymentId } from '../repeat-ids.js';
 import { accountId, amountUsd, idempotencyId, pageSize, time } from './fields.js';
 import { OperationError, conflict, list, notFound, operation } from './operation.js';
 import type { OperationContext } from './operation.js';
@@ -113,7 +114,7 @@ export const paymentOperations = {
         payments.start({
           accountId: account_id,
           amountCents,
-          requestKey: `operator:${request_id}`,
+          requestKey: operatorsPaymentId(request_id),
           by: 'operator',
           startedBy: context.by.name,
           returnUrl,

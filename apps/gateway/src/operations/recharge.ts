@@ -12,8 +12,17 @@ import { line } from './storable.js';
 
 const count = z.int().min(0);
 
+/**
+ * The form of the gateway's request ids; charges of the parts of one request end in `.2`, `.3` and
+ * so on. No other entry has an id of this form, so a charge cannot take the id of another entry.
+ */
+const requestId = line
+  .min(1)
+  .max(200)
+  .regex(/^req_[\w-]+(\.\d+)?$/, 'must be a request id of the gateway, such as req_…');
+
 export const lostCharge = z.strictObject({
-  request_id: line.min(1).max(200),
+  request_id: requestId,
   key_id: keyId,
   model: line.min(1).max(200),
   input_tokens: count,

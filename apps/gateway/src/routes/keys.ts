@@ -23,6 +23,7 @@ import { keyView } from '../operations/views.js';
 import { badRequest } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
 import type { Services } from '../services.js';
+import { holdersId } from '../repeat-ids.js';
 import { readJson } from './json-body.js';
 import { keyRoute } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
@@ -226,14 +227,14 @@ async function targetOf(
 /** The id under which a repeated request changes nothing. Other accounts may choose the same id. */
 function repetitionOf(
   req: Request,
-  { accountId }: KeyRecord,
+  key: KeyRecord,
 ): { readonly id: string | undefined } | { readonly refusal: Refusal } {
   const given = idempotencyId.optional().safeParse(req.headers['idempotency-key']);
   if (!given.success) {
     const problem = given.error.issues[0]?.message ?? '';
     return { refusal: badRequest(`idempotency-key: ${problem}`, 'idempotency-key') };
   }
-  return { id: given.data === undefined ? undefined : `${accountId}:${given.data}` };
+  return { id: given.data === undefined ? undefined : holdersId(key, given.data) };
 }
 
 function ownKey(): Refusal {

@@ -17,6 +17,7 @@ import type { Payments } from '../payments/payments.js';
 import { redeemPromoCode } from '../payments/promo-codes.js';
 import { badRequest } from '../refusal.js';
 import type { Refusal } from '../refusal.js';
+import { holdersPaymentId } from '../repeat-ids.js';
 import type { Services } from '../services.js';
 import type { Endpoint } from '../telemetry/finished-request.js';
 import { readJson } from './json-body.js';
@@ -113,7 +114,7 @@ export function addTopUps(app: Express, payments: Payments, services: Services):
       const started = await payments.start({
         accountId,
         amountCents,
-        requestKey: requestKey.data,
+        requestKey: holdersPaymentId(requestKey.data),
         by: 'key',
         startedBy: id,
         returnUrl: pageOf(payments, req),
