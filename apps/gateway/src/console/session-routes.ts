@@ -68,9 +68,11 @@ export function addConsoleSession(app: Express, services: SessionServices, refus
 
 /** Requires an admin token or a session, and leaves the token in `res.locals`. */
 export function requireAdmin(services: SessionServices, refuse: Refuse): RequestHandler {
-  return function checkAdmin(req, res, next) {
+  const findBearer = limitGuesses(services);
+  return async function checkAdmin(req, res, next) {
     noStore(req, res, () => undefined);
-    const found = adminOf(req, res, services);
+    const { authorization } = req.headers;
+    const found = authorization === undefined ? adminOf(req, res, services) : await findBearer(req);
     if ('refusal' in found) {
       refuse(res, found.refusal);
       return;
@@ -80,16 +82,49 @@ export function requireAdmin(services: SessionServices, refuse: Refuse): Request
   };
 }
 
-function adminOf(
-  req: Request,
-  res: Response,
-  services: SessionServices,
-): { readonly token: AdminToken } | { readonly refusal: Refusal } {
-  const { authorization } = req.headers;
-  if (authorization !== undefined) {
-    const token = findToken(services.adminTokens, bearerOf(authorization));
-    return token === undefined ? { refusal: WRONG_TOKEN } : { token };
+type Found = { readonly token: AdminToken } | { readonly refusal: Refusal };
+
+/** The addresses of which this process remembers that they have no guess left. */
+const MAX_REMEMBERED = 10_000;
+
+/**
+ * Finds the token of a request, and limits wrong ones per address as log-ins are limited. A right
+ * token is not counted, because a shop sends it with each request. Once an address has no guess
+ * left, its tokens are counted before they are compared, so that a right guess is not recognised
+ * either. Other addresses are not affected.
+ */
+function limitGuesses({ adminTokens, limiter }: SessionServices): (req: Request) => Promise<Found> {
+  const withoutGuesses = new Set<string>();
+
+  async function count(address: string): Promise<Refusal | undefined> {
+    const guess = await limiter.record(`admin-token:${address}`, LOG_INS);
+    withoutGuesses.delete(address);
+    if (guess.outcome === 'allowed' && guess.remaining > 0) return undefined;
+    withoutGuesses.add(address);
+    for (const oldest of withoutGuesses) {
+      if (withoutGuesses.size <= MAX_REMEMBERED) break;
+      withoutGuesses.delete(oldest);
+    }
+    if (guess.outcome === 'allowed') return undefined;
+    const what = `one address may send ${String(LOG_INS.limit)} wrong admin tokens a minute`;
+    return rateLimited(what, guess.retryAfterMs);
   }
+
+  return async (req) => {
+    const presented = bearerOf(req.headers.authorization);
+    // A header of another form guesses nothing.
+    if (presented === undefined) return { refusal: WRONG_TOKEN };
+    const address = addressGroup(req.ip);
+    const isCounted = withoutGuesses.has(address);
+    const tooMany = isCounted ? await count(address) : undefined;
+    if (tooMany !== undefined) return { refusal: tooMany };
+    const token = findToken(adminTokens, presented);
+    if (token !== undefined) return { token };
+    return { refusal: (isCounted ? undefined : await count(address)) ?? WRONG_TOKEN };
+  };
+}
+
+function adminOf(req: Request, res: Response, services: SessionServices): Found {
   if (readCookie(req) === undefined) return { refusal: WRONG_TOKEN };
   const session = sessionOf(req, services);
   if (session === undefined) return { refusal: NO_SESSION };
