@@ -631,6 +631,25 @@ describe('the customer’s page', () => {
     await reader.context.close();
   });
 
+  it('refuses a key in the address of a link, and signs nobody in with it', async () => {
+    for (const token of [other, 'gw_short', 'x', 'gl', '<b>%']) {
+      // In a tab that shows the data of another person, and in a new one.
+      const { page, context, problems } = await openPage(browser, dashboard(gateway));
+      await signIn(page, key);
+      await page.goto(`${dashboard(gateway)}#link=${token}`);
+      const fresh = await openPage(browser, `${dashboard(gateway)}#link=${token}`);
+      for (const shown of [page, fresh.page]) {
+        await shown.getByText('is not a read-only link').waitFor();
+        await shown.getByLabel('API key').waitFor();
+        expect(await shown.locator('#balance').count()).toBe(0);
+        expect(new URL(shown.url()).hash).toBe('');
+      }
+      expect([...problems, ...fresh.problems]).toEqual([]);
+      await context.close();
+      await fresh.context.close();
+    }
+  });
+
   it('links to the address where the operator sells credit', async () => {
     const { page, context, problems } = await openPage(browser, dashboard(gateway));
     await signIn(page, key);

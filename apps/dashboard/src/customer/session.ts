@@ -13,8 +13,10 @@ import { forgetPaying } from './paying.js';
 import { keep, readKept } from './tab-storage.js';
 
 const STORED = 'gateway-key';
-const LINK = /^#link=([\w.-]+)$/;
+const LINK = /^#link=(.*)$/;
 const LINK_PREFIX = 'gl_';
+const NO_LINK =
+  'The address that you opened is not a read-only link, and was not used. Sign in with a key of your own, or ask for a link that begins with gl_.';
 
 const credential = signal<string | undefined>(undefined);
 
@@ -29,14 +31,20 @@ export const signInMessage = signal<string | undefined>(undefined);
 /** Finds the key of this tab, or the opened link. Call it once, before anything renders. */
 export function restoreSession(): void {
   const opened = LINK.exec(location.hash)?.[1];
-  if (opened === undefined) {
-    credential.value = readKept(STORED);
-    isKeptForTab.value = credential.value !== undefined;
+  if (opened !== undefined) {
+    // Removes the token from the address, so that it is neither in the history nor in a screenshot.
+    history.replaceState(null, '', location.pathname);
+    if (opened.startsWith(LINK_PREFIX)) {
+      credential.value = opened;
+      return;
+    }
+    // A key would give the visitor all rights of its account, and whoever sent the link could make
+    // the visitor pay for that account.
+    signInMessage.value = NO_LINK;
     return;
   }
-  // Removes the token from the address, so that it is neither in the history nor in a screenshot.
-  history.replaceState(null, '', location.pathname);
-  credential.value = opened;
+  credential.value = readKept(STORED);
+  isKeptForTab.value = credential.value !== undefined;
 }
 
 // If a link is opened in a tab that already shows this page, the browser does not load the page
