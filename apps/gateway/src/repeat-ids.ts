@@ -1,6 +1,6 @@
 /**
- * The ids under which the ledger recognises a repeated request. Operators and holders of keys choose
- * theirs independently, so an id of one must never be read as an id of the other.
+ * The ids under which the ledger recognises a repeated request. Operators and holders of keys
+ * choose theirs independently, so an id of one must never be read as an id of the other.
  *
  * Each author's ids have a form that the other's cannot have. A given id that looks like one of the
  * other author is stored with `/` before it, which no given id may contain (see `idempotencyId`).
