@@ -40,6 +40,7 @@ export default defineConfig([
     entry: {
       index: 'src/index.ts',
       'postgres/index': 'src/postgres/index.ts',
+      'postgres/audit-thread': 'src/postgres/audit-thread.ts',
       'embedded/index': 'src/embedded/index.ts',
       'embedded/ledger-thread': 'src/embedded/threads/ledger-thread.ts',
       'testing/index': 'src/testing/index.ts',
@@ -50,7 +51,7 @@ export default defineConfig([
     // class.
     splitting: true,
     // tsup's own shim for `import.meta.url` ends up in a shared chunk and returns that chunk's
-    // address. The ledger's thread must be found beside the file that starts it.
+    // address. A thread's file must be found beside the file that starts it.
     banner: ({ format }) =>
       format === 'cjs'
         ? { js: "const importMetaUrl = require('node:url').pathToFileURL(__filename).href;" }

@@ -6,7 +6,7 @@
 
 import express from 'express';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
-import { StoreUnavailableError } from '@gateway/balance-store';
+import { BackgroundWorkError, StoreUnavailableError } from '@gateway/balance-store';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { bearerOf, findToken, mayDo } from './admin-tokens.js';
@@ -218,6 +218,9 @@ function failed(log: Logger): ErrorRequestHandler {
     } else if (error instanceof StoreUnavailableError) {
       log.warn({ fault: error.message }, 'admin request failed');
       refuse(res, storeUnavailable(error));
+    } else if (error instanceof BackgroundWorkError) {
+      log.error({ err: error }, 'admin request failed');
+      refuse(res, { status: 500, type: 'api_error', message: error.message });
     } else if (error instanceof URIError) {
       refuse(res, badRequest('path: cannot be decoded'));
     } else if (isBodyError(error)) {

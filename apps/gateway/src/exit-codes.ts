@@ -1,6 +1,7 @@
 /** Exit codes that scripts can rely on, and the text that explains each failure. */
 
 import {
+  BackgroundWorkError,
   EmbeddedStoreLockedError,
   LedgerArchiveError,
   LedgerFileError,
@@ -32,6 +33,7 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof OperationError) return error.status >= 500 ? EXIT.unavailable : EXIT.refused;
   if (
     error instanceof StoreUnavailableError ||
+    error instanceof BackgroundWorkError ||
     error instanceof EmbeddedStoreLockedError ||
     error instanceof LedgerFileError ||
     error instanceof LedgerMovedError ||

@@ -1,6 +1,7 @@
 /** Audits as jobs: one at a time, each with the anchor it was asked for. */
 
 import { describe, expect, it } from '@jest/globals';
+import { BackgroundWorkError } from '@gateway/balance-store';
 import type { AuditOptions, AuditReport, NewEvent } from '@gateway/balance-store';
 import { createAuditJobs } from '../src/operations/audit-jobs.js';
 import { until } from './support/until.js';
@@ -11,11 +12,12 @@ function setUp() {
   const asked: AuditOptions[] = [];
   const events: NewEvent[] = [];
   let end: (report: AuditReport) => void = () => undefined;
+  let fail: (error: Error) => void = () => undefined;
   const jobs = createAuditJobs(
     {
       audit: (options = {}) => {
         asked.push(options);
-        return new Promise((resolve) => (end = resolve));
+        return new Promise((resolve, reject) => ([end, fail] = [resolve, reject]));
       },
       readUsage: () => Promise.resolve([]),
       recordEvent: (event) => Promise.resolve(void events.push(event)),
@@ -23,7 +25,11 @@ function setUp() {
     Date.now,
     { error: () => undefined },
   );
-  return { jobs, asked, events, end: (report: Partial<AuditReport>) => end(report as AuditReport) };
+  return {
+    ...{ jobs, asked, events },
+    end: (report: Partial<AuditReport>) => end(report as AuditReport),
+    fail: (error: Error) => fail(error),
+  };
 }
 
 describe('audits as jobs', () => {
@@ -54,5 +60,16 @@ describe('audits as jobs', () => {
     end({ isSound: false, entries: 1, differences: [], gap: 5n });
     await until(() => jobs.find(job?.id ?? '')?.result.state === 'done');
     expect(events.map(({ type }) => type)).toEqual(['ledger.unsound']);
+  });
+
+  it('fail with the reason if the thread of the audit needs more memory than it may use', async () => {
+    const { jobs, fail } = setUp();
+    const job = await jobs.start(undefined);
+    fail(new BackgroundWorkError('the work needed more memory than it may use, and was ended'));
+    await until(() => jobs.find(job?.id ?? '')?.result.state === 'failed');
+    expect(jobs.find(job?.id ?? '')?.result).toMatchObject({
+      reason: 'the work needed more memory than it may use, and was ended',
+    });
+    expect((await jobs.start(undefined))?.id).not.toBe(job?.id);
   });
 });

@@ -70,3 +70,12 @@ export class SchemaMismatchError extends Error {
 export class LedgerArchiveError extends Error {
   override readonly name = 'LedgerArchiveError';
 }
+
+/**
+ * Long work, such as an audit, ended before it was done, because the thread that it runs in reached
+ * its limit of memory or crashed. Nothing was changed, and the store remains usable. The message
+ * says why.
+ */
+export class BackgroundWorkError extends Error {
+  override readonly name = 'BackgroundWorkError';
+}

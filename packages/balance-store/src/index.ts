@@ -28,6 +28,7 @@ export type { Metadata } from './metadata.js';
 export type { AuditDifference, AuditOptions, AuditReport, SealHead } from './audit.js';
 export { isWellFormedCredential } from './credential.js';
 export {
+  BackgroundWorkError,
   EmbeddedStoreLockedError,
   ExternalIdTakenError,
   LedgerArchiveError,

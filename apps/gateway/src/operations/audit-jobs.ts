@@ -1,11 +1,13 @@
 /**
  * Audits that run in the background: an audit reads the whole ledger, which takes longer than a
- * request should. One audit runs at a time. Jobs are kept in the memory of this process.
+ * request should. The store runs each in a thread with a limit of its own, so one that fails for
+ * lack of memory is a failed job, and the gateway keeps serving. One audit runs at a time. Jobs are
+ * kept in the memory of this process.
  */
 
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { StoreUnavailableError } from '@gateway/balance-store';
+import { BackgroundWorkError, StoreUnavailableError } from '@gateway/balance-store';
 import type { AuditReport, BalanceStore, SealHead } from '@gateway/balance-store';
 import { auditWithEvent } from '../notifications/ledger-unsound.js';
 
@@ -78,7 +80,11 @@ export function createAuditJobs(
       update(id, { entries: report.entries, result });
     } catch (error) {
       const isOutage = error instanceof StoreUnavailableError;
-      const reason = isOutage ? 'the ledger cannot be reached' : 'the audit failed';
+      const reason = isOutage
+        ? 'the ledger cannot be reached'
+        : error instanceof BackgroundWorkError
+          ? error.message
+          : 'the audit failed';
       update(id, { result: { state: 'failed', finishedAt: new Date(now()), reason } });
       if (!isOutage) log.error({ err: error }, 'audit crashed');
     }

@@ -51,7 +51,7 @@ export interface EmbeddedStoreOptions {
 const LANES = 2;
 /** Small enough that a few hundred waiting clients fill both lanes. */
 const MAX_BATCH_ROWS = 256;
-/** After this time without a call, the reading thread ends: it takes 12 MB and is seldom needed. */
+/** After this time without a call, a reading thread ends: it takes 12 MB and is seldom needed. */
 const READING_IDLE_MS = 10_000;
 /** How long the writing thread may take to start and to open the file. */
 const START_TIMEOUT_MS = 60_000;
@@ -66,6 +66,7 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
     throw new SchemaTooOldError(`there is no ledger in ${dataDir}`);
   }
   mkdirSync(dataDir, { recursive: true });
+  keepTemporaryFilesIn(dataDir);
   assertNotMoved(dataDir);
   assertLocalFileSystem(dataDir);
   const lock = isOwner ? takeOwnership(dataDir) : undefined;
@@ -73,6 +74,10 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
   const writing = createLedgerThread<WriteOperations>({ ...thread, role: 'write' });
   const reading = createLedgerThread<ReadOperations>(
     { ...thread, role: 'read' },
+    { idleTimeoutMs: READING_IDLE_MS },
+  );
+  const background = createLedgerThread<ReadOperations>(
+    { ...thread, role: 'background' },
     { idleTimeoutMs: READING_IDLE_MS },
   );
   let reader: Connection | undefined;
@@ -85,6 +90,7 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
       reader,
       writing,
       reading,
+      background,
       onClosed: () => lock?.release(),
     });
     return createBalanceStore({
@@ -104,6 +110,15 @@ export async function openEmbedded(options: EmbeddedStoreOptions): Promise<Balan
 
 export function ledgerFile(dataDir: string): string {
   return join(dataDir, 'ledger.db');
+}
+
+/**
+ * SQLite sorts more rows than fit into its cache in temporary files, which have no name and vanish
+ * with the process. It would create them in `/var/tmp` or `/tmp`, where a container with a
+ * read-only file system refuses them. It reads this variable of its own when it needs a file.
+ */
+function keepTemporaryFilesIn(dataDir: string): void {
+  process.env['SQLITE_TMPDIR'] ??= dataDir;
 }
 
 /**

@@ -1,7 +1,8 @@
 /**
  * The embedded ledger as a {@link LedgerDatabase}. Admission reads run in this thread, on a
  * connection of their own: a few microseconds each, without a round trip. Everything that writes
- * runs in one thread, and everything that may take long in another.
+ * runs in one thread, the lists and sums that clients and operators read in another, and audits and
+ * everything else that reads the whole ledger in a third, so that no page waits for them.
  */
 
 import type { AuditSource } from '../ledger/audit-source.js';
@@ -31,12 +32,14 @@ export interface SqliteDatabaseParts {
   readonly reader: Connection;
   readonly writing: LedgerThread<WriteOperations>;
   readonly reading: LedgerThread<ReadOperations>;
+  /** For work that reads the whole ledger. */
+  readonly background: LedgerThread<ReadOperations>;
   /** Called after everything else is closed. */
   readonly onClosed: () => void;
 }
 
 export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase {
-  const { dataDir, file, reader, writing, reading, onClosed } = parts;
+  const { dataDir, file, reader, writing, reading, background, onClosed } = parts;
   const write = <Name extends keyof WriteOperations>(
     name: Name,
     ...args: Parameters<WriteOperations[Name]>
@@ -90,7 +93,7 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     },
     archives: {
       lock: () => readHere(() => takeArchiveLock(dataDir)),
-      source: createThreadSource(reading),
+      source: createThreadSource(background),
       async deleteCharges(ranges) {
         const deleted = await write('deleteCharges', ranges);
         await keepLogSmall({ dataDir, file }, () => write('emptyLog'));
@@ -112,10 +115,11 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     listQuarantined: (filter) => read('listQuarantined', filter),
     summarize: (pepperId) => read('summarize', pepperId),
     // No timeout: an audit reads page by page, and its duration grows with the ledger.
-    audit: ({ anchor, onProgress }) => reading.call('audit', [{ anchor }], undefined, onProgress),
+    audit: ({ anchor, onProgress }) =>
+      background.call('audit', [{ anchor }], undefined, onProgress),
     ping: () => write('ping'),
     async close() {
-      await reading.stop();
+      await Promise.all([reading.stop(), background.stop()]);
       reader.close();
       // The last connection to close copies the log into the file, and only the writing thread may
       // write.
@@ -125,12 +129,12 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
   };
 }
 
-/** Reads the ledger page by page in the reading thread, to write an archive or to compare one. */
-function createThreadSource(reading: LedgerThread<ReadOperations>): AuditSource {
+/** Reads the ledger page by page in a thread, to write an archive or to compare one. */
+function createThreadSource(thread: LedgerThread<ReadOperations>): AuditSource {
   const page =
     <Name extends keyof AuditSource>(name: Name) =>
     (...args: Parameters<AuditSource[Name]>) =>
-      reading.call('readSource', [name, args], READ_TIMEOUT_MS) as ReturnType<AuditSource[Name]>;
+      thread.call('readSource', [name, args], READ_TIMEOUT_MS) as ReturnType<AuditSource[Name]>;
   return {
     head: page('head'),
     accountsAfter: page('accountsAfter'),

@@ -26,13 +26,12 @@ import type {
   LotTotals,
 } from './audit-source.js';
 import { createUsageAudit, openHourOf } from './audit-usage.js';
-import { auditUsageDays } from './audit-usage-days.js';
+import { MAX_DIFFERENCES, auditUsageDays } from './audit-usage-days.js';
 import { TRAIL } from './ledger-database.js';
 import { checkChain, createSealCheck, digestOfEntry } from './seal-chain.js';
 
 const ACCOUNTS_PER_PAGE = 500;
 const ENTRIES_PER_PAGE = 1_000;
-const MAX_DIFFERENCES = 1_000;
 /** Sorts after every id. */
 const AFTER_ALL_IDS = '\u{10ffff}';
 

@@ -3,7 +3,6 @@
 import type { LedgerArchive } from '../archive.js';
 import type { SealHead } from '../audit.js';
 import type { CarryPosition, CarryRow } from './archive/carry-row.js';
-import type { StoredSum } from './stored-usage.js';
 
 export interface AuditSource {
   head(): Promise<SealHead | undefined>;
@@ -119,17 +118,24 @@ export interface UsageFields extends UsagePosition {
   readonly writtenOff: bigint;
 }
 
-/** The totals of one day, by account, key, model, endpoint, upstream account and rates. */
+/** The totals of one day that differ from the sums of their hours. At most as many as a report. */
 export interface UsageDay {
   /** Days since 1970-01-01. */
   readonly day: number;
-  /** Computed from the hours that are rolled up. */
-  readonly hours: readonly StoredSum[];
+  readonly differences: readonly DayDifference[];
+}
+
+/** A total of a key; of an account, with an empty `keyId`; or of all, with both ids empty. */
+export interface DayDifference {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly endpoint: string;
   /**
-   * As stored: for each key; for each account, with an empty `keyId`; and for the whole ledger,
-   * with both ids empty.
+   * Requests, the five token counts, and the amount written off: the sum of each over the hours
+   * that are rolled up, minus the stored one.
    */
-  readonly sums: readonly StoredSum[];
+  readonly figures: readonly bigint[];
 }
 
 export interface AuditCounts {

@@ -1,78 +1,102 @@
-/** Compares the daily totals of usage with the hourly totals that are rolled up. */
+/**
+ * Compares the daily totals of usage with the hourly totals that are rolled up. The database
+ * compares, and returns only what differs: a day has a total for each key and model that was used,
+ * so a process that read all of them would need more memory the more accounts there are.
+ */
 
 import type { AuditDifference } from '../audit.js';
-import type { AuditSource, UsageDay } from './audit-source.js';
+import { unitsFromNumeric } from '../numeric.js';
+import type { AuditSource, DayDifference } from './audit-source.js';
 import { storedDifference } from './audit-usage.js';
-import { rateTextsOf } from './rate-texts.js';
-import type { StoredSum } from './stored-usage.js';
+import { HOURS_PER_DAY } from './usage-source.js';
+import type { UsageSource } from './usage-source.js';
 
 const DAY_MS = 86_400_000;
+/** A report has no more differences than this. */
+export const MAX_DIFFERENCES = 1_000;
 
-interface Residue {
-  readonly of: StoredSum;
-  readonly accountId: string;
-  readonly keyId: string;
-  /**
-   * Requests, the five token counts, and the amount written off: the sum of each over the hours
-   * minus the stored one.
-   */
-  readonly figures: readonly bigint[];
-}
-
-/**
- * Reads day by day. The totals of a day are read in one snapshot, because hours may be rolled up
- * during the audit.
- */
+/** Reads day by day. Each day is compared in one statement, because hours may be rolled up. */
 export async function auditUsageDays(
-  source: AuditSource,
+  source: Pick<AuditSource, 'usageDayAfter'>,
   complain: (found: AuditDifference) => void,
 ): Promise<void> {
   let day = await source.usageDayAfter(-1);
-  for (; day !== undefined; day = await source.usageDayAfter(day.day)) compareDay(day, complain);
-}
-
-function compareDay(
-  { day, hours, sums }: UsageDay,
-  complain: (found: AuditDifference) => void,
-): void {
-  const residues = new Map<string, Residue>();
-  function add(of: StoredSum, accountId: string, keyId: string, sign: 1n | -1n): void {
-    const rates = rateTextsOf(of.rates).units;
-    const id = JSON.stringify([accountId, keyId, of.model, of.endpoint, of.upstreamAccount, rates]);
-    const before = residues.get(id)?.figures;
-    const figures = figuresOf(of).map((figure, index) => (before?.[index] ?? 0n) + sign * figure);
-    residues.set(id, { of, accountId, keyId, figures });
-  }
-  for (const hour of hours) {
-    const { accountId = '', keyId = '' } = hour;
-    add(hour, accountId, keyId, 1n);
-    add(hour, accountId, '', 1n);
-    add(hour, '', '', 1n);
-  }
-  for (const sum of sums) add(sum, sum.accountId ?? '', sum.keyId ?? '', -1n);
-  for (const { of, accountId, keyId, figures } of residues.values()) {
-    if (figures.every((figure) => figure === 0n)) continue;
-    const name = new Date(day * DAY_MS).toISOString().slice(0, 10);
-    const { model = '', endpoint = '' } = of;
-    complain({
-      check: 'usage',
-      accountId: accountId === '' ? undefined : accountId,
-      keyId: keyId === '' ? undefined : keyId,
-      entryId: undefined,
-      expected: `the day ${name}, model ${model}, endpoint ${endpoint}: the sum of its hours`,
-      found: storedDifference(figures),
-    });
+  for (; day !== undefined; day = await source.usageDayAfter(day.day)) {
+    const name = new Date(day.day * DAY_MS).toISOString().slice(0, 10);
+    for (const { accountId, keyId, model, endpoint, figures } of day.differences) {
+      complain({
+        check: 'usage',
+        accountId: accountId === '' ? undefined : accountId,
+        keyId: keyId === '' ? undefined : keyId,
+        entryId: undefined,
+        expected: `the day ${name}, model ${model}, endpoint ${endpoint}: the sum of its hours`,
+        found: storedDifference(figures),
+      });
+    }
   }
 }
 
-function figuresOf({ requests, usage, writtenOff }: StoredSum): readonly bigint[] {
-  return [
-    BigInt(requests),
-    usage.inputTokens,
-    usage.outputTokens,
-    usage.cacheReadInputTokens,
-    usage.cacheCreationInputTokens,
-    usage.cacheCreation1hInputTokens,
-    writtenOff,
-  ];
+const COUNTS = [
+  'requests',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'cache_creation_1h_input_tokens',
+] as const;
+const SAME = 'model, endpoint, upstream_account, rates_id';
+const RATES = 'input_rate, output_rate, cache_read_rate, cache_write_5m_rate, cache_write_1h_rate';
+
+/** A row of {@link differencesOfDay}: what each figure of the hours is above the stored one. */
+export interface DayDifferenceRow extends Omit<DayDifference, 'figures'> {
+  readonly requests: string;
+  readonly input: string;
+  readonly output: string;
+  readonly cacheRead: string;
+  readonly cacheWrite: string;
+  readonly cacheWrite1h: string;
+  readonly writtenOff: string;
+}
+
+/**
+ * Selects the totals of one day that differ from the sums of their hours: those of keys, of
+ * accounts, and of the whole ledger.
+ *
+ * @param writtenOff - SQL that sums the column of this name, each value multiplied by `sign`, and
+ * the value that it has if the sum is zero.
+ */
+export function differencesOfDay(
+  day: number,
+  writtenOff: { readonly sum: string; readonly zero: string },
+): UsageSource {
+  const hour = day * HOURS_PER_DAY;
+  const figures = `${SAME}, ${RATES}, ${COUNTS.join(', ')}, written_off`;
+  const ofHours = (owner: string) =>
+    `SELECT ${owner}, 1 AS sign, ${figures} FROM usage_hour ` +
+    'WHERE rolled_up = TRUE AND hour >= ? AND hour < ?';
+  const sums = COUNTS.map((column) => `sum(sign * ${column})`);
+  const names = ['requests', 'input', 'output', 'cacheRead', 'cacheWrite', 'cacheWrite1h'];
+  const texts = [...sums, writtenOff.sum].map(
+    (sum, index) => `CAST(${sum} AS TEXT) AS "${names[index] ?? 'writtenOff'}"`,
+  );
+  return {
+    sql:
+      `SELECT account_id AS "accountId", key_id AS "keyId", model, endpoint, ${texts.join(', ')} ` +
+      `FROM (${ofHours('account_id, key_id')} UNION ALL ${ofHours("account_id, ''")} UNION ALL ` +
+      `${ofHours("'', ''")} UNION ALL ` +
+      `SELECT account_id, key_id, -1, ${figures} FROM usage_day WHERE day = ?) totals ` +
+      `GROUP BY account_id, key_id, ${SAME}, ${RATES} ` +
+      `HAVING ${sums.map((sum) => `${sum} <> 0 OR `).join('')}` +
+      `${writtenOff.sum} <> ${writtenOff.zero} LIMIT ${String(MAX_DIFFERENCES)}`,
+    values: [...[1, 2, 3].flatMap(() => [hour, hour + HOURS_PER_DAY]), day],
+  };
+}
+
+export function dayDifferenceOf(row: DayDifferenceRow): DayDifference {
+  const { accountId, keyId, model, endpoint } = row;
+  const counts = [row.requests, row.input, row.output, row.cacheRead, row.cacheWrite];
+  return {
+    ...{ accountId, keyId, model, endpoint },
+    figures: [...[...counts, row.cacheWrite1h].map(BigInt), unitsFromNumeric(row.writtenOff)],
+  };
 }

@@ -1,16 +1,6 @@
 /** Code that both databases share to read totals of usage for an audit. */
 
-import type { UsageDimension } from '../usage.js';
 import type { UsageFields } from './audit-source.js';
-
-/** The dimensions of a daily total. Charges with different rates also have separate totals. */
-export const OF_DAY: readonly UsageDimension[] = [
-  'account',
-  'key',
-  'model',
-  'endpoint',
-  'upstream',
-];
 
 /** Finds the first day with totals after a day. Bind that day, and the first hour after it. */
 export const NEXT_USAGE_DAY =

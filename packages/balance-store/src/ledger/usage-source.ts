@@ -66,17 +66,6 @@ export function usageSourceOf(query: UsageQuery): UsageSource {
   };
 }
 
-/** The hourly totals of one day that are rolled up. */
-export function rolledUpHoursOf(day: number): UsageSource {
-  const from = day * HOURS_PER_DAY;
-  return hours({}, { from, until: from + HOURS_PER_DAY }, ROLLED_UP);
-}
-
-/** The daily totals of one day: those of keys, of accounts and of the whole ledger. */
-export function sumsOfDay(day: number): UsageSource {
-  return { sql: `${SELECT_DAYS} FROM usage_day WHERE day = ?`, values: [day] };
-}
-
 type Filter = Pick<UsageQuery, 'accountId' | 'keyId' | 'model'>;
 
 const ROLLED_UP: Condition = ['rolled_up = TRUE'];

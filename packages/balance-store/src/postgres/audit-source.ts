@@ -1,6 +1,6 @@
 /** Reads the rows that an audit checks from PostgreSQL. */
 
-import type { Pool } from 'pg';
+import type { Pool, QueryResultRow } from 'pg';
 import type {
   AccountTotals,
   AuditCounts,
@@ -16,8 +16,10 @@ import type {
   UsageFields,
   UsagePosition,
 } from '../ledger/audit-source.js';
-import { NEXT_USAGE_DAY, OF_DAY, wholeSums } from '../ledger/audit-usage-rows.js';
-import { HOURS_PER_DAY, rolledUpHoursOf, sumsOfDay } from '../ledger/usage-source.js';
+import { dayDifferenceOf, differencesOfDay } from '../ledger/audit-usage-days.js';
+import type { DayDifferenceRow } from '../ledger/audit-usage-days.js';
+import { NEXT_USAGE_DAY, wholeSums } from '../ledger/audit-usage-rows.js';
+import { HOURS_PER_DAY } from '../ledger/usage-source.js';
 import { unitsFromNumeric } from '../numeric.js';
 import { listArchives, listCarries } from './archives.js';
 import {
@@ -30,7 +32,6 @@ import {
 } from './query.js';
 import type { TransactionQueries } from './query.js';
 import { readHead } from './seals.js';
-import { readSums } from './usage.js';
 
 const timeoutMs = LONG_TIMEOUT_MS;
 
@@ -229,11 +230,9 @@ async function readUsageDay(
     [after, (after + 1) * HOURS_PER_DAY],
   );
   if (day === null) return undefined;
-  return {
-    day,
-    hours: await readSums(queries, rolledUpHoursOf(day), { by: OF_DAY }),
-    sums: await readSums(queries, sumsOfDay(day), { by: OF_DAY }),
-  };
+  const { sql, values } = differencesOfDay(day, { sum: 'sum(sign * written_off)', zero: '0' });
+  const rows = await queries.rows<DayDifferenceRow & QueryResultRow>(numbered(sql), values);
+  return { day, differences: rows.map(dayDifferenceOf) };
 }
 
 type AccountRow = Readonly<Record<keyof AccountTotals, string>>;

@@ -6,9 +6,10 @@ import { createBalanceStore } from '../ledger/balance-store.js';
 import { assertPepperFits, assertPeppers, pepperIdsOf } from '../ledger/pepper.js';
 import type { PepperUse } from '../ledger/pepper.js';
 import type { BalanceStore } from '../store.js';
+import { createAuditor } from './audit-beside.js';
 import { assertMigrated, migrate } from './migrate.js';
 import { createPostgresDatabase } from './postgres-database.js';
-import { WRITE_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
+import { CONNECT_TIMEOUT_MS, WRITE_TIMEOUT_MS, queryRows, reachingDatabase } from './query.js';
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, or any form that `pg` reads. */
@@ -31,8 +32,6 @@ export interface PostgresStoreOptions {
   readonly migrate?: boolean;
 }
 
-/** If no connection is free or can be opened within this time, the database is unavailable. */
-const CONNECT_TIMEOUT_MS = 5_000;
 const MIN_ADMIN_CONNECTIONS = 2;
 /** Timeout of operators' queries that set none of their own: those of Prisma, and migrations. */
 const ADMIN_TIMEOUT_MS = 30_000;
@@ -87,7 +86,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await Promise.all([hot.end(), admin.end()]);
     throw error;
   }
-  const database = createPostgresDatabase(hot, admin);
+  const database = createPostgresDatabase({ hot, admin, auditor: createAuditor(connectionString) });
   return createBalanceStore({ database, peppers, lanes: LANES, holdLifetimeMs });
 }
 

@@ -6,10 +6,10 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { Pool } from 'pg';
 import { PrismaClient } from '../generated/client.js';
-import { auditLedger } from '../ledger/audit-ledger.js';
 import type { LedgerDatabase } from '../ledger/ledger-database.js';
 import { createAccountTable } from './accounts.js';
 import { deleteCharges, takeArchiveLock } from './archives.js';
+import type { Auditor } from './audit-beside.js';
 import { createAuditSource } from './audit-source.js';
 import { createDocumentTable } from './documents.js';
 import { createEntryTable } from './entries.js';
@@ -26,13 +26,20 @@ import { listTrail } from './trail.js';
 import { createBookRunner } from './transaction.js';
 import { readUsage, rollUpUsage } from './usage.js';
 
-/**
- * @param hot - The pool for requests: admission reads, holds, settlements, bookings. @param admin -
- * The pool for everything else: operators' calls, and the lists and sums that holders of keys read.
- */
-export function createPostgresDatabase(hot: Pool, admin: Pool): LedgerDatabase {
+export interface PostgresDatabaseParts {
+  /** The pool for requests: admission reads, holds, settlements, bookings. */
+  readonly hot: Pool;
+  /**
+   * The pool for everything else: operators' calls, and the lists and sums that holders of keys
+   * read.
+   */
+  readonly admin: Pool;
+  readonly auditor: Auditor;
+}
+
+export function createPostgresDatabase(parts: PostgresDatabaseParts): LedgerDatabase {
+  const { hot, admin, auditor } = parts;
   const prisma = new PrismaClient({ adapter: new PrismaPg(admin) });
-  const source = createAuditSource(admin);
   return {
     accounts: createAccountTable(prisma, admin),
     keys: createKeyTable(hot, admin),
@@ -43,7 +50,7 @@ export function createPostgresDatabase(hot: Pool, admin: Pool): LedgerDatabase {
     seals: createSealTable(admin),
     archives: {
       lock: () => reachingDatabase(() => takeArchiveLock(admin)),
-      source,
+      source: createAuditSource(admin),
       deleteCharges: (ranges) => reachingDatabase(() => deleteCharges(admin, ranges)),
     },
     settling: createSettleDriver(hot),
@@ -55,12 +62,13 @@ export function createPostgresDatabase(hot: Pool, admin: Pool): LedgerDatabase {
     quarantine: (usage) => reachingDatabase(() => insertQuarantine(hot, usage, null)),
     listQuarantined: (filter) => reachingDatabase(() => listQuarantined(admin, filter)),
     summarize: (pepperId) => reachingDatabase(() => summarizeLedger(admin, pepperId)),
-    audit: (options) => auditLedger(source, options),
+    audit: (options) => auditor.audit(options),
     ping: () =>
       reachingDatabase(async () => {
         await queryRows(hot, { text: 'SELECT 1', timeoutMs: READ_TIMEOUT_MS });
       }),
     async close() {
+      await auditor.close();
       await prisma.$disconnect();
       await Promise.all([hot.end(), admin.end()]);
     },

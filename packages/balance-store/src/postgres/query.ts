@@ -14,6 +14,8 @@ export interface Query {
   readonly timeoutMs: number;
 }
 
+/** If no connection is free or can be opened within this time, the database is unavailable. */
+export const CONNECT_TIMEOUT_MS = 5_000;
 /** For reads that a client waits for: a database that hangs must not hang admission. */
 export const READ_TIMEOUT_MS = 5_000;
 /** For writes, which may wait for a row lock. */

@@ -114,6 +114,54 @@ export function tamperingContract(part: ContractPart): void {
       assert.match(missing[0]?.expected ?? '', new RegExp(`^entry ${number} of `));
       assert.deepEqual(await newDifferences(), []);
     });
+
+    it('needs no more memory for a day on which many keys were used', async () => {
+      const { store } = subject();
+      const tamper = (sql: string) => subject().tamper(sql);
+      const before = (await store.audit()).differences;
+      // These accounts exist only in the totals, which agree with each other: 180,000 in all.
+      const owners = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ';
+      const add = (table: string, columns: string, count: number, values: string, figure: string) =>
+        tamper(
+          `${owners}${String(count)}) INSERT INTO ${table} (${columns}, model, endpoint, ` +
+            'upstream_account, rates_id, requests, input_tokens, output_tokens, ' +
+            'cache_read_input_tokens, cache_creation_input_tokens, cache_creation_1h_input_tokens, ' +
+            'input_rate, output_rate, cache_read_rate, cache_write_5m_rate, cache_write_1h_rate, ' +
+            `written_off) SELECT ${values}, 'model', 'messages', '', 'rates', ${figure}, 0, 0, 0, ` +
+            `0, 0, ${"'0.00000000000001', ".repeat(5)}'0.00000000000000' FROM n`,
+        );
+      const [day, keys] = [40_000, 60_000];
+      const hour = `${String(day * 24)}, TRUE`;
+      const name = "'zzz-' || i";
+      try {
+        await add(
+          'usage_hour',
+          'account_id, key_id, hour, rolled_up',
+          keys,
+          `${name}, ${name}, ${hour}`,
+          '1',
+        );
+        await add(
+          'usage_day',
+          'account_id, key_id, day',
+          keys,
+          `${name}, ${name}, ${String(day)}`,
+          '1',
+        );
+        await add('usage_day', 'account_id, key_id, day', keys, `${name}, '', ${String(day)}`, '1');
+        await add(
+          'usage_day',
+          'account_id, key_id, day',
+          1,
+          `'', '', ${String(day)}`,
+          String(keys),
+        );
+        assert.deepEqual((await subject().store.audit()).differences, before);
+      } finally {
+        await tamper(`DELETE FROM usage_hour WHERE hour = ${String(day * 24)}`);
+        await tamper(`DELETE FROM usage_day WHERE day = ${String(day)}`);
+      }
+    });
   });
 }
 

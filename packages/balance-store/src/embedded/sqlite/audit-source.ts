@@ -12,16 +12,17 @@ import type {
   UsageFields,
   UsagePosition,
 } from '../../ledger/audit-source.js';
-import { NEXT_USAGE_DAY, OF_DAY, wholeSums } from '../../ledger/audit-usage-rows.js';
-import { HOURS_PER_DAY, rolledUpHoursOf, sumsOfDay } from '../../ledger/usage-source.js';
+import { dayDifferenceOf, differencesOfDay } from '../../ledger/audit-usage-days.js';
+import type { DayDifferenceRow } from '../../ledger/audit-usage-days.js';
+import { NEXT_USAGE_DAY, wholeSums } from '../../ledger/audit-usage-rows.js';
+import { HOURS_PER_DAY } from '../../ledger/usage-source.js';
 import { listArchives, listCarries } from './archives.js';
 import type { Connection } from './connection.js';
 import { SELECT_ENTRIES, isStreamed } from './entries.js';
 import type { EntryRow } from './entries.js';
-import { unitsOf } from './money.js';
+import { ZERO, unitsOf } from './money.js';
 import { TRAIL_COLUMNS } from './trail.js';
 import type { TrailRow } from './trail.js';
-import { readSums } from './usage.js';
 
 export function createAuditSource(connection: Connection): AuditSource {
   /** Lets this thread serve other calls before each page. */
@@ -272,11 +273,12 @@ function readUsageDay(connection: Connection, after: number): UsageDay | undefin
     (after + 1) * HOURS_PER_DAY,
   );
   if (day === null) return undefined;
-  return {
-    day,
-    hours: readSums(connection, rolledUpHoursOf(day), { by: OF_DAY }),
-    sums: readSums(connection, sumsOfDay(day), { by: OF_DAY }),
-  };
+  const { sql, values } = differencesOfDay(day, {
+    sum: 'sum_usd(written_off, sign)',
+    zero: `'${ZERO}'`,
+  });
+  const rows = connection.all<DayDifferenceRow>(sql, ...values);
+  return { day, differences: rows.map(dayDifferenceOf) };
 }
 
 function readAccounts(

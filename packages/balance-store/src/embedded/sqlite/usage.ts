@@ -12,7 +12,7 @@ import { usageSourceOf } from '../../ledger/usage-source.js';
 import type { UsageSource } from '../../ledger/usage-source.js';
 import type { UsageQuery, UsageSum } from '../../usage.js';
 import type { Connection } from './connection.js';
-import { ZERO, unitsOf } from './money.js';
+import { unitsOf } from './money.js';
 
 const RATE_COLUMNS =
   'input_rate AS inputRate, output_rate AS outputRate, cache_read_rate AS cacheReadRate, ' +
@@ -24,14 +24,12 @@ interface SumRow extends Omit<StoredSum, 'rates' | 'usage' | 'writtenOff'> {
   readonly cacheReadRate: string;
   readonly cacheWrite5mRate: string;
   readonly cacheWrite1hRate: string;
-}
-
-interface CountsRow extends SumRow {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cacheReadInputTokens: number;
   readonly cacheCreationInputTokens: number;
   readonly cacheCreation1hInputTokens: number;
+  readonly writtenOff: string;
 }
 
 export function readUsage(connection: Connection, query: UsageQuery): readonly UsageSum[] {
@@ -52,37 +50,27 @@ export function readSums(
   const columns = query.by.map((dimension) => DIMENSION_COLUMNS[dimension]);
   const selected = columns.map(([column, name]) => `${column} AS ${name}, `).join('');
   const groups = [...columns.map(([column]) => column), 'rates_id'].join(', ');
-  const counts = connection.all<CountsRow>(
+  const sums = connection.all<SumRow>(
     `SELECT ${selected}${RATE_COLUMNS}, sum(requests) AS requests, ` +
       'sum(input_tokens) AS inputTokens, sum(output_tokens) AS outputTokens, ' +
       'sum(cache_read_input_tokens) AS cacheReadInputTokens, ' +
       'sum(cache_creation_input_tokens) AS cacheCreationInputTokens, ' +
-      'sum(cache_creation_1h_input_tokens) AS cacheCreation1hInputTokens ' +
-      `FROM (${sql}) GROUP BY ${groups}${limitOf(query)}`,
+      'sum(cache_creation_1h_input_tokens) AS cacheCreation1hInputTokens, ' +
+      `sum_usd(written_off, 1) AS writtenOff FROM (${sql}) GROUP BY ${groups}${limitOf(query)}`,
     ...values,
   );
-  assertNotTooMany(counts, query);
-  // SQLite cannot add decimal text, so the write-offs of each sum are read as a list.
-  const writeOffs = connection.all<SumRow & { readonly writtenOff: string }>(
-    `SELECT ${selected}${RATE_COLUMNS}, 0 AS requests, group_concat(written_off) AS writtenOff ` +
-      `FROM (${sql}) WHERE written_off <> '${ZERO}' GROUP BY ${groups}`,
-    ...values,
-  );
-  return [
-    ...counts.map((row) => storedSum(row, row, 0n)),
-    ...writeOffs.map((row) => storedSum(row, undefined, sumOf(row.writtenOff.split(',')))),
-  ];
+  assertNotTooMany(sums, query);
+  return sums.map(storedSum);
 }
 
-function sumOf(amounts: readonly string[]): bigint {
-  return amounts.reduce((sum, amount) => sum + unitsOf(amount), 0n);
-}
-
-function storedSum(
-  { inputRate, outputRate, cacheReadRate, cacheWrite5mRate, cacheWrite1hRate, ...row }: SumRow,
-  counts: CountsRow | undefined,
-  writtenOff: bigint,
-): StoredSum {
+function storedSum({
+  inputRate,
+  outputRate,
+  cacheReadRate,
+  cacheWrite5mRate,
+  cacheWrite1hRate,
+  ...row
+}: SumRow): StoredSum {
   return {
     ...row,
     rates: ratesOf(
@@ -90,12 +78,12 @@ function storedSum(
       unitsOf,
     ),
     usage: {
-      inputTokens: BigInt(counts?.inputTokens ?? 0),
-      outputTokens: BigInt(counts?.outputTokens ?? 0),
-      cacheReadInputTokens: BigInt(counts?.cacheReadInputTokens ?? 0),
-      cacheCreationInputTokens: BigInt(counts?.cacheCreationInputTokens ?? 0),
-      cacheCreation1hInputTokens: BigInt(counts?.cacheCreation1hInputTokens ?? 0),
+      inputTokens: BigInt(row.inputTokens),
+      outputTokens: BigInt(row.outputTokens),
+      cacheReadInputTokens: BigInt(row.cacheReadInputTokens),
+      cacheCreationInputTokens: BigInt(row.cacheCreationInputTokens),
+      cacheCreation1hInputTokens: BigInt(row.cacheCreation1hInputTokens),
     },
-    writtenOff,
+    writtenOff: unitsOf(row.writtenOff),
   };
 }

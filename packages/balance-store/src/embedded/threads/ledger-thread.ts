@@ -1,17 +1,18 @@
 /**
  * A thread of the embedded ledger. The writing thread is the only one of its process that writes,
- * and no other thread waits for the disk. The reading thread serves operators, so that an audit
- * does not delay requests or charges.
+ * and no other thread waits for the disk. The reading threads serve lists, sums and audits, which
+ * therefore do not delay requests or charges.
  */
 
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
+import { yieldToOtherThreads } from '../../ledger/background-thread.js';
 import { assertNotMoved } from '../moved.js';
 import { openReader, openWriter } from '../sqlite/connection.js';
 import { faultOf } from '../sqlite/faults.js';
 import { emptyLog, isLogLarge } from '../sqlite/log.js';
-import { decode, encode } from './codec.js';
+import { decode, encode } from '../../ledger/thread-codec.js';
 import { STOP } from './messages.js';
 import type { Answer, Progress, Request, ThreadData } from './messages.js';
 import { createReadOperations, createWriteOperations } from './operations.js';
@@ -20,6 +21,7 @@ const port = parentPort;
 if (port === null) throw new Error('not started as a thread');
 const { file, role, checkpoints } = workerData as ThreadData;
 
+if (role === 'background') yieldToOtherThreads();
 const connection = role === 'write' ? openWriter(file, { checkpoints }) : openReader(file);
 const { ino, dev } = statSync(file);
 

@@ -4,7 +4,8 @@ import type { Fault } from '../sqlite/faults.js';
 
 export interface ThreadData {
   readonly file: string;
-  readonly role: 'write' | 'read';
+  /** `background`: reads like `read`, at a lower priority than all other threads. */
+  readonly role: 'write' | 'read' | 'background';
   /** See `WriterOptions`. */
   readonly checkpoints: boolean;
 }

@@ -2,10 +2,11 @@
 
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { THREAD_LIMITS, memoryErrorOf } from '../../ledger/background-thread.js';
 import { unavailable } from '../../ledger/reaching-database.js';
 import { withTimeout } from '../../ledger/timeout.js';
 import { StoreUnavailableError } from '../../store.js';
-import { decode, encode } from './codec.js';
+import { decode, encode } from '../../ledger/thread-codec.js';
 import { STOP } from './messages.js';
 import type { Answer, Progress, Request, ThreadData } from './messages.js';
 
@@ -20,6 +21,7 @@ export interface LedgerThread<All extends Operations<All>> {
    * @param onProgress - Passed to the operation as its last argument.
    * @throws {StoreUnavailableError} when the file cannot be used now, the thread has died, or no
    * answer came in time. The work may have been done.
+   * @throws {BackgroundWorkError} when a thread that reads has reached its limit of memory.
    * @throws {RangeError} when a value is refused.
    */
   call<Name extends keyof All & string>(
@@ -39,23 +41,19 @@ const THREAD_FILE = new URL(
     : './ledger-thread.js',
   import.meta.url,
 );
-/**
- * The old generation gets many times as much as the largest batch or page needs. A larger young
- * generation would only cost memory.
- */
-const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
-
 export interface ThreadOptions {
   /**
    * Ends the thread after this time without a new call, unless a call is still in progress. Never
    * when absent.
    */
   readonly idleTimeoutMs?: number;
+  /** Of the thread's heap; {@link THREAD_LIMITS} when absent. */
+  readonly limits?: typeof THREAD_LIMITS;
 }
 
 export function createLedgerThread<All extends Operations<All>>(
   data: ThreadData,
-  { idleTimeoutMs }: ThreadOptions = {},
+  { idleTimeoutMs, limits = THREAD_LIMITS }: ThreadOptions = {},
 ): LedgerThread<All> {
   let running: RunningThread | undefined;
   let idleTimer: NodeJS.Timeout | undefined;
@@ -67,7 +65,7 @@ export function createLedgerThread<All extends Operations<All>>(
     onProgress: OnProgress | undefined,
   ): Promise<unknown> {
     if (isStopped) return Promise.reject(new StoreUnavailableError('the store is closed'));
-    if (running?.hasEnded() !== false) running = startThread(data);
+    if (running?.hasEnded() !== false) running = startThread(data, limits);
     const answer = running.send(operation, args, onProgress);
     if (idleTimeoutMs !== undefined) {
       clearTimeout(idleTimer);
@@ -119,11 +117,11 @@ interface RunningThread {
   stop(): Promise<void>;
 }
 
-function startThread(data: ThreadData): RunningThread {
-  const worker = new Worker(THREAD_FILE, { workerData: data, resourceLimits: RESOURCE_LIMITS });
+function startThread(data: ThreadData, limits: typeof THREAD_LIMITS): RunningThread {
+  const worker = new Worker(THREAD_FILE, { workerData: data, resourceLimits: limits });
   const pending = new Map<number, Pending>();
   let lastId = 0;
-  let failure = 'its thread has ended';
+  let failure: Error | undefined;
   let isEnded = false;
   // Only calls in progress keep the process running.
   worker.unref();
@@ -139,12 +137,14 @@ function startThread(data: ThreadData): RunningThread {
     else call?.reject(errorOf(answer));
   });
   worker.on('error', (error: unknown) => {
-    failure = error instanceof Error ? error.message : String(error);
+    // What a writing thread was doing may be done, so its calls fail as if the disk had failed.
+    failure = data.role === 'write' ? undefined : memoryErrorOf(error);
+    failure ??= unavailable(error);
   });
   const ended = new Promise<void>((resolve) => {
     worker.once('exit', () => {
       isEnded = true;
-      const error = unavailable(failure);
+      const error = failure ?? unavailable('its thread has ended');
       for (const { reject } of pending.values()) reject(error);
       pending.clear();
       resolve();

@@ -1,0 +1,32 @@
+/**
+ * Long work of operators, such as an audit, runs in a thread of its own, so that it neither blocks
+ * the event loop nor can take more memory than a part of the process's.
+ */
+
+import { setPriority } from 'node:os';
+import { BackgroundWorkError } from '../errors.js';
+
+/**
+ * Limits of the heap of such a thread, and of the other threads of the embedded ledger. All of
+ * their work is done page by page, so it needs far less. A thread that reaches the limit ends; the
+ * process does not.
+ */
+export const THREAD_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
+
+const NICENESS = 10;
+
+/** Lets every other thread of the machine that wants the CPU run first. Call it in the thread. */
+export function yieldToOtherThreads(): void {
+  // Only Linux gives each thread a priority of its own; elsewhere this would slow the process.
+  if (process.platform === 'linux') setPriority(NICENESS);
+}
+
+/** @returns an error that says why the thread ended, if it ended because of its memory. */
+export function memoryErrorOf(error: unknown): BackgroundWorkError | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') return undefined;
+  return new BackgroundWorkError(
+    'the work needed more memory than it may use, and was ended; nothing was changed',
+    { cause: error },
+  );
+}
