@@ -93,4 +93,4 @@ export type {
 } from './store.js';
 export type { TrailEntry, TrailFilter } from './trail.js';
 export { USAGE_DIMENSIONS } from './usage.js';
-export type { UsageDimension, UsageQuery, UsageSum } from './usage.js';
+export type { UsageDimension, UsageFigure, UsageQuery, UsageSum } from './usage.js';

@@ -13,6 +13,9 @@ export const USAGE_DIMENSIONS = [
 ] as const;
 export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
 
+/** The value to sort sums by: the amount charged, the number of requests, or that of tokens. */
+export type UsageFigure = 'charged' | 'requests' | 'tokens';
+
 export interface UsageQuery {
   /** The dimensions to sum by. If empty, there is one sum of everything. */
   readonly by: readonly UsageDimension[];
@@ -25,6 +28,13 @@ export interface UsageQuery {
   readonly accountId?: string | undefined;
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
+  /**
+   * Returns the sums with the largest value first. Equal ones, and all when absent, are in the order
+   * of the dimensions in `by`.
+   */
+  readonly sort?: UsageFigure | undefined;
+  /** Returns only this many of the sums, the first. The database sorts, so few rows are read. */
+  readonly top?: number | undefined;
   /**
    * Refuses the query if it has more sums than this. Charges with different rates count as separate
    * sums. Unlimited when absent.

@@ -21,8 +21,6 @@ const number = z
 
 /** The most sums of one response. Writing them takes a part of a second of the event loop. */
 const MAX_SUMS = 10_000;
-/** With `top`, few sums are written, but all of them are read and sorted. */
-const MAX_SUMS_TO_SORT = 50_000;
 
 /** Some of these dimensions, separated by commas. */
 export function someOf(names: readonly UsageDimension[]) {
@@ -133,11 +131,12 @@ export const ledgerOperations = {
         accountId: input.account_id,
         keyId: input.key_id,
         model: input.model,
-        maxSums: top === undefined ? MAX_SUMS : MAX_SUMS_TO_SORT,
+        sort,
+        top,
+        maxSums: top === undefined ? MAX_SUMS : undefined,
       });
-      const sorted = sort === undefined ? sums : [...sums].sort(descending(SORTS[sort]));
       return list(
-        sorted.slice(0, top).map((sum) => usageSumView(sum, input.by)),
+        sums.map((sum) => usageSumView(sum, input.by)),
         undefined,
       );
     },
@@ -247,21 +246,4 @@ async function readSums(
 export async function archivedNote(store: Pick<BalanceStore, 'listArchives'>): Promise<string> {
   const archived = (await store.listArchives()).at(-1)?.until.toISOString();
   return archived === undefined ? '' : `; charges before ${archived} are archived`;
-}
-
-const SORTS = {
-  charged: ({ listPrice, writtenOff }: UsageSum) => listPrice - writtenOff,
-  requests: ({ requests }: UsageSum) => BigInt(requests),
-  tokens: ({ usage }: UsageSum) =>
-    usage.inputTokens +
-    usage.outputTokens +
-    usage.cacheReadInputTokens +
-    usage.cacheCreationInputTokens,
-} as const;
-
-function descending(valueOf: (sum: UsageSum) => bigint) {
-  return (a: UsageSum, b: UsageSum): number => {
-    const [left, right] = [valueOf(a), valueOf(b)];
-    return left < right ? 1 : -Number(left > right);
-  };
 }

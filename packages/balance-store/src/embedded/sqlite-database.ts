@@ -9,6 +9,7 @@ import type { AuditSource } from '../ledger/audit-source.js';
 import type { LedgerDatabase } from '../ledger/ledger-database.js';
 import { pagesOf } from '../ledger/pages.js';
 import type { BookResult } from '../ledger/books/index.js';
+import type { UsageQuery } from '../usage.js';
 import { takeArchiveLock } from './archive-lock.js';
 import { keepLogSmall } from './keep-log-small.js';
 import { readHere } from './read-here.js';
@@ -108,7 +109,8 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
     readStanding: (keyId) => readHere(() => readStanding(reader, keyId)),
     book: (name, ...args) =>
       write('book', ...([name, ...args] as never)) as Promise<BookResult<typeof name>>,
-    readUsage: (query) => read('readUsage', query),
+    readUsage: (query) =>
+      (isOfAllOwners(query) ? background : reading).call('readUsage', [query], READ_TIMEOUT_MS),
     rollUpUsage: (before, limit) => write('rollUpUsage', before, limit),
     listTrail: (filter) => read('listTrail', filter),
     quarantine: (usage) => write('insertQuarantine', usage),
@@ -127,6 +129,12 @@ export function createSqliteDatabase(parts: SqliteDatabaseParts): LedgerDatabase
       onClosed();
     },
   };
+}
+
+/** Whether a query sums the usage of each account or key of the ledger. */
+function isOfAllOwners({ by, accountId, keyId }: UsageQuery): boolean {
+  if (accountId !== undefined || keyId !== undefined) return false;
+  return by.includes('account') || by.includes('key');
 }
 
 /** Reads the ledger page by page in a thread, to write an archive or to compare one. */

@@ -1,7 +1,7 @@
 /** Adds up stored sums, each with one set of rates, into the requested sums. */
 
 import type { SettledRates, SettledUsage } from '../ledger-entry.js';
-import type { UsageDimension, UsageQuery, UsageSum } from '../usage.js';
+import type { UsageDimension, UsageFigure, UsageQuery, UsageSum } from '../usage.js';
 import { rateTextsOf } from './rate-texts.js';
 import { HOURS_PER_DAY } from './usage-source.js';
 
@@ -39,6 +39,36 @@ export const DIMENSION_COLUMNS: Readonly<
 };
 
 /**
+ * Limits the rows of a source to those of the first sums of a query, as {@link UsageQuery.top} says.
+ *
+ * @param charged - SQL that sums the amount charged of rows, as a value that can be sorted.
+ * @returns a subquery with the columns of the source
+ */
+export function topRowsOf(
+  sql: string,
+  { by, sort, top }: Pick<UsageQuery, 'by' | 'sort' | 'top'>,
+  charged: string,
+): string {
+  if (top === undefined || by.length === 0) return `(${sql}) sums`;
+  const columns = by.map((dimension) => DIMENSION_COLUMNS[dimension][0]);
+  const names = columns.map((_column, index) => `top_${String(index)}`);
+  const figures: Readonly<Record<UsageFigure, string>> = {
+    charged,
+    requests: 'sum(requests)',
+    tokens:
+      'sum(input_tokens + output_tokens + cache_read_input_tokens + cache_creation_input_tokens)',
+  };
+  const order = [...(sort === undefined ? [] : [`${figures[sort]} DESC`]), ...names];
+  return (
+    `(WITH source AS (${sql}), best AS (SELECT ` +
+    `${columns.map((column, index) => `${column} AS ${names[index] ?? ''}`).join(', ')} ` +
+    `FROM source GROUP BY ${columns.join(', ')} ORDER BY ${order.join(', ')} ` +
+    `LIMIT ${String(top)}) SELECT source.* FROM source JOIN best ON ` +
+    `${columns.map((column, index) => `${column} = ${names[index] ?? ''}`).join(' AND ')}) sums`
+  );
+}
+
+/**
  * SQL that limits a query for stored sums. It reads one row more than `maxSums`, so that
  * {@link assertNotTooMany} can tell that there are more.
  */
@@ -59,7 +89,7 @@ export function assertNotTooMany(
 
 export function usageSumsOf(
   rows: Iterable<StoredSum>,
-  { by, byRates = false }: UsageQuery,
+  { by, byRates = false, sort }: UsageQuery,
 ): readonly UsageSum[] {
   const sums = new Map<string, UsageSum>();
   for (const row of rows) {
@@ -67,7 +97,27 @@ export function usageSumsOf(
     const id = JSON.stringify([...names, byRates ? rateTextsOf(row.rates).units : []]);
     sums.set(id, added(sums.get(id), row, { by, byRates }));
   }
-  return [...sums.values()].sort((a, b) => compareSums(a, b, by));
+  return [...sums.values()].sort(
+    (a, b) =>
+      (sort === undefined ? 0 : compare(figureOf(b, sort), figureOf(a, sort))) ||
+      compareSums(a, b, by),
+  );
+}
+
+function figureOf({ requests, usage, listPrice, writtenOff }: UsageSum, figure: UsageFigure) {
+  switch (figure) {
+    case 'charged':
+      return listPrice - writtenOff;
+    case 'requests':
+      return requests;
+    case 'tokens':
+      return (
+        usage.inputTokens +
+        usage.outputTokens +
+        usage.cacheReadInputTokens +
+        usage.cacheCreationInputTokens
+      );
+  }
 }
 
 function added(
@@ -115,11 +165,14 @@ function listPriceOf(usage: Readonly<Record<keyof SettledUsage, bigint>>, rates:
 
 function compareSums(a: UsageSum, b: UsageSum, by: readonly UsageDimension[]): number {
   for (const dimension of by) {
-    const [left, right] = [valueOf(a, dimension), valueOf(b, dimension)];
-    if (left < right) return -1;
-    if (left > right) return 1;
+    const order = compare(valueOf(a, dimension), valueOf(b, dimension));
+    if (order !== 0) return order;
   }
   return 0;
+}
+
+function compare<Value extends string | number | bigint>(left: Value, right: Value): number {
+  return left < right ? -1 : Number(left > right);
 }
 
 function valueOf(sum: UsageSum, dimension: UsageDimension): string | number {

@@ -6,6 +6,7 @@ import {
   DIMENSION_COLUMNS,
   assertNotTooMany,
   limitOf,
+  topRowsOf,
   usageSumsOf,
 } from '../ledger/stored-usage.js';
 import type { StoredSum } from '../ledger/stored-usage.js';
@@ -38,10 +39,16 @@ export async function readUsage(pool: Pool, query: UsageQuery): Promise<readonly
   return usageSumsOf(await readSums(read, usageSourceOf(query), query), query);
 }
 
-export async function readSums(
+const CHARGED =
+  'sum(input_tokens * input_rate + output_tokens * output_rate + ' +
+  'cache_read_input_tokens * cache_read_rate + ' +
+  '(cache_creation_input_tokens - cache_creation_1h_input_tokens) * cache_write_5m_rate + ' +
+  'cache_creation_1h_input_tokens * cache_write_1h_rate - written_off)';
+
+async function readSums(
   { rows }: TransactionQueries,
   { sql, values }: UsageSource,
-  query: Pick<UsageQuery, 'by' | 'maxSums'>,
+  query: UsageQuery,
 ): Promise<readonly StoredSum[]> {
   const columns = query.by.map((dimension) => DIMENSION_COLUMNS[dimension]);
   const found = await rows<SumRow>(
@@ -54,7 +61,7 @@ export async function readSums(
       'min(cache_read_rate)::text AS "cacheReadRate", ' +
       'min(cache_write_5m_rate)::text AS "cacheWrite5mRate", ' +
       'min(cache_write_1h_rate)::text AS "cacheWrite1hRate", ' +
-      `sum(written_off)::text AS "writtenOff" FROM (${numbered(sql)}) sums ` +
+      `sum(written_off)::text AS "writtenOff" FROM ${numbered(topRowsOf(sql, query, CHARGED))} ` +
       `GROUP BY ${[...columns.map(([column]) => column), 'rates_id'].join(', ')}${limitOf(query)}`,
     values,
   );

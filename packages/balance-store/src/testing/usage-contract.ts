@@ -114,6 +114,36 @@ export function usageContract({ runner, subject, newAccount, settle }: ContractP
       assert.deepEqual(await read({ accountId: 'acct_none' }), []);
     });
 
+    it('begin with the largest, and equal ones keep their order, whichever figure they are sorted by', async () => {
+      await someCharges();
+      // Two keys with the same sums, and one that costs more with fewer tokens.
+      const { keyIds } = await newAccount(USD, {}, {}, {});
+      const [one = '', two = '', three = ''] = keyIds;
+      for (const keyId of [one, two]) await settle(settlement(keyId, { rates: OLD_RATES }));
+      const usage = { outputTokens: 109 };
+      await settle(settlement(three, { rates: NEW_RATES, usage }));
+      await settle(settlement(three, { rates: OLD_RATES, usage: { outputTokens: 1 } }));
+      const valuesOf = {
+        charged: (sum: UsageSum) => sum.listPrice - sum.writtenOff,
+        requests: (sum: UsageSum) => BigInt(sum.requests),
+        tokens: ({ usage: { cacheCreation1hInputTokens: _part, ...counts } }: UsageSum) =>
+          Object.values(counts).reduce((total, count) => total + count, 0n),
+      };
+      const combinations = [...USAGE_DIMENSIONS.map((dimension) => [dimension]), ['key', 'model']];
+      for (const by of combinations as UsageDimension[][]) {
+        const all = await read({ by });
+        assert.deepEqual(await read({ by, top: 2 }), all.slice(0, 2));
+        for (const sort of ['charged', 'requests', 'tokens'] as const) {
+          const valueOf = valuesOf[sort];
+          const sorted = all.toSorted((a, b) => Number(valueOf(b) - valueOf(a)));
+          assert.deepEqual(await read({ by, sort }), sorted);
+          for (const top of [1, 3, all.length, 10_000]) {
+            assert.deepEqual(await read({ by, sort, top }), sorted.slice(0, top));
+          }
+        }
+      }
+    });
+
     it('are refused if there are more than the query allows', async () => {
       const [accountId] = await someCharges();
       const all = await read({ by: ['key', 'model'], byRates: true, accountId });

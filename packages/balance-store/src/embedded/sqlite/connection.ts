@@ -4,9 +4,8 @@
  */
 
 import type { DatabaseSync as Database, SQLInputValue, StatementSync } from 'node:sqlite';
-import { numericFromUnits } from '../../numeric.js';
-import { ZERO, unitsOf } from './money.js';
 import { DatabaseSync } from './node-sqlite.js';
+import { addSums } from './sums.js';
 
 /** `LEDG`: marks the file as a ledger of this package. */
 export const APPLICATION_ID = 0x4c_45_44_47;
@@ -97,25 +96,11 @@ export function openReader(file: string): Connection {
   return connectionOf(database, file);
 }
 
-/**
- * `sum_usd(amount, sign)` sums amounts exactly, each multiplied by `sign`. SQLite's `sum` would
- * convert their decimal text to a float.
- */
-function addMoney(database: Database): void {
-  database.aggregate<bigint>('sum_usd', {
-    deterministic: true,
-    start: () => 0n,
-    step: (sum, amount, sign) =>
-      amount === ZERO ? sum : sum + BigInt(Number(sign)) * unitsOf(String(amount)),
-    result: numericFromUnits,
-  });
-}
-
 function connectionOf(database: Database, file: string): Connection {
   openFiles.set(file, (openFiles.get(file) ?? 0) + 1);
   // For searches: SQLite's LIKE ignores the case of ASCII letters only.
   database.function('fold_case', { deterministic: true }, (text) => String(text).toLowerCase());
-  addMoney(database);
+  addSums(database);
   const statements = new Map<string, StatementSync>();
   const prepare = (sql: string): StatementSync => {
     let statement = statements.get(sql);

@@ -5,6 +5,7 @@ import {
   DIMENSION_COLUMNS,
   assertNotTooMany,
   limitOf,
+  topRowsOf,
   usageSumsOf,
 } from '../../ledger/stored-usage.js';
 import type { StoredSum } from '../../ledger/stored-usage.js';
@@ -41,11 +42,16 @@ export function sumUsage(connection: Connection, query: UsageQuery): readonly Us
   return usageSumsOf(readSums(connection, usageSourceOf(query), query), query);
 }
 
+const CHARGED =
+  'sortable_charge(input_tokens, output_tokens, cache_read_input_tokens, ' +
+  'cache_creation_input_tokens, cache_creation_1h_input_tokens, input_rate, output_rate, ' +
+  'cache_read_rate, cache_write_5m_rate, cache_write_1h_rate, written_off)';
+
 /** Call it within `connection.read`. */
-export function readSums(
+function readSums(
   connection: Connection,
   { sql, values }: UsageSource,
-  query: Pick<UsageQuery, 'by' | 'maxSums'>,
+  query: UsageQuery,
 ): readonly StoredSum[] {
   const columns = query.by.map((dimension) => DIMENSION_COLUMNS[dimension]);
   const selected = columns.map(([column, name]) => `${column} AS ${name}, `).join('');
@@ -56,7 +62,7 @@ export function readSums(
       'sum(cache_read_input_tokens) AS cacheReadInputTokens, ' +
       'sum(cache_creation_input_tokens) AS cacheCreationInputTokens, ' +
       'sum(cache_creation_1h_input_tokens) AS cacheCreation1hInputTokens, ' +
-      `sum_usd(written_off, 1) AS writtenOff FROM (${sql}) GROUP BY ${groups}${limitOf(query)}`,
+      `sum_usd(written_off, 1) AS writtenOff FROM ${topRowsOf(sql, query, CHARGED)} GROUP BY ${groups}${limitOf(query)}`,
     ...values,
   );
   assertNotTooMany(sums, query);
